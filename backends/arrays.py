@@ -1,0 +1,189 @@
+"""Every operation as batched matrix products and elementwise expressions on NumPy or CuPy arrays: the reference.
+
+State is q[variable, node, element].  Operations work through blocks of elements or faces that fit the processor's cache; on a
+GPU one block holds all.  Nothing here converts an array to NumPy but `host`.
+"""
+import numpy as np
+
+BLOCK_BYTES = 1 << 18          # one temporary of a block; a few dozen of them share the second-level cache
+
+
+class ArrayBackend:
+    """Arrays of one library `xp` in one dtype, and the operations on them."""
+
+    kernels = "array"
+
+    def __init__(self, xp, dtype, name):
+        self.xp, self.dtype, self.name = xp, np.dtype(dtype), name
+        self.threads = 1
+
+    def __repr__(self):
+        return f"{self.name} ({self.kernels} kernels, {self.dtype})"
+
+    def array(self, values):
+        """Move real numbers to the backend in the run's dtype."""
+        return self.xp.asarray(np.ascontiguousarray(values, self.dtype))
+
+    def integers(self, values):
+        return self.xp.asarray(np.ascontiguousarray(values))
+
+    def zeros(self, shape):
+        return self.xp.zeros(shape, self.dtype)
+
+    def host(self, array):
+        """The array as a NumPy array, copied."""
+        return array.get() if hasattr(array, "get") else np.array(array)
+
+    def finite(self, q):
+        """True if every value is finite: a sum of them is."""
+        return bool(self.xp.isfinite(self.xp.sum(q * 0)))
+
+    def largest(self, values):
+        return float(self.xp.max(values))
+
+    def combine(self, out, *terms):
+        """out = sum of factor * array over the terms (factor, array)."""
+        out[...] = sum(float(factor) * array for factor, array in terms)
+
+    def nodal(self, tables):
+        """The operations of nodal DG on these tables (`dgarray.methods.nodal_dg.NodalTables`)."""
+        return NodalArrays(self, tables)
+
+
+class NodalArrays:
+    """Nodal DG as batched matrix products; see Hesthaven & Warburton 2008, chapter 6, for every symbol."""
+
+    def __init__(self, backend, tables):
+        self.backend, self.xp, self.tables = backend, backend.xp, tables
+        f = tables.functions
+        self.D = backend.array(np.concatenate(tables.differentiation, axis=1))
+        self.lift_matrix = backend.array(tables.lift)
+        self.gradients, self.normals, self.scale = (backend.array(a) for a in (tables.gradients, tables.normals, tables.scale))
+        self.parameters = {name: backend.array(values) for name, values in tables.parameters.items()}
+        self.needs_x = any(p.depends_on("x") for p in (f.volume, f.pair, f.finish, f.wave_speed, *(g.jump for g in tables.groups)))
+        if self.needs_x:
+            self.x = backend.array(tables.coordinates())
+        self.groups = [self._group(g) for g in tables.groups]
+        self._faces = None
+
+    @property
+    def faces(self):
+        """Interior faces, each once; built on first use because fused kernels do not need them."""
+        if self._faces is None:
+            faces = self.tables.interior_faces()
+            (left, right), (fl, fr) = faces["cells"], faces["sides"]
+            host = self.tables
+            self._faces = dict(
+                nodes=[self.backend.integers(a) for a in faces["nodes"]],
+                slots=[self.backend.integers(a) for a in faces["slots"]],
+                normals=self.backend.array(host.normals[fl, :, left].T),
+                scales=[self.backend.array(host.scale[side, cell]) for side, cell in ((fl, left), (fr, right))],
+                parameters=[{name: self.backend.array(v[cell]) for name, v in host.parameters.items()} for cell in (left, right)])
+        return self._faces
+
+    def _group(self, group):
+        host = self.tables
+        cells, sides = group.faces.T
+        return dict(jump=group.jump, nodes=self.backend.integers(group.nodes), slots=self.backend.integers(group.slots),
+                    normals=self.backend.array(host.normals[sides, :, cells].T), scale=self.backend.array(host.scale[sides, cells]),
+                    parameters={name: self.backend.array(v[cells]) for name, v in host.parameters.items()})
+
+    def blocks(self, count, rows):
+        """Slices of `count` columns so that one temporary with `rows` rows fits the cache; one slice on a GPU."""
+        size = count if self.backend.name == "cupy" else max(16, BLOCK_BYTES // (rows * self.backend.dtype.itemsize))
+        return [slice(i, min(i + size, count)) for i in range(0, count, size)]
+
+    def at(self, columns):
+        """The law's parameters of these elements."""
+        return {name: values[columns] for name, values in self.parameters.items()}
+
+    def position(self, columns):
+        return {"x": tuple(self.x[:, :, columns])} if self.needs_x else {}
+
+    def volume(self, q, t):
+        """-div F(q) at the nodes, (variable, node, element): - sum_k D_k (F(q) . grad r_k)."""
+        variables, nodes, elements = q.shape
+        out = self.xp.empty_like(q)
+        for columns in self.blocks(elements, nodes):
+            count = columns.stop - columns.start
+            fluxes = self.tables.functions.volume(
+                q=tuple(q[:, :, columns]), g=tuple(self.gradients[k, d, columns] for k, d in np.ndindex(self.gradients.shape[:2])),
+                t=t, m=self.at(columns), **self.position(columns))
+            stacked = self.xp.empty((variables, len(fluxes) // variables * nodes, count), q.dtype)
+            for i, flux in enumerate(fluxes):
+                k, v = divmod(i, variables)
+                stacked[v, k * nodes:(k + 1) * nodes] = flux
+            out[:, :, columns] = self.xp.matmul(-self.D, stacked)
+        return out
+
+    def face_flux(self, q, t):
+        """(F(q-) . n - F*) J_face / J at every face node of every element, (variable, face * face node, element).
+
+        Each interior face is visited once and serves both sides."""
+        variables, _, elements = q.shape
+        flat = q.reshape(variables, -1)
+        out = self.xp.empty((variables, self.lift_matrix.shape[1] * elements), q.dtype)
+        for group in self.groups:
+            self._boundary_flux(flat, out, group, t)
+        faces = self.faces
+        count, total = faces["nodes"][0].shape
+        for columns in self.blocks(total, count):
+            left, right = (nodes[:, columns] for nodes in faces["nodes"])
+            ml, mr = ({name: v[columns] for name, v in side.items()} for side in faces["parameters"])
+            inputs = {"x": self._points(left)} if self.needs_x else {}
+            jumps = self.tables.functions.pair(
+                l=tuple(flat[v][left] for v in range(variables)), r=tuple(flat[v][right] for v in range(variables)),
+                n=tuple(faces["normals"][:, columns]), s=tuple(s[columns] for s in faces["scales"]), t=t, ml=ml, mr=mr, **inputs)
+            for side, slots in enumerate(faces["slots"]):
+                for v in range(variables):
+                    out[v][slots[:, columns]] = jumps[side * variables + v]
+        return out.reshape(variables, -1, elements)
+
+    def _boundary_flux(self, flat, out, group, t):
+        nodes = group["nodes"]
+        inputs = {"x": self._points(nodes)} if self.needs_x else {}
+        jump = group["jump"](q=tuple(row[nodes] for row in flat), n=tuple(group["normals"]), s=(group["scale"],), t=t,
+                             m=group["parameters"], **inputs)
+        for row, value in zip(out, jump):
+            row[group["slots"]] = value
+
+    def _points(self, nodes):
+        return tuple(row[nodes] for row in self.x.reshape(len(self.x), -1))
+
+    def lift(self, flux):
+        """L f: face fluxes lifted to the nodes, (variable, node, element)."""
+        return self.xp.matmul(self.lift_matrix, flux)
+
+    def finish(self, r, q, t):
+        """(r + s(q, x, t)) / C: sources and the law's capacity; r is overwritten."""
+        if not self.tables.finishes:
+            return r
+        for columns in self.blocks(q.shape[2], q.shape[1]):
+            result = self.tables.functions.finish(r=tuple(r[:, :, columns]), q=tuple(q[:, :, columns]), t=t,
+                                                  m=self.at(columns), **self.position(columns))
+            for v, value in enumerate(result):
+                r[v, :, columns] = value
+        return r
+
+    def rhs(self, q, t):
+        """dq/dt = (-div F + L (F.n - F*) + s) / C."""
+        return self.finish(self.volume(q, t) + self.lift(self.face_flux(q, t)), q, t)
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
+        k = A k + w dt r,  out = alpha q0 + beta q + B k + C dt r.  `out` may not be `q`."""
+        r = self.rhs(q, t)
+        if row.w:
+            self.backend.combine(k, (row.A, k), (row.w * dt, r))
+        terms = ((row.alpha, q0), (row.beta, q), (row.B, k), (row.C * dt, r))
+        self.backend.combine(out, *((factor, array) for factor, array in terms if factor))
+
+    def rate(self, q, t):
+        """Largest sum over an element's faces of wave speed times J_face / J, over all elements: 1 / time."""
+        total = 0.0
+        for face in range(len(self.scale)):
+            speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.normals[face]), t=t, m=self.parameters,
+                                                     **self.position(slice(None)))[0]
+            speed = self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
+            total = total + speed * self.scale[face]
+        return self.backend.largest(total)

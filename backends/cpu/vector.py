@@ -1,0 +1,68 @@
+"""Moves between the state and a tile: whole vector registers where elements are contiguous, one index list for all variables."""
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .matmul import lanes
+
+INDEX = ir.IntType(64)
+
+
+def data(context, builder, signature, args, position):
+    """Pointer to the first value of an array argument."""
+    return context.make_array(signature.args[position])(context, builder, args[position]).data
+
+
+def scalar_type(dtype):
+    return ir.FloatType() if np.dtype(dtype) == np.float32 else ir.DoubleType()
+
+
+def copy(dtype):
+    """Compiled copy(source, s, target, t): target[t:t + L] = source[s:s + L], L = lanes(dtype), flat arrays."""
+    size, width = np.dtype(dtype).itemsize, lanes(dtype) // 2
+    vector = ir.VectorType(scalar_type(dtype), width)
+
+    def move(context, builder, signature, args):
+        source = builder.gep(data(context, builder, signature, args, 0), [args[1]])
+        target = builder.gep(data(context, builder, signature, args, 2), [args[3]])
+        halves = []
+        for h in (0, 1):
+            offset = [ir.Constant(INDEX, h * width)]
+            halves.append(builder.load(builder.bitcast(builder.gep(source, offset), vector.as_pointer()), align=size))
+        for h in (0, 1):
+            offset = [ir.Constant(INDEX, h * width)]
+            builder.store(halves[h], builder.bitcast(builder.gep(target, offset), vector.as_pointer()), align=size)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, source, s, target, t):
+        return types.void(source, types.int64, target, types.int64), move
+
+    return call
+
+
+def gather(variables, dtype):
+    """Compiled gather(source, stride, index, i, count, target, t):
+    target[t + v*L + lane] = source[v*stride + index[i + lane]] for every variable v and lane < count."""
+    width = lanes(dtype)
+
+    def move(context, builder, signature, args):
+        source, index, target = (data(context, builder, signature, args, i) for i in (0, 2, 5))
+        _, stride, _, i, count, _, t = args
+        with cgutils.for_range(builder, count) as loop:
+            number = builder.load(builder.gep(index, [builder.add(i, loop.index)]))
+            number = number if number.type == INDEX else builder.sext(number, INDEX)
+            place = builder.add(t, loop.index)
+            for v in range(variables):
+                value = builder.load(builder.gep(source, [number]))
+                builder.store(value, builder.gep(target, [builder.add(place, ir.Constant(INDEX, v * width))]))
+                number = builder.add(number, stride)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, source, stride, index, i, count, target, t):
+        return types.void(source, types.int64, index, types.int64, types.int64, target, types.int64), move
+
+    return call

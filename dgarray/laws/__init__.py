@@ -1,0 +1,7 @@
+"""Conservation laws: plain-NumPy functions over tuples of components, one law a file, any dimension in one text."""
+from .acoustics import Acoustics
+from .advection import Advection
+from .law import Law
+from .maxwell import Maxwell
+
+__all__ = ["Acoustics", "Advection", "Law", "Maxwell"]

@@ -1,0 +1,40 @@
+"""Linear acoustics: pressure and velocity."""
+import numpy as np
+
+from .law import Law, check_dim, check_parameter, dot
+
+
+class Acoustics(Law):
+    """Acoustics  p_t / (rho c^2) + div v = 0,  rho v_t + grad p = 0.
+
+    dim: 1, 2 or 3.  density rho, sound_speed c: number, {region: number} or function of x (one value per element).
+    """
+
+    def __init__(self, dim=2, density=1.0, sound_speed=1.0):
+        self.dim = check_dim(dim)
+        self.variables = ("p", "vx", "vy", "vz")[:1 + dim]
+        self.long_names = {"p": "acoustic pressure", **{v: f"velocity, {v[1]} component" for v in self.variables[1:]}}
+        self.parameters = {"rho": check_parameter("density", density), "c": check_parameter("sound_speed", sound_speed)}
+
+    def capacity(self, m):
+        return (1 / (m.rho * m.c ** 2), *(m.rho,) * self.dim)
+
+    def flux(self, q, n):
+        return (dot(q[1:], n), *(q[0] * k for k in n))
+
+    def wave_speed(self, n, m):
+        return m.c * np.sqrt(dot(n, n))
+
+    def upwind(self, l, r, n, ml, mr, alpha):
+        """Riemann solution with the impedances Z = rho c of both sides; [q] = q+ - q-.
+
+        v* = (Z- v- + Z+ v+ - alpha [p] n) / (Z- + Z+),  p* = (Z+ p- + Z- p+ - alpha Z- Z+ n.[v]) / (Z- + Z+)
+        LeVeque 2002, section 9.9."""
+        zl, zr = ml.rho * ml.c, mr.rho * mr.c
+        vl, vr = dot(l[1:], n), dot(r[1:], n)
+        v = (zl * vl + zr * vr - alpha * (r[0] - l[0])) / (zl + zr)
+        p = (zr * l[0] + zl * r[0] - alpha * (zl * zr) * (vr - vl)) / (zl + zr)
+        return (v, *(p * k for k in n))
+
+    def energy(self, q, m):
+        return (q[0] ** 2 / (m.rho * m.c ** 2) + m.rho * dot(q[1:], q[1:])) / 2

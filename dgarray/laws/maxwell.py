@@ -1,0 +1,91 @@
+"""Maxwell's equations in 1D, 2D (TM, TE) and 3D."""
+import numpy as np
+
+from .law import Law, check_dim, check_parameter, dot
+
+FIELDS = {                     # components that are present, in the order of the papers
+    (1, "TM"): ("Ez", "Hy"),
+    (2, "TM"): ("Hx", "Hy", "Ez"),
+    (2, "TE"): ("Ex", "Ey", "Hz"),
+    (3, None): ("Ex", "Ey", "Ez", "Hx", "Hy", "Hz"),
+}
+
+
+def cross(a, b):
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+class Maxwell(Law):
+    """Maxwell's equations  eps E_t - curl H = -sigma E,  mu H_t + curl E = 0.
+
+    dim           1 (fields Ez, Hy), 2 or 3
+    polarisation  in 2D "TM" (Hx, Hy, Ez) or "TE" (Ex, Ey, Hz)
+    eps, mu       permittivity and permeability, sigma the conductivity: number, {region: number} or function of x
+
+    One text serves all dimensions: E and H are three-vectors whose absent components are zero.
+    Kloeckner, Warburton, Bridge & Hesthaven 2009, section 6; Kloeckner, Warburton & Hesthaven 2013, equations (2) and (5).
+    """
+
+    def __init__(self, dim=3, polarisation=None, eps=1.0, mu=1.0, sigma=0.0):
+        self.dim = check_dim(dim)
+        self.polarisation = polarisation or (None if dim == 3 else "TM")
+        if (dim, self.polarisation) not in FIELDS:
+            allowed = ", ".join(str(p) for d, p in FIELDS if d == dim)
+            raise ValueError(f"polarisation={polarisation!r} is not allowed in {dim}D; allowed: {allowed}")
+        self.variables = FIELDS[dim, self.polarisation]
+        kind = {"E": "electric", "H": "magnetic"}
+        self.long_names = {v: f"{kind[v[0]]} field, {v[1]} component" for v in self.variables}
+        self.parameters = {"eps": check_parameter("eps", eps), "mu": check_parameter("mu", mu),
+                           "sigma": check_parameter("sigma", sigma, positive=False)}
+
+    def __repr__(self):
+        shown = f", polarisation={self.polarisation!r}" if self.dim == 2 else ""
+        return super().__repr__().replace(f"dim={self.dim}", f"dim={self.dim}{shown}", 1)
+
+    def fields(self, q):
+        """E and H as three-vectors; components that this dimension does not have are zero."""
+        present = dict(zip(self.variables, q))
+        return tuple(tuple(present.get(field + axis, 0.0) for axis in "xyz") for field in "EH")
+
+    def state(self, E, H):
+        """The components of E and H that this dimension has, as the state q."""
+        vectors = {"E": E, "H": H}
+        return tuple(vectors[v[0]]["xyz".index(v[1])] for v in self.variables)
+
+    def capacity(self, m):
+        return self.state((m.eps,) * 3, (m.mu,) * 3)
+
+    def flux(self, q, n):
+        """F . n = (-n x H, n x E)."""
+        E, H = self.fields(q)
+        n = self.direction(n)
+        return self.state(tuple(-c for c in cross(n, H)), cross(n, E))
+
+    def direction(self, n):
+        return (*n, *(0.0,) * (3 - self.dim))
+
+    def wave_speed(self, n, m):
+        return np.sqrt(dot(n, n) / (m.eps * m.mu))
+
+    def upwind(self, l, r, n, ml, mr, alpha):
+        """Riemann solution with the impedances Z = sqrt(mu/eps) = 1/Y of both sides; [q] = q+ - q-.
+
+        n.F* = (-n x H*, n x E*),  H* = (Z- H- + Z+ H+ - alpha n x [E]) / (Z- + Z+),
+                                   E* = (Y- E- + Y+ E+ + alpha n x [H]) / (Y- + Y+)
+        Hesthaven & Warburton 2002; Kloeckner et al. 2009, section 6."""
+        (El, Hl), (Er, Hr), n = self.fields(l), self.fields(r), self.direction(n)
+        zl, zr = np.sqrt(ml.mu / ml.eps), np.sqrt(mr.mu / mr.eps)
+        yl, yr = 1 / zl, 1 / zr
+        nxE = cross(n, tuple(b - a for a, b in zip(El, Er)))
+        nxH = cross(n, tuple(b - a for a, b in zip(Hl, Hr)))
+        H = tuple((zl * a + zr * b - alpha * d) / (zl + zr) for a, b, d in zip(Hl, Hr, nxE))
+        E = tuple((yl * a + yr * b + alpha * d) / (yl + yr) for a, b, d in zip(El, Er, nxH))
+        return self.flux(self.state(E, H), n[:self.dim])
+
+    def source(self, q, m):
+        E, _ = self.fields(q)
+        return self.state(tuple(-m.sigma * c for c in E), (0.0,) * 3)
+
+    def energy(self, q, m):
+        E, H = self.fields(q)
+        return (m.eps * dot(E, E) + m.mu * dot(H, H)) / 2

@@ -1,0 +1,9 @@
+"""Meshes of lines, triangles and tetrahedra: read, generated, refined, made periodic, described."""
+from .describe import describe
+from .errors import MeshError, MeshWarning
+from .generate import box, interval, rectangle
+from .mesh import Mesh
+from .mesh import build as from_arrays
+from .read import read_mesh
+
+__all__ = ["Mesh", "MeshError", "MeshWarning", "box", "describe", "from_arrays", "interval", "read_mesh", "rectangle"]

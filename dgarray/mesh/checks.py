@@ -1,0 +1,96 @@
+"""What can be wrong with a mesh that connectivity alone does not show: slivers, cracks, hanging nodes, loose parts."""
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from .errors import MeshError
+
+# Distance, relative to the size of a face, at which two places count as one: coordinates in files often have 7 digits.
+TOLERANCE = 1e-6
+# Radius ratio below which a cell is called a sliver; a right triangle with an aspect of 200 has it.
+SLIVER = 0.01
+
+
+def notes(mesh, label):
+    """Tuple of one-line warnings about `mesh`; `label(cell)` names a cell. Raises MeshError on hanging nodes."""
+    found = _slivers(mesh, label) + _touching_faces(mesh, label)
+    count, part = components(mesh)
+    if count > 1:
+        sizes = ", ".join(str(size) for size in np.sort(np.bincount(part))[::-1][:8])
+        found.append(f"{count} components that share no face ({sizes}{', ...' if count > 8 else ''} cells)")
+    return tuple(found)
+
+
+def components(mesh):
+    """Number of parts of the mesh that share no face, and the part of each cell (cell,)."""
+    inner = mesh.neighbours.face >= 0
+    own, other = np.nonzero(inner)[0], mesh.neighbours.cell[inner]
+    graph = coo_array((np.ones(len(own), dtype=np.int8), (own, other)), shape=(len(mesh.cells),) * 2)
+    return connected_components(graph, directed=False)
+
+
+def _slivers(mesh, label):
+    quality = mesh.quality()
+    count = int(np.count_nonzero(quality < SLIVER))
+    if not count:
+        return []
+    worst = int(quality.argmin())
+    factor = np.median(mesh.inradii) / mesh.inradii[worst]
+    return [f"{count} slivers (radius ratio below {SLIVER:g}; worst {quality[worst]:.2g} in {label(worst)}): the time "
+            f"step is about {factor:.2g} times smaller than a cell of median size would allow"]
+
+
+def _touching_faces(mesh, label):
+    """Refuse boundary faces that partly lie on others (hanging nodes); note those that coincide (cracks).
+
+    Where every face concerned has a name, the gap is meant and nothing is said. On an interface whose two sides do not
+    match, each face's centre lies on some face of the other side, so looking at centres finds them all."""
+    rows = mesh.boundary_faces
+    named = mesh.is_named(rows)
+    if named.all():
+        return []
+    x = mesh.points[mesh.face_points(rows)]
+    centre = x.mean(axis=1)
+    size = np.linalg.norm(x - centre[:, None], axis=2).max(axis=1)
+    size = np.where(size > 0, size, mesh.inradii[rows[:, 0]])
+    near = cKDTree(centre).query_ball_point(centre, size * (1 + TOLERANCE))
+    big = np.repeat(np.arange(len(rows)), [len(found) for found in near])
+    small = np.concatenate(near).astype(np.int64)
+    keep = (big != small) & ~(named[big] & named[small])
+    big, small = big[keep], small[keep]
+    inside = _contains(x[big], centre[small], TOLERANCE * size[big])
+    big, small = big[inside], small[inside]
+    gap = np.linalg.norm(x[big][:, :, None] - x[small][:, None, :], axis=3).min(axis=2).max(axis=1)
+    same = (gap < TOLERANCE * size[big]) & (size[big] < 2 * size[small])
+    if not same.all():
+        bad = np.flatnonzero(~same)
+        one, other = rows[big[bad[0]]], rows[small[bad[0]]]
+        raise MeshError(
+            f"hanging nodes or a nonconforming interface: {len(np.unique(small[bad]))} unnamed inner faces without a "
+            f"matching neighbour, first between {label(one[0])} and {label(other[0])} at {mesh.position(other)}; "
+            "remesh so that neighbouring cells share whole faces")
+    count = len(np.unique(small))
+    if not count:
+        return []
+    at = mesh.position(rows[small[0]])
+    return [f"duplicate nodes: {count} boundary faces lie on one another (a crack), first at {at}; merge the duplicate "
+            "nodes or name the faces to make them a boundary"]
+
+
+def _contains(x, point, tolerance):
+    """Whether each point (n, dim) lies on the closed simplex with vertices x (n, dim, dim), up to `tolerance` (n,).
+
+    The nearest point of the simplex's plane has weights w with (E E^T) w = E (p - x_0), E the edges from x_0."""
+    distance = point - x[:, 0]
+    if x.shape[1] == 1:
+        return np.abs(distance[:, 0]) < tolerance
+    edges = x[:, 1:] - x[:, :1]
+    length = np.linalg.norm(edges, axis=2, keepdims=True)
+    unit = edges / length
+    weights = np.linalg.pinv(unit.transpose(0, 2, 1)) @ distance[:, :, None]
+    foot = np.sum(unit * weights, axis=1)
+    weights = weights[..., 0] / length[..., 0]
+    slack = (tolerance / length.min(axis=1)[:, 0])[:, None]
+    last = 1 - weights.sum(axis=1, keepdims=True)
+    return (np.linalg.norm(distance - foot, axis=1) < tolerance) & np.all(np.hstack([weights, last]) > -slack, axis=1)

@@ -1,0 +1,93 @@
+"""The steps that turn points and cells as they come into arrays that a mesh can be built on."""
+import numpy as np
+
+from . import geometry
+from .errors import MeshError
+from .faces import find_faces
+
+
+def check_input(points, cells, label):
+    """Raise MeshError unless every cell has dim + 1 different nodes that exist and lie somewhere."""
+    if points.ndim != 2 or points.shape[1] not in (1, 2, 3) or cells.shape[1:] != (points.shape[1] + 1,):
+        raise MeshError(f"points {points.shape} and cells {cells.shape} do not fit; "
+                        "allowed: (point, dim) and (cell, dim + 1)")
+    if not len(cells):
+        raise MeshError("there are no cells")
+    outside = np.flatnonzero(((cells < 0) | (cells >= len(points))).any(axis=1))
+    if len(outside):
+        raise MeshError(f"{label(outside[0])} names a node that does not exist; the mesh has {len(points)} nodes")
+    used = np.zeros(len(points), dtype=bool)
+    used[cells] = True
+    bad = np.flatnonzero(used & ~np.isfinite(points).all(axis=1))
+    if len(bad):
+        where = ", ".join(f"{value:g}" for value in points[bad[0]])
+        raise MeshError(f"node {bad[0] + 1} (counted from 1) has the coordinates ({where}); they must be finite"
+                        + (f"; {len(bad)} nodes in all" if len(bad) > 1 else ""))
+    corners = np.sort(cells, axis=1)
+    repeated = np.flatnonzero((corners[:, 1:] == corners[:, :-1]).any(axis=1))
+    if len(repeated):
+        nodes = ", ".join(str(node + 1) for node in cells[repeated[0]])
+        raise MeshError(f"{label(repeated[0])} has a node twice: {nodes} (counted from 1); "
+                        "remove the cell or mend its nodes")
+
+
+def drop_unused(points, cells, facets):
+    """Leave out points without a cell; facets on such points become -1, which is no face."""
+    used = np.zeros(len(points), dtype=bool)
+    used[cells] = True
+    if used.all():
+        return points, cells, facets, 0
+    number = np.where(used, np.cumsum(used) - 1, -1)
+    return points[used], number[cells], {name: number[rows] for name, rows in facets.items()}, int((~used).sum())
+
+
+def orient(points, cells, label):
+    """Cells turned to positive measure, and how many were inverted.
+
+    Raises MeshError for measures that rounding cannot tell from 0."""
+    measures = geometry.signed_measures(points, cells)
+    scale = np.abs(points[cells]).max(axis=(1, 2)) * geometry.longest_edges(points, cells) ** (points.shape[1] - 1)
+    flat = np.flatnonzero(np.abs(measures) <= 8 * np.finfo(float).eps * scale)
+    if len(flat):
+        what = ("length", "area", "volume")[points.shape[1] - 1]
+        names = ", ".join(label(k) for k in flat[:5]) + (", ..." if len(flat) > 5 else "")
+        raise MeshError(f"{len(flat)} cells have no {what}: {names}; remesh or merge their nodes")
+    inverted = measures < 0
+    cells[inverted, -2:] = cells[inverted, :-3:-1]
+    return cells, int(inverted.sum())
+
+
+def name_faces(points, cells, neighbours, facets):
+    """Boundary name -> rows (count, 2: cell, local face) of the `facets`, name -> point numbers (count, dim).
+
+    Also returns notes on facets that are left out. Raises MeshError where a facet is no face of a cell."""
+    boundaries, notes = {}, []
+    for name, corners in facets.items():
+        rows = find_faces(cells, corners)
+        lost = np.flatnonzero(rows[:, 0] < 0)
+        if len(lost):
+            corner = corners[lost[0]]
+            at = " to ".join("(" + ", ".join(f"{v:.6g}" for v in points[p]) + ")" if p >= 0 else "a node without a cell"
+                             for p in corner)
+            raise MeshError(f"{len(lost)} of the {len(corners)} faces of boundary {name!r} are no face of a cell, first "
+                            f"the one with the nodes {at}; mesh the cells and the boundary together, or remove it")
+        inner = neighbours.face[rows[:, 0], rows[:, 1]] >= 0
+        if inner.any():
+            notes.append(f"{np.count_nonzero(inner)} faces of boundary {name!r} lie between two cells; "
+                         "boundary names on inner faces are ignored")
+        first = np.sort(np.unique(rows[:, 0] * cells.shape[1] + rows[:, 1], return_index=True)[1])
+        rows = rows[first][~inner[first]]
+        if len(rows):
+            boundaries[name] = rows
+    return boundaries, notes
+
+
+def check_folds(mesh, label):
+    """Raise MeshError where two cells lie on the same side of the face that they share."""
+    own, face = np.nonzero(mesh.neighbour_face >= 0)
+    other = mesh.neighbour_cell[own, face], mesh.neighbour_face[own, face]
+    folded = np.flatnonzero(np.sum(mesh.normals[own, face] * mesh.normals[other], axis=1) > 0)
+    if len(folded):
+        one, two = label(own[folded[0]]), label(other[0][folded[0]])
+        raise MeshError(f"{one} and {two} overlap: they lie on the same side of their common face (and "
+                        f"{len(folded) // 2 - 1} more such pairs); untangle or remesh")

@@ -1,0 +1,38 @@
+"""What `dgarray info MESH` prints."""
+import numpy as np
+
+from .checks import components
+from .geometry import longest_edges
+
+
+def describe(mesh):
+    """Text of several lines: counts, names, quality, size range and what is wrong with `mesh`."""
+    edges = longest_edges(mesh.points, mesh.cells)
+    quality = mesh.quality()
+    low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
+    kind = ("length", "area", "volume")[mesh.dim - 1]
+    lines = [
+        ("mesh", mesh.source),
+        ("cells", f"{len(mesh.cells)} {mesh.cell_type}, {mesh.dim}D"),
+        ("points", f"{len(mesh.points)}"),
+        ("extent", " x ".join(f"[{a:.6g}, {b:.6g}]" for a, b in zip(low, high))),
+        (kind, f"{mesh.measures.sum():.10g}"),
+        ("size", f"longest edge {edges.min():.4g} to {edges.max():.4g}; "
+                 f"inradius {mesh.inradii.min():.4g} to {mesh.inradii.max():.4g}, "
+                 f"median {np.median(mesh.inradii):.4g}"),
+        ("quality", f"normalised radius ratio (1 is best): min {quality.min():.3g}, mean {quality.mean():.3g}"),
+        ("parts", f"{components(mesh)[0]}"),
+        ("boundaries", _names({name: len(rows) for name, rows in mesh.boundaries.items()}, "faces")),
+        ("regions", _names({name: len(cells) for name, cells in mesh.regions.items()}, "cells")),
+    ]
+    lines += [("periodic", f"{one!r} and {other!r} by ({', '.join(f'{v:g}' for v in shift)})")
+              for one, other, shift in mesh.periods]
+    if len(mesh.unnamed):
+        lines.append(("unnamed", f"{len(mesh.unnamed)} of {len(mesh.boundary_faces)} boundary faces, "
+                                 f"for example at {mesh.position(mesh.unnamed[0])}"))
+    lines += [("warning", note) for note in mesh.notes]
+    return "\n".join(f"{title:<11} {text}" for title, text in lines)
+
+
+def _names(counts, unit):
+    return ", ".join(f"{name!r} ({count} {unit})" for name, count in counts.items()) or "none"

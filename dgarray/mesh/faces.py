@@ -1,0 +1,95 @@
+"""Which faces of simplicial cells are shared: sorting, no loop over cells."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..reference.simplex import FACES
+from .errors import MeshError
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """What lies behind each face.
+
+    cell         (cell, face)       neighbour cell; the own cell at a boundary face
+    face         (cell, face)       local face of that neighbour; -1 at a boundary face
+    orientation  (cell, face, dim)  own face vertex i is the neighbour's face vertex orientation[..., i], in FACES order
+    """
+
+    cell: np.ndarray
+    face: np.ndarray
+    orientation: np.ndarray
+
+    def joined(self, rows, others, orientation):
+        """A copy in which the faces `rows` (count, 2) meet the faces `others`, vertex i on vertex orientation[:, i]."""
+        copy = Neighbours(self.cell.copy(), self.face.copy(), self.orientation.copy())
+        for own, other, match in ((rows, others, orientation), (others, rows, np.argsort(orientation, axis=1))):
+            copy.cell[own[:, 0], own[:, 1]] = other[:, 0]
+            copy.face[own[:, 0], own[:, 1]] = other[:, 1]
+            copy.orientation[own[:, 0], own[:, 1]] = match
+        return copy
+
+
+def face_points(cells, rows):
+    """Point numbers (count, dim) of the faces `rows` (count, 2: cell, local face), vertices in FACES order."""
+    faces = np.array(FACES[cells.shape[1] - 1])
+    return cells[rows[:, 0, None], faces[rows[:, 1]]]
+
+
+def all_faces(cells):
+    """Point numbers of every face of every cell, (cell * faces, dim)."""
+    dim = cells.shape[1] - 1
+    return cells[:, FACES[dim]].reshape(-1, dim)
+
+
+def keys(rows):
+    """One int64 for each row of point numbers, equal where the sorted rows are equal."""
+    ordered = np.sort(rows, axis=1)
+    base = int(ordered.max(initial=0)) + 1
+    key = ordered[:, 0]
+    for column in ordered[:, 1:].T:
+        if int(key.max(initial=0)) + 1 > np.iinfo(np.int64).max // base:
+            key = np.unique(key, return_inverse=True)[1]
+        key = key * base + column
+    return key
+
+
+def connect(cells, label):
+    """The `Neighbours` of `cells` (cell, dim + 1); `label(cell)` names a cell in errors.
+
+    Raises MeshError where three or more cells share a face."""
+    count, dim = len(cells), cells.shape[1] - 1
+    points = all_faces(cells)
+    key = keys(points)
+    order = np.argsort(key, kind="stable")
+    same = key[order[1:]] == key[order[:-1]]
+    triple = np.flatnonzero(same[1:] & same[:-1])
+    if len(triple):
+        three = ", ".join(label(c) for c in order[triple[0]:triple[0] + 3] // (dim + 1))
+        raise MeshError(f"a face has three neighbours or more: {three}; remove the cell that is there twice")
+    first, second = order[:-1][same], order[1:][same]
+    cell = np.repeat(np.arange(count), dim + 1)
+    face = np.full(len(points), -1)
+    orientation = np.tile(np.arange(dim), (len(points), 1))
+    own, other = points[first], points[second]
+    match = np.argmax(own[:, :, None] == other[:, None, :], axis=2)
+    cell[first], cell[second] = second // (dim + 1), first // (dim + 1)
+    face[first], face[second] = second % (dim + 1), first % (dim + 1)
+    orientation[first], orientation[second] = match, np.argsort(match, axis=1)
+    return Neighbours(cell.reshape(count, -1), face.reshape(count, -1), orientation.reshape(count, dim + 1, dim))
+
+
+def find_faces(cells, facets):
+    """Rows (facet, 2: cell, local face) of the faces with the point numbers `facets` (facet, dim).
+
+    (-1, -1) where no cell has such a face; the first of the two cells where a face is interior."""
+    dim = cells.shape[1] - 1
+    points = all_faces(cells)
+    key = keys(np.concatenate([points, facets]))
+    of_faces, wanted = key[:len(points)], key[len(points):]
+    order = np.argsort(of_faces, kind="stable")
+    place = np.minimum(np.searchsorted(of_faces[order], wanted), len(order) - 1)
+    found = order[place]
+    rows = np.column_stack([found // (dim + 1), found % (dim + 1)])
+    rows[of_faces[found] != wanted] = -1
+    return rows

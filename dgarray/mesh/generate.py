@@ -1,0 +1,115 @@
+"""Meshes of intervals, rectangles and boxes, without a mesh program."""
+from itertools import permutations
+
+import numpy as np
+
+from ..reference.simplex import FACES
+from .errors import MeshError
+from .geometry import signed_measures
+from .mesh import build
+
+SIDES = (("left", "right"), ("bottom", "top")), (("left", "right"), ("front", "back"), ("bottom", "top"))
+
+
+def interval(lower=0.0, upper=1.0, cells=16, periodic=False, perturb=0.0, seed=0):
+    """The interval [lower, upper] in `cells` lines; boundaries left and right.
+
+    perturb: inner points move by up to that part of a cell's width, at random from `seed`; at most 0.5, exclusive.
+    Raises MeshError for bounds, counts or a perturbation that give no mesh."""
+    return _lattice((lower,), (upper,), (cells,), (periodic,), perturb, seed, (("left", "right"),), _lines,
+                    f"interval({lower:g}, {upper:g}, {cells})")
+
+
+def rectangle(lower=(0, 0), upper=(1, 1), cells=(8, 8), periodic=False, perturb=0.0, seed=0, diagonal="right"):
+    """A rectangle cut into cells[0] x cells[1] boxes of two triangles each; boundaries left, right, bottom, top.
+
+    diagonal: "right" (from lower left to upper right), "left", or "alternate" between the two like a chessboard.
+    periodic: one flag, or one for each of x and y. perturb, seed: as for `interval`.
+    Raises MeshError for bounds, counts or a perturbation that give no mesh."""
+    if diagonal not in ("right", "left", "alternate"):
+        raise MeshError(f"diagonal {diagonal!r} is not known; allowed: right, left, alternate")
+    cells = _per_axis(cells, 2, "cells")
+    return _lattice(lower, upper, cells, _per_axis(periodic, 2, "periodic"), perturb, seed, SIDES[0],
+                    lambda corner, counts: _triangles(corner, counts, diagonal), f"rectangle({cells[0]} x {cells[1]})")
+
+
+def box(lower=(0, 0, 0), upper=(1, 1, 1), cells=(4, 4, 4), periodic=False, perturb=0.0, seed=0):
+    """A box cut into bricks of six tetrahedra each (Kuhn 1960), alike in every brick.
+
+    Boundaries: left, right (x), front, back (y), bottom, top (z). periodic: one flag, or one for each of x, y, z.
+    perturb, seed: as for `interval`. Raises MeshError for bounds, counts or a perturbation that give no mesh."""
+    cells = _per_axis(cells, 3, "cells")
+    return _lattice(lower, upper, cells, _per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1], _tetrahedra,
+                    f"box({cells[0]} x {cells[1]} x {cells[2]})")
+
+
+def _per_axis(value, dim, name):
+    values = tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else (value,) * dim
+    if len(values) != dim:
+        raise MeshError(f"{name} {value!r} does not fit; allowed: one value or {dim}")
+    return values
+
+
+def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source):
+    """Mesh of the box [lower, upper] with counts[axis] bricks along each axis, each cut into simplices by `split`."""
+    dim = len(counts)
+    lower, upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
+    if lower.shape != (dim,) or upper.shape != (dim,) or not np.all(np.isfinite([lower, upper]) & (lower < upper)):
+        raise MeshError(f"{source}: lower {lower.tolist()} must be below upper {upper.tolist()} in {dim} coordinates")
+    if any(count != int(count) or count < 1 for count in counts):
+        raise MeshError(f"{source}: cells must be whole numbers from 1; got {tuple(counts)}")
+    counts = tuple(int(count) for count in counts)
+    place = np.stack(np.meshgrid(*[np.arange(n + 1) for n in counts], indexing="ij"), axis=-1).reshape(-1, dim)
+    number = np.arange(len(place)).reshape([n + 1 for n in counts])
+    cells = split(_corners(number), counts)
+    points = lower + (upper - lower) * place / counts
+    points = _perturbed(points, place, counts, (upper - lower) / counts, perturb, seed)
+    inverted = np.count_nonzero(signed_measures(points, cells) <= 0)
+    if inverted:
+        raise MeshError(f"{source}: perturb {perturb} turns {inverted} cells over; take a smaller one")
+    faces = cells[:, FACES[dim]].reshape(-1, dim)
+    facets = {name: faces[np.all(place[faces, axis] == end, axis=1)]
+              for axis, pair in enumerate(sides) for name, end in zip(pair, (0, counts[axis]))}
+    mesh = build(points, cells, facets, source=source)
+    return mesh.periodic(*[pair for pair, glue in zip(sides, periodic) if glue])
+
+
+def _perturbed(points, place, counts, width, perturb, seed):
+    if not 0 <= perturb < 0.5:
+        raise MeshError(f"perturb {perturb!r} is not allowed; it must lie in [0, 0.5)")
+    inner = np.all((place > 0) & (place < counts), axis=1)
+    shift = np.random.default_rng(seed).uniform(-1, 1, points.shape)
+    return points + perturb * width * shift * inner[:, None]
+
+
+def _corners(number):
+    """Corner (0 or 1 along each axis) -> its point number in every brick, (brick,)."""
+    ends = slice(None, -1), slice(1, None)
+    return {bits: number[tuple(ends[bit] for bit in bits)].ravel() for bits in np.ndindex((2,) * number.ndim)}
+
+
+def _simplices(corner, *vertices):
+    """Cells (brick * simplex, dim + 1) of the simplices given by their corners, the simplices of a brick in turn."""
+    cells = np.array([[corner[bits] for bits in simplex] for simplex in vertices])
+    return cells.transpose(2, 0, 1).reshape(-1, cells.shape[1])
+
+
+def _lines(corner, _):
+    return _simplices(corner, ((0,), (1,)))
+
+
+def _triangles(corner, counts, diagonal):
+    right = _simplices(corner, ((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1)))
+    left = _simplices(corner, ((0, 0), (1, 0), (0, 1)), ((1, 0), (1, 1), (0, 1)))
+    odd = np.add.outer(np.arange(counts[0]), np.arange(counts[1])).repeat(2) % 2 == 1
+    leaning = {"right": np.zeros_like(odd), "left": np.ones_like(odd), "alternate": odd}[diagonal]
+    return np.where(leaning[:, None], left, right)
+
+
+def _tetrahedra(corner, _):
+    paths = []
+    for axes in permutations(range(3)):
+        steps = np.cumsum(np.vstack([np.zeros(3, dtype=int), np.eye(3, dtype=int)[list(axes)]]), axis=0)
+        turn = slice(None) if np.linalg.det(np.eye(3)[list(axes)]) > 0 else [0, 1, 3, 2]
+        paths.append([tuple(step) for step in steps[turn].tolist()])
+    return _simplices(corner, *paths)

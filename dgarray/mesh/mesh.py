@@ -1,0 +1,253 @@
+"""The mesh: points, simplicial cells, names, and what lies behind every face."""
+import warnings
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cached_property
+
+import numpy as np
+
+from . import checks, clean, geometry, periodic, refine
+from .errors import MeshError, MeshWarning
+from .faces import Neighbours, connect, face_points
+from .locality import hilbert_order
+
+CELL_TYPES = {1: "line", 2: "triangle", 3: "tetra"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mesh:
+    """A conforming mesh of lines, triangles or tetrahedra; `read_mesh`, `interval`, `rectangle` and `box` make it.
+
+    points       (point, dim) float64
+    cells        (cell, dim + 1) int64, positively oriented, in an order that keeps neighbours near each other
+    boundaries   name -> (count, 2) rows (cell, local face); a face may carry several names
+    regions      name -> numbers of its cells
+    numbers      (cell,) position of each cell among the volume cells of its file, from 0
+    neighbours   what lies behind each face
+    notes        what was repaired or looks wrong, one line each
+    source       file name or generator call
+    glued        (pair, 4) rows (cell, local face, other cell, its local face) of the periodic faces
+    periods      (name, other name, translation) of each periodic pair
+    """
+
+    points: np.ndarray
+    cells: np.ndarray
+    boundaries: dict
+    regions: dict
+    numbers: np.ndarray
+    neighbours: Neighbours
+    notes: tuple = ()
+    source: str = "mesh"
+    glued: np.ndarray = None
+    periods: tuple = ()
+
+    def __post_init__(self):
+        if self.glued is None:
+            object.__setattr__(self, "glued", np.empty((0, 4), dtype=np.int64))
+        arrays = [self.points, self.cells, self.numbers, self.glued, self.neighbours.cell, self.neighbours.face,
+                  self.neighbours.orientation, *self.boundaries.values(), *self.regions.values()]
+        for array in arrays:
+            array.setflags(write=False)
+
+    def __repr__(self):
+        names = ", ".join(f"{name} {len(rows)}" for name, rows in self.boundaries.items())
+        unnamed = f"; {len(self.unnamed)} unnamed boundary faces" if len(self.unnamed) else ""
+        counts = f"{len(self.cells)} {self.cell_type} cells"
+        return f"<Mesh {self.source}: {counts}; {names or 'no boundary names'}{unnamed}>"
+
+    @property
+    def dim(self):
+        """Dimension of space and of the cells: 1, 2 or 3."""
+        return self.points.shape[1]
+
+    @property
+    def cell_type(self):
+        """The cells' name in meshio: line, triangle or tetra."""
+        return CELL_TYPES[self.dim]
+
+    @property
+    def neighbour_cell(self):
+        """(cell, face) number of the neighbour, the own cell at a boundary face."""
+        return self.neighbours.cell
+
+    @property
+    def neighbour_face(self):
+        """(cell, face) local face of the neighbour, -1 at a boundary face."""
+        return self.neighbours.face
+
+    @property
+    def orientation(self):
+        """(cell, face, dim): own face vertex i is the neighbour's face vertex orientation[..., i], in FACES order."""
+        return self.neighbours.orientation
+
+    @cached_property
+    def boundary_faces(self):
+        """(count, 2) rows (cell, local face) of all faces without a neighbour."""
+        return np.argwhere(self.neighbour_face < 0)
+
+    @cached_property
+    def unnamed(self):
+        """The boundary faces that carry no name, (count, 2)."""
+        return self.boundary_faces[~self.is_named(self.boundary_faces)]
+
+    def is_named(self, rows):
+        """Whether each of the faces `rows` (count, 2) carries a boundary name."""
+        named = np.zeros(self.neighbour_face.shape, dtype=bool)
+        for faces in self.boundaries.values():
+            named[faces[:, 0], faces[:, 1]] = True
+        return named[rows[:, 0], rows[:, 1]]
+
+    @cached_property
+    def measures(self):
+        """Length, area or volume of each cell, (cell,)."""
+        return geometry.signed_measures(self.points, self.cells)
+
+    @cached_property
+    def face_measures(self):
+        """Measure of each face, (cell, face): 1 in 1D, length in 2D, area in 3D."""
+        return np.linalg.norm(geometry.area_vectors(self.points, self.cells), axis=2)
+
+    @cached_property
+    def normals(self):
+        """Outward unit normals, (cell, face, dim)."""
+        return geometry.area_vectors(self.points, self.cells) / self.face_measures[:, :, None]
+
+    @cached_property
+    def centroids(self):
+        """(cell, dim)."""
+        return self.points[self.cells].mean(axis=1)
+
+    @cached_property
+    def inradii(self):
+        """Radius of the inscribed sphere, dim * measure / measure of all faces, (cell,)."""
+        return self.dim * self.measures / self.face_measures.sum(axis=1)
+
+    def quality(self):
+        """Normalised radius ratio of each cell, (cell,): 1 for regular cells, 0 for flat ones."""
+        return geometry.radius_ratios(self.points, self.cells, self.inradii)
+
+    def face_points(self, rows):
+        """Point numbers (count, dim) of the faces `rows` (count, 2), vertices in FACES order."""
+        return face_points(self.cells, rows)
+
+    def face_centres(self, rows):
+        """Centroids (count, dim) of the faces `rows` (count, 2)."""
+        return self.points[self.face_points(np.asarray(rows).reshape(-1, 2))].mean(axis=1)
+
+    def position(self, row):
+        """Centre of one face as text, for messages."""
+        return "(" + ", ".join(f"{value:.6g}" for value in self.face_centres(row)[0]) + ")"
+
+    def place(self, row):
+        """One face as text: its cell in the file's numbering and its centre."""
+        return f"cell {self.numbers[row[0]]} at {self.position(row)}"
+
+    def named(self, name):
+        """Faces (count, 2) of the boundary, or cells of the region, called `name`.
+
+        Raises MeshError with the names that exist."""
+        for names in (self.boundaries, self.regions):
+            if name in names:
+                return names[name]
+        allowed = [*self.boundaries, *self.regions]
+        near = get_close_matches(str(name), allowed, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise MeshError(f"{name!r} is not in the mesh {self.source}; it has the boundaries: "
+                        f"{', '.join(self.boundaries) or 'none'}; regions: {', '.join(self.regions) or 'none'}{hint}")
+
+    def periodic(self, *pairs):
+        """A copy in which each pair of boundaries, ("left", "right"), is glued by the translation between them.
+
+        Their faces become interior and lose their names. Raises MeshError naming the faces that do not match."""
+        mesh = self
+        for pair in pairs:
+            if isinstance(pair, str) or len(pair) != 2:
+                raise MeshError(f"periodic takes pairs of boundary names, ('left', 'right'); got {pair!r}")
+            for name in pair:
+                if name not in mesh.boundaries:
+                    mesh.named(name)
+                    raise MeshError(f"{name!r} is a region of {mesh.source}; only boundaries can be periodic")
+            rows, others, orientation, translation = periodic.match(mesh, *pair)
+            mesh = mesh._glued(rows, others, orientation, (*mesh.periods, (*pair, tuple(translation.tolist()))))
+        return mesh
+
+    def refined(self):
+        """A copy with every cell split at its edge midpoints into 2, 4 or 8; names, regions and periods are kept.
+
+        The children of the cell with number k have the numbers 2^dim k and following."""
+        points, children, midpoint = refine.split(self.points, self.cells)
+        parts = children.shape[1]
+
+        def family(numbers):
+            return (numbers[:, None] * parts + np.arange(parts)).ravel()
+
+        facets = {name: refine.split_facets(self.face_points(rows), midpoint).reshape(-1, self.dim)
+                  for name, rows in self.boundaries.items()}
+        own, other = self.glued[:, :2], self.glued[:, 2:]
+        match = self.orientation[own[:, 0], own[:, 1]]
+        sides = self.face_points(own), np.take_along_axis(self.face_points(other), match, axis=1)
+        glued = [refine.split_facets(side, midpoint).reshape(-1, self.dim) for side in sides]
+        mesh = build(points, children.reshape(-1, self.dim + 1), facets,
+                     {name: family(cells) for name, cells in self.regions.items()},
+                     numbers=family(self.numbers), source=self.source, inherited=self.notes)
+        return mesh._glued(*periodic.pairs(mesh, *glued), self.periods) if len(own) else mesh
+
+    def _glued(self, rows, others, orientation, periods):
+        """A copy in which the boundary faces `rows` meet `others`; faces that became interior lose their names."""
+        neighbours = self.neighbours.joined(rows, others, orientation)
+        boundaries = {name: faces[neighbours.face[faces[:, 0], faces[:, 1]] < 0]
+                      for name, faces in self.boundaries.items()}
+        return replace(self, neighbours=neighbours, periods=periods,
+                       glued=np.concatenate([self.glued, np.column_stack([rows, others])]),
+                       boundaries={name: faces for name, faces in boundaries.items() if len(faces)})
+
+
+def build(points, cells, facets=None, groups=None, *, numbers=None, elements=None, source="mesh", found=(),
+          inherited=None):
+    """The mesh of `cells` (cell, dim + 1) on `points` (point, dim): checked, oriented, ordered for locality, connected.
+
+    facets     boundary name -> point numbers (count, dim) of its faces; doubles count once, inner faces are left out
+    groups     region name -> numbers of its cells
+    numbers    (cell,) the file's numbering, by default 0, 1, ...
+    elements   (cell,) position of each cell among all elements of the file, from 1, for messages
+    found      notes of whoever read the file
+    inherited  notes of the mesh that this one refines, which has been checked
+    Raises MeshError on: coordinates that are not finite, a node twice in a cell, cells without volume, faces with three
+    neighbours, folds, hanging nodes, names on what is no face of a cell. Warns with each of the mesh's notes."""
+    try:
+        mesh = _build(np.array(points, dtype=np.float64), np.array(cells, dtype=np.int64), facets or {}, groups or {},
+                      numbers, elements, source, found, inherited)
+    except MeshError as error:
+        raise MeshError(f"{source}: {error}") from None
+    if inherited is None:
+        for note in mesh.notes:
+            warnings.warn(f"{source}: {note}", MeshWarning, stacklevel=3)
+    return mesh
+
+
+def _build(points, cells, facets, groups, numbers, elements, source, found, inherited):
+    file_numbers = np.arange(len(cells)) if numbers is None else np.asarray(numbers)
+
+    def label(k):
+        return f"cell {file_numbers[k]}" + ("" if elements is None else f" (element {elements[k]} in the file)")
+
+    clean.check_input(points, cells, label)
+    points, cells, facets, unused = clean.drop_unused(points, cells, facets)
+    notes = list(found)
+    notes += [f"{unused} nodes that no cell uses are left out"] if unused else []
+    cells, inverted = clean.orient(points, cells, label)
+    if inverted:
+        notes.append(f"{inverted} of {len(cells)} cells were inverted and have been re-oriented")
+    order = hilbert_order(points[cells].mean(axis=1))
+    rank = np.argsort(order)
+    cells, file_numbers = cells[order], file_numbers[order]
+    elements = None if elements is None else np.asarray(elements)[order]
+    neighbours = connect(cells, label)
+    boundaries, more = clean.name_faces(points, cells, neighbours, facets)
+    mesh = Mesh(points, cells, boundaries, {name: np.sort(rank[np.asarray(group)]) for name, group in groups.items()},
+                file_numbers, neighbours, source=source)
+    clean.check_folds(mesh, label)
+    notes += more
+    notes = tuple(inherited) if inherited is not None else (*notes, *checks.notes(mesh, label))
+    object.__setattr__(mesh, "notes", notes)
+    return mesh

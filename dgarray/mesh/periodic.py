@@ -1,0 +1,64 @@
+"""Boundaries glued by translation, matched by geometry."""
+import numpy as np
+from scipy.spatial import cKDTree
+
+from .errors import MeshError
+from .faces import find_faces
+
+# Distance, relative to the size of the cell behind a face, at which two points count as one.
+TOLERANCE = 1e-6
+
+
+def match(mesh, first, second):
+    """Pair the faces of boundary `first` with those of boundary `second` by the translation between them.
+
+    Returns rows (count, 2) of `first`, the rows of `second` that they meet, the vertex matching (count, dim) and the
+    translation (dim,). Raises MeshError naming the faces that do not match."""
+    rows, others = mesh.named(first), mesh.named(second)
+    if first == second:
+        raise MeshError(f"{mesh.source}: boundary {first!r} cannot be periodic with itself; name two boundaries")
+    x, y = mesh.points[mesh.face_points(rows)], mesh.points[mesh.face_points(others)]
+    translation = _middle(y) - _middle(x)
+    size = np.minimum(mesh.inradii[rows[:, 0]].min(), mesh.inradii[others[:, 0]].min())
+    distance, partner = cKDTree(y.mean(axis=1)).query(x.mean(axis=1) + translation)
+    partner_size = mesh.inradii[others[partner, 0]]
+    gaps = np.linalg.norm((x + translation)[:, :, None] - y[partner][:, None, :], axis=3)
+    vertex = gaps.argmin(axis=2)
+    good = (distance < TOLERANCE * partner_size) & np.all(gaps.min(axis=2) < TOLERANCE * partner_size[:, None], axis=1)
+    good &= np.all(np.sort(vertex, axis=1) == np.arange(mesh.dim), axis=1)
+    good &= np.bincount(partner, minlength=len(others))[partner] == 1
+    opposite = np.sum(mesh.normals[rows[:, 0], rows[:, 1]] *
+                      mesh.normals[others[partner, 0], others[partner, 1]], axis=1) < 0
+    problems = _unmatched(mesh, rows[~good], first, len(rows))
+    problems += _unmatched(mesh, np.delete(others, partner[good], axis=0), second, len(others))
+    if not problems and not opposite.all():
+        problems = _unmatched(mesh, rows[~opposite], first, len(rows), "look the same way as their partners")
+    if not problems and np.linalg.norm(translation) < TOLERANCE * size:
+        problems = ["they lie on one another"]
+    if problems:
+        moved = ", ".join(f"{value:g}" for value in translation)
+        raise MeshError(f"{mesh.source}: boundaries {first!r} and {second!r} do not match under the "
+                        f"translation ({moved}): {'; '.join(problems)}; mesh both sides alike (periodic surfaces in the mesh program)")
+    return rows, others[partner], vertex, translation
+
+
+def pairs(mesh, corners, others):
+    """Rows (count, 2) of the faces with the points `corners` (count, dim), rows of those with the points `others`, and
+    how their vertices meet, (count, dim) in FACES order, when corners[k, i] meets others[k, i]."""
+    rows, partners = find_faces(mesh.cells, corners), find_faces(mesh.cells, others)
+    place = np.argmax(mesh.face_points(rows)[:, :, None] == corners[:, None, :], axis=2)
+    meets = np.take_along_axis(others, place, axis=1)
+    return rows, partners, np.argmax(meets[:, :, None] == mesh.face_points(partners)[:, None, :], axis=2)
+
+
+def _middle(x):
+    """Centre of the bounding box of the vertices `x` (face, vertex, dim); it moves with a translation."""
+    corners = x.reshape(-1, x.shape[-1])
+    return (corners.min(axis=0) + corners.max(axis=0)) / 2
+
+
+def _unmatched(mesh, rows, name, total, what="have no partner"):
+    if not len(rows):
+        return []
+    places = ", ".join(mesh.place(row) for row in rows[:3])
+    return [f"{len(rows)} of {total} faces of {name!r} {what}: {places}{', ...' if len(rows) > 3 else ''}"]

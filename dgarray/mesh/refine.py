@@ -1,0 +1,59 @@
+"""Uniform refinement of simplices at the edge midpoints: 2, 4 or 8 children a cell."""
+from itertools import combinations
+
+import numpy as np
+
+# Edges of the simplex as vertex pairs, by dimension; midpoint e of a cell has the local number dim + 1 + e.
+EDGES = {dim: tuple(combinations(range(dim + 1), 2)) for dim in (0, 1, 2, 3)}
+
+# Children in local numbers. Tetrahedron: the corners, then the inner octahedron cut along the diagonal that joins the
+# midpoints of two opposite edges; DIAGONALS lists for each choice its four tetrahedra. Bey 1995.
+CHILDREN = {
+    0: ((0,),),
+    1: ((0, 2), (2, 1)),
+    2: ((0, 3, 4), (3, 1, 5), (4, 5, 2), (3, 5, 4)),
+    3: ((0, 4, 5, 6), (4, 1, 7, 8), (5, 7, 2, 9), (6, 8, 9, 3)),
+}
+# Opposite edges are 01-23, 02-13, 03-12: midpoints 4-9, 5-8, 6-7; the other four midpoints form a ring around each.
+DIAGONALS = ((4, 9, (5, 6, 8, 7)), (5, 8, (4, 6, 9, 7)), (6, 7, (4, 5, 9, 8)))
+
+
+def split(points, cells):
+    """Refine every cell. Returns (points, children (cell, child, dim + 1), midpoint), where midpoint(pairs (n, 2))
+    gives the new point between two points that share an edge.
+
+    A tetrahedron is cut along the shortest of its three inner diagonals, which bounds the children's quality."""
+    dim = cells.shape[1] - 1
+    edges = np.sort(cells[:, EDGES[dim]].reshape(-1, 2), axis=1)
+    key, place = np.unique(edges[:, 0] * len(points) + edges[:, 1], return_inverse=True)
+    ends = np.column_stack([key // len(points), key % len(points)])
+    new_points = np.concatenate([points, points[ends].mean(axis=1)])
+    local = np.concatenate([cells, len(points) + place.reshape(len(cells), -1)], axis=1)
+
+    def midpoint(pairs):
+        low, high = np.sort(pairs, axis=1).T
+        return len(points) + np.searchsorted(key, low * len(points) + high)
+
+    children = local[:, CHILDREN[dim]]
+    if dim == 3:
+        children = np.concatenate([children, _octahedra(new_points, local)], axis=1)
+    return new_points, children, midpoint
+
+
+def split_facets(facets, midpoint):
+    """Children (facet, child, dim) of facets (facet, dim), in an order given by the order of the vertices alone."""
+    dim = facets.shape[1] - 1
+    pairs = facets[:, EDGES[dim]] if dim else np.empty((len(facets), 0, 2), dtype=np.int64)
+    middle = midpoint(pairs.reshape(-1, 2)).reshape(len(facets), -1)
+    return np.concatenate([facets, middle], axis=1)[:, CHILDREN[dim]]
+
+
+def _octahedra(points, local):
+    """The four inner tetrahedra of each cell, (cell, 4, 4), around its shortest diagonal; positively oriented."""
+    choices = np.array([[(a, b, ring[i], ring[(i + 1) % 4]) for i in range(4)] for a, b, ring in DIAGONALS])
+    lengths = [np.linalg.norm(points[local[:, a]] - points[local[:, b]], axis=1) for a, b, _ in DIAGONALS]
+    inner = local[np.arange(len(local))[:, None, None], choices[np.argmin(lengths, axis=0)]]
+    x = points[inner]
+    inverted = np.linalg.det(x[:, :, 1:] - x[:, :, :1]) < 0
+    inner[inverted, 2:] = inner[inverted, :1:-1]
+    return inner

@@ -1,0 +1,57 @@
+"""What the user gave, put on the mesh: conditions on boundary faces, parameters on elements."""
+import numpy as np
+
+from ..names import choose
+from ..trace import arguments
+
+
+def boundary_groups(mesh, boundary):
+    """The conditions with their faces: list of (name, faces (count, 2), condition).
+
+    boundary: one condition for every boundary face, or {name: condition}; the name "default" stands for all other faces.
+    A name that the mesh does not have, and a face without a condition, raise ValueError."""
+    if boundary is None:
+        boundary = {}
+    if callable(boundary):
+        boundary = {"default": boundary}
+    if not isinstance(boundary, dict):
+        raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
+    for name, condition in boundary.items():
+        if name != "default" or "default" in mesh.boundaries:
+            choose("boundary", str(name), mesh.boundaries, " in the mesh; it has")
+        if not callable(condition):
+            raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec")
+    groups = [(str(name), mesh.boundaries[str(name)], c) for name, c in boundary.items() if str(name) in mesh.boundaries]
+    rest = {name: faces for name, faces in mesh.boundaries.items() if name not in [g[0] for g in groups]}
+    left = np.concatenate([*rest.values(), mesh.unnamed]).reshape(-1, 2)
+    if len(left) and "default" in boundary:
+        groups.append(("default", left, boundary["default"]))
+    elif len(left):
+        names = ", ".join(f"'{name}'" for name in rest) or "none of them named"
+        where = ", ".join(f"{c:.6g}" for c in mesh.face_centres(left[-1:])[0])
+        raise ValueError(f"{len(left)} boundary faces have no condition ({names}), e.g. the face at ({where}); "
+                         "give one by name, or boundary={'default': condition}")
+    return [g for g in groups if len(g[1])]
+
+
+def element_values(mesh, name, value):
+    """A law's parameter on every element: None for a plain number, else an array (element,).
+
+    value: number, {region: number} (every element must lie in one of the regions), or a function of x, taken at centres."""
+    if callable(value):
+        missing = [a for a in arguments(value) if a != "x"]
+        if missing:
+            raise ValueError(f"{name}: the function asks for {', '.join(missing)}; allowed: x")
+        values = np.broadcast_to(np.asarray(value(tuple(mesh.centroids.T)), float), len(mesh.cells)).copy()
+    elif isinstance(value, dict):
+        values = np.full(len(mesh.cells), np.nan)
+        for region, number in value.items():
+            values[mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]] = number
+        if np.isnan(values).any():
+            raise ValueError(f"{name}={value!r} leaves {int(np.isnan(values).sum())} elements without a value; "
+                             f"regions of the mesh: {', '.join(mesh.regions) or 'none'}")
+    else:
+        return None
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(f"{name}: a value is negative or not finite; allowed: finite values from 0")
+    return values

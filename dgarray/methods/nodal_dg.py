@@ -1,0 +1,216 @@
+"""Nodal discontinuous Galerkin in strong form on simplices.
+
+M dq/dt = - sum_k S_k F_k + sum_faces integral of l (F.n - F*) dS, so  dq/dt = - sum_k D_k (F . grad r_k) + L (F.n - F*) J_face/J
+Hesthaven & Warburton 2008; Kloeckner et al. 2009, equation (4); Kloeckner et al. 2013, equation (9).
+"""
+from dataclasses import dataclass
+from functools import cached_property
+from types import SimpleNamespace
+
+import numpy as np
+
+from ..fluxes import upwind
+from ..pointwise import Pointwise
+from ..reference import quadrature, simplex
+from ..trace import call
+from .connectivity import boundary_nodes, exterior_nodes, interior_faces
+from .given import boundary_groups, element_values
+from .stability import stability_factor
+
+
+@dataclass(frozen=True)
+class NodalDG:
+    """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10) on intervals, triangles or tetrahedra.
+
+    start: how the initial state is put on the elements, "projection" (L2) or "interpolation" (values at the nodes).
+    """
+
+    order: int = 4
+    start: str = "projection"
+
+    def __post_init__(self):
+        if self.order not in range(1, 11):
+            raise ValueError(f"order={self.order!r} is not allowed for NodalDG; it must be a whole number from 1 to 10")
+        if self.start not in ("projection", "interpolation"):
+            raise ValueError(f"start={self.start!r} is not allowed; allowed: projection, interpolation")
+
+    def discretise(self, mesh, law, boundary, backend, flux=None, source=None):
+        """The operations of this method on the mesh: a NodalOperator on the backend.
+
+        flux: numerical flux, a function of the law (`upwind`); source(q, x, t) -> tuple, added to the law's own.
+        Raises ValueError where mesh, law and boundary do not fit."""
+        if law.dim != mesh.dim:
+            raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
+        return NodalOperator(self, NodalTables(mesh, self.order, law, boundary, flux or upwind, source), backend)
+
+
+class NodalTables:
+    """All that nodal DG needs on one mesh, on the host in float64: matrices, metrics, index lists and physics.
+
+    differentiation (dim, node, node), lift (node, face * face node): see `dgarray.reference.Simplex`
+    gradients (dim, dim, element)   dr_k / dx_d
+    normals (face, dim, element)    outward unit normals
+    scale (face, element)           J_face / J
+    origin (dim, element), tangents (dim, dim, element)   x_d = origin_d + sum_k r_k tangents_kd
+    parameters {name: (element,)}   the law's parameters that vary; the others are literals
+    groups                          boundary conditions: faces (count, 2), nodes and slots (face node, face), jump
+    functions                       volume, pair, left, finish, wave_speed: see `Physics`
+    """
+
+    def __init__(self, mesh, order, law, boundary, flux, source):
+        self.mesh, self.order, self.law = mesh, order, law
+        self.cell = cell = simplex(mesh.dim, order)
+        self.dim, self.elements, self.variables = mesh.dim, len(mesh.cells), len(law.variables)
+        self.differentiation, self.lift, self.nodes = cell.differentiation, cell.lift, cell.nodes
+        self.face_nodes = cell.face_nodes
+        corners = mesh.points[mesh.cells]
+        tangents = (corners[:, 1:] - corners[:, :1]) / 2
+        self.tangents = np.ascontiguousarray(tangents.transpose(1, 2, 0))
+        self.origin = np.ascontiguousarray((corners[:, 0] + tangents.sum(axis=1)).T)
+        self.gradients = np.ascontiguousarray(np.linalg.inv(tangents).transpose(2, 1, 0))
+        self.normals = np.ascontiguousarray(mesh.normals.transpose(1, 2, 0))
+        face_measure = simplex(mesh.dim - 1, 1).volume if mesh.dim > 1 else 1.0
+        jacobian = mesh.measures / cell.volume
+        self.scale = np.ascontiguousarray((mesh.face_measures / face_measure).T / jacobian)
+        values = {name: element_values(mesh, name, value) for name, value in law.parameters.items()}
+        self.parameters = {name: v for name, v in values.items() if v is not None}
+        self.physics = Physics(law, flux, source, {name: float(law.parameters[name]) if v is None else None
+                                                   for name, v in values.items()})
+        self.functions = self.physics.functions
+        self.groups = []
+        for name, faces, condition in boundary_groups(mesh, boundary):
+            nodes, slots = boundary_nodes(cell, self.elements, faces)
+            self.groups.append(SimpleNamespace(name=name, faces=faces, nodes=nodes, slots=slots,
+                                               jump=self.physics.boundary_jump(name, condition)))
+
+    @cached_property
+    def finishes(self):
+        """Whether sources or the capacity change anything."""
+        graph = self.functions.finish.graph
+        return [graph.nodes[i] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.variables)]
+
+    def coordinates(self):
+        """x at every node, (dim, node, element)."""
+        return self.origin[:, None] + np.einsum("ik,kde->die", self.nodes, self.tangents)
+
+    def interior_faces(self):
+        return interior_faces(self.mesh, self.cell)
+
+    def exterior_nodes(self):
+        return exterior_nodes(self.mesh, self.cell)
+
+
+class Physics:
+    """The law as the pointwise functions that nodal DG asks a backend to evaluate.
+
+    volume (q, g, x, t, m)               F(q) . grad r_k for every k: dim * variables components; g_kd = dr_k/dx_d
+    pair (l, r, n, s, x, t, ml, mr)      s (F.n - F*) on both sides of a face: 2 * variables components
+    left (l, r, n, s, x, t, ml, mr)      the same on the left side only
+    finish (r, q, x, t, m)               (r + source) / capacity
+    wave_speed (q, n, x, t, m)           one component
+    """
+
+    def __init__(self, law, flux, source, parameters):
+        self.law, self.flux, self.source, d, v = law, flux, source, law.dim, len(law.variables)
+        self.state = {"q": v, "x": d, "t": None, "m": parameters}
+        self.numerical = flux(law)
+        m = {"ml": parameters, "mr": parameters}
+        self.functions = SimpleNamespace(
+            volume=Pointwise(self.volume, {**self.state, "g": d * d}, "flux"),
+            pair=Pointwise(self.pair, {"l": v, "r": v, "n": d, "s": 2, "x": d, "t": None, **m}, "numerical flux"),
+            left=Pointwise(self.left, {"l": v, "r": v, "n": d, "s": 1, "x": d, "t": None, **m}, "numerical flux"),
+            finish=Pointwise(self.finish, {**self.state, "r": v}, "source"),
+            wave_speed=Pointwise(self.wave_speed, {**self.state, "n": d}, "wave speed"))
+
+    def volume(self, q, g, x, t, m):
+        d = self.law.dim
+        directions = (g[k * d:(k + 1) * d] for k in range(d))
+        return tuple(f for n in directions for f in call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux"))
+
+    def pair(self, l, r, n, s, x, t, ml, mr):
+        star = self.numerical(l, r, n, x, t, ml, mr)
+        left, right = (call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux") for q, m in ((l, ml), (r, mr)))
+        return (*(s[0] * (f - h) for f, h in zip(left, star)), *(s[1] * (h - f) for f, h in zip(right, star)))
+
+    def left(self, l, r, n, s, x, t, ml, mr):
+        return self.pair(l, r, n, (s[0], 0.0), x, t, ml, mr)[:len(l)]
+
+    def boundary_jump(self, name, condition):
+        """s (F.n - F*) at a boundary: the exterior state is the condition's, its parameters are the element's own."""
+        numerical = getattr(condition, "flux", self.flux)(self.law)
+
+        def jump(q, n, s, x, t, m):
+            outside = tuple(call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=self.law), f"boundary {name!r}"))
+            if len(outside) != len(q):
+                raise ValueError(f"boundary {name!r} returns {len(outside)} components; the law has {len(q)}: "
+                                 + ", ".join(self.law.variables))
+            star = numerical(q, outside, n, x, t, m, m)
+            inside = call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux")
+            return tuple(s[0] * (f - h) for f, h in zip(inside, star))
+        return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1}, f"boundary {name!r}")
+
+    def finish(self, r, q, x, t, m):
+        given = dict(q=q, x=x, t=t, m=m)
+        for role, source in (("law's source", self.law.source), ("source", self.source)):
+            if source is not None:
+                added = tuple(call(source, given, role))
+                if len(added) != len(r):
+                    raise ValueError(f"the {role} returns {len(added)} components; the law has {len(r)}: "
+                                     + ", ".join(self.law.variables))
+                r = tuple(a + b for a, b in zip(r, added))
+        if self.law.capacity is None:
+            return r
+        return tuple(a / c for a, c in zip(r, call(self.law.capacity, given, "capacity")))
+
+    def wave_speed(self, q, n, x, t, m):
+        return (call(self.law.wave_speed, dict(q=q, n=n, x=x, t=t, m=m), "wave speed"),)
+
+
+class NodalOperator:
+    """Nodal DG of one law on one mesh, on a backend: dq/dt and what a run needs beside it."""
+
+    def __init__(self, method, tables, backend):
+        self.method, self.tables, self.backend = method, tables, backend
+        self.shape = (tables.variables, len(tables.nodes), tables.elements)
+        self.operations = backend.nodal(tables)
+        self.stage = self.operations.stage
+
+    def rhs(self, q, t):
+        """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t), as the backend's operations."""
+        return self.operations.rhs(q, t)
+
+    def max_dt(self, q, t, stepper):
+        """Largest stable time step: the measured factor over the largest sum of wave speed * J_face / J of an element."""
+        if self._steady_rate is not None:
+            rate = self._steady_rate
+        else:
+            rate = self.operations.rate(q, t)
+        return stability_factor(self.tables.dim, self.method.order, stepper) / rate if rate > 0 else np.inf
+
+    @cached_property
+    def _steady_rate(self):
+        """The rate where it depends on neither state nor time, else None."""
+        speed = self.tables.functions.wave_speed
+        if speed.depends_on("q") or speed.depends_on("t"):
+            return None
+        return self.operations.rate(self.backend.zeros(self.shape), 0.0)
+
+    def project(self, f, t=0.0):
+        """The initial state f(x, t) -> tuple on the elements, (variable, node, element), on the host in float64."""
+        cell, tables = self.tables.cell, self.tables
+        if self.method.start == "interpolation":
+            points, matrix = cell.nodes, np.eye(len(cell.nodes))
+        else:
+            points, weights = quadrature(cell.dim, 2 * cell.order + 4)
+            matrix = cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
+        q = np.empty(self.shape)
+        for first in range(0, tables.elements, 4096):
+            some = slice(first, first + 4096)
+            x = tables.origin[:, None, some] + np.einsum("ik,kde->die", points, tables.tangents[:, :, some])
+            values = call(f, dict(x=tuple(x), t=t), "initial state")
+            if len(values) != len(q):
+                raise ValueError(f"the initial state has {len(values)} components; the law has {len(q)}: "
+                                 + ", ".join(tables.law.variables))
+            for v, value in enumerate(values):
+                q[v, :, some] = matrix @ np.broadcast_to(np.asarray(value, float), x.shape[1:])
+        return q

@@ -1,0 +1,6 @@
+"""The result of a run: labelled datasets, zarr stores, the accessor `ds.dg` and pictures."""
+from dgarray.output.accessor import Accessor
+from dgarray.output.dataset import Layout, dataset
+from dgarray.output.store import Store
+
+__all__ = ["Accessor", "Layout", "Store", "dataset"]

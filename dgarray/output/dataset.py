@@ -1,0 +1,190 @@
+"""Labelled datasets: what a run knows about its field, and the xarray.Dataset made of it.
+
+The layout follows CF and UGRID: dims (time, element, node), nodes placed at x, y, z (element, node), and the corner
+mesh as UGRID topology whose names are extended to edges (1D) and tetrahedra (3D).
+"""
+import json
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import xarray as xr
+
+from dgarray.reference.simplex import simplex
+
+AXES = ("x", "y", "z")
+CELL_TYPES = {1: "line", 2: "triangle", 3: "tetra"}
+# UGRID's name of the mesh entity that carries the data, by dimension.
+LOCATIONS = {1: "edge", 2: "face", 3: "volume"}
+RESERVED = frozenset((*AXES, "time", "element", "node", "mesh", "mesh_node", "mesh_vertex", "cell_number", "region",
+                      "boundary", "boundary_face", "boundary_faces", "mesh_volume_types",
+                      *(f"mesh_node_{axis}" for axis in AXES),
+                      *(f"mesh_{location}_nodes" for location in LOCATIONS.values())))
+UNITLESS = "normalised"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Layout:
+    """All that a run's dataset holds besides times and values.
+
+    dim, order   of the nodal polynomials on `simplex(dim, order)`
+    points       (point, dim) float64 corners; cells (element, dim + 1); numbers (element,) the file's numbering
+    variables    names in the order of the state; long_names and units by name ("time" and "x" may have units too)
+    attrs        inputs of the run; strings, numbers, booleans and None stay, all else becomes a JSON string
+    regions      name -> cells; boundaries: name -> (face, 2) rows (cell, local face)
+    Raises ValueError for shapes that do not fit and names that are taken."""
+
+    dim: int
+    order: int
+    points: np.ndarray
+    cells: np.ndarray
+    numbers: np.ndarray
+    variables: tuple
+    long_names: dict = field(default_factory=dict)
+    units: dict = field(default_factory=dict)
+    attrs: dict = field(default_factory=dict)
+    regions: dict = field(default_factory=dict)
+    boundaries: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        simplex(self.dim, self.order)
+        object.__setattr__(self, "variables", tuple(self.variables))
+        shapes = {"points": (None, self.dim), "cells": (None, self.dim + 1), "numbers": (len(self.cells),)}
+        for name, shape in shapes.items():
+            array = np.asarray(getattr(self, name))
+            if array.ndim != len(shape) or any(want not in (None, size) for want, size in zip(shape, array.shape)):
+                raise ValueError(f"{name} has the shape {array.shape}; in {self.dim}D it must be "
+                                 f"({', '.join('any' if want is None else str(want) for want in shape)})")
+            object.__setattr__(self, name, array)
+        if not self.variables or len(set(self.variables)) != len(self.variables):
+            raise ValueError(f"variables {self.variables} must be at least one name, each once")
+        taken = sorted(set(self.variables) & RESERVED)
+        if taken:
+            raise ValueError(f"variable name {taken[0]!r} is taken by the dataset; names not allowed: "
+                             f"{', '.join(sorted(RESERVED))}")
+
+    def __repr__(self):
+        return (f"Layout({', '.join(self.variables)} of order {self.order} on {len(self.cells)} "
+                f"{CELL_TYPES[self.dim]} cells)")
+
+    @property
+    def reference(self):
+        return simplex(self.dim, self.order)
+
+    @property
+    def shape(self):
+        """(variable, node, element) of a state."""
+        return len(self.variables), len(self.reference.nodes), len(self.cells)
+
+    def coordinates(self):
+        """Nodes of all elements, one (element, node) array per axis: x = sum_i lambda_i points[cells[e, i]]."""
+        corners = self.reference.barycentric(self.reference.nodes)
+        return [self.points[self.cells, axis].astype("float64") @ corners.T for axis in range(self.dim)]
+
+
+def dataset(layout, times, values):
+    """The run's xarray.Dataset.
+
+    times: (time,); values: dict variable -> (time, element, node)"""
+    units = {**dict.fromkeys((*layout.variables, "time", *AXES), UNITLESS), **layout.units}
+    location = LOCATIONS[layout.dim]
+    data = {name: (("time", "element", "node"), values[name],
+                   {"long_name": layout.long_names.get(name, name), "units": units[name],
+                    "mesh": "mesh", "location": location})
+            for name in layout.variables}
+    coords = {"time": ("time", np.asarray(times, dtype="float64"), {"long_name": "time", "units": units["time"]})}
+    for axis, nodes in zip(AXES, layout.coordinates()):
+        coords[axis] = (("element", "node"), nodes, {"long_name": f"{axis} of the nodes", "units": units[axis]})
+    coords["cell_number"] = ("element", layout.numbers.astype("int64"),
+                             {"long_name": "position among the cells of the mesh file, from 0"})
+    if layout.regions:
+        coords["region"] = ("element", *_region_flags(layout))
+    _add_topology(layout, units, data, coords)
+    return xr.Dataset(data, coords, _attributes(layout))
+
+
+def _add_topology(layout, units, data, coords):
+    location, axes = LOCATIONS[layout.dim], AXES[:layout.dim]
+    connectivity = f"mesh_{location}_nodes"
+    topology = {"cf_role": "mesh_topology", "long_name": "corner topology", "topology_dimension": layout.dim,
+                "node_coordinates": " ".join(f"mesh_node_{axis}" for axis in axes),
+                f"{location}_node_connectivity": connectivity, f"{location}_dimension": "element"}
+    for number, axis in enumerate(axes):
+        coords[f"mesh_node_{axis}"] = ("mesh_node", layout.points[:, number].astype("float64"),
+                                       {"long_name": f"{axis} of the corners", "units": units[axis]})
+    data[connectivity] = (("element", "mesh_vertex"), layout.cells.astype("int64"),
+                          {"cf_role": f"{location}_node_connectivity", "start_index": 0,
+                           "long_name": "corners of the elements"})
+    if layout.dim == 3:
+        topology["volume_shape_type"] = "mesh_volume_types"
+        data["mesh_volume_types"] = ("element", np.zeros(len(layout.cells), dtype="int8"),
+                                     {"cf_role": "volume_shape_type", "flag_values": [0, 1, 2],
+                                      "flag_meanings": "tetrahedron wedge hexahedron"})
+    data["mesh"] = ((), np.int32(0), topology)
+    if layout.boundaries:
+        faces, flags, attrs = _boundary_flags(layout)
+        data["boundary_faces"] = (("boundary_face", "cell_and_face"), faces,
+                                  {"long_name": "element and local face of the named faces", "start_index": 0})
+        coords["boundary"] = ("boundary_face", flags, attrs)
+
+
+def _region_flags(layout):
+    members = np.zeros((len(layout.cells), len(layout.regions)), dtype=bool)
+    for column, cells in enumerate(layout.regions.values()):
+        members[cells, column] = True
+    return _flags("region of the elements", list(layout.regions), members)
+
+
+def _boundary_flags(layout):
+    faces = layout.dim + 1
+    codes = [np.asarray(rows, dtype="int64").reshape(-1, 2) @ [faces, 1] for rows in layout.boundaries.values()]
+    every = np.unique(np.concatenate(codes))
+    members = np.column_stack([np.isin(every, code) for code in codes])
+    return (np.column_stack(np.divmod(every, faces)),
+            *_flags("name of the boundary faces", list(layout.boundaries), members))
+
+
+def _flags(title, names, members):
+    """CF flag values and attributes of `members` (row, name); a row in two groups gets the meaning 'one+two'."""
+    words = ["_".join(str(name).split()) for name in names]
+    groups, values = np.unique(members, axis=0, return_inverse=True)
+    meanings = ["+".join(np.array(words)[group]) or "none" for group in groups]
+    return values.reshape(-1).astype("int32"), {"long_name": title, "flag_values": list(range(len(meanings))),
+                                                "flag_meanings": " ".join(meanings)}
+
+
+def _attributes(layout):
+    attrs = {str(name): plain(value) for name, value in layout.attrs.items()}
+    return {**attrs, "Conventions": "CF-1.11 UGRID-1.0", "dim": int(layout.dim), "order": int(layout.order),
+            "cell_type": CELL_TYPES[layout.dim], "variables": json.dumps(layout.variables),
+            "nodes": "warp and blend, biunit simplex"}
+
+
+def plain(value):
+    """`value` as a JSON scalar: strings, finite numbers, booleans and None as they are, all else as a (JSON) string."""
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (dict, list, tuple, set, frozenset, np.ndarray)):
+        return json.dumps(_nested(value))
+    return _text(value)
+
+
+def _nested(value):
+    if isinstance(value, dict):
+        return {str(key): _nested(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _nested(value.tolist())
+    if isinstance(value, (set, frozenset)):
+        return sorted((_nested(item) for item in value), key=str)
+    if isinstance(value, (list, tuple)):
+        return [_nested(item) for item in value]
+    return plain(value)
+
+
+def _text(value):
+    # A function's repr holds an address that changes from run to run.
+    return getattr(value, "__name__", None) or str(value)

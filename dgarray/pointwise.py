@@ -1,0 +1,39 @@
+"""Physics functions bound to the inputs that a method offers: what a backend receives.
+
+Called with arrays a `Pointwise` is the reference; its `graph` is what the generated kernels are made from.
+"""
+from collections import namedtuple
+from functools import cached_property
+
+from .trace import call, trace
+
+
+class Pointwise:
+    """A function of component tuples, e.g. flux(q, n, m), with the inputs it may ask for.
+
+    inputs: {argument: spec} as `dgarray.trace.trace` takes them: a count of components, None for a scalar, or a dict of
+    fields whose value is None (an array at run time) or a number (a literal in generated code).
+    """
+
+    def __init__(self, function, inputs, name):
+        self.function, self.inputs, self.name = function, inputs, name
+
+    @cached_property
+    def graph(self):
+        return trace(self.function, self.inputs, self.name)
+
+    def depends_on(self, argument):
+        return self.graph.depends_on(argument)
+
+    def __call__(self, **arrays):
+        """Components of the result; each dict of fields is passed as a named tuple with its numbers filled in.
+
+        Inputs that the graph does not need may be left out: they are zeros."""
+        for argument, spec in self.inputs.items():
+            if isinstance(spec, dict):
+                given = arrays.get(argument, {})
+                values = {field: given.get(field) if number is None else number for field, number in spec.items()}
+                arrays[argument] = namedtuple(argument, values)(**values)
+            elif argument not in arrays:
+                arrays[argument] = 0.0 if spec is None else (0.0,) * spec
+        return tuple(call(self.function, arrays, self.name))

@@ -1,0 +1,80 @@
+"""Explicit Runge-Kutta methods as tables, and one loop.
+
+Every method here is a row of numbers per stage, applied to the state q, a register k and the state q0 at the step's start:
+
+    r = dq/dt at (q, t + c dt),   k = A k + w dt r,   q = alpha q0 + beta q + B k + C dt r
+
+so a backend needs one kernel for all of them, and a method that has no use for k or q0 does not store it.
+"""
+from typing import NamedTuple
+
+
+class Stage(NamedTuple):
+    c: float = 0.0
+    A: float = 0.0
+    w: float = 0.0
+    alpha: float = 0.0
+    beta: float = 0.0
+    B: float = 0.0
+    C: float = 0.0
+
+
+class LSRK54:
+    """Five stages, fourth order, two registers.  Carpenter & Kennedy 1994, NASA TM 109112, solution 3."""
+
+    name, order = "lsrk54", 4
+    stages = tuple(Stage(c=c, A=A, w=1.0, beta=1.0, B=B) for A, B, c in (
+        (0.0, 1432997174477 / 9575080441755, 0.0),
+        (-567301805773 / 1357537059087, 5161836677717 / 13612068292357, 1432997174477 / 9575080441755),
+        (-2404267990393 / 2016746695238, 1720146321549 / 2090206949498, 2526269341429 / 6820363962896),
+        (-3550918686646 / 2091501179385, 3134564353537 / 4481467310338, 2006345519317 / 3224310063776),
+        (-1275806237668 / 842570457699, 2277821191437 / 14882151754819, 2802321613138 / 2924317926251)))
+
+
+class RK4:
+    """The classical method: stages at q0 + dt r / 2, q0 + dt r / 2, q0 + dt r, weights 1/6, 1/3, 1/3, 1/6.  Kutta 1901."""
+
+    name, order = "rk4", 4
+    stages = (Stage(c=0.0, A=0.0, w=1 / 6, alpha=1.0, C=0.5), Stage(c=0.5, A=1.0, w=1 / 3, alpha=1.0, C=0.5),
+              Stage(c=0.5, A=1.0, w=1 / 3, alpha=1.0, C=1.0), Stage(c=1.0, A=1.0, w=1 / 6, alpha=1.0, B=1.0))
+
+
+class SSP33:
+    """Three stages, third order, strong stability preserving.  Shu & Osher 1988."""
+
+    name, order = "ssp33", 3
+    stages = (Stage(c=0.0, alpha=1.0, C=1.0), Stage(c=1.0, alpha=3 / 4, beta=1 / 4, C=1 / 4),
+              Stage(c=0.5, alpha=1 / 3, beta=2 / 3, C=2 / 3))
+
+
+STEPPERS = {stepper.name: stepper for stepper in (LSRK54, RK4, SSP33)}
+
+
+def registers(stepper):
+    """How many arrays of the state's size a step needs, the state included: (states, k registers)."""
+    return 2 + any(s.alpha for s in stepper.stages), int(any(s.w for s in stepper.stages))
+
+
+def step(operator, stepper, states, k, t, dt):
+    """Advance by dt; returns the list of states with the new one first.
+
+    operator  offers stage(q, out, k, q0, t, dt, row), one row of the table
+    states    arrays of the state's size, the current one first, as many as `registers` says; k the register or None
+    """
+    q0 = q = states[0]
+    for row in stepper.stages:
+        out = next(s for s in states[1:] + states[:1] if s is not q and not (s is q0 and len(states) > 2))
+        operator.stage(q, out, k, q0, t + row.c * dt, dt, row)
+        q = out
+    return [q] + [s for s in states if s is not q]
+
+
+def amplification(stepper, z):
+    """Growth factor R(z) of the method for dq/dt = lambda q, z = lambda dt; |R| <= 1 is stable.  Array in, array out."""
+    q0 = q = z * 0 + 1
+    k = z * 0
+    for s in stepper.stages:
+        r = z * q
+        k = s.A * k + s.w * r
+        q = s.alpha * q0 + s.beta * q + s.B * k + s.C * r
+    return q
