@@ -66,6 +66,18 @@ class NodalArrays:
         self.groups = [self._group(g) for g in tables.groups]
         self._faces = None
 
+    def state(self, q):
+        """A copy of the state q[variable, node, element] of the host, as the operations want it."""
+        return self.backend.array(np.array(q))
+
+    def host(self, state):
+        """The state as q[variable, node, element] on the host."""
+        return self.backend.host(state)
+
+    def zeros(self):
+        """A state of zeros."""
+        return self.backend.zeros((self.tables.variables, len(self.tables.nodes), self.tables.elements))
+
     @property
     def faces(self):
         """Interior faces, each once; built on first use because fused kernels do not need them."""

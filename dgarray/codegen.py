@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from dgarray.trace import operands
+from .trace import is_boolean, operands
 
 # Literals that an operation's template wants after its operands.
 LITERALS = {"sign": (0.0, 1.0, -1.0)}
@@ -37,10 +37,9 @@ CUDA_FUNCTIONS = {"power": "pow", "absolute": "fabs", "arctan2": "atan2"} | {
     name: name for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "tanh")}
 
 
-def _checked(dtype):
-    if str(dtype) not in ("float32", "float64"):
-        raise ValueError(f"dtype {dtype!r} cannot be compiled; allowed: float32, float64")
-    return str(dtype)
+def _check(dtype):
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"dtype {dtype!r} cannot be compiled; allowed: 'float32', 'float64'")
 
 
 @dataclass(frozen=True)
@@ -56,9 +55,10 @@ class Python:
     operators = PYTHON
 
     def __post_init__(self):
-        _checked(self.dtype)
+        _check(self.dtype)
 
     def literal(self, value):
+        """The name of the constant with this value, new or known; booleans are literals."""
         if isinstance(value, bool):
             return repr(value)
         for name, known in self.constants.items():
@@ -70,7 +70,7 @@ class Python:
 
     @property
     def definitions(self):
-        """Lines that define the constants."""
+        """Lines that define the constants so far."""
         return [f"{name} = np.{self.dtype}({repr(value) if math.isfinite(value) else repr(str(value))})"
                 for name, value in self.constants.items()]
 
@@ -85,7 +85,7 @@ class Cuda:
     dtype: str = "float64"
 
     def __post_init__(self):
-        _checked(self.dtype)
+        _check(self.dtype)
 
     @property
     def real(self):
@@ -102,10 +102,8 @@ class Cuda:
         if isinstance(value, bool):
             return "true" if value else "false"
         suffix = "f" if self.dtype == "float32" else ""
-        if math.isnan(value):
-            return f"nan{suffix}(\"\")"
-        if math.isinf(value):
-            return f"({self.real})INFINITY" if value > 0 else f"(-({self.real})INFINITY)"
+        if not math.isfinite(value):    # as quotients, because NVRTC has no INFINITY
+            return f"({0.0 if math.isnan(value) else math.copysign(1, value)}{suffix} / 0.0{suffix})"
         return f"{value!r}{suffix}" if value >= 0 else f"({value!r}{suffix})"
 
     def assignment(self, name, expression, boolean):
@@ -115,7 +113,7 @@ class Cuda:
 def scalar_source(graph, names, dialect, prefix="v"):
     """Source of one evaluation of a graph: (lines, outputs), assignments and the expressions of the results.
 
-    names:   {input of the graph: expression that reads it}
+    names:   {input of the graph: name or index expression that reads it}
     dialect: Python(dtype) or Cuda(dtype)
     prefix:  of the names assigned to, followed by a number
     Raises KeyError for an input without a name."""
@@ -123,7 +121,7 @@ def scalar_source(graph, names, dialect, prefix="v"):
     if missing:
         raise KeyError(f"{graph.name} reads {', '.join(missing)}, but expressions are given for: {', '.join(names)}")
     lines, text = [], []
-    for number, node in enumerate(graph.nodes):
+    for node in graph.nodes:
         op, first, *_ = node
         if op == "input":
             text.append(names[first])
@@ -132,16 +130,16 @@ def scalar_source(graph, names, dialect, prefix="v"):
         else:
             values = [text[i] for i in operands(node)] + [dialect.literal(value) for value in LITERALS.get(op, ())]
             text.append(f"{prefix}{len(lines)}")
-            lines.append(dialect.assignment(text[-1], dialect.operators[op].format(*values), graph.is_boolean(number)))
+            lines.append(dialect.assignment(text[-1], dialect.operators[op].format(*values), is_boolean(node)))
     return lines, [text[i] for i in graph.outputs]
 
 
 # Templates for readers, how weakly the result binds and how weakly each operand may bind without parentheses.
-ATOM, POWER, SIGNED, PRODUCT, SUM, COMPARED, NOT, AND, OR = range(9)
+ATOM, POWER, SIGNED, PRODUCT, NEGATED, SUM, COMPARED, NOT, AND, OR = range(10)
 FORMULAS = {
     "add": ("{} + {}", SUM, SUM, SUM), "subtract": ("{} - {}", SUM, SUM, PRODUCT),
-    "multiply": ("{}*{}", PRODUCT, PRODUCT, PRODUCT), "divide": ("{}/{}", PRODUCT, PRODUCT, SIGNED),
-    "negative": ("-{}", SIGNED, POWER), "power": ("{}**{}", POWER, ATOM, ATOM),
+    "multiply": ("{}*{}", PRODUCT, NEGATED, PRODUCT), "divide": ("{}/{}", PRODUCT, NEGATED, SIGNED),
+    "negative": ("-{}", NEGATED, PRODUCT), "power": ("{}**{}", POWER, ATOM, ATOM),
     "logical_and": ("{} and {}", AND, AND, AND), "logical_or": ("{} or {}", OR, OR, OR),
     "logical_not": ("not {}", NOT, NOT),
 } | {op: (INFIX[op], COMPARED, SUM, SUM)
@@ -150,9 +148,10 @@ SHARED = 3    # a subexpression of this many operations that is used more than o
 
 
 def formulas(graph, output_names, names=None):
-    """Readable formulas of a graph, one line per output, after lines `a1 = ...` for large shared subexpressions.
+    """Readable formulas of a graph, one line per output, after lines `a1 = ...` for shared subexpressions.
 
-    output_names: what to call the outputs; names: {input: what to call it}, else its own name"""
+    output_names: what to call the outputs, one name each, else ValueError
+    names:        {input of the graph: what to call it}; others keep their name"""
     if len(output_names) != len(graph.outputs):
         raise ValueError(f"{graph.name} has {len(graph.outputs)} outputs and {len(output_names)} names for them")
     uses = Counter(i for node in graph.nodes for i in operands(node)) + Counter(graph.outputs)
@@ -162,7 +161,7 @@ def formulas(graph, output_names, names=None):
         if op == "input":
             terms.append((names.get(first, first), ATOM, 0))
         elif op == "const":
-            text = str(first).removesuffix(".0")
+            text = str(first) if isinstance(first, bool) else f"{first:.12g}"
             terms.append((text, SIGNED if text.startswith("-") else ATOM, 0))
         else:
             term = _formula(op, operands(node), terms)
@@ -219,9 +218,9 @@ def _write(path, source):
     """Write a file in one step, so that no other process ever reads half of it, and leave one that is right alone:
     numba compiles again what has a new date."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and path.read_text() == source:
+    if path.exists() and path.read_bytes() == source.encode():
         return path
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False) as file:
-        file.write(source)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
+        file.write(source.encode())
     os.replace(file.name, path)
     return path

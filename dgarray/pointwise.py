@@ -22,8 +22,22 @@ class Pointwise:
     def graph(self):
         return trace(self.function, self.inputs, self.name)
 
+    @cached_property
+    def used(self):
+        """{name of an input that the graph reads: (argument, component number or field)}."""
+        names = {}
+        for argument, spec in self.inputs.items():
+            if spec is None:
+                names[argument] = argument, None
+            elif isinstance(spec, dict):
+                names |= {f"{argument}_{field}": (argument, field) for field in spec}
+            else:
+                names |= {f"{argument}{i}": (argument, i) for i in range(spec)}
+        return {name: names[name] for name in self.graph.inputs}
+
     def depends_on(self, argument):
-        return self.graph.depends_on(argument)
+        """Whether the result needs any component of `argument`."""
+        return any(owner == argument for owner, _ in self.used.values())
 
     def __call__(self, **arrays):
         """Components of the result; each dict of fields is passed as a named tuple with its numbers filled in.

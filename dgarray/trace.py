@@ -19,18 +19,16 @@ FLOPS = ("add", "subtract", "multiply", "divide", "power", "sqrt", "exp", "log",
 LOGIC = ("logical_and", "logical_or", "logical_not")
 BOOLEAN = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", *LOGIC)
 COMMUTATIVE = ("add", "multiply", "minimum", "maximum", "equal", "not_equal", "logical_and", "logical_or")
-UFUNCS = {getattr(np, op): op for op in (*FLOPS, *BOOLEAN, "negative", "positive", "absolute", "sign", "minimum", "maximum",
-                                         "square", "reciprocal")}
+UFUNCS = {getattr(np, op): op for op in (
+    *FLOPS, *BOOLEAN, "negative", "positive", "absolute", "sign", "minimum", "maximum", "square", "reciprocal")}
 BITWISE = {np.bitwise_and: "logical_and", np.bitwise_or: "logical_or", np.invert: "logical_not"}
-SUPPORTED = ("+ - * / **, comparisons, & | ~ of comparisons, np.logical_and, logical_or, logical_not, sqrt, square, "
-             "reciprocal, exp, log, sin, cos, tan, tanh, arctan2, abs, sign, minimum, maximum, clip, where")
+UNSUPPORTED = ("is not supported in traced code; supported: + - * / **, comparisons, & | ~, logical_and/or/not, sqrt, "
+               "square, reciprocal, exp, log, sin, cos, tan, tanh, arctan2, abs, sign, minimum, maximum, clip, where")
 LARGEST_POWER = 8    # up to here x**k by multiplications is cheaper than pow and as exact
 
 
 class TraceError(TypeError, AttributeError):
-    """A function does what cannot be compiled; the message names the operation and the user's line.
-
-    (An AttributeError too, so that `hasattr` and NumPy's look-ups on a traced value get their answer.)"""
+    """A function does what cannot be compiled. (An AttributeError too, so that `hasattr` of a traced value answers.)"""
 
 
 def _fail(problem):
@@ -43,14 +41,9 @@ def _fail(problem):
 
 
 def _is_library(filename):
-    """Whether a stack frame belongs to this file, NumPy or the standard library."""
-    if "site-packages" in filename or "dist-packages" in filename:
-        return filename.startswith(os.path.dirname(np.__file__) + os.sep)
-    return filename == __file__ or filename.startswith(("<frozen", sysconfig.get_path("stdlib") + os.sep))
-
-
-def _refuse(operation):
-    _fail(f"{operation} is not supported in a traced function; supported: {SUPPORTED}")
+    """Whether a stack frame belongs to this file, NumPy or the standard library (which may hold site-packages)."""
+    standard = filename.startswith(sysconfig.get_path("stdlib") + os.sep) and f"-packages{os.sep}" not in filename
+    return standard or filename == __file__ or filename.startswith(("<frozen", os.path.dirname(np.__file__) + os.sep))
 
 
 @dataclass(frozen=True)
@@ -59,9 +52,7 @@ class Graph:
 
     nodes    ("input", its name, argument of the function it belongs to), ("const", number or bool), or NumPy's name of
              an operation and the numbers of earlier nodes, such as ("multiply", 0, 3)
-    outputs  numbers of the result nodes
-    name     what was traced
-    """
+    outputs  numbers of the result nodes; name: what was traced"""
 
     nodes: tuple
     outputs: tuple
@@ -75,11 +66,6 @@ class Graph:
     def depends_on(self, argument):
         """Whether an output needs any component of the function's `argument`."""
         return any(node[0] == "input" and node[2] == argument for node in self.nodes)
-
-    def is_boolean(self, number):
-        """Whether a node is true or false rather than a number."""
-        op, first, *_ = self.nodes[number]
-        return op in BOOLEAN or (op == "const" and isinstance(first, bool))
 
     @property
     def operations(self):
@@ -101,67 +87,66 @@ def operands(node):
     return () if node[0] in ("input", "const") else node[1:]
 
 
+def is_boolean(node):
+    """Whether a node is true or false rather than a number."""
+    return node[0] in BOOLEAN or (node[0] == "const" and isinstance(node[1], bool))
+
+
 class _Recorder:
     """The nodes while a function runs; its methods take and return numbers of nodes."""
 
     def __init__(self):
         self.nodes, self.numbers = [], {}
 
-    is_boolean = Graph.is_boolean
-
-    def insert(self, *node):
-        key = tuple(map(repr, node))    # by repr, because 1.0 == True, 0.0 == -0.0 and nan != nan
-        if node[0] in COMMUTATIVE and (node[0], key[2], key[1]) in self.numbers:
-            key = (node[0], key[2], key[1])
+    def insert(self, op, *rest):
+        key = [repr(part) for part in rest]    # by repr, because 1.0 == True, 0.0 == -0.0 and nan != nan
+        key = (op, *(sorted(key) if op in COMMUTATIVE else key))
         if key not in self.numbers:
             self.numbers[key] = len(self.nodes)
-            self.nodes.append(node)
+            self.nodes.append((op, *rest))
         return self.numbers[key]
 
     def operand(self, value):
         """The node of a traced value or a plain number."""
         if isinstance(value, Value):
             return value._node if value._recorder is self else _fail("an argument kept from an earlier call is used")
-        if isinstance(value, np.ndarray) and value.dtype != object:
+        if isinstance(value, np.ndarray | np.generic):
             if value.size != 1:
                 _fail(f"an array of shape {value.shape} is used as a number; use its entries one by one")
             value = value.item()
-        if isinstance(value, bool | np.bool_):
-            return self.insert("const", bool(value))
         if isinstance(value, Real):
-            return self.insert("const", float(value))
+            return self.insert("const", value if isinstance(value, bool) else float(value))
         return _fail(f"{value!r} ({type(value).__name__}) is used, which is neither a real number nor a traced value")
 
     def real(self, node):
-        return self.where(node, self.operand(1), self.operand(0)) if self.is_boolean(node) else node
+        return self.where(node, self.operand(1), self.operand(0)) if is_boolean(self.nodes[node]) else node
 
     def boolean(self, node):
-        return node if self.is_boolean(node) else self.apply("not_equal", node, self.operand(0))
+        return node if is_boolean(self.nodes[node]) else self.apply("not_equal", node, self.operand(0))
 
     def apply(self, op, *nodes):
         """The node of an operation: settle types, fold constants, simplify, else record."""
-        if op not in BOOLEAN and all(map(self.is_boolean, nodes)):
+        if op not in BOOLEAN and all(is_boolean(self.nodes[i]) for i in nodes):
             _fail(f"np.{op} has no number among its operands, only comparisons; use & | ~ or np.where")
         nodes = tuple(map(self.boolean if op in LOGIC else self.real, nodes))
         given = [self.nodes[i] for i in nodes]
         if all(node[0] == "const" for node in given):
             with np.errstate(all="ignore"):
                 return self.operand(getattr(np, op)(*(node[1] for node in given)))
-        simpler = self.simplify(op, nodes, given)
-        return self.insert(op, *nodes) if simpler is None else simpler
+        return self.simplify(op, nodes, given)
 
     def where(self, condition, a, b):
         condition = self.boolean(condition)
         if self.nodes[condition][0] == "const":
             return a if self.nodes[condition][1] else b
-        if self.is_boolean(a) and self.is_boolean(b):
+        if is_boolean(self.nodes[a]) and is_boolean(self.nodes[b]):
             otherwise = self.apply("logical_and", self.apply("logical_not", condition), b)
             return self.apply("logical_or", self.apply("logical_and", condition, a), otherwise)
         a, b = self.real(a), self.real(b)
         return a if a == b else self.insert("where", condition, a, b)
 
     def simplify(self, op, nodes, given):
-        """The node that an identity of algebra gives, else None. (0 * x is 0, also for an infinite x.)"""
+        """The node of an operation, by an identity of algebra if one applies. (0 * x is 0, also for an infinite x.)"""
         first, last = nodes[0], nodes[-1]
         match (op, *given):
             case ("add" | "subtract", _, ("const", 0)) | ("multiply" | "divide", _, ("const", 1)) | ("positive", _):
@@ -178,25 +163,22 @@ class _Recorder:
                 return x
             case ("add", _, ("negative", x)):
                 return self.apply("subtract", first, x)
-            case ("add", ("negative", x), _):
-                return self.apply("subtract", last, x)
             case ("subtract", _, ("negative", x)):
                 return self.apply("add", first, x)
             case ("square" | "reciprocal", _):
                 return self.power(first, 2.0 if op == "square" else -1.0)
             case ("power", _, ("const", exponent)):
                 return self.power(first, exponent)
-        return None
+        return self.insert(op, *nodes)
 
     def power(self, x, exponent):
-        """x**k by multiplications for whole k up to LARGEST_POWER, x**0.5 by sqrt, x**-k as 1 / x**k, else None."""
+        """x**k by multiplications for whole k up to LARGEST_POWER, x**0.5 by sqrt, x**-k as 1 / x**k."""
         if exponent < 0:
-            inverse = self.power(x, -exponent)
-            return None if inverse is None else self.apply("divide", self.operand(1), inverse)
+            return self.apply("divide", self.operand(1), self.power(x, -exponent))
         if exponent == 0.5:
             return self.apply("sqrt", x)
         if exponent not in range(LARGEST_POWER + 1):
-            return None
+            return self.insert("power", x, self.operand(exponent))
         if exponent < 2:
             return x if exponent else self.operand(1)
         half = self.power(x, exponent // 2)
@@ -221,20 +203,17 @@ def _forbidden(problem):
 class Value(np.lib.mixins.NDArrayOperatorsMixin):
     """A number that is not known yet."""
 
-    __slots__ = ("_node", "_recorder")
-
     def __init__(self, recorder, node):
         self._recorder, self._node = recorder, node
 
     def __array_ufunc__(self, ufunc, method, *values, **options):
         if method != "__call__" or options:
-            _refuse(f"np.{ufunc.__name__}" + (f".{method}" if method != "__call__" else f" with {', '.join(options)}="))
-        nodes = map(self._recorder.operand, values)
-        if ufunc in BITWISE:
-            nodes = list(nodes)
-            if not all(map(self._recorder.is_boolean, nodes)):
-                _fail("& | ~ are for comparisons; write (a < b) & (c < d)")
-        op = UFUNCS.get(ufunc) or BITWISE.get(ufunc) or _refuse(f"np.{ufunc.__name__}")
+            detail = f".{method}" if method != "__call__" else f" with {', '.join(options)}="
+            _fail(f"np.{ufunc.__name__}{detail} {UNSUPPORTED}")
+        nodes = [self._recorder.operand(value) for value in values]
+        if ufunc in BITWISE and not all(is_boolean(self._recorder.nodes[i]) for i in nodes):
+            _fail("& | ~ are for comparisons; write (a < b) & (c < d)")
+        op = UFUNCS.get(ufunc) or BITWISE.get(ufunc) or _fail(f"np.{ufunc.__name__} {UNSUPPORTED}")
         return Value(self._recorder, self._recorder.apply(op, *nodes))
 
     def __array_function__(self, function, types, values, options):
@@ -242,11 +221,11 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
             return _clip(*values, **options)
         if function is np.where and len(values) == 3:
             return Value(self._recorder, self._recorder.where(*map(self._recorder.operand, values)))
-        return _refuse(f"{function.__module__}.{function.__name__}".replace("numpy.", "np.")
-                       + (f" with {', '.join(options)}=" if options else ""))
+        name = f"{function.__module__}.{function.__name__}".replace("numpy.", "np.")
+        return _fail(f"{name} {'with ' + ', '.join(options) + '= ' if options else ''}{UNSUPPORTED}")
 
     def __getattr__(self, name):
-        _fail(f"'.{name}' of a value is not supported in a traced function; supported: {SUPPORTED}")
+        _fail(f"'.{name}' of a value {UNSUPPORTED}")
 
     __bool__ = _forbidden("a value decides a branch; use np.where instead of if/and/or (and & | for logic), "
                           "np.maximum and np.minimum instead of max and min")
@@ -270,12 +249,20 @@ def _clip(value, a_min=None, a_max=None, *, min=None, max=None):
 
 def arguments(function):
     """Names of the parameters of a function, bound method, partial or other callable, without *args and **kwargs."""
-    return tuple(_parameters(function))
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
 
 
-def _parameters(function):
-    parameters = inspect.signature(function).parameters
-    return {name: p for name, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+def call(function, available, role=None):
+    """Call `function` with those of the `available` {name: value} that its parameters ask for by name.
+
+    A parameter with a default is passed only if available. TypeError, which names the function and its `role` (such
+    as "boundary 'walls'"), if it asks for anything else."""
+    names, parameters = arguments(function), inspect.signature(function).parameters
+    for name in names:
+        if name not in available and parameters[name].default is inspect.Parameter.empty:
+            raise TypeError(f"{_title(function, role)} asks for '{name}'; allowed: {', '.join(sorted(available))}")
+    return function(**{name: available[name] for name in names if name in available})
 
 
 def _title(function, role):
@@ -283,25 +270,12 @@ def _title(function, role):
     return f"{role}: function '{name}'" if role else f"function '{name}'"
 
 
-def call(function, available, role=None):
-    """Call `function` with those of the `available` {name: value} that its parameters ask for by name.
-
-    A parameter with a default is passed only if available; TypeError if the function asks for anything else. The
-    message starts with its `role`, such as "boundary 'walls'"."""
-    parameters = _parameters(function)
-    for name, parameter in parameters.items():
-        if name not in available and parameter.default is parameter.empty:
-            raise TypeError(f"{_title(function, role)} asks for '{name}'; allowed: {', '.join(sorted(available))}")
-    return function(**{name: available[name] for name in parameters if name in available})
-
-
 def trace(function, inputs, name=None):
-    """Record the expression graph of a NumPy function of component tuples.
+    """Record the expression graph of a NumPy function; `name` is the graph's and, in messages, the function's role.
 
     inputs: {argument: spec}; the function gets those of them that it asks for. A spec is a number k: a tuple of values
             argument0, argument1, ...; None: one value named as the argument; or a dict field -> None or number: a
             namedtuple in which None becomes a value argument_field and a number stays one, to enter as a constant
-    name:   of the graph and, in messages, the role of the function
     Returns a Graph whose outputs are the numbers returned; nested tuples, lists and generators come in one row.
     Raises TraceError, with the user's line, for what cannot be compiled; TypeError for an argument not offered."""
     recorder = _Recorder()

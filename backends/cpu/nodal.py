@@ -21,22 +21,49 @@ CHUNKS_PER_THREAD = 8
 
 
 class NodalFused(NodalArrays):
-    """Overrides the right-hand side and the Runge-Kutta stage of the reference; the single operations are inherited."""
+    """Overrides the right-hand side and the Runge-Kutta stage of the reference; the single operations are inherited.
+
+    Its state is kept in tiles, [tile, variable, node, lane], so that a tile is one contiguous piece of memory; the last tile
+    is filled up with copies of the last element that no flux reaches.  `state` and `host` translate."""
 
     def __init__(self, backend, tables):
         super().__init__(backend, tables)
+        self.lanes = matmul.lanes(backend.dtype)
+        self.tiles = -(-tables.elements // self.lanes)
         embed, reduced = tables.cell.reduced_differentiation
         columns = np.zeros((len(embed), matmul.padded(embed.shape[1])))
         columns[:, :embed.shape[1]] = embed
         self.R = matmul.pack(-np.concatenate(reduced, axis=1), backend.dtype)
         self.EL = matmul.pack(np.hstack([columns, tables.lift]), backend.dtype)
-        self.exterior = tables.exterior_nodes().reshape(-1)
-        self.neighbour = np.ascontiguousarray(tables.mesh.neighbour_cell.T, np.int32).reshape(-1)
-        varying = [self.parameters[name].reshape(-1) for name in self.parameters]
-        self.values = np.concatenate(varying) if varying else np.zeros(1, backend.dtype)
-        self.geometry = backend.array(np.concatenate([a.reshape(-1, tables.elements) for a in self._geometry()])).reshape(-1)
-        self.tiles, self.patches = self._tiles()
+        self.exterior = self._exterior()
+        self.neighbour = self.tiled(tables.mesh.neighbour_cell.T.astype(np.int32))
+        values = list(self.parameters.values())
+        self.values = np.stack(values) if values else np.ones((1, tables.elements), backend.dtype)
+        self.tiled_values = self.tiled(self.values)
+        flat = (a.reshape(-1, tables.elements) for a in self._geometry())
+        self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
+        self._no_flux_beyond()
+        self.patches = self._patches()
         self._kernels = {}
+
+    def tiled(self, rows):
+        """Rows (row, element) as [tile, row, lane], one flat aligned array; the last tile is filled with the last element."""
+        full = np.concatenate([rows, np.repeat(rows[:, -1:], self.tiles * self.lanes - rows.shape[1], axis=1)], axis=1)
+        result = aligned(full.size, rows.dtype)
+        result.reshape(self.tiles, len(rows), self.lanes)[:] = full.reshape(len(rows), self.tiles, self.lanes).swapaxes(0, 1)
+        return result
+
+    def state(self, q):
+        """The state q[variable, node, element] of the host, in tiles."""
+        return self.tiled(q.reshape(-1, q.shape[2]).astype(self.backend.dtype))
+
+    def zeros(self):
+        return aligned(self.tiles * self.lanes * self.tables.variables * len(self.tables.nodes), self.backend.dtype)
+
+    def host(self, state):
+        variables, nodes, elements = self.tables.variables, len(self.tables.nodes), self.tables.elements
+        rows = state.reshape(self.tiles, -1, self.lanes).swapaxes(0, 1).reshape(variables, nodes, -1)
+        return np.ascontiguousarray(rows[:, :, :elements])
 
     def _geometry(self):
         t = self.tables
@@ -44,17 +71,30 @@ class NodalFused(NodalArrays):
         if self.needs_x:
             yield from (t.origin, t.tangents)
 
-    def _tiles(self):
-        """First element of every tile, and per tile the boundary faces in it: (start, rows (lane, face, group))."""
-        elements, width = self.tables.elements, matmul.lanes(self.backend.dtype)
-        first = np.minimum(np.arange(0, elements, width), max(elements - width, 0))
+    def _no_flux_beyond(self):
+        """Take gradients and face scales off the lanes beyond the last element: nothing changes there."""
+        d, faces = self.tables.dim, len(self.tables.scale)
+        last = self.geometry.reshape(self.tiles, -1, self.lanes)[-1, :, self.tables.elements - self.tiles * self.lanes or self.lanes:]
+        last[:d * d] = 0
+        last[d * d + d * faces:d * d + d * faces + faces] = 0
+
+    def _exterior(self):
+        """Where each face node's outside value of variable 0 lies in the tiled state."""
+        t = self.tables
+        node, element = np.divmod(t.exterior_nodes(), t.elements)
+        tile, lane = np.divmod(element, self.lanes)
+        size = t.variables * len(t.nodes) * self.lanes
+        kind = np.int32 if self.tiles * size < 2 ** 31 else np.int64
+        return self.tiled((tile.astype(kind) * size + node * self.lanes + lane).astype(kind))
+
+    def _patches(self):
+        """The boundary faces of every tile: (start, rows (lane, face, group)), rows of tile i from start[i] to start[i + 1]."""
         rows = [np.column_stack([g.faces, np.full(len(g.faces), i)]) for i, g in enumerate(self.tables.groups)]
         rows = np.concatenate([np.zeros((0, 3), int), *rows])
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        begin, end = (np.searchsorted(rows[:, 0], first + shift) for shift in (0, width))
-        lists = [np.column_stack([rows[b:e, 0] - f, rows[b:e, 1:]]) for b, e, f in zip(begin, end, first)]
-        start = np.concatenate([[0], np.cumsum([len(r) for r in lists])])
-        return first.astype(np.int64), (start, np.concatenate(lists).astype(np.int32).reshape(-1))
+        start = np.searchsorted(rows[:, 0], np.arange(self.tiles + 1) * self.lanes)
+        rows[:, 0] %= self.lanes
+        return start, rows.astype(np.int32).reshape(-1)
 
     def rhs(self, q, t):
         out = np.empty_like(q)
@@ -64,35 +104,45 @@ class NodalFused(NodalArrays):
     def stage(self, q, out, k, q0, t, dt, row):
         self._run(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt))
 
+    def rate(self, q, t):
+        return super().rate(self.host(q), t)
+
     def _run(self, q, out, k, q0, t, factors):
         real = self.backend.dtype.type
         _, alpha, beta, _, _, C = factors
         # With q0 in play a stage may use or leave out q and r: one kernel serves all stages of the method.
         uses = (k is not None, bool(alpha), bool(alpha or beta), bool(alpha or C))
         kernel = self.kernel(uses)
-        flat = q.reshape(-1)
-        unused = flat[:0]
+        unused = q[:0]
         numba.set_num_threads(self.backend.threads)
         A, alpha, beta, B, w, C = (real(f) for f in factors)
         start, rows = self.patches
-        kernel(flat, out.reshape(-1), unused if k is None else k.reshape(-1), q0.reshape(-1) if uses[1] else unused,
-               self.R, self.EL, self.geometry, self.values, self.exterior, self.neighbour, self.tiles, start, rows,
-               self.tables.elements, min(len(self.tiles), CHUNKS_PER_THREAD * self.backend.threads),
+        kernel(q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL, self.geometry,
+               self.tiled_values, self.values.reshape(-1), self.exterior, self.neighbour, start, rows,
+               self.tables.elements, self.tiles, min(self.tiles, CHUNKS_PER_THREAD * self.backend.threads),
                real(t), A, alpha, beta, B, w, C)
 
     def kernel(self, uses):
         """The compiled kernel for (register k, q0, q, r) used in the update."""
         if uses not in self._kernels:
-            source = Source(self.tables, self.backend.dtype, self.needs_x, self.exterior.dtype).text(*uses)
+            source = Source(self.tables, self.backend.dtype, self.needs_x).text(*uses)
             self._kernels[uses] = write_module(source, f"nodal_{self.tables.dim}d_{self.backend.dtype}").kernel
         return self._kernels[uses]
+
+
+def aligned(size, dtype):
+    """A flat array of zeros that begins at a cache line."""
+    dtype = np.dtype(dtype)
+    space = np.zeros(size * dtype.itemsize + 64, np.uint8)
+    first = -space.ctypes.data % 64
+    return space[first:first + size * dtype.itemsize].view(dtype)
 
 
 class Source:
     """Text of the kernel.  All of a tile lies in one scratch array w, in rows of L lanes at offsets that are literals."""
 
-    def __init__(self, tables, dtype, needs_x, index):
-        self.t, self.dtype, self.needs_x, self.index = tables, np.dtype(dtype), needs_x, index
+    def __init__(self, tables, dtype, needs_x):
+        self.t, self.dtype, self.needs_x = tables, np.dtype(dtype), needs_x
         self.dialect = Python(str(self.dtype))
         self.d, self.V, self.N = tables.dim, tables.variables, len(tables.nodes)
         self.F, self.M = tables.face_nodes.shape
@@ -113,26 +163,17 @@ class Source:
         """Text of one lane of a row of the scratch array."""
         return f"w[{self.at[name] + row * self.L}{step} + lane]"
 
-    def inputs(self, graph, **places):
-        """Lines that read a graph's inputs into local names: places maps an argument to (scratch name, first row, step, stride)."""
-        lines, names = [], {}
-        for name, argument in graph.sources.items():
-            if argument == "t":
-                names[name] = "t"
-                continue
-            scratch, first, step, stride = places[argument]
-            if argument in ("m", "ml", "mr"):
-                number = self.P.index(name.removeprefix(f"{argument}_"))
-            else:
-                number = int(name.removeprefix(argument))
-            lines.append(f"{name} = {self.lane(scratch, first + number * stride, step)}")
-            names[name] = name
-        return lines, names
+    def evaluate(self, function, targets, **places):
+        """Lines that evaluate a function in one lane and assign its components to the targets.
 
-    def evaluate(self, graph, targets, prefix, **places):
-        """Lines that evaluate a graph in one lane and assign its outputs to the targets."""
-        lines, names = self.inputs(graph, **places)
-        body, outputs = scalar_source(graph, names, self.dialect, prefix)
+        places: {argument: (scratch rows, first row, step, stride)}, where the lane's inputs lie."""
+        lines = []
+        for name, (argument, number) in function.used.items():
+            if argument != "t":
+                scratch, first, step, stride = places[argument]
+                number = number if isinstance(number, int) else self.P.index(number)
+                lines.append(f"{name} = {self.lane(scratch, first + number * stride, step)}")
+        body, outputs = scalar_source(function.graph, {name: name for name in function.used}, self.dialect)
         return [*lines, *body, *(f"{target} = {value}" for target, value in zip(targets, outputs))]
 
     def lanes(self, lines):
@@ -152,11 +193,11 @@ class Source:
 
     def volume(self):
         N, L = self.N, self.L
-        graph = self.t.functions.volume.graph
+        function = self.t.functions.volume
         targets = [self.lane("RHS", v * self.column + k * N, f" + i*{L}") for k in range(self.d) for v in range(self.V)]
-        body = self.evaluate(graph, targets, "v", q=("Q", 0, f" + i*{L}", N), g=("G", 0, "", 1), m=("P", 0, "", 1),
+        body = self.evaluate(function, targets, q=("Q", 0, f" + i*{L}", N), g=("G", 0, "", 1), m=("P", 0, "", 1),
                              x=("X", 0, "", 1))
-        return [f"for i in range({N}):", *indented(self.position("i") if "x" in graph.sources.values() else []),
+        return [f"for i in range({N}):", *indented(self.position("i") if function.depends_on("x") else []),
                 *indented(self.lanes(body)),
                 f"for v in range({self.V}):",
                 f"    reduce_(R, 0, w, {self.at['RHS']} + v*{self.column * L}, w, "
@@ -167,20 +208,20 @@ class Source:
 
     def faces(self):
         d, M, L, V = self.d, self.M, self.L, self.V
-        graph = self.t.functions.left.graph
+        function = self.t.functions.left
         step, face = f" + (f*{M} + j)*{L}", f" + f*{d * L}"
         targets = [self.lane("RHS", self.flux_row(v), step) for v in range(V)]
-        body = self.evaluate(graph, targets, "v", l=("QL", 0, "", 1), r=("QR", 0, "", 1), n=("G", d * d, face, 1),
+        body = self.evaluate(function, targets, l=("QL", 0, "", 1), r=("QR", 0, "", 1), n=("G", d * d, face, 1),
                              s=("G", d * d + self.F * d, f" + f*{L}", 1), x=("X", 0, "", 1), ml=("P", 0, "", 1),
                              mr=("MR", 0, "", 1))
-        outside = [f"gather_m(values, elements, neighbour, f*elements + e, high, w, {self.at['MR']})"] if self.P else []
+        outside = [f"gather_m(values, elements, neighbour, (tile*{self.F} + f)*{L}, w, {self.at['MR']})"] if self.P else []
         own = [f"copy(w, {self.at['Q']} + ({v * self.N} + node)*{L}, w, {self.at['QL'] + v * L})" for v in range(V)]
         return [f"for f in range({self.F}):", *indented(outside),
                 f"    for j in range({M}):",
                 "        node = FACE_NODES[f, j]",
-                *indented(self.position("node") if "x" in graph.sources.values() else [], 2),
+                *indented(self.position("node") if function.depends_on("x") else [], 2),
                 *indented(own, 2),
-                f"        gather_q(state, stride, exterior, (f*{M} + j)*elements + e, high, w, {self.at['QR']})",
+                f"        gather_q(state, {self.N * L}, exterior, (tile*{self.F * M} + f*{M} + j)*{L}, w, {self.at['QR']})",
                 *indented(self.lanes(body), 2)]
 
     def boundaries(self):
@@ -188,12 +229,12 @@ class Source:
         d, M, L = self.d, self.M, self.L
         lines = []
         for number, group in enumerate(self.t.groups):
-            graph = group.jump.graph
+            function = group.jump
             step = f" + (f*{M} + j)*{L}"
             targets = [self.lane("RHS", self.flux_row(v), step) for v in range(self.V)]
-            body = self.evaluate(graph, targets, "v", q=("Q", 0, f" + node*{L}", self.N), n=("G", d * d, f" + f*{d * L}", 1),
+            body = self.evaluate(function, targets, q=("Q", 0, f" + node*{L}", self.N), n=("G", d * d, f" + f*{d * L}", 1),
                                  s=("G", d * d + self.F * d, f" + f*{L}", 1), m=("P", 0, "", 1), x=("X", 0, "", 1))
-            place = self.position("node") if "x" in graph.sources.values() else []
+            place = self.position("node") if function.depends_on("x") else []
             lines += [f"if group == {number}:", f"    for j in range({M}):", "        node = FACE_NODES[f, j]",
                       *indented([line for line in place if not line.startswith("for lane")], 2, dedent=True), *indented(body, 2)]
         if not lines:
@@ -206,12 +247,12 @@ class Source:
         V, padded = self.V, matmul.padded(self.N)
         lines = [f"for v in range({V}):",
                  f"    lift(EL, 0, w, {self.at['RHS'] + self.d * N * L} + v*{self.column * L}, w, {self.at['R']} + v*{padded * L})"]
-        graph = self.t.functions.finish.graph
+        function = self.t.functions.finish
         if self.t.finishes:
             targets = [self.lane("R", v * padded, f" + i*{L}") for v in range(V)]
-            body = self.evaluate(graph, targets, "v", r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N),
+            body = self.evaluate(function, targets, r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N),
                                  m=("P", 0, "", 1), x=("X", 0, "", 1))
-            lines += [f"for i in range({N}):", *indented(self.position("i") if "x" in graph.sources.values() else []),
+            lines += [f"for i in range({N}):", *indented(self.position("i") if function.depends_on("x") else []),
                       *indented(self.lanes(body))]
         return lines
 
@@ -227,18 +268,22 @@ class Source:
             terms.append("B*kept")
         terms += ["C*r"] * r
         body.append(f"{K0} = {' + '.join(terms)}")
-        loads = [f"load(register, at, w, {self.at['K']}, high)"] * k + [f"load(start, at, w, {self.at['K'] + L}, high)"] * q0
-        stores = [f"store(w, {self.at['K']}, register, at, low, high)"] * k + [f"store(w, {self.at['K'] + L}, out, at, low, high)"]
-        return [f"for v in range({self.V}):", f"    for i in range({N}):", f"        at = (v*{N} + i)*elements + e",
+        loads = [f"copy(register, at, w, {self.at['K']})"] * k + [f"copy(start, at, w, {self.at['K'] + L})"] * q0
+        stores = [f"copy(w, {self.at['K']}, register, at)"] * k + [f"copy(w, {self.at['K'] + L}, out, at)"]
+        return [f"for v in range({self.V}):", f"    for i in range({N}):",
+                f"        at = tile*{self.V * N * L} + (v*{N} + i)*{L}",
                 *indented([*loads, *self.lanes(body), *stores], 2)]
+
+    def load(self, source, rows, name):
+        """Lines that copy this tile's rows of an array into the scratch array."""
+        return [f"for row in range({rows}):",
+                f"    copy({source}, (tile*{rows} + row)*{self.L}, w, {self.at[name]} + row*{self.L})"]
 
     def text(self, k, q0, q, r):
         L, geometry = self.L, (self.at["P"] - self.at["G"]) // self.L
         tile = [
-            f"for row in range({self.V * self.N}):", f"    load(state, row*elements + e, w, {self.at['Q']} + row*{L}, high)",
-            f"for row in range({geometry}):", f"    load(geometry, row*elements + e, w, {self.at['G']} + row*{L}, high)",
-            *([f"for row in range({len(self.P)}):", f"    load(values, row*elements + e, w, {self.at['P']} + row*{L}, high)"]
-              if self.P else []),
+            *self.load("state", self.V * self.N, "Q"), *self.load("geometry", geometry, "G"),
+            *(self.load("tiled_values", len(self.P), "P") if self.P else []),
             *self.volume(), *self.faces(), *self.boundaries(), *self.finish(), *self.update(k, q0, q, r)]
         body = "\n".join(tile)
         inner = self.d * self.N
@@ -264,34 +309,12 @@ gather_q = vector.gather({self.V}, np.{self.dtype})
 OPTIONS = dict(nogil=True, cache=True, fastmath={{"contract"}}, error_model="numpy")
 
 
-@njit(inline="always", **OPTIONS)
-def load(source, s, w, t, high):
-    if high == {L}:
-        copy(source, s, w, t)
-    else:
-        for lane in range(high):
-            w[t + lane] = source[s + lane]
-
-
-@njit(inline="always", **OPTIONS)
-def store(w, s, target, t, low, high):
-    if high - low == {L}:
-        copy(w, s, target, t)
-    else:
-        for lane in range(low, high):
-            target[t + lane] = w[s + lane]
-
-
 @njit(parallel=True, **OPTIONS)
-def kernel(state, out, register, start, R, EL, geometry, values, exterior, neighbour, tiles, patch_start, patches, elements, chunks,
-           t, A, alpha, beta, B, wdt, C):
-    stride = {self.N}*elements
+def kernel(state, out, register, start, R, EL, geometry, tiled_values, values, exterior, neighbour, patch_start, patches,
+           elements, tiles, chunks, t, A, alpha, beta, B, wdt, C):
     for chunk in prange(chunks):
         w = np.zeros({self.size * L}, np.{self.dtype})
-        for tile in range(chunk*len(tiles)//chunks, (chunk + 1)*len(tiles)//chunks):
-            e = tiles[tile]
-            low = tile*{L} - e
-            high = min({L}, elements - e)
+        for tile in range(chunk*tiles//chunks, (chunk + 1)*tiles//chunks):
 {indent(body, " " * 12)}
 '''
 

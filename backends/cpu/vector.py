@@ -44,14 +44,14 @@ def copy(dtype):
 
 
 def gather(variables, dtype):
-    """Compiled gather(source, stride, index, i, count, target, t):
-    target[t + v*L + lane] = source[v*stride + index[i + lane]] for every variable v and lane < count."""
+    """Compiled gather(source, stride, index, i, target, t):
+    target[t + v*L + lane] = source[v*stride + index[i + lane]] for every variable v and lane."""
     width = lanes(dtype)
 
     def move(context, builder, signature, args):
-        source, index, target = (data(context, builder, signature, args, i) for i in (0, 2, 5))
-        _, stride, _, i, count, _, t = args
-        with cgutils.for_range(builder, count) as loop:
+        source, index, target = (data(context, builder, signature, args, i) for i in (0, 2, 4))
+        _, stride, _, i, _, t = args
+        with cgutils.for_range(builder, ir.Constant(INDEX, width)) as loop:
             number = builder.load(builder.gep(index, [builder.add(i, loop.index)]))
             number = number if number.type == INDEX else builder.sext(number, INDEX)
             place = builder.add(t, loop.index)
@@ -62,7 +62,7 @@ def gather(variables, dtype):
         return context.get_dummy_value()
 
     @intrinsic
-    def call(typingctx, source, stride, index, i, count, target, t):
-        return types.void(source, types.int64, index, types.int64, types.int64, target, types.int64), move
+    def call(typingctx, source, stride, index, i, target, t):
+        return types.void(source, types.int64, index, types.int64, target, types.int64), move
 
     return call

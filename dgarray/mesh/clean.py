@@ -67,10 +67,10 @@ def name_faces(points, cells, neighbours, facets):
         lost = np.flatnonzero(rows[:, 0] < 0)
         if len(lost):
             corner = corners[lost[0]]
-            at = " to ".join("(" + ", ".join(f"{v:.6g}" for v in points[p]) + ")" if p >= 0 else "a node without a cell"
+            at = " to ".join(f"({', '.join(f'{v:.6g}' for v in points[p])})" if p >= 0 else "a node without a cell"
                              for p in corner)
-            raise MeshError(f"{len(lost)} of the {len(corners)} faces of boundary {name!r} are no face of a cell, first "
-                            f"the one with the nodes {at}; mesh the cells and the boundary together, or remove it")
+            raise MeshError(f"{len(lost)} of the {len(corners)} faces of boundary {name!r} are no face of a cell, "
+                            f"first the one with the nodes {at}; mesh cells and boundary together, or remove it")
         inner = neighbours.face[rows[:, 0], rows[:, 1]] >= 0
         if inner.any():
             notes.append(f"{np.count_nonzero(inner)} faces of boundary {name!r} lie between two cells; "

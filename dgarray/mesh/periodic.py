@@ -37,8 +37,8 @@ def match(mesh, first, second):
         problems = ["they lie on one another"]
     if problems:
         moved = ", ".join(f"{value:g}" for value in translation)
-        raise MeshError(f"{mesh.source}: boundaries {first!r} and {second!r} do not match under the "
-                        f"translation ({moved}): {'; '.join(problems)}; mesh both sides alike (periodic surfaces in the mesh program)")
+        raise MeshError(f"{mesh.source}: boundaries {first!r} and {second!r} do not match under the translation "
+                        f"({moved}): {'; '.join(problems)}; mesh both sides alike (periodic in the mesh program)")
     return rows, others[partner], vertex, translation
 
 

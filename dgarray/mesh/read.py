@@ -12,6 +12,10 @@ from .mesh import CELL_TYPES, build
 
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
+# Formats whose reader in meshio 5.3.5 loops for ever on files that are cut off, and what others must contain.
+ENDLESS = {".dat", ".tec", ".mdpa", ".ply", ".off", ".obj"}
+NASTRAN = (b"BEGIN BULK", b"ENDDATA")
+MARKS = {".msh": (b"$EndNodes", b"$EndElements"), ".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
 
 
 def read_mesh(path):
@@ -47,31 +51,47 @@ def _read(path):
 
 
 def _check_complete(path):
-    """Refuse Gmsh files that are cut off: meshio reads some of them without complaint."""
-    if path.suffix.lower() != ".msh":
-        return
-    content = path.read_bytes()
-    for section in (b"Nodes", b"Elements"):
-        if b"$MeshFormat" in content and b"$End" + section not in content:
-            raise MeshError(f"{path}: the section {section.decode()} is missing or cut off; write the file again")
+    """Refuse damaged files on which meshio's reader would loop for ever or return half a mesh."""
+    suffix = path.suffix.lower()
+    if suffix in ENDLESS:
+        raise MeshError(f"{path}: {suffix} is not read, because meshio's reader does not stop on damaged files; "
+                        "convert it to Gmsh or VTU")
+    if suffix in (".ele", ".node"):
+        for part in (path.with_suffix(".node"), path.with_suffix(".ele")):
+            lines = part.read_text(errors="replace").splitlines() if part.is_file() else []
+            if not any(line.strip() and line.strip()[0] != "#" for line in lines):
+                raise MeshError(f"{path}: TetGen meshes need {part.name}, which is missing or empty")
+    content = path.read_bytes() if suffix in MARKS else b""
+    missing = [mark.decode() for mark in MARKS.get(suffix, ()) if mark not in content]
+    if missing and not content.lstrip().startswith(b"("):  # Ansys has the suffix .msh too
+        if suffix == ".msh" and b"$MeshFormat" not in content:
+            raise MeshError(f"{path}: not a Gmsh or Ansys file: $MeshFormat is missing")
+        raise MeshError(f"{path}: the file is cut off: {missing[0]} is missing; write it again")
 
 
 def _reason(path, error, said):
+    if isinstance(error, ImportError):
+        return f"the reader needs a package that is not installed ({error})"
     if isinstance(error, OSError) and error.errno:
         return f"cannot be opened: {error.strerror}"
-    text = " ".join(f"{said} {'' if isinstance(error, SystemExit) else error}".split()).replace("Error: ", "")
     known = meshio.extension_to_filetypes
-    if path.suffix.lower() not in known:
-        return f"no reader for {path.suffix or 'files without a suffix'}; allowed: {', '.join(sorted(known))}"
-    if "Incompatible cell data" in text:
+    suffix = path.suffix.lower()
+    if suffix not in known:
+        allowed = ", ".join(sorted(set(known) - ENDLESS))
+        return f"no reader for {suffix or 'files without a suffix'}; allowed: {allowed}"
+    details = f"{type(error).__name__}: {error}"
+    if isinstance(error, SystemExit):
+        details = said.replace("Error: ", "").partition("Couldn't read file")[0]
+    details = " ".join(details.split())
+    if "Incompatible cell data" in details:
         return ("only some of the cells are in groups, which meshio cannot read from this format; give every cell a "
                 "group, or save only cells in groups (Gmsh: Mesh.SaveAll = 0), or as Gmsh 2.2")
-    if "zero-size array" in text or "at least one array" in text:
+    if "zero-size array" in details or "at least one array" in details:
         return "the file has no cells"
-    if "Need mesh format" in text:
-        return f"the format version is not known: {text}"
-    return (f"not a readable {'/'.join(known[path.suffix.lower()])} file: damaged, cut off, or another format "
-            f"({type(error).__name__}: {text[:200] or 'no details'})")
+    if "Need mesh format" in details:
+        return f"the format version is not known ({details})"
+    return (f"not a readable {'/'.join(known[suffix])} file: damaged, cut off, or another format "
+            f"({details[:200] or 'meshio gives no details'})")
 
 
 def _arrays(path, data):

@@ -173,6 +173,7 @@ class NodalOperator:
         self.method, self.tables, self.backend = method, tables, backend
         self.shape = (tables.variables, len(tables.nodes), tables.elements)
         self.operations = backend.nodal(tables)
+        self.state, self.host, self.zeros = self.operations.state, self.operations.host, self.operations.zeros
         self.stage = self.operations.stage
 
     def rhs(self, q, t):
@@ -193,7 +194,7 @@ class NodalOperator:
         speed = self.tables.functions.wave_speed
         if speed.depends_on("q") or speed.depends_on("t"):
             return None
-        return self.operations.rate(self.backend.zeros(self.shape), 0.0)
+        return self.operations.rate(self.zeros(), 0.0)
 
     def project(self, f, t=0.0):
         """The initial state f(x, t) -> tuple on the elements, (variable, node, element), on the host in float64."""
