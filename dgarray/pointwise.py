@@ -3,7 +3,10 @@
 Called with arrays a `Pointwise` is the reference; its `graph` is what the generated kernels are made from.
 """
 from collections import namedtuple
+from collections.abc import Iterable
 from functools import cached_property
+
+import numpy as np
 
 from .trace import call, trace
 
@@ -50,4 +53,5 @@ class Pointwise:
                 arrays[argument] = namedtuple(argument, values)(**values)
             elif argument not in arrays:
                 arrays[argument] = 0.0 if spec is None else (0.0,) * spec
-        return tuple(call(self.function, arrays, self.name))
+        result = call(self.function, arrays, self.name)
+        return (result,) if isinstance(result, np.ndarray) or not isinstance(result, Iterable) else tuple(result)

@@ -43,8 +43,8 @@ def split(points, cells):
 def split_facets(facets, midpoint):
     """Children (facet, child, dim) of facets (facet, dim), in an order given by the order of the vertices alone."""
     dim = facets.shape[1] - 1
-    pairs = facets[:, EDGES[dim]] if dim else np.empty((len(facets), 0, 2), dtype=np.int64)
-    middle = midpoint(pairs.reshape(-1, 2)).reshape(len(facets), -1)
+    edges = np.array(EDGES[dim], dtype=np.int64).reshape(-1, 2)
+    middle = midpoint(facets[:, edges].reshape(-1, 2)).reshape(len(facets), len(edges))
     return np.concatenate([facets, middle], axis=1)[:, CHILDREN[dim]]
 
 

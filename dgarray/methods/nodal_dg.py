@@ -111,7 +111,8 @@ class Physics:
     """
 
     def __init__(self, law, flux, source, parameters):
-        self.law, self.flux, self.source, d, v = law, flux, source, law.dim, len(law.variables)
+        self.law, self.flux, self.source, self.parameters = law, flux, source, parameters
+        d, v = law.dim, len(law.variables)
         self.state = {"q": v, "x": d, "t": None, "m": parameters}
         self.numerical = flux(law)
         m = {"ml": parameters, "mr": parameters}
