@@ -3,9 +3,12 @@
 State is q[variable, node, element].  Operations work through blocks of elements or faces that fit the processor's cache; on a
 GPU one block holds all.  Nothing here converts an array to NumPy but `host`.
 """
+from functools import cached_property
+
 import numpy as np
 
-BLOCK_BYTES = 1 << 18          # one temporary of a block; a few dozen of them share the second-level cache
+BLOCK_BYTES = 1 << 18          # one temporary of a block; a few dozen of them share the last-level cache
+ALL = slice(None)
 
 
 class ArrayBackend:
@@ -56,7 +59,7 @@ class NodalArrays:
     def __init__(self, backend, tables):
         self.backend, self.xp, self.tables = backend, backend.xp, tables
         f = tables.functions
-        self.D = backend.array(np.concatenate(tables.differentiation, axis=1))
+        self.minus_D = backend.array(-np.concatenate(tables.differentiation, axis=1))
         self.lift_matrix = backend.array(tables.lift)
         self.gradients, self.normals, self.scale = (backend.array(a) for a in (tables.gradients, tables.normals, tables.scale))
         self.parameters = {name: backend.array(values) for name, values in tables.parameters.items()}
@@ -112,29 +115,30 @@ class NodalArrays:
     def position(self, columns):
         return {"x": tuple(self.x[:, :, columns])} if self.needs_x else {}
 
-    def volume(self, q, t):
-        """-div F(q) at the nodes, (variable, node, element): - sum_k D_k (F(q) . grad r_k)."""
-        variables, nodes, elements = q.shape
-        out = self.xp.empty_like(q)
-        for columns in self.blocks(elements, nodes):
-            count = columns.stop - columns.start
-            fluxes = self.tables.functions.volume(
-                q=tuple(q[:, :, columns]), g=tuple(self.gradients[k, d, columns] for k, d in np.ndindex(self.gradients.shape[:2])),
-                t=t, m=self.at(columns), **self.position(columns))
-            stacked = self.xp.empty((variables, len(fluxes) // variables * nodes, count), q.dtype)
-            for i, flux in enumerate(fluxes):
-                k, v = divmod(i, variables)
-                stacked[v, k * nodes:(k + 1) * nodes] = flux
-            out[:, :, columns] = self.xp.matmul(-self.D, stacked)
-        return out
+    def volume(self, q, t, columns=ALL):
+        """-div F(q) at the nodes of these elements, (variable, node, element): - sum_k D_k (F(q) . grad r_k)."""
+        q = q[:, :, columns]
+        variables, nodes, count = q.shape
+        fluxes = self.tables.functions.volume(
+            q=tuple(q), g=tuple(self.gradients[k, d, columns] for k, d in np.ndindex(self.gradients.shape[:2])),
+            t=t, m=self.at(columns), **self.position(columns))
+        stacked = self.xp.empty((variables, len(fluxes) // variables * nodes, count), q.dtype)
+        for i, flux in enumerate(fluxes):
+            k, v = divmod(i, variables)
+            stacked[v, k * nodes:(k + 1) * nodes] = flux
+        return self.xp.matmul(self.minus_D, stacked)
+
+    @cached_property
+    def face_values(self):
+        """Room for the result of `face_flux`."""
+        return self.backend.zeros((self.tables.variables, self.lift_matrix.shape[1] * self.tables.elements))
 
     def face_flux(self, q, t):
         """(F(q-) . n - F*) J_face / J at every face node of every element, (variable, face * face node, element).
 
-        Each interior face is visited once and serves both sides."""
+        Each interior face is visited once and serves both sides.  The next call overwrites the result."""
         variables, _, elements = q.shape
-        flat = q.reshape(variables, -1)
-        out = self.xp.empty((variables, self.lift_matrix.shape[1] * elements), q.dtype)
+        flat, out = q.reshape(variables, -1), self.face_values
         for group in self.groups:
             self._boundary_flux(flat, out, group, t)
         faces = self.faces
@@ -162,33 +166,42 @@ class NodalArrays:
     def _points(self, nodes):
         return tuple(row[nodes] for row in self.x.reshape(len(self.x), -1))
 
-    def lift(self, flux):
-        """L f: face fluxes lifted to the nodes, (variable, node, element)."""
-        return self.xp.matmul(self.lift_matrix, flux)
+    def lift(self, flux, columns=ALL):
+        """L f: face fluxes lifted to the nodes of these elements, (variable, node, element)."""
+        return self.xp.matmul(self.lift_matrix, flux[:, :, columns])
 
-    def finish(self, r, q, t):
-        """(r + s(q, x, t)) / C: sources and the law's capacity; r is overwritten."""
+    def finish(self, r, q, t, columns=ALL):
+        """(r + s(q, x, t)) / C at these elements, r (variable, node, element): sources and the law's capacity."""
         if not self.tables.finishes:
             return r
-        for columns in self.blocks(q.shape[2], q.shape[1]):
-            result = self.tables.functions.finish(r=tuple(r[:, :, columns]), q=tuple(q[:, :, columns]), t=t,
-                                                  m=self.at(columns), **self.position(columns))
-            for v, value in enumerate(result):
-                r[v, :, columns] = value
+        result = self.tables.functions.finish(r=tuple(r), q=tuple(q[:, :, columns]), t=t, m=self.at(columns),
+                                              **self.position(columns))
+        for v, value in enumerate(result):
+            r[v] = value
         return r
 
     def rhs(self, q, t):
         """dq/dt = (-div F + L (F.n - F*) + s) / C."""
-        return self.finish(self.volume(q, t) + self.lift(self.face_flux(q, t)), q, t)
+        out = self.xp.empty_like(q)
+        for columns, r in self._tendencies(q, t):
+            out[:, :, columns] = r
+        return out
+
+    def _tendencies(self, q, t):
+        """dq/dt block by block: (elements of the block, their dq/dt)."""
+        flux = self.face_flux(q, t)
+        for columns in self.blocks(q.shape[2], q.shape[1]):
+            yield columns, self.finish(self.volume(q, t, columns) + self.lift(flux, columns), q, t, columns)
 
     def stage(self, q, out, k, q0, t, dt, row):
         """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
         k = A k + w dt r,  out = alpha q0 + beta q + B k + C dt r.  `out` may not be `q`."""
-        r = self.rhs(q, t)
-        if row.w:
-            self.backend.combine(k, (row.A, k), (row.w * dt, r))
-        terms = ((row.alpha, q0), (row.beta, q), (row.B, k), (row.C * dt, r))
-        self.backend.combine(out, *((factor, array) for factor, array in terms if factor))
+        for columns, r in self._tendencies(q, t):
+            arrays = {name: a[:, :, columns] for name, a in (("k", k), ("q0", q0), ("q", q)) if a is not None}
+            if row.w:
+                self.backend.combine(arrays["k"], (row.A, arrays["k"]), (row.w * dt, r))
+            terms = ((row.alpha, arrays["q0"]), (row.beta, arrays["q"]), (row.B, arrays.get("k")), (row.C * dt, r))
+            self.backend.combine(out[:, :, columns], *((factor, array) for factor, array in terms if factor))
 
     def rate(self, q, t):
         """Largest sum over an element's faces of wave speed times J_face / J, over all elements: 1 / time."""

@@ -3,10 +3,8 @@
 Called with arrays a `Pointwise` is the reference; its `graph` is what the generated kernels are made from.
 """
 from collections import namedtuple
-from collections.abc import Iterable
+from collections.abc import Iterator
 from functools import cached_property
-
-import numpy as np
 
 from .trace import call, trace
 
@@ -54,4 +52,4 @@ class Pointwise:
             elif argument not in arrays:
                 arrays[argument] = 0.0 if spec is None else (0.0,) * spec
         result = call(self.function, arrays, self.name)
-        return (result,) if isinstance(result, np.ndarray) or not isinstance(result, Iterable) else tuple(result)
+        return tuple(result) if isinstance(result, (tuple, list, Iterator)) else (result,)

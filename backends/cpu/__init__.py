@@ -4,6 +4,9 @@ import os
 import numpy as np
 
 from ..arrays import ArrayBackend
+from .nodal import NodalFused
+from .reduce import all_finite
+from .workers import Workers
 
 __all__ = ["CpuBackend"]
 
@@ -19,11 +22,10 @@ class CpuBackend(ArrayBackend):
         self.threads = available if threads is None else int(threads)
         if self.threads > available:
             raise ValueError(f"threads={threads} is not allowed; this process may use {available}")
+        self.workers = Workers(self.threads)
 
     def finite(self, q):
-        from .reduce import total
-        return bool(np.isfinite(total(q.reshape(-1), self.threads)))
+        return all_finite(q.reshape(-1), self.workers)
 
     def nodal(self, tables):
-        from .nodal import NodalFused
         return NodalFused(self, tables)

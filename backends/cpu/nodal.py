@@ -10,14 +10,13 @@ all directions to few coefficients and [E L] takes these and the jumps to the no
 """
 from textwrap import indent
 
-import numba
 import numpy as np
 
 from ...codegen import Python, scalar_source, write_module
 from ..arrays import NodalArrays
 from . import matmul
 
-CHUNKS_PER_THREAD = 8
+PIECE = 32          # tiles that a thread takes at a time
 
 
 class NodalFused(NodalArrays):
@@ -44,6 +43,8 @@ class NodalFused(NodalArrays):
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
         self._no_flux_beyond()
         self.patches = self._patches()
+        self.source = Source(tables, backend.dtype, self.needs_x)
+        self.scratch = [aligned(self.source.size * self.lanes, backend.dtype) for _ in range(backend.threads)]
         self._kernels = {}
 
     def tiled(self, rows):
@@ -114,18 +115,18 @@ class NodalFused(NodalArrays):
         uses = (k is not None, bool(alpha), bool(alpha or beta), bool(alpha or C))
         kernel = self.kernel(uses)
         unused = q[:0]
-        numba.set_num_threads(self.backend.threads)
-        A, alpha, beta, B, w, C = (real(f) for f in factors)
-        start, rows = self.patches
-        kernel(q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL, self.geometry,
-               self.tiled_values, self.values.reshape(-1), self.exterior, self.neighbour, start, rows,
-               self.tables.elements, self.tiles, min(self.tiles, CHUNKS_PER_THREAD * self.backend.threads),
-               real(t), A, alpha, beta, B, w, C)
+        arrays = (q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL, self.geometry,
+                  self.tiled_values, self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour, *self.patches)
+        numbers = (real(t), *(real(f) for f in factors))
+
+        def task(piece, worker):
+            kernel(piece * PIECE, min((piece + 1) * PIECE, self.tiles), self.scratch[worker], *arrays, *numbers)
+        self.backend.workers.run(task, -(-self.tiles // PIECE))
 
     def kernel(self, uses):
         """The compiled kernel for (register k, q0, q, r) used in the update."""
         if uses not in self._kernels:
-            source = Source(self.tables, self.backend.dtype, self.needs_x).text(*uses)
+            source = self.source.text(*uses)
             self._kernels[uses] = write_module(source, f"nodal_{self.tables.dim}d_{self.backend.dtype}").kernel
         return self._kernels[uses]
 
@@ -293,7 +294,7 @@ class Source:
 {self.dialect.header}
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from dgarray.backends.cpu import matmul, vector
 
@@ -309,13 +310,11 @@ gather_q = vector.gather({self.V}, np.{self.dtype})
 OPTIONS = dict(nogil=True, cache=True, fastmath={{"contract"}}, error_model="numpy")
 
 
-@njit(parallel=True, **OPTIONS)
-def kernel(state, out, register, start, R, EL, geometry, tiled_values, values, exterior, neighbour, patch_start, patches,
-           elements, tiles, chunks, t, A, alpha, beta, B, wdt, C):
-    for chunk in prange(chunks):
-        w = np.zeros({self.size * L}, np.{self.dtype})
-        for tile in range(chunk*tiles//chunks, (chunk + 1)*tiles//chunks):
-{indent(body, " " * 12)}
+@njit(**OPTIONS)
+def kernel(first, last, w, state, out, register, start, R, EL, geometry, tiled_values, values, elements, exterior, neighbour,
+           patch_start, patches, t, A, alpha, beta, B, wdt, C):
+    for tile in range(first, last):
+{indent(body, " " * 8)}
 '''
 
 

@@ -1,21 +1,25 @@
 """Reductions over the whole state."""
-import numba
 import numpy as np
-from numba import njit, prange
+from numba import njit
+
+PIECE = 1 << 16
 
 
-@njit(parallel=True, nogil=True, cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
-def zero_times_sum(q, chunks):
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+def zero_times_sum(q):
     """Sum of 0 * q: 0, or NaN where a value is not finite."""
-    partial = np.zeros(chunks, q.dtype)
-    for c in prange(chunks):
-        s = q[0] * 0
-        for i in range(c * len(q) // chunks, (c + 1) * len(q) // chunks):
-            s += q[i] * 0
-        partial[c] = s
-    return partial.sum()
+    s = q[0] * 0
+    for value in q:
+        s += value * 0
+    return s
 
 
-def total(q, threads):
-    numba.set_num_threads(threads)
-    return zero_times_sum(q, threads if q.size > 50000 else 1)
+def all_finite(q, workers):
+    """Whether every value of the flat array q is finite."""
+    pieces = -(-q.size // PIECE)
+    sums = np.zeros(pieces)
+
+    def task(piece, _):
+        sums[piece] = zero_times_sum(q[piece * PIECE:(piece + 1) * PIECE])
+    workers.run(task, pieces)
+    return bool(np.isfinite(sums).all())
