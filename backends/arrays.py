@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-BLOCK_BYTES = 1 << 18          # one temporary of a block; a few dozen of them share the last-level cache
+BLOCK_BYTES = 1 << 19          # one temporary of a block; a few dozen of them share the last-level cache
+PIECE = 1 << 18                # multiply-adds of a product that BLAS libraries leave to one thread
 ALL = slice(None)
 
 
@@ -44,9 +45,28 @@ class ArrayBackend:
     def largest(self, values):
         return float(self.xp.max(values))
 
+    def product(self, matrix, values):
+        """matrix @ values for every variable of values (variable, row, element), in pieces of elements on a CPU.
+
+        A piece is so small that a BLAS library computes it on the calling thread: a share of such a product is worth less
+        than the wait for another thread, which takes milliseconds where the processors have other work."""
+        variables, _, count = values.shape
+        size = count if self.name == "cupy" else max(16, PIECE // matrix.size // 8 * 8)
+        out = self.xp.empty((variables, len(matrix), count), values.dtype)
+        even = count // size * size
+        for part, width in ((slice(0, even), size), (slice(even, count), count - even)):
+            if part.stop > part.start:
+                source, target = (a[:, :, part].reshape(variables, a.shape[1], -1, width).swapaxes(1, 2) for a in (values, out))
+                target[...] = self.xp.matmul(matrix, source)
+        return out
+
     def combine(self, out, *terms):
         """out = sum of factor * array over the terms (factor, array)."""
-        out[...] = sum(float(factor) * array for factor, array in terms)
+        (factor, array), *others = terms
+        total = float(factor) * array
+        for factor, array in others:
+            total += float(factor) * array
+        out[...] = total
 
     def nodal(self, tables):
         """The operations of nodal DG on these tables (`dgarray.methods.nodal_dg.NodalTables`)."""
@@ -63,11 +83,11 @@ class NodalArrays:
         self.lift_matrix = backend.array(tables.lift)
         self.gradients, self.normals, self.scale = (backend.array(a) for a in (tables.gradients, tables.normals, tables.scale))
         self.parameters = {name: backend.array(values) for name, values in tables.parameters.items()}
-        self.needs_x = any(p.depends_on("x") for p in (f.volume, f.pair, f.finish, f.wave_speed, *(g.jump for g in tables.groups)))
+        pointwise = (f.volume, f.pair, f.finish, f.wave_speed, *(g.jump for g in tables.groups))
+        self.needs_x = any(p.depends_on("x") for p in pointwise)
         if self.needs_x:
             self.x = backend.array(tables.coordinates())
         self.groups = [self._group(g) for g in tables.groups]
-        self._faces = None
 
     def state(self, q):
         """A copy of the state q[variable, node, element] of the host, as the operations want it."""
@@ -81,26 +101,31 @@ class NodalArrays:
         """A state of zeros."""
         return self.backend.zeros((self.tables.variables, len(self.tables.nodes), self.tables.elements))
 
-    @property
+    @cached_property
     def faces(self):
-        """Interior faces, each once; built on first use because fused kernels do not need them."""
-        if self._faces is None:
-            faces = self.tables.interior_faces()
-            (left, right), (fl, fr) = faces["cells"], faces["sides"]
-            host = self.tables
-            self._faces = dict(
-                nodes=[self.backend.integers(a) for a in faces["nodes"]],
-                slots=[self.backend.integers(a) for a in faces["slots"]],
-                normals=self.backend.array(host.normals[fl, :, left].T),
-                scales=[self.backend.array(host.scale[side, cell]) for side, cell in ((fl, left), (fr, right))],
-                parameters=[{name: self.backend.array(v[cell]) for name, v in host.parameters.items()} for cell in (left, right)])
-        return self._faces
+        """Interior faces, each once, in blocks; built on first use because fused kernels do not need them.
+
+        Sorted by element, so that a block gathers and scatters within a small part of the arrays."""
+        faces, host, backend = self.tables.interior_faces(), self.tables, self.backend
+        order = np.argsort(faces["cells"][0], kind="stable")
+        blocks = []
+        for columns in self.blocks(len(order), len(faces["nodes"][0])):
+            some = order[columns]
+            cells, sides = faces["cells"][:, some], faces["sides"][:, some]
+            blocks.append(dict(
+                nodes=[backend.integers(a[:, some]) for a in faces["nodes"]],
+                slots=[backend.integers(a[:, some]) for a in faces["slots"]],
+                normals=backend.array(host.normals[sides[0], :, cells[0]].T),
+                scales=[backend.array(host.scale[side, cell]) for side, cell in zip(sides, cells)],
+                parameters=[{name: backend.array(v[cell]) for name, v in host.parameters.items()} for cell in cells]))
+        return blocks
 
     def _group(self, group):
         host = self.tables
         cells, sides = group.faces.T
         return dict(jump=group.jump, nodes=self.backend.integers(group.nodes), slots=self.backend.integers(group.slots),
-                    normals=self.backend.array(host.normals[sides, :, cells].T), scale=self.backend.array(host.scale[sides, cells]),
+                    normals=self.backend.array(host.normals[sides, :, cells].T),
+                    scale=self.backend.array(host.scale[sides, cells]),
                     parameters={name: self.backend.array(v[cells]) for name, v in host.parameters.items()})
 
     def blocks(self, count, rows):
@@ -126,7 +151,7 @@ class NodalArrays:
         for i, flux in enumerate(fluxes):
             k, v = divmod(i, variables)
             stacked[v, k * nodes:(k + 1) * nodes] = flux
-        return self.xp.matmul(self.minus_D, stacked)
+        return self.backend.product(self.minus_D, stacked)
 
     @cached_property
     def face_values(self):
@@ -141,18 +166,16 @@ class NodalArrays:
         flat, out = q.reshape(variables, -1), self.face_values
         for group in self.groups:
             self._boundary_flux(flat, out, group, t)
-        faces = self.faces
-        count, total = faces["nodes"][0].shape
-        for columns in self.blocks(total, count):
-            left, right = (nodes[:, columns] for nodes in faces["nodes"])
-            ml, mr = ({name: v[columns] for name, v in side.items()} for side in faces["parameters"])
+        for block in self.faces:
+            left, right = block["nodes"]
+            ml, mr = block["parameters"]
             inputs = {"x": self._points(left)} if self.needs_x else {}
             jumps = self.tables.functions.pair(
-                l=tuple(flat[v][left] for v in range(variables)), r=tuple(flat[v][right] for v in range(variables)),
-                n=tuple(faces["normals"][:, columns]), s=tuple(s[columns] for s in faces["scales"]), t=t, ml=ml, mr=mr, **inputs)
-            for side, slots in enumerate(faces["slots"]):
+                l=tuple(row[left] for row in flat), r=tuple(row[right] for row in flat), n=tuple(block["normals"]),
+                s=block["scales"], t=t, ml=ml, mr=mr, **inputs)
+            for side, slots in enumerate(block["slots"]):
                 for v in range(variables):
-                    out[v][slots[:, columns]] = jumps[side * variables + v]
+                    out[v][slots] = jumps[side * variables + v]
         return out.reshape(variables, -1, elements)
 
     def _boundary_flux(self, flat, out, group, t):
@@ -168,7 +191,7 @@ class NodalArrays:
 
     def lift(self, flux, columns=ALL):
         """L f: face fluxes lifted to the nodes of these elements, (variable, node, element)."""
-        return self.xp.matmul(self.lift_matrix, flux[:, :, columns])
+        return self.backend.product(self.lift_matrix, flux[:, :, columns])
 
     def finish(self, r, q, t, columns=ALL):
         """(r + s(q, x, t)) / C at these elements, r (variable, node, element): sources and the law's capacity."""
@@ -189,6 +212,7 @@ class NodalArrays:
 
     def _tendencies(self, q, t):
         """dq/dt block by block: (elements of the block, their dq/dt)."""
+        t = self.time(t)
         flux = self.face_flux(q, t)
         for columns in self.blocks(q.shape[2], q.shape[1]):
             yield columns, self.finish(self.volume(q, t, columns) + self.lift(flux, columns), q, t, columns)
@@ -197,18 +221,23 @@ class NodalArrays:
         """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
         k = A k + w dt r,  out = alpha q0 + beta q + B k + C dt r.  `out` may not be `q`."""
         for columns, r in self._tendencies(q, t):
-            arrays = {name: a[:, :, columns] for name, a in (("k", k), ("q0", q0), ("q", q)) if a is not None}
+            here = (slice(None), slice(None), columns)
             if row.w:
-                self.backend.combine(arrays["k"], (row.A, arrays["k"]), (row.w * dt, r))
-            terms = ((row.alpha, arrays["q0"]), (row.beta, arrays["q"]), (row.B, arrays.get("k")), (row.C * dt, r))
-            self.backend.combine(out[:, :, columns], *((factor, array) for factor, array in terms if factor))
+                self.backend.combine(k[here], (row.A, k[here]), (row.w * dt, r))
+            terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
+            self.backend.combine(out[here], *terms, *([(row.C * dt, r)] if row.C else []))
 
-    def rate(self, q, t):
-        """Largest sum over an element's faces of wave speed times J_face / J, over all elements: 1 / time."""
-        total = 0.0
+    def rate(self, q, t, exponent):
+        """Largest norm over an element's faces of s J_face / J, (sum_faces (s J_face / J)^exponent)^(1 / exponent), with s the
+        wave speed normal to the face: 1 / time."""
+        total, t = 0.0, self.time(t)
         for face in range(len(self.scale)):
             speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.normals[face]), t=t, m=self.parameters,
-                                                     **self.position(slice(None)))[0]
+                                                     **self.position(ALL))[0]
             speed = self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
-            total = total + speed * self.scale[face]
-        return self.backend.largest(total)
+            total = total + (speed * self.scale[face]) ** exponent
+        return self.backend.largest(total) ** (1 / exponent)
+
+    def time(self, t):
+        """The time as an array without dimensions: a NumPy function of a Python float would be a float64 and promote float32."""
+        return self.xp.asarray(t, dtype=self.backend.dtype)

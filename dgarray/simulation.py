@@ -104,12 +104,14 @@ class Simulation:
             if not (isinstance(value, (int, float)) and value > 0 and isfinite(value)) and not (name == "every" and value is None):
                 raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
         began = time.perf_counter()
-        operator, o = self.operator, self.options
+        operator = self.operator
         with Store(self.layout(), out, self.backend.dtype, overwrite) as store:
             first = operator.project(self.initial)
             self._check(operator, first, 0.0, 0)
+            begin, count = totals(operator.tables, first), first.size
             arrays, with_k = registers(self.stepper)
             states = [operator.state(first), *(operator.zeros() for _ in range(arrays - 1))]
+            del first                                  # memory: it is as large as the state
             k = operator.zeros() if with_k else None
             # One step of length zero compiles the kernels and leaves the state as it is.
             states = step(operator, self.stepper, states, k, 0.0, 0.0)
@@ -135,7 +137,7 @@ class Simulation:
                     last = operator.host(states[0])
                     store.append(t, last)
             dataset = store.dataset()
-        self.report = self._report(first, last, t, dt, steps, setup, clock, dataset)
+        self.report = self._report(begin, count, last, t, dt, steps, setup, clock, dataset)
         return dataset
 
     def _largest_step(self, operator, state, t, steps):
@@ -156,20 +158,20 @@ class Simulation:
                 f"{self.law.variables[variable]} is not finite at t = {t:.6g} (step {steps}) in element "
                 f"{self.mesh.numbers[element]} with centre ({centre}); {len(np.unique(bad[:, 0]))} elements are affected")
 
-    def _report(self, first, last, t, dt, steps, setup, clock, dataset):
+    def _report(self, begin, count, last, t, dt, steps, setup, clock, dataset):
         o, evaluations, wall = self.options, steps * len(self.stepper.stages), clock.total - clock.seconds.get("snapshots", 0.0)
         points, cells, order = self.mesh.points, self.mesh.cells, self.method.order
         errors = None
         if o["exact"] is not None:
             each = l2_error(last.astype(float), o["exact"], t, points, cells, order)
             errors = dict(zip(self.law.variables, map(float, each))) | {"total": float(np.sqrt(np.sum(each ** 2)))}
-        begin, end = (totals(self.operator.tables, q) for q in (first, last))
+        end = totals(self.operator.tables, last)
         return {
             "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": order,
             "backend": self.backend.name, "kernels": self.backend.kernels, "dtype": str(self.backend.dtype),
-            "threads": self.backend.threads, "elements": len(cells), "dofs": int(first.size), "steps": steps, "dt": dt,
+            "threads": self.backend.threads, "elements": len(cells), "dofs": count, "steps": steps, "dt": dt,
             "time": t, "rhs_evaluations": evaluations, "wall_s": wall, "setup_s": setup,
-            "dof_updates_per_s": first.size * evaluations / wall, "l2_error": errors,
+            "dof_updates_per_s": count * evaluations / wall, "l2_error": errors,
             "conserved": {name: {"initial": begin[name], "final": end[name]} for name in begin},
             "results": dict(o["results"](dataset)) if o["results"] else {},
             "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}

@@ -105,8 +105,8 @@ class NodalFused(NodalArrays):
     def stage(self, q, out, k, q0, t, dt, row):
         self._run(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt))
 
-    def rate(self, q, t):
-        return super().rate(self.host(q), t)
+    def rate(self, q, t, exponent):
+        return super().rate(self.host(q), t, exponent)
 
     def _run(self, q, out, k, q0, t, factors):
         real = self.backend.dtype.type

@@ -21,6 +21,7 @@ class Law:
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
     energy       (q, m) -> energy density
     long_names, units   {variable: text}
+    family       which measured time step applies: "scalar", "system" or "curl"; by default by the number of variables
     """
 
     dim = None
@@ -32,6 +33,7 @@ class Law:
     source = None
     upwind = None
     energy = None
+    family = None
 
     def __repr__(self):
         given = "".join(f", {name}={value!r}" for name, value in self.parameters.items())

@@ -26,6 +26,8 @@ class Maxwell(Law):
     Kloeckner, Warburton, Bridge & Hesthaven 2009, section 6; Kloeckner, Warburton & Hesthaven 2013, equations (2) and (5).
     """
 
+    family = "curl"
+
     def __init__(self, dim=3, polarisation=None, eps=1.0, mu=1.0, sigma=0.0):
         self.dim = check_dim(dim)
         self.polarisation = polarisation or (None if dim == 3 else "TM")

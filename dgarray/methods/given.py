@@ -21,17 +21,27 @@ def boundary_groups(mesh, boundary):
             choose("boundary", str(name), mesh.boundaries, " in the mesh; it has")
         if not callable(condition):
             raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec")
-    groups = [(str(name), mesh.boundaries[str(name)], c) for name, c in boundary.items() if str(name) in mesh.boundaries]
-    rest = {name: faces for name, faces in mesh.boundaries.items() if name not in [g[0] for g in groups]}
-    left = np.concatenate([*rest.values(), mesh.unnamed]).reshape(-1, 2)
+    owner = np.full(mesh.neighbour_face.shape, -1)
+    named = [(str(name), condition) for name, condition in boundary.items() if str(name) in mesh.boundaries]
+    for number, (name, condition) in enumerate(named):
+        cells, sides = mesh.boundaries[name].T
+        for other in set(owner[cells, sides]) - {-1}:
+            if named[other][1] is not condition:
+                raise ValueError(f"boundaries {named[other][0]!r} and {name!r} share faces, but have different conditions")
+        owner[cells, sides] = number
+    faces = mesh.boundary_faces
+    owners = owner[faces[:, 0], faces[:, 1]]
+    groups = [(name, faces[owners == number], condition) for number, (name, condition) in enumerate(named)]
+    left = faces[owners < 0]
     if len(left) and "default" in boundary:
         groups.append(("default", left, boundary["default"]))
     elif len(left):
-        names = ", ".join(f"'{name}'" for name in rest) or "none of them named"
+        missing = [repr(name) for name, rows in mesh.boundaries.items() if (owner[rows[:, 0], rows[:, 1]] < 0).any()]
+        kinds = [f"of {', '.join(missing)}"] * bool(missing) + [f"{len(mesh.unnamed)} without a name"] * bool(len(mesh.unnamed))
         where = ", ".join(f"{c:.6g}" for c in mesh.face_centres(left[-1:])[0])
-        raise ValueError(f"{len(left)} boundary faces have no condition ({names}), e.g. the face at ({where}); "
+        raise ValueError(f"{len(left)} boundary faces have no condition ({' and '.join(kinds)}), e.g. the face at ({where}); "
                          "give one by name, or boundary={'default': condition}")
-    return [g for g in groups if len(g[1])]
+    return [group for group in groups if len(group[1])]
 
 
 def element_values(mesh, name, value):

@@ -15,7 +15,7 @@ from ..reference import quadrature, simplex
 from ..trace import call
 from .connectivity import boundary_nodes, exterior_nodes, interior_faces
 from .given import boundary_groups, element_values
-from .stability import stability_factor
+from .stability import stability_limit
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class NodalTables:
     def finishes(self):
         """Whether sources or the capacity change anything."""
         graph = self.functions.finish.graph
-        return [graph.nodes[i] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.variables)]
+        return [graph.nodes[i][:2] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.variables)]
 
     def coordinates(self):
         """x at every node, (dim, node, element)."""
-        return self.origin[:, None] + np.einsum("ik,kde->die", self.nodes, self.tangents)
+        return np.array([self.origin[d] + self.nodes @ self.tangents[:, d] for d in range(self.dim)])
 
     def interior_faces(self):
         return interior_faces(self.mesh, self.cell)
@@ -176,26 +176,23 @@ class NodalOperator:
         self.operations = backend.nodal(tables)
         self.state, self.host, self.zeros = self.operations.state, self.operations.host, self.operations.zeros
         self.stage = self.operations.stage
+        self._rates = {}            # of wave speeds that depend on neither state nor time, by exponent
 
     def rhs(self, q, t):
         """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t), as the backend's operations."""
         return self.operations.rhs(q, t)
 
     def max_dt(self, q, t, stepper):
-        """Largest stable time step: the measured factor over the largest sum of wave speed * J_face / J of an element."""
-        if self._steady_rate is not None:
-            rate = self._steady_rate
+        """Largest stable time step at the state q, as measured: see `dgarray.methods.stability`."""
+        factor, exponent = stability_limit(self.tables.law, self.method.order, stepper)
+        if exponent not in self._rates:
+            rate = self.operations.rate(q, t, exponent)
+            speed = self.tables.functions.wave_speed
+            if not (speed.depends_on("q") or speed.depends_on("t")):
+                self._rates[exponent] = rate
         else:
-            rate = self.operations.rate(q, t)
-        return stability_factor(self.tables.dim, self.method.order, stepper) / rate if rate > 0 else np.inf
-
-    @cached_property
-    def _steady_rate(self):
-        """The rate where it depends on neither state nor time, else None."""
-        speed = self.tables.functions.wave_speed
-        if speed.depends_on("q") or speed.depends_on("t"):
-            return None
-        return self.operations.rate(self.zeros(), 0.0)
+            rate = self._rates[exponent]
+        return factor / rate if rate > 0 else np.inf
 
     def project(self, f, t=0.0):
         """The initial state f(x, t) -> tuple on the elements, (variable, node, element), on the host in float64."""
@@ -208,11 +205,11 @@ class NodalOperator:
         q = np.empty(self.shape)
         for first in range(0, tables.elements, 4096):
             some = slice(first, first + 4096)
-            x = tables.origin[:, None, some] + np.einsum("ik,kde->die", points, tables.tangents[:, :, some])
-            values = call(f, dict(x=tuple(x), t=t), "initial state")
+            x = tuple(tables.origin[d, some] + points @ tables.tangents[:, d, some] for d in range(cell.dim))
+            values = call(f, dict(x=x, t=t), "initial state")
             if len(values) != len(q):
                 raise ValueError(f"the initial state has {len(values)} components; the law has {len(q)}: "
                                  + ", ".join(tables.law.variables))
             for v, value in enumerate(values):
-                q[v, :, some] = matrix @ np.broadcast_to(np.asarray(value, float), x.shape[1:])
+                q[v, :, some] = matrix @ np.broadcast_to(np.asarray(value, float), x[0].shape)
         return q

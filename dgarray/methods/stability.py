@@ -1,2 +1,54 @@
+"""The largest stable time step of nodal DG, as measured by `python -m dgarray.analysis.stability`.
+
+    dt = factor / max over elements of (sum over faces of (s J_face / J)^exponent)^(1 / exponent)
+
+with s the wave speed normal to the face.  Factor and exponent depend on dimension, order, stepper and family of the law:
+scalar (one variable: the speed normal to a face depends on the flow direction), curl (Maxwell) and system (all others,
+measured on acoustics).  docs/time-step.md says how they were measured and how far other meshes deviate.
+"""
+import json
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+FAMILIES = ("scalar", "system", "curl")
+
+
+class Limit(NamedTuple):
+    """dt = factor / rate, the rate being the norm of the given exponent over an element's faces."""
+
+    factor: float
+    exponent: float
+
+
+@cache
+def table():
+    """{family: {dim: {stepper: [[factor, exponent] of orders 1 to 10]}}}, keys as text."""
+    return json.loads(Path(__file__).with_suffix(".json").read_text())
+
+
+def family(law):
+    """The family of a law: its attribute `family` if it has one, else scalar for one variable and system for more.
+
+    Raises ValueError for a family that has not been measured."""
+    name = getattr(law, "family", None) or ("scalar" if len(law.variables) == 1 else "system")
+    if name not in FAMILIES:
+        raise ValueError(f"{type(law).__name__}: family={name!r} is not allowed; allowed: {', '.join(FAMILIES)}")
+    return name
+
+
+def stability_limit(law, order, stepper):
+    """Factor and exponent of the largest stable step for this law, order (1 to 10) and stepper, a `Limit`.
+
+    Raises ValueError for an order or a stepper that has not been measured."""
+    steppers = table()[family(law)][str(law.dim)]
+    if stepper.name not in steppers:
+        raise ValueError(f"no stability factor for stepper {stepper.name!r}; measured: {', '.join(steppers)}")
+    orders = steppers[stepper.name]
+    if order not in range(1, len(orders) + 1):
+        raise ValueError(f"no stability factor for order {order!r}; measured: 1 to {len(orders)}")
+    return Limit(*orders[order - 1])
+
+
 def stability_factor(dim, order, stepper):
-    return 1.0 / (order+1)**2
+    return min(table()[name][str(dim)][stepper.name][order - 1][0] for name in FAMILIES)

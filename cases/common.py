@@ -1,0 +1,21 @@
+"""What several cases share: their mesh files and the energy left at the end of a run."""
+from pathlib import Path
+
+from dgarray.mesh import Mesh, read_mesh
+
+MESHES = Path(__file__).parent / "meshes"
+
+
+def case_mesh(mesh, built_in):
+    """The mesh that a user gave, a path or a Mesh, or the case's own: a function or the name of a file in `meshes`."""
+    if isinstance(mesh, Mesh):
+        return mesh
+    if mesh is not None:
+        return read_mesh(mesh)
+    return built_in() if callable(built_in) else read_mesh(MESHES / built_in)
+
+
+def energy_ratio(dataset):
+    """Energy of the last snapshot over that of the first, for laws whose energy is half the sum of squares."""
+    first, last = (sum(dataset.dg.norm(name, time) ** 2 for name in dataset.dg.variables) for time in (0, -1))
+    return last / first

@@ -1,0 +1,279 @@
+"""The command line: dgarray list, run, eoc, bench, info, plot."""
+import argparse
+import ast
+import importlib.util
+import inspect
+import json
+import sys
+import warnings
+from pathlib import Path
+
+from .names import choose
+
+BAD_INPUT, BAD_SOLUTION = 2, 3
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors of the command line itself: one line and status 2, with the nearest name."""
+
+    def error(self, message):
+        self.exit(BAD_INPUT, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def build_parser():
+    parser = Parser(prog="dgarray", description="High-order solvers for wave and conservation-law problems.", allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name, function, text):
+        sub = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
+        sub.add_argument("--debug", action="store_true", help="show the full traceback of an error")
+        sub.set_defaults(function=function)
+        return sub
+
+    command("list", list_cases, "List the cases that come with the package.")
+
+    run = command("run", run_case, "Run a case, or a script that defines one, and print a summary.")
+    run.add_argument("case", metavar="CASE|FILE.py", help="a name from 'dgarray list', or a Python file with a function case()")
+    add_run_options(run)
+    run.add_argument("--until", type=float, metavar="T", help="end of the run")
+    run.add_argument("--every", type=float, metavar="DT", help="interval between snapshots")
+    run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
+    run.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    run.add_argument("--json", metavar="FILE", help="write the summary as JSON")
+
+    eoc = command("eoc", run_eoc, "Observed orders of convergence of a case with an exact solution.")
+    eoc.add_argument("case", metavar="CASE|FILE.py")
+    eoc.add_argument("--orders", default="1-4", metavar="1-5", help="polynomial orders, e.g. 1-5 or 2,4 (default 1-4)")
+    eoc.add_argument("--levels", type=int, default=3, help="number of meshes, each a uniform refinement of the last (default 3)")
+    add_run_options(eoc)
+    eoc.add_argument("--json", metavar="FILE", help="write the rows as JSON")
+
+    bench = command("bench", run_bench, "Measure this machine's ceilings and the kernels against them.")
+    bench.add_argument("cases", nargs="*", metavar="CASE", help="cases to measure; without any, the package's own list")
+    bench.add_argument("--json", metavar="FILE", help="write the results as JSON")
+
+    info = command("info", show_info, "Describe a mesh file or the output of a run.")
+    info.add_argument("path", metavar="MESH|OUT.zarr")
+
+    plot = command("plot", plot_output, "Draw a variable of a run at its true polynomial order.")
+    plot.add_argument("path", metavar="OUT.zarr")
+    plot.add_argument("variable", metavar="VARIABLE")
+    plot.add_argument("--time", type=float, metavar="T", help="time of the snapshot, the nearest is drawn (default: the last)")
+    plot.add_argument("-o", "--output", metavar="FILE.png", help="picture to write (default: VARIABLE.png)")
+    return parser
+
+
+def add_run_options(parser):
+    parser.add_argument("--backend", metavar="NAME", help="numpy, cupy or auto (default auto: a GPU where one is usable)")
+    parser.add_argument("--kernels", metavar="KIND", help="fused (default) or array")
+    parser.add_argument("--dtype", metavar="TYPE", help="float64 (default) or float32")
+    parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all)")
+    parser.add_argument("--order", type=int, metavar="N", help="polynomial order")
+    parser.add_argument("--mesh", metavar="FILE", help="mesh file instead of the case's own")
+    parser.add_argument("--stepper", metavar="NAME", help="lsrk54 (default), rk4 or ssp33")
+    parser.add_argument("--cfl", type=float, metavar="C", help="share of the largest stable time step (default 0.9)")
+    parser.add_argument("--dt", type=float, metavar="DT", help="time step fixed by hand")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set any keyword of the case")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
+
+
+def find_case(name):
+    """The case function of that name, or the one that a Python file defines: `case`, or named like the file."""
+    if not name.endswith(".py"):
+        from . import cases
+        return getattr(cases, choose("case", name, cases.__all__))
+    path = Path(name)
+    if not path.is_file():
+        raise ValueError(f"{name}: there is no such file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    spec.loader.exec_module(module)
+    function = getattr(module, "case", None) or getattr(module, path.stem, None)
+    if not callable(function):
+        raise ValueError(f"{name}: defines no function case() or {path.stem}() that returns a dgarray.Simulation")
+    return function
+
+
+def case_keywords(function, options):
+    """Keywords for the case from --set, --order and --mesh, checked against what it takes."""
+    keywords = {}
+    for item in options.set:
+        name, equals, text = item.partition("=")
+        if not equals:
+            raise ValueError(f"--set {item}: give NAME=VALUE")
+        try:
+            keywords[name] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            keywords[name] = text
+    keywords |= {name: getattr(options, name) for name in ("order", "mesh") if getattr(options, name) is not None}
+    parameters = inspect.signature(function).parameters
+    for name in keywords:
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+            choose(f"keyword of case '{function.__name__}'", name, parameters)
+    return keywords
+
+
+def run_options(options):
+    """What the command line changes in the case's simulation."""
+    names = ("backend", "kernels", "dtype", "threads", "stepper", "cfl", "dt")
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+
+
+def simulation(options):
+    from .simulation import Simulation
+    function = find_case(options.case)
+    sim = function(**case_keywords(function, options))
+    if not isinstance(sim, Simulation):
+        raise ValueError(f"case '{function.__name__}' returned {type(sim).__name__}; it must return a dgarray.Simulation")
+    changes = run_options(options)
+    if sim.options["case"] is None:
+        changes["case"] = function.__name__
+    return sim.replace(**changes)
+
+
+def list_cases(options):
+    from . import cases
+    width = max(len(name) for name in cases.__all__)
+    for name in cases.__all__:
+        print(f"{name:{width}}  {inspect.getdoc(getattr(cases, name)).splitlines()[0]}")
+
+
+def run_case(options):
+    from .output.report import Progress, summary
+    sim = simulation(options)
+    until = options.until if options.until is not None else sim.options["until"]
+    if until is None:
+        raise ValueError(f"case '{sim.options['case']}' has no end of its own; give --until T")
+    if options.quiet:
+        sim.run(options.until, options.every, options.out, options.overwrite)
+    else:
+        with Progress(until) as progress:
+            sim.run(options.until, options.every, options.out, options.overwrite, progress)
+        print(summary(sim.report, roofline(sim)))
+    write_json(options.json, sim.report)
+
+
+def roofline(sim):
+    """One line: operations, bytes, and the share of this machine's bound that the run reached."""
+    from .analysis.roofline import ceilings, roofline_line
+    if sim.backend.name != "numpy":
+        return ""
+    return roofline_line(sim.report, sim.operator.tables, ceilings(sim.report["dtype"], sim.backend.threads), sim.stepper)
+
+
+def run_eoc(options):
+    from .analysis.convergence import eoc
+    from .output.report import eoc_header, eoc_row
+    function = find_case(options.case)
+    show = None
+    if not options.quiet:
+        print(eoc_header())
+
+        def show(row):
+            print(eoc_row(row), flush=True)
+    keywords = case_keywords(function, options)
+    keywords.pop("order", None)
+    rows = eoc(function, orders(options.orders), options.levels, show, run_options(options), **keywords)
+    write_json(options.json, rows)
+
+
+def orders(text):
+    """[1, 2, 3] from "1-3", [2, 4] from "2,4"."""
+    try:
+        parts = [[int(n) for n in part.split("-")] for part in text.split(",")]
+        found = [order for part in parts for order in range(part[0], part[-1] + 1)]
+    except ValueError:
+        found = []
+    if not found or any(len(part) > 2 for part in parts) or min(found) < 1:
+        raise ValueError(f"--orders {text}: give a range such as 1-5 or a list such as 2,4")
+    return found
+
+
+def run_bench(options):
+    from . import cases
+    from .analysis.bench import bench, table
+    for name in options.cases:
+        choose("case", name, cases.__all__)
+    results = bench(options.cases or None, progress=lambda line: print(line, file=sys.stderr, flush=True))
+    print(table(results))
+    write_json(options.json, results)
+
+
+def show_info(options):
+    path = Path(options.path)
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file")
+    if path.is_dir():
+        print(open_output(path))
+    else:
+        from .mesh import describe, read_mesh
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")          # the description lists the notes itself
+            print(describe(read_mesh(path)))
+
+
+def plot_output(options):
+    from .output.plot import plot
+    path = options.output or f"{options.variable}.png"
+    plot(open_output(Path(options.path)), options.variable, -1 if options.time is None else options.time, path)
+    print(path)
+
+
+def open_output(path):
+    import xarray
+
+    from . import output
+    if not (path / "zarr.json").is_file():
+        raise ValueError(f"{path}: there is no output of a run; give the folder that --out named")
+    dataset = xarray.open_zarr(path)
+    output.Accessor(dataset)
+    return dataset
+
+
+def write_json(path, value):
+    if path:
+        Path(path).write_text(json.dumps(value, indent=1) + "\n")
+
+
+def main(arguments=None):
+    """Run a command and return its exit status: 0, 2 for bad input, 3 for a solution that went bad."""
+    options = build_parser().parse_args(arguments)
+    warnings.showwarning = lambda message, *_: print(f"dgarray: warning: {message}", file=sys.stderr)
+    from .simulation import SolutionError
+    try:
+        options.function(options)
+    except KeyboardInterrupt:
+        print("dgarray: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if options.debug:
+            raise
+        print(f"dgarray {options.command}: {one_line(error)}", file=sys.stderr)
+        return BAD_SOLUTION if isinstance(error, SolutionError) else BAD_INPUT
+    return 0
+
+
+def one_line(error):
+    """The error as one line; errors that were not meant for people keep their type's name and place."""
+    text = " ".join(str(error).split())
+    if isinstance(error, (ValueError, RuntimeError, OSError, TypeError)) and text:
+        place = script_line(error)
+        return f"{text} ({place})" if place else text
+    return f"{type(error).__name__}: {text} ({script_line(error) or 'run again with --debug for the traceback'})"
+
+
+def script_line(error):
+    """'file:line' of the innermost frame in a user's script, if the error passed through one."""
+    found, package = None, str(Path(__file__).resolve().parent)
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if name.endswith(".py") and not name.startswith((package, sys.prefix, sys.base_prefix)) and Path(name).is_file():
+            found = f"{name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

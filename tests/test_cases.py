@@ -1,0 +1,247 @@
+"""The ready cases: stored norms on every kernel, reference tables, energy, observed orders, physics."""
+import csv
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dgarray as dg
+from dgarray import cases
+
+REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
+
+
+def run(case, kernels="array", changes=None, **keywords):
+    """The simulation of a case, run on the CPU, and its dataset."""
+    sim = case(**keywords).replace(backend="numpy", kernels=kernels, **(changes or {}))
+    return sim, sim.run()
+
+
+def table(name):
+    """Rows of a reference table as dictionaries; the test is skipped where the table is absent."""
+    path = REFERENCE / "tables" / name
+    if not path.is_file():
+        pytest.skip(f"reference table {name} is not in {path.parent}")
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    return list(csv.DictReader(lines))
+
+
+def reference_mesh(name):
+    path = REFERENCE / "meshes" / f"ndg_{name}.msh"
+    if not path.is_file():
+        pytest.skip(f"reference mesh {path.name} is not in {path.parent}")
+    return dg.read_mesh(path)
+
+
+# case, keywords, L2 norms of its variables at the end.  Steps of 2/3 the length change them by less than half the tolerance.
+NORMS = [
+    ("tm_cavity", {"order": 3}, (0.6788624, 0.6788624, 0.2632447)),
+    ("tm_cavity", {"order": 3, "m": 2, "n": 1, "until": 0.3}, (0.3739695, 0.7458242, 0.5156818)),
+    ("maxwell_cavity", {"order": 2}, (0.004568917, 0.004568916, 0.1316558, 0.3376091, 0.3376091, 0.003613132)),
+    ("maxwell_cavity", {"order": 2, "p": 1, "depth": 0.7},
+     (0.09384333, 0.1339845, 0.2849042, 0.01434355, 0.01208825, 0.004414493)),
+    ("maxwell_sphere", {"order": 1, "until": 3.0}, (0.2896256, 0.2268821, 0.2338671, 0.1536022, 0.2423191, 0.2361302)),
+    ("dielectric_slab", {"order": 2}, (0.4509963, 1.114876, 0.9019157)),
+    ("dielectric_slab", {"order": 2, "polarisation": "TE", "angle": 60.0}, (0.6935326, 0.491878, 1.009417)),
+    ("tm_obstacles", {"order": 2, "until": 0.4}, (0.07485563, 0.07481262, 0.1055246)),
+    ("acoustic_pulse", {"order": 3, "cells": 12}, (0.2085367, 0.1485594, 0.1485594)),
+    ("advection_wave", {"order": 3, "dim": 1}, (0.7070203,)),
+    ("advection_wave", {"order": 3, "dim": 2}, (0.7035882,)),
+    ("advection_wave", {"order": 2, "dim": 3}, (0.45808,)),
+]
+TOLERANCE = 1e-4
+
+
+@pytest.mark.parametrize("kernels", ["array", "fused"])
+@pytest.mark.parametrize("name, keywords, norms", NORMS, ids=lambda value: value if isinstance(value, str) else "")
+def test_norms(name, keywords, norms, kernels):
+    sim, ds = run(getattr(cases, name), kernels, **keywords)
+    found = np.array([ds.dg.norm(variable) for variable in sim.law.variables])
+    assert np.linalg.norm(found - norms) < TOLERANCE * np.linalg.norm(norms)
+    assert sim.report["case"] == name
+    assert all(isinstance(value, float) and np.isfinite(value) for value in sim.report["results"].values())
+
+
+@pytest.mark.parametrize("name", cases.__all__)
+def test_a_case_is_a_function_of_keywords(name):
+    case = getattr(cases, name)
+    parameters = inspect.signature(case).parameters.values()
+    assert {"order", "mesh", "start", "until"} <= {p.name for p in parameters}
+    assert all(p.default is None or isinstance(p.default, (int, float, str)) for p in parameters)
+    assert inspect.getdoc(case).splitlines()[0].endswith((".", ";"))
+
+
+@pytest.mark.parametrize("name, boundaries, regions", [
+    ("slab", {"left", "right", "sides"}, {"vacuum", "slab"}),
+    ("obstacles", {"outer", "obstacles"}, {"vacuum", "lens"}),
+    ("sphere", {"outer", "sphere"}, {"vacuum"})])
+def test_mesh_files(name, boundaries, regions):
+    path = Path(cases.__file__).parent / "meshes" / f"{name}.msh"
+    assert path.read_bytes().startswith(b"$MeshFormat\n4.1 1 8\n")
+    assert path.stat().st_size < 300_000
+    mesh = dg.read_mesh(path)
+    assert (set(mesh.boundaries), set(mesh.regions)) == (boundaries, regions)
+    assert not len(mesh.unnamed)
+    assert not mesh.notes
+
+
+@pytest.mark.parametrize("mesh, order", [(m, n) for m in ("Maxwell1", "Maxwell05", "Maxwell025") for n in (1, 2, 3, 4)])
+def test_tm_cavity_meets_the_reference_from_projection(mesh, order):
+    [row] = [row for row in table("maxwell2d_tm_cavity_dg_upwind.csv") if (row["mesh"], row["N"]) == (mesh, str(order))]
+    sim, _ = run(cases.tm_cavity, order=order, mesh=reference_mesh(mesh), changes={"cfl": 0.45})
+    for variable in ("Hx", "Hy", "Ez"):
+        assert sim.report["l2_error"][variable] == pytest.approx(float(row[f"L2_{variable}"]), rel=5e-3)
+    assert sim.report["conserved"]["energy"]["final"] == pytest.approx(float(row["discrete_energy"]), rel=5e-3)
+
+
+@pytest.mark.parametrize("mesh, order", [(m, n) for m in ("Maxwell1", "Maxwell05", "Maxwell025") for n in (1, 2, 3)])
+def test_tm_cavity_meets_the_reference_from_interpolation(mesh, order):
+    rows = table("maxwell2d_tm_cavity_dg_upwind_nodal_start.csv")
+    [row] = [row for row in rows if (row["mesh"], row["N"]) == (mesh, str(order))]
+    sim, _ = run(cases.tm_cavity, order=order, mesh=reference_mesh(mesh), start="interpolation", changes={"cfl": 0.45})
+    for variable in ("Hx", "Hy", "Ez"):
+        assert sim.report["l2_error"][variable] == pytest.approx(float(row[f"L2_{variable}"]), rel=5e-3)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_maxwell_cavity_meets_the_reference(order):
+    [row] = [r for r in table("maxwell3d_cavity_dg_upwind.csv") if (r["mesh"], r["N"]) == ("cubeK86", str(order))]
+    sim, _ = run(cases.maxwell_cavity, order=order, mesh=reference_mesh("cubeK86"), changes={"cfl": 0.45})
+    for field in "EH":
+        error = np.hypot.reduce([sim.report["l2_error"][field + axis] for axis in "xyz"])
+        assert error == pytest.approx(float(row[f"L2_{field}"]), rel=5e-3)
+    assert sim.report["results"]["frequency"] == pytest.approx(float(row["omega"]))
+    assert sim.report["results"]["energy_ratio"] == pytest.approx(float(row["energy_ratio"]), rel=5e-3)
+
+
+def test_acoustic_pulse_meets_the_reference():
+    from dgarray.cases.acoustic_pulse import radial
+    rows = np.array([[float(value) for value in row] for row in csv_values("acoustic_gauss_2d.csv")])
+    a = np.log(2) / 0.04
+    for t in np.unique(rows[:, 0]):
+        _, r, p, v = rows[rows[:, 0] == t].T
+        assert np.allclose(radial(r, t, a), (p, v), rtol=0, atol=1e-11)
+    _, ds = run(cases.acoustic_pulse, order=4, cells=20, every=0.5)
+    for t in (0.5, 1.0, 1.5):
+        _, r, p, v = rows[(rows[:, 0] == t) & (rows[:, 1] <= 2.4)].T
+        for angle in (0.0, 0.4, 2.0):
+            e = np.array([np.cos(angle), np.sin(angle)])
+            at = ds.dg.sample(r[:, None] * e, time=t)
+            assert np.abs(at["p"] - p).max() < 2e-3
+            assert np.abs(e[0] * at["vx"] + e[1] * at["vy"] - v).max() < 2e-3
+
+
+def csv_values(name):
+    path = REFERENCE / "tables" / name
+    if not path.is_file():
+        pytest.skip(f"reference table {name} is not in {path.parent}")
+    return [line.split(",") for line in path.read_text().splitlines() if not line.startswith("#")]
+
+
+def energies(sim, ds):
+    """The law's energy of every snapshot."""
+    from dgarray.analysis.totals import energy
+    return np.array([energy(sim.operator.tables, np.stack([ds.dg.values(v, i).T for v in sim.law.variables]))
+                     for i in range(ds.sizes["time"])])
+
+
+CLOSED = [(cases.tm_cavity, {"order": 3}), (cases.maxwell_cavity, {"order": 2, "p": 1}), (cases.tm_obstacles, {"order": 2, "until": 0.5})]
+
+
+@pytest.mark.parametrize("case, keywords", CLOSED)
+def test_central_flux_conserves_energy_to_stepper_error(case, keywords):
+    drift = []
+    for cfl in (0.8, 0.4):
+        sim, ds = run(case, changes={"flux": dg.central, "boundary": dg.pec, "every": 0.1, "cfl": cfl}, **keywords)
+        energy = energies(sim, ds)
+        drift.append(np.abs(energy / energy[0] - 1).max())
+    assert drift[0] < 1e-3
+    assert drift[1] < drift[0] / 12 or drift[1] < 1e-13
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0])
+@pytest.mark.parametrize("case, keywords", CLOSED)
+def test_upwind_flux_never_increases_energy(case, keywords, alpha):
+    sim, ds = run(case, changes={"flux": lambda law: dg.upwind(law, alpha), "every": 0.05}, **keywords)
+    energy = energies(sim, ds)
+    assert np.all(np.diff(energy) < 1e-14 * energy[0])
+    assert energy[-1] < energy[0]
+
+
+@pytest.mark.parametrize("case, orders, levels", [
+    (cases.tm_cavity, (1, 2, 3), 3), (cases.maxwell_cavity, (1, 2), 2), (cases.dielectric_slab, (1, 2, 3), 2)])
+def test_observed_order_is_at_least_n_and_seven_tenths(case, orders, levels):
+    rows = dg.eoc(case, orders, levels, run={"backend": "numpy", "kernels": "array"})
+    for order in orders:
+        assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.7
+
+
+def test_single_precision_saturates():
+    sim, _ = run(cases.tm_cavity, order=8, cells=4, changes={"dtype": "float32"})
+    assert 1e-7 < sim.report["l2_error"]["total"] < 1e-5
+
+
+@pytest.mark.parametrize("polarisation, angle, eps", [("TM", 0.0, 4.0), ("TM", 50.0, 2.0), ("TE", 25.0, 3.0), ("TM", 10.0, 0.6)])
+def test_slab_reflects_as_fresnel_and_airy_say(polarisation, angle, eps):
+    sim, _ = run(cases.dielectric_slab, polarisation=polarisation, angle=angle, eps=eps, until=0.5)
+    inside = np.sqrt(eps - np.sin(np.radians(angle)) ** 2)
+    outside = np.cos(np.radians(angle))
+    first, second = (outside, inside) if polarisation == "TM" else (eps * outside, inside)
+    fresnel, phase = (first - second) / (first + second), np.exp(2j * 2 * np.pi * inside * 0.75)
+    airy = abs(fresnel * (1 - phase) / (1 - fresnel**2 * phase)) ** 2
+    results = sim.report["results"]
+    assert results["reflected_exact"] == pytest.approx(airy, abs=1e-12)
+    assert results["transmitted_exact"] == pytest.approx(1 - airy, abs=1e-12)
+    assert results["reflected"] == pytest.approx(airy, abs=2e-3)
+    assert results["transmitted"] == pytest.approx(1 - airy, abs=2e-3)
+
+
+def test_slab_does_not_reflect_at_the_brewster_angle():
+    sim, _ = run(cases.dielectric_slab, polarisation="TE", angle=float(np.degrees(np.arctan(2.0))), eps=4.0, until=0.5)
+    assert sim.report["results"]["reflected_exact"] < 1e-20
+    assert sim.report["results"]["reflected"] < 1e-6
+
+
+def test_sphere_scatters_as_mie_says():
+    _, table_e, table_h, *_ = zip(*(tuple(map(float, row)) for row in csv_values("mie_pec_bistatic.csv")))
+    sim, _ = run(cases.maxwell_sphere, "fused", order=2, periods=2.0)
+    results = sim.report["results"]
+    assert results["sigma_forward"] == pytest.approx(table_e[0], rel=0.15)
+    assert results["sigma_backward"] == pytest.approx(table_e[180], rel=0.15)
+    assert results["sigma_E_plane_90"] == pytest.approx(table_e[90], rel=0.15)
+    assert results["sigma_H_plane_90"] == pytest.approx(table_h[90], rel=0.15)
+
+
+def test_the_wave_of_the_obstacles_leaves_and_the_lens_is_in_its_way():
+    sim, _ = run(cases.tm_obstacles, order=1, until=1.6)
+    results = sim.report["results"]
+    assert 0.1 < results["energy_ratio"] < 0.9
+    assert results["largest_in_lens"] > 0.01
+    assert results["largest_at_time"] > 0.9
+
+
+def test_advection_wave_on_a_mesh_file(tmp_path):
+    import meshio
+    mesh = dg.interval(cells=5)
+    lines = [("line", mesh.cells), ("vertex", np.array([[0], [5]]))]
+    tags = [np.ones(5, int), np.array([1, 2])]
+    path = tmp_path / "line.msh"
+    meshio.write(path, meshio.Mesh(
+        np.column_stack([mesh.points, np.zeros((6, 2))]), lines, cell_data={"gmsh:physical": tags, "gmsh:geometrical": tags},
+        field_data={"left": np.array([1, 0]), "right": np.array([2, 0]), "inside": np.array([1, 1])}), "gmsh22", binary=False)
+    given, built_in = (run(cases.advection_wave, order=3, **k)[0] for k in ({"mesh": path}, {"dim": 1, "cells": 5}))
+    assert given.report["l2_error"]["u"] == pytest.approx(built_in.report["l2_error"]["u"])
+
+
+@pytest.mark.parametrize("case, keywords, message", [
+    (cases.maxwell_cavity, {"m": 0}, "m and n must be at least 1"),
+    (cases.dielectric_slab, {"polarisation": "TEM"}, "allowed: TM, TE"),
+    (cases.dielectric_slab, {"eps": 0.2, "angle": 45.0}, "does not enter the slab"),
+    (cases.advection_wave, {"dim": 4}, "must be 1, 2 or 3"),
+    (cases.dielectric_slab, {"mesh": dg.rectangle()}, "slab"),
+    (cases.tm_obstacles, {"mesh": dg.rectangle()}, "lens"),
+    (cases.maxwell_sphere, {"mesh": dg.box()}, "sphere")])
+def test_bad_input_is_named(case, keywords, message):
+    with pytest.raises(ValueError, match=message):
+        case(**keywords)

@@ -1,0 +1,85 @@
+"""The shape of the package: imports go one way, and the wheel holds every folder."""
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = {"backends": "dgarray.backends", "cases": "dgarray.cases"}
+
+# What each part may import of ours.  Parts are the modules and folders directly under dgarray.
+PHYSICS = {"laws", "fluxes", "boundary"}
+ALLOWED = {
+    "trace": set(),
+    "codegen": {"trace"},
+    "names": set(),
+    "pointwise": {"trace"},
+    "laws": set(),
+    "fluxes": {"laws", "trace"},
+    "boundary": {"laws", "fluxes", "trace"},
+    "reference": set(),
+    "mesh": {"reference"},
+    "backends": {"trace", "codegen", "names"},
+    "methods": {"trace", "codegen", "names", "pointwise", *PHYSICS, "reference", "mesh", "backends"},
+    "stepping": set(),
+    "explain": {"trace", "codegen", "pointwise", *PHYSICS},
+    "output": {"names", "reference", "mesh", "analysis"},
+    "analysis": {"names", "pointwise", "trace", "reference", "mesh", "methods", "backends", "stepping", "codegen", *PHYSICS},
+    "simulation": {"names", "backends", "methods", "mesh", "stepping", "output", "analysis"},
+}
+TOP = {"cli", "__init__", "__main__", "cases"}
+# The norms, the observed orders and the benchmark are parts of `analysis` that drive whole runs.
+DRIVERS = {("analysis", "bench")}
+
+
+def modules():
+    for folder in ("dgarray", *FOLDERS):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "meshes" in path.parts:
+                continue
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            name = ".".join((FOLDERS.get(folder, folder), *parts)).removesuffix(".__init__")
+            yield path, name
+
+
+def imported(path, name):
+    """Full names of what a module imports of ours at any level of its text."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "dgarray")
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[:len(package.split(".")) - node.level + 1] if node.level else []
+            target = ".".join([*base, *([node.module] if node.module else [])])
+            if target.split(".")[0] == "dgarray":
+                yield from (f"{target}.{alias.name}" for alias in node.names)
+
+
+def part(full):
+    """The part that a full name lies in: dgarray.laws.maxwell -> laws."""
+    parts = full.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+@pytest.mark.parametrize("path, name", modules(), ids=lambda value: str(value) if isinstance(value, str) else "")
+def test_imports_go_one_way(path, name):
+    own = part(name)
+    if own in TOP:
+        return
+    if tuple(name.split(".")[1:3]) in DRIVERS:
+        return
+    wrong = sorted({part(target) for target in imported(path, name)} - ALLOWED[own] - {own})
+    assert not wrong, f"{name} imports {', '.join(wrong)}; allowed: {', '.join(sorted(ALLOWED[own])) or 'nothing of ours'}"
+
+
+def test_every_part_has_a_rule():
+    assert {part(name) for _, name in modules()} - TOP == set(ALLOWED)
+
+
+def test_package_list_matches_the_folders():
+    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    found = {name if path.name == "__init__.py" else None for path, name in modules()} - {None}
+    assert set(setuptools["packages"]) == found
+    assert {key: value for key, value in setuptools["package-dir"].items() if key != "dgarray"} == {
+        full: folder for folder, full in FOLDERS.items()}

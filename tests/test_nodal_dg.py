@@ -1,0 +1,247 @@
+"""Nodal DG: free stream, conservation, energy, exactness, steppers, errors, and the array backend on strict arrays."""
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from strict import StrictNamespace
+from test_kernels import SYSTEMS, box_of, operators, random_state
+
+import dgarray as dg
+from dgarray import backends, stepping
+from dgarray.backends.arrays import ArrayBackend
+from dgarray.reference import simplex
+
+PERIODIC = {1: dg.interval(0, 1, 6, periodic=True, perturb=0.1), 2: dg.rectangle(cells=(4, 3), periodic=True, perturb=0.2),
+            3: dg.box(cells=(3, 3, 2), periodic=True, perturb=0.2)}
+UNIFORM = [dg.Advection((0.7,)), dg.Advection((0.7, -0.4)), dg.Advection((0.7, -0.4, 0.2)), *(dg.Acoustics(d) for d in (1, 2, 3)),
+           dg.Maxwell(1), dg.Maxwell(2, "TM"), dg.Maxwell(2, "TE"), dg.Maxwell(3)]
+
+
+def reference(mesh, law, order, boundary=None, **options):
+    return dg.NodalDG(order).discretise(mesh, law, boundary, backends.get("numpy", "array"), **options)
+
+
+@pytest.mark.parametrize("law", UNIFORM, ids=repr)
+@pytest.mark.parametrize("order", [1, 3])
+def test_free_stream(law, order):
+    operator = reference(PERIODIC[law.dim], law, order)
+    q = operator.project(lambda x: tuple(float(i + 1) for i in range(len(law.variables))))
+    rate = operator.operations.rate(operator.state(q), 0.0, 1.0)
+    assert np.abs(operator.host(operator.rhs(operator.state(q), 0.0))).max() < 1e-13 * rate * order ** 2
+
+
+@pytest.mark.parametrize("flux", [dg.upwind, dg.central, dg.rusanov, partial(dg.upwind, alpha=0.5)])
+@pytest.mark.parametrize("law", UNIFORM, ids=repr)
+def test_totals_are_conserved(law, flux):
+    operator = reference(PERIODIC[law.dim], law, 2, flux=flux)
+    r = operator.host(operator.rhs(operator.state(random_state(operator, 3)), 0.0))
+    weights = operator.tables.cell.mass.sum(axis=0)
+    measure = operator.tables.mesh.measures
+    assert np.abs(np.einsum("i,vie,e->v", weights, r, measure)).max() < 1e-12 * np.abs(r).max() * measure.sum()
+
+
+def energy_rate(operator, q):
+    """d/dt of the energy C q^2 / 2 by the semi-discrete scheme."""
+    tables = operator.tables
+    r = operator.host(operator.rhs(operator.state(q), 0.0))
+    c = np.stack([np.broadcast_to(value, (tables.elements,)) for value in
+                  tables.physics.law.capacity(parameters(tables))])
+    return np.einsum("vie,ij,vje,ve,e->", q, tables.cell.mass, r, c, tables.mesh.measures / tables.cell.volume)
+
+
+def parameters(tables):
+    from types import SimpleNamespace
+    return SimpleNamespace(**{name: tables.parameters.get(name, value) for name, value in tables.physics.parameters.items()})
+
+
+@pytest.mark.parametrize("law", [dg.Maxwell(2, "TM", eps=lambda x: 1 + x[0]), dg.Maxwell(3, mu=lambda x: 2 - x[1]),
+                                 dg.Acoustics(2, density=lambda x: 1 + x[0] ** 2, sound_speed=lambda x: 2 + x[1])], ids=repr)
+def test_central_flux_keeps_the_energy_and_upwind_takes_it(law):
+    mesh = box_of(law.dim)
+    wall = dg.wall if isinstance(law, dg.Acoustics) else dg.pec
+    central, upwind = (reference(mesh, law, 3, wall, flux=flux) for flux in (dg.central, dg.upwind))
+    q = random_state(central, 5)
+    scale = np.sum(q ** 2)
+    assert abs(energy_rate(central, q)) < 1e-11 * scale
+    assert energy_rate(upwind, q) < -1e-3
+
+
+@pytest.mark.parametrize("condition", [dg.pec, dg.pmc, dg.absorbing])
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+def test_boundaries_do_not_make_energy(condition, alpha):
+    operator = reference(box_of(3), dg.Maxwell(3), 2, condition, flux=partial(dg.upwind, alpha=alpha))
+    for seed in range(3):
+        assert energy_rate(operator, random_state(operator, seed)) < 1e-10
+
+
+@pytest.mark.parametrize("dim, order", [(1, 10), (2, 1), (2, 6), (3, 4), (3, 10)])
+def test_reference_matrices_are_exact_for_polynomials(dim, order):
+    cell = simplex(dim, order)
+    f = np.prod(cell.nodes ** np.array([order, 0, 0][:dim]), axis=1)
+    embed, reduced = cell.reduced_differentiation
+    slope = order * cell.nodes[:, 0] ** (order - 1)
+    assert np.abs(cell.differentiation[0] @ f - slope).max() < 1e-10
+    assert np.abs(embed @ reduced - cell.differentiation).max() < 1e-10
+    # Divergence theorem: M D_k + D_k^T M is the boundary integral with the normal's component.
+    constant = cell.mass @ cell.lift
+    assert abs(constant.sum() - {1: 2, 2: 6, 3: 8}[dim]) < 1e-10
+
+
+@pytest.mark.parametrize("stepper", stepping.STEPPERS.values(), ids=lambda s: s.name)
+def test_stepper_order(stepper):
+    """dq/dt = i q cos(t) + t, a scalar with a time-dependent right-hand side."""
+    class Problem:
+        def stage(self, q, out, k, q0, t, dt, row):
+            r = 1j * q * np.cos(t) + t
+            if row.w:
+                k[...] = row.A * k + row.w * dt * r
+            out[...] = row.alpha * q0 + row.beta * q + (row.B * k if k is not None else 0) + row.C * dt * r
+
+    def solve(steps):
+        states, with_k = stepping.registers(stepper)
+        states = [np.ones(1, complex)] + [np.zeros(1, complex) for _ in range(states - 1)]
+        k, dt = np.zeros(1, complex) if with_k else None, 2.0 / steps
+        for i in range(steps):
+            states = stepping.step(Problem(), stepper, states, k, i * dt, dt)
+        return states[0][0]
+
+    exact, errors = solve(4000), [abs(solve(n)) for n in (1, 1)]
+    errors = [abs(solve(n) - exact) for n in (20, 40)]
+    assert abs(np.log2(errors[0] / errors[1]) - stepper.order) < 0.25
+
+
+@pytest.mark.parametrize("stepper", stepping.STEPPERS.values(), ids=lambda s: s.name)
+def test_fused_steps_agree_with_the_reference(stepper):
+    results = []
+    for operator in operators("maxwellTM", 3, "float64"):
+        count, with_k = stepping.registers(stepper)
+        states = [operator.state(random_state(operator, 0)), *(operator.zeros() for _ in range(count - 1))]
+        k = operator.zeros() if with_k else None
+        for i in range(3):
+            states = stepping.step(operator, stepper, states, k, 1e-3 * i, 1e-3)
+        results.append(operator.host(states[0]))
+        results.append(operator.host(operator.rhs(states[0], 0.1)))
+    assert np.abs(results[2] - results[0]).max() < 1e-13 * np.abs(results[0]).max()
+    assert np.abs(results[3] - results[1]).max() < 1e-12 * np.abs(results[1]).max()
+
+
+def test_same_bits_twice_and_on_any_number_of_threads():
+    mesh, law = dg.box(cells=(6, 6, 6)), dg.Maxwell(3)
+    states = []
+    for threads in (1, None, None):
+        operator = dg.NodalDG(2).discretise(mesh, law, dg.pec, backends.get("numpy", "fused", threads=threads))
+        q, out, k = operator.state(random_state(operator, 0)), operator.zeros(), operator.zeros()
+        operator.stage(q, out, k, q, 0.0, 1e-2, stepping.LSRK54.stages[1])
+        states.append(operator.host(out))
+    assert np.array_equal(states[0], states[1]) and np.array_equal(states[1], states[2])
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_array_backend_on_strict_arrays(system, dtype):
+    """No operation of the array backend converts to NumPy or meets a NumPy array: what CuPy would refuse is refused here."""
+    plain = next(operators(system, 2, dtype, kernels=("array",)))
+    law = plain.tables.law
+    boundary = {g.name: g.jump for g in plain.tables.groups}
+    assert boundary
+    strict = type(plain)(plain.method, plain.tables, ArrayBackend(StrictNamespace(), dtype, "strict"))
+    host = random_state(plain, 1).astype(dtype)
+    results = []
+    for operator in (plain, strict):
+        q, out, k = operator.state(host), operator.zeros(), operator.zeros()
+        operator.stage(q, out, k, q, 0.2, 1e-3, stepping.RK4.stages[1])
+        assert operator.backend.finite(out)
+        results.append((operator.host(out), operator.max_dt(q, 0.0, stepping.LSRK54)))
+    assert np.array_equal(results[0][0], results[1][0]), law
+    assert results[0][1] == results[1][1]
+
+
+def test_float32_kernels_hold_no_float64_instruction(tmp_path):
+    """The LLVM IR of a float32 run; in a fresh process with a fresh cache, because a cached kernel has no IR to read."""
+    script = r"""
+import sys
+sys.path.insert(0, "tests")
+from test_kernels import SYSTEMS, operators, random_state
+from dgarray import stepping
+for system in SYSTEMS:
+    operator = next(operators(system, 3, "float32", kernels=("fused",)))
+    q, out, k = operator.state(random_state(operator, 0)), operator.zeros(), operator.zeros()
+    operator.stage(q, out, k, q, 0.2, 1e-3, stepping.RK4.stages[1])
+    (kernel,) = operator.operations._kernels.values()
+    text = "\n".join(kernel.inspect_llvm().values())
+    # numba's wrapper, which turns Python numbers into the kernel's arguments, is another function.
+    bodies = [part for part in text.split("\ndefine ")[1:] if "kernel" in part.split("(")[0] and "wrapper" not in part.split("(")[0]
+              and "cpython" not in part.split("(")[0] and "cfunc" not in part.split("(")[0]]
+    wrong = [line for part in bodies for line in part.splitlines() if "double" in line]
+    assert bodies and "float" in bodies[0] and not wrong, (system, wrong[:3])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=Path(__file__).parents[1],
+                          env={**os.environ, "DGARRAY_CACHE": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_user_law_runs_like_ours():
+    """Burgers' equation in the user's own words: steepening of a sine, against the characteristics."""
+    class Burgers(dg.Law):
+        dim, variables = 1, ("u",)
+
+        def flux(self, q, n):
+            return (q[0] ** 2 / 2 * n[0],)
+
+        def wave_speed(self, q, n):
+            return np.abs(q[0] * n[0])
+
+    def exact(x, t):
+        u = np.sin(2 * np.pi * x[0])
+        for _ in range(60):                        # u = sin(2 pi (x - u t)), before the shock
+            u = u - (u - np.sin(2 * np.pi * (x[0] - u * t))) / (1 + 2 * np.pi * t * np.cos(2 * np.pi * (x[0] - u * t)))
+        return (u,)
+
+    errors = []
+    for cells in (20, 40):
+        sim = dg.Simulation(dg.interval(0, 1, cells, periodic=True), Burgers(), dg.NodalDG(2), initial=exact, exact=exact,
+                            until=0.05, kernels="array", backend="numpy")
+        sim.run()
+        errors.append(sim.report["l2_error"]["total"])
+    assert np.log2(errors[0] / errors[1]) > 2.5
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: dg.NodalDG(11), "order=11"),
+    (lambda: dg.NodalDG(0), "order=0"),
+    (lambda: dg.Maxwell(2, "TN"), "allowed: TM, TE"),
+    (lambda: dg.Maxwell(3, eps=-1), "must be positive"),
+    (lambda: dg.Acoustics(4), "dim=4"),
+    (lambda: dg.Simulation(box_of(2), dg.Maxwell(3), dg.NodalDG(1), dg.pec), "dimension 2"),
+    (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), {"lefd": dg.pec}), "did you mean 'left'"),
+    (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), {"left": dg.pec}), "no condition"),
+    (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), {"default": "pec"}), "not a condition"),
+    (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), dg.pec, backend="nunpy"), "did you mean 'numpy'"),
+    (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), dg.pec, dtype="float16"), "allowed: float64, float32"),
+    (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), dg.pec, stepper="rk5"), "allowed: lsrk54, rk4, ssp33"),
+    (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), dg.pec, cfl=-1), "cfl=-1"),
+    (lambda: reference(box_of(2), dg.Maxwell(2, eps={"glas": 2}), 1, dg.pec), "region 'glas'"),
+    (lambda: reference(box_of(2), dg.Acoustics(2), 1, dg.pec), "needs a law of Maxwell type"),
+    (lambda: reference(box_of(2), dg.Maxwell(2), 1, lambda q, z: q).rhs(np.zeros((3, 3, 42)), 0.0), "asks for 'z'"),
+    (lambda: reference(box_of(2), dg.Maxwell(2), 1, lambda q: q[:2]).rhs(np.zeros((3, 3, 42)), 0.0), "returns 2 components"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def test_a_value_that_is_not_finite_stops_the_run(tmp_path):
+    def source(x, t):
+        return (np.where((t > 0.2) & (x[0] > 0.9), np.exp(1e4 * t), 0.0), 0.0, 0.0)
+    sim = dg.Simulation(box_of(2), dg.Acoustics(2), dg.NodalDG(2), dg.wall, source=source, backend="numpy", kernels="array")
+    with np.errstate(all="ignore"), pytest.raises(dg.SolutionError) as caught:
+        sim.run(until=1.0, every=0.1, out=tmp_path / "out.zarr")
+    assert all(word in str(caught.value) for word in ("not finite", "t = 0.2", "element", "centre", "step"))
+    import xarray
+    kept = xarray.open_zarr(tmp_path / "out.zarr")
+    assert kept.sizes["time"] == 3 and np.isfinite(kept.p.values).all()

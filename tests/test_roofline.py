@@ -1,0 +1,107 @@
+"""Operations, bytes and the bound; the benchmark runs and counts memory once."""
+import json
+
+import numpy as np
+import pytest
+
+from dgarray import Acoustics, Maxwell, NodalDG, backends, box, pec, rectangle, wall
+from dgarray.analysis.bench import bench, held, table
+from dgarray.analysis.roofline import Operation, bound, ceilings, cost, limit, quantity, roofline_line
+from dgarray.stepping import LSRK54, RK4, SSP33
+
+CEILINGS = {"bandwidth": 50e9, "multiply_add": 100e9}
+
+
+def tables(mesh, law, boundary, order):
+    return NodalDG(order).discretise(mesh, law, boundary, backends.get("numpy", "array")).tables
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_ceilings_are_rates(dtype):
+    found = ceilings(dtype, 1, seconds=0.02)
+    assert set(found) == {"bandwidth", "multiply_add"}
+    assert all(np.isfinite(rate) and rate > 1e6 for rate in found.values())
+
+
+def test_fused_cost_of_acoustics_counted_by_hand():
+    """2D acoustics of order 2 without parameters that vary: 6 nodes, 3 faces of 3 nodes, 3 modes of lower degree."""
+    t = tables(rectangle(cells=(2, 2), periodic=True), Acoustics(2), None, 2)
+    operation, = cost(t, "fused", "float64")
+    V, N, faces, low, d = 3, 6, 9, 3, 2
+    f = t.functions
+    products = V * (2 * low * d * N + 2 * N * (low + faces))
+    # LSRK: k = A k + w r takes 3 operations (1 in the first stage), q + B k takes 2.
+    update = V * N * (5 * 5 - 2) / 5
+    assert operation.flops == f.volume.graph.flops * N + f.left.graph.flops * faces + products + update
+    # q read and written, k read (not in the first stage) and written; geometry; one index per face node.
+    assert operation.bytes == pytest.approx(8 * V * N * (3 + 4 / 5) + 8 * (d * d + 3 * (d + 1)) + 4 * faces)
+
+
+def test_bytes_halve_in_float32_but_for_the_indices():
+    t = tables(box(cells=(2, 2, 2)), Maxwell(3), pec, 3)
+    double, single = (cost(t, "fused", dtype)[0] for dtype in ("float64", "float32"))
+    indices = 4 * 4 * 10
+    assert double.flops == single.flops
+    assert (double.bytes - indices) == pytest.approx(2 * (single.bytes - indices))
+
+
+def test_array_kernels_cost_more_bytes_and_visit_each_face_once():
+    t = tables(box(cells=(2, 2, 2)), Maxwell(3), pec, 3)
+    parts = {o.name: o for o in cost(t, "array")}
+    assert list(parts) == ["volume", "face_flux", "lift", "finish", "update"]
+    assert sum(o.bytes for o in parts.values()) > cost(t, "fused")[0].bytes
+    interior = (t.mesh.neighbour_face >= 0).sum() / 2
+    boundary = sum(len(g.faces) * g.jump.graph.flops for g in t.groups)
+    expected = 10 * (interior * t.functions.pair.graph.flops + boundary) / t.elements
+    assert parts["face_flux"].flops == pytest.approx(expected)
+    assert parts["finish"].flops == 0
+
+
+def test_parameters_sources_and_steppers_are_counted():
+    mesh = box(cells=(2, 2, 2))
+    plain = cost(tables(mesh, Maxwell(3), pec, 2))[0]
+    lossy = cost(tables(mesh, Maxwell(3, eps=lambda x: 1 + x[0], sigma=0.1), pec, 2))[0]
+    assert lossy.flops > plain.flops and lossy.bytes == plain.bytes + 8 + 4 * 4
+    t = tables(mesh, Acoustics(3), wall, 2)
+    state = 8 * t.variables * len(t.nodes)
+    # Arrays of the state's size moved in a step beside the state read in every stage: see the tables in stepping.py.
+    assert [round(len(s.stages) * (cost(t, "fused", "float64", s)[0].bytes - cost(t, "fused", "float64", LSRK54)[0].bytes
+                                   + state * 14 / 5) / state, 9) for s in (LSRK54, RK4, SSP33)] == [14, 14, 5]
+
+
+def test_bound_sums_the_slower_side_of_each_operation():
+    operations = [Operation("a", 100.0, 10.0), Operation("b", 10.0, 100.0)]
+    assert bound(operations, CEILINGS) == pytest.approx(100 / 100e9 + 100 / 50e9)
+
+
+@pytest.mark.parametrize("kernels", ["fused", "array"])
+def test_roofline_line_states_the_share(kernels):
+    t = tables(box(cells=(2, 2, 2)), Maxwell(3), pec, 3)
+    best = 120 / bound(cost(t, kernels), CEILINGS)
+    report = {"kernels": kernels, "dtype": "float64", "elements": t.elements, "dofs": 120 * t.elements,
+              "dof_updates_per_s": best / 2}
+    line = roofline_line(report, t, CEILINGS)
+    assert line.startswith("roofline: ") and line.endswith("; 50% of it reached")
+    assert "per element and stage" in line and "bound by arithmetic" in line
+
+
+def test_quantities():
+    assert [quantity(v, "B") for v in (12.0, 5900.0, 2.5e6)] == ["12 B", "5.9 kB", "2.5 MB"]
+
+
+def test_held_counts_the_owner_of_views_once():
+    a = np.zeros(100)
+    assert held({"first": a[10:20], "second": [a, a.reshape(10, 10)]}) == {".first": a.nbytes}
+
+
+def test_bench_measures_a_case_by_name():
+    results = bench(["tm_cavity"], quick=True)
+    row, = results["rows"]
+    assert row["name"] == "tm_cavity" and row["best"] >= row["median"] > 0 and row["share_of_bound"] > 0
+    assert "tm_cavity" in table(results)
+    json.dumps(results)
+
+
+def test_limit_names_the_side():
+    assert limit(Operation("a", 1e3, 1.0), CEILINGS) == "arithmetic"
+    assert limit(Operation("a", 1.0, 1e3), CEILINGS) == "memory"
