@@ -239,5 +239,5 @@ class NodalArrays:
         return self.backend.largest(total) ** (1 / exponent)
 
     def time(self, t):
-        """The time as an array without dimensions: a NumPy function of a Python float would be a float64 and promote float32."""
+        """The time as an array without dimensions: functions of a Python float would be float64 and promote float32."""
         return self.xp.asarray(t, dtype=self.backend.dtype)

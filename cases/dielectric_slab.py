@@ -56,15 +56,17 @@ def dielectric_slab(order=4, eps=4.0, angle=30.0, frequency=1.0, polarisation="T
     around.flux = upwind
 
     def results(dataset):
-        last = dataset.isel(time=-1)
-        x, y, u = (last[name].transpose("element", "node").values for name in ("x", "y", dataset.dg.variables[2]))
-        centre, t, power = x.mean(axis=1), float(last.time), []
-        for outside in (centre < front, centre > back):
-            phases = [d * kx * x[outside].ravel() + ky * y[outside].ravel() - w * t for d in (1, -1)]
-            waves = np.column_stack([f(phase) for phase in phases for f in (np.cos, np.sin)])
-            fit = np.linalg.lstsq(waves, u[outside].ravel(), rcond=None)[0]
-            power.append((fit[0] ** 2 + fit[1] ** 2, fit[2] ** 2 + fit[3] ** 2))
-        (forward, reflected), (transmitted, _) = power
+        x, y, (_, v, u) = dataset.x.values, dataset.y.values, map(dataset.dg.values, dataset.dg.variables)
+        t = float(dataset.time[-1])
+
+        def power(direction, elements):
+            # u and the other tangential component, v = -+ sign kx / w u, tell the waves forward and backward apart.
+            part = (u - direction * sign * w / kx * v)[elements].ravel() / 2
+            phase = (direction * kx * x + ky * y - w * t)[elements].ravel()
+            return np.sum(np.linalg.lstsq(np.column_stack([np.cos(phase), np.sin(phase)]), part, rcond=None)[0] ** 2)
+
+        before, behind = x.mean(axis=1) < front, x.mean(axis=1) > back
+        forward, reflected, transmitted = power(1, before), power(-1, before), power(1, behind)
         return {"reflected": float(reflected / forward), "reflected_exact": float(abs(r) ** 2),
                 "transmitted": float(transmitted / forward), "transmitted_exact": float(abs(s) ** 2)}
 

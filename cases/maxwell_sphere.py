@@ -10,7 +10,7 @@ from .common import case_mesh
 SAMPLES_PER_PERIOD = 8
 
 
-def maxwell_sphere(order=3, ka=1.0, periods=3.0, until=None, mesh=None, start="projection"):
+def maxwell_sphere(order=3, ka=1.0, periods=2.5, until=None, mesh=None, start="projection"):
     """A plane wave, E along x, travels along z past a conducting sphere of radius a; the unknown is the scattered field.
 
     Incident: E = sin(k s) up(s), s = t - z - a, which grows from zero over one period; n x (E + E_incident) = 0 on the sphere

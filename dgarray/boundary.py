@@ -98,7 +98,7 @@ def plane_wave(law, direction, amplitude, shape):
         eps, mu, k3 = law.parameters["eps"], law.parameters["mu"], law.direction(k)
         E = tuple(float(c) for c in amplitude)
         if len(E) != 3 or abs(dot(E, k3)) > 1e-9:
-            raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be a vector E with three components, normal to {k}")
+            raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be three components of E, normal to {k}")
         H = tuple(c * (eps / mu) ** 0.5 for c in cross(k3, E))
         state, speed = law.state(E, H), (eps * mu) ** -0.5
     else:

@@ -21,7 +21,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser():
-    parser = Parser(prog="dgarray", description="High-order solvers for wave and conservation-law problems.", allow_abbrev=False)
+    parser = Parser(prog="dgarray", allow_abbrev=False,
+                    description="High-order solvers for wave and conservation-law problems.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     def command(name, function, text):
@@ -44,7 +45,7 @@ def build_parser():
     eoc = command("eoc", run_eoc, "Observed orders of convergence of a case with an exact solution.")
     eoc.add_argument("case", metavar="CASE|FILE.py")
     eoc.add_argument("--orders", default="1-4", metavar="1-5", help="polynomial orders, e.g. 1-5 or 2,4 (default 1-4)")
-    eoc.add_argument("--levels", type=int, default=3, help="number of meshes, each a uniform refinement of the last (default 3)")
+    eoc.add_argument("--levels", type=int, default=3, help="meshes, each a uniform refinement of the last (default 3)")
     add_run_options(eoc)
     eoc.add_argument("--json", metavar="FILE", help="write the rows as JSON")
 

@@ -18,10 +18,11 @@ def explain(what, law=None, flux=None):
     if isinstance(what, Law):
         print("\n".join(law_formulas(what, flux or upwind)))
     elif callable(what):
-        usual = {conditions.pec: Maxwell(3), conditions.pmc: Maxwell(3), conditions.wall: Acoustics(2), conditions.open: Acoustics(2)}
+        usual = {conditions.pec: Maxwell(3), conditions.pmc: Maxwell(3),
+                 conditions.wall: Acoustics(2), conditions.open: Acoustics(2)}
         law = law or usual.get(what)
         if law is None:
-            raise ValueError("a boundary condition is explained for a law; give law=..., e.g. explain(condition, law=Maxwell(3))")
+            raise ValueError("a boundary condition is explained for a law; give one, e.g. explain(condition, law=Maxwell(3))")
         print("\n".join(condition_formulas(what, law)))
     else:
         raise ValueError(f"{what!r} cannot be explained; give a law or a boundary condition")

@@ -51,9 +51,8 @@ class Simulation:
         if law.dim != mesh.dim:
             raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
         for name in ("cfl", "dt", "until", "every"):
-            value = given[name]
-            if value is not None and not (isinstance(value, (int, float)) and value > 0 and isfinite(value)):
-                raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
+            if given[name] is not None:
+                positive(name, given[name])
         boundary_groups(mesh, boundary)
         for name in ("initial", "source", "exact"):
             if given[name] is not None and not callable(given[name]):
@@ -71,8 +70,7 @@ class Simulation:
         """A new simulation with some of the arguments changed."""
         for name in changes:
             choose("option", name, OPTIONS)
-        options = self.options | changes
-        return Simulation(*(options.pop(name) for name in OPTIONS[:5]), **options)
+        return Simulation(**(self.options | changes))
 
     @property
     def operator(self):
@@ -100,15 +98,15 @@ class Simulation:
         Raises SolutionError where a value is not finite; the snapshots before stay in the store."""
         until = self.options["until"] if until is None else until
         every = self.options["every"] if every is None else every
-        for name, value in (("until", until), ("every", every)):
-            if not (isinstance(value, (int, float)) and value > 0 and isfinite(value)) and not (name == "every" and value is None):
-                raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
+        positive("until", until)
+        if every is not None:
+            positive("every", every)
         began = time.perf_counter()
         operator = self.operator
         with Store(self.layout(), out, self.backend.dtype, overwrite) as store:
             first = operator.project(self.initial)
             self._check(operator, first, 0.0, 0)
-            begin, count = totals(operator.tables, first), first.size
+            begin, dofs = totals(operator.tables, first), first.size
             arrays, with_k = registers(self.stepper)
             states = [operator.state(first), *(operator.zeros() for _ in range(arrays - 1))]
             del first                                  # memory: it is as large as the state
@@ -122,11 +120,11 @@ class Simulation:
                 while t < target:
                     with clock("time step"):
                         largest = self._largest_step(operator, states[0], t, steps)
-                    count = max(1, ceil((target - t) / largest * (1 - 1e-12)))
-                    dt = (target - t) / count
+                    remaining = max(1, ceil((target - t) / largest * (1 - 1e-12)))
+                    dt = (target - t) / remaining
                     with clock("stages"):
                         states = step(operator, self.stepper, states, k, t, dt)
-                    t, steps = (t + dt if count > 1 else target), steps + 1
+                    t, steps = (t + dt if remaining > 1 else target), steps + 1
                     with clock("finite check"):
                         finite = self.backend.finite(states[0])
                     if not finite:
@@ -137,7 +135,7 @@ class Simulation:
                     last = operator.host(states[0])
                     store.append(t, last)
             dataset = store.dataset()
-        self.report = self._report(begin, count, last, t, dt, steps, setup, clock, dataset)
+        self.report = self._report(begin, dofs, last, t, dt, steps, setup, clock, dataset)
         return dataset
 
     def _largest_step(self, operator, state, t, steps):
@@ -158,7 +156,7 @@ class Simulation:
                 f"{self.law.variables[variable]} is not finite at t = {t:.6g} (step {steps}) in element "
                 f"{self.mesh.numbers[element]} with centre ({centre}); {len(np.unique(bad[:, 0]))} elements are affected")
 
-    def _report(self, begin, count, last, t, dt, steps, setup, clock, dataset):
+    def _report(self, begin, dofs, last, t, dt, steps, setup, clock, dataset):
         o, evaluations, wall = self.options, steps * len(self.stepper.stages), clock.total - clock.seconds.get("snapshots", 0.0)
         points, cells, order = self.mesh.points, self.mesh.cells, self.method.order
         errors = None
@@ -169,9 +167,9 @@ class Simulation:
         return {
             "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": order,
             "backend": self.backend.name, "kernels": self.backend.kernels, "dtype": str(self.backend.dtype),
-            "threads": self.backend.threads, "elements": len(cells), "dofs": count, "steps": steps, "dt": dt,
+            "threads": self.backend.threads, "elements": len(cells), "dofs": dofs, "steps": steps, "dt": dt,
             "time": t, "rhs_evaluations": evaluations, "wall_s": wall, "setup_s": setup,
-            "dof_updates_per_s": count * evaluations / wall, "l2_error": errors,
+            "dof_updates_per_s": dofs * evaluations / wall, "l2_error": errors,
             "conserved": {name: {"initial": begin[name], "final": end[name]} for name in begin},
             "results": dict(o["results"](dataset)) if o["results"] else {},
             "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}
@@ -196,6 +194,12 @@ class Clock:
     @property
     def total(self):
         return sum(self.seconds.values())
+
+
+def positive(name, value):
+    """Raise ValueError unless value is a positive finite number."""
+    if not (isinstance(value, (int, float)) and value > 0 and isfinite(value)):
+        raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
 
 
 def snapshot_times(until, every):

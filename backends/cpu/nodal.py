@@ -8,15 +8,19 @@ the Runge-Kutta registers follow while everything is in cache.  The state is rea
 Two products instead of two per direction: D_k = E R_k, because derivatives have one degree less, so R = [R_1 .. R_d] takes
 all directions to few coefficients and [E L] takes these and the jumps to the nodes.
 """
+from hashlib import sha256
+from inspect import getsource
 from textwrap import indent
 
 import numpy as np
 
 from ...codegen import Python, scalar_source, write_module
 from ..arrays import NodalArrays
-from . import matmul
+from . import matmul, vector
 
 PIECE = 32          # tiles that a thread takes at a time
+# Part of every generated text, so that a kernel on disk is not used with other products or moves than it was made with.
+KERNELS = sha256("".join(getsource(module) for module in (matmul, vector)).encode()).hexdigest()[:16]
 
 
 class NodalFused(NodalArrays):
@@ -75,7 +79,8 @@ class NodalFused(NodalArrays):
     def _no_flux_beyond(self):
         """Take gradients and face scales off the lanes beyond the last element: nothing changes there."""
         d, faces = self.tables.dim, len(self.tables.scale)
-        last = self.geometry.reshape(self.tiles, -1, self.lanes)[-1, :, self.tables.elements - self.tiles * self.lanes or self.lanes:]
+        filled = self.tables.elements - (self.tiles - 1) * self.lanes
+        last = self.geometry.reshape(self.tiles, -1, self.lanes)[-1, :, filled:]
         last[:d * d] = 0
         last[d * d + d * faces:d * d + d * faces + faces] = 0
 
@@ -116,7 +121,8 @@ class NodalFused(NodalArrays):
         kernel = self.kernel(uses)
         unused = q[:0]
         arrays = (q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL, self.geometry,
-                  self.tiled_values, self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour, *self.patches)
+                  self.tiled_values, self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour,
+                  *self.patches)
         numbers = (real(t), *(real(f) for f in factors))
 
         def task(piece, worker):
@@ -181,16 +187,21 @@ class Source:
         return [f"for lane in range({self.L}):", *(f"    {line}" for line in lines)]
 
     def position(self, step):
-        """Lines that put x at node `node` into the rows X."""
-        if not self.needs_x:
-            return []
+        """Lines that read the node's reference coordinates, and lines that put x at this node into one lane of the rows X."""
         first = self.d * self.d + self.F * (self.d + 1)
         sums = []
         for c in range(self.d):
             terms = [self.lane("G", first + c)]
             terms += [f"node{k} * {self.lane('G', first + self.d + k * self.d + c)}" for k in range(self.d)]
             sums.append(f"{self.lane('X', c)} = {' + '.join(terms)}")
-        return [f"node{k} = NODES[{step}, {k}]" for k in range(self.d)] + self.lanes(sums)
+        return [f"node{k} = NODES[{step}, {k}]" for k in range(self.d)], sums
+
+    def positions(self, function, step):
+        """Lines that put x at this node into the rows X for all lanes, if the function needs x."""
+        if not function.depends_on("x"):
+            return []
+        reads, sums = self.position(step)
+        return reads + self.lanes(sums)
 
     def volume(self):
         N, L = self.N, self.L
@@ -198,7 +209,7 @@ class Source:
         targets = [self.lane("RHS", v * self.column + k * N, f" + i*{L}") for k in range(self.d) for v in range(self.V)]
         body = self.evaluate(function, targets, q=("Q", 0, f" + i*{L}", N), g=("G", 0, "", 1), m=("P", 0, "", 1),
                              x=("X", 0, "", 1))
-        return [f"for i in range({N}):", *indented(self.position("i") if function.depends_on("x") else []),
+        return [f"for i in range({N}):", *indented(self.positions(function, "i")),
                 *indented(self.lanes(body)),
                 f"for v in range({self.V}):",
                 f"    reduce_(R, 0, w, {self.at['RHS']} + v*{self.column * L}, w, "
@@ -220,7 +231,7 @@ class Source:
         return [f"for f in range({self.F}):", *indented(outside),
                 f"    for j in range({M}):",
                 "        node = FACE_NODES[f, j]",
-                *indented(self.position("node") if function.depends_on("x") else [], 2),
+                *indented(self.positions(function, "node"), 2),
                 *indented(own, 2),
                 f"        gather_q(state, {self.N * L}, exterior, (tile*{self.F * M} + f*{M} + j)*{L}, w, {self.at['QR']})",
                 *indented(self.lanes(body), 2)]
@@ -235,9 +246,9 @@ class Source:
             targets = [self.lane("RHS", self.flux_row(v), step) for v in range(self.V)]
             body = self.evaluate(function, targets, q=("Q", 0, f" + node*{L}", self.N), n=("G", d * d, f" + f*{d * L}", 1),
                                  s=("G", d * d + self.F * d, f" + f*{L}", 1), m=("P", 0, "", 1), x=("X", 0, "", 1))
-            place = self.position("node") if function.depends_on("x") else []
+            reads, sums = self.position("node") if function.depends_on("x") else ([], [])
             lines += [f"if group == {number}:", f"    for j in range({M}):", "        node = FACE_NODES[f, j]",
-                      *indented([line for line in place if not line.startswith("for lane")], 2, dedent=True), *indented(body, 2)]
+                      *indented(reads + sums + body, 2)]
         if not lines:
             return []
         return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
@@ -247,14 +258,14 @@ class Source:
         N, L = self.N, self.L
         V, padded = self.V, matmul.padded(self.N)
         lines = [f"for v in range({V}):",
-                 f"    lift(EL, 0, w, {self.at['RHS'] + self.d * N * L} + v*{self.column * L}, w, {self.at['R']} + v*{padded * L})"]
+                 f"    lift(EL, 0, w, {self.at['RHS'] + self.d * N * L} + v*{self.column * L}, w, "
+                 f"{self.at['R']} + v*{padded * L})"]
         function = self.t.functions.finish
         if self.t.finishes:
             targets = [self.lane("R", v * padded, f" + i*{L}") for v in range(V)]
             body = self.evaluate(function, targets, r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N),
                                  m=("P", 0, "", 1), x=("X", 0, "", 1))
-            lines += [f"for i in range({N}):", *indented(self.position("i") if function.depends_on("x") else []),
-                      *indented(self.lanes(body))]
+            lines += [f"for i in range({N}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
         return lines
 
     def update(self, k, q0, q, r):
@@ -290,7 +301,7 @@ class Source:
         inner = self.d * self.N
         total = matmul.padded(self.low) + self.F * self.M
         gather_m = f"gather_m = vector.gather({len(self.P)}, np.{self.dtype})" if self.P else ""
-        return f'''"""Generated by dgarray: right-hand side and Runge-Kutta update of {self.t.law!r}, nodal DG of order {self.t.order}."""
+        return f'''"""Generated by dgarray {KERNELS}: a Runge-Kutta stage of nodal DG for {type(self.t.law).__name__}."""
 {self.dialect.header}
 
 import numpy as np
@@ -318,5 +329,5 @@ def kernel(first, last, w, state, out, register, start, R, EL, geometry, tiled_v
 '''
 
 
-def indented(lines, levels=1, dedent=False):
-    return ["    " * levels + (line.strip() if dedent else line) for line in lines]
+def indented(lines, levels=1):
+    return ["    " * levels + line for line in lines]

@@ -1,4 +1,4 @@
-"""Moves between the state and a tile: whole vector registers where elements are contiguous, one index list for all variables."""
+"""Moves between the state and a tile: whole vector registers where elements are contiguous, else by an index list."""
 import numpy as np
 from llvmlite import ir
 from numba import types

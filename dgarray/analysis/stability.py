@@ -204,12 +204,18 @@ def samples(family, dim, order):
 
 
 def fit(found, name):
-    """(factor, exponent, spread, excess): the exponent for which dt * rate differs least over the measurements, its smallest
-    value, how far the largest exceeds it and how far the first measurement (the uniform mesh) does."""
-    values = {p: [s.steps[name] * rate(s.contributions, p) for s in found] for p in EXPONENTS}
-    best = min(values, key=lambda p: max(values[p]) / min(values[p]))
-    low = min(values[best])
-    return low, float(best), max(values[best]) / low - 1, values[best][0] / low - 1
+    """(factor, exponent, spread, excess) of the measurements `found` for the stepper of that name.
+
+    factor    the smallest dt * rate
+    exponent  that of the rate, for which spread + excess is smallest
+    spread    how far the largest dt * rate exceeds the smallest, relative
+    excess    how far that of the first measurement, the uniform mesh, does"""
+    fits = []
+    for exponent in EXPONENTS:
+        values = [s.steps[name] * rate(s.contributions, exponent) for s in found]
+        low = min(values)
+        fits.append((low, float(exponent), max(values) / low - 1, values[0] / low - 1))
+    return min(fits, key=lambda f: f[2] + f[3])
 
 
 def main():

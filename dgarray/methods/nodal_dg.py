@@ -1,6 +1,7 @@
 """Nodal discontinuous Galerkin in strong form on simplices.
 
-M dq/dt = - sum_k S_k F_k + sum_faces integral of l (F.n - F*) dS, so  dq/dt = - sum_k D_k (F . grad r_k) + L (F.n - F*) J_face/J
+M dq/dt = - sum_k S_k F_k + sum_faces integral of l (F.n - F*) dS, so
+dq/dt = - sum_k D_k (F . grad r_k) + L (F.n - F*) J_face / J
 Hesthaven & Warburton 2008; Kloeckner et al. 2009, equation (4); Kloeckner et al. 2013, equation (9).
 """
 from dataclasses import dataclass

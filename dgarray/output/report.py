@@ -43,8 +43,9 @@ class Progress:
 
 def summary(report, roofline=""):
     """The report of a run as a short table: errors, conserved totals, speed, where the time went."""
-    lines = [f"{report['case'] or report['law']}: {report['method']} on {report['elements']} elements, {report['dofs']} degrees of "
-             f"freedom, {report['backend']} {report['kernels']} {report['dtype']}, {report['threads']} threads",
+    lines = [f"{report['case'] or report['law']}: {report['method']} on {report['elements']} elements, "
+             f"{report['dofs']} degrees of freedom, {report['backend']} {report['kernels']} {report['dtype']}, "
+             f"{report['threads']} threads",
              f"{report['steps']} steps to t = {report['time']:.6g}, dt = {report['dt']:.4g}"]
     table = Table(box=None, pad_edge=False)
     table.add_column("")

@@ -72,7 +72,7 @@ class Simplex:
         return self.evaluate_basis(self.nodes)
 
     def interpolation(self, r):
-        """Matrix (point, node) that evaluates nodal values at the reference points r (point, dim), exactly to degree `order`."""
+        """Matrix (point, node) that evaluates nodal polynomials at the reference points r (point, dim)."""
         return np.linalg.solve(self.vandermonde.T, self.evaluate_basis(r).T).T
 
     @cached_property

@@ -1,0 +1,189 @@
+"""The command line, from a user's side: status, output, and one clear line for every mistake."""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+
+import dgarray as dg
+from dgarray.cli import main
+
+ROOT = Path(__file__).parents[1]
+FAST = ("--kernels", "array", "--backend", "numpy")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fails(capsys, *arguments, status=2):
+    """The one line that a wrong call prints."""
+    try:
+        code = main(list(arguments))
+    except SystemExit as stop:
+        code = stop.code
+    error = capsys.readouterr().err.strip()
+    lines = [line for line in error.splitlines() if "warning:" not in line]
+    assert code == status and len(lines) == 1 and "Traceback" not in error, error
+    return lines[0]
+
+
+def test_run_writes_what_it_returns(here, capsys):
+    assert main(["run", "tm_cavity", "--order", "3", "--until", "0.4", "--every", "0.1", "--out", "out.zarr",
+                 "--json", "r.json", "--set", "cells=4", *FAST]) == 0
+    text = capsys.readouterr().out
+    assert "L2 error" in text and "DOF updates/s" in text and "roofline" in text
+    ds = xarray.open_zarr("out.zarr")
+    assert ds.sizes["time"] == 5 and set(ds.Ez.dims) == {"time", "element", "node"}
+    report = json.loads(Path("r.json").read_text())
+    wanted = {"case", "method", "law", "order", "backend", "kernels", "dtype", "threads", "elements", "dofs", "steps", "dt",
+              "time", "rhs_evaluations", "wall_s", "setup_s", "dof_updates_per_s", "l2_error", "conserved", "results"}
+    assert wanted <= set(report)
+    assert report["rhs_evaluations"] == 5 * report["steps"] and report["time"] == 0.4
+    assert report["dofs"] == ds.Ez[0].size * 3 and report["l2_error"]["total"] < 1e-2
+    assert report["conserved"]["energy"]["final"] <= report["conserved"]["energy"]["initial"]
+
+
+def test_returned_dataset_equals_the_store(here):
+    from dgarray.cases import tm_cavity
+    sim = tm_cavity(order=2).replace(backend="numpy", kernels="array")
+    memory, disk = sim.run(until=0.2, every=0.1), sim.run(until=0.2, every=0.1, out="out.zarr")
+    xarray.testing.assert_identical(memory, disk.load())
+    xarray.testing.assert_identical(disk, xarray.open_zarr("out.zarr").load())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_every_option_of_run_does_something(here, dtype):
+    def run(*more):
+        assert main(["run", "advection_wave", "--set", "dim=1", "--order", "2", "--until", "0.2", "--json", "r.json",
+                     "--quiet", *more]) == 0
+        return json.loads(Path("r.json").read_text())
+    base = run("--dtype", dtype, *FAST)
+    assert base["dtype"] == dtype and base["kernels"] == "array" and base["threads"] == 1
+    assert run("--dtype", dtype, "--stepper", "rk4", *FAST)["rhs_evaluations"] % 4 == 0
+    assert run("--dtype", dtype, "--cfl", "0.3", *FAST)["steps"] > base["steps"]
+    assert run("--dtype", dtype, "--dt", "0.001", *FAST)["steps"] == 200
+    fused = run("--dtype", dtype, "--kernels", "fused", "--threads", "1")
+    assert fused["kernels"] == "fused" and fused["threads"] == 1
+    assert fused["l2_error"]["total"] == pytest.approx(base["l2_error"]["total"], rel=1e-3 if dtype == "float32" else 1e-9)
+
+
+def test_eoc(here, capsys):
+    assert main(["eoc", "advection_wave", "--orders", "1-2", "--levels", "2", "--set", "dim=1", "--json", "e.json", *FAST]) == 0
+    rows = json.loads(Path("e.json").read_text())
+    assert [(r["order"], r["level"]) for r in rows] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert all(r["eoc"] is None or r["eoc"] > r["order"] + 0.7 for r in rows)
+    assert len(capsys.readouterr().out.splitlines()) == 5
+
+
+def test_list_info_and_plot(here, capsys):
+    assert main(["list"]) == 0
+    listed = capsys.readouterr().out
+    from dgarray import cases
+    assert all(name in listed for name in cases.__all__)
+    assert main(["info", str(ROOT / "cases" / "meshes" / "obstacles.msh")]) == 0
+    text = capsys.readouterr().out
+    assert "obstacles" in text and "lens" in text
+    assert main(["run", "tm_cavity", "--order", "2", "--until", "0.1", "--out", "out.zarr", "--quiet", *FAST]) == 0
+    assert main(["info", "out.zarr"]) == 0 and "Ez" in capsys.readouterr().out
+    assert main(["plot", "out.zarr", "Ez", "-o", "ez.png"]) == 0
+    assert Path("ez.png").read_bytes()[:4] == b"\x89PNG"
+
+
+SCRIPT = '''
+import numpy as np
+import dgarray as dg
+
+def case(order=2, wrong=False):
+    """A user's own problem."""
+    def initial(x):
+        return 0.0, 0.0, (np.arcsinh(x[0]) if wrong else np.exp(-x[0] ** 2))
+    def mirror(q, n):
+        return tuple(np.arcsinh(c) for c in q) if wrong else q
+    return dg.Simulation(dg.rectangle(cells=(3, 3)), dg.Maxwell(2), dg.NodalDG(order), mirror, initial, until=0.1)
+'''
+
+
+def test_a_script_of_the_user(here, capsys):
+    Path("mine.py").write_text(SCRIPT)
+    assert main(["run", "mine.py", "--quiet", "--json", "r.json", *FAST]) == 0
+    assert json.loads(Path("r.json").read_text())["case"] == "case"
+    line = fails(capsys, "run", "mine.py", "--set", "wrong=True")
+    assert "arcsinh" in line and "mine.py:10" in line
+    assert "mine.py" in fails(capsys, "run", "nothing/mine.py")
+    Path("empty.py").write_text("x = 1\n")
+    assert "no function case()" in fails(capsys, "run", "empty.py")
+    Path("raises.py").write_text("def case():\n    return [][1]\n")
+    line = fails(capsys, "run", "raises.py")
+    assert "IndexError" in line and "raises.py:2" in line
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["run", "tm_cavty"], ["did you mean 'tm_cavity'"]),
+    (["run", "tm_cavity", "--set", "cels=3"], ["did you mean 'cells'"]),
+    (["run", "tm_cavity", "--set", "cells"], ["NAME=VALUE"]),
+    (["run", "tm_cavity", "--backend", "nunpy"], ["did you mean 'numpy'"]),
+    (["run", "tm_cavity", "--kernels", "fast"], ["allowed: fused, array"]),
+    (["run", "tm_cavity", "--dtype", "float16"], ["allowed: float64, float32"]),
+    (["run", "tm_cavity", "--stepper", "rk44"], ["did you mean 'rk4'"]),
+    (["run", "tm_cavity", "--order", "11"], ["1 to 10"]),
+    (["run", "tm_cavity", "--order", "two"], ["invalid int value"]),
+    (["run", "tm_cavity", "--until", "-1"], ["positive number"]),
+    (["run", "tm_cavity", "--threads", "0"], ["threads=0"]),
+    (["run", "tm_cavity", "--mesh", "nowhere.msh"], ["nowhere.msh"]),
+    (["run", "tm_cavity", "--colour", "red"], ["--colour"]),
+    (["rum", "tm_cavity"], ["rum"]),
+    (["eoc", "tm_obstacles"], ["no exact solution"]),
+    (["eoc", "tm_cavity", "--orders", "a"], ["--orders a"]),
+    (["eoc", "tm_cavity", "--levels", "1"], ["levels=1"]),
+    (["bench", "nothing"], ["allowed: "]),
+    (["info", "nothing.msh"], ["no such file"]),
+    (["plot", "nothing.zarr", "Ez"], ["no output of a run"]),
+])
+def test_mistakes_get_one_line_and_status_2(arguments, words, here, capsys):
+    line = fails(capsys, *arguments)
+    assert all(word in line for word in words), line
+
+
+def test_bad_meshes_plots_and_outputs(here, capsys):
+    (here / "bad.msh").write_text("not a mesh\n")
+    assert "bad.msh" in fails(capsys, "info", "bad.msh")
+    assert main(["run", "tm_cavity", "--order", "2", "--until", "0.05", "--out", "out.zarr", "--quiet", *FAST]) == 0
+    capsys.readouterr()
+    assert "did you mean 'Ez'" in fails(capsys, "plot", "out.zarr", "Ezz")
+    assert "overwrite" in fails(capsys, "run", "tm_cavity", "--out", "out.zarr", *FAST)
+
+
+def test_a_solution_that_goes_bad_has_status_3(here, capsys):
+    with np.errstate(all="ignore"):
+        line = fails(capsys, "run", "tm_cavity", "--order", "6", "--dt", "0.05", "--until", "60", "--quiet", *FAST, status=3)
+    assert "not finite" in line and "element" in line
+
+
+def test_dt_above_the_limit_warns(here, capsys):
+    sim = dg.cases.tm_cavity(order=2).replace(backend="numpy", kernels="array", dt=0.2)
+    with pytest.warns(UserWarning, match="above the largest stable step"):
+        sim.run(until=0.2)
+
+
+def test_module_entry_and_gpu_message(here):
+    done = subprocess.run([sys.executable, "-m", "dgarray", "run", "tm_cavity", "--backend", "cupy"],
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and "cupy" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_explain(capsys):
+    dg.explain(dg.Maxwell(2, "TM"))
+    text = capsys.readouterr().out
+    assert "F_Ez = -(nx*Hy - ny*Hx)" in text and "F*_Ez" in text and "capacity" in text
+    dg.explain(dg.pec)
+    assert "Ex+ = -Ex-" in capsys.readouterr().out
+    dg.explain(dg.wall, law=dg.Acoustics(1))
+    assert "p+ = p-" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="law="):
+        dg.explain(lambda q: q)
