@@ -8,9 +8,10 @@ from .common import case_mesh
 
 def dielectric_slab(order=4, eps=4.0, angle=30.0, frequency=1.0, polarisation="TM", until=1.0, every=None, mesh=None,
                     start="projection"):
-    """A plane wave of angular frequency w = 2 pi frequency falls on a slab of permittivity eps in vacuum, mu = 1.
+    """A plane wave is reflected and transmitted by a dielectric slab, permittivity eps, in vacuum, mu = 1.
 
-    With k = w (cos(angle), sin(angle)) in vacuum, kx_s^2 = eps w^2 - ky^2 in the slab, and u = Ez (TM) or Hz (TE),
+    With w = 2 pi frequency, k = w (cos(angle), sin(angle)) in vacuum,
+    kx_s^2 = eps w^2 - ky^2 in the slab, u = Ez (TM) or Hz (TE):
     u = Re f(x) exp(i (ky y - w t)),  f = exp(i kx x) + r exp(-i kx x)  |  A exp(i kx_s x) + B exp(-i kx_s x)  |
     s exp(i kx x) in front of, in and behind the slab; u and u_x / mu (TM) or u_x / eps (TE) are continuous, which is
     Fresnel's law at both faces (Born & Wolf 1999, section 1.6.4).

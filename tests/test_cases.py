@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dgarray.cases.acoustic_pulse import radial
 
 import dgarray as dg
 from dgarray import cases
 from dgarray.analysis.norms import l2_error
 from dgarray.analysis.totals import energy
-from dgarray.cases.acoustic_pulse import radial
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
 

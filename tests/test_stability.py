@@ -9,7 +9,7 @@ from dgarray.laws import Acoustics, Advection, Maxwell
 from dgarray.mesh import box, interval, rectangle
 from dgarray.methods import NodalDG
 from dgarray.methods.stability import FAMILIES, family, stability_limit, table
-from dgarray.stepping import STEPPERS, registers, step
+from dgarray.stepping import LSRK54, STEPPERS, registers, step
 
 BACKEND = backends.get("numpy", "array")
 
@@ -53,11 +53,11 @@ def test_known_limits_in_one_dimension():
     (interval(cells=32, periodic=True), Advection(1.0), 4), (rectangle(cells=3, periodic=True), Maxwell(2), 3),
     (rectangle(cells=6, periodic=True), Advection((1.0, 0.4)), 2), (box(cells=2, periodic=True), Acoustics(3), 2)],
     ids=["1D advection", "2D Maxwell", "2D advection", "3D acoustics"])
-@pytest.mark.parametrize("stepper", STEPPERS.values(), ids=STEPPERS)
-def test_cfl_1_is_the_largest_stable_step_within_five_percent(mesh, law, order, stepper):
+def test_cfl_1_is_the_largest_stable_step_within_five_percent(mesh, law, order):
     op = operator(mesh, law, order)
-    assert growth(op, stepper, 1.0) <= 1
-    assert growth(op, stepper, 1.05) > 10
+    for stepper in STEPPERS.values() if mesh.dim == 1 else [LSRK54]:
+        assert growth(op, stepper, 1.0) <= 1
+        assert growth(op, stepper, 1.05) > 10
 
 
 @pytest.mark.parametrize("mesh, law, boundary", [

@@ -52,12 +52,12 @@ def l2_error(q, exact, t, points, cells, order, degree=None):
     q:      (variable, node, element), polynomials of degree `order` on the nodes of `simplex(dim, order)`
     exact:  exact(x, t) with x a tuple of `dim` arrays; returns a tuple with one array or number per variable
     points: (point, dim); cells: (element, dim + 1)
-    degree: of the quadrature; 2 order + 4 if None
+    degree: of the quadrature; 2 order + 4, at least 12, if None
     Raises ValueError if `exact` returns another number of components than q has."""
     points, cells, q = np.asarray(points, dtype="float64"), np.asarray(cells), np.asarray(q)
     dim = points.shape[1]
     reference = simplex(dim, order)
-    r, weights = quadrature(dim, 2 * order + 4 if degree is None else degree)
+    r, weights = quadrature(dim, max(2 * order + 4, 12) if degree is None else degree)
     interpolation, corners = reference.interpolation(r), reference.barycentric(r)
     determinants = jacobians(points, cells)
     squares = np.zeros(len(q))

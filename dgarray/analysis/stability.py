@@ -1,7 +1,7 @@
 """The largest stable time step, measured: Bloch analysis of the semi-discrete operator on lattices of affine cells.
 
 A lattice is made from translates of one cell (an interval, the 2 triangles of a square, the 6 Kuhn tetrahedra of a cube)
-and an affine map.  Its modes are q(x + T) = exp(i k.T) q(x), so one cell with that phase on its periodic faces gives the whole
+and an affine map; for systems also their mirror images in turn, which hold the modes of closed boxes.  Its modes are q(x + T) = exp(i k.T) q(x), so one cell with that phase on its periodic faces gives the whole
 spectrum, and dt is stable if |R(lambda dt)| <= 1 for all eigenvalues lambda of every k.
 `python -m dgarray.analysis.stability` measures every law family, dimension and order and writes methods/stability.json.
 Hesthaven & Warburton 2008, section 4.6; Hairer & Wanner 1996, section IV.2 (stability functions).
@@ -19,8 +19,11 @@ import scipy.sparse as sp
 from ..fluxes import upwind
 from ..laws import Acoustics, Advection, Maxwell
 from ..mesh import box, interval, rectangle
+from ..mesh.generate import SIDES
+from ..mesh.mesh import build
 from ..methods import stability
 from ..methods.nodal_dg import NodalTables
+from ..reference.simplex import FACES
 from ..stepping import STEPPERS, amplification
 
 EXPONENTS = tuple(np.arange(1, 3.01, 0.125))
@@ -53,6 +56,23 @@ def lattice(vectors):
     """One periodic cell of the lattice with these vectors (rows)."""
     dim = len(vectors)
     mesh = (interval, rectangle, box)[dim - 1](cells=1, periodic=True)
+    return replace(mesh, points=mesh.points @ vectors)
+
+
+def mirrored(vectors):
+    """A periodic mesh of 2^dim cells, each the mirror image of its neighbours: its modes include those of closed boxes."""
+    dim = len(vectors)
+    cell, points, cells = (rectangle, box)[dim - 2](cells=1), [], []
+    for signs in product((1, -1), repeat=dim):
+        vertices = cell.cells if np.prod(signs) > 0 else cell.cells[:, [*range(dim - 1), dim, dim - 1]]
+        cells.append(vertices + len(points) * len(cell.points))
+        points.append(cell.points * signs)
+    points, number = np.unique(np.concatenate(points) + 0.0, axis=0, return_inverse=True)
+    cells = number.ravel()[np.concatenate(cells)]
+    faces = cells[:, FACES[dim]].reshape(-1, dim)
+    facets = {name: faces[np.all(points[faces, axis] == end, axis=1)]
+              for axis, pair in enumerate(SIDES[dim - 2]) for name, end in zip(pair, (-1, 1))}
+    mesh = build(points, cells, facets).periodic(*SIDES[dim - 2])
     return replace(mesh, points=mesh.points @ vectors)
 
 
@@ -199,8 +219,13 @@ def samples(family, dim, order):
     vectors, laws = LATTICES[dim], [(Acoustics, Maxwell)[family == "curl"](dim)]
     if family == "scalar":
         vectors, laws = vectors[:1], [Advection(direction) for direction in DIRECTIONS[dim]]
-    return [measure(lattice(v), law, order, [np.linalg.solve(v, p) for p in phases(dim, order)])
-            for v, law in product(vectors, laws)]
+    found = [measure(lattice(v), law, order, [np.linalg.solve(v, p) for p in phases(dim, order)])
+             for v, law in product(vectors, laws)]
+    if family != "scalar" and dim > 1:
+        waves = grid(dim, 2) if dim == 2 else np.zeros((1, 3))
+        found += [measure(mirrored(v), laws[0], order, [np.linalg.solve(2 * v, p) for p in waves])
+                  for v in vectors if np.array_equal(v, np.diag(np.diag(v)))]
+    return found
 
 
 def fit(found, name):

@@ -57,6 +57,7 @@ def plot1d(ds, variable, time, ax, **options):
 def plot2d(ds, variable, time, ax, edges=False, cmap=None, limits=None, colorbar=True):
     """Each triangle's polynomial on an equispaced lattice of small triangles, smoothly shaded. Returns the mappable.
 
+    The boundary and the lines between regions are drawn; what lies outside the mesh is grey.
     A field of both signs gets limits symmetric about zero and a diverging map, others viridis over their range."""
     from matplotlib.collections import LineCollection
     from matplotlib.tri import Triangulation
@@ -68,6 +69,8 @@ def plot2d(ds, variable, time, ax, edges=False, cmap=None, limits=None, colorbar
     low, high, signed = _limits(u) if limits is None else (*limits, limits[0] == -limits[1])
     mappable = ax.tripcolor(Triangulation(x.ravel(), y.ravel(), triangles), u.ravel(), shading="gouraud",
                             vmin=low, vmax=high, cmap=cmap or ("RdBu_r" if signed else "viridis"), rasterized=True)
+    ax.add_collection(LineCollection(dg.points[outlines(ds)], colors="0.2", linewidths=0.8), autolim=False)
+    ax.set_facecolor("0.8")
     if edges:
         sides = np.unique(np.sort(dg.cells[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
         ax.add_collection(LineCollection(dg.points[sides], colors="black", alpha=0.35, linewidths=0.4), autolim=False)
@@ -77,6 +80,18 @@ def plot2d(ds, variable, time, ax, edges=False, cmap=None, limits=None, colorbar
         width, height = np.ptp(dg.points, axis=0)
         ax.figure.colorbar(mappable, ax=ax, label=_label(ds, variable), pad=0.02 * max(1, height / width))
     return mappable
+
+
+def outlines(ds):
+    """Corner numbers (edge, 2) of the edges of one triangle only, and of those between two regions."""
+    cells = ds.dg.cells
+    edges = np.sort(cells[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    unique, inverse, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
+    region = np.repeat(ds["region"].values if "region" in ds else np.zeros(len(cells)), 3)
+    low, high = np.full(len(unique), np.inf), np.full(len(unique), -np.inf)
+    np.minimum.at(low, inverse.ravel(), region)
+    np.maximum.at(high, inverse.ravel(), region)
+    return unique[(count == 1) | (low < high)]
 
 
 def lattice(divisions):

@@ -12,7 +12,7 @@ def quadrature(dim, degree):
     Gauss-Legendre on the interval; on triangles and tetrahedra the rules of Xiao & Gimbutas 2010 where tabulated, beyond
     them Gauss-Jacobi rules collapsed onto the simplex."""
     if dim == 1:
-        rule = modepy.LegendreGaussQuadrature(degree // 2 + 1)
+        rule = modepy.LegendreGaussQuadrature(degree // 2 + 1, force_dim_axis=True)
         return rule.nodes.reshape(-1, 1), rule.weights
     try:
         rule = modepy.XiaoGimbutasSimplexQuadrature(degree, dim)
@@ -24,8 +24,8 @@ def quadrature(dim, degree):
 def collapsed(dim, degree):
     """Tensor product of Gauss-Jacobi rules on the simplex in collapsed coordinates (Duffy)."""
     count = degree // 2 + 1
-    rules = [modepy.JacobiGaussQuadrature(i, 0, count - 1) for i in range(dim)]
-    grids = np.meshgrid(*((rule.nodes + 1) / 2 for rule in rules), indexing="ij")
+    rules = [modepy.JacobiGaussQuadrature(i, 0, count - 1, force_dim_axis=True) for i in range(dim)]
+    grids = np.meshgrid(*((rule.nodes[0] + 1) / 2 for rule in rules), indexing="ij")
     weights = np.prod(np.meshgrid(*(rule.weights for rule in rules), indexing="ij"), axis=0)
     points, rest = np.empty((dim, grids[0].size)), 1.0
     for i in reversed(range(dim)):
