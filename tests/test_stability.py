@@ -36,7 +36,7 @@ def test_the_table_is_what_the_analysis_gives(name, dim, orders):
     for order in orders:
         found = samples(name, dim, order)
         for stepper in STEPPERS:
-            factor, exponent, *_ = fit(found, stepper)
+            factor, exponent, *_ = fit(*found, stepper)
             assert table()[name][str(dim)][stepper][order - 1] == pytest.approx([MARGIN * factor, exponent], rel=1e-2)
 
 

@@ -3,7 +3,8 @@
 Elements are worked on in tiles of two vector registers (16 in float64 with AVX-512).  Per tile: the state is copied in; the
 fluxes F(q) . grad r_k are evaluated at the nodes; one product differentiates them; the jumps F.n - F* are evaluated at the
 face nodes, whose outside values are gathered from the neighbours; one product lifts them; sources, capacity and the update of
-the Runge-Kutta registers follow while everything is in cache.  The state is read once and written once per stage.
+the Runge-Kutta registers follow while everything is in cache.  The state is read once and written once per stage.  The
+products need no memory, so they run while the next tile and its neighbours are on their way.
 
 Two products instead of two per direction: D_k = E R_k, because derivatives have one degree less, so R = [R_1 .. R_d] takes
 all directions to few coefficients and [E L] takes these and the jumps to the nodes.
@@ -213,7 +214,7 @@ class Source:
                 *indented(self.lanes(body)),
                 f"for v in range({self.V}):",
                 f"    reduce_(R, 0, w, {self.at['RHS']} + v*{self.column * L}, w, "
-                f"{self.at['RHS'] + self.d * N * L} + v*{self.column * L})"]
+                f"{self.at['RHS'] + self.d * N * L} + v*{self.column * L})", *self.ask_for("register", "tile")]
 
     def flux_row(self, v):
         return v * self.column + self.d * self.N + matmul.padded(self.low)
@@ -259,7 +260,7 @@ class Source:
         V, padded = self.V, matmul.padded(self.N)
         lines = [f"for v in range({V}):",
                  f"    lift(EL, 0, w, {self.at['RHS'] + self.d * N * L} + v*{self.column * L}, w, "
-                 f"{self.at['R']} + v*{padded * L})"]
+                 f"{self.at['R']} + v*{padded * L})", *self.ask_for("state", "tile + 1"), *self.ask_for_neighbours()]
         function = self.t.functions.finish
         if self.t.finishes:
             targets = [self.lane("R", v * padded, f" + i*{L}") for v in range(V)]
@@ -267,6 +268,23 @@ class Source:
                                  m=("P", 0, "", 1), x=("X", 0, "", 1))
             lines += [f"for i in range({N}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
         return lines
+
+    def ask_for(self, array, tile):
+        """Lines, in a loop over v, that ask memory for one variable of a tile while the products keep the processor busy."""
+        size = self.N * self.L
+        return [f"    prefetch({array}, (({tile})*{self.V} + v)*{size}, {size * self.dtype.itemsize // 64})"]
+
+    def ask_for_neighbours(self):
+        """The same for the outside face values of the next tile, as far as its neighbours lie beyond the tiles beside it."""
+        F, M, L = self.F, self.M, self.L
+        return ["    if tile + 1 < last:",
+                f"        for f in range({F}):",
+                f"            for lane in range({L}):",
+                f"                other = neighbour[((tile + 1)*{F} + f)*{L} + lane] // {L}",
+                "                if other < tile - 1 or other > tile + 1:",
+                f"                    for j in range({M}):",
+                f"                        at = exterior[((tile + 1)*{F * M} + f*{M} + j)*{L} + lane]",
+                f"                        prefetch(state, at + v*{self.N * L}, 1)"]
 
     def update(self, k, q0, q, r):
         """k = A k + w r,  out = alpha q0 + beta q + B k + C r, with r = dq/dt."""
@@ -315,6 +333,7 @@ FACE_NODES = np.array({self.t.face_nodes.tolist()})
 NODES = np.array({self.t.nodes.tolist() if self.needs_x else [[0.0]]}, np.{self.dtype})
 reduce_ = matmul.multiply({self.low}, {inner}, np.{self.dtype})
 lift = matmul.multiply({self.N}, {total}, np.{self.dtype})
+prefetch = vector.prefetch(np.{self.dtype})
 copy = vector.copy(np.{self.dtype})
 gather_q = vector.gather({self.V}, np.{self.dtype})
 {gather_m}
