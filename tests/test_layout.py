@@ -62,7 +62,7 @@ def part(full):
     return parts[1] if len(parts) > 1 else "__init__"
 
 
-@pytest.mark.parametrize("path, name", modules(), ids=lambda value: str(value) if isinstance(value, str) else "")
+@pytest.mark.parametrize("path, name", list(modules()), ids=lambda value: str(value) if isinstance(value, str) else "")
 def test_imports_go_one_way(path, name):
     own = part(name)
     if own in TOP:

@@ -234,14 +234,14 @@ def fit(found, images, name):
     """(factor, exponent, spread, excess) of the measurements for the stepper of that name.
 
     factor    the smallest dt * rate of all
-    exponent  that of the rate, for which dt * rate differs least over `found`, the first of them (uniform) counted twice
+    exponent  that of the rate, for which spread + excess is smallest
     spread    how far the largest dt * rate of `found` exceeds the factor, relative
     excess    how far that of the first does"""
     fits = []
     for exponent in EXPONENTS:
         values, others = ([s.steps[name] * rate(s.contributions, exponent) for s in some] for some in (found, images))
         low = min(values + others)
-        fits.append(((max(values) + values[0]) / min(values), low, float(exponent), max(values) / low - 1, values[0] / low - 1))
+        fits.append(((max(values) + values[0]) / low, low, float(exponent), max(values) / low - 1, values[0] / low - 1))
     return min(fits)[1:]
 
 

@@ -48,7 +48,3 @@ def stability_limit(law, order, stepper):
     if order not in range(1, len(orders) + 1):
         raise ValueError(f"no stability factor for order {order!r}; measured: 1 to {len(orders)}")
     return Limit(*orders[order - 1])
-
-
-def stability_factor(dim, order, stepper):
-    return min(table()[name][str(dim)][stepper.name][order - 1][0] for name in FAMILIES)
