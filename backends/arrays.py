@@ -39,8 +39,8 @@ class ArrayBackend:
         return array.get() if hasattr(array, "get") else np.array(array)
 
     def finite(self, q):
-        """True if every value is finite: a sum of them is."""
-        return bool(self.xp.isfinite(self.xp.sum(q * 0)))
+        """Whether every value is finite."""
+        return bool(self.xp.all(self.xp.isfinite(q)))
 
     def largest(self, values):
         return float(self.xp.max(values))
@@ -78,13 +78,11 @@ class NodalArrays:
 
     def __init__(self, backend, tables):
         self.backend, self.xp, self.tables = backend, backend.xp, tables
-        f = tables.functions
         self.minus_D = backend.array(-np.concatenate(tables.differentiation, axis=1))
         self.lift_matrix = backend.array(tables.lift)
         self.gradients, self.normals, self.scale = (backend.array(a) for a in (tables.gradients, tables.normals, tables.scale))
         self.parameters = {name: backend.array(values) for name, values in tables.parameters.items()}
-        pointwise = (f.volume, f.pair, f.finish, f.wave_speed, *(g.jump for g in tables.groups))
-        self.needs_x = any(p.depends_on("x") for p in pointwise)
+        self.needs_x = tables.needs_x
         if self.needs_x:
             self.x = backend.array(tables.coordinates())
         self.groups = [self._group(g) for g in tables.groups]
@@ -230,13 +228,21 @@ class NodalArrays:
     def rate(self, q, t, exponent):
         """Largest norm over an element's faces of s J_face / J, (sum_faces (s J_face / J)^exponent)^(1 / exponent), with s the
         wave speed normal to the face: 1 / time."""
-        total, t = 0.0, self.time(t)
+        t, faces = self.time(t), []
         for face in range(len(self.scale)):
             speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.normals[face]), t=t, m=self.parameters,
                                                      **self.position(ALL))[0]
             speed = self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
-            total = total + (speed * self.scale[face]) ** exponent
-        return self.backend.largest(total) ** (1 / exponent)
+            faces.append(speed * self.scale[face])
+        peak = max(self.backend.largest(values) for values in faces)
+        if not 0 < peak < np.inf:
+            return peak if peak == 0 else np.nan
+        # Relative to the peak, because powers of rates in small units overflow in float32.
+        return peak * self.backend.largest(sum((values / peak) ** exponent for values in faces)) ** (1 / exponent)
+
+    def finite(self, q):
+        """Whether every value of the state is finite."""
+        return self.backend.finite(q)
 
     def time(self, t):
         """The time as an array without dimensions: functions of a Python float would be float64 and promote float32."""

@@ -4,10 +4,12 @@ A condition may ask for q (interior state), n (outward unit normal), x, t, m (th
 the state outside.  The numerical flux does the rest, so a user's own condition is one NumPy function.  A condition with the
 attribute `flux` uses that numerical flux at its faces whatever the interior uses.
 """
+from numbers import Real
+
 import numpy as np
 
 from .fluxes import upwind
-from .laws.law import dot
+from .laws.law import dot, shown
 from .trace import call
 
 
@@ -53,7 +55,7 @@ def prescribed(g):
     """The exterior state is g(x, t), a tuple of components: a Dirichlet condition on what enters."""
     def prescribed_state(x, t):
         return call(g, dict(x=x, t=t), "prescribed state")
-    prescribed_state.flux = upwind
+    prescribed_state.flux, prescribed_state.__qualname__ = upwind, f"prescribed({shown(g)})"
     return prescribed_state
 
 
@@ -61,7 +63,7 @@ def incident(field):
     """An incident field enters, everything else leaves: q+ = field(x, t) in the upwind flux (total-field formulation)."""
     def incident_state(x, t):
         return call(field, dict(x=x, t=t), "incident field")
-    incident_state.flux = upwind
+    incident_state.flux, incident_state.__qualname__ = upwind, f"incident({shown(field)})"
     return incident_state
 
 
@@ -75,6 +77,7 @@ def scattered(condition, field):
         f = call(field, dict(x=x, t=t), "incident field")
         outside = call(condition, dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law))
         return tuple(a - b for a, b in zip(outside, f))
+    scattered_state.__qualname__ = f"scattered({shown(condition)}, {shown(field)})"
     if hasattr(condition, "flux"):
         scattered_state.flux = condition.flux
     return scattered_state
@@ -91,8 +94,8 @@ def plane_wave(law, direction, amplitude, shape):
     k = tuple(float(c) for c in np.atleast_1d(direction))
     if len(k) != law.dim or abs(dot(k, k) - 1) > 1e-9:
         raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with {law.dim} components")
-    if not all(isinstance(v, (int, float)) for v in law.parameters.values()):
-        raise ValueError(f"a plane wave needs uniform parameters, but the law has {law.parameters}")
+    if not all(isinstance(v, Real) for v in law.parameters.values()) or law.parameters.get("sigma"):
+        raise ValueError(f"a plane wave needs a uniform medium without losses, but the law is {law!r}")
     if hasattr(law, "fields"):
         from .laws.maxwell import cross
         eps, mu, k3 = law.parameters["eps"], law.parameters["mu"], law.direction(k)
@@ -109,6 +112,7 @@ def plane_wave(law, direction, amplitude, shape):
     def field(x, t):
         profile = shape(speed * t - dot(k, x))
         return tuple(a * profile for a in state)
+    field.__qualname__ = f"plane_wave({k}, {amplitude}, {shown(shape)})"
     return field
 
 

@@ -36,7 +36,6 @@ def build_parser():
     run = command("run", run_case, "Run a case, or a script that defines one, and print a summary.")
     run.add_argument("case", metavar="CASE|FILE.py", help="a name from 'dgarray list', or a Python file with a function case()")
     add_run_options(run)
-    run.add_argument("--until", type=float, metavar="T", help="end of the run")
     run.add_argument("--every", type=float, metavar="DT", help="interval between snapshots")
     run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
     run.add_argument("--overwrite", action="store_true", help="replace an existing output")
@@ -73,6 +72,7 @@ def add_run_options(parser):
     parser.add_argument("--mesh", metavar="FILE", help="mesh file instead of the case's own")
     parser.add_argument("--stepper", metavar="NAME", help="lsrk54 (default), rk4 or ssp33")
     parser.add_argument("--cfl", type=float, metavar="C", help="share of the largest stable time step (default 0.9)")
+    parser.add_argument("--until", type=float, metavar="T", help="end of the run (default: the case's own)")
     parser.add_argument("--dt", type=float, metavar="DT", help="time step fixed by hand")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set any keyword of the case")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
@@ -117,7 +117,7 @@ def case_keywords(function, options):
 
 def run_options(options):
     """What the command line changes in the case's simulation."""
-    names = ("backend", "kernels", "dtype", "threads", "stepper", "cfl", "dt")
+    names = ("backend", "kernels", "dtype", "threads", "stepper", "cfl", "dt", "until")
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
@@ -143,14 +143,14 @@ def list_cases(options):
 def run_case(options):
     from .output.report import Progress, summary
     sim = simulation(options)
-    until = options.until if options.until is not None else sim.options["until"]
+    until = sim.options["until"]
     if until is None:
         raise ValueError(f"case '{sim.options['case']}' has no end of its own; give --until T")
     if options.quiet:
-        sim.run(options.until, options.every, options.out, options.overwrite)
+        sim.run(None, options.every, options.out, options.overwrite)
     else:
         with Progress(until) as progress:
-            sim.run(options.until, options.every, options.out, options.overwrite, progress)
+            sim.run(None, options.every, options.out, options.overwrite, progress)
         print(summary(sim.report, roofline(sim)))
     write_json(options.json, sim.report)
 

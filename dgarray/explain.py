@@ -50,7 +50,7 @@ def law_formulas(law, flux):
              (f"numerical flux ({flux.__name__}); - inside, + outside", flux(law), sides, [f"F*_{v}" for v in law.variables]),
              ("largest wave speed along n", law.wave_speed, given, ["speed"])]
     if law.capacity is not None:
-        parts.append(("capacity: C dq/dt + div F = s", law.capacity, given, [f"C_{v}" for v in law.variables]))
+        parts.append(("capacity: C dq/dt + div F = s", law.capacity, {"m": given["m"]}, [f"C_{v}" for v in law.variables]))
     if law.source is not None:
         parts.append(("source", law.source, given, [f"s_{v}" for v in law.variables]))
     lines = [repr(law)]

@@ -43,4 +43,4 @@ def sides(law, l, r, n, x, t, ml, mr):
     left, right = dict(q=l, n=n, x=x, t=t, m=ml), dict(q=r, n=n, x=x, t=t, m=mr)
     ones = (1.0,) * len(law.variables)
     return (*(call(law.flux, s) for s in (left, right)), *(call(law.wave_speed, s) for s in (left, right)),
-            *(call(law.capacity, s) if law.capacity else ones for s in (left, right)))
+            *(call(law.capacity, dict(m=m)) if law.capacity else ones for m in (ml, mr)))

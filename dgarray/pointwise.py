@@ -9,6 +9,17 @@ from functools import cached_property
 from .trace import call, trace
 
 
+def components(result, count=None, role="function", names=()):
+    """The result of a physics function as a tuple of components; one component needs no tuple around it.
+
+    Raises ValueError unless there are `count` of them, naming the role of the function and the law's variables."""
+    result = tuple(result) if isinstance(result, (tuple, list, Iterator)) else (result,)
+    if count is not None and len(result) != count:
+        raise ValueError(f"{role} returns {len(result)} components; it must return {count}"
+                         + (f": {', '.join(names)}" if names else ""))
+    return result
+
+
 class Pointwise:
     """A function of component tuples, e.g. flux(q, n, m), with the inputs it may ask for.
 
@@ -51,5 +62,4 @@ class Pointwise:
                 arrays[argument] = namedtuple(argument, values)(**values)
             elif argument not in arrays:
                 arrays[argument] = 0.0 if spec is None else (0.0,) * spec
-        result = call(self.function, arrays, self.name)
-        return tuple(result) if isinstance(result, (tuple, list, Iterator)) else (result,)
+        return components(call(self.function, arrays, self.name))

@@ -3,19 +3,25 @@ import json
 import time
 import warnings
 from math import ceil, isfinite
+from numbers import Real
+from threading import Lock
 
 import numpy as np
 
 from . import backends
 from .analysis.norms import l2_error
 from .analysis.totals import totals
-from .methods.given import boundary_groups
+from .fluxes import upwind
+from .laws.law import shown
 from .names import choose
 from .output import Layout, Store
 from .stepping import STEPPERS, registers, step
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
            "dtype", "threads", "stepper", "cfl", "dt", "case", "results")
+
+
+EXAMPLES = {"mesh": "dgarray.rectangle()", "law": "dgarray.Maxwell(dim=2)", "method": "dgarray.NodalDG(order=4)"}
 
 
 class SolutionError(RuntimeError):
@@ -48,18 +54,20 @@ class Simulation:
         self.mesh, self.law, self.method = mesh, law, method
         self.initial = initial if initial is not None else zero_state(law)
         self.stepper = STEPPERS[choose("stepper", stepper, STEPPERS)]
-        if law.dim != mesh.dim:
-            raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
+        for name, value, attribute in (("mesh", mesh, "cells"), ("law", law, "variables"), ("method", method, "discretise")):
+            if not hasattr(value, attribute):
+                raise ValueError(f"{name}={value!r} is not allowed; give a {name}, e.g. {EXAMPLES[name]}")
         for name in ("cfl", "dt", "until", "every"):
             if given[name] is not None:
                 positive(name, given[name])
-        boundary_groups(mesh, boundary)
-        for name in ("initial", "source", "exact"):
+        for name in ("initial", "source", "exact", "flux"):
             if given[name] is not None and not callable(given[name]):
-                raise ValueError(f"{name}={given[name]!r} is not allowed; it must be a function of x and t")
+                raise ValueError(f"{name}={given[name]!r} is not allowed; it must be a function"
+                                 + (" such as dgarray.upwind" if name == "flux" else " of x and t"))
+        method.check(mesh, law, boundary, flux, source)
         self.backend = backends.get(backend, kernels, dtype, threads)
         self.report = None
-        self._operator = None
+        self._operator, self._running = None, Lock()
 
     def __repr__(self):
         return (f"Simulation({self.options['case'] or self.law!r}\n  mesh     {self.mesh!r}\n  law      {self.law!r}\n"
@@ -74,15 +82,20 @@ class Simulation:
 
     @property
     def operator(self):
-        """The discretised problem on the backend, built on first use."""
+        """The discretised problem on the backend, built on first use and anew by every run."""
         if self._operator is None:
-            o = self.options
-            self._operator = self.method.discretise(self.mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"])
+            self._operator = self._discretised()
         return self._operator
 
-    def layout(self):
+    def _discretised(self):
+        o = self.options
+        return self.method.discretise(self.mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"])
+
+    def layout(self, until=None, every=None):
         """What the dataset holds besides times and values; every input of the run is an attribute."""
-        attrs = {name: described(value) for name, value in self.options.items() if value is not None and name != "mesh"}
+        defaults = {"initial": self.initial, "flux": self.options["flux"] or upwind}
+        inputs = self.options | defaults | {"until": until, "every": every}
+        attrs = {name: described(value) for name, value in inputs.items() if value is not None and name != "mesh"}
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
                   "kernels": self.backend.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type}
         return Layout(self.mesh.dim, self.method.order, self.mesh.points, self.mesh.cells, self.mesh.numbers,
@@ -93,60 +106,79 @@ class Simulation:
         """Run to the time `until` and return an xarray.Dataset of the snapshots, dims (time, element, node).
 
         every      interval between snapshots; by default the first and the last state are kept
+                   The functions given are evaluated anew by every run.
         out        folder of a zarr store that snapshots are streamed to; overwrite: replace an existing one
         progress   object with update(t, dt, steps), called after every step
-        Raises SolutionError where a value is not finite; the snapshots before stay in the store."""
+        Raises SolutionError where a value is not finite, the snapshots before stay in the store; ValueError for bad times and
+        an output that exists; RuntimeError if this simulation is running already."""
+        if not self._running.acquire(blocking=False):
+            raise RuntimeError("this simulation is running already, in another thread; make another one with replace()")
+        try:
+            return self._run(until, every, out, overwrite, progress)
+        finally:
+            self._running.release()
+
+    def _run(self, until, every, out, overwrite, progress):
         until = self.options["until"] if until is None else until
         every = self.options["every"] if every is None else every
         positive("until", until)
         if every is not None:
             positive("every", every)
         began = time.perf_counter()
-        operator = self.operator
-        with Store(self.layout(), out, self.backend.dtype, overwrite) as store:
-            first = operator.project(self.initial)
-            self._check(operator, first, 0.0, 0)
-            begin, dofs = totals(operator.tables, first), first.size
-            arrays, with_k = registers(self.stepper)
-            states = [operator.state(first), *(operator.zeros() for _ in range(arrays - 1))]
-            del first                                  # memory: it is as large as the state
-            k = operator.zeros() if with_k else None
-            # One step of length zero compiles the kernels and leaves the state as it is.
-            states = step(operator, self.stepper, states, k, 0.0, 0.0)
-            setup, clock = time.perf_counter() - began, Clock()
+        operator = self._operator = self._discretised()
+        first = operator.project(self.initial)
+        self._check(first, 0.0, 0, None)
+        begin, dofs = totals(operator.tables, first), first.size
+        arrays, with_k = registers(self.stepper)
+        states = [operator.state(first), *(operator.zeros() for _ in range(arrays - 1))]
+        k = operator.zeros() if with_k else None
+        # A step of length zero and the checks compile the kernels; then the state is set again, for the step may round.
+        states = step(operator, self.stepper, states, k, 0.0, 0.0)
+        self._largest_step(operator, states[0], 0.0, 0, None)
+        operator.finite(states[0])
+        states[0][...] = operator.state(first)
+        del first                                  # memory: it is as large as the state
+        setup, clock = time.perf_counter() - began, Clock()
+        with Store(self.layout(until, every), out, self.backend.dtype, overwrite) as store:
             store.append(0.0, operator.host(states[0]))
-            t, steps, dt = 0.0, 0, 0.0
+            t, steps, dt, kept = 0.0, 0, 0.0, 0.0
             for target in snapshot_times(until, every):
                 while t < target:
                     with clock("time step"):
-                        largest = self._largest_step(operator, states[0], t, steps)
+                        largest = self._largest_step(operator, states[0], t, steps, kept)
                     remaining = max(1, ceil((target - t) / largest * (1 - 1e-12)))
                     dt = (target - t) / remaining
                     with clock("stages"):
                         states = step(operator, self.stepper, states, k, t, dt)
                     t, steps = (t + dt if remaining > 1 else target), steps + 1
                     with clock("finite check"):
-                        finite = self.backend.finite(states[0])
+                        finite = operator.finite(states[0])
                     if not finite:
-                        self._check(operator, operator.host(states[0]), t, steps)
+                        self._check(operator.host(states[0]), t, steps, kept)
                     if progress is not None:
                         progress.update(t, dt, steps)
                 with clock("snapshots"):
                     last = operator.host(states[0])
                     store.append(t, last)
+                    kept = t
             dataset = store.dataset()
         self.report = self._report(begin, dofs, last, t, dt, steps, setup, clock, dataset)
         return dataset
 
-    def _largest_step(self, operator, state, t, steps):
+    def _largest_step(self, operator, state, t, steps, kept):
+        """The step to take at most; SolutionError where the wave speed is not finite."""
+        if self.options["dt"] is not None and steps:
+            return self.options["dt"]
         stable = operator.max_dt(state, t, self.stepper)
+        if not stable > 0:
+            raise SolutionError(f"the wave speed is not finite at t = {t:.6g} (step {steps}){last_snapshot(kept)}")
         if self.options["dt"] is None:
             return self.options["cfl"] * stable
-        if steps == 0 and self.options["dt"] > stable:
-            warnings.warn(f"dt={self.options['dt']:.6g} is above the largest stable step, {stable:.6g}", stacklevel=3)
+        if kept is not None and self.options["dt"] > stable:
+            warnings.warn(f"dt={self.options['dt']:.6g} is above the largest stable step, {stable:.6g}", stacklevel=4)
         return self.options["dt"]
 
-    def _check(self, operator, q, t, steps):
+    def _check(self, q, t, steps, kept):
         """Raise SolutionError naming the first value of q (variable, node, element) that is not finite."""
         bad = np.argwhere(~np.isfinite(q.transpose(2, 0, 1)))
         if len(bad):
@@ -154,7 +186,8 @@ class Simulation:
             centre = ", ".join(f"{c:.6g}" for c in self.mesh.centroids[element])
             raise SolutionError(
                 f"{self.law.variables[variable]} is not finite at t = {t:.6g} (step {steps}) in element "
-                f"{self.mesh.numbers[element]} with centre ({centre}); {len(np.unique(bad[:, 0]))} elements are affected")
+                f"{self.mesh.numbers[element]} with centre ({centre}); "
+                f"{len(np.unique(bad[:, 0]))} elements are affected{last_snapshot(kept)}")
 
     def _report(self, begin, dofs, last, t, dt, steps, setup, clock, dataset):
         o, evaluations, wall = self.options, steps * len(self.stepper.stages), clock.total - clock.seconds.get("snapshots", 0.0)
@@ -198,8 +231,13 @@ class Clock:
 
 def positive(name, value):
     """Raise ValueError unless value is a positive finite number."""
-    if not (isinstance(value, (int, float)) and value > 0 and isfinite(value)):
+    if not (isinstance(value, Real) and value > 0 and isfinite(value)):
         raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
+
+
+def last_snapshot(t):
+    """Where to go on from, for messages."""
+    return "" if t is None else f"; the last snapshot is of t = {t:.6g}"
 
 
 def snapshot_times(until, every):
@@ -212,7 +250,9 @@ def snapshot_times(until, every):
 
 def zero_state(law):
     """The initial state 0."""
-    return lambda x: (0.0,) * len(law.variables)
+    def zero(x):
+        return (0.0,) * len(law.variables)
+    return zero
 
 
 def described(value):
@@ -221,4 +261,4 @@ def described(value):
         return value
     if isinstance(value, dict):
         return json.dumps({str(k): described(v) for k, v in value.items()})
-    return getattr(value, "__qualname__", None) or repr(value)
+    return shown(value)

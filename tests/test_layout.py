@@ -26,7 +26,7 @@ ALLOWED = {
     "explain": {"trace", "codegen", "pointwise", *PHYSICS},
     "output": {"names", "reference", "mesh", "analysis"},
     "analysis": {"names", "pointwise", "trace", "reference", "mesh", "methods", "backends", "stepping", "codegen", *PHYSICS},
-    "simulation": {"names", "backends", "methods", "mesh", "stepping", "output", "analysis"},
+    "simulation": {"names", "backends", "methods", "mesh", "stepping", "output", "analysis", *PHYSICS},
 }
 TOP = {"cli", "__init__", "__main__", "cases"}
 # The norms, the observed orders and the benchmark are parts of `analysis` that drive whole runs.

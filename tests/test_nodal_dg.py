@@ -59,7 +59,8 @@ def parameters(tables):
 
 
 @pytest.mark.parametrize("law", [dg.Maxwell(2, "TM", eps=lambda x: 1 + x[0]), dg.Maxwell(3, mu=lambda x: 2 - x[1]),
-                                 dg.Acoustics(2, density=lambda x: 1 + x[0] ** 2, sound_speed=lambda x: 2 + x[1])], ids=lambda law: f"{type(law).__name__}{law.dim}")
+                                 dg.Acoustics(2, density=lambda x: 1 + x[0] ** 2, sound_speed=lambda x: 2 + x[1])],
+                         ids=lambda law: f"{type(law).__name__}{law.dim}")
 def test_central_flux_keeps_the_energy_and_upwind_takes_it(law):
     mesh = box_of(law.dim)
     wall = dg.wall if isinstance(law, dg.Acoustics) else dg.pec
@@ -245,3 +246,80 @@ def test_a_value_that_is_not_finite_stops_the_run(tmp_path):
     import xarray
     kept = xarray.open_zarr(tmp_path / "out.zarr")
     assert kept.sizes["time"] == 3 and np.isfinite(kept.p.values).all()
+
+
+@pytest.mark.parametrize("kernels", ["array", "fused"])
+def test_the_finite_check_sees_every_value_but_the_filled_up_lanes(kernels):
+    operator = dg.NodalDG(2).discretise(box_of(2), dg.Maxwell(2), dg.pec, backends.get("numpy", kernels))
+    q = np.zeros(operator.shape)
+    assert operator.finite(operator.state(q))
+    for place in ((0, 0, 0), (2, 5, operator.shape[2] - 1), (1, 3, 20)):
+        for value in (np.nan, np.inf):
+            bad = q.copy()
+            bad[place] = value
+            assert not operator.finite(operator.state(bad))
+    if kernels == "fused":
+        state = operator.state(q)
+        state[-1] = np.nan                          # a lane beyond the last element
+        assert operator.finite(state)
+
+
+class TwoWay(dg.Law):
+    """A law of two variables that returns one component where `wrong` says so."""
+
+    dim, variables = 1, ("a", "b")
+
+    def __init__(self, wrong):
+        self.wrong = wrong
+        if wrong == "capacity":
+            self.capacity = lambda m: (2.0,)
+
+    def flux(self, q, n):
+        return (q[0] * n[0],) if self.wrong == "flux" else (q[0] * n[0], q[1] * n[0])
+
+    def wave_speed(self, n):
+        return np.abs(n[0])
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda line: dg.Simulation(line, TwoWay("flux"), dg.NodalDG(1)), "the law's flux returns 1 components; it must return 2"),
+    (lambda line: dg.Simulation(line, TwoWay("capacity"), dg.NodalDG(1)), "the capacity returns 1 components"),
+    (lambda line: dg.Simulation(line, dg.Advection(lambda x: (1.0, 0.0), dim=1), dg.NodalDG(1)), "the velocity returns 2"),
+    (lambda line: dg.Simulation(line, dg.Advection((1.0,)), dg.NodalDG(1), flux="upwind"), "such as dgarray.upwind"),
+    (lambda line: dg.Simulation(line, dg.Advection((1.0,)), 4), "dgarray.NodalDG"),
+    (lambda line: dg.Simulation(line, dg.Advection((1.0,)), dg.NodalDG(3.0)), "order=3.0"),
+    (lambda line: dg.Simulation(line, dg.Acoustics(1, density=lambda x: x[0] - 1), dg.NodalDG(1)).run(until=1), "positive"),
+    (lambda line: dg.Simulation(dg.rectangle(), dg.Advection((1.0, 0.0)), dg.NodalDG(1), dg.pec), "Maxwell type"),
+    (lambda line: dg.plane_wave(dg.Maxwell(1, sigma=2.0), 1.0, (0, 0, 1), np.sin), "without losses"),
+])
+def test_misfits_are_refused_at_construction_or_before_the_first_step(make, message):
+    with pytest.raises(ValueError, match=message.replace(".", r"\.")):
+        make(dg.interval(0, 1, 4, periodic=True))
+
+
+def test_functions_are_evaluated_anew_by_every_run():
+    amplitude = [0.0]
+    sim = dg.Simulation(dg.interval(0, 1, 8), dg.Advection((1.0,)), dg.NodalDG(2), {
+        "left": dg.prescribed(lambda x, t: amplitude[0] * np.sin(20 * t)), "right": dg.outflow})
+    assert abs(sim.run(until=0.3).u).max() == 0
+    amplitude[0] = 1.0
+    assert abs(sim.run(until=0.3).u).max() > 0.5
+
+
+def test_a_wave_speed_that_is_not_a_number_stops_the_run():
+    class Root(TwoWay):
+        def wave_speed(self, q, n):
+            return np.sqrt(q[0]) * np.abs(n[0])
+    sim = dg.Simulation(dg.interval(0, 1, 4, periodic=True), Root(None), dg.NodalDG(1), initial=lambda x: (-1.0, 0.0),
+                        kernels="array", backend="numpy")
+    with np.errstate(invalid="ignore"), pytest.raises(dg.SolutionError, match="wave speed is not finite"):
+        sim.run(until=1.0)
+
+
+def test_small_units_in_float32():
+    """A micrometre in SI units: rates near 1e15, whose powers do not fit into float32."""
+    law = dg.Maxwell(2, eps=8.8541878128e-12, mu=1.25663706212e-6)
+    sim = dg.Simulation(dg.rectangle(upper=(1e-6, 1e-6), cells=(8, 8)), law, dg.NodalDG(1), dg.pec, lambda x: (0.0, 0.0, 1.0),
+                        dtype="float32")
+    sim.run(until=1e-15)
+    assert 3 < sim.report["steps"] < 100

@@ -42,7 +42,7 @@ class Count:
 
     def __init__(self, tables, dtype, stepper):
         self.tables, self.functions, self.stepper = tables, tables.functions, stepper
-        self.real = np.dtype(dtype).itemsize
+        self.real, self.needs_x = np.dtype(dtype).itemsize, tables.needs_x
         self.d, self.V, self.N = tables.dim, tables.variables, len(tables.nodes)
         self.F, self.M = tables.face_nodes.shape
         self.low = tables.cell.reduced_differentiation[0].shape[1]
@@ -50,11 +50,6 @@ class Count:
         self.boundary_faces = [(group.jump, len(group.faces) / tables.elements) for group in tables.groups]
         self.interior_faces = (self.F - sum(share for _, share in self.boundary_faces)) / 2
         self.state = self.V * self.N * self.real
-
-    @property
-    def needs_x(self):
-        f = self.functions
-        return any(p.depends_on("x") for p in (f.volume, f.pair, f.finish, f.wave_speed, *(j for j, _ in self.boundary_faces)))
 
     def at(self, function, points):
         """Operations of a pointwise function at so many points; where it needs x, x = origin + sum_k r_k tangents_k."""

@@ -1,28 +1,35 @@
 """Linear acoustics: pressure and velocity."""
 import numpy as np
 
-from .law import Law, check_dim, check_parameter, dot
+from .law import Law, check_dim, check_parameters, dot
 
 
 class Acoustics(Law):
     """Acoustics  p_t / (rho c^2) + div v = 0,  rho v_t + grad p = 0.
 
     dim: 1, 2 or 3.  density rho, sound_speed c: number, {region: number} or function of x (one value per element).
+    ValueError for another dim, and for parameters that are not positive.  LeVeque 2002, chapter 2.
     """
+
+    positive = ("rho", "c")
 
     def __init__(self, dim=2, density=1.0, sound_speed=1.0):
         self.dim = check_dim(dim)
         self.variables = ("p", "vx", "vy", "vz")[:1 + dim]
         self.long_names = {"p": "acoustic pressure", **{v: f"velocity, {v[1]} component" for v in self.variables[1:]}}
-        self.parameters = {"rho": check_parameter("density", density), "c": check_parameter("sound_speed", sound_speed)}
+        self.parameters = {"rho": density, "c": sound_speed}
+        check_parameters(self)
 
     def capacity(self, m):
+        """C = 1 / (rho c^2) for p, rho for v."""
         return (1 / (m.rho * m.c ** 2), *(m.rho,) * self.dim)
 
     def flux(self, q, n):
+        """F . n = (v . n, p n)."""
         return (dot(q[1:], n), *(q[0] * k for k in n))
 
     def wave_speed(self, n, m):
+        """c |n|."""
         return m.c * np.sqrt(dot(n, n))
 
     def upwind(self, l, r, n, ml, mr, alpha):
@@ -37,4 +44,5 @@ class Acoustics(Law):
         return (v, *(p * k for k in n))
 
     def energy(self, q, m):
+        """(p^2 / (rho c^2) + rho |v|^2) / 2."""
         return (q[0] ** 2 / (m.rho * m.c ** 2) + m.rho * dot(q[1:], q[1:])) / 2

@@ -1,7 +1,7 @@
 """Linear advection of a scalar."""
 import numpy as np
 
-from .law import Law, dot
+from .law import Law, dot, shown
 
 
 class Advection(Law):
@@ -28,17 +28,28 @@ class Advection(Law):
         self.velocity, self.dim = velocity, dim
 
     def __repr__(self):
-        return f"Advection(velocity={self.velocity!r}, dim={self.dim})"
+        return f"Advection(velocity={shown(self.velocity)}, dim={self.dim})"
+
+    def speed(self, n, x):
+        """a . n; ValueError if the velocity has not dim components."""
+        a = tuple(self._velocity(x))
+        if len(a) != self.dim:
+            raise ValueError(f"the velocity returns {len(a)} components; allowed: {self.dim}")
+        return dot(a, n)
 
     def flux(self, q, n, x):
-        return (dot(self._velocity(x), n) * q[0],)
+        """F . n = (a . n) u."""
+        return (self.speed(n, x) * q[0],)
 
     def wave_speed(self, n, x):
-        return np.abs(dot(self._velocity(x), n))
+        """|a . n|."""
+        return np.abs(self.speed(n, x))
 
     def upwind(self, l, r, n, x, alpha):
-        speed = dot(self._velocity(x), n)
+        """(a . n) (u- + u+) / 2 - alpha |a . n| (u+ - u-) / 2."""
+        speed = self.speed(n, x)
         return (speed * ((l[0] + r[0]) / 2) - alpha * np.abs(speed) * ((r[0] - l[0]) / 2),)
 
     def energy(self, q):
+        """u^2 / 2."""
         return q[0] ** 2 / 2

@@ -1,4 +1,7 @@
 """What a law is: the base class that names the functions a method may ask for."""
+from numbers import Real
+
+import numpy as np
 
 
 class Law:
@@ -21,6 +24,7 @@ class Law:
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
     energy       (q, m) -> energy density
     long_names, units   {variable: text}
+    positive, not_negative   names of parameters that must be above, or not below, zero everywhere
     family       which measured time step applies: "scalar", "system" or "curl"; by default by the number of variables
     """
 
@@ -34,15 +38,21 @@ class Law:
     upwind = None
     energy = None
     family = None
+    positive = not_negative = ()
 
     def __repr__(self):
-        given = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
+        given = "".join(f", {name}={shown(value)}" for name, value in self.parameters.items())
         return f"{type(self).__name__}(dim={self.dim}{given})"
 
 
+def shown(value):
+    """A parameter as text that is the same in every run: functions by name."""
+    return getattr(value, "__qualname__", None) or repr(value)
+
+
 def dot(a, b):
-    """Sum of a_i b_i over components."""
-    return sum(x * y for x, y in zip(a, b))
+    """Sum of a_i b_i over components, of which both must have as many."""
+    return sum(x * y for x, y in zip(a, b, strict=True))
 
 
 def check_dim(dim):
@@ -52,12 +62,18 @@ def check_dim(dim):
     return int(dim)
 
 
-def check_parameter(name, value, positive=True):
-    """Return a law's parameter as given after checking the numbers in it; functions of x are checked on the mesh."""
-    numbers = value.values() if isinstance(value, dict) else () if callable(value) else (value,)
-    for number in numbers:
-        if not isinstance(number, (int, float)) and not hasattr(number, "__float__"):
-            raise ValueError(f"{name}={value!r} is not allowed; give a number, {{region: number}} or a function of x")
-        if not (float(number) > 0 or not positive and float(number) == 0) or float(number) == float("inf"):
-            raise ValueError(f"{name}={value!r} is not allowed; it must be {'positive' if positive else 'zero or more'}")
-    return value
+def check_parameters(law):
+    """Raise ValueError for a parameter that is no number, dict or function, or a number out of the law's bounds."""
+    for name, value in law.parameters.items():
+        for number in value.values() if isinstance(value, dict) else () if callable(value) else (value,):
+            if not isinstance(number, Real):
+                raise ValueError(f"{name}={value!r} is not allowed; give a number, {{region: number}} or a function of x")
+            check_bounds(law, name, number, f"{name}={value!r}")
+
+
+def check_bounds(law, name, values, what):
+    """Raise ValueError unless the values of a parameter are finite and within the law's bounds."""
+    low = np.min(values)
+    if not np.isfinite(values).all() or name in law.positive and low <= 0 or name in law.not_negative and low < 0:
+        bound = "positive and " if name in law.positive else "not negative and " if name in law.not_negative else ""
+        raise ValueError(f"{what} is not allowed; it must be {bound}finite")

@@ -1,7 +1,7 @@
 """Maxwell's equations in 1D, 2D (TM, TE) and 3D."""
 import numpy as np
 
-from .law import Law, check_dim, check_parameter, dot
+from .law import Law, check_dim, check_parameters, dot
 
 FIELDS = {                     # components that are present, in the order of the papers
     (1, "TM"): ("Ez", "Hy"),
@@ -12,6 +12,7 @@ FIELDS = {                     # components that are present, in the order of th
 
 
 def cross(a, b):
+    """a x b of two three-vectors."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
@@ -22,11 +23,14 @@ class Maxwell(Law):
     polarisation  in 2D "TM" (Hx, Hy, Ez) or "TE" (Ex, Ey, Hz)
     eps, mu       permittivity and permeability, sigma the conductivity: number, {region: number} or function of x
 
+    ValueError for another dim or polarisation, and for parameters that are not positive (sigma: negative).
+
     One text serves all dimensions: E and H are three-vectors whose absent components are zero.
     Kloeckner, Warburton, Bridge & Hesthaven 2009, section 6; Kloeckner, Warburton & Hesthaven 2013, equations (2) and (5).
     """
 
     family = "curl"
+    positive, not_negative = ("eps", "mu"), ("sigma",)
 
     def __init__(self, dim=3, polarisation=None, eps=1.0, mu=1.0, sigma=0.0):
         self.dim = check_dim(dim)
@@ -37,8 +41,8 @@ class Maxwell(Law):
         self.variables = FIELDS[dim, self.polarisation]
         kind = {"E": "electric", "H": "magnetic"}
         self.long_names = {v: f"{kind[v[0]]} field, {v[1]} component" for v in self.variables}
-        self.parameters = {"eps": check_parameter("eps", eps), "mu": check_parameter("mu", mu),
-                           "sigma": check_parameter("sigma", sigma, positive=False)}
+        self.parameters = {"eps": eps, "mu": mu, "sigma": sigma}
+        check_parameters(self)
 
     def __repr__(self):
         shown = f", polarisation={self.polarisation!r}" if self.dim == 2 else ""
@@ -55,6 +59,7 @@ class Maxwell(Law):
         return tuple(vectors[v[0]]["xyz".index(v[1])] for v in self.variables)
 
     def capacity(self, m):
+        """C = eps for E, mu for H."""
         return self.state((m.eps,) * 3, (m.mu,) * 3)
 
     def flux(self, q, n):
@@ -64,9 +69,11 @@ class Maxwell(Law):
         return self.state(tuple(-c for c in cross(n, H)), cross(n, E))
 
     def direction(self, n):
+        """A direction as a three-vector."""
         return (*n, *(0.0,) * (3 - self.dim))
 
     def wave_speed(self, n, m):
+        """|n| / sqrt(eps mu)."""
         return np.sqrt(dot(n, n) / (m.eps * m.mu))
 
     def upwind(self, l, r, n, ml, mr, alpha):
@@ -85,9 +92,11 @@ class Maxwell(Law):
         return self.flux(self.state(E, H), n[:self.dim])
 
     def source(self, q, m):
+        """The current of conduction: -sigma E in the equation of E."""
         E, _ = self.fields(q)
         return self.state(tuple(-m.sigma * c for c in E), (0.0,) * 3)
 
     def energy(self, q, m):
+        """(eps |E|^2 + mu |H|^2) / 2."""
         E, H = self.fields(q)
         return (m.eps * dot(E, E) + m.mu * dot(H, H)) / 2

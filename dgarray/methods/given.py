@@ -1,6 +1,7 @@
 """What the user gave, put on the mesh: conditions on boundary faces, parameters on elements."""
 import numpy as np
 
+from ..laws.law import check_bounds
 from ..names import choose
 from ..trace import arguments
 
@@ -44,10 +45,11 @@ def boundary_groups(mesh, boundary):
     return [group for group in groups if len(group[1])]
 
 
-def element_values(mesh, name, value):
+def element_values(mesh, law, name, value):
     """A law's parameter on every element: None for a plain number, else an array (element,).
 
-    value: number, {region: number} (every element must lie in one of the regions), or a function of x, taken at centres."""
+    value: number, {region: number} (every element must lie in just one of the regions), or a function of x, taken at centres.
+    Raises ValueError for a region that does not exist, elements without or with two values, values out of the law's bounds."""
     if callable(value):
         missing = [a for a in arguments(value) if a != "x"]
         if missing:
@@ -56,12 +58,14 @@ def element_values(mesh, name, value):
     elif isinstance(value, dict):
         values = np.full(len(mesh.cells), np.nan)
         for region, number in value.items():
-            values[mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]] = number
+            cells = mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]
+            if not (np.isnan(values[cells]) | (values[cells] == number)).all():
+                raise ValueError(f"{name}={value!r} gives elements of region {region!r} two values; its regions overlap")
+            values[cells] = number
         if np.isnan(values).any():
             raise ValueError(f"{name}={value!r} leaves {int(np.isnan(values).sum())} elements without a value; "
                              f"regions of the mesh: {', '.join(mesh.regions) or 'none'}")
     else:
         return None
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(f"{name}: a value is negative or not finite; allowed: finite values from 0")
+    check_bounds(law, name, values, f"{name} between {np.min(values):.6g} and {np.max(values):.6g}")
     return values

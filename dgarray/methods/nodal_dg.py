@@ -6,12 +6,13 @@ Hesthaven & Warburton 2008; Kloeckner et al. 2009, equation (4); Kloeckner et al
 """
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from types import SimpleNamespace
 
 import numpy as np
 
 from ..fluxes import upwind
-from ..pointwise import Pointwise
+from ..pointwise import Pointwise, components
 from ..reference import quadrature, simplex
 from ..trace import call
 from .connectivity import boundary_nodes, exterior_nodes, interior_faces
@@ -30,18 +31,28 @@ class NodalDG:
     start: str = "projection"
 
     def __post_init__(self):
-        if self.order not in range(1, 11):
+        if not isinstance(self.order, Integral) or self.order not in range(1, 11):
             raise ValueError(f"order={self.order!r} is not allowed for NodalDG; it must be a whole number from 1 to 10")
         if self.start not in ("projection", "interpolation"):
             raise ValueError(f"start={self.start!r} is not allowed; allowed: projection, interpolation")
+
+    def check(self, mesh, law, boundary, flux=None, source=None):
+        """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
+        if law.dim != mesh.dim:
+            raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
+        numbers = {name: None if callable(value) or isinstance(value, dict) else float(value)
+                   for name, value in law.parameters.items()}
+        physics = Physics(law, flux or upwind, source, numbers)
+        jumps = [physics.boundary_jump(name, condition) for name, _, condition in boundary_groups(mesh, boundary)]
+        for function in (*vars(physics.functions).values(), *jumps):
+            function.graph                                    # noqa: B018  tracing is the check
 
     def discretise(self, mesh, law, boundary, backend, flux=None, source=None):
         """The operations of this method on the mesh: a NodalOperator on the backend.
 
         flux: numerical flux, a function of the law (`upwind`); source(q, x, t) -> tuple, added to the law's own.
         Raises ValueError where mesh, law and boundary do not fit."""
-        if law.dim != mesh.dim:
-            raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
+        self.check(mesh, law, boundary, flux, source)
         return NodalOperator(self, NodalTables(mesh, self.order, law, boundary, flux or upwind, source), backend)
 
 
@@ -73,7 +84,7 @@ class NodalTables:
         face_measure = simplex(mesh.dim - 1, 1).volume if mesh.dim > 1 else 1.0
         jacobian = mesh.measures / cell.volume
         self.scale = np.ascontiguousarray((mesh.face_measures / face_measure).T / jacobian)
-        values = {name: element_values(mesh, name, value) for name, value in law.parameters.items()}
+        values = {name: element_values(mesh, law, name, value) for name, value in law.parameters.items()}
         self.parameters = {name: v for name, v in values.items() if v is not None}
         self.physics = Physics(law, flux, source, {name: float(law.parameters[name]) if v is None else None
                                                    for name, v in values.items()})
@@ -89,6 +100,11 @@ class NodalTables:
         """Whether sources or the capacity change anything."""
         graph = self.functions.finish.graph
         return [graph.nodes[i][:2] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.variables)]
+
+    @cached_property
+    def needs_x(self):
+        """Whether any of the physics depends on the position."""
+        return any(f.depends_on("x") for f in (*vars(self.functions).values(), *(group.jump for group in self.groups)))
 
     def coordinates(self):
         """x at every node, (dim, node, element)."""
@@ -119,19 +135,33 @@ class Physics:
         m = {"ml": parameters, "mr": parameters}
         self.functions = SimpleNamespace(
             volume=Pointwise(self.volume, {**self.state, "g": d * d}, "flux"),
-            pair=Pointwise(self.pair, {"l": v, "r": v, "n": d, "s": 2, "x": d, "t": None, **m}, "numerical flux"),
-            left=Pointwise(self.left, {"l": v, "r": v, "n": d, "s": 1, "x": d, "t": None, **m}, "numerical flux"),
             finish=Pointwise(self.finish, {**self.state, "r": v}, "source"),
-            wave_speed=Pointwise(self.wave_speed, {**self.state, "n": d}, "wave speed"))
+            wave_speed=Pointwise(self.wave_speed, {**self.state, "n": d}, "wave speed"),
+            pair=Pointwise(self.pair, {"l": v, "r": v, "n": d, "s": 2, "x": d, "t": None, **m}, "numerical flux"),
+            left=Pointwise(self.left, {"l": v, "r": v, "n": d, "s": 1, "x": d, "t": None, **m}, "numerical flux"))
+
 
     def volume(self, q, g, x, t, m):
         d = self.law.dim
         directions = (g[k * d:(k + 1) * d] for k in range(d))
-        return tuple(f for n in directions for f in call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux"))
+        return tuple(f for n in directions for f in self.flux_along(n, q, x, t, m))
+
+    def flux_along(self, n, q, x, t, m):
+        """F(q) . n."""
+        return self.checked(call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux"), "the law's flux")
+
+    def checked(self, result, role):
+        """The components of a function of the law or the user, as many as the law has variables, else ValueError."""
+        return components(result, len(self.law.variables), role, self.law.variables)
+
+    def star(self, numerical, l, r, n, x, t, ml, mr):
+        """F*, the numerical flux between two states."""
+        sides = dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr)
+        return self.checked(call(numerical, sides, "numerical flux"), "the numerical flux")
 
     def pair(self, l, r, n, s, x, t, ml, mr):
-        star = self.numerical(l, r, n, x, t, ml, mr)
-        left, right = (call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux") for q, m in ((l, ml), (r, mr)))
+        star = self.star(self.numerical, l, r, n, x, t, ml, mr)
+        left, right = (self.flux_along(n, q, x, t, m) for q, m in ((l, ml), (r, mr)))
         return (*(s[0] * (f - h) for f, h in zip(left, star)), *(s[1] * (h - f) for f, h in zip(right, star)))
 
     def left(self, l, r, n, s, x, t, ml, mr):
@@ -142,30 +172,22 @@ class Physics:
         numerical = getattr(condition, "flux", self.flux)(self.law)
 
         def jump(q, n, s, x, t, m):
-            outside = tuple(call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=self.law), f"boundary {name!r}"))
-            if len(outside) != len(q):
-                raise ValueError(f"boundary {name!r} returns {len(outside)} components; the law has {len(q)}: "
-                                 + ", ".join(self.law.variables))
-            star = numerical(q, outside, n, x, t, m, m)
-            inside = call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux")
-            return tuple(s[0] * (f - h) for f, h in zip(inside, star))
+            outside = call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=self.law), f"boundary {name!r}")
+            star = self.star(numerical, q, self.checked(outside, f"boundary {name!r}"), n, x, t, m, m)
+            return tuple(s[0] * (f - h) for f, h in zip(self.flux_along(n, q, x, t, m), star))
         return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1}, f"boundary {name!r}")
 
     def finish(self, r, q, x, t, m):
-        given = dict(q=q, x=x, t=t, m=m)
         for role, source in (("law's source", self.law.source), ("source", self.source)):
             if source is not None:
-                added = tuple(call(source, given, role))
-                if len(added) != len(r):
-                    raise ValueError(f"the {role} returns {len(added)} components; the law has {len(r)}: "
-                                     + ", ".join(self.law.variables))
+                added = self.checked(call(source, dict(q=q, x=x, t=t, m=m), role), f"the {role}")
                 r = tuple(a + b for a, b in zip(r, added))
         if self.law.capacity is None:
             return r
-        return tuple(a / c for a, c in zip(r, call(self.law.capacity, given, "capacity")))
+        return tuple(a / c for a, c in zip(r, self.checked(call(self.law.capacity, dict(m=m), "capacity"), "the capacity")))
 
     def wave_speed(self, q, n, x, t, m):
-        return (call(self.law.wave_speed, dict(q=q, n=n, x=x, t=t, m=m), "wave speed"),)
+        return components(call(self.law.wave_speed, dict(q=q, n=n, x=x, t=t, m=m), "wave speed"), 1, "the wave speed")
 
 
 class NodalOperator:
@@ -176,11 +198,11 @@ class NodalOperator:
         self.shape = (tables.variables, len(tables.nodes), tables.elements)
         self.operations = backend.nodal(tables)
         self.state, self.host, self.zeros = self.operations.state, self.operations.host, self.operations.zeros
-        self.stage = self.operations.stage
+        self.stage, self.finite = self.operations.stage, self.operations.finite
         self._rates = {}            # of wave speeds that depend on neither state nor time, by exponent
 
     def rhs(self, q, t):
-        """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t), as the backend's operations."""
+        """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t), both as the backend keeps them (see `state` and `host`)."""
         return self.operations.rhs(q, t)
 
     def max_dt(self, q, t, stepper):
@@ -193,7 +215,7 @@ class NodalOperator:
                 self._rates[exponent] = rate
         else:
             rate = self._rates[exponent]
-        return factor / rate if rate > 0 else np.inf
+        return factor / rate if rate != 0 else np.inf
 
     def project(self, f, t=0.0):
         """The initial state f(x, t) -> tuple on the elements, (variable, node, element), on the host in float64."""
@@ -207,10 +229,7 @@ class NodalOperator:
         for first in range(0, tables.elements, 4096):
             some = slice(first, first + 4096)
             x = tuple(tables.origin[d, some] + points @ tables.tangents[:, d, some] for d in range(cell.dim))
-            values = call(f, dict(x=x, t=t), "initial state")
-            if len(values) != len(q):
-                raise ValueError(f"the initial state has {len(values)} components; the law has {len(q)}: "
-                                 + ", ".join(tables.law.variables))
+            values = tables.physics.checked(call(f, dict(x=x, t=t), "initial state"), "the initial state")
             for v, value in enumerate(values):
                 q[v, :, some] = matrix @ np.broadcast_to(np.asarray(value, float), x[0].shape)
         return q
