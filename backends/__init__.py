@@ -17,6 +17,7 @@ def get(name="numpy", kernels=None, dtype="float64", threads=None):
 
     Raises ValueError for a name, kernels or dtype that does not exist, and RuntimeError where no GPU can be used."""
     choose("backend", name, NAMES)
+    dtype = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
     choose("dtype", dtype, DTYPES)
     if kernels is not None:
         choose("kernels", kernels, KERNELS)

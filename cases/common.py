@@ -6,13 +6,16 @@ from dgarray.mesh import Mesh, read_mesh
 MESHES = Path(__file__).parent / "meshes"
 
 
-def case_mesh(mesh, built_in):
-    """The mesh that a user gave, a path or a Mesh, or the case's own: a function or the name of a file in `meshes`."""
-    if isinstance(mesh, Mesh):
-        return mesh
-    if mesh is not None:
-        return read_mesh(mesh)
-    return built_in() if callable(built_in) else read_mesh(MESHES / built_in)
+def case_mesh(mesh, built_in, dim):
+    """The mesh that a user gave, a path or a Mesh, or the case's own: a function or the name of a file in `meshes`.
+
+    Raises ValueError for a mesh of another dimension than the case has."""
+    if mesh is None:
+        return built_in() if callable(built_in) else read_mesh(MESHES / built_in)
+    mesh = mesh if isinstance(mesh, Mesh) else read_mesh(mesh)
+    if mesh.dim != dim:
+        raise ValueError(f"{mesh.source} is {mesh.dim}D ({mesh.cell_type} cells); this case is {dim}D")
+    return mesh
 
 
 def energy_ratio(dataset):

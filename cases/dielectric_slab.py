@@ -28,7 +28,7 @@ def dielectric_slab(order=4, eps=4.0, angle=30.0, frequency=1.0, polarisation="T
     if not abs(angle) < 90 or eps * w**2 <= ky**2:
         raise ValueError(f"angle={angle!r}, eps={eps!r}: the wave does not enter the slab; angle must lie below 90 degrees, "
                          "eps above sin(angle)^2")
-    mesh = case_mesh(mesh, "slab.msh")
+    mesh = case_mesh(mesh, "slab.msh", 2)
     mesh.named("slab"), mesh.named("vacuum")
     slab = mesh.points[mesh.cells[mesh.regions["slab"]], 0]
     front, back = slab.min(), slab.max()

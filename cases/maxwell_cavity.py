@@ -33,7 +33,7 @@ def maxwell_cavity(order=4, cells=2, m=1, n=1, p=0, width=1.0, depth=1.0, height
     """
     if m < 1 or n < 1 or p < 0:
         raise ValueError(f"mode m={m!r}, n={n!r}, p={p!r} is not allowed; m and n must be at least 1, p at least 0")
-    mesh = case_mesh(mesh, lambda: box((0, 0, 0), (width, depth, height), (cells, cells, cells)))
+    mesh = case_mesh(mesh, lambda: box((0, 0, 0), (width, depth, height), (cells, cells, cells)), 3)
     low = mesh.points.min(axis=0)
     kx, ky, kz = np.pi * np.array([m, n, p]) / np.ptp(mesh.points, axis=0)
     w, g2 = np.sqrt(kx**2 + ky**2 + kz**2), kx**2 + ky**2

@@ -23,7 +23,7 @@ def maxwell_sphere(order=3, ka=1.0, periods=2.5, until=None, mesh=None, start="p
     Exact (Mie series, an independent code) for ka = 1, 2: forward 5.301, 16.256; backward 11.428, 3.167; E plane 1.941, 10.332;
     H plane 8.994, 4.915.  Straight facets and a boundary that absorbs only waves along its normal leave 2 to 7 %
     at ka = 1 (at ka = 2 backward 23 %)."""
-    mesh = case_mesh(mesh, "sphere.msh")
+    mesh = case_mesh(mesh, "sphere.msh", 3)
     mesh.named("sphere"), mesh.named("outer")
     corners = mesh.face_points(mesh.boundaries["sphere"])
     radius = float(np.max(np.linalg.norm(mesh.points[np.unique(corners)], axis=1)))

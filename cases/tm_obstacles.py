@@ -16,7 +16,7 @@ def tm_obstacles(order=4, eps=3.0, x0=-1.3, y0=0.0, half_width=0.15, wavelength=
     mesh: a file with the boundaries "obstacles" and "outer" and the regions "vacuum" and "lens"
     The kind of problem that Kloeckner, Warburton & Hesthaven 2013 demonstrate their TM solver for; no published numbers.
     results: the part of the energy that is still inside, and the largest |Ez| in the lens and where it is."""
-    mesh = case_mesh(mesh, "obstacles.msh")
+    mesh = case_mesh(mesh, "obstacles.msh", 2)
     mesh.named("lens")
     a = np.log(2) / half_width**2
 

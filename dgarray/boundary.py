@@ -53,6 +53,8 @@ def outflow(q):
 
 def prescribed(g):
     """The exterior state is g(x, t), a tuple of components: a Dirichlet condition on what enters."""
+    function_of_x(g, "prescribed")
+
     def prescribed_state(x, t):
         return call(g, dict(x=x, t=t), "prescribed state")
     prescribed_state.flux, prescribed_state.__qualname__ = upwind, f"prescribed({shown(g)})"
@@ -61,6 +63,8 @@ def prescribed(g):
 
 def incident(field):
     """An incident field enters, everything else leaves: q+ = field(x, t) in the upwind flux (total-field formulation)."""
+    function_of_x(field, "incident")
+
     def incident_state(x, t):
         return call(field, dict(x=x, t=t), "incident field")
     incident_state.flux, incident_state.__qualname__ = upwind, f"incident({shown(field)})"
@@ -103,6 +107,11 @@ def plane_wave(law, direction, amplitude, shape):
         if len(E) != 3 or abs(dot(E, k3)) > 1e-9:
             raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be three components of E, normal to {k}")
         H = tuple(c * (eps / mu) ** 0.5 for c in cross(k3, E))
+        absent = [f + axis for f, vector in (("E", E), ("H", H)) for axis, c in zip("xyz", vector)
+                  if abs(c) > 1e-12 and f + axis not in law.variables]
+        if absent:
+            raise ValueError(f"amplitude={amplitude!r} along {k} has {', '.join(absent)}; "
+                             f"the law has {', '.join(law.variables)}")
         state, speed = law.state(E, H), (eps * mu) ** -0.5
     else:
         acoustic(law, "plane_wave")
@@ -114,6 +123,11 @@ def plane_wave(law, direction, amplitude, shape):
         return tuple(a * profile for a in state)
     field.__qualname__ = f"plane_wave({k}, {amplitude}, {shown(shape)})"
     return field
+
+
+def function_of_x(f, condition):
+    if not callable(f):
+        raise ValueError(f"{condition}({f!r}) is not allowed; give a function of x and t that returns a tuple")
 
 
 def need(law, attribute, condition, kind):

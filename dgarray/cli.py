@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import inspect
 import json
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from .names import choose
 
 BAD_INPUT, BAD_SOLUTION = 2, 3
+CASE_HELP = "a name from 'dgarray list', or a Python file with a function case()"
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,8 +23,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser():
+    from . import __version__
     parser = Parser(prog="dgarray", allow_abbrev=False,
                     description="High-order solvers for wave and conservation-law problems.")
+    parser.add_argument("--version", action="version", version=f"dgarray {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     def command(name, function, text):
@@ -34,17 +38,19 @@ def build_parser():
     command("list", list_cases, "List the cases that come with the package.")
 
     run = command("run", run_case, "Run a case, or a script that defines one, and print a summary.")
-    run.add_argument("case", metavar="CASE|FILE.py", help="a name from 'dgarray list', or a Python file with a function case()")
+    run.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
     add_run_options(run)
+    run.add_argument("--order", type=int, metavar="N", help="polynomial order")
     run.add_argument("--every", type=float, metavar="DT", help="interval between snapshots")
     run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
     run.add_argument("--overwrite", action="store_true", help="replace an existing output")
     run.add_argument("--json", metavar="FILE", help="write the summary as JSON")
 
     eoc = command("eoc", run_eoc, "Observed orders of convergence of a case with an exact solution.")
-    eoc.add_argument("case", metavar="CASE|FILE.py")
+    eoc.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
     eoc.add_argument("--orders", default="1-4", metavar="1-5", help="polynomial orders, e.g. 1-5 or 2,4 (default 1-4)")
-    eoc.add_argument("--levels", type=int, default=3, help="meshes, each a uniform refinement of the last (default 3)")
+    eoc.add_argument("--levels", type=int, default=3, metavar="N",
+                     help="meshes, each a uniform refinement of the last (default 3)")
     add_run_options(eoc)
     eoc.add_argument("--json", metavar="FILE", help="write the rows as JSON")
 
@@ -68,7 +74,6 @@ def add_run_options(parser):
     parser.add_argument("--kernels", metavar="KIND", help="fused (default) or array")
     parser.add_argument("--dtype", metavar="TYPE", help="float64 (default) or float32")
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all)")
-    parser.add_argument("--order", type=int, metavar="N", help="polynomial order")
     parser.add_argument("--mesh", metavar="FILE", help="mesh file instead of the case's own")
     parser.add_argument("--stepper", metavar="NAME", help="lsrk54 (default), rk4 or ssp33")
     parser.add_argument("--cfl", type=float, metavar="C", help="share of the largest stable time step (default 0.9)")
@@ -82,6 +87,8 @@ def find_case(name):
     """The case function of that name, or the one that a Python file defines: `case`, or named like the file."""
     if not name.endswith(".py"):
         from . import cases
+        if Path(name).is_file():
+            raise ValueError(f"{name} is a file, but no case: a script ends in .py, and a mesh goes to --mesh")
         return getattr(cases, choose("case", name, cases.__all__))
     path = Path(name)
     if not path.is_file():
@@ -89,11 +96,19 @@ def find_case(name):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.resolve().parent))
-    spec.loader.exec_module(module)
+    called(spec.loader.exec_module, module)
     function = getattr(module, "case", None) or getattr(module, path.stem, None)
     if not callable(function):
         raise ValueError(f"{name}: defines no function case() or {path.stem}() that returns a dgarray.Simulation")
     return function
+
+
+def called(function, *arguments, **keywords):
+    """Call a user's function; one that ends the process is an error like any other."""
+    try:
+        return function(*arguments, **keywords)
+    except SystemExit as stop:
+        raise ValueError(f"the script ended the process with sys.exit({stop.code!r})") from stop
 
 
 def case_keywords(function, options):
@@ -107,11 +122,15 @@ def case_keywords(function, options):
             keywords[name] = ast.literal_eval(text)
         except (ValueError, SyntaxError):
             keywords[name] = text
-    keywords |= {name: getattr(options, name) for name in ("order", "mesh") if getattr(options, name) is not None}
+    for name in ("order", "mesh"):
+        if getattr(options, name, None) is not None:
+            if name in keywords:
+                raise ValueError(f"--{name} and --set {name}= are given both; give one")
+            keywords[name] = getattr(options, name)
     parameters = inspect.signature(function).parameters
     for name in keywords:
         if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-            choose(f"keyword of case '{function.__name__}'", name, parameters)
+            choose(f"--set {name}: the keyword", name, parameters, f" in case '{function.__name__}'; it has")
     return keywords
 
 
@@ -124,7 +143,7 @@ def run_options(options):
 def simulation(options):
     from .simulation import Simulation
     function = find_case(options.case)
-    sim = function(**case_keywords(function, options))
+    sim = called(function, **case_keywords(function, options))
     if not isinstance(sim, Simulation):
         raise ValueError(f"case '{function.__name__}' returned {type(sim).__name__}; it must return a dgarray.Simulation")
     changes = run_options(options)
@@ -142,6 +161,7 @@ def list_cases(options):
 
 def run_case(options):
     from .output.report import Progress, summary
+    check_json(options.json)
     sim = simulation(options)
     until = sim.options["until"]
     if until is None:
@@ -166,16 +186,20 @@ def roofline(sim):
 def run_eoc(options):
     from .analysis.convergence import eoc
     from .output.report import eoc_header, eoc_row
+    check_json(options.json)
     function = find_case(options.case)
-    show = None
-    if not options.quiet:
-        print(eoc_header())
+    shown = []
 
-        def show(row):
-            print(eoc_row(row), flush=True)
+    def show(row):
+        if not shown:
+            print(eoc_header())
+        shown.append(row)
+        print(eoc_row(row), flush=True)
     keywords = case_keywords(function, options)
-    keywords.pop("order", None)
-    rows = eoc(function, orders(options.orders), options.levels, show, run_options(options), **keywords)
+    if "order" in keywords:
+        raise ValueError("--set order= has no place here; give --orders")
+    rows = eoc(function, orders(options.orders), options.levels, None if options.quiet else show, run_options(options),
+               **keywords)
     write_json(options.json, rows)
 
 
@@ -194,6 +218,7 @@ def orders(text):
 def run_bench(options):
     from . import cases
     from .analysis.bench import bench, table
+    check_json(options.json)
     for name in options.cases:
         choose("case", name, cases.__all__)
     results = bench(options.cases or None, progress=lambda line: print(line, file=sys.stderr, flush=True))
@@ -232,6 +257,13 @@ def open_output(path):
     return dataset
 
 
+def check_json(path):
+    """Raise ValueError before a long run if the JSON file could not be written after it."""
+    if path and (Path(path).is_dir() or not os.access(Path(path).resolve().parent, os.W_OK)):
+        raise ValueError(f"--json {path}: " + ("this is a folder" if Path(path).is_dir() else
+                                               f"the folder {Path(path).resolve().parent} cannot be written to"))
+
+
 def write_json(path, value):
     if path:
         Path(path).write_text(json.dumps(value, indent=1) + "\n")
@@ -258,19 +290,23 @@ def main(arguments=None):
 def one_line(error):
     """The error as one line; errors that were not meant for people keep their type's name and place."""
     text = " ".join(str(error).split())
+    place = script_line(error)
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} ({error.filename}:{error.lineno})"
     if isinstance(error, (ValueError, RuntimeError, OSError, TypeError)) and text:
-        place = script_line(error)
-        return f"{text} ({place})" if place else text
-    return f"{type(error).__name__}: {text} ({script_line(error) or 'run again with --debug for the traceback'})"
+        return f"{text} ({place})" if place and place not in text else text
+    return f"{type(error).__name__}{': ' * bool(text)}{text} ({place or 'run again with --debug for the traceback'})"
 
 
 def script_line(error):
     """'file:line' of the innermost frame in a user's script, if the error passed through one."""
-    found, package = None, str(Path(__file__).resolve().parent)
+    from . import backends, cases
+    ours = [str(Path(folder).resolve()) for module in (backends, cases) for folder in module.__path__]
+    found, package = None, (str(Path(__file__).resolve().parent), *ours, sys.prefix, sys.base_prefix)
     trace = error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if name.endswith(".py") and not name.startswith((package, sys.prefix, sys.base_prefix)) and Path(name).is_file():
+        if name.endswith(".py") and not str(Path(name).resolve()).startswith(package) and Path(name).is_file():
             found = f"{name}:{trace.tb_lineno}"
         trace = trace.tb_next
     return found

@@ -4,6 +4,7 @@ Each is consistent, F*(q, q, n) = F(q) . n, and conservative, F*(l, r, n) = -F*(
 """
 import numpy as np
 
+from .pointwise import components
 from .trace import call
 
 
@@ -40,7 +41,9 @@ def rusanov(law, alpha=1.0):
 
 def sides(law, l, r, n, x, t, ml, mr):
     """Flux, wave speed and capacity of both sides: (fl, fr, sl, sr, cl, cr)."""
-    left, right = dict(q=l, n=n, x=x, t=t, m=ml), dict(q=r, n=n, x=x, t=t, m=mr)
-    ones = (1.0,) * len(law.variables)
-    return (*(call(law.flux, s) for s in (left, right)), *(call(law.wave_speed, s) for s in (left, right)),
-            *(call(law.capacity, dict(m=m)) if law.capacity else ones for m in (ml, mr)))
+    names = law.variables
+    both = (dict(q=l, n=n, x=x, t=t, m=ml), dict(q=r, n=n, x=x, t=t, m=mr))
+    fluxes = (components(call(law.flux, s), len(names), "the law's flux", names) for s in both)
+    speeds = (components(call(law.wave_speed, s), 1, "the wave speed")[0] for s in both)
+    ones = (1.0,) * len(names)
+    return (*fluxes, *speeds, *(call(law.capacity, dict(m=m)) if law.capacity else ones for m in (ml, mr)))

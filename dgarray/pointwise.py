@@ -14,6 +14,8 @@ def components(result, count=None, role="function", names=()):
 
     Raises ValueError unless there are `count` of them, naming the role of the function and the law's variables."""
     result = tuple(result) if isinstance(result, (tuple, list, Iterator)) else (result,)
+    if any(value is None for value in result):
+        raise ValueError(f"{role} returns None; it must return {'a number' if count == 1 else 'a tuple of components'}")
     if count is not None and len(result) != count:
         raise ValueError(f"{role} returns {len(result)} components; it must return {count}"
                          + (f": {', '.join(names)}" if names else ""))

@@ -16,6 +16,7 @@ from .laws.law import shown
 from .names import choose
 from .output import Layout, Store
 from .stepping import STEPPERS, registers, step
+from .trace import call
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
            "dtype", "threads", "stepper", "cfl", "dt", "case", "results")
@@ -55,8 +56,12 @@ class Simulation:
         self.initial = initial if initial is not None else zero_state(law)
         self.stepper = STEPPERS[choose("stepper", stepper, STEPPERS)]
         for name, value, attribute in (("mesh", mesh, "cells"), ("law", law, "variables"), ("method", method, "discretise")):
-            if not hasattr(value, attribute):
+            if not hasattr(value, attribute) or isinstance(value, type):
                 raise ValueError(f"{name}={value!r} is not allowed; give a {name}, e.g. {EXAMPLES[name]}")
+        missing = [name for name in ("dim", "variables", "flux", "wave_speed") if not getattr(law, name, None)]
+        if missing:
+            raise ValueError(f"the law {type(law).__name__} has no {', '.join(missing)}; "
+                             "a law needs dim, variables, flux, wave_speed")
         for name in ("cfl", "dt", "until", "every"):
             if given[name] is not None:
                 positive(name, given[name])
@@ -64,6 +69,8 @@ class Simulation:
             if given[name] is not None and not callable(given[name]):
                 raise ValueError(f"{name}={given[name]!r} is not allowed; it must be a function"
                                  + (" such as dgarray.upwind" if name == "flux" else " of x and t"))
+        if cfl > 1 and dt is None:
+            warnings.warn(f"cfl={cfl} is above 1: the run will be unstable", stacklevel=2)
         method.check(mesh, law, boundary, flux, source)
         self.backend = backends.get(backend, kernels, dtype, threads)
         self.report = None
@@ -127,7 +134,12 @@ class Simulation:
         began = time.perf_counter()
         operator = self._operator = self._discretised()
         first = operator.project(self.initial)
-        self._check(first, 0.0, 0, None)
+        if not np.isfinite(first).all():
+            raise ValueError("the initial state is not finite")
+        if self.options["exact"] is not None:
+            some = tuple(self.mesh.centroids[:2].T)
+            operator.tables.physics.checked(call(self.options["exact"], dict(x=some, t=0.0), "exact solution"),
+                                            "the exact solution", self.options["exact"])
         begin, dofs = totals(operator.tables, first), first.size
         arrays, with_k = registers(self.stepper)
         states = [operator.state(first), *(operator.zeros() for _ in range(arrays - 1))]
@@ -141,11 +153,15 @@ class Simulation:
         setup, clock = time.perf_counter() - began, Clock()
         with Store(self.layout(until, every), out, self.backend.dtype, overwrite) as store:
             store.append(0.0, operator.host(states[0]))
-            t, steps, dt, kept = 0.0, 0, 0.0, 0.0
+            t, steps, dt, kept, usual = 0.0, 0, 0.0, 0.0, np.inf
             for target in snapshot_times(until, every):
                 while t < target:
                     with clock("time step"):
                         largest = self._largest_step(operator, states[0], t, steps, kept)
+                    usual = min(usual, largest) if steps == 0 else usual
+                    if largest < 1e-6 * usual or t + largest == t:
+                        raise SolutionError(f"the time step has fallen from {usual:.3g} to {largest:.3g} at t = {t:.6g} "
+                                            f"(step {steps}): the wave speed grows without bound{last_snapshot(kept)}")
                     remaining = max(1, ceil((target - t) / largest * (1 - 1e-12)))
                     dt = (target - t) / remaining
                     with clock("stages"):
@@ -204,7 +220,7 @@ class Simulation:
             "time": t, "rhs_evaluations": evaluations, "wall_s": wall, "setup_s": setup,
             "dof_updates_per_s": dofs * evaluations / wall, "l2_error": errors,
             "conserved": {name: {"initial": begin[name], "final": end[name]} for name in begin},
-            "results": dict(o["results"](dataset)) if o["results"] else {},
+            "results": numbers(o["results"](dataset)) if o["results"] else {},
             "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}
 
 
@@ -233,6 +249,13 @@ def positive(name, value):
     """Raise ValueError unless value is a positive finite number."""
     if not (isinstance(value, Real) and value > 0 and isfinite(value)):
         raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
+
+
+def numbers(results):
+    """What a case reports, as plain numbers and lists; ValueError if it is no dict."""
+    if not isinstance(results, dict):
+        raise ValueError(f"the case's results are {results!r}; they must be a dict")
+    return {str(name): value.tolist() if hasattr(value, "tolist") else value for name, value in results.items()}
 
 
 def last_snapshot(t):

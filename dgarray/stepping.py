@@ -6,7 +6,10 @@ Every method here is a row of numbers per stage, applied to the state q, a regis
 
 so a backend needs one kernel for all of them, and a method that has no use for k or q0 does not store it.
 """
+from functools import cache
 from typing import NamedTuple
+
+import numpy as np
 
 
 class Stage(NamedTuple):
@@ -67,6 +70,13 @@ def step(operator, stepper, states, k, t, dt):
         operator.stage(q, out, k, q0, t + row.c * dt, dt, row)
         q = out
     return [q] + [s for s in states if s is not q]
+
+
+@cache
+def real_limit(stepper):
+    """Largest z for which the method is stable for dq/dt = -q with steps of length z."""
+    z = np.linspace(0.0, 20.0, 20001)
+    return float(z[np.argmax(np.abs(amplification(stepper, -z)) > 1 + 1e-12)])
 
 
 def amplification(stepper, z):

@@ -116,6 +116,10 @@ def test_a_script_of_the_user(here, capsys):
     line = fails(capsys, "run", "mine.py", "--set", "wrong=True")
     assert "arcsinh" in line and "mine.py:10" in line
     assert "mine.py" in fails(capsys, "run", "nothing/mine.py")
+    Path("stops.py").write_text("import sys\ndef case():\n    sys.exit('bye')\n")
+    assert "sys.exit('bye')" in fails(capsys, "run", "stops.py")
+    Path("syntax.py").write_text("def case(:\n")
+    assert "syntax.py:1" in fails(capsys, "run", "syntax.py")
     Path("empty.py").write_text("x = 1\n")
     assert "no function case()" in fails(capsys, "run", "empty.py")
     Path("raises.py").write_text("def case():\n    return [][1]\n")
@@ -138,6 +142,12 @@ def test_a_script_of_the_user(here, capsys):
     (["run", "tm_cavity", "--mesh", "nowhere.msh"], ["nowhere.msh"]),
     (["run", "tm_cavity", "--colour", "red"], ["--colour"]),
     (["rum", "tm_cavity"], ["rum"]),
+    (["run", "tm_cavity", "--order", "2", "--set", "order=3"], ["both"]),
+    (["run", "tm_cavity", "--json", "nowhere/r.json"], ["nowhere", "cannot be written"]),
+    (["run", "tm_cavity", "--json", "."], ["folder"]),
+    (["run", "maxwell_cavity", "--mesh", str(ROOT / "tests" / "data" / "gmsh_t1_v41.msh")], ["2D", "3D"]),
+    (["run", "tm_cavity", "--mesh", str(ROOT / "tests" / "data" / "gmsh_t1_v41.msh")], ["does not fill"]),
+    (["eoc", "tm_cavity", "--set", "order=3"], ["--orders"]),
     (["eoc", "tm_obstacles"], ["no exact solution"]),
     (["eoc", "tm_cavity", "--orders", "a"], ["--orders a"]),
     (["eoc", "tm_cavity", "--levels", "1"], ["levels=1"]),

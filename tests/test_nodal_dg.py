@@ -323,3 +323,49 @@ def test_small_units_in_float32():
                         dtype="float32")
     sim.run(until=1e-15)
     assert 3 < sim.report["steps"] < 100
+
+
+def test_conductivity_is_in_the_time_step():
+    """A good conductor: the source is far stiffer than the waves, and the energy still only falls."""
+    law = dg.Maxwell(2, sigma=300.0)
+    sim = dg.Simulation(dg.rectangle(cells=(4, 4)), law, dg.NodalDG(2), dg.pec, lambda x: (0.0, 0.0, np.sin(np.pi * x[0])),
+                        kernels="array", backend="numpy")
+    for stepper in stepping.STEPPERS:
+        sim = sim.replace(stepper=stepper)
+        ds = sim.run(until=0.3, every=0.05)
+        norms = ds.dg.norm("Ez", time=None)
+        assert (np.diff(norms) <= 0).all() and norms[-1] < 1e-2 * norms[0]
+
+
+def test_a_time_step_that_collapses_stops_the_run():
+    class Burgers(dg.Law):
+        dim, variables = 1, ("u",)
+
+        def flux(self, q, n):
+            return q[0] ** 2 / 2 * n[0]
+
+        def wave_speed(self, q, n):
+            return np.abs(q[0] * n[0])
+    sim = dg.Simulation(dg.interval(0, 1, 10, periodic=True), Burgers(), dg.NodalDG(2),
+                        initial=lambda x: np.sin(2 * np.pi * x[0]), kernels="array", backend="numpy")
+    with np.errstate(all="ignore"), pytest.raises(dg.SolutionError, match="time step has fallen|not finite"):
+        sim.run(until=1.0)
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: dg.plane_wave(dg.Maxwell(2), (1.0, 0.0), (0, 1, 0), np.sin), "Ey, Hz"),
+    (lambda: dg.prescribed((0, 0, 0)), "function of x and t"),
+    (lambda: dg.Simulation(box_of(1), dg.Maxwell, dg.NodalDG(1)), "dgarray.Maxwell"),
+    (lambda: dg.Simulation(box_of(1), dg.Advection((1.0,)), dg.NodalDG(1), dg.outflow, lambda x: 1j * x[0]).run(until=1),
+     "complex"),
+    (lambda: dg.Simulation(box_of(1), dg.Advection((1.0,)), dg.NodalDG(1), dg.outflow, lambda x: x[0] * np.nan).run(until=1),
+     "initial state is not finite"),
+    (lambda: dg.Simulation(box_of(1), dg.Advection((1.0,)), dg.NodalDG(1), dg.outflow,
+                           exact=lambda x, t: (x[0], 1)).run(until=1), "exact solution"),
+    (lambda: dg.Simulation(box_of(1), dg.Advection((1.0,)), dg.NodalDG(1), lambda q: None), "returns None"),
+    (lambda: dg.PEC, "pec"),
+])
+def test_more_mistakes_are_named(make, message):
+    with pytest.raises((ValueError, AttributeError)) as caught:
+        make()
+    assert message in str(caught.value)

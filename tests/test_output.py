@@ -318,7 +318,7 @@ def test_append_refuses_what_does_not_fit(tmp_path):
 def test_an_existing_path_is_refused_unless_overwritten(tmp_path):
     path = tmp_path / "run.zarr"
     filled(layout(), lambda x, t: (0, 0), times=(0.0, 1.0), path=path)
-    with pytest.raises(ValueError, match="exists; .* overwrite=True"):
+    with pytest.raises(ValueError, match="exists; .*overwrite=True"):
         Store(layout(), path)
     assert xr.open_zarr(path).sizes["time"] == 2
     assert Store(layout(), path, overwrite=True).dataset().sizes["time"] == 0

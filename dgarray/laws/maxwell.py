@@ -96,6 +96,10 @@ class Maxwell(Law):
         E, _ = self.fields(q)
         return self.state(tuple(-m.sigma * c for c in E), (0.0,) * 3)
 
+    def damping(self, m):
+        """sigma / eps."""
+        return m.sigma / m.eps
+
     def energy(self, q, m):
         """(eps |E|^2 + mu |H|^2) / 2."""
         E, H = self.fields(q)

@@ -14,6 +14,7 @@ import numpy as np
 from ..fluxes import upwind
 from ..pointwise import Pointwise, components
 from ..reference import quadrature, simplex
+from ..stepping import real_limit
 from ..trace import call
 from .connectivity import boundary_nodes, exterior_nodes, interior_faces
 from .given import boundary_groups, element_values
@@ -102,6 +103,14 @@ class NodalTables:
         return [graph.nodes[i][:2] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.variables)]
 
     @cached_property
+    def damping(self):
+        """The law's largest damping rate, 1 / time; 0 without one."""
+        if self.law.damping is None:
+            return 0.0
+        damping = Pointwise(self.law.damping, {"m": self.physics.parameters}, "damping")
+        return float(np.max(damping(m=self.parameters)[0]))
+
+    @cached_property
     def needs_x(self):
         """Whether any of the physics depends on the position."""
         return any(f.depends_on("x") for f in (*vars(self.functions).values(), *(group.jump for group in self.groups)))
@@ -140,7 +149,6 @@ class Physics:
             pair=Pointwise(self.pair, {"l": v, "r": v, "n": d, "s": 2, "x": d, "t": None, **m}, "numerical flux"),
             left=Pointwise(self.left, {"l": v, "r": v, "n": d, "s": 1, "x": d, "t": None, **m}, "numerical flux"))
 
-
     def volume(self, q, g, x, t, m):
         d = self.law.dim
         directions = (g[k * d:(k + 1) * d] for k in range(d))
@@ -150,9 +158,9 @@ class Physics:
         """F(q) . n."""
         return self.checked(call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux"), "the law's flux")
 
-    def checked(self, result, role):
+    def checked(self, result, role, function=None):
         """The components of a function of the law or the user, as many as the law has variables, else ValueError."""
-        return components(result, len(self.law.variables), role, self.law.variables)
+        return components(result, len(self.law.variables), role + place(function), self.law.variables)
 
     def star(self, numerical, l, r, n, x, t, ml, mr):
         """F*, the numerical flux between two states."""
@@ -173,14 +181,14 @@ class Physics:
 
         def jump(q, n, s, x, t, m):
             outside = call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=self.law), f"boundary {name!r}")
-            star = self.star(numerical, q, self.checked(outside, f"boundary {name!r}"), n, x, t, m, m)
+            star = self.star(numerical, q, self.checked(outside, f"boundary {name!r}", condition), n, x, t, m, m)
             return tuple(s[0] * (f - h) for f, h in zip(self.flux_along(n, q, x, t, m), star))
         return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1}, f"boundary {name!r}")
 
     def finish(self, r, q, x, t, m):
         for role, source in (("law's source", self.law.source), ("source", self.source)):
             if source is not None:
-                added = self.checked(call(source, dict(q=q, x=x, t=t, m=m), role), f"the {role}")
+                added = self.checked(call(source, dict(q=q, x=x, t=t, m=m), role), f"the {role}", source)
                 r = tuple(a + b for a, b in zip(r, added))
         if self.law.capacity is None:
             return r
@@ -206,7 +214,9 @@ class NodalOperator:
         return self.operations.rhs(q, t)
 
     def max_dt(self, q, t, stepper):
-        """Largest stable time step at the state q, as measured: see `dgarray.methods.stability`."""
+        """Largest stable time step at the state q, as measured: see `dgarray.methods.stability`.
+
+        Where the law damps, 1/dt = 1/dt_waves + damping / z, z the stepper's limit on the negative real axis."""
         factor, exponent = stability_limit(self.tables.law, self.method.order, stepper)
         if exponent not in self._rates:
             rate = self.operations.rate(q, t, exponent)
@@ -215,7 +225,8 @@ class NodalOperator:
                 self._rates[exponent] = rate
         else:
             rate = self._rates[exponent]
-        return factor / rate if rate != 0 else np.inf
+        rate = rate / factor + self.tables.damping / real_limit(stepper)
+        return 1 / rate if rate != 0 else np.inf
 
     def project(self, f, t=0.0):
         """The initial state f(x, t) -> tuple on the elements, (variable, node, element), on the host in float64."""
@@ -229,7 +240,19 @@ class NodalOperator:
         for first in range(0, tables.elements, 4096):
             some = slice(first, first + 4096)
             x = tuple(tables.origin[d, some] + points @ tables.tangents[:, d, some] for d in range(cell.dim))
-            values = tables.physics.checked(call(f, dict(x=x, t=t), "initial state"), "the initial state")
+            values = tables.physics.checked(call(f, dict(x=x, t=t), "initial state"), "the initial state", f)
             for v, value in enumerate(values):
-                q[v, :, some] = matrix @ np.broadcast_to(np.asarray(value, float), x[0].shape)
+                q[v, :, some] = matrix @ np.broadcast_to(self._real(value, tables.law.variables[v]), x[0].shape)
         return q
+
+    @staticmethod
+    def _real(value, variable):
+        if np.iscomplexobj(value):
+            raise ValueError(f"the initial state, component {variable}, is complex; it must be real")
+        return np.asarray(value, float)
+
+
+def place(function):
+    """Where a user's function is written, for messages: " (name, file:line)"."""
+    code = getattr(function, "__code__", None)
+    return f" ({function.__name__}, {code.co_filename}:{code.co_firstlineno})" if code else ""

@@ -173,7 +173,7 @@ def _make_room(path, overwrite):
     if not path.exists():
         return
     if not overwrite:
-        raise ValueError(f"{path} exists; choose another path or allow it to be replaced with overwrite=True")
+        raise ValueError(f"{path} exists; choose another path, or allow it to be replaced with --overwrite (overwrite=True)")
     if not any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zmetadata")):
         raise ValueError(f"{path} exists and is not a zarr store; it is not replaced, choose another path")
     shutil.rmtree(path)
