@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -369,3 +370,24 @@ def test_more_mistakes_are_named(make, message):
     with pytest.raises((ValueError, AttributeError)) as caught:
         make()
     assert message in str(caught.value)
+
+
+MESHES = Path(__file__).parents[2] / "shared" / "reference"
+
+
+@pytest.mark.skipif(not MESHES.exists(), reason="the folder of reference meshes is not beside this clone")
+def test_a_constant_state_stays_constant_on_every_reference_mesh():
+    checked = 0
+    for path in sorted([*MESHES.glob("meshes/*"), *MESHES.glob("nasty_meshes/*.msh")]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                mesh = dg.read_mesh(path)
+            except ValueError:
+                continue                                # refused: what is refused, and how, is test_mesh's matter
+        operator = reference(mesh, dg.Acoustics(mesh.dim), 2, dg.outflow)
+        state = operator.state(operator.project(lambda x: tuple(float(i + 1) for i in range(len(x) + 1))))
+        rate = operator.operations.rate(state, 0.0, 1.0)
+        assert np.abs(operator.host(operator.rhs(state, 0.0))).max() < 1e-12 * rate, path.name
+        checked += 1
+    assert checked > 20
