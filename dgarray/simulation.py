@@ -14,13 +14,12 @@ from .analysis.totals import totals
 from .fluxes import upwind
 from .laws.law import shown
 from .names import choose
-from .output import Layout, Store
+from .output import Layout, Store, check_path
 from .stepping import STEPPERS, registers, step
 from .trace import call
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
            "dtype", "threads", "stepper", "cfl", "dt", "case", "results")
-
 
 EXAMPLES = {"mesh": "dgarray.rectangle()", "law": "dgarray.Maxwell(dim=2)", "method": "dgarray.NodalDG(order=4)"}
 
@@ -131,25 +130,11 @@ class Simulation:
         positive("until", until)
         if every is not None:
             positive("every", every)
+        if out is not None:
+            check_path(out, overwrite)
         began = time.perf_counter()
         operator = self._operator = self._discretised()
-        first = operator.project(self.initial)
-        if not np.isfinite(first).all():
-            raise ValueError("the initial state is not finite")
-        if self.options["exact"] is not None:
-            some = tuple(self.mesh.centroids[:2].T)
-            operator.tables.physics.checked(call(self.options["exact"], dict(x=some, t=0.0), "exact solution"),
-                                            "the exact solution", self.options["exact"])
-        begin, dofs = totals(operator.tables, first), first.size
-        arrays, with_k = registers(self.stepper)
-        states = [operator.state(first), *(operator.zeros() for _ in range(arrays - 1))]
-        k = operator.zeros() if with_k else None
-        # A step of length zero and the checks compile the kernels; then the state is set again, for the step may round.
-        states = step(operator, self.stepper, states, k, 0.0, 0.0)
-        self._largest_step(operator, states[0], 0.0, 0, None)
-        operator.finite(states[0])
-        states[0][...] = operator.state(first)
-        del first                                  # memory: it is as large as the state
+        states, k, begin = self._prepared(operator)
         setup, clock = time.perf_counter() - began, Clock()
         with Store(self.layout(until, every), out, self.backend.dtype, overwrite) as store:
             store.append(0.0, operator.host(states[0]))
@@ -158,7 +143,7 @@ class Simulation:
                 while t < target:
                     with clock("time step"):
                         largest = self._largest_step(operator, states[0], t, steps, kept)
-                    usual = min(usual, largest) if steps == 0 else usual
+                    usual = usual if isfinite(usual) else largest
                     if largest < 1e-6 * usual or t + largest == t:
                         raise SolutionError(f"the time step has fallen from {usual:.3g} to {largest:.3g} at t = {t:.6g} "
                                             f"(step {steps}): the wave speed grows without bound{last_snapshot(kept)}")
@@ -178,8 +163,27 @@ class Simulation:
                     store.append(t, last)
                     kept = t
             dataset = store.dataset()
-        self.report = self._report(begin, dofs, last, t, dt, steps, setup, clock, dataset)
+        self.report = self._report(begin, last, t, dt, steps, setup, clock, dataset)
         return dataset
+
+    def _prepared(self, operator):
+        """The arrays of the run with the initial state in place and all kernels compiled, and the totals at t = 0."""
+        first = operator.project(self.initial)
+        if not np.isfinite(first).all():
+            raise ValueError("the initial state is not finite")
+        if self.options["exact"] is not None:
+            some = tuple(self.mesh.centroids[:2].T)
+            operator.tables.physics.checked(call(self.options["exact"], dict(x=some, t=0.0), "exact solution"),
+                                            "the exact solution", self.options["exact"])
+        arrays, with_k = registers(self.stepper)
+        states = [operator.state(first), *(operator.zeros() for _ in range(arrays - 1))]
+        k = operator.zeros() if with_k else None
+        # A step of length zero and the checks compile the kernels; then the state is set again, for the step may round.
+        states = step(operator, self.stepper, states, k, 0.0, 0.0)
+        self._largest_step(operator, states[0], 0.0, 0, None)
+        operator.finite(states[0])
+        states[0][...] = operator.state(first)
+        return states, k, totals(operator.tables, first)
 
     def _largest_step(self, operator, state, t, steps, kept):
         """The step to take at most; SolutionError where the wave speed is not finite."""
@@ -205,7 +209,7 @@ class Simulation:
                 f"{self.mesh.numbers[element]} with centre ({centre}); "
                 f"{len(np.unique(bad[:, 0]))} elements are affected{last_snapshot(kept)}")
 
-    def _report(self, begin, dofs, last, t, dt, steps, setup, clock, dataset):
+    def _report(self, begin, last, t, dt, steps, setup, clock, dataset):
         o, evaluations, wall = self.options, steps * len(self.stepper.stages), clock.total - clock.seconds.get("snapshots", 0.0)
         points, cells, order = self.mesh.points, self.mesh.cells, self.method.order
         errors = None
@@ -216,9 +220,9 @@ class Simulation:
         return {
             "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": order,
             "backend": self.backend.name, "kernels": self.backend.kernels, "dtype": str(self.backend.dtype),
-            "threads": self.backend.threads, "elements": len(cells), "dofs": dofs, "steps": steps, "dt": dt,
+            "threads": self.backend.threads, "elements": len(cells), "dofs": last.size, "steps": steps, "dt": dt,
             "time": t, "rhs_evaluations": evaluations, "wall_s": wall, "setup_s": setup,
-            "dof_updates_per_s": dofs * evaluations / wall, "l2_error": errors,
+            "dof_updates_per_s": last.size * evaluations / wall, "l2_error": errors,
             "conserved": {name: {"initial": begin[name], "final": end[name]} for name in begin},
             "results": numbers(o["results"](dataset)) if o["results"] else {},
             "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}

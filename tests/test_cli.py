@@ -167,6 +167,8 @@ def test_bad_meshes_plots_and_outputs(here, capsys):
     capsys.readouterr()
     assert "did you mean 'Ez'" in fails(capsys, "plot", "out.zarr", "Ezz")
     assert "overwrite" in fails(capsys, "run", "tm_cavity", "--out", "out.zarr", *FAST)
+    assert "cannot be written" in fails(capsys, "run", "tm_cavity", "--out", "bad.msh/out.zarr", *FAST)
+    assert "not a zarr store" in fails(capsys, "run", "tm_cavity", "--out", ".", "--overwrite", *FAST)
 
 
 def test_a_solution_that_goes_bad_has_status_3(here, capsys):

@@ -169,14 +169,24 @@ def _create(path, layout, dtype):
     return files
 
 
-def _make_room(path, overwrite):
+def check_path(path, overwrite=False):
+    """Raise ValueError if a store cannot be made at `path`: it exists and may not be replaced, or no folder is there for it."""
+    path = Path(path)
+    folder = next(p for p in path.absolute().parents if p.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise ValueError(f"{path} cannot be made, because {folder} cannot be written to")
     if not path.exists():
         return
     if not overwrite:
         raise ValueError(f"{path} exists; choose another path, or allow it to be replaced with --overwrite (overwrite=True)")
     if not any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zmetadata")):
         raise ValueError(f"{path} exists and is not a zarr store; it is not replaced, choose another path")
-    shutil.rmtree(path)
+
+
+def _make_room(path, overwrite):
+    check_path(path, overwrite)
+    if path.exists():
+        shutil.rmtree(path)
 
 
 def _replace(file, content):
