@@ -25,14 +25,14 @@ def get(name="numpy", kernels=None, dtype="float64", threads=None):
         raise ValueError(f"threads={threads!r} is not allowed; it must be a whole number from 1")
     if name == "auto":
         name = "cupy" if gpu_problem() is None else "numpy"
-    if threads not in (None, 1) and (name == "cupy" or kernels == "array"):
-        raise ValueError(f"threads={threads} is for fused kernels on the CPU; array kernels take none or 1")
+    if threads is not None and name == "cupy":
+        raise ValueError(f"threads={threads} is for the CPU; backend 'cupy' takes none")
     if name == "numpy" and kernels != "array":
         from .cpu import CpuBackend
         return CpuBackend(dtype, threads)
     if name == "numpy":
         import numpy
-        return ArrayBackend(numpy, dtype, "numpy")
+        return ArrayBackend(numpy, dtype, "numpy", threads)
     if kernels == "fused":
         raise ValueError("kernels='fused' is not available for backend 'cupy'; allowed: array")
     problem = gpu_problem()

@@ -1,11 +1,13 @@
 """Every operation as batched matrix products and elementwise expressions on NumPy or CuPy arrays: the reference.
 
-State is q[variable, node, element].  Operations work through blocks of elements or faces that fit the processor's cache; on a
-GPU one block holds all.  Nothing here converts an array to NumPy but `host`.
+State is q[variable, node, element].  Operations work through blocks of elements or faces that fit the processor's cache, shared
+by threads; on a GPU one block holds all.  Nothing here converts an array to NumPy but `host`.
 """
 from functools import cached_property
 
 import numpy as np
+
+from .workers import Workers
 
 BLOCK_BYTES = 1 << 19          # one temporary of a block; a few dozen of them share the last-level cache
 PIECE = 1 << 18                # multiply-adds of a product that BLAS libraries leave to one thread
@@ -17,9 +19,10 @@ class ArrayBackend:
 
     kernels = "array"
 
-    def __init__(self, xp, dtype, name):
+    def __init__(self, xp, dtype, name, threads=1):
         self.xp, self.dtype, self.name = xp, np.dtype(dtype), name
-        self.threads = 1
+        self.workers = Workers(threads)
+        self.threads = self.workers.threads
 
     def __repr__(self):
         return f"{self.name} ({self.kernels} kernels, {self.dtype})"
@@ -164,17 +167,19 @@ class NodalArrays:
         flat, out = q.reshape(variables, -1), self.face_values
         for group in self.groups:
             self._boundary_flux(flat, out, group, t)
-        for block in self.faces:
-            left, right = block["nodes"]
-            ml, mr = block["parameters"]
-            inputs = {"x": self._points(left)} if self.needs_x else {}
-            jumps = self.tables.functions.pair(
-                l=tuple(row[left] for row in flat), r=tuple(row[right] for row in flat), n=tuple(block["normals"]),
-                s=block["scales"], t=t, ml=ml, mr=mr, **inputs)
-            for side, slots in enumerate(block["slots"]):
-                for v in range(variables):
-                    out[v][slots] = jumps[side * variables + v]
+        self.backend.workers.run(lambda piece, _: self._interior_flux(flat, out, self.faces[piece], t), len(self.faces))
         return out.reshape(variables, -1, elements)
+
+    def _interior_flux(self, flat, out, block, t):
+        left, right = block["nodes"]
+        ml, mr = block["parameters"]
+        inputs = {"x": self._points(left)} if self.needs_x else {}
+        jumps = self.tables.functions.pair(
+            l=tuple(row[left] for row in flat), r=tuple(row[right] for row in flat), n=tuple(block["normals"]),
+            s=block["scales"], t=t, ml=ml, mr=mr, **inputs)
+        for side, slots in enumerate(block["slots"]):
+            for v, row in enumerate(out):
+                row[slots] = jumps[side * len(out) + v]
 
     def _boundary_flux(self, flat, out, group, t):
         nodes = group["nodes"]
@@ -204,26 +209,32 @@ class NodalArrays:
     def rhs(self, q, t):
         """dq/dt = (-div F + L (F.n - F*) + s) / C."""
         out = self.xp.empty_like(q)
-        for columns, r in self._tendencies(q, t):
+
+        def keep(columns, r):
             out[:, :, columns] = r
+        self._tendencies(q, t, keep)
         return out
 
-    def _tendencies(self, q, t):
-        """dq/dt block by block: (elements of the block, their dq/dt)."""
+    def _tendencies(self, q, t, use):
+        """Compute dq/dt block by block and call use(elements of the block, their dq/dt)."""
         t = self.time(t)
-        flux = self.face_flux(q, t)
-        for columns in self.blocks(q.shape[2], q.shape[1]):
-            yield columns, self.finish(self.volume(q, t, columns) + self.lift(flux, columns), q, t, columns)
+        flux, blocks = self.face_flux(q, t), self.blocks(q.shape[2], q.shape[1])
+
+        def task(piece, _):
+            columns = blocks[piece]
+            use(columns, self.finish(self.volume(q, t, columns) + self.lift(flux, columns), q, t, columns))
+        self.backend.workers.run(task, len(blocks))
 
     def stage(self, q, out, k, q0, t, dt, row):
         """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
         k = A k + w dt r,  out = alpha q0 + beta q + B k + C dt r.  `out` may not be `q`."""
-        for columns, r in self._tendencies(q, t):
+        def update(columns, r):
             here = (slice(None), slice(None), columns)
             if row.w:
                 self.backend.combine(k[here], (row.A, k[here]), (row.w * dt, r))
             terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
             self.backend.combine(out[here], *terms, *([(row.C * dt, r)] if row.C else []))
+        self._tendencies(q, t, update)
 
     def rate(self, q, t, exponent):
         """Largest norm over an element's faces of s J_face / J, (sum_faces (s J_face / J)^exponent)^(1 / exponent), with s the

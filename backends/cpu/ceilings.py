@@ -5,10 +5,10 @@ from time import perf_counter
 import numpy as np
 
 from ...codegen import write_module
+from ..workers import Workers
 from . import matmul
 from .nodal import aligned
 from .nodal_source import KERNELS
-from .workers import Workers
 
 COPY_BYTES = 1 << 27           # one of the two arrays of the copy; last-level caches hold a quarter of it or less
 PIECES = 64                    # pieces of the copy

@@ -1,0 +1,32 @@
+"""Threads that share the pieces of a loop: NumPy and compiled kernels release the interpreter lock, so Python's do."""
+import os
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+
+
+class Workers:
+    """`threads` workers, the calling thread among them; by default one for every processor that this process may use.
+
+    ValueError for more than that."""
+
+    def __init__(self, threads=None):
+        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        self.threads = available if threads is None else int(threads)
+        if self.threads > available:
+            raise ValueError(f"threads={threads} is not allowed; this process may use {available}")
+        self._pool = ThreadPoolExecutor(self.threads - 1, "dgarray") if self.threads > 1 else None
+
+    def run(self, task, pieces):
+        """Call task(piece, worker) for every piece from 0 to pieces - 1; a worker that is free takes the next one.
+
+        So a core that is slowed down by another program takes fewer pieces.  `worker` counts from 0 to threads - 1."""
+        counter = count()
+
+        def work(worker):
+            while (piece := next(counter)) < pieces:
+                task(piece, worker)
+
+        helpers = [self._pool.submit(work, worker) for worker in range(1, min(self.threads, pieces))]
+        work(0)
+        for helper in helpers:
+            helper.result()
