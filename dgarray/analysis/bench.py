@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from .. import backends
+from ..backends.workers import Workers
 from ..boundary import pec, wall
 from ..laws import Acoustics, Maxwell
 from ..mesh import box, rectangle
@@ -150,8 +151,9 @@ def ratio(meshes, first, second, quick):
 
 
 def shares(problem, quick):
-    """Share of a step that each operation of the array kernels takes; `update` is what remains of the stage."""
+    """Share of a step on one thread that each operation of the array kernels takes; `update` is what remains of the stage."""
     operations, seconds = problem.operator.operations, dict.fromkeys(OPERATIONS, 0.0)
+    workers, operations.backend.workers = operations.backend.workers, Workers(1)
 
     def timed(name, function):
         def call(*arguments):
@@ -166,6 +168,7 @@ def shares(problem, quick):
     total = sum(problem.step() for _ in range(2 if quick else 4))
     for name in OPERATIONS:
         delattr(operations, name)
+    operations.backend.workers = workers
     return {name: value / total for name, value in seconds.items()} | {"update": 1 - sum(seconds.values()) / total}
 
 
