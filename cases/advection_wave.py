@@ -22,7 +22,7 @@ def advection_wave(order=4, dim=2, cells=4, speed=1.0, waves=1, until=1.0, mesh=
         build = {1: interval, 2: rectangle, 3: box}[dim]
         mesh = build(cells=cells, periodic=True)
     else:
-        mesh = case_mesh(mesh, None, dim)
+        mesh = case_mesh(mesh, None)
         mesh = mesh.periodic(*SIDES[mesh.dim]) if mesh.boundaries else mesh
     k = 2 * np.pi * waves
 

@@ -6,14 +6,14 @@ from dgarray.mesh import Mesh, read_mesh
 MESHES = Path(__file__).parent / "meshes"
 
 
-def case_mesh(mesh, built_in, dim):
+def case_mesh(mesh, built_in, dim=None):
     """The mesh that a user gave, a path or a Mesh, or the case's own: a function or the name of a file in `meshes`.
 
-    Raises ValueError for a mesh of another dimension than the case has."""
+    Raises ValueError for a mesh of another dimension than the case has (None: any)."""
     if mesh is None:
         return built_in() if callable(built_in) else read_mesh(MESHES / built_in)
     mesh = mesh if isinstance(mesh, Mesh) else read_mesh(mesh)
-    if mesh.dim != dim:
+    if dim is not None and mesh.dim != dim:
         raise ValueError(f"{mesh.source} is {mesh.dim}D ({mesh.cell_type} cells); this case is {dim}D")
     return mesh
 
