@@ -26,7 +26,7 @@ class Workers:
             while (piece := next(counter)) < pieces:
                 task(piece, worker)
 
-        helpers = [self._pool.submit(work, worker) for worker in range(1, min(self.threads, pieces))]
+        others = [self._pool.submit(work, worker) for worker in range(1, min(self.threads, pieces))]
         work(0)
-        for helper in helpers:
-            helper.result()
+        for other in others:
+            other.result()
