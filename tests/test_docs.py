@@ -37,3 +37,23 @@ def test_commands_parse(page):
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_operation_counts_in_the_performance_page():
+    """The table's numbers for Maxwell at order 3 on tetrahedra are those of the traced graphs and of the cost model."""
+    import dgarray as dg
+    from dgarray import backends
+    from dgarray.analysis.roofline import cost
+    mesh = dg.box(cells=(4, 4, 4), periodic=True)
+    tables = dg.NodalDG(3).discretise(mesh, dg.Maxwell(3), None, backends.get("numpy", "fused")).tables
+    nodes, faces = len(tables.nodes), tables.face_nodes.size
+    low = tables.cell.reduced_differentiation[0].shape[1]
+    volume, jump = tables.functions.volume.graph.flops, tables.functions.left.graph.flops
+    products = 2 * low * 3 * nodes * 6, 2 * nodes * (low + faces) * 6
+    (stage,) = cost(tables)
+    update = stage.flops - nodes * volume - faces * jump - sum(products)
+    assert update == pytest.approx(4.6 * nodes * 6)
+    page = (ROOT / "docs" / "performance.md").read_text()
+    memory = f"{stage.bytes / 1000:.1f} kB"
+    for text in (f"{nodes} x {volume}", f"{faces} x {jump}", *map(str, products), f"{update:.0f}", memory):
+        assert f"| {text} |" in page, text
