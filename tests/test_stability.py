@@ -3,11 +3,13 @@ import numpy as np
 import pytest
 
 from dgarray import backends
-from dgarray.analysis.stability import MARGIN, fit, largest_step, outer_spectrum, samples
-from dgarray.boundary import pec, wall
+from dgarray.analysis.stability import MARGIN, fit, samples
+from dgarray.boundary import absorbing, pec, wall
+from dgarray.fluxes import central
 from dgarray.laws import Acoustics, Advection, Maxwell
 from dgarray.mesh import box, interval, rectangle
-from dgarray.methods import NodalDG
+from dgarray.methods import NodalDG, nodal_dg
+from dgarray.methods.spectrum import SEARCHES, largest_step, rounded_down
 from dgarray.methods.stability import FAMILIES, family, stability_limit, table
 from dgarray.stepping import LSRK54, STEPPERS, registers, step
 
@@ -49,15 +51,48 @@ def test_known_limits_in_one_dimension():
         assert limit.factor / MARGIN / rate == pytest.approx(known, abs=1.1e-3)
 
 
-@pytest.mark.parametrize("mesh, law, order", [
-    (interval(cells=32, periodic=True), Advection(1.0), 4), (rectangle(cells=3, periodic=True), Maxwell(2), 3),
-    (rectangle(cells=6, periodic=True), Advection((1.0, 0.4)), 2), (box(cells=2, periodic=True), Acoustics(3), 2)],
-    ids=["1D advection", "2D Maxwell", "2D advection", "3D acoustics"])
-def test_cfl_1_is_the_largest_stable_step_within_five_percent(mesh, law, order):
-    op = operator(mesh, law, order)
+@pytest.mark.parametrize("mesh, law, order, boundary", [
+    (interval(cells=200, periodic=True), Advection(1.0), 4, None), (rectangle(cells=12, periodic=True), Maxwell(2), 3, None),
+    (rectangle(cells=12, periodic=True), Advection((1.0, 0.4)), 2, None), (box(cells=3, periodic=True), Acoustics(3), 2, None),
+    (rectangle(cells=12, periodic=True, perturb=0.2), Advection((1.0, 0.7)), 3, None),
+    (rectangle(cells=8, perturb=0.25), Acoustics(2), 2, wall), (rectangle((0, 0), (8, 1), cells=4), Maxwell(2), 4, pec),
+    (rectangle(cells=6), Maxwell(2, eps=lambda x: np.exp(np.sin(37 * x[0] + 91 * x[1])), sigma=9.0), 2, pec),
+    (box(cells=2), Maxwell(3), 5, pec), (box((0, 0, 0), (4, 2, 1), cells=2, perturb=0.1), Acoustics(3), 3, wall)],
+    ids=["1D advection", "2D Maxwell", "2D advection", "3D acoustics", "perturbed advection", "perturbed", "stretched",
+         "contrast", "box", "stretched box"])
+def test_cfl_1_is_the_largest_stable_step_within_five_percent(mesh, law, order, boundary):
+    op = operator(mesh, law, order, boundary)
     for stepper in STEPPERS.values() if mesh.dim == 1 else [LSRK54]:
-        assert growth(op, stepper, 1.0) <= 1
+        assert growth(op, stepper, 1.0) <= 1.5          # advection is not normal: it may grow a little at first
         assert growth(op, stepper, 1.05) > 10
+
+
+def test_the_step_of_part_of_a_mesh_is_that_of_the_whole(monkeypatch):
+    """Unevenly meshed, what limits the step is a few elements: found on a fifth of the mesh, it is the same within 5 %."""
+    mesh = box(cells=6, perturb=0.2)
+    whole = operator(mesh, Maxwell(3), 1, pec).max_dt(None, 0.0, LSRK54)
+    monkeypatch.setattr(nodal_dg, "UNKNOWNS", 40 * 24 * len(mesh.cells) // 5)
+    part = operator(mesh, Maxwell(3), 1, pec).max_dt(None, 0.0, LSRK54)
+    shares = SEARCHES["curl"]
+    assert part / shares.share_of_part == pytest.approx(whole / shares.share, rel=0.025)
+    assert part <= whole / shares.share
+
+
+def test_the_step_is_the_same_on_every_backend_and_for_every_dtype():
+    steps = {NodalDG(3).discretise(rectangle(cells=3, perturb=0.1), Acoustics(2), wall, backends.get("numpy", *kind)).max_dt(
+        None, 0.0, LSRK54) for kind in (("array",), ("fused",), ("array", "float32"), ("fused", "float64", 1))}
+    assert len(steps) == 1
+
+
+def test_the_central_flux_allows_longer_steps():
+    mesh, law = rectangle(cells=4, periodic=True), Maxwell(2)
+    steps = [NodalDG(3).discretise(mesh, law, None, BACKEND, flux).max_dt(None, 0.0, LSRK54) for flux in (central, None)]
+    assert 1.1 < steps[0] / steps[1] < 2.3
+
+
+def test_nothing_limits_the_step_of_what_does_not_move():
+    assert operator(rectangle(cells=2), Advection((0.0, 0.0)), 2, absorbing).max_dt(None, 0.0, LSRK54) == np.inf
+    assert [rounded_down(x) for x in (0.123456, 98766.0, 1.0007e-7)] == pytest.approx([0.1234, 98760, 1e-7])
 
 
 @pytest.mark.parametrize("mesh, law, boundary", [
@@ -66,13 +101,16 @@ def test_cfl_1_is_the_largest_stable_step_within_five_percent(mesh, law, order):
     (rectangle(cells=4), Maxwell(2, eps=lambda x: np.exp(np.sin(37 * x[0] + 91 * x[1]))), pec),
     (box(cells=2), Maxwell(3), pec), (box((0, 0, 0), (4, 2, 1), cells=2, perturb=0.1), Acoustics(3), wall)],
     ids=["alternate", "stretched", "perturbed", "contrast", "box", "stretched box"])
-def test_cfl_1_is_stable_on_other_meshes(mesh, law, boundary):
-    """By the eigenvalues of the operator itself."""
-    for order in (1, 2):
+def test_the_step_of_the_table_is_stable_on_other_meshes(mesh, law, boundary):
+    """By the eigenvalues of the operator itself; and cfl=1 lies below the largest stable step by 5 % at most."""
+    for order in (1, 2) if mesh.dim < 3 else (1,):
         op = operator(mesh, law, order, boundary)
-        values = outer_spectrum(lambda q, op=op: op.rhs(q.reshape(op.shape), 0.0).ravel(), int(np.prod(op.shape)))
+        size = int(np.prod(op.shape))
+        values = np.linalg.eigvals(np.array([op.rhs(unit.reshape(op.shape), 0.0).ravel() for unit in np.eye(size)]).T)
         for stepper in STEPPERS.values():
-            assert largest_step(values, stepper) > op.max_dt(op.zeros(), 0.0, stepper)
+            limit, largest = stability_limit(law, order, stepper), largest_step(values, stepper)
+            assert limit.factor / op.operations.rate(op.zeros(), 0.0, limit.exponent) < largest
+            assert 0.95 * largest < op.max_dt(op.zeros(), 0.0, stepper) < largest
 
 
 def test_the_table_is_complete():

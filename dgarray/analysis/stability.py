@@ -9,7 +9,6 @@ Hesthaven & Warburton 2008, section 4.6; Hairer & Wanner 1996, section IV.2 (sta
 """
 import json
 from dataclasses import replace
-from functools import cache
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,8 +23,9 @@ from ..mesh.generate import SIDES
 from ..mesh.mesh import build
 from ..methods import stability
 from ..methods.nodal_dg import NodalTables
+from ..methods.spectrum import hessenberg, largest_step
 from ..reference.simplex import FACES
-from ..stepping import STEPPERS, amplification
+from ..stepping import STEPPERS
 
 EXPONENTS = tuple(np.arange(1, 3.01, 0.125))
 SYMMETRY_POINTS = (0, 0, 0), (1, 1, 1), (2, 2, 2), (0, 2, 2), (0, 0, 1)
@@ -160,44 +160,13 @@ def outer_spectrum(apply, size, dtype=float, krylov=60):
     in a Krylov space (Arnoldi), which is doubled until the largest has; inner ones cannot limit the step."""
     if size <= max(DENSE, krylov):
         return np.linalg.eigvals(np.array([apply(unit) for unit in np.eye(size, dtype=dtype)]).T)
-    Q, H = np.zeros((krylov + 1, size), dtype), np.zeros((krylov + 1, krylov), dtype)
-    Q[0] = np.random.default_rng(0).standard_normal(size)
-    Q[0] /= np.linalg.norm(Q[0])
-    for j in range(krylov):
-        vector = apply(Q[j])
-        for _ in range(2):
-            part = Q[:j + 1].conj() @ vector
-            vector = vector - part @ Q[:j + 1]
-            H[:j + 1, j] += part
-        H[j + 1, j] = np.linalg.norm(vector)
-        Q[j + 1] = vector / H[j + 1, j]
-    values, vectors = np.linalg.eig(H[:-1])
+    H, rest = hessenberg(apply, size, krylov, dtype)
+    values, vectors = np.linalg.eig(H)
     size_of = np.abs(values)
-    converged = np.abs(H[-1, -1] * vectors[-1]) < 1e-4 * size_of
+    converged = np.abs(rest * vectors[-1]) < 1e-4 * size_of
     if not converged[size_of > 0.98 * size_of.max()].all():
         return outer_spectrum(apply, size, dtype, 2 * krylov)
     return values[converged & (size_of > 0.3 * size_of.max())]
-
-
-@cache
-def region(name, count=2001):
-    """Angles from pi/2 to pi and the largest radius r with |R(s e^(i angle))| <= 1 for all s <= r of that stepper."""
-    angles, low = np.linspace(np.pi / 2, np.pi, count), np.zeros(count)
-    radii = np.linspace(0, 10, 2001)[1:]
-    unstable = np.abs(amplification(STEPPERS[name], np.exp(1j * angles) * radii[:, None])) > 1 + 1e-9
-    high = radii[unstable.argmax(axis=0)]
-    low = high - radii[0]
-    for _ in range(40):
-        middle = (low + high) / 2
-        bad = np.abs(amplification(STEPPERS[name], np.exp(1j * angles) * middle)) > 1 + 1e-9
-        low, high = np.where(bad, low, middle), np.where(bad, middle, high)
-    return angles, low
-
-
-def largest_step(values, stepper):
-    """Largest dt with |R(lambda dt)| <= 1 for all eigenvalues lambda; growth by rounding counts as none."""
-    values = values[np.abs(values) > 1e-9 * np.abs(values).max()]
-    return float(np.min(np.interp(np.abs(np.angle(values)), *region(stepper.name)) / np.abs(values)))
 
 
 def rate(contributions, exponent):

@@ -192,6 +192,26 @@ class Mesh:
                      numbers=family(self.numbers), source=self.source, inherited=self.notes)
         return mesh._glued(*periodic.pairs(mesh, *glued), self.periods) if len(own) else mesh
 
+    def part(self, cells, cut="cut"):
+        """A mesh of some of the cells, in their order here; faces to cells left out get the boundary name `cut`.
+
+        Names, regions, the file's numbering and periodic faces are kept; boundaries without a face left are kept, empty."""
+        cells = np.asarray(cells, np.int64)
+        place = np.full(len(self.cells), -1)
+        place[cells] = np.arange(len(cells))
+        used, corners = np.unique(self.cells[cells], return_inverse=True)
+        cell, face = place[self.neighbour_cell[cells]], self.neighbour_face[cells]
+        lost = (face >= 0) & (cell < 0)
+        cell = np.where(lost | (face < 0), np.arange(len(cells))[:, None], cell)
+        boundaries = {name: np.column_stack([place[rows[:, 0]], rows[:, 1]])[place[rows[:, 0]] >= 0]
+                      for name, rows in self.boundaries.items()} | {cut: np.argwhere(lost)}
+        regions = {name: np.sort(place[numbers][place[numbers] >= 0]) for name, numbers in self.regions.items()}
+        glued = self.glued.copy()
+        glued[:, ::2] = place[glued[:, ::2]]
+        return Mesh(self.points[used], corners.reshape(len(cells), -1), boundaries, regions, self.numbers[cells],
+                    Neighbours(cell, np.where(lost, -1, face), self.orientation[cells]), (), self.source,
+                    glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods)
+
     def _glued(self, rows, others, orientation, periods):
         """A copy in which the boundary faces `rows` meet `others`; faces that became interior lose their names."""
         neighbours = self.neighbours.joined(rows, others, orientation)

@@ -11,14 +11,20 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from .. import backends
 from ..fluxes import upwind
-from ..pointwise import Pointwise, components
+from ..pointwise import Pointwise
 from ..reference import quadrature, simplex
 from ..stepping import real_limit
 from ..trace import call
 from .connectivity import boundary_nodes, exterior_nodes, interior_faces
 from .given import boundary_groups, element_values
-from .stability import stability_limit
+from .physics import Physics
+from .spectrum import SEARCHES, UNKNOWNS, limiting_part, rounded_down, stable_step
+from .stability import family, stability_limit
+
+CUT = " cut"          # boundary where a part of the mesh was cut out
+
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class NodalTables:
     """
 
     def __init__(self, mesh, order, law, boundary, flux, source):
-        self.mesh, self.order, self.law = mesh, order, law
+        self.mesh, self.order, self.law, self.boundary = mesh, order, law, boundary
         self.cell = cell = simplex(mesh.dim, order)
         self.dim, self.elements, self.variables = mesh.dim, len(mesh.cells), len(law.variables)
         self.differentiation, self.lift, self.nodes = cell.differentiation, cell.lift, cell.nodes
@@ -115,6 +121,20 @@ class NodalTables:
         """Whether any of the physics depends on the position."""
         return any(f.depends_on("x") for f in (*vars(self.functions).values(), *(group.jump for group in self.groups)))
 
+    def part(self, cells):
+        """The tables of some of the elements alone; nothing comes in through the cut."""
+        def nothing(q):
+            return tuple(0.0 * component for component in q)
+        given = self.boundary if isinstance(self.boundary, dict) else {"default": self.boundary} if self.boundary else {}
+        return NodalTables(self.mesh.part(cells, CUT), self.order, self.law, {**given, CUT: nothing}, self.physics.flux,
+                           self.physics.source)
+
+    def rates(self):
+        """Sum over the faces of s J_face / J, 1 / time, (element,), of laws whose speed depends on neither state nor time."""
+        x = tuple(self.mesh.centroids.T)
+        speeds = (self.functions.wave_speed(n=tuple(n), x=x, t=0.0, m=self.parameters)[0] for n in self.normals)
+        return sum(speed * scale for speed, scale in zip(speeds, self.scale))
+
     def coordinates(self):
         """x at every node, (dim, node, element)."""
         return np.array([self.origin[d] + self.nodes @ self.tangents[:, d] for d in range(self.dim)])
@@ -126,78 +146,6 @@ class NodalTables:
         return exterior_nodes(self.mesh, self.cell)
 
 
-class Physics:
-    """The law as the pointwise functions that nodal DG asks a backend to evaluate.
-
-    volume (q, g, x, t, m)               F(q) . grad r_k for every k: dim * variables components; g_kd = dr_k/dx_d
-    pair (l, r, n, s, x, t, ml, mr)      s (F.n - F*) on both sides of a face: 2 * variables components
-    left (l, r, n, s, x, t, ml, mr)      the same on the left side only
-    finish (r, q, x, t, m)               (r + source) / capacity
-    wave_speed (q, n, x, t, m)           one component
-    """
-
-    def __init__(self, law, flux, source, parameters):
-        self.law, self.flux, self.source, self.parameters = law, flux, source, parameters
-        d, v = law.dim, len(law.variables)
-        self.state = {"q": v, "x": d, "t": None, "m": parameters}
-        self.numerical = flux(law)
-        m = {"ml": parameters, "mr": parameters}
-        self.functions = SimpleNamespace(
-            volume=Pointwise(self.volume, {**self.state, "g": d * d}, "flux"),
-            finish=Pointwise(self.finish, {**self.state, "r": v}, "source"),
-            wave_speed=Pointwise(self.wave_speed, {**self.state, "n": d}, "wave speed"),
-            pair=Pointwise(self.pair, {"l": v, "r": v, "n": d, "s": 2, "x": d, "t": None, **m}, "numerical flux"),
-            left=Pointwise(self.left, {"l": v, "r": v, "n": d, "s": 1, "x": d, "t": None, **m}, "numerical flux"))
-
-    def volume(self, q, g, x, t, m):
-        d = self.law.dim
-        directions = (g[k * d:(k + 1) * d] for k in range(d))
-        return tuple(f for n in directions for f in self.flux_along(n, q, x, t, m))
-
-    def flux_along(self, n, q, x, t, m):
-        """F(q) . n."""
-        return self.checked(call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux"), "the law's flux")
-
-    def checked(self, result, role, function=None):
-        """The components of a function of the law or the user, as many as the law has variables, else ValueError."""
-        return components(result, len(self.law.variables), role + place(function), self.law.variables)
-
-    def star(self, numerical, l, r, n, x, t, ml, mr):
-        """F*, the numerical flux between two states."""
-        sides = dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr)
-        return self.checked(call(numerical, sides, "numerical flux"), "the numerical flux")
-
-    def pair(self, l, r, n, s, x, t, ml, mr):
-        star = self.star(self.numerical, l, r, n, x, t, ml, mr)
-        left, right = (self.flux_along(n, q, x, t, m) for q, m in ((l, ml), (r, mr)))
-        return (*(s[0] * (f - h) for f, h in zip(left, star)), *(s[1] * (h - f) for f, h in zip(right, star)))
-
-    def left(self, l, r, n, s, x, t, ml, mr):
-        return self.pair(l, r, n, (s[0], 0.0), x, t, ml, mr)[:len(l)]
-
-    def boundary_jump(self, name, condition):
-        """s (F.n - F*) at a boundary: the exterior state is the condition's, its parameters are the element's own."""
-        numerical = getattr(condition, "flux", self.flux)(self.law)
-
-        def jump(q, n, s, x, t, m):
-            outside = call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=self.law), f"boundary {name!r}")
-            star = self.star(numerical, q, self.checked(outside, f"boundary {name!r}", condition), n, x, t, m, m)
-            return tuple(s[0] * (f - h) for f, h in zip(self.flux_along(n, q, x, t, m), star))
-        return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1}, f"boundary {name!r}")
-
-    def finish(self, r, q, x, t, m):
-        for role, source in (("law's source", self.law.source), ("source", self.source)):
-            if source is not None:
-                added = self.checked(call(source, dict(q=q, x=x, t=t, m=m), role), f"the {role}", source)
-                r = tuple(a + b for a, b in zip(r, added))
-        if self.law.capacity is None:
-            return r
-        return tuple(a / c for a, c in zip(r, self.checked(call(self.law.capacity, dict(m=m), "capacity"), "the capacity")))
-
-    def wave_speed(self, q, n, x, t, m):
-        return components(call(self.law.wave_speed, dict(q=q, n=n, x=x, t=t, m=m), "wave speed"), 1, "the wave speed")
-
-
 class NodalOperator:
     """Nodal DG of one law on one mesh, on a backend: dq/dt and what a run needs beside it."""
 
@@ -206,27 +154,52 @@ class NodalOperator:
         self.shape = (tables.variables, len(tables.nodes), tables.elements)
         self.operations = backend.nodal(tables)
         self.state, self.host, self.zeros = self.operations.state, self.operations.host, self.operations.zeros
-        self.stage, self.finite = self.operations.stage, self.operations.finite
-        self._rates = {}            # of wave speeds that depend on neither state nor time, by exponent
+        self.stage, self.finite, self.take = self.operations.stage, self.operations.finite, self.operations.take
+        self._steps = {}            # largest stable steps by stepper, of laws whose wave speed stays
 
     def rhs(self, q, t):
         """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t), both as the backend keeps them (see `state` and `host`)."""
         return self.operations.rhs(q, t)
 
     def max_dt(self, q, t, stepper):
-        """Largest stable time step at the state q, as measured: see `dgarray.methods.stability`.
+        """Largest stable time step at the state q.
 
-        Where the law damps, 1/dt = 1/dt_waves + damping / z, z the stepper's limit on the negative real axis."""
+        Where the wave speed depends on neither state nor time, from the eigenvalues of this operator, found once: see
+        `dgarray.methods.spectrum`. Else from wave speeds and sizes of the elements, by a measured table: see
+        `dgarray.methods.stability`; and where the law damps, 1/dt = 1/dt_waves + damping / z, z the stepper's limit on the
+        negative real axis."""
+        speed = self.tables.functions.wave_speed
+        if speed.depends_on("q") or speed.depends_on("t"):
+            return self._step_of_table(q, t, stepper)
+        if stepper.name not in self._steps:
+            step = self._step_of_spectrum(stepper)
+            self._steps[stepper.name] = step if step > 0 else self._step_of_table(q, t, stepper)
+        return self._steps[stepper.name]
+
+    def _step_of_table(self, q, t, stepper):
         factor, exponent = stability_limit(self.tables.law, self.method.order, stepper)
-        if exponent not in self._rates:
-            rate = self.operations.rate(q, t, exponent)
-            speed = self.tables.functions.wave_speed
-            if not (speed.depends_on("q") or speed.depends_on("t")):
-                self._rates[exponent] = rate
-        else:
-            rate = self._rates[exponent]
-        rate = rate / factor + self.tables.damping / real_limit(stepper)
+        rate = self.operations.rate(q, t, exponent) / factor + self.tables.damping / real_limit(stepper)
         return 1 / rate if rate != 0 else np.inf
+
+    def _step_of_spectrum(self, stepper):
+        """The step by the array text in float64, so that it is the same on every backend; nan where the table must do."""
+        tables = self.tables
+        search = SEARCHES[family(tables.law) if tables.dim > 1 else "scalar"]       # in 1D every wave is advected
+        count = UNKNOWNS // (search.products * self.shape[0] * self.shape[1])
+        whole = count >= tables.elements
+        rates = np.broadcast_to(tables.rates(), self.shape[2:])
+        if not np.isfinite(rates).all() or not (whole or search.share_of_part):
+            return np.nan
+        part = tables if whole else tables.part(limiting_part(tables.mesh, rates, count))
+        operations = backends.get("numpy", "array", "float64", self.backend.threads).nodal(part)
+        shape = (*self.shape[:2], part.elements)
+        with np.errstate(all="ignore"):          # a user's source may not like a random state: then the table serves
+            still = operations.rhs(np.zeros(shape), 0.0)
+
+            def linear(q):
+                return (operations.rhs(q.reshape(shape), 0.0) - still).ravel()
+            step = stable_step(linear, int(np.prod(shape)), stepper, search.products)
+        return rounded_down(step * (search.share if whole else search.share_of_part))
 
     def project(self, f, t=0.0):
         """The initial state f(x, t) -> tuple on the elements, (variable, node, element), on the host in float64."""
@@ -250,9 +223,3 @@ class NodalOperator:
         if np.iscomplexobj(value):
             raise ValueError(f"the initial state, component {variable}, is complex; it must be real")
         return np.asarray(value, float)
-
-
-def place(function):
-    """Where a user's function is written, for messages: " (name, file:line)"."""
-    code = getattr(function, "__code__", None)
-    return f" ({function.__name__}, {code.co_filename}:{code.co_firstlineno})" if code else ""

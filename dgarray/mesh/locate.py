@@ -1,0 +1,69 @@
+"""Which element of a simplex mesh holds a point, and where in it."""
+import numpy as np
+
+# A point this far outside a face, in barycentric coordinates, still counts as inside.
+TOLERANCE = 1e-10
+# Point-candidate pairs examined at once.
+BLOCK_PAIRS = 200_000
+
+
+class Locator:
+    """Point location on affine simplices by k-d trees over the centroids.
+
+    A cell can hold only points that are nearer to its centroid than its farthest corner is (its reach). Cells are
+    grouped by reach in powers of two, one tree each, so that on graded meshes a large cell does not widen the
+    search among small ones. The search is exhaustive: a point is outside only if no cell within reach holds it.
+    """
+
+    def __init__(self, points, cells):
+        """points: (point, dim) float64; cells: (element, dim + 1)"""
+        from scipy.spatial import cKDTree
+
+        corners = np.asarray(points, dtype="float64")[np.asarray(cells)]
+        self.dim = corners.shape[2]
+        self.origin = corners[:, 0]
+        self.inverse = np.linalg.inv(np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2))
+        # Rounding of x - origin, carried to barycentric coordinates, for meshes far from the origin.
+        rounding = np.abs(self.inverse).sum(axis=(1, 2)) * np.abs(corners).max(axis=(1, 2))
+        self.tolerance = TOLERANCE + 4 * np.finfo("float64").eps * rounding
+        centroids = corners.mean(axis=1)
+        reach = np.sqrt(((corners - centroids[:, None]) ** 2).sum(axis=2).max(axis=1))
+        level = np.floor(np.log2(reach / reach.min())).astype(int)
+        self.groups = []
+        for number in np.unique(level):
+            group = np.flatnonzero(level == number)
+            self.groups.append((group, cKDTree(centroids[group]), reach[group].max() * (1 + 1e-6)))
+
+    def find(self, x):
+        """Element (point,), -1 outside the mesh, and reference coordinates (point, dim) of the points x (point, dim).
+
+        A point on a shared face belongs to the cell that holds it best by rounding; non-finite points are outside."""
+        element = np.full(len(x), -1)
+        reference = np.full((len(x), self.dim), np.nan)
+        finite = np.isfinite(x).all(axis=1)
+        for group, tree, radius in self.groups:
+            pending = np.flatnonzero(finite & (element < 0))
+            first, count = 0, 8
+            while pending.size and first < len(group):
+                ranks = np.arange(first + 1, min(first + count, len(group)) + 1)
+                step = max(1, BLOCK_PAIRS // len(ranks))
+                blocks = [pending[start:start + step] for start in range(0, len(pending), step)]
+                pending = np.concatenate([self._search(x, block, group, tree, radius, ranks, element, reference)
+                                          for block in blocks])
+                first, count = first + len(ranks), 2 * count
+        return element, reference
+
+    def _search(self, x, block, group, tree, radius, ranks, element, reference):
+        """Try the candidates of the given ranks for one block of points; returns those that still have candidates."""
+        distance, number = tree.query(x[block], k=ranks, distance_upper_bound=radius)
+        near = np.isfinite(distance)
+        candidate = group[np.where(near, number, 0)]
+        tail = np.einsum("pkij,pkj->pki", self.inverse[candidate], x[block, None] - self.origin[candidate])
+        inside = np.minimum(tail.min(axis=2), 1 - tail.sum(axis=2)) + self.tolerance[candidate]
+        inside[~near] = -np.inf
+        best = inside.argmax(axis=1)
+        rows = np.arange(len(block))
+        found = inside[rows, best] >= 0
+        element[block[found]] = candidate[rows, best][found]
+        reference[block[found]] = 2 * tail[rows, best][found] - 1
+        return block[~found & near[:, -1]]

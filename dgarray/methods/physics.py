@@ -1,0 +1,83 @@
+"""A law, a numerical flux and boundary conditions as the pointwise functions that a method asks a backend to evaluate."""
+from types import SimpleNamespace
+
+from ..pointwise import Pointwise, components
+from ..trace import call
+
+
+class Physics:
+    """The law as the pointwise functions that nodal DG asks a backend to evaluate.
+
+    volume (q, g, x, t, m)               F(q) . grad r_k for every k: dim * variables components; g_kd = dr_k/dx_d
+    pair (l, r, n, s, x, t, ml, mr)      s (F.n - F*) on both sides of a face: 2 * variables components
+    left (l, r, n, s, x, t, ml, mr)      the same on the left side only
+    finish (r, q, x, t, m)               (r + source) / capacity
+    wave_speed (q, n, x, t, m)           one component
+    """
+
+    def __init__(self, law, flux, source, parameters):
+        self.law, self.flux, self.source, self.parameters = law, flux, source, parameters
+        d, v = law.dim, len(law.variables)
+        self.state = {"q": v, "x": d, "t": None, "m": parameters}
+        self.numerical = flux(law)
+        m = {"ml": parameters, "mr": parameters}
+        self.functions = SimpleNamespace(
+            volume=Pointwise(self.volume, {**self.state, "g": d * d}, "flux"),
+            finish=Pointwise(self.finish, {**self.state, "r": v}, "source"),
+            wave_speed=Pointwise(self.wave_speed, {**self.state, "n": d}, "wave speed"),
+            pair=Pointwise(self.pair, {"l": v, "r": v, "n": d, "s": 2, "x": d, "t": None, **m}, "numerical flux"),
+            left=Pointwise(self.left, {"l": v, "r": v, "n": d, "s": 1, "x": d, "t": None, **m}, "numerical flux"))
+
+    def volume(self, q, g, x, t, m):
+        d = self.law.dim
+        directions = (g[k * d:(k + 1) * d] for k in range(d))
+        return tuple(f for n in directions for f in self.flux_along(n, q, x, t, m))
+
+    def flux_along(self, n, q, x, t, m):
+        """F(q) . n."""
+        return self.checked(call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux"), "the law's flux")
+
+    def checked(self, result, role, function=None):
+        """The components of a function of the law or the user, as many as the law has variables, else ValueError."""
+        return components(result, len(self.law.variables), role + place(function), self.law.variables)
+
+    def star(self, numerical, l, r, n, x, t, ml, mr):
+        """F*, the numerical flux between two states."""
+        sides = dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr)
+        return self.checked(call(numerical, sides, "numerical flux"), "the numerical flux")
+
+    def pair(self, l, r, n, s, x, t, ml, mr):
+        star = self.star(self.numerical, l, r, n, x, t, ml, mr)
+        left, right = (self.flux_along(n, q, x, t, m) for q, m in ((l, ml), (r, mr)))
+        return (*(s[0] * (f - h) for f, h in zip(left, star)), *(s[1] * (h - f) for f, h in zip(right, star)))
+
+    def left(self, l, r, n, s, x, t, ml, mr):
+        return self.pair(l, r, n, (s[0], 0.0), x, t, ml, mr)[:len(l)]
+
+    def boundary_jump(self, name, condition):
+        """s (F.n - F*) at a boundary: the exterior state is the condition's, its parameters are the element's own."""
+        numerical = getattr(condition, "flux", self.flux)(self.law)
+
+        def jump(q, n, s, x, t, m):
+            outside = call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=self.law), f"boundary {name!r}")
+            star = self.star(numerical, q, self.checked(outside, f"boundary {name!r}", condition), n, x, t, m, m)
+            return tuple(s[0] * (f - h) for f, h in zip(self.flux_along(n, q, x, t, m), star))
+        return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1}, f"boundary {name!r}")
+
+    def finish(self, r, q, x, t, m):
+        for role, source in (("law's source", self.law.source), ("source", self.source)):
+            if source is not None:
+                added = self.checked(call(source, dict(q=q, x=x, t=t, m=m), role), f"the {role}", source)
+                r = tuple(a + b for a, b in zip(r, added))
+        if self.law.capacity is None:
+            return r
+        return tuple(a / c for a, c in zip(r, self.checked(call(self.law.capacity, dict(m=m), "capacity"), "the capacity")))
+
+    def wave_speed(self, q, n, x, t, m):
+        return components(call(self.law.wave_speed, dict(q=q, n=n, x=x, t=t, m=m), "wave speed"), 1, "the wave speed")
+
+
+def place(function):
+    """Where a user's function is written, for messages: " (name, file:line)"."""
+    code = getattr(function, "__code__", None)
+    return f" ({function.__name__}, {code.co_filename}:{code.co_firstlineno})" if code else ""
