@@ -98,6 +98,10 @@ class NodalArrays:
         """The state as q[variable, node, element] on the host."""
         return self.backend.host(state)
 
+    def take(self, state, elements):
+        """The state of some elements on the host, q[variable, node, element of `elements`]: the only copy is of these."""
+        return self.backend.host(state[:, :, elements])
+
     def zeros(self):
         """A state of zeros."""
         return self.backend.zeros((self.tables.variables, len(self.tables.nodes), self.tables.elements))

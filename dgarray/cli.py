@@ -1,10 +1,11 @@
-"""The command line: dgarray list, run, eoc, bench, info, plot."""
+"""The command line: dgarray list, run, eoc, bench, info, plot, export."""
 import argparse
 import ast
 import importlib.util
 import inspect
 import json
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -57,6 +58,8 @@ def build_parser():
     bench = command("bench", run_bench, "Measure this machine's ceilings and the kernels against them.")
     bench.add_argument("cases", nargs="*", metavar="CASE", help="cases to measure; without any, the package's own list")
     bench.add_argument("--json", metavar="FILE", help="write the results as JSON")
+    bench.add_argument("--compare", metavar="FILE", help="JSON of an earlier bench; the change in per cent is shown")
+    bench.add_argument("--quick", action="store_true", help="small meshes and few steps, to see that everything runs")
 
     info = command("info", show_info, "Describe a mesh file or the output of a run.")
     info.add_argument("path", metavar="MESH|OUT.zarr")
@@ -66,6 +69,25 @@ def build_parser():
     plot.add_argument("variable", metavar="VARIABLE")
     plot.add_argument("--time", type=float, metavar="T", help="time of the snapshot, the nearest is drawn (default: the last)")
     plot.add_argument("-o", "--output", metavar="FILE.png", help="picture to write (default: VARIABLE.png)")
+    plot.add_argument("--limits", metavar="LOW,HIGH", help="range of colours (default: the field's, symmetric if signed)")
+    plot.add_argument("--mesh", action="store_true", default=None, help="draw the outlines of the elements")
+    plot.add_argument("--slice", action="append", metavar="z=0.5",
+                      help="cut by this plane; several make one 3D view (default in 3D: three through the middle)")
+    plot.add_argument("--surface", action="append", metavar="NAME", help="draw on this boundary of a 3D run; may be repeated")
+    plot.add_argument("--movie", metavar="FILE.mp4|FILE.gif", help="all snapshots as a movie instead of a picture")
+    plot.add_argument("--fps", type=float, metavar="N", help="snapshots per second of a movie (default 10)")
+    plot.add_argument("--record", metavar="NAME", help="draw VARIABLE of this record over time instead of the field")
+    plot.add_argument("--spectrum", action="store_true", default=None, help="draw the record over frequency")
+    # Limits may begin with a minus sign, which argparse would take for an option.
+    plot._negative_number_matcher = re.compile(r"-[\d.][\d.eE+-]*(,.*)?$")
+
+    export = command("export", export_output, "Write the output of a run for ParaView and VTK, at its true polynomial order.")
+    export.add_argument("path", metavar="OUT.zarr")
+    export.add_argument("-o", "--output", metavar="OUT.vtkhdf",
+                        help="file: .vtkhdf with all snapshots or .vtu with one (default: OUT.vtkhdf beside the store)")
+    export.add_argument("--time", type=float, metavar="T",
+                        help="only the snapshot nearest to this time (default: all; in .vtu the last)")
+    export.add_argument("--overwrite", action="store_true", help="replace an existing file")
     return parser
 
 
@@ -218,10 +240,14 @@ def orders(text):
 def run_bench(options):
     from . import cases
     from .analysis.bench import bench, table
+    from .analysis.compare import compare, read
     check_json(options.json)
     for name in options.cases:
         choose("case", name, cases.__all__)
-    results = bench(options.cases or None, progress=lambda line: print(line, file=sys.stderr, flush=True))
+    earlier = read(options.compare) if options.compare else None
+    results = bench(options.cases or None, options.quick, lambda line: print(line, file=sys.stderr, flush=True))
+    if earlier:
+        results["comparison"] = {"with": options.compare} | compare(results, earlier)
     print(table(results))
     write_json(options.json, results)
 
@@ -240,10 +266,46 @@ def show_info(options):
 
 
 def plot_output(options):
-    from .output.plot import plot
-    path = options.output or f"{options.variable}.png"
-    plot(open_output(Path(options.path)), options.variable, -1 if options.time is None else options.time, path)
-    print(path)
+    from .output import curves, movie, plot
+    pictures = ("time", "limits", "mesh", "slice", "surface", "movie", "fps")
+    for option, excluded in (("record", pictures), ("movie", ("time", "output"))):
+        both = [name for name in excluded if getattr(options, option) is not None and getattr(options, name) is not None]
+        if both:
+            raise ValueError(f"--{option} and --{both[0]} are both given; give one")
+    for option, needed in (("spectrum", "record"), ("fps", "movie")):
+        if getattr(options, option) is not None and getattr(options, needed) is None:
+            raise ValueError(f"--{option} is given without --{needed}; give both")
+    dataset, path = open_output(Path(options.path)), options.output or f"{options.variable}.png"
+    if options.record is not None:
+        draw = curves.spectrum if options.spectrum else curves.series
+        print(draw(dataset, options.record, options.variable, path))
+        return
+    chosen = {name: getattr(options, name) for name in ("mesh", "slice", "surface") if getattr(options, name) is not None}
+    if len(chosen.get("slice", ())) == 1:
+        chosen["slice"] = chosen["slice"][0]
+    if options.limits is not None:
+        chosen["limits"] = limits(options.limits)
+    if options.movie is not None:
+        print(movie.movie(dataset, options.variable, options.movie, 10 if options.fps is None else options.fps, **chosen))
+    else:
+        print(plot.plot(dataset, options.variable, -1 if options.time is None else options.time, path, **chosen))
+
+
+def limits(text):
+    """(-1.0, 1.0) from "-1,1"."""
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise ValueError(f"--limits {text}: give two numbers LOW,HIGH such as -1,1") from None
+    return low, high
+
+
+def export_output(options):
+    store = Path(options.path)
+    dataset = open_output(store)
+    named = store.resolve() if store.name in ("", "..") else store
+    path = options.output or named.with_name(named.name.removesuffix(".zarr") + ".vtkhdf")
+    print(dataset.dg.to_vtk(path, time=options.time, overwrite=options.overwrite))
 
 
 def open_output(path):

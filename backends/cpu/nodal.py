@@ -66,6 +66,11 @@ class NodalFused(NodalArrays):
         rows = state.reshape(self.tiles, -1, self.lanes).swapaxes(0, 1).reshape(variables, nodes, -1)
         return np.ascontiguousarray(rows[:, :, :elements])
 
+    def take(self, state, elements):
+        tile, lane = np.divmod(np.asarray(elements), self.lanes)
+        rows = state.reshape(self.tiles, self.tables.variables, len(self.tables.nodes), self.lanes)[tile, :, :, lane]
+        return np.ascontiguousarray(rows.transpose(1, 2, 0))
+
     def _geometry(self):
         t = self.tables
         yield from (t.gradients, t.normals, t.scale)

@@ -12,8 +12,13 @@ from ..boundary import pec, wall
 from ..laws import Acoustics, Maxwell
 from ..mesh import box, rectangle
 from ..methods import NodalDG
+from ..names import choose
+from ..output.rates import table
 from ..stepping import LSRK54, registers, step
+from .held import held
 from .roofline import Operation, bound, ceilings, cost, limit
+
+__all__ = ["bench", "held", "table"]
 
 REFERENCE = {"multiply_add": 109e9, "bandwidth": 50e9}       # of the machine that the targets in ROWS are for
 
@@ -33,52 +38,70 @@ RATIOS = {
     "float32 / float64": ("Maxwell 3D N=3, float32", "Maxwell 3D N=3", 1.7),
     "2 threads / 1 thread": ("Maxwell 3D N=3", "Maxwell 3D N=3, 1 thread", 1.8),
 }
-OPERATIONS = ("volume", "face_flux", "lift", "finish")
+SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 27)}      # cells of `box` and `rectangle`
+QUICK = {"tetrahedra": (6, 6, 6), "triangles": (20, 20), "setup": (8, 8, 8)}
+SECONDS = {"ceilings": 2.0, "row": 2.0}          # how long to measure each
+STAGES = len(LSRK54.stages)
+DIGITS = 6
 
 
-def bench(cases=None, quick=False, progress=None):
+def bench(cases=None, quick=False, progress=None, rows=None, sizes=None):
     """Measure this machine's ceilings and the package's speed: a dict for JSON, all rates in 1/s, times in s, sizes in bytes.
 
     cases      names of cases to measure instead of the package's own list; all options of a case are its defaults
     quick      small meshes and few steps, to see that everything runs
     progress   function called with a line of text before each part
-    Every rate is that of whole LSRK steps, DOF updates of all variables and five evaluations a step, compile excluded."""
+    rows       names of the rows of the package's own list to measure, all by default; ValueError for others
+    sizes      {"tetrahedra": cells, "triangles": cells, "setup": cells} of `box` and `rectangle`, instead of SIZES or QUICK
+    Every rate is that of whole LSRK steps, DOF updates of all variables and five evaluations a step, compile excluded.
+    Result: machine, ceilings, rows (see `row`) and, for the own list, ratios, memory and setup; numbers have six digits."""
     say = progress or (lambda line: None)
+    rows = list(ROWS) if rows is None else [choose("row", name, ROWS) for name in rows]
+    sizes = (QUICK if quick else SIZES) | {choose("size", name, SIZES): cells for name, cells in (sizes or {}).items()}
     threads = backends.get("numpy").threads
     say("ceilings")
     result = {"machine": machine(threads), "reference": REFERENCE,
-              "ceilings": {f"{dtype}, {n} threads": ceilings(dtype, n, 0.2 if quick else 2.0)
+              "ceilings": {ceiling(dtype, n): ceilings(dtype, n, 0.2 if quick else SECONDS["ceilings"])
                            for dtype in ("float64", "float32") for n in sorted({1, threads})}, "rows": []}
     limits = result["ceilings"]
-    own = limits[f"float64, {threads} threads"]
-    scale = min(own[name] / REFERENCE[name] for name in REFERENCE)
     if cases:
         for name in cases:
             say(name)
             result["rows"].append(row(name, problem_of_case(name), limits, quick))
-        return result
-    meshes = {"tetrahedra": box(cells=(6, 6, 6) if quick else (20, 20, 21)),
-              "triangles": rectangle(cells=(20, 20) if quick else (158, 158))}
-    for name, (mesh, law, boundary, order, dtype, kernels, n, target) in ROWS.items():
+        return rounded(result)
+    own = limits[ceiling("float64", threads)]
+    scale = min(own[name] / REFERENCE[name] for name in REFERENCE)
+    meshes = {"tetrahedra": box(cells=sizes["tetrahedra"]), "triangles": rectangle(cells=sizes["triangles"])}
+    for name in rows:
         say(name)
-        problem = Problem(NodalDG(order).discretise(meshes[mesh], law, boundary, backends.get(
-            "numpy", kernels, dtype, n if kernels == "fused" else None)))
+        target, problem = ROWS[name][-1], problem_of_row(name, meshes)
         result["rows"].append(row(name, problem, limits, quick, target and target * scale))
-        if kernels == "array":
-            say("shares of the array kernels")
-            result["array_shares"] = shares(problem, quick)
         if name == "Maxwell 3D N=3":
             result["memory"] = memory(problem)
         del problem
     result["ratios"] = {}
     for name, (first, second, target) in RATIOS.items():
-        if threads == 1 and "thread" in name:
+        if (threads == 1 and "thread" in name) or not {first, second} <= set(rows):
             continue
         say(name)
-        result["ratios"][name] = ratio(meshes, first, second, quick) | {"target": target}
+        result["ratios"][name] = ratio([problem_of_row(n, meshes) for n in (first, second)], quick) | {"target": target}
     say("set-up")
-    result["setup"] = setup((8, 8, 8) if quick else (25, 25, 27))
-    return result
+    result["setup"] = setup(sizes["setup"])
+    return rounded(result)
+
+
+def ceiling(dtype, threads):
+    """The name under which the ceilings for that dtype and so many threads are kept."""
+    return f"{dtype}, {threads} threads"
+
+
+def rounded(value):
+    """The same dicts and lists with floats of so many digits as a person can use."""
+    if isinstance(value, dict):
+        return {name: rounded(v) for name, v in value.items()}
+    if isinstance(value, list):
+        return [rounded(v) for v in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 class Problem:
@@ -102,7 +125,7 @@ class Problem:
         self.states = step(self.operator, LSRK54, self.states, self.k, 0.0, 1e-9)
         return perf_counter() - start
 
-    def times(self, quick, seconds=2.0):
+    def times(self, quick, seconds=SECONDS["row"]):
         """Seconds of several steps: at least three, and as many as fit into `seconds`."""
         times = [self.step() for _ in range(3)]
         while not quick and sum(times) < seconds:
@@ -117,45 +140,60 @@ def problem_of_case(name):
     return Problem(simulation.operator, simulation.operator.project(simulation.initial))
 
 
+def problem_of_row(name, meshes):
+    """The row of ROWS of that name as a Problem on one of the meshes."""
+    mesh, law, boundary, order, dtype, kernels, threads, _ = ROWS[name]
+    backend = backends.get("numpy", kernels, dtype, threads if kernels == "fused" else None)
+    return Problem(NodalDG(order).discretise(meshes[mesh], law, boundary, backend))
+
+
 def row(name, problem, limits, quick, target=None):
-    """Speed of one problem: best and median rate, what a stage costs per element, and the share of the bound reached."""
+    """Speed of one problem: best and median rate, what a stage costs per element, the share of the bound that it reached, and
+    the same for each of its operations."""
     operator = problem.operator
-    backend, times = operator.backend, problem.times(quick)
-    operations = cost(operator.tables, backend.kernels, backend.dtype)
-    ceiling = limits.get(f"{backend.dtype}, {backend.threads} threads") or ceilings(str(backend.dtype), backend.threads)
-    seconds = bound(operations, ceiling)
-    updates = problem.dofs * len(LSRK54.stages)
-    best = updates / min(times)
-    at_bound = problem.dofs / operator.tables.elements / seconds
-    flops, size = sum(o.flops for o in operations), sum(o.bytes for o in operations)
-    return {"name": name, "law": repr(operator.tables.law), "order": operator.tables.order,
-            "elements": operator.tables.elements, "dofs": problem.dofs, "dtype": str(backend.dtype),
-            "kernels": backend.kernels, "threads": backend.threads, "steps": len(times), "best": best,
-            "median": updates / median(times), "flops_per_element_stage": flops, "bytes_per_element_stage": size,
-            "flop_rate": flops * best * operator.tables.elements / problem.dofs, "bound": at_bound,
-            "bound_by": limit(Operation("stage", flops, size), ceiling), "share_of_bound": best / at_bound,
-            "target": target, "first_step_s": problem.first_step}
+    backend, tables, times = operator.backend, operator.tables, problem.times(quick)
+    counts = cost(tables, backend.kernels, backend.dtype)
+    if ceiling(backend.dtype, backend.threads) not in limits:
+        limits[ceiling(backend.dtype, backend.threads)] = ceilings(str(backend.dtype), backend.threads)
+    most = limits[ceiling(backend.dtype, backend.threads)]
+    updates = problem.dofs * STAGES
+    best, at_bound = updates / min(times), problem.dofs / tables.elements / bound(counts, most)
+    flops, size = sum(o.flops for o in counts), sum(o.bytes for o in counts)
+    return {"name": name, "law": repr(tables.law), "order": tables.order, "elements": tables.elements, "dofs": problem.dofs,
+            "dtype": str(backend.dtype), "kernels": backend.kernels, "threads": backend.threads, "steps": len(times),
+            "best": best, "median": updates / median(times), "flops_per_element_stage": flops,
+            "bytes_per_element_stage": size, "flop_rate": flops * best * tables.elements / problem.dofs, "bound": at_bound,
+            "bound_by": limit(Operation("stage", flops, size), most), "share_of_bound": best / at_bound,
+            "target": target, "first_step_s": problem.first_step,
+            "operations": operations(problem, counts, limits, min(times) / STAGES, quick)}
 
 
-def ratio(meshes, first, second, quick):
-    """Speed of one row of ROWS over that of another, steps taken in turns: of the best times, and median of the pairs."""
-    problems = []
-    for name in (first, second):
-        mesh, law, boundary, order, dtype, kernels, threads, _ = ROWS[name]
-        problems.append(Problem(NodalDG(order).discretise(meshes[mesh], law, boundary,
-                                                          backends.get("numpy", kernels, dtype, threads))))
-    pairs = [[p.step() for p in problems] for _ in range(3 if quick else 16)]
-    best = [min(times) for times in zip(*pairs)]
-    each = [slow / fast for fast, slow in pairs]
-    return {"best": best[1] / best[0], "median": median(each), "least": min(each), "pairs": len(pairs)}
+def operations(problem, counts, limits, stage, quick):
+    """Each operation of a stage: seconds of a stage that it takes on all elements, operations and bytes per element, and the
+    seconds that the ceilings allow.
+
+    Fused kernels have one operation, which takes the `stage` measured; those of the array kernels are timed on one thread."""
+    backend, elements = problem.operator.backend, problem.operator.tables.elements
+    if len(counts) == 1:
+        threads, seconds = backend.threads, {counts[0].name: stage}
+    else:
+        threads, seconds = 1, timed(problem, [o.name for o in counts], quick)
+    most, found = limits[ceiling(backend.dtype, threads)], []
+    for o in counts:
+        least = bound([o], most) * elements
+        if least:                       # an operation without any work, such as a source that there is not, is not called
+            found.append({"name": o.name, "threads": threads, "seconds": seconds[o.name], "flops": o.flops, "bytes": o.bytes,
+                          "bound_seconds": least, "bound_by": limit(o, most), "share_of_bound": least / seconds[o.name]})
+    return found
 
 
-def shares(problem, quick):
-    """Share of a step on one thread that each operation of the array kernels takes; `update` is what remains of the stage."""
-    operations, seconds = problem.operator.operations, dict.fromkeys(OPERATIONS, 0.0)
+def timed(problem, names, quick):
+    """{name: seconds of a stage} of the operations of the array kernels on one thread; `update` is what the others leave."""
+    operations, seconds = problem.operator.operations, dict.fromkeys(names, 0.0)
     workers, operations.backend.workers = operations.backend.workers, Workers(1)
+    parts = [name for name in names if name != "update"]
 
-    def timed(name, function):
+    def counted(name, function):
         def call(*arguments):
             start = perf_counter()
             try:
@@ -163,13 +201,24 @@ def shares(problem, quick):
             finally:
                 seconds[name] += perf_counter() - start
         return call
-    for name in OPERATIONS:
-        setattr(operations, name, timed(name, getattr(operations, name)))
-    total = sum(problem.step() for _ in range(2 if quick else 4))
-    for name in OPERATIONS:
+    for name in parts:
+        setattr(operations, name, counted(name, getattr(operations, name)))
+    steps = 2 if quick else 4
+    total = sum(problem.step() for _ in range(steps))
+    for name in parts:
         delattr(operations, name)
     operations.backend.workers = workers
-    return {name: value / total for name, value in seconds.items()} | {"update": 1 - sum(seconds.values()) / total}
+    seconds["update"] = total - sum(seconds.values())
+    return {name: value / steps / STAGES for name, value in seconds.items()}
+
+
+def ratio(problems, quick):
+    """Speed of the first problem over that of the second, steps taken in turns: of the best times, and median of the pairs."""
+    pairs = [[p.step() for p in problems] for _ in range(3 if quick else 16)]
+    updates = [p.dofs for p in problems]
+    best = [dofs / min(times) for dofs, times in zip(updates, zip(*pairs))]
+    each = [updates[0] / first / (updates[1] / second) for first, second in pairs]
+    return {"best": best[0] / best[1], "median": median(each), "least": min(each), "pairs": len(pairs)}
 
 
 def setup(cells):
@@ -194,30 +243,6 @@ def memory(problem):
             "largest": {name: size / state for name, size in largest}}
 
 
-def held(root):
-    """{name: bytes} of every array that can be reached from an object through attributes, dicts and sequences.
-
-    Views count as the array that owns their memory, and each of those once, under the first name that leads to it."""
-    found, seen, todo = {}, set(), [("", root)]
-    while todo:
-        name, value = todo.pop(0)
-        if isinstance(value, np.ndarray):
-            while isinstance(value.base, np.ndarray):
-                value = value.base
-            if id(value) not in seen:
-                found[name] = value.nbytes
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, dict):
-            todo += [(f"{name}.{key}", v) for key, v in value.items()]
-        elif isinstance(value, (list, tuple)):
-            todo += [(f"{name}[{i}]", v) for i, v in enumerate(value) if not isinstance(v, (int, float, str))]
-        elif type(value).__module__.split(".")[0] in ("dgarray", "types") and hasattr(value, "__dict__"):
-            todo += [(f"{name}.{key}".lstrip("."), v) for key, v in vars(value).items()]
-    return found
-
-
 def machine(threads):
     """What the rates were measured on."""
     import numba
@@ -233,38 +258,3 @@ def processor():
     except OSError:
         names = []
     return names[0] if names else platform.processor() or platform.machine()
-
-
-def table(results):
-    """The results of `bench` as text."""
-    from rich.table import Table
-
-    from ..output.report import rendered
-    m = results["machine"]
-    parts = [f"{m['processor']}, {m['cores']} cores, Python {m['python']}, NumPy {m['numpy']}, numba {m['numba']}"]
-    parts += [f"{name}: copy {c['bandwidth'] / 1e9:.3g} GB/s, product {c['multiply_add'] / 1e9:.4g} GFLOP/s"
-              for name, c in results["ceilings"].items()]
-    rates = Table(title="DOF updates per second, in millions; flop and bytes per element and stage", title_justify="left",
-                  box=None, pad_edge=False)
-    for heading in ("", "best", "median", "target", "GFLOP/s", "flop", "bytes", "bound", "by", "share"):
-        rates.add_column(heading, justify="left" if heading in ("", "by") else "right", no_wrap=True)
-    for r in results["rows"]:
-        rates.add_row(r["name"], f"{r['best'] / 1e6:.1f}", f"{r['median'] / 1e6:.1f}",
-                      f"{r['target'] / 1e6:.0f}" if r["target"] else "", f"{r['flop_rate'] / 1e9:.1f}",
-                      f"{r['flops_per_element_stage']:.0f}", f"{r['bytes_per_element_stage']:.0f}", f"{r['bound'] / 1e6:.0f}",
-                      r["bound_by"], f"{r['share_of_bound']:.0%}")
-    parts += ["", rendered(rates), ""]
-    for name, r in results.get("ratios", {}).items():
-        parts.append(f"{name}: {r['best']:.2f} of the best, {r['median']:.2f} median, {r['least']:.2f} least of {r['pairs']} "
-                     f"pairs (target {r['target']})")
-    if "array_shares" in results:
-        parts.append("array kernels: " + ", ".join(f"{name} {share:.0%}" for name, share in results["array_shares"].items()))
-    if "setup" in results:
-        s = results["setup"]
-        parts.append(f"set-up of {s['elements']} tetrahedra at order 3: {s['total']:.2f} s (mesh {s['mesh']:.2f}, "
-                     f"discretisation {s['discretise']:.2f}, projection {s['project']:.2f})")
-    if "memory" in results:
-        s = results["memory"]
-        largest = ", ".join(f"{name} {size:.2f}" for name, size in list(s["largest"].items())[:6])
-        parts.append(f"memory of a fused run at order 3: {s['ratio']:.2f} times the state; {largest}")
-    return "\n".join(parts)

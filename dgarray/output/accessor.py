@@ -1,14 +1,15 @@
 """`ds.dg`: norms, errors, integrals, point values and pictures of a run's dataset, exact for its polynomials."""
-import difflib
 import json
 from functools import cached_property
 
 import numpy as np
 import xarray as xr
 
-from dgarray.analysis.norms import integrate, jacobians, l2_error, l2_norm
+from dgarray.analysis.norms import jacobians, l2_error
+from dgarray.mesh.locate import Locator
+from dgarray.names import choose
+from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS
-from dgarray.output.locate import Locator
 from dgarray.reference.simplex import simplex
 
 
@@ -16,7 +17,8 @@ from dgarray.reference.simplex import simplex
 class Accessor:
     """What a dataset of nodal polynomials can answer; it needs only what the dataset holds.
 
-    Everywhere `time` is an index (int, -1 the last) or a time (float, the nearest snapshot)."""
+    Everywhere `time` is an index (int, -1 the last) or a time (float, the nearest snapshot), and None stands for all of
+    them. Results over all times are lazy where the dataset is (dask); else one snapshot at a time is read."""
 
     def __init__(self, ds):
         self._ds = ds
@@ -24,6 +26,8 @@ class Accessor:
         if missing:
             raise ValueError(f"this dataset is not one of dgarray: it has no attribute {missing[0]!r}")
         self.dim, self.order = int(ds.attrs["dim"]), int(ds.attrs["order"])
+        # Names of the coordinates; a slice may have x and z, or others.
+        self.axes = tuple(ds.attrs["axes"].split()) if "axes" in ds.attrs else AXES[:self.dim]
 
     def __repr__(self):
         return (f"{', '.join(self.variables)}: polynomials of degree {self.order} on {self._ds.sizes['element']} "
@@ -43,7 +47,7 @@ class Accessor:
     @cached_property
     def points(self):
         """Corners of the mesh (point, dim)."""
-        return np.column_stack([self._ds[f"mesh_node_{axis}"].values for axis in AXES[:self.dim]])
+        return np.column_stack([self._ds[f"mesh_node_{axis}"].values for axis in self.axes])
 
     @cached_property
     def cells(self):
@@ -56,16 +60,17 @@ class Accessor:
         return jacobians(self.points, self.cells)
 
     @cached_property
-    def _locator(self):
+    def locator(self):
+        """Which element holds a point: `locator.find(x)`."""
         return Locator(self.points, self.cells)
 
     def norm(self, variable, time=-1):
-        """L2 norm by the exact mass matrix, sqrt(sum_e J_e u_e^T M u_e); for time=None a DataArray over time."""
-        return self._over_time(l2_norm, variable, time)
+        """L2 norm by the exact mass matrix, sqrt(sum_e J_e u_e^T M u_e): a number, for time=None a DataArray over time."""
+        return post.norm(self._ds, variable, time)
 
     def integral(self, variable, time=-1):
-        """Integral over the domain, sum_e J_e 1^T M u_e; for time=None a DataArray over time."""
-        return self._over_time(integrate, variable, time)
+        """Integral over the domain, sum_e J_e 1^T M u_e: a number, for time=None a DataArray over time."""
+        return post.integral(self._ds, variable, time)
 
     def error(self, variable, exact=None, time=-1):
         """L2 norm of u - exact(x, t) with a quadrature of degree 2 order + 4.
@@ -78,8 +83,8 @@ class Accessor:
         if not callable(exact):
             raise ValueError(f"the exact solution is {exact!r}; it must be a function exact(x, t)")
         names = tuple(json.loads(self._ds.attrs["variables"]))
-        if variable is not None and variable not in names:
-            raise ValueError(_unknown("variable", variable, names, "law"))
+        if variable is not None:
+            choose("variable", variable, names, " in the law; it has")
         index = self.index(time)
         q = np.stack([self.values(name, index).T for name in names])
         t = float(self._ds["time"].values.reshape(-1)[index])
@@ -94,36 +99,118 @@ class Accessor:
         points: (point, dim); a point on a face gets the value of one of its elements
         Returns a Dataset with the dim `point` (and `time`, unless one time is chosen), with x, y, z and `element`
         (-1 outside) as coordinates. Raises ValueError for another shape."""
-        points = np.asarray(points, dtype="float64")
-        if points.ndim != 2 or points.shape[1] != self.dim:
-            raise ValueError(f"points have the shape {points.shape}; it must be (point, {self.dim})")
-        element, r = self._locator.find(points)
-        inside = np.flatnonzero(element >= 0)
-        # Each element is read once, also where many points lie in it.
-        hit, rows = np.unique(element[inside], return_inverse=True)
-        interpolation = self.reference.interpolation(r[inside])
-        ds = self._ds if time is None or "time" not in self._ds.dims else self._ds.isel(time=self.index(time))
-        data = {}
-        for name in self.variables:
-            source = ds[name].transpose(..., "element", "node")
-            out = np.full((*source.shape[:-2], len(points)), np.nan, source.dtype)
-            # One time step at a time: a lazy dataset need not fit the memory.
-            for lead in np.ndindex(source.shape[:-2]):
-                nodal = source[lead].values[hit][rows]
-                out[(*lead, inside)] = np.einsum("pn,pn->p", interpolation, nodal)
-            data[name] = ((*source.dims[:-2], "point"), out, _plain_attrs(source))
-        coords = {axis: ("point", points[:, number], self._ds[axis].attrs if axis in self._ds else {})
-                  for number, axis in enumerate(AXES[:self.dim])}
-        coords["element"] = ("point", element, {"long_name": "element that holds the point, -1 outside"})
-        if "time" in ds.coords:
-            coords["time"] = ds["time"].variable
-        return xr.Dataset(data, coords, {**self._ds.attrs, "sampled": "polynomials evaluated at points"})
+        return post.sample(self._ds, points, time)
 
-    def plot(self, variable, time=-1, ax=None, **options):
-        """Draw a 1D or 2D field at its true polynomial order; options as in `output.plot.draw`. Returns the axes."""
-        from dgarray.output.plot import draw
+    def line(self, a, b, n=101, time=None):
+        """Values at n points from a to b, both included, evaluated as by `sample`.
 
-        return draw(self._ds, variable, time, ax, **options)
+        a, b: (dim,) different points
+        Returns a Dataset with the dim and coordinate `distance`, the length from a, and x, y, z and `element` along it.
+        Raises ValueError for other shapes, equal ends and n below 2."""
+        return post.line(self._ds, a, b, n, time)
+
+    def grid(self, shape=None, lower=None, upper=None, time=None, spacing=None):
+        """Values on a regular grid, evaluated as by `sample`, NaN outside the mesh.
+
+        shape:   number of points, one for all directions or one each in the order x, y, z; both ends are included
+        spacing: instead of shape, the distance of the points, which start at `lower`; one or one each
+        lower, upper: (dim,) corners of the grid, by default those of the mesh; equal in a direction with one point
+        Returns a Dataset with the dims (time, z, y, x) and their 1D coordinates. Raises ValueError for other shapes."""
+        return post.grid(self._ds, shape, lower, upper, time, spacing)
+
+    def slice(self, plane, time=None):
+        """The dataset on a plane (3D) or a line (2D), exact: again nodal polynomials of the order, one dimension lower.
+
+        plane: such as "z=0.5", or (origin, normal)
+        Returns a Dataset with the dims (time, element, node), the coordinates x, y, z and `cell_number` of the cells that
+        were cut, and an own `dg`: plot, norm, sample, grid and slice work on it. `dg.axes` are its coordinates: across an
+        axis the other two; else lengths from the origin, s1 (horizontal) and s2 = normal x s1, in 2D s.
+        Where the plane holds faces, the cells below it (against the normal) are taken, at the boundary those there are.
+        Raises ValueError for a plane that is not understood or misses the mesh."""
+        from dgarray.output.slices import cut
+
+        return cut(self._ds, plane, time)
+
+    def cell_mean(self, variable=None, time=None):
+        """Mean values over the cells, 1/|e| integral of u over e: a DataArray (time, element), for None a Dataset of all
+        fields; x, y, z are the cells' centres. Raises ValueError for an unknown variable."""
+        return post.cell_mean(self._ds, variable, time)
+
+    def gradient(self, variable, time=None):
+        """The derivatives du/dx_i = sum_k dr_k/dx_i D_k u of a field, element by element, exact for its polynomials.
+
+        Returns the dataset with the fields d{variable}_dx, d{variable}_dy, d{variable}_dz (time, element, node) in place
+        of its own, and its `dg`. Raises ValueError for an unknown variable."""
+        return post.gradient(self._ds, variable, time)
+
+    def surface(self, name, time=None):
+        """The fields at the nodes of the boundary `name`, seen from inside, for all snapshots or the chosen one.
+
+        Returns a Dataset with the dims (time, face, face_node), the coordinates x, y, z (face, face_node), the outward unit
+        normal normal_x, normal_y, normal_z, area and cell_number (face). Raises ValueError for an unknown boundary."""
+        from dgarray.output.surface import surface
+
+        return surface(self._ds, name, time)
+
+    def record(self, name):
+        """What the recorder `name` of the run (`Simulation(..., record={name: recorder})`) kept, a Dataset with plain names.
+
+        Its times are its own. Raises ValueError for an unknown record."""
+        from dgarray.output.surface import record
+
+        return record(self._ds, name)
+
+    def to_ugrid(self, subdivide=1, time=None):
+        """A 2D dataset in the UGRID conventions, with means over faces, for `xugrid.UgridDataset`.
+
+        subdivide: parts n of each edge; each triangle becomes n^2 faces, so that the order is visible
+        Returns a Dataset with the dims (time, mesh2d_nFaces). Raises ValueError in 1D and 3D."""
+        from dgarray.output.ugrid import to_ugrid
+
+        return to_ugrid(self._ds, subdivide, time)
+
+    def to_vtk(self, path, variables=None, time=None, overwrite=False):
+        """Write fields for ParaView, PyVista or VTK, as Lagrange cells of the run's order; returns the path.
+
+        path: `.vtkhdf` holds all snapshots and the mesh once, `.vtu` one snapshot (the last, if time is None)
+        Cell data: region, cell_number, and boundary, which numbers the names in the field data `boundary_names`.
+        Raises ValueError for another suffix, an unknown variable or time, a path that exists (unless overwrite)."""
+        from dgarray.output.vtk import export
+
+        return export(self._ds, path, variables, time, overwrite)
+
+    def plot(self, variable, time=-1, ax=None, path=None, record=None, spectrum=False, **options):
+        """Draw a field at its true polynomial order: lines, coloured triangles, in 3D slices or surfaces.
+
+        ax:      matplotlib axes to draw into, a new figure by default
+        path:    image file to write instead, without a window
+        record:  name of a record, drawn over time instead of the field, or with spectrum=True over frequency
+        options: limits=(low, high), mesh=True, slice="z=0.5", surface="boundary" and more: see `output.plot.draw`
+        Returns the axes, in 3D without a single slice a PyVista plotter (`.show()`), with a path the path.
+        Raises ValueError for an unknown variable, time, plane, boundary or record, ImportError without the library."""
+        from dgarray.output import curves, plot
+
+        if record is not None or spectrum:
+            if record is None:
+                raise ValueError("spectrum=True needs record=, the name of a record")
+            return (curves.spectrum if spectrum else curves.series)(self._ds, record, variable, path, ax, **options)
+        if path is None:
+            return plot.draw(self._ds, variable, time, ax, **options)
+        if ax is not None:
+            raise ValueError("ax and path are both given; give one")
+        return plot.plot(self._ds, variable, time, path, **options)
+
+    def animate(self, variable, path=None, fps=10, **options):
+        """All snapshots as a movie with one common range of colours.
+
+        path:    file to write, .gif or .mp4; None for a matplotlib animation (in a notebook `HTML(it.to_jshtml())`)
+        fps:     snapshots per second; options: as in `plot`
+        Returns the path or the animation. Raises ValueError as `plot` and for another suffix, ImportError without ffmpeg."""
+        from dgarray.output import movie
+
+        if path is None:
+            return movie.animation(self._ds, variable, fps, **options)
+        return movie.movie(self._ds, variable, path, fps, **options)
 
     def values(self, variable, time=-1):
         """The field at one time as an array (element, node). Raises ValueError for an unknown variable or time."""
@@ -134,9 +221,7 @@ class Accessor:
 
     def field(self, variable):
         """The DataArray of a nodal field; a misspelt name is answered with the nearest one."""
-        if variable not in self.variables:
-            raise ValueError(_unknown("variable", variable, self.variables, "dataset"))
-        return self._ds[variable]
+        return self._ds[choose("variable", variable, self.variables, " in the dataset; it has")]
 
     def units(self, name):
         """Units of a variable or coordinate, "normalised" if it has none."""
@@ -156,22 +241,3 @@ class Accessor:
         if not times[0] - slack <= time <= times[-1] + slack:
             raise ValueError(f"time {time:g} is not in the dataset; it has t = {times[0]:g} to {times[-1]:g}")
         return int(np.abs(times - time).argmin())
-
-    def _over_time(self, reduce, variable, time):
-        field = self.field(variable)
-        if time is not None or "time" not in field.dims:
-            return float(reduce(self.values(variable, -1 if time is None else time).T,
-                                self.reference.mass, self.jacobians))
-        numbers = [self._over_time(reduce, variable, index) for index in range(field.sizes["time"])]
-        return xr.DataArray(numbers, {"time": field["time"].variable}, "time", variable)
-
-
-def _plain_attrs(array):
-    # Point values no longer lie on the mesh.
-    return {name: value for name, value in array.attrs.items() if name not in ("mesh", "location")}
-
-
-def _unknown(kind, name, allowed, owner):
-    near = difflib.get_close_matches(str(name), allowed, 1, 0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{kind} {name!r} is not in the {owner}; it has: {', '.join(allowed)}{hint}"

@@ -1,160 +1,299 @@
 """Pictures of nodal fields at their true polynomial order, by matplotlib."""
+import os
+import textwrap
+from pathlib import Path
+
 import numpy as np
 
-from dgarray.output.dataset import AXES, UNITLESS
+from dgarray.names import choose
+from dgarray.output.dataset import UNITLESS
+from dgarray.output.triangles import TRIANGLES, lattice, outlines, sides, subdivision
 
-# Small triangles that one 2D picture may have; beyond it they are below the size of its pixels.
-TRIANGLES = 400_000
 # Share of the other sign above which a field counts as signed and gets symmetric limits.
 SIGNED_SHARE = 0.05
 LINE_POINTS_PER_ORDER = 8
+# Width over height of a domain from which the colour bar lies below it.
+WIDE = 1.8
+# Characters in a line of a title.
+TITLE_WIDTH = 52
 
 
 def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):
-    """Draw one field to an image file (PNG, PDF, SVG by the suffix of `path`); options as in `draw`. Returns the path.
+    """Draw one field to an image file (by matplotlib PNG, PDF or SVG, by PyVista PNG). Returns the path.
 
-    Raises ValueError for an unknown variable or time and for 3D, ImportError without matplotlib."""
-    _matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=_figure_size(ds), layout="compressed")
-    draw(ds, variable, time, figure.add_subplot(), **options)
-    figure.savefig(path, dpi=dpi)
+    time, options: as in `draw`
+    Raises ValueError for an unknown variable, time, plane or boundary, ImportError without the library."""
+    ds = one_time(ds, variable, time)
+    picture = new_picture(ds, variable, **options)
+    picture.show(picture.read(-1), time_of(ds))
+    picture.save(path, dpi)
     return path
 
 
 def draw(ds, variable, time=-1, ax=None, **options):
-    """Draw one field of a 1D or 2D dataset into `ax`, or a new pyplot figure. Returns the axes.
+    """Draw one field into the axes `ax`, or a new pyplot figure. Returns the axes, or a PyVista plotter.
 
-    options in 2D: edges (True draws the mesh), cmap, limits (low, high), colorbar (False omits it); 1D: as Axes.plot
-    Raises ValueError for an unknown variable or time and for 3D, ImportError without matplotlib."""
-    ds.dg.field(variable)
-    if ds.dg.dim == 3:
-        raise ValueError("a 3D field has no picture of its own; sample a slice with ds.dg.sample(points) and draw that")
-    _matplotlib()
-    if ax is None:
+    time     an index (int) or a time (float, the nearest snapshot)
+    options  limits (low, high): those of the colours, or in 1D of the vertical axis
+             mesh: True draws the elements' outlines
+             slice: in 2D and 3D a line or plane such as "z=0.5", as in `ds.dg.slice`, drawn by matplotlib
+             in 2D and on slices: cmap, colorbar (False omits it); in 1D: as Axes.plot
+             in 3D by PyVista: surface, the name of a boundary or a tuple of them; or slice, a list of planes, by default three
+             through the middle; further options as in `output.volume.Scene`
+    A field of both signs gets limits symmetric about zero and a diverging map, others viridis over their range.
+    Raises ValueError for an unknown variable, time, plane or boundary, ImportError without the library."""
+    ds = one_time(ds, variable, time)
+    if needs_volume(ds, **options):
+        from dgarray.output.volume import Scene
+
+        if ax is not None:
+            raise ValueError("this picture is made by PyVista and cannot be drawn into axes; leave out ax, or give one slice")
+        picture = Scene(ds, variable, **options)
+    else:
+        picture = flat_picture(ds, variable, ax, pyplot=True, **options)
+    picture.show(picture.read(-1), time_of(ds))
+    return picture.ax if isinstance(picture, Picture) else picture.plotter
+
+
+def new_picture(ds, variable, **options):
+    """The picture that the options of `draw` ask for, without a window: a Picture, or a `volume.Scene`."""
+    if needs_volume(ds, **options):
+        from dgarray.output.volume import Scene
+
+        return Scene(ds, variable, off_screen=True, **options)
+    return flat_picture(ds, variable, **options)
+
+
+def flat_picture(ds, variable, ax=None, pyplot=False, slice=None, surface=None, **options):
+    """A Picture in `ax` or in a new figure, which `pyplot` knows or not."""
+    flat = seen(ds, variable, slice)
+    need_matplotlib()
+    if ax is None and pyplot:
         import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots(figsize=_figure_size(ds), layout="compressed")
-    (plot1d if ds.dg.dim == 1 else plot2d)(ds, variable, time, ax, **options)
-    ax.set_title(f"{variable}{_time_text(ds, time)}")
-    return ax
+        _, ax = plt.subplots(figsize=figure_size(flat), layout="compressed")
+    elif ax is None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=figure_size(flat), layout="compressed")
+        FigureCanvasAgg(figure)
+        ax = figure.add_subplot()
+    return Picture(flat, variable, ax, **options)
 
 
-def plot1d(ds, variable, time, ax, **options):
-    """Each element's polynomial as its own line: jumps between elements stay visible. Returns the line."""
-    dg = ds.dg
+def needs_volume(ds, slice=None, surface=None, **_):
+    """True if the picture is one for PyVista: in 3D all but a single slice. Raises ValueError for what 1D and 2D have not."""
+    if surface is not None and slice is not None:
+        raise ValueError(f"slice={slice!r} and surface={surface!r} are both given; give one")
+    if ds.dg.dim < 3 and (surface is not None or isinstance(slice, list)):
+        raise ValueError(f"{'several slices are' if surface is None else 'surface is'} for 3D; the dataset is {ds.dg.dim}D")
+    return ds.dg.dim == 3 and (slice is None or isinstance(slice, list))
+
+
+def one_time(ds, variable, time):
+    """The dataset at one time. Raises ValueError for an unknown variable or time."""
+    return ds.isel(time=[ds.dg.index(time)]) if "time" in ds.dg.field(variable).dims else ds
+
+
+def seen(ds, variable, plane):
+    """The dataset itself, or its slice by the plane, which then holds this one nodal field."""
+    ds.dg.field(variable)
+    if plane is None:
+        return ds
+    return ds.drop_vars([name for name in ds.dg.variables if name != variable]).dg.slice(plane)
+
+
+class Picture:
+    """A field in matplotlib axes whose values can be renewed: lines and triangles are made once.
+
+    ds: 1D or 2D dataset, a slice too; limits (low, high) or None for those of each state
+    triangles: number of small triangles that it may have in 2D; other options as in `draw`"""
+
+    def __init__(self, ds, variable, ax, limits=None, mesh=False, cmap=None, colorbar=True, triangles=TRIANGLES, **line):
+        dg = ds.dg
+        self.ds, self.variable, self.ax, self.limits, self.cmap = ds, variable, ax, checked(limits), cmap
+        self.corners, small = _divisions(dg, triangles)
+        self.interpolation = dg.reference.interpolation(2 * self.corners[:, 1:] - 1)
+        x = [dg.points[dg.cells, axis] @ self.corners.T for axis in range(dg.dim)]
+        if dg.dim == 1:
+            self._lines(x[0], mesh, line)
+        else:
+            for name in line:
+                choose("option", name, ("limits", "mesh", "cmap", "colorbar", "slice"), " for this picture; it has")
+            self._triangles(x, small, mesh, colorbar)
+
+    def _lines(self, x, mesh, line):
+        """Each element's polynomial as its own line: jumps between elements stay visible."""
+        ds, dg = self.ds, self.ds.dg
+        self.order = np.argsort(dg.points[dg.cells, 0].mean(axis=1))
+        (self.artist,) = self.ax.plot(self._gaps(x), np.full(x.size + len(x), np.nan), **line)
+        if mesh:
+            for corner in np.unique(dg.points[dg.cells, 0]):
+                self.ax.axvline(corner, color="0.85", linewidth=0.6, zorder=0)
+        self.ax.set(xlabel=label(ds, dg.axes[0]), ylabel=label(ds, self.variable), xlim=(x.min(), x.max()))
+
+    def _gaps(self, values):
+        return np.hstack([values[self.order], np.full((len(values), 1), np.nan)]).ravel()
+
+    def _triangles(self, x, small, mesh, colorbar):
+        """Each triangle's polynomial on an equispaced lattice of small triangles, smoothly shaded.
+
+        The boundary and the lines between regions are drawn; what lies outside the mesh is grey."""
+        from matplotlib.collections import LineCollection
+        from matplotlib.tri import Triangulation
+
+        ds, dg, ax = self.ds, self.ds.dg, self.ax
+        triangles = (np.arange(len(dg.cells))[:, None, None] * len(self.corners) + small).reshape(-1, 3)
+        self.artist = ax.tripcolor(Triangulation(x[0].ravel(), x[1].ravel(), triangles), np.zeros(x[0].size),
+                                   shading="gouraud", cmap=self.cmap, rasterized=True)
+        ax.add_collection(LineCollection(dg.points[outlines(ds)], colors="0.2", linewidths=0.8), autolim=False)
+        ax.set_facecolor("0.8")
+        if mesh:
+            ax.add_collection(LineCollection(dg.points[sides(dg.cells)], colors="black", alpha=0.35, linewidths=0.4),
+                              autolim=False)
+        ax.set(aspect="equal", xlabel=label(ds, dg.axes[0]), ylabel=label(ds, dg.axes[1]))
+        ax.margins(0)
+        if colorbar:
+            width, height = np.ptp(dg.points, axis=0)
+            below = width > WIDE * height
+            ax.figure.colorbar(self.artist, ax=ax, label=label(ds, self.variable),
+                               location="bottom" if below else "right",
+                               pad=0.06 if below else 0.02 * max(1, height / width),
+                               **({"aspect": 40, "shrink": 0.8} if below else {}))
+
+    def evaluate(self, values):
+        """The field at the points of the picture, (element, point), from nodal values (element, node)."""
+        return values.astype("float64") @ self.interpolation.T
+
+    def read(self, time):
+        """The dataset's field at the points of the picture at one time, (element, point)."""
+        return self.evaluate(self.ds.dg.values(self.variable, time))
+
+    def show(self, u, t=None, limits=None):
+        """Draw the values u (element, point) at the time t; limits (low, high) if none were fixed."""
+        low, high = self.limits or limits or limits_of(*extent(u))
+        if self.ds.dg.dim == 1:
+            self.artist.set_ydata(self._gaps(u))
+            margin = 0 if self.limits else 0.05 * (high - low)
+            self.ax.set_ylim(low - margin, high + margin)
+        else:
+            self.artist.set_array(u.ravel())
+            self.artist.set(clim=(low, high), cmap=self.cmap or colours(low, high))
+        place = ""
+        if "plane" in self.ds.attrs:
+            place = f" {'in the plane' if self.ds.dg.dim == 2 else 'on the line'} {self.ds.attrs['plane'].replace('=', ' = ')}"
+        self.ax.set_title(title(self.ds, self.variable, place, t))
+
+    def save(self, path, dpi=150):
+        """Write the figure to an image file, its kind by the suffix."""
+        self.ax.figure.savefig(path, dpi=dpi)
+
+    def resolution(self, dpi):
+        """Set the pixels per inch of `image`."""
+        self.ax.figure.set_dpi(dpi)
+
+    def palette(self, limits):
+        """Colours (256, 3) of 8 bits of all its images with these limits: the map's and greys. None in 1D: any will do."""
+        if self.ds.dg.dim == 1:
+            return None
+        from matplotlib import colormaps
+
+        colormap = colormaps[self.cmap or colours(*(self.limits or limits))]
+        shades = np.vstack([colormap(np.linspace(0, 1, 200))[:, :3], np.linspace((0, 0, 0), (1, 1, 1), 56)])
+        return (255 * shades).round().astype("uint8")
+
+    def image(self):
+        """The figure as it is now, (height, width, 3) of 8 bits."""
+        canvas = self.ax.figure.canvas
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+def _divisions(dg, triangles):
+    if dg.dim == 2:
+        return lattice(subdivision(len(dg.cells), dg.order, triangles))
     corners = np.linspace(0, 1, LINE_POINTS_PER_ORDER * dg.order + 1)
-    x, u = _evaluate(ds, dg.values(variable, time), np.column_stack([1 - corners, corners]))
-    order = np.argsort(dg.points[dg.cells, 0].mean(axis=1))
-    gap = np.full((len(order), 1), np.nan)
-    (line,) = ax.plot(np.hstack([x[0][order], gap]).ravel(), np.hstack([u[order], gap]).ravel(), **options)
-    ax.set(xlabel=_label(ds, "x"), ylabel=_label(ds, variable))
-    ax.margins(x=0)
-    return line
+    return np.column_stack([1 - corners, corners]), None
 
 
-def plot2d(ds, variable, time, ax, edges=False, cmap=None, limits=None, colorbar=True):
-    """Each triangle's polynomial on an equispaced lattice of small triangles, smoothly shaded. Returns the mappable.
-
-    The boundary and the lines between regions are drawn; what lies outside the mesh is grey.
-    A field of both signs gets limits symmetric about zero and a diverging map, others viridis over their range."""
-    from matplotlib.collections import LineCollection
-    from matplotlib.tri import Triangulation
-
-    dg = ds.dg
-    corners, small = lattice(_subdivision(len(dg.cells), dg.order))
-    (x, y), u = _evaluate(ds, dg.values(variable, time), corners)
-    triangles = (np.arange(len(u))[:, None, None] * len(corners) + small).reshape(-1, 3)
-    low, high, signed = _limits(u) if limits is None else (*limits, limits[0] == -limits[1])
-    mappable = ax.tripcolor(Triangulation(x.ravel(), y.ravel(), triangles), u.ravel(), shading="gouraud",
-                            vmin=low, vmax=high, cmap=cmap or ("RdBu_r" if signed else "viridis"), rasterized=True)
-    ax.add_collection(LineCollection(dg.points[outlines(ds)], colors="0.2", linewidths=0.8), autolim=False)
-    ax.set_facecolor("0.8")
-    if edges:
-        sides = np.unique(np.sort(dg.cells[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
-        ax.add_collection(LineCollection(dg.points[sides], colors="black", alpha=0.35, linewidths=0.4), autolim=False)
-    ax.set(aspect="equal", xlabel=_label(ds, "x"), ylabel=_label(ds, "y"))
-    ax.margins(0)
-    if colorbar:
-        width, height = np.ptp(dg.points, axis=0)
-        ax.figure.colorbar(mappable, ax=ax, label=_label(ds, variable), pad=0.02 * max(1, height / width))
-    return mappable
+def extent(u):
+    """Smallest and largest finite value, 0 and 0 if there is none."""
+    u = u[np.isfinite(u)]
+    return (float(u.min()), float(u.max())) if u.size else (0.0, 0.0)
 
 
-def outlines(ds):
-    """Corner numbers (edge, 2) of the edges of one triangle only, and of those between two regions."""
-    cells = ds.dg.cells
-    edges = np.sort(cells[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
-    unique, inverse, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
-    region = np.repeat(ds["region"].values if "region" in ds else np.zeros(len(cells)), 3)
-    low, high = np.full(len(unique), np.inf), np.full(len(unique), -np.inf)
-    np.minimum.at(low, inverse.ravel(), region)
-    np.maximum.at(high, inverse.ravel(), region)
-    return unique[(count == 1) | (low < high)]
-
-
-def lattice(divisions):
-    """Equispaced barycentric lattice of a triangle: points (point, 3), and its divisions^2 triangles (triangle, 3)."""
-    n = divisions
-    rows = [(i, j) for j in range(n + 1) for i in range(n + 1 - j)]
-    number = {row: index for index, row in enumerate(rows)}
-    upward = [(number[i, j], number[i + 1, j], number[i, j + 1]) for i, j in rows if i + j < n]
-    downward = [(number[i + 1, j], number[i + 1, j + 1], number[i, j + 1]) for i, j in rows if i + j < n - 1]
-    tail = np.array(rows) / n
-    return np.column_stack([1 - tail.sum(axis=1), tail]), np.array(upward + downward)
-
-
-def _subdivision(elements, order):
-    if order == 1 and elements > TRIANGLES:
-        return 1
-    return int(np.clip(np.sqrt(TRIANGLES / elements), 2, 6 * order))
-
-
-def _evaluate(ds, values, corners):
-    """Coordinates, a list by axis, and field, all (element, point), at the barycentric `corners` (point, dim + 1)."""
-    dg = ds.dg
-    interpolation = dg.reference.interpolation(2 * corners[:, 1:] - 1)
-    x = [dg.points[dg.cells, axis] @ corners.T for axis in range(dg.dim)]
-    return x, values.astype("float64") @ interpolation.T
-
-
-def _limits(u):
-    low, high = float(np.nanmin(u)), float(np.nanmax(u))
+def limits_of(low, high):
+    """Limits of the colours for a field from `low` to `high`: symmetric about zero if it has both signs."""
     largest = max(abs(low), abs(high))
     if low < 0 < high and min(-low, high) > SIGNED_SHARE * largest:
-        return -largest, largest, True
+        return -largest, largest
     if high - low <= 1e-12 * largest or largest == 0:
         # A constant field: rounding must not fill the range of colours.
         half = 0.5 * largest or 0.5
-        return low - half, high + half, False
-    return low, high, False
+        return low - half, high + half
+    # A bound that is zero up to rounding is zero.
+    return tuple(0.0 if abs(bound) <= 1e-12 * largest else bound for bound in (low, high))
 
 
-def _label(ds, name):
-    units, text = ds.dg.units(name), ds[name].attrs.get("long_name", name)
-    if name in AXES:
+def checked(limits):
+    """The limits as a tuple (low, high), or None. Raises ValueError unless they are two finite numbers, the lower first."""
+    if limits is None:
+        return None
+    pair = np.asarray(limits, dtype="float64")
+    if pair.shape != (2,) or not np.isfinite(pair).all() or pair[0] >= pair[1]:
+        raise ValueError(f"limits {limits!r} are not allowed; they must be two finite numbers (low, high), low below high")
+    return tuple(pair.tolist())
+
+
+def colours(low, high):
+    """Name of the colour map: a diverging one for limits symmetric about zero."""
+    return "RdBu_r" if low == -high else "viridis"
+
+
+def label(ds, name):
+    """Words such as: electric field (V/m); an axis without units is its bare name."""
+    units = ds.dg.units(name)
+    if name in ds.dg.axes:
         return name if units == UNITLESS else f"{name} ({units})"
-    return f"{text} ({units})"
+    return f"{ds[name].attrs.get('long_name', name)} ({units})"
 
 
-def _time_text(ds, time):
-    if "time" not in ds.coords:
-        return ""
-    value, units = float(ds["time"].values.reshape(-1)[ds.dg.index(time)]), ds.dg.units("time")
-    return f" at t = {value:.6g} {f'({units})' if units == UNITLESS else units}"
+def title(ds, variable, place="", t=None):
+    """Words such as: Ez in the plane z = 0.5 at t = 2 ns."""
+    units = ds.dg.units("time")
+    when = "" if t is None else f" at t = {t:.6g} {f'({units})' if units == UNITLESS else units}"
+    return textwrap.fill(f"{variable}{place}{when}", TITLE_WIDTH)
 
 
-def _figure_size(ds):
-    if ds.dg.dim != 2:
+def time_of(ds, time=-1):
+    """The time of a snapshot, None for a dataset without times."""
+    return float(ds["time"].values.reshape(-1)[ds.dg.index(time)]) if "time" in ds.coords else None
+
+
+def figure_size(ds):
+    """Width and height in inches: in 2D the domain's own shape with room for the labels and the colour bar."""
+    if ds.dg.dim == 1:
         return 6.4, 4.0
     width, height = np.ptp(ds.dg.points, axis=0)
-    # Room for the colour bar and the labels beside a picture of the domain's own shape.
-    return (6.4, float(np.clip(4.9 * height / width + 0.9, 2.2, 9.0))) if width >= height else (
-        float(np.clip(5.4 * width / height + 1.8, 3.2, 6.6)), 6.0)
+    if width > WIDE * height:
+        return 7.0, float(max(6.2 * height / width + 1.6, 2.4))
+    if width >= height:
+        return 6.4, float(4.9 * height / width + 0.9)
+    return float(np.clip(5.4 * width / height + 1.8, 3.2, 6.6)), 6.0
 
 
-def _matplotlib():
+def writable(path):
+    """The path of a picture that is to be written later, as a Path. Raises ValueError where nothing can be written."""
+    path = Path(path)
+    folder = path.resolve().parent
+    if path.is_dir() or not os.access(folder, os.W_OK):
+        raise ValueError(f"picture {path}: " + ("this is a folder" if path.is_dir() else
+                                                f"the folder {folder} cannot be written to"))
+    return path
+
+
+def need_matplotlib():
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

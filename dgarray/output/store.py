@@ -1,12 +1,8 @@
-"""Snapshots of a run: kept in memory or streamed to a zarr store that is readable at every moment.
+"""What a run keeps, snapshots and records: in memory, or streamed to a zarr store that is readable at every moment.
 
-On disk, one snapshot is one chunk file (or a few) per variable, raw little-endian bytes without compression. Zarr
-format 3 lets the group's zarr.json hold the metadata of all arrays (consolidated metadata), which xarray and zarr
-read by default. So one atomic rename of that file makes a snapshot visible in all variables at once; what an
-interrupted append left before it is invisible. This holds when the process is killed; no data is forced through the
-operating system's cache, so a power failure may lose the last snapshots.
+On disk, one snapshot is one chunk file (or a few) per variable; see `dgarray.output.files` for why a killed process leaves a
+store that reads up to its last snapshot.
 """
-import json
 import os
 import shutil
 from math import ceil
@@ -15,32 +11,50 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from dgarray.output import files
 from dgarray.output.dataset import dataset
+from dgarray.output.files import Files
 
-CHUNK_BYTES = 16 * 2**20
-TIME_CHUNK = 1024
+
+class OutputError(OSError):
+    """The output could not be written, for example because the disk is full; what was written before is intact."""
 
 
 class Store:
-    """Snapshots q(t) of one run.
+    """Snapshots q(t) and records of one run.
 
     layout     Layout of the dataset
-    path       folder of the zarr store, or None to keep all snapshots in memory
+    path       folder of the zarr store, or None to keep everything in memory
     dtype      "float64" or "float32", the run's
     overwrite  replace an existing store at `path`
-    Raises ValueError if `path` exists and may not be replaced."""
+    series     `Series` of each record
+    resume     {axis: rows} to go on in the store at `path` after so many rows; axes: "time" and NAME_time of each record
+    Raises ValueError if `path` exists and may not be replaced, or is not the store of such a run; OutputError if it cannot
+    be written."""
 
-    def __init__(self, layout, path=None, dtype="float64", overwrite=False):
+    def __init__(self, layout, path=None, dtype="float64", overwrite=False, series=(), resume=None):
         self.layout = layout
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.dtype("float64"), np.dtype("float32")):
             raise ValueError(f"dtype {dtype!r} is not allowed; allowed: float64, float32")
         self.path = None if path is None else Path(path)
+        self.series = {s.name: s for s in series}
         self._times, self._snapshots = [], {name: [] for name in layout.variables}
-        self._closed = False
-        if self.path is not None:
+        self._rows = {s.name: [] for s in series}
+        self._results = {}
+        self._closed, self._growing = False, growing(layout, series)
+        if resume is not None:
+            self._files = Files(self.path, self._growing)
+            self._files.truncate(resume)
+            self._files.group["attributes"] = dataset_attributes(layout, series)
+            self._files.commit()
+            self._times = [float(t) for t in xr.open_zarr(self.path)["time"].values]
+        elif self.path is not None:
             _make_room(self.path, overwrite)
-            self._files = _create(self.path, layout, self.dtype)
+            try:
+                self._files = self._create()
+            except OSError as error:
+                raise OutputError(f"{self.path} cannot be written: {error.strerror or error}") from error
 
     def __repr__(self):
         return f"Store({len(self._times)} snapshots of {self.layout}, {self.path or 'in memory'})"
@@ -51,7 +65,8 @@ class Store:
     def append(self, t, q):
         """Add the snapshot q (variable, node, element) at the time t, later than all before.
 
-        With a path it is on disk on return. Raises ValueError for another shape or a time that does not increase."""
+        With a path it is on disk on return. Raises ValueError for another shape or a time that does not increase,
+        OutputError if it cannot be written."""
         q, t = np.asarray(q), float(t)
         if self._closed:
             raise ValueError("the store is closed; append before close()")
@@ -65,11 +80,59 @@ class Store:
             for name, values in zip(self.layout.variables, q):
                 self._snapshots[name].append(np.array(values.T, dtype=self.dtype, order="C"))
         else:
-            self._files.append([*self._times, t], dict(zip(self.layout.variables, q)))
+            fields = {name: values.T[None] for name, values in zip(self.layout.variables, q)}
+            self._write("time", fields | {"time": np.array([t])}, f"the snapshot of t = {t:.6g}")
         self._times.append(t)
 
+    def extend(self, name, times, values):
+        """Add rows to a record over time: times (n,), values {variable: (n, ...)}."""
+        if not len(times):
+            return
+        if self.path is None:
+            self._rows[name].append((times, values))
+        else:
+            rows = {f"{name}_{variable}": array for variable, array in values.items()}
+            self._write(f"{name}_time", {f"{name}_time": times} | rows, f"the record {name!r}")
+
+    def put(self, name, values):
+        """Set a record that is known at the end only: {variable: array}."""
+        if self.path is None:
+            self._results[name] = values
+            return
+        try:
+            for variable, array in values.items():
+                self._files.put(f"{name}_{variable}", array)
+        except OSError as error:
+            raise self._failed(f"the record {name!r}", error) from error
+
+    def _write(self, axis, values, what):
+        counts = {axis: self._files.count(axis) for axis in self._growing}
+        try:
+            self._files.add(axis, values)
+            self._files.commit([axis])
+        except OSError as error:
+            self._files.truncate(counts)
+            self._files.drop(axis, [name for name in values if name in self.layout.variables])
+            raise self._failed(what, error) from error
+        except BaseException:
+            self._files.truncate(counts)
+            raise
+
+    def _failed(self, what, error):
+        kept = f"the {len(self)} snapshots up to t = {self._times[-1]:.6g} are kept" if self._times else "nothing is kept"
+        return OutputError(f"{self.path}: {what} cannot be written: {error.strerror or error}; {kept}")
+
+    @property
+    def counts(self):
+        """{axis: rows} on disk."""
+        return {axis: self._files.count(axis) for axis in self._growing}
+
+    def sync(self):
+        """Let all that is on disk survive a power failure."""
+        self._files.sync()
+
     def dataset(self):
-        """All snapshots so far: in memory, or lazily as `xarray.open_zarr(path)` reads them."""
+        """All snapshots and records so far: in memory, or lazily as `xarray.open_zarr(path)` reads them."""
         if self.path is not None:
             return xr.open_zarr(self.path)
         _, nodes, elements = self.layout.shape
@@ -78,7 +141,7 @@ class Store:
             values[name] = np.stack(snapshots) if snapshots else np.empty((0, elements, nodes), self.dtype)
             # The list goes on as views, so that the field is not held twice.
             self._snapshots[name] = list(values[name])
-        return dataset(self.layout, self._times, values)
+        return with_records(dataset(self.layout, self._times, values), self.series.values(), self._rows, self._results)
 
     def close(self):
         """Refuse further snapshots; the store on disk is complete after every append."""
@@ -90,83 +153,73 @@ class Store:
     def __exit__(self, *exception):
         self.close()
 
-
-class _Files:
-    """The files of a zarr group whose arrays along time grow by one index per append."""
-
-    def __init__(self, path, names, growing):
-        self.path = path
-        self.growing = growing
-        self.group = json.loads((path / "zarr.json").read_text())
-        self.arrays = {name: json.loads((path / name / "zarr.json").read_text()) for name in names}
-        for name in growing:
-            codecs = [codec["name"] for codec in self.arrays[name]["codecs"]]
-            if codecs != ["bytes"]:
-                raise ValueError(f"array {name!r} in {path} has the codecs {codecs}; chunks are written as plain bytes")
-
-    def append(self, times, values):
-        """Write the chunks of the last of `times`, then the arrays' lengths, then the group's metadata: the commit."""
-        index = len(times) - 1
-        for name, snapshot in values.items():
-            self._write_snapshot(name, index, snapshot)
-        self._write_times(times)
-        for name in self.growing:
-            self.arrays[name]["shape"][0] = len(times)
-            _replace(self.path / name / "zarr.json", _json(self.arrays[name]))
-        self.commit()
-
-    def commit(self):
-        consolidated = {"kind": "inline", "must_understand": False, "metadata": self.arrays}
-        _replace(self.path / "zarr.json", _json({**self.group, "consolidated_metadata": consolidated}))
-
-    def _chunk_shape(self, name):
-        return self.arrays[name]["chunk_grid"]["configuration"]["chunk_shape"]
-
-    def _little_endian(self, name):
-        return np.dtype(self.arrays[name]["data_type"]).newbyteorder("<")
-
-    def _write_snapshot(self, name, index, snapshot):
-        _, step, nodes = self._chunk_shape(name)
-        elements = snapshot.shape[1]
-        for number, start in enumerate(range(0, elements, step)):
-            values = snapshot[:, start:start + step].T
-            chunk = np.zeros((step, nodes), self._little_endian(name))
-            chunk[:len(values)] = values
-            file = self.path / name / "c" / str(index) / str(number) / "0"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(chunk.data)
-
-    def _write_times(self, times):
-        (step,) = self._chunk_shape("time")
-        number = (len(times) - 1) // step
-        chunk = np.zeros(step, self._little_endian("time"))
-        recent = times[number * step:]
-        chunk[:len(recent)] = recent
-        file = self.path / "time" / "c" / str(number)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        # Readers see earlier times in the same chunk: it is replaced, never rewritten in place.
-        _replace(file, chunk.data)
+    def _create(self):
+        """An empty store at `path`, made beside it and renamed, so that it appears complete or not at all."""
+        _, nodes, elements = self.layout.shape
+        pieces = max(1, ceil(elements * nodes * self.dtype.itemsize / files.CHUNK_BYTES))
+        step = ceil(elements / pieces)
+        empty = dataset(self.layout, [], {name: np.empty((0, elements, nodes), self.dtype) for name in self.layout.variables})
+        empty = with_records(empty, self.series.values())
+        encoding = {name: {"_FillValue": None, "compressors": None} for name in empty.variables}
+        for name in self.layout.variables:
+            encoding[name].update(chunks=(1, step, nodes), fill_value=np.nan)
+        for members in self._growing.values():
+            for name in set(members) - set(self.layout.variables):
+                row = int(np.prod(empty[name].shape[1:])) * empty[name].dtype.itemsize
+                rows = int(np.clip(files.CHUNK_BYTES // 16 // max(row, 1), 1, files.TIME_CHUNK))
+                encoding[name]["chunks"] = (rows, *(max(size, 1) for size in empty[name].shape[1:]))
+        for series in self.series.values():
+            for variable in () if series.over_time else series.variables:
+                shape = series.shape(variable)
+                encoding[f"{series.name}_{variable}"].update(chunks=(1, *shape[1:]) if len(shape) > 1 else shape)
+        partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            empty.to_zarr(partial, mode="w", zarr_format=3, consolidated=False, encoding=encoding)
+            made = Files(partial, self._growing)
+            made.arrays = {name: made.arrays[name] for name in empty.variables}
+            made.commit()
+            partial.rename(self.path)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        return Files(self.path, self._growing)
 
 
-def _create(path, layout, dtype):
-    """An empty store at `path`, made beside it and renamed, so that it appears complete or not at all."""
-    _, nodes, elements = layout.shape
-    pieces = max(1, ceil(elements * nodes * dtype.itemsize / CHUNK_BYTES))
-    step = ceil(elements / pieces)
-    empty = dataset(layout, [], {name: np.empty((0, elements, nodes), dtype) for name in layout.variables})
-    encoding = {name: {"_FillValue": None, "compressors": None} for name in empty.variables}
-    for name in layout.variables:
-        encoding[name].update(chunks=(1, step, nodes), fill_value=np.nan)
-    encoding["time"]["chunks"] = (TIME_CHUNK,)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    empty.to_zarr(partial, mode="w", zarr_format=3, consolidated=False, encoding=encoding)
-    files = _Files(partial, list(empty.variables), (*layout.variables, "time"))
-    files.commit()
-    partial.rename(path)
-    files.path = path
-    return files
+def growing(layout, series):
+    """{axis: names of the arrays along it}: snapshots along "time", and each record over time along its own."""
+    records = {f"{s.name}_time": (f"{s.name}_time", *(f"{s.name}_{v}" for v in s.variables)) for s in series if s.over_time}
+    return {"time": ("time", *layout.variables), **records}
+
+
+def with_records(ds, series, rows=None, results=None):
+    """The dataset with the arrays of the records; without values they are empty, or zero where they do not grow.
+
+    rows: {name: [(times, {variable: (n, ...)}), ...]}; results: {name: {variable: array}}"""
+    rows, results, data, coords = rows or {}, results or {}, {}, {}
+    for s in series:
+        time = f"{s.name}_time"
+        pieces = [(np.empty(0), {v: np.empty((0, *s.shape(v)), s.dtype_of(v)) for v in s.variables}), *rows.get(s.name, [])]
+        if s.over_time:
+            coords[time] = (time, np.concatenate([t for t, _ in pieces]), dict(ds["time"].attrs))
+        for variable, (dims, attrs) in s.variables.items():
+            names = tuple(f"{s.name}_{dim}" for dim in dims)
+            if s.over_time:
+                values = np.concatenate([v[variable] for _, v in pieces])
+                data[f"{s.name}_{variable}"] = ((time, *names), values, attrs)
+            else:
+                zero = np.zeros(s.shape(variable), s.dtype_of(variable))
+                data[f"{s.name}_{variable}"] = (names, results.get(s.name, {}).get(variable, zero), attrs)
+        for coord, (dims, values, attrs) in s.coords.items():
+            coords[f"{s.name}_{coord}"] = (tuple(f"{s.name}_{dim}" for dim in dims), values, attrs)
+    return ds.assign(data).assign_coords(coords)
+
+
+def dataset_attributes(layout, series):
+    """The root attributes as they are on disk."""
+    return {name: value.item() if hasattr(value, "item") else value for name, value in dataset(
+        layout, [], {name: np.empty((0, layout.shape[2], layout.shape[1])) for name in layout.variables}).attrs.items()}
 
 
 def check_path(path, overwrite=False):
@@ -178,7 +231,8 @@ def check_path(path, overwrite=False):
     if not path.exists():
         return
     if not overwrite:
-        raise ValueError(f"{path} exists; choose another path, or allow it to be replaced with --overwrite (overwrite=True)")
+        raise ValueError(f"{path} exists; choose another path, go on with it by --restart (restart=True), or allow it to be "
+                         "replaced with --overwrite (overwrite=True)")
     if not any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zmetadata")):
         raise ValueError(f"{path} exists and is not a zarr store; it is not replaced, choose another path")
 
@@ -187,14 +241,3 @@ def _make_room(path, overwrite):
     check_path(path, overwrite)
     if path.exists():
         shutil.rmtree(path)
-
-
-def _replace(file, content):
-    """Write `content` aside and rename it to `file`: a reader finds the old bytes or the new ones, never a part."""
-    aside = file.with_name(file.name + ".partial")
-    aside.write_bytes(content)
-    os.replace(aside, file)
-
-
-def _json(tree):
-    return json.dumps(tree, indent=1).encode()

@@ -1,0 +1,128 @@
+"""Where a recorder looks at the fields of a run: points, named boundaries, the whole volume."""
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..mesh.locate import Locator
+from ..names import choose
+from .series import Fixed
+from .surface import AXES, Surface
+
+TAKEN = ("time", "frequency", "time_span", "bound")      # names that every record keeps for itself
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where fields are looked at.
+
+    dims     dim -> size;  coords: name -> Fixed;  attrs: of every field there
+    read     function (state, numbers of variables) -> host array (variable, *sizes)"""
+
+    dims: dict
+    coords: dict
+    attrs: dict
+    read: Callable
+
+    def variables(self, name, law, chosen, before=()):
+        """The `variables` of a Series, {name: (dims, attributes)}, for the chosen variables of the law.
+
+        Raises ValueError where one of them is called as a coordinate of the record `name`."""
+        for v in chosen:
+            if v in (*self.dims, *self.coords, *TAKEN):
+                raise ValueError(f"record {name!r}: the variable {v!r} of the law is called as a coordinate of the record; "
+                                 f"names not allowed: {', '.join(sorted({*self.dims, *self.coords, *TAKEN}))}")
+        return {v: ((*before, *self.dims), {"long_name": law.long_names.get(v, v), "units": units(law, v)} | self.attrs)
+                for v in chosen}
+
+
+def at_points(name, operator, points):
+    """The Place of points (point, dim). Raises ValueError for another shape and points outside the mesh."""
+    law, mesh = operator.tables.law, operator.tables.mesh
+    try:
+        x = np.asarray(points, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"record {name!r}: points={points!r} is not allowed; give numbers (point, {mesh.dim})") from None
+    if x.ndim == 1 and (mesh.dim == 1 or len(x) == mesh.dim):
+        x = x.reshape(-1, mesh.dim)
+    if x.ndim != 2 or x.shape[1] != mesh.dim or not len(x):
+        raise ValueError(f"record {name!r}: points have the shape {x.shape}; it must be (point, {mesh.dim})")
+    element, r = Locator(mesh.points, mesh.cells).find(x)
+    outside = np.flatnonzero(element < 0)
+    if len(outside):
+        where, low, high = (", ".join(f"{c:.6g}" for c in corner) for corner in (
+            x[outside[0]], mesh.points.min(axis=0), mesh.points.max(axis=0)))
+        others = f" (and {len(outside) - 1} more)" if len(outside) > 1 else ""
+        raise ValueError(f"record {name!r}: point {outside[0]} at ({where}) is outside the mesh{others}; "
+                         f"the mesh lies between ({low}) and ({high})")
+    matrix, take = operator.tables.cell.interpolation(r), taker(operator, element)
+
+    def read(state, numbers):
+        return np.einsum("pn,vnp->vp", matrix, take(state)[numbers])
+    coords = {axis: Fixed(("point",), column, {"long_name": f"{axis} of the points", "units": units(law, axis)})
+              for axis, column in zip(AXES, x.T)}
+    coords["cell_number"] = Fixed(("point",), mesh.numbers[element].astype("int64"),
+                                  {"long_name": "position among the cells of the mesh file, from 0"})
+    return Place({"point": len(x)}, coords, {}, read)
+
+
+def on_boundary(name, operator, boundary):
+    """The Place of the nodes of a named boundary. Raises ValueError for an unknown name."""
+    surface = boundary_surface(name, operator, boundary)
+    take = taker(operator, surface.rows[:, 0])
+
+    def read(state, numbers):
+        return surface.take(take(state)[numbers])
+    coords = surface.coords(operator.tables.mesh.numbers, units(operator.tables.law, "x"))
+    return Place(dict(zip(("face", "face_node"), surface.shape)), coords, {"boundary": title(boundary)}, read)
+
+
+def in_volume(operator):
+    """The Place of all nodes of the mesh; its coordinates are those of the run's dataset."""
+    def read(state, numbers):
+        return operator.host(state)[numbers].transpose(0, 2, 1)
+    _, nodes, elements = operator.shape
+    return Place({"element": elements, "node": nodes}, {}, {}, read)
+
+
+def boundary_surface(name, operator, boundary):
+    """The Surface of a boundary name, or of several in a tuple. Raises ValueError for an unknown name."""
+    mesh = operator.tables.mesh
+    names = tuple(boundary) if isinstance(boundary, (tuple, list)) else (boundary,)
+    for each in names:
+        choose(f"record {name!r}: boundary", each, mesh.boundaries, " in the mesh; it has")
+    rows = np.concatenate([np.empty((0, 2), np.int64), *(mesh.boundaries[each] for each in names)])
+    if not len(rows):
+        raise ValueError(f"record {name!r}: boundary={boundary!r} has no face; give names of the mesh: "
+                         f"{', '.join(mesh.boundaries) or 'none'}")
+    return Surface(mesh.points, mesh.cells, operator.tables.order, np.unique(rows, axis=0))
+
+
+def taker(operator, elements):
+    """The function state -> q (variable, node, len(elements)) in float64 on the host; each element is copied once."""
+    unique, place = np.unique(elements, return_inverse=True)
+
+    def take(state):
+        return operator.take(state, unique)[:, :, place].astype(float)
+    return take
+
+
+def choice(name, law, variables):
+    """{variable: its number in the law} of the names asked for, all if None. Raises ValueError for an unknown one."""
+    names = tuple(law.variables) if variables is None else (variables,) if isinstance(variables, str) else tuple(variables)
+    for variable in names:
+        choose(f"record {name!r}: variable", variable, law.variables, " in the law; it has")
+    if not names or len(set(names)) != len(names):
+        raise ValueError(f"record {name!r}: variables={variables!r} is not allowed; give at least one, each once, of: "
+                         f"{', '.join(law.variables)}")
+    return {variable: list(law.variables).index(variable) for variable in names}
+
+
+def title(boundary):
+    """The name of a boundary, or the names of several, as text."""
+    return ", ".join(boundary) if isinstance(boundary, (tuple, list)) else boundary
+
+
+def units(law, name):
+    """Units of a variable or coordinate."""
+    return law.units.get(name, "normalised")

@@ -1,0 +1,169 @@
+"""Recorders: what a run keeps besides its snapshots, `Simulation(..., record={"name": recorder})`.
+
+A recorder is a request; `attach` binds it to the discretised problem and gives a `Recording`, which the run asks to `sample`
+at t = 0 and after every step.  Values are float64 whatever the dtype of the run.
+"""
+from dataclasses import dataclass, fields
+from numbers import Integral
+
+import numpy as np
+
+from .places import at_points, choice, on_boundary, units
+from .series import Series
+from .surface import AXES
+
+
+class Recording:
+    """A recorder at work in one run.
+
+    series     `Series`: names, dims and coordinates of what is recorded
+    every      steps between samples
+    measure    function (state, t) -> arrays in the order of the series' variables"""
+
+    def __init__(self, series, every, measure):
+        self.series, self.every, self.measure = series, every, measure
+        self._times, self._rows = [], {variable: [] for variable in series.variables}
+
+    def __repr__(self):
+        return f"<Recording {self.series.name}: {', '.join(self.series.variables)}, every {self.every} steps>"
+
+    def sample(self, state, t, step):
+        """Look at the backend's state at the time t after `step` steps, if it is the turn of this step."""
+        if step % self.every == 0:
+            self.keep(self.measure(state, t), float(t))
+
+    def keep(self, values, t):
+        self._times.append(t)
+        for rows, value in zip(self._rows.values(), values, strict=True):
+            rows.append(np.array(value, float))
+
+    def rows(self):
+        """Times (n,) and {variable: (n, ...)} of the samples since the last call."""
+        times = np.array(self._times, float)
+        values = {variable: np.array(rows, float).reshape(len(times), *self.series.shape(variable))
+                  for variable, rows in self._rows.items()}
+        self._times, self._rows = [], {variable: [] for variable in values}
+        return times, values
+
+    def result(self):
+        """{variable: array} of what is known only at the end of the run: nothing."""
+        return {}
+
+    def state(self):
+        """{key: array} that a restart needs besides the rows: nothing."""
+        return {}
+
+    def restore(self, state):
+        """Go on from `state`. Raises ValueError if it is that of another recorder."""
+        if state:
+            raise ValueError(f"record {self.series.name!r} keeps no state, but was given {', '.join(state)}")
+
+
+class Recorder:
+    """What to record: the base of all recorders, frozen dataclasses with a method `attach(name, operator) -> Recording`."""
+
+    def __repr__(self):
+        given = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return f"{type(self).__name__}({', '.join(f'{k}={_text(v)}' for k, v in given if v is not None)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Points(Recorder):
+    """Point receivers: the polynomials at any points, exact to rounding; dims (time, point).
+
+    points      (point, dim), in 1D also (point,); a point on a face gets the value of one of its elements
+    every       steps between samples
+    variables   names, all of the law by default
+    Coordinates: x, y, z and cell_number of the element (position in the mesh file).
+    Raises ValueError for points outside the mesh, naming the first."""
+
+    points: object
+    every: int = 1
+    variables: tuple = None
+
+    def __post_init__(self):
+        whole("every", self.every)
+
+    def attach(self, name, operator):
+        """The Recording of this recorder in one run."""
+        return _fields(name, operator, at_points(name, operator, self.points), self)
+
+
+@dataclass(frozen=True, repr=False)
+class SurfaceFields(Recorder):
+    """The fields at the nodes of a named boundary, seen from inside; dims (time, face, face_node).
+
+    boundary    name, or several names in a tuple
+    every       steps between samples
+    variables   names, all of the law by default
+    Coordinates: x, y, z, normal_x ..., area and cell_number, see `dgarray.analysis.surface.Surface`."""
+
+    boundary: str | tuple
+    every: int = 1
+    variables: tuple = None
+
+    def __post_init__(self):
+        whole("every", self.every)
+
+    def attach(self, name, operator):
+        """The Recording of this recorder in one run."""
+        return _fields(name, operator, on_boundary(name, operator, self.boundary), self)
+
+
+@dataclass(frozen=True, repr=False)
+class Extrema(Recorder):
+    """Least and greatest nodal value of each variable and where: u_min, u_max, u_min_x, u_max_x, ...; dims (time,).
+
+    These are values at the nodes: between them the polynomials may go a little beyond.
+
+    every       steps between samples
+    variables   names, all of the law by default"""
+
+    every: int = 1
+    variables: tuple = None
+
+    def __post_init__(self):
+        whole("every", self.every)
+
+    def attach(self, name, operator):
+        """The Recording of this recorder in one run."""
+        tables, series = operator.tables, {}
+        chosen = choice(name, tables.law, self.variables)
+        for v in chosen:
+            for short, long in (("min", "least"), ("max", "greatest")):
+                for suffix, before, of in (("", "", v), *((f"_{axis}", f"{axis} of the ", axis) for axis in AXES[:tables.dim])):
+                    series[f"{v}_{short}{suffix}"] = (), {"long_name": f"{before}{long} nodal value of {v}",
+                                                          "units": units(tables.law, of)}
+
+        def measure(state, t):
+            result, q = [], operator.host(state)
+            for values in (q[number] for number in chosen.values()):
+                for find in (np.argmin, np.argmax):
+                    node, element = np.unravel_index(find(values), values.shape)
+                    x = tables.origin[:, element] + tables.nodes[node] @ tables.tangents[:, :, element]
+                    result += [values[node, element], *x]
+            return result
+        return Recording(Series(name, {}, series), self.every, measure)
+
+
+def whole(name, value):
+    """Raise ValueError unless the option is a whole number from 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name}={value!r} is not allowed; it must be a whole number from 1"
+                         + (", in steps" if name == "every" else ""))
+
+
+def _fields(name, operator, place, recorder):
+    law = operator.tables.law
+    chosen = choice(name, law, recorder.variables)
+    series = Series(name, place.dims, place.variables(name, law, chosen), True, place.coords)
+    return Recording(series, recorder.every, lambda state, t: place.read(state, list(chosen.values())))
+
+
+def _text(value):
+    # The same in every run: functions by name, long arrays by their number of rows.
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__name__)
+    if isinstance(value, np.ndarray | list | tuple) and len(value) > 5:
+        return f"<{len(value)}>"
+    return repr(value.tolist() if isinstance(value, np.ndarray) else value)

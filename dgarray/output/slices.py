@@ -1,0 +1,192 @@
+"""Cuts of a run's dataset by a plane (3D) or a line (2D): again a dataset of nodal polynomials, one dimension lower.
+
+A polynomial restricted to a plane is a polynomial of the same degree. A plane cuts a tetrahedron in a triangle or in a
+quadrilateral, which is split into two triangles; the nodes of simplex(2, order) on each of them hold the restriction
+exactly. In 2D the same holds for triangles and segments.
+"""
+import numpy as np
+import xarray as xr
+
+from dgarray.names import choose
+from dgarray.output.dataset import CELL_TYPES, LOCATIONS
+from dgarray.output.post import Evaluation, at_time, labelled
+from dgarray.reference.simplex import simplex
+
+# Share of the size of the coordinates that counts as rounding: a corner nearer to the plane than this lies in it.
+TOLERANCE = 1e-12
+
+
+def cut(ds, plane, time=None):
+    """The dataset on a plane; see Accessor.slice."""
+    dg = ds.dg
+    if dg.dim == 1:
+        raise ValueError("a 1D dataset has no slice; point values are ds.dg.sample(points)")
+    origin, normal, text = parse(plane, dg.axes)
+    axes, tangents = plane_axes(normal, dg.axes)
+    parent, weights, points, corners = pieces(dg.points, dg.cells, origin, normal)
+    parent, weights, points, corners = tidy(parent, weights, points, corners, (points - origin) @ tangents.T)
+    if not len(parent):
+        low, high = dg.points[dg.cells].min(axis=(0, 1)), dg.points[dg.cells].max(axis=(0, 1))
+        extent = ", ".join(f"{axis} from {a:g} to {b:g}" for axis, a, b in zip(dg.axes, low, high))
+        raise ValueError(f"the plane {text} misses the mesh, which has {extent}")
+    # Coordinates along the axes stay what they are; others are lengths from the origin.
+    flat = np.column_stack([points[:, dg.axes.index(axis)] if axis in dg.axes else (points - origin) @ tangent
+                            for axis, tangent in zip(axes, tangents)])
+    reference = simplex(dg.dim - 1, dg.order)
+    shares = reference.barycentric(reference.nodes)
+    evaluation = Evaluation(dg.reference, np.repeat(parent[:, None], len(shares), axis=1),
+                            2 * np.einsum("nc,pcv->pnv", shares, weights)[..., 1:] - 1)
+    chosen = at_time(ds, time)
+    coords = {name: coord.variable.isel(element=parent) for name, coord in chosen.coords.items()
+              if coord.dims == ("element",)}
+    for name, coord in chosen.coords.items():
+        if set(coord.dims) == {"element", "node"}:
+            coords[name] = labelled(evaluation(coord.compute(), ("element", "node")), coord)
+    data = topology(flat, corners, axes, shares, {axis: dg.units(axis if axis in dg.axes else dg.axes[0]) for axis in axes},
+                    coords)
+    attrs = {"dim": dg.dim - 1, "cell_type": CELL_TYPES[dg.dim - 1], "axes": " ".join(axes),
+             "plane": f"{ds.attrs['plane']}, {text}" if "plane" in ds.attrs else text}
+    out = evaluation.dataset(chosen, ("element", "node"), coords, attrs)
+    for name in dg.variables:
+        out[name].attrs.update(mesh="mesh", location=LOCATIONS[dg.dim - 1])
+    out.attrs.pop("records", None)
+    return out.assign(data)
+
+
+def parse(plane, axes):
+    """(origin, normal, text) of a plane such as "z=0.5" or (origin, normal); the normal gets unit length."""
+    form = f"it must be like '{axes[-1]}=0.5', or (origin, normal) with {len(axes)} numbers each"
+    if isinstance(plane, str):
+        name, _, number = plane.partition("=")
+        position = axes.index(choose(f"plane {plane!r}: axis", name.strip(), axes, " in the dataset; it has"))
+        try:
+            value = float(number)
+        except ValueError:
+            raise ValueError(f"plane {plane!r} has no number after '='; {form}") from None
+        origin, normal = np.zeros(len(axes)), np.zeros(len(axes))
+        origin[position], normal[position] = value, 1
+        text = f"{axes[position]}={value:g}"
+    else:
+        try:
+            origin, normal = (np.asarray(part, dtype="float64") for part in plane)
+        except (TypeError, ValueError):
+            raise ValueError(f"plane {plane!r} is not understood; {form}") from None
+        if origin.shape != (len(axes),) or normal.shape != (len(axes),):
+            raise ValueError(f"plane has an origin of shape {origin.shape} and a normal of shape {normal.shape}; {form}")
+        if not normal.any():
+            raise ValueError("the normal of the plane is zero; it must have a direction")
+        text = f"through {tuple(origin.tolist())} with normal {tuple(normal.tolist())}"
+        normal = normal / np.linalg.norm(normal)
+    if not (np.isfinite(origin).all() and np.isfinite(normal).all()):
+        raise ValueError(f"plane {plane!r} is not finite; {form}")
+    return origin, normal, text
+
+
+def plane_axes(normal, axes):
+    """Names of the coordinates on the plane and their unit directions (dim - 1, dim).
+
+    A plane across an axis keeps the names of the others; else s (in 2D), or s1, horizontal if a plane has just one
+    horizontal direction, and s2 = normal x s1."""
+    dim = len(axes)
+    across = np.flatnonzero(normal)
+    if len(across) == 1:
+        others = [number for number in range(dim) if number != across[0]]
+        return tuple(axes[number] for number in others), np.eye(dim)[others]
+    if dim == 2:
+        tangent = np.array([normal[1], -normal[0]])
+        return ("s",), tangent[None] * np.sign(tangent[0])
+    up = np.array([0.0, 0.0, 1.0]) if normal[:2].any() else np.array([1.0, 0.0, 0.0])
+    first = np.cross(up, normal)
+    first /= np.linalg.norm(first)
+    return ("s1", "s2"), np.stack([first, np.cross(normal, first)])
+
+
+def pieces(points, cells, origin, normal):
+    """Simplices in which the plane cuts the cells, some of them degenerate.
+
+    Returns the cell of each (piece,), the barycentric coordinates of its corners in that cell (piece, dim, dim + 1), the
+    points where the plane meets edges of the mesh (point, dim), and the corners by these numbers (piece, dim).
+    Corners in the plane count as above it, so that a face in the plane belongs to the cell below; where there is
+    none, at the boundary of the mesh, to the cell above."""
+    dim = points.shape[1]
+    height = (points - origin) @ normal
+    height[np.abs(height) <= TOLERANCE * (np.abs(points).max() + np.abs(origin).max())] = 0
+    code = (height[cells] >= 0) @ (1 << np.arange(dim + 1))
+    parent, pairs = [], []
+    for pattern in range(1, 2 ** (dim + 1) - 1):
+        members = np.flatnonzero(code == pattern)
+        above = [corner for corner in range(dim + 1) if pattern >> corner & 1]
+        below = [corner for corner in range(dim + 1) if corner not in above]
+        for simplex_pairs in _simplices(above, below):
+            parent.append(members)
+            pairs.append(np.broadcast_to(simplex_pairs, (len(members), dim, 2)))
+    resting = (code == 2 ** (dim + 1) - 1) & ((height[cells] == 0).sum(axis=1) == dim)
+    parent.append(np.flatnonzero(resting))
+    pairs.append(np.repeat(np.nonzero(height[cells[resting]] == 0)[1].reshape(-1, dim, 1), 2, axis=2))
+    parent, pairs = np.concatenate(parent), np.concatenate(pairs)
+    upper, lower = np.moveaxis(np.take_along_axis(cells[parent][:, None], pairs, axis=2), 2, 0)
+    fall = height[upper] - height[lower]
+    share = np.where(fall > 0, -height[lower] / np.where(fall > 0, fall, 1), 1.0)
+    weights = np.zeros((*share.shape, dim + 1))
+    rows, columns = np.indices(share.shape)
+    weights[rows, columns, pairs[..., 1]] = 1 - share
+    weights[rows, columns, pairs[..., 0]] = share
+    edges, first, corners = np.unique(np.stack([upper, np.where(height[upper] == 0, upper, lower)], axis=-1).reshape(-1, 2),
+                                      axis=0, return_index=True, return_inverse=True)
+    part = share.reshape(-1)[first][:, None]
+    met = part * points[edges[:, 0]] + (1 - part) * points[edges[:, 1]]
+    corners = corners.reshape(share.shape)
+    kept = _once(corners, met, (edges[:, 0] == edges[:, 1])[corners].all(axis=1))
+    return parent[kept], weights[kept], met, corners[kept]
+
+
+def _simplices(above, below):
+    """Corners (above, below) of the simplices of the cut: one, or for a quadrilateral two."""
+    if len(above) == 1 or len(below) == 1:
+        return [[(a, b) for a in above for b in below]]
+    (a, b), (c, d) = above, below
+    return [[(a, c), (a, d), (b, d)], [(a, c), (b, d), (b, c)]]
+
+
+def _once(corners, points, in_face):
+    """Positions of the pieces, in order, without the second of two that are the same face of two cells."""
+    faces = np.flatnonzero(in_face)
+    # By place, not by number: the two sides of a crack have corners of their own.
+    _, place = np.unique(points[corners[faces]].reshape(-1, points.shape[1]), axis=0, return_inverse=True)
+    _, first = np.unique(np.sort(place.reshape(-1, corners.shape[1]), axis=1), axis=0, return_index=True)
+    return np.sort(np.concatenate([np.flatnonzero(~in_face), faces[first]]))
+
+
+def tidy(parent, weights, points, corners, flat):
+    """Pieces without those thinner than rounding, by cell, oriented as `flat` (point, dim - 1), with the points in use."""
+    edges = flat[corners[:, 1:]] - flat[corners[:, :1]]
+    measure = np.linalg.det(edges)
+    sides = np.linalg.norm(flat[corners] - flat[np.roll(corners, 1, axis=1)], axis=-1)
+    size = np.abs(points).max(initial=0)
+    kept = np.abs(measure) > TOLERANCE * size * sides.max(axis=1, initial=0) ** (flat.shape[1] - 1)
+    kept = np.flatnonzero(kept)[np.argsort(parent[kept], kind="stable")]
+    turned = measure[kept] < 0
+    parent, weights, corners = parent[kept], weights[kept], corners[kept]
+    weights[turned] = weights[turned][:, ::-1]
+    corners[turned] = corners[turned][:, ::-1]
+    used, corners = np.unique(corners, return_inverse=True)
+    return parent, weights, points[used], corners.reshape(-1, flat.shape[1] + 1)
+
+
+def topology(points, cells, axes, shares, units, coords):
+    """Variables of the mesh on the plane; adds its corners, and nodes of axes that are not coordinates yet, to `coords`."""
+    location = LOCATIONS[len(axes)]
+    connectivity = f"mesh_{location}_nodes"
+    for number, axis in enumerate(axes):
+        attrs = {"long_name": f"{axis} of the corners", "units": units[axis]}
+        coords[f"mesh_node_{axis}"] = xr.Variable("mesh_node", points[:, number], attrs)
+        if axis not in coords:
+            attrs = {"long_name": f"{axis} of the nodes, a length in the plane", "units": units[axis]}
+            coords[axis] = xr.Variable(("element", "node"), points[cells, number] @ shares.T, attrs)
+    attrs = {"cf_role": "mesh_topology", "long_name": "corner topology of the slice", "topology_dimension": len(axes),
+             "node_coordinates": " ".join(f"mesh_node_{axis}" for axis in axes),
+             f"{location}_node_connectivity": connectivity, f"{location}_dimension": "element"}
+    return {connectivity: xr.Variable(("element", "mesh_vertex"), cells,
+                                      {"cf_role": f"{location}_node_connectivity", "start_index": 0,
+                                       "long_name": "corners of the elements"}),
+            "mesh": xr.Variable((), np.int32(0), attrs)}

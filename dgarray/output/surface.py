@@ -1,0 +1,89 @@
+"""Parts of a run's dataset as datasets of their own: the fields on a named boundary, and what a recorder kept."""
+import json
+
+import numpy as np
+import xarray as xr
+
+from dgarray.analysis.surface import Surface
+from dgarray.names import choose
+from dgarray.output.dataset import RESERVED, UNITLESS
+from dgarray.output.post import by_snapshot
+
+LAYOUT = ("dim", "order")
+
+
+def boundaries(ds):
+    """{name: (face, 2) rows (element, local face)} of the named boundaries; white space in names has become _."""
+    if "boundary" not in ds.coords:
+        return {}
+    flags, attrs, rows = ds["boundary"].values, ds["boundary"].attrs, ds["boundary_faces"].values
+    # A face may carry several names: each flag means all the names in which its meaning can be split.
+    names = [meaning.split("+") for meaning in attrs["flag_meanings"].split()]
+    values = np.atleast_1d(attrs["flag_values"])
+    return {name: rows[np.isin(flags, [value for value, own in zip(values, names) if name in own])]
+            for name in dict.fromkeys(name for own in names for name in own)}
+
+
+def surface(ds, name, time=None):
+    """The fields at the nodes of the boundary `name`, dims (time, face, face_node), lazy where the dataset is.
+
+    time    index (int) or time (float) of one snapshot; all by default
+    Coordinates: x, y, z, normal_x ..., area, cell_number, see `dgarray.analysis.surface.Surface`.
+    Raises ValueError for an unknown boundary."""
+    named = boundaries(ds)
+    # Names are kept without white space.
+    key = "_".join(str(name).split())
+    if key not in named:
+        choose("boundary", name, named, " in the dataset; it has")
+    faces = Surface(ds.dg.points, ds.dg.cells, ds.dg.order, named[key])
+    chosen = ds if time is None or "time" not in ds.dims else ds.isel(time=ds.dg.index(time))
+    elements, place = np.unique(faces.rows[:, 0], return_inverse=True)
+
+    def on_faces(values):
+        return values[place[:, None], faces.nodes]
+    data = {v: by_snapshot(chosen[v], on_faces, ("face", "face_node"), faces.shape, elements) for v in ds.dg.variables}
+    for v, field in data.items():
+        # On a surface the values no longer lie on the mesh.
+        field.attrs = {key: value for key, value in ds[v].attrs.items() if key not in ("mesh", "location")}
+    coords = faces.coords(ds["cell_number"].values, ds["x"].attrs.get("units", UNITLESS))
+    attrs = {key: ds.attrs[key] for key in LAYOUT} | {"variables": json.dumps(list(data)), "boundary": str(name)}
+    if "time" in chosen.coords:
+        coords["time"] = chosen["time"].variable
+    return xr.Dataset(data, coords, attrs)
+
+
+def record(ds, name):
+    """What the recorder `name` of the run kept, under plain names, lazy where the dataset is.
+
+    Attributes: `record` (the recorder's class), dim, order and, on a boundary, `boundary`; a transform has `time_span`.
+    A transform of the whole volume comes with the mesh, so that `.dg` serves it too.
+    Raises ValueError for an unknown record."""
+    classes = json.loads(ds.attrs.get("records", "{}"))
+    choose("record", name, classes, " in the dataset; it has")
+    prefix = f"{name}_"
+    # A record "a" does not own the variables "a_b_x" of a record "a_b".
+    longer = tuple(f"{other}_" for other in classes if other.startswith(prefix))
+    fields = {*RESERVED, *json.loads(ds.attrs.get("variables", "[]"))}
+    own = [v for v in ds.variables if str(v).startswith(prefix) and v not in fields
+           and not (longer and str(v).startswith(longer))]
+    part = ds[own].drop_vars([c for c in ds[own].coords if c not in own])
+    part = part.rename({v: v.removeprefix(prefix) for v in (*own, *part.dims) if v.startswith(prefix)})
+    part.attrs = {key: ds.attrs[key] for key in LAYOUT} | {"record": classes[name]}
+    for field in part.data_vars.values():
+        if "boundary" in field.attrs:
+            part.attrs["boundary"] = field.attrs["boundary"]
+    if "time_span" in part:
+        part.attrs["time_span"] = np.real(part["time_span"].values).tolist()
+        part = part.drop_vars("time_span")
+    if {"element", "node"} <= set(part.dims):
+        part = _with_mesh(ds, part)
+    return part
+
+
+def _with_mesh(ds, part):
+    """The fields of `part` (..., element, node) on the mesh of the run's dataset."""
+    topology = [v for v in ds.variables if v in RESERVED and v != "time"]
+    mesh = ds[topology].drop_vars([c for c in ds[topology].coords if c not in topology])
+    return mesh.assign(part.data_vars).assign_coords(part.coords).assign_attrs(
+        {**part.attrs, "cell_type": ds.attrs["cell_type"], "variables": json.dumps(list(part.data_vars))})
+

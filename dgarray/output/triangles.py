@@ -1,0 +1,40 @@
+"""Small triangles that show polynomials on large ones, and the lines around them."""
+import numpy as np
+
+# Small triangles that one picture may have; beyond it they are below the size of its pixels.
+TRIANGLES = 400_000
+
+
+def outlines(ds):
+    """Corner numbers (edge, 2) of the edges of one triangle only, and of those between two regions."""
+    cells = ds.dg.cells
+    edges = np.sort(cells[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    unique, inverse, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
+    region = np.repeat(ds["region"].values if "region" in ds else np.zeros(len(cells)), 3)
+    low, high = np.full(len(unique), np.inf), np.full(len(unique), -np.inf)
+    np.minimum.at(low, inverse.ravel(), region)
+    np.maximum.at(high, inverse.ravel(), region)
+    return unique[(count == 1) | (low < high)]
+
+
+def sides(cells):
+    """Corner numbers (edge, 2) of all edges of triangles, each once."""
+    return np.unique(np.sort(cells[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
+
+
+def lattice(divisions):
+    """Equispaced barycentric lattice of a triangle: points (point, 3), and its divisions^2 triangles (triangle, 3)."""
+    n = divisions
+    rows = [(i, j) for j in range(n + 1) for i in range(n + 1 - j)]
+    number = {row: index for index, row in enumerate(rows)}
+    upward = [(number[i, j], number[i + 1, j], number[i, j + 1]) for i, j in rows if i + j < n]
+    downward = [(number[i + 1, j], number[i + 1, j + 1], number[i, j + 1]) for i, j in rows if i + j < n - 1]
+    tail = np.array(rows) / n
+    return np.column_stack([1 - tail.sum(axis=1), tail]), np.array(upward + downward)
+
+
+def subdivision(elements, order, most=TRIANGLES):
+    """Divisions of a triangle's edge that show its polynomial, with at most so many small triangles where that is possible."""
+    if order == 1 and elements > most:
+        return 1
+    return int(np.clip(np.sqrt(most / elements), 2, 6 * order))

@@ -1,0 +1,246 @@
+"""3D pictures by PyVista: slices through the domain and fields on named boundaries, at the true polynomial order."""
+import subprocess
+import sys
+from functools import cache
+from itertools import combinations, product
+
+import numpy as np
+
+from dgarray.analysis.surface import Surface
+from dgarray.mesh.faces import face_points
+from dgarray.names import choose
+from dgarray.output.dataset import AXES
+from dgarray.output.plot import checked, colours, extent, label, limits_of, seen, title
+from dgarray.output.surface import boundaries
+from dgarray.output.triangles import lattice, outlines, sides, subdivision
+
+# A picture of VTK's own that renders nothing else; where there is no OpenGL it ends the process with a signal.
+PROBE = """
+import vtkmodules.vtkRenderingOpenGL2
+from vtkmodules.vtkRenderingCore import vtkRenderer, vtkRenderWindow
+window = vtkRenderWindow()
+window.SetOffScreenRendering(True)
+window.AddRenderer(vtkRenderer())
+window.Render()
+"""
+WINDOW = 1200, 900
+# Leave room for the labels and for the colour bar below.
+ZOOM, RAISED = 0.88, 0.1
+# Shares of the text sizes in the height of the window.
+TITLE, LABEL = 0.03, 0.024
+# Degrees between two faces from which their common edge is drawn.
+SHARP = 60
+# Steps of the depth buffer.
+LINES_FORWARD = -60
+
+
+class Scene:
+    """A field on slices of a 3D dataset or on one of its boundaries, whose values can be renewed.
+
+    slice      planes such as ["x=0", "z=0.5"], by default three through the middle of the domain
+    surface    name of a boundary, or a tuple of names, drawn instead of slices
+    limits     (low, high) or None for those of each state; mesh: True draws the outlines of the elements
+    cmap       name of a colour map; colorbar: False omits it; camera: as Plotter.camera_position
+    off_screen True for a picture without a window
+    Raises ValueError for an unknown variable, plane or boundary, ImportError without PyVista, RuntimeError where
+    nothing can be rendered."""
+
+    def __init__(self, ds, variable, slice=None, surface=None, limits=None, mesh=False, cmap=None, colorbar=True,
+                 camera="iso", off_screen=None):
+        pyvista = _pyvista()
+        check_rendering()
+        ds.dg.field(variable)
+        self.ds, self.variable, self.limits, self.cmap = ds, variable, checked(limits), cmap
+        if surface is None:
+            self.parts = [SlicePart(seen(ds, variable, plane), variable) for plane in slice or middle_planes(ds)]
+            self.place = ""
+        else:
+            names = (surface,) if isinstance(surface, str) else tuple(surface)
+            self.parts = [SurfacePart(ds, variable, boundary_rows(ds, names))]
+            self.place = f" on {', '.join(names)}"
+        corners, small = lattice(subdivision(sum(part.count for part in self.parts), ds.dg.order))
+        places = [part.place(corners) for part in self.parts]
+        x = np.concatenate([place.reshape(-1, 3) for place in places])
+        triangles = (np.arange(len(x) // len(corners))[:, None, None] * len(corners) + small).reshape(-1, 3)
+        self.field = pyvista.PolyData.from_regular_faces(x, triangles)
+        self.field.point_data[variable] = np.zeros(len(x))
+        self._furnish(pyvista, mesh, colorbar, surface is not None, off_screen)
+        self.plotter.camera_position = camera
+        self.plotter.camera.zoom(ZOOM)
+        self.plotter.camera.SetWindowCenter(0, -RAISED)
+        self.plotter.enable_anti_aliasing("ssaa")
+
+    def _furnish(self, pyvista, mesh, colorbar, lit, off_screen):
+        """Plotter with the field, outlines, axes and colour bar."""
+        # Without a screen VTK warns that it found no X server before it takes another way.
+        with pyvista.vtk_verbosity("error"):
+            self.plotter = plotter = pyvista.Plotter(off_screen=off_screen, window_size=WINDOW)
+        height, ds = WINDOW[1], self.ds
+        # Light tells the shape of a surface, and would only change the colours of planes.
+        bar = {"title": label(ds, self.variable) + "\n", "title_font_size": round(LABEL * height), "n_labels": 5,
+               "label_font_size": round(LABEL * height), "color": "black", "fmt": "%.3g", "vertical": False,
+               "position_x": 0.25, "position_y": 0.02, "height": 0.1, "width": 0.5}
+        self.actor = plotter.add_mesh(self.field, scalars=self.variable, lighting=lit, ambient=0.55, diffuse=0.45,
+                                      show_scalar_bar=colorbar, scalar_bar_args=bar if colorbar else None)
+        # Lines that lie in the planes are drawn in front of them.
+        self.actor.mapper.SetResolveCoincidentTopologyToPolygonOffset()
+        for edges in (part.edges(pyvista, mesh) for part in self.parts):
+            if not edges.n_points:
+                continue                             # a closed smooth surface has no edges of its own
+            lines = plotter.add_mesh(edges, color="black", line_width=1.5, opacity=0.4 if mesh else 0.8)
+            lines.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(0, LINES_FORWARD)
+        self._axes(pyvista, np.reshape(self.field.bounds, (3, 2)))
+        plotter.set_background("white")
+
+    def _axes(self, pyvista, bounds):
+        """A box around the field; three of its edges carry ticks at round numbers and the names of the axes."""
+        from matplotlib.ticker import MaxNLocator
+
+        corners = np.array(list(product((0, 1), repeat=3)))
+        # Not the three edges at the corner that is nearest to the default camera: they would lie in front of the field.
+        edges = [(a, b) for a, b in combinations(range(8), 2) if abs(corners[a] - corners[b]).sum() == 1 and b < 7]
+        box = np.where(corners, bounds[:, 1], bounds[:, 0])
+        self.plotter.add_mesh(lines_between(pyvista, box, edges), color="black", opacity=0.3)
+        (_, right), (front, back), (bottom, _) = bounds
+        places, texts = [], []
+        for number, axis, base in (0, "x", (0, back, bottom)), (1, "y", (right, 0, bottom)), (2, "z", (right, front, 0)):
+            low, high = bounds[number]
+            ticks = [tick for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
+            outward = np.where(np.arange(3) == number, 0, np.sign(np.array(base) - bounds.mean(axis=1))) * np.ptp(bounds)
+            marks = [(tick, f"{tick:.4g}", 0.04) for tick in ticks]
+            for value, text, gap in [*marks, ((low + high) / 2, label(self.ds, axis), 0.11)]:
+                places.append(np.where(np.arange(3) == number, value, base) + gap * outward)
+                texts.append(text)
+        self.plotter.add_point_labels(
+            np.array(places), texts, font_size=round(LABEL * WINDOW[1]), text_color="black", bold=False, shape=None,
+            show_points=False, always_visible=True, justification_horizontal="center", justification_vertical="center")
+
+    def read(self, time):
+        """The field at the points of the scene at one time, (point,)."""
+        return np.concatenate([part.read(time).ravel() for part in self.parts])
+
+    def show(self, u, t=None, limits=None):
+        """Draw the values u of `read` at the time t; limits (low, high) if none were fixed."""
+        low, high = self.limits or limits or limits_of(*extent(u))
+        self.field.point_data[self.variable] = u
+        mapper = self.actor.mapper
+        mapper.scalar_range = low, high
+        mapper.lookup_table.cmap = self.cmap or colours(low, high)
+        self.plotter.add_text(title(self.ds, self.variable, self.place, t), position="upper_edge", color="black",
+                              font_size=round(TITLE * WINDOW[1] / 2), name="title")
+
+    def resolution(self, dpi):
+        """Pixels per inch mean nothing here: the window has its own size."""
+
+    def palette(self, limits):
+        """None: light makes more colours than a palette holds."""
+
+    def image(self):
+        """The scene as it is now, (height, width, 3) of 8 bits."""
+        self.plotter.render()
+        return np.asarray(self.plotter.screenshot(None, return_img=True))[..., :3].copy()
+
+    def save(self, path, dpi=None):
+        """Write the scene to an image file."""
+        from PIL import Image
+
+        Image.fromarray(self.image()).save(path)
+
+
+class SlicePart:
+    """A plane cut, as `ds.dg.slice` returns it: triangles in space with the polynomials on them."""
+
+    def __init__(self, flat, variable):
+        self.flat, self.variable, self.count = flat, variable, len(flat.dg.cells)
+        self.x = np.stack([flat[axis].values for axis in AXES], axis=-1)
+
+    def place(self, corners):
+        """Positions (triangle, point, 3) at the barycentric `corners` (point, 3), which `read` evaluates from now on."""
+        self.interpolation = self.flat.dg.reference.interpolation(2 * corners[:, 1:] - 1)
+        return self.interpolation @ self.x
+
+    def read(self, time):
+        """The field (triangle, point) at one time."""
+        return self.flat.dg.values(self.variable, time).astype("float64") @ self.interpolation.T
+
+    def edges(self, pyvista, mesh):
+        """Outlines of the slice and of its regions, or with `mesh` of all triangles, as PolyData."""
+        cells = self.flat.dg.cells
+        points = np.empty((cells.max() + 1, 3))
+        points[cells] = self.flat.dg.reference.interpolation(self.flat.dg.reference.vertices) @ self.x
+        lines = sides(cells) if mesh else outlines(self.flat)
+        return lines_between(pyvista, points, lines)
+
+
+class SurfacePart:
+    """Faces of the mesh, rows (cell, local face), with the polynomials on them."""
+
+    def __init__(self, ds, variable, rows):
+        self.ds, self.variable, self.count = ds, variable, len(rows)
+        self.surface = Surface(ds.dg.points, ds.dg.cells, ds.dg.order, rows)
+
+    def place(self, corners):
+        """Positions (face, point, 3) at the barycentric `corners` (point, 3), which `read` evaluates from now on."""
+        r = 2 * corners[:, 1:] - 1
+        self.interpolation = self.surface.interpolation(r)
+        return np.moveaxis(self.surface.at(r), 0, -1)
+
+    def read(self, time):
+        """The field (face, point) at one time."""
+        values = self.ds.dg.values(self.variable, time)[self.surface.rows[:, 0]]
+        return self.surface.take(values.T.astype("float64")) @ self.interpolation.T
+
+    def edges(self, pyvista, mesh):
+        """Rims and sharp edges of the surface, or with `mesh` the sides of all faces, as PolyData."""
+        used, corners = np.unique(face_points(self.ds.dg.cells, self.surface.rows), return_inverse=True)
+        points, corners = self.ds.dg.points[used], corners.reshape(-1, 3)
+        a, b, c = np.moveaxis(points[corners], 1, 0)
+        inward = np.einsum("fi,if->f", np.cross(b - a, c - a), self.surface.normals) < 0
+        corners[inward] = corners[inward][:, ::-1]
+        facets = pyvista.PolyData.from_regular_faces(points, corners)
+        return facets.extract_all_edges() if mesh else facets.extract_feature_edges(
+            SHARP, boundary_edges=True, feature_edges=True, manifold_edges=False, non_manifold_edges=False)
+
+
+def lines_between(pyvista, points, pairs):
+    """PolyData of the lines between pairs (line, 2) of the points."""
+    return pyvista.PolyData(points, lines=np.insert(np.asarray(pairs), 0, 2, axis=1).ravel())
+
+
+def boundary_rows(ds, names):
+    """Rows (cell, local face) of the boundaries of these names. Raises ValueError for an unknown one."""
+    named = boundaries(ds)
+    # Names are kept without white space.
+    return np.concatenate([named[choose("boundary", "_".join(str(name).split()), named, " in the dataset; it has")]
+                           for name in names])
+
+
+def domain_bounds(ds):
+    """(x low, x high, y low, ...) of the domain."""
+    corners = ds.dg.points[ds.dg.cells]
+    return np.column_stack([corners.min(axis=(0, 1)), corners.max(axis=(0, 1))]).ravel()
+
+
+def middle_planes(ds):
+    """Three planes across the axes through the middle of the domain."""
+    middle = domain_bounds(ds).reshape(3, 2).mean(axis=1)
+    return [f"{axis}={value!r}" for axis, value in zip(AXES, middle.tolist())]
+
+
+@cache
+def check_rendering():
+    """Raise RuntimeError where VTK cannot render off screen; there it would end this process with a signal."""
+    done = subprocess.run([sys.executable, "-c", PROBE], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if done.returncode:
+        raise RuntimeError("PyVista cannot render off screen on this machine; it needs OpenGL through EGL or OSMesa "
+                           "(Debian, Ubuntu: apt install libegl1 or libosmesa6); a single slice, such as "
+                           "slice=\"z=0\" or --slice z=0, is drawn without it")
+
+
+def _pyvista():
+    try:
+        import pyvista
+    except ImportError as error:
+        raise ImportError("3D pictures need PyVista; install it with: pip install 'dgarray[volume]' (a single slice, such "
+                          "as slice=\"z=0\" or --slice z=0, needs matplotlib only)") from error
+    return pyvista

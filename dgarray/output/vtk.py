@@ -1,0 +1,288 @@
+"""VTK files of nodal fields: `.vtkhdf` with all snapshots on one stored mesh, `.vtu` with one snapshot.
+
+Every element becomes one Lagrange cell of the run's order with points of its own, so that jumps between elements stay
+visible. VTK interpolates at equispaced points: the polynomials are evaluated there, in VTK's node order. Named boundary
+faces become cells of one dimension less on the points of their elements; the cell array `boundary` numbers the names of
+the field array `boundary_names`, 0 for the elements. (A collection of blocks would name them more directly, but readers
+of VTK 9.6 and 9.7 show the first step of a collection at all times.)
+VTKHDF: docs.vtk.org, "VTKHDF file format"; .vtu: "VTK XML formats"; Lagrange cells: vtkHigherOrderTetra and relatives.
+"""
+import os
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import h5py
+import numpy as np
+
+from dgarray.output.dataset import UNITLESS
+from dgarray.output.lagrange import XML_TYPES, Grid, real
+
+# The versions that brought what is used here: steps in VTKHDF, and today's node order of hexahedra in .vtu.
+VTKHDF_VERSION, VTU_VERSION = (2, 0), "2.1"
+
+
+def export(ds, path, variables=None, time=None, overwrite=False):
+    """Write a run's dataset for ParaView, PyVista or VTK; returns the path.
+
+    path       ends in .vtkhdf (all snapshots, on one stored mesh, read one at a time) or .vtu (one snapshot)
+    variables  names of nodal fields; None takes all real ones with the dims (time, element, node) or (element, node)
+    time       index (int) or time (float) of one snapshot; None is all of them, in .vtu the last
+    overwrite  replace an existing file
+    Point data: the fields. Cell data: cell_number, region and whatever else the dataset holds per element, and boundary.
+    Field data: variables, their long_names and units, region_names, boundary_names and the run's attributes.
+    The file is written aside and renamed: it is complete or not there.
+    Raises ValueError for another suffix, an unknown variable or time, a path that exists or cannot be written to."""
+    path = Path(path)
+    if path.suffix not in (".vtkhdf", ".vtu"):
+        raise ValueError(f"{path}: the suffix {path.suffix!r} is not known; allowed: .vtkhdf (all snapshots), .vtu (one)")
+    dg = ds.dg
+    fields = _fields(dg, ds, variables)
+    if "time" not in ds.coords:
+        steps, times = [0], None
+    else:
+        last, times = dg.index(-1), np.atleast_1d(ds["time"].values).astype("float64")
+        one = path.suffix == ".vtu" or time is not None
+        steps = [last if time is None else dg.index(time)] if one else list(range(len(times)))
+        times = times[steps]
+    grid, cell_data, field_data = _grid(ds, list(fields))
+
+    def snapshot(name, step):
+        field = fields[name]
+        return (field.isel(time=step) if "time" in field.dims else field).transpose("element", "node").values
+
+    if times is not None and len(times) == 1:
+        field_data["TimeValue"] = times
+    with _aside(path, overwrite) as aside:
+        if path.suffix == ".vtu":
+            readers = {name: (field.dtype, partial(snapshot, name, steps[0])) for name, field in fields.items()}
+            _write_xml(aside, grid, readers, cell_data, field_data)
+        else:
+            _write_hdf(aside, grid, fields, snapshot, steps, times, cell_data, field_data)
+    return path
+
+
+def write_vtu(path, points, cells, order, fields, cell_fields=None, field_data=None, overwrite=False):
+    """Write nodal fields on any simplices to a .vtu file; returns the path.
+
+    points: (point, dim) corners; cells: (element, dim + 1); order of the polynomials on `simplex(dim, order)`
+    fields: {name: (element, node)}; cell_fields: {name: (element,)}; field_data: {name: array, or list of texts}
+    Raises ValueError for shapes that do not fit and a path that exists or cannot be written to."""
+    grid = Grid(np.asarray(points, "float64"), np.asarray(cells, "int64"), int(order), np.zeros((0, 2), "int64"))
+    fields = {name: np.asarray(values) for name, values in fields.items()}
+    cell_fields = {name: np.asarray(values) for name, values in (cell_fields or {}).items()}
+    for name, values in (*fields.items(), *cell_fields.items()):
+        shape = (len(grid.cells), len(grid.lattice)) if name in fields else (len(grid.cells),)
+        if values.shape != shape:
+            raise ValueError(f"field {name!r} has the shape {values.shape}; it must be {shape}")
+    path = Path(path)
+    with _aside(path, overwrite) as aside:
+        _write_xml(aside, grid, {name: (values.dtype, partial(fields.get, name)) for name, values in fields.items()},
+                   {name: grid.cell_values(values) for name, values in cell_fields.items()}, field_data or {})
+    return path
+
+
+def _fields(dg, ds, variables):
+    """The DataArrays to write by name, checked."""
+    def fits(field):
+        return set(field.dims) <= {"time", "element", "node"} and field.dtype.kind in "fiub"
+
+    if variables is None:
+        return {name: ds[name] for name in dg.variables if fits(ds[name])}
+    chosen = {name: dg.field(name) for name in ([variables] if isinstance(variables, str) else variables)}
+    for name, field in chosen.items():
+        if not fits(field):
+            raise ValueError(f"variable {name!r} has the dims {field.dims} and the type {field.dtype}; "
+                             "a VTK file takes real numbers over (time, element, node)")
+    return chosen
+
+
+def _grid(ds, names):
+    """The Grid of a dataset, its cell data, and its field data."""
+    dg = ds.dg
+    faces, boundary, meanings = np.zeros((0, 2), "int64"), np.zeros(0, "int32"), []
+    if "boundary_faces" in ds:
+        faces, boundary = ds["boundary_faces"].values.astype("int64"), ds["boundary"].values.astype("int32") + 1
+        meanings = ds["boundary"].attrs["flag_meanings"].split()
+        if len(faces) and faces[:, 0].max() >= ds.sizes["element"]:
+            raise ValueError(f"boundary_faces names the element {faces[:, 0].max()} of {ds.sizes['element']}; a selection of "
+                             "elements is exported without them: ds.drop_vars(['boundary_faces', 'boundary'])")
+    grid = Grid(dg.points, dg.cells, dg.order, faces)
+    cell_data = {name: grid.cell_values(array.values) for name, array in ds.variables.items()
+                 if array.dims == ("element",) and array.dtype.kind in "fiub" and name != "mesh_volume_types"}
+    cell_data["boundary"] = np.concatenate([np.zeros(len(grid.cells), "int32"), boundary])
+    field_data = {"variables": names, "long_names": [str(ds[name].attrs.get("long_name", name)) for name in names],
+                  "units": [str(ds[name].attrs.get("units", UNITLESS)) for name in names],
+                  "boundary_names": ["elements", *meanings]}
+    if "region" in ds:
+        field_data["region_names"] = ds["region"].attrs["flag_meanings"].split()
+    for name, value in ds.attrs.items():
+        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        field_data.setdefault(str(name), np.array([value]) if number else [str(value)])
+    return grid, cell_data, field_data
+
+
+@contextmanager
+def _aside(path, overwrite):
+    """A name beside `path` to write to, synced and renamed to it at the end, removed after an error."""
+    folder = path.absolute().parent
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise ValueError(f"{path} cannot be made, because {folder} is not a folder that can be written to")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; give the name of a file")
+    if path.exists() and not overwrite:
+        raise ValueError(f"{path} exists; choose another path, or allow it to be replaced with --overwrite (overwrite=True)")
+    aside = folder / f".{path.name}.{os.getpid()}.partial"
+    try:
+        yield aside
+        with aside.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except OSError as error:
+        raise OSError(f"{path} could not be written: {error}") from error
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+class _Kept:
+    """A file for h5py that keeps the first error, or Ctrl-C, until `check`, and writes nothing after it.
+
+    HDF5 may crash the process after a write that failed."""
+
+    def __init__(self, file):
+        self.file, self.error = file, None
+        self.seek, self.tell, self.read, self.readinto, self.flush = file.seek, file.tell, file.read, file.readinto, file.flush
+
+    def write(self, data):
+        rest = memoryview(data).cast("B")
+        while rest and self.error is None:
+            rest = rest[self._kept(self.file.write, rest):]
+        return len(data)
+
+    def truncate(self, size):
+        self._kept(self.file.truncate, size)
+
+    def _kept(self, call, argument):
+        try:
+            return call(argument)
+        except BaseException as error:
+            self.error = self.error or error
+            return 0
+
+    def check(self):
+        """Raise the error that was kept."""
+        if self.error is not None:
+            raise self.error
+
+
+def _write_hdf(path, grid, fields, snapshot, steps, times, cell_data, field_data):
+    with path.open("w+b", buffering=0) as raw:
+        kept = _Kept(raw)
+        _fill_hdf(kept, grid, fields, snapshot, steps, times, cell_data, field_data)
+        kept.check()
+
+
+def _fill_hdf(kept, grid, fields, snapshot, steps, times, cell_data, field_data):
+    with h5py.File(kept, "w") as file:
+        root = file.create_group("VTKHDF")
+        root.attrs["Version"] = np.array(VTKHDF_VERSION, "int64")
+        root.attrs["Type"] = np.bytes_("UnstructuredGrid")
+        connectivity, offsets, types = grid.topology()
+        for name, value in (("NumberOfPoints", grid.size), ("NumberOfCells", len(types)),
+                            ("NumberOfConnectivityIds", len(connectivity))):
+            root[name] = np.array([value], "int64")
+        root["Connectivity"], root["Offsets"], root["Types"] = connectivity, offsets, types
+        _fill(root.create_dataset("Points", (grid.size, 3), "float64"), 0, grid.coordinates())
+        for name, values in cell_data.items():
+            _member(root, "CellData", name, values)
+        for name, values in field_data.items():
+            texts = [text.encode() for text in values] if isinstance(values, list) else None
+            # VTK reads no texts of HDF5's character set UTF-8; it takes and shows UTF-8 bytes declared as ASCII.
+            _member(root, "FieldData", name, values if texts is None else np.array(texts, h5py.string_dtype("ascii")))
+        moving = {name: "time" in field.dims for name, field in fields.items()}
+        if times is not None:
+            _write_steps(root.create_group("Steps"), grid, times, moving, cell_data, field_data)
+        for position, step in enumerate(steps):
+            for name, field in fields.items():
+                if position == 0:
+                    _member(root, "PointData", name, shape=(grid.size * (len(steps) if moving[name] else 1),),
+                            dtype=real(field.dtype))
+                if position == 0 or moving[name]:
+                    _fill(root["PointData"][name], position * grid.size, grid.values(snapshot(name, step)))
+                    kept.check()
+
+
+def _write_steps(group, grid, times, moving, cell_data, field_data):
+    """Where each step's arrays begin: the mesh and all that does not change at 0."""
+    count, static = len(times), np.zeros(len(times), "int64")
+    group.attrs["NSteps"] = count
+    group["Values"], group["NumberOfParts"] = times, static + 1
+    for name in ("PartOffsets", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets"):
+        group[name] = static
+    for name, moves in moving.items():
+        _member(group, "PointDataOffsets", name, np.arange(count) * grid.size if moves else static)
+    for name in cell_data:
+        _member(group, "CellDataOffsets", name, static)
+    for name, values in field_data.items():
+        _member(group, "FieldDataOffsets", name, static)
+        _member(group, "FieldDataSizes", name, np.tile([1, len(values)], (count, 1)))
+
+
+def _member(root, group, name, data=None, **options):
+    if "/" in name:
+        raise ValueError(f"the name {name!r} holds a '/', which VTKHDF does not allow; rename it, or write .vtu")
+    root.require_group(group).create_dataset(name, data=data, **options)
+
+
+def _fill(dataset, start, blocks):
+    for block in blocks:
+        dataset[start:start + len(block)] = block
+        start += len(block)
+
+
+def _write_xml(path, grid, fields, cell_data, field_data):
+    """VTK's XML format: a head that names the arrays, then their bytes one after another, each behind its length."""
+    connectivity, offsets, types = grid.topology()
+    arrays, tags, position = [], [], 0
+
+    def array(tag, name, dtype, shape, blocks):
+        nonlocal position
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        tags.append(f'<{tag} Name={quoteattr(name)} format="appended" offset="{position}"/>')
+        arrays.append((size, np.dtype(dtype).newbyteorder("<"), blocks))
+        position += 8 + size
+
+    def numbers(name, dtype, shape, blocks, more=""):
+        kind = XML_TYPES[np.dtype(dtype).str[1:]]
+        array(f'DataArray type="{kind}"{more}', name, dtype, shape, blocks)
+
+    tags += [f'<?xml version="1.0"?>\n<VTKFile type="UnstructuredGrid" version="{VTU_VERSION}" byte_order="LittleEndian" '
+             'header_type="UInt64">', "<UnstructuredGrid>", "<FieldData>"]
+    for name, values in field_data.items():
+        many = f' NumberOfTuples="{len(values)}"'
+        if isinstance(values, list):
+            texts = np.frombuffer(b"".join(text.encode() + b"\0" for text in values), "uint8")
+            array('Array type="String"' + many, name, "uint8", texts.shape, lambda texts=texts: [texts])
+        else:
+            values = np.asarray(values, "float64" if np.asarray(values).dtype.kind == "f" else "int64")
+            numbers(name, values.dtype, values.shape, lambda values=values: [values], many)
+    tags += ["</FieldData>", f'<Piece NumberOfPoints="{grid.size}" NumberOfCells="{len(types)}">', "<PointData>"]
+    for name, (dtype, read) in fields.items():
+        numbers(name, real(dtype), (grid.size,), lambda read=read: grid.values(read()))
+    tags += ["</PointData>", "<CellData>"]
+    for name, values in cell_data.items():
+        numbers(name, values.dtype, values.shape, lambda values=values: [values])
+    tags += ["</CellData>", "<Points>"]
+    numbers("Points", "float64", (grid.size, 3), grid.coordinates, ' NumberOfComponents="3"')
+    tags += ["</Points>", "<Cells>"]
+    for name, values in (("connectivity", connectivity), ("offsets", offsets[1:]), ("types", types)):
+        numbers(name, values.dtype, values.shape, lambda values=values: [values])
+    tags += ["</Cells>", "</Piece>", "</UnstructuredGrid>", '<AppendedData encoding="raw">', "_"]
+    with path.open("wb") as file:
+        file.write("\n".join(tags).encode())
+        for size, dtype, blocks in arrays:
+            file.write(np.uint64(size).astype("<u8").tobytes())
+            for block in blocks():
+                file.write(np.ascontiguousarray(block, dtype).data)
+        file.write(b"\n</AppendedData>\n</VTKFile>\n")
