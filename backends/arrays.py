@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .memory import host_free
 from .workers import Workers
 
 BLOCK_BYTES = 1 << 19          # one temporary of a block; a few dozen of them share the last-level cache
@@ -70,6 +71,13 @@ class ArrayBackend:
         for factor, array in others:
             total += float(factor) * array
         out[...] = total
+
+    def free_memory(self):
+        """Bytes that are free: (on the host, on the device); None for what nobody knows, and for a device on the CPU."""
+        if self.name != "cupy":
+            return host_free(), None
+        # What the pool has kept of arrays that are gone will be used again.
+        return host_free(), self.xp.cuda.runtime.memGetInfo()[0] + self.xp.get_default_memory_pool().free_bytes()
 
     def nodal(self, tables):
         """The operations of nodal DG on these tables (`dgarray.methods.nodal_dg.NodalTables`)."""
@@ -258,6 +266,11 @@ class NodalArrays:
     def finite(self, q):
         """Whether every value of the state is finite."""
         return self.backend.finite(q)
+
+    def admissible(self, q, t):
+        """Where the state is admissible to the law, (node, element)."""
+        values = self.tables.functions.admissible(q=tuple(q), t=self.time(t), m=self.parameters, **self.position(ALL))[0]
+        return self.xp.broadcast_to(values, q.shape[1:])
 
     def time(self, t):
         """The time as an array without dimensions: functions of a Python float would be float64 and promote float32."""

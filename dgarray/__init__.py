@@ -1,22 +1,29 @@
 """High-order solvers for wave and conservation-law problems, from array-style Python."""
 from .analysis.convergence import eoc
+from .analysis.fourier import Fourier
+from .analysis.integrals import BoundaryIntegral, VolumeIntegral
+from .analysis.probes import Extrema, Points, SurfaceFields
 from .boundary import absorbing, incident, outflow, pec, plane_wave, pmc, prescribed, scattered, wall
 from .boundary import open as open
 from .explain import explain
+from .failure import SolutionError
 from .fluxes import central, rusanov, upwind
+from .interrupt import Interrupted
 from .laws import Acoustics, Advection, Law, Maxwell
 from .mesh import Mesh, box, interval, read_mesh, rectangle
 from .methods import NodalDG
 from .names import choose
-from .simulation import Simulation, SolutionError
+from .output import OutputError
+from .simulation import Simulation
 
 __version__ = "0.1.0"
 
 # `open` is public too, but not exported by a star, because it is the name of a function of Python's own.
 __all__ = [
-    "Acoustics", "Advection", "Law", "Maxwell", "Mesh", "NodalDG", "Simulation", "SolutionError", "absorbing", "box",
-    "central", "eoc", "explain", "incident", "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed",
-    "read_mesh", "rectangle", "rusanov", "scattered", "upwind", "wall",
+    "Acoustics", "Advection", "BoundaryIntegral", "Extrema", "Fourier", "Interrupted", "Law", "Maxwell", "Mesh", "NodalDG",
+    "OutputError", "Points", "Simulation", "SolutionError", "SurfaceFields", "VolumeIntegral", "absorbing", "box", "central",
+    "eoc", "explain", "incident", "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed", "read_mesh", "rectangle",
+    "rusanov", "scattered", "upwind", "wall",
 ]
 
 

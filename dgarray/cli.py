@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .names import choose
 
-BAD_INPUT, BAD_SOLUTION = 2, 3
+FAILED, BAD_INPUT, BAD_SOLUTION = 1, 2, 3
 CASE_HELP = "a name from 'dgarray list', or a Python file with a function case()"
 
 
@@ -45,6 +45,16 @@ def build_parser():
     run.add_argument("--every", type=float, metavar="DT", help="interval between snapshots")
     run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
     run.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    run.add_argument("--restart", metavar="OUT.zarr", help="go on with this store from its last good checkpoint")
+    run.add_argument("--checkpoint", type=float, metavar="SECONDS", default=600.0,
+                     help="wall clock between checkpoints (default 600); they lie in the store")
+    run.add_argument("--checkpoint-every", type=float, metavar="T", help="time of the model between checkpoints")
+    run.add_argument("--probe", action="append", default=[], metavar="X,Y,Z",
+                     help="record the fields at this point at every step; may be repeated (the record is called probes)")
+    run.add_argument("--live", nargs="?", const="", metavar="FILE.png",
+                     help="show the field while it computes: in a window, or in a picture that is renewed")
+    run.add_argument("--live-variable", metavar="NAME", help="variable of --live (default: the law's last)")
+    run.add_argument("--dump-on-error", metavar="FILE.vtu|FILE.png", help="where a value goes bad, write what lies around it")
     run.add_argument("--json", metavar="FILE", help="write the summary as JSON")
 
     eoc = command("eoc", run_eoc, "Observed orders of convergence of a case with an exact solution.")
@@ -184,17 +194,56 @@ def list_cases(options):
 def run_case(options):
     from .output.report import Progress, summary
     check_json(options.json)
-    sim = simulation(options)
+    if options.restart is not None and (options.out not in (None, options.restart) or options.overwrite):
+        raise ValueError(f"--restart {options.restart} goes on with that store; leave out "
+                         f"{'--overwrite' if options.overwrite else '--out'}")
+    sim = with_probes(simulation(options), options.probe)
     until = sim.options["until"]
     if until is None:
         raise ValueError(f"case '{sim.options['case']}' has no end of its own; give --until T")
-    if options.quiet:
-        sim.run(None, options.every, options.out, options.overwrite)
-    else:
-        with Progress(until) as progress:
-            sim.run(None, options.every, options.out, options.overwrite, progress)
-        print(summary(sim.report, roofline(sim)))
+    out = options.restart or options.out
+    live = live_picture(sim, options)
+    keywords = dict(restart=options.restart is not None, checkpoint=options.checkpoint,
+                    checkpoint_every=options.checkpoint_every, live=live, dump_on_error=options.dump_on_error)
+    try:
+        if options.quiet:
+            sim.run(None, options.every, out, options.overwrite, **keywords)
+        else:
+            print(sim.memory(None, options.every, out), flush=True)
+            with Progress(until) as progress:
+                sim.run(None, options.every, out, options.overwrite, progress, **keywords)
+            print(summary(sim.report, roofline(sim)))
+    finally:
+        if live is not None:
+            live.close()
     write_json(options.json, sim.report)
+
+
+def with_probes(sim, texts):
+    """The simulation with the points of --probe as a record."""
+    if not texts:
+        return sim
+    from . import Points
+    try:
+        points = [[float(number) for number in text.split(",")] for text in texts]
+    except ValueError:
+        points = []
+    if any(len(point) != sim.mesh.dim for point in points) or not points:
+        raise ValueError(f"--probe {' --probe '.join(texts)}: give {sim.mesh.dim} numbers with commas for each point")
+    if "probes" in sim.record:
+        raise ValueError("--probe: the case has a record 'probes' already")
+    return sim.replace(record={**sim.record, "probes": Points(points)})
+
+
+def live_picture(sim, options):
+    """The picture of --live, or None."""
+    if options.live is None:
+        if options.live_variable is not None:
+            raise ValueError("--live-variable is given without --live; give both")
+        return None
+    from .output import Live
+    name = choose("--live-variable: the variable", options.live_variable or sim.law.variables[-1], sim.law.variables)
+    return Live(sim.layout(), name, options.live or None)
 
 
 def roofline(sim):
@@ -332,21 +381,32 @@ def write_json(path, value):
 
 
 def main(arguments=None):
-    """Run a command and return its exit status: 0, 2 for bad input, 3 for a solution that went bad."""
+    """Run a command and return its exit status.
+
+    0; 1 where the machine failed (no space, no memory), 2 for bad input, 3 for a solution that went bad; 130 and 143 after
+    Ctrl-C and SIGTERM."""
     options = build_parser().parse_args(arguments)
     warnings.showwarning = lambda message, *_: print(f"dgarray: warning: {message}", file=sys.stderr)
-    from .simulation import SolutionError
     try:
         options.function(options)
-    except KeyboardInterrupt:
-        print("dgarray: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as stop:
+        print(f"dgarray {options.command}: {stop}" if str(stop) else "dgarray: interrupted", file=sys.stderr)
+        return getattr(stop, "status", 130)
     except Exception as error:
         if options.debug:
             raise
         print(f"dgarray {options.command}: {one_line(error)}", file=sys.stderr)
-        return BAD_SOLUTION if isinstance(error, SolutionError) else BAD_INPUT
+        return status(error)
     return 0
+
+
+def status(error):
+    """The exit status of an error."""
+    from .failure import SolutionError
+    from .output import OutputError
+    if isinstance(error, SolutionError):
+        return BAD_SOLUTION
+    return FAILED if isinstance(error, (OutputError, MemoryError)) else BAD_INPUT
 
 
 def one_line(error):

@@ -1,31 +1,33 @@
-"""The run: initial state, time steps, checks, snapshots, and the report at the end."""
+"""One problem: what is given, checked when it is given; its run, and the report at the end."""
 import json
 import time
 import warnings
-from math import ceil, isfinite
+from hashlib import sha256
+from math import isfinite
 from numbers import Real
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
 
 from . import backends
 from .analysis.norms import l2_error
+from .analysis.probes import Recorder
 from .analysis.totals import totals
+from .failure import check_dump
 from .fluxes import upwind
 from .laws.law import shown
+from .methods.memory import check as check_memory
 from .names import choose
-from .output import Layout, Store, check_path
-from .stepping import STEPPERS, registers, step
+from .output import RESERVED, Layout, check_path, checkpoint
+from .run import Run, snapshot_times
+from .stepping import STEPPERS
 from .trace import call
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
-           "dtype", "threads", "stepper", "cfl", "dt", "case", "results")
+           "dtype", "threads", "stepper", "cfl", "dt", "record", "case", "results")
 
 EXAMPLES = {"mesh": "dgarray.rectangle()", "law": "dgarray.Maxwell(dim=2)", "method": "dgarray.NodalDG(order=4)"}
-
-
-class SolutionError(RuntimeError):
-    """The solution went bad: a value is not finite.  Names time, step, variable, element (the file's number) and centre."""
 
 
 class Simulation:
@@ -41,6 +43,7 @@ class Simulation:
     backend, kernels, dtype, threads   see `dgarray.backends.get`
     stepper               "lsrk54" (default), "rk4" or "ssp33"
     cfl, dt               time step as a share of the largest stable one, or fixed by hand
+    record                {name: recorder}: what is kept besides snapshots, e.g. {"receivers": dgarray.Points([(0, 0)])}
     case, results         the case's name, and a function (dataset) -> dict of numbers for the report
 
     Raises ValueError where something does not exist or does not fit.
@@ -48,7 +51,7 @@ class Simulation:
 
     def __init__(self, mesh, law, method, boundary=None, initial=None, *, flux=None, source=None, exact=None, until=None,
                  every=None, backend="auto", kernels=None, dtype="float64", threads=None, stepper="lsrk54", cfl=0.9, dt=None,
-                 case=None, results=None):
+                 record=None, case=None, results=None):
         given = locals()
         self.options = {name: given[name] for name in OPTIONS}
         self.mesh, self.law, self.method = mesh, law, method
@@ -71,6 +74,7 @@ class Simulation:
         if cfl > 1 and dt is None:
             warnings.warn(f"cfl={cfl} is above 1: the run will be unstable", stacklevel=2)
         method.check(mesh, law, boundary, flux, source)
+        self.record = check_records(record, law)
         self.backend = backends.get(backend, kernels, dtype, threads)
         self.report = None
         self._operator, self._running = None, Lock()
@@ -100,153 +104,124 @@ class Simulation:
     def layout(self, until=None, every=None):
         """What the dataset holds besides times and values; every input of the run is an attribute."""
         defaults = {"initial": self.initial, "flux": self.options["flux"] or upwind}
-        inputs = self.options | defaults | {"until": until, "every": every}
+        inputs = self.options | defaults | {"until": until, "every": every, "record": None}
         attrs = {name: described(value) for name, value in inputs.items() if value is not None and name != "mesh"}
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
-                  "kernels": self.backend.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type}
+                  "kernels": self.backend.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
+                  "records": {name: type(recorder).__name__ for name, recorder in self.record.items()}}
         return Layout(self.mesh.dim, self.method.order, self.mesh.points, self.mesh.cells, self.mesh.numbers,
                       self.law.variables, dict(self.law.long_names), dict(self.law.units), attrs, self.mesh.regions,
                       self.mesh.boundaries)
 
-    def run(self, until=None, every=None, out=None, overwrite=False, progress=None):
-        """Run to the time `until` and return an xarray.Dataset of the snapshots, dims (time, element, node).
+    def run(self, until=None, every=None, out=None, overwrite=False, progress=None, *, restart=False, checkpoint=600.0,
+            checkpoint_every=None, live=None, dump_on_error=None):
+        """Run to the time `until` and return an xarray.Dataset of the snapshots and records, dims (time, element, node).
 
-        every      interval between snapshots; by default the first and the last state are kept
-                   The functions given are evaluated anew by every run.
-        out        folder of a zarr store that snapshots are streamed to; overwrite: replace an existing one
-        progress   object with update(t, dt, steps), called after every step
-        Raises SolutionError where a value is not finite, the snapshots before stay in the store; ValueError for bad times and
-        an output that exists; RuntimeError if this simulation is running already."""
+        every        interval between snapshots; by default the first and the last state are kept
+        out          folder of a zarr store that snapshots are streamed to; overwrite: replace an existing one
+        restart      go on in the store `out` from its last good checkpoint: bit for bit as if the run had not been
+                     interrupted, on the same backend, dtype and thread count
+        checkpoint   seconds of wall clock between checkpoints (None: none by the clock); checkpoint_every: time of the model
+                     between them. Also at the start, at the end, on Ctrl-C, on SIGTERM, and of the last good state
+        progress     object with update(t, dt, steps), called after every step
+        live         object with due() and update(q, t), such as `dgarray.output.Live`
+        dump_on_error   .vtu or .png file to write where a value goes bad: the elements around it
+        The functions given are evaluated anew by every run.
+        Raises SolutionError where a value is not finite or not admissible, the last good state is kept; ValueError for bad
+        times, an output that exists, a checkpoint of another problem, or too little memory; OutputError where the output cannot
+        be written; Interrupted (a KeyboardInterrupt) when stopped; RuntimeError if this simulation is running already."""
         if not self._running.acquire(blocking=False):
             raise RuntimeError("this simulation is running already, in another thread; make another one with replace()")
         try:
-            return self._run(until, every, out, overwrite, progress)
+            until = self.options["until"] if until is None else until
+            every = self.options["every"] if every is None else every
+            positive("until", until)
+            for name, value in (("every", every), ("checkpoint", checkpoint), ("checkpoint_every", checkpoint_every)):
+                if value is not None:
+                    positive(name, value)
+            if dump_on_error is not None:
+                check_dump(dump_on_error)
+            resumed = self._checkpoint_of(out) if restart else None
+            if out is not None and not restart:
+                check_path(out, overwrite)
+            check_memory(self.memory(until, every, out), self.backend)
+            began = time.perf_counter()
+            operator = self._operator = self._discretised()
+            self._check_exact()
+            run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error)
+            result = run(overwrite, resumed)
+            self.report = self._report(run, run.ready - began, result)
+            return result
         finally:
             self._running.release()
 
-    def _run(self, until, every, out, overwrite, progress):
-        until = self.options["until"] if until is None else until
-        every = self.options["every"] if every is None else every
-        positive("until", until)
-        if every is not None:
-            positive("every", every)
-        if out is not None:
-            check_path(out, overwrite)
-        began = time.perf_counter()
-        operator = self._operator = self._discretised()
-        states, k, begin = self._prepared(operator)
-        setup, clock = time.perf_counter() - began, Clock()
-        with Store(self.layout(until, every), out, self.backend.dtype, overwrite) as store:
-            store.append(0.0, operator.host(states[0]))
-            t, steps, dt, kept, usual = 0.0, 0, 0.0, 0.0, np.inf
-            for target in snapshot_times(until, every):
-                while t < target:
-                    with clock("time step"):
-                        largest = self._largest_step(operator, states[0], t, steps, kept)
-                    usual = usual if isfinite(usual) else largest
-                    if largest < 1e-6 * usual or t + largest == t:
-                        raise SolutionError(f"the time step has fallen from {usual:.3g} to {largest:.3g} at t = {t:.6g} "
-                                            f"(step {steps}): the wave speed grows without bound{last_snapshot(kept)}")
-                    remaining = max(1, ceil((target - t) / largest * (1 - 1e-12)))
-                    dt = (target - t) / remaining
-                    with clock("stages"):
-                        states = step(operator, self.stepper, states, k, t, dt)
-                    t, steps = (t + dt if remaining > 1 else target), steps + 1
-                    with clock("finite check"):
-                        finite = operator.finite(states[0])
-                    if not finite:
-                        self._check(operator.host(states[0]), t, steps, kept)
-                    if progress is not None:
-                        progress.update(t, dt, steps)
-                with clock("snapshots"):
-                    last = operator.host(states[0])
-                    store.append(t, last)
-                    kept = t
-            dataset = store.dataset()
-        self.report = self._report(begin, last, t, dt, steps, setup, clock, dataset)
-        return dataset
-
-    def _prepared(self, operator):
-        """The arrays of the run with the initial state in place and all kernels compiled, and the totals at t = 0."""
-        first = operator.project(self.initial)
-        if not np.isfinite(first).all():
-            raise ValueError("the initial state is not finite")
+    def _check_exact(self):
+        """Raise ValueError before the run if the exact solution could not be compared after it."""
         if self.options["exact"] is not None:
             some = tuple(self.mesh.centroids[:2].T)
-            operator.tables.physics.checked(call(self.options["exact"], dict(x=some, t=0.0), "exact solution"),
-                                            "the exact solution", self.options["exact"])
-        arrays, with_k = registers(self.stepper)
-        states = [operator.state(first), *(operator.zeros() for _ in range(arrays - 1))]
-        k = operator.zeros() if with_k else None
-        # A step of length zero and the checks compile the kernels; then the state is set again, for the step may round.
-        states = step(operator, self.stepper, states, k, 0.0, 0.0)
-        self._largest_step(operator, states[0], 0.0, 0, None)
-        operator.finite(states[0])
-        states[0][...] = operator.state(first)
-        return states, k, totals(operator.tables, first)
+            self.operator.tables.physics.checked(call(self.options["exact"], dict(x=some, t=0.0), "exact solution"),
+                                                 "the exact solution", self.options["exact"])
 
-    def _largest_step(self, operator, state, t, steps, kept):
-        """The step to take at most; SolutionError where the wave speed is not finite."""
-        if self.options["dt"] is not None and steps:
-            return self.options["dt"]
-        stable = operator.max_dt(state, t, self.stepper)
-        if not stable > 0:
-            raise SolutionError(f"the wave speed is not finite at t = {t:.6g} (step {steps}){last_snapshot(kept)}")
-        if self.options["dt"] is None:
-            return self.options["cfl"] * stable
-        if kept is not None and self.options["dt"] > stable:
-            warnings.warn(f"dt={self.options['dt']:.6g} is above the largest stable step, {stable:.6g}", stacklevel=4)
-        return self.options["dt"]
+    def memory(self, until=None, every=None, out=None):
+        """What a run takes, a `dgarray.methods.memory.Plan`; snapshots that no output takes are in it."""
+        o = self.options
+        plan = self.method.memory(self.mesh, self.law, self.backend, self.stepper, o["boundary"], o["flux"], o["source"])
+        until = o["until"] if until is None else until
+        if out is None and until:
+            return plan.keeping(1 + len(snapshot_times(until, o["every"] if every is None else every)))
+        return plan
 
-    def _check(self, q, t, steps, kept):
-        """Raise SolutionError naming the first value of q (variable, node, element) that is not finite."""
-        bad = np.argwhere(~np.isfinite(q.transpose(2, 0, 1)))
-        if len(bad):
-            element, variable, _ = bad[0]
-            centre = ", ".join(f"{c:.6g}" for c in self.mesh.centroids[element])
-            raise SolutionError(
-                f"{self.law.variables[variable]} is not finite at t = {t:.6g} (step {steps}) in element "
-                f"{self.mesh.numbers[element]} with centre ({centre}); "
-                f"{len(np.unique(bad[:, 0]))} elements are affected{last_snapshot(kept)}")
+    def identity(self):
+        """What must be the same for a run to go on from a checkpoint (`fixed`), and what may change, though not bit for bit
+        (`free`)."""
+        o, mesh, tables = self.options, self.mesh, self.operator.tables
+        cells = f"{len(mesh.cells)} {mesh.cell_type} cells, digest {digest(mesh.points, mesh.cells, mesh.neighbour_face)}"
+        fixed = {"mesh": cells, "law": repr(self.law), "method": repr(self.method),
+                 "coefficients of the law": [digest(values) for values in tables.parameters.values()],
+                 "records": {name: repr(recorder) for name, recorder in self.record.items()}}
+        free = {"backend": self.backend.name, "kernels": self.backend.kernels, "dtype": str(self.backend.dtype),
+                "threads": self.backend.threads, "stepper": self.stepper.name, "cfl": o["cfl"], "dt": o["dt"],
+                "boundary": described(o["boundary"]), "flux": described(o["flux"]), "source": described(o["source"])}
+        return {"fixed": fixed, "free": free}
 
-    def _report(self, begin, last, t, dt, steps, setup, clock, dataset):
-        o, evaluations, wall = self.options, steps * len(self.stepper.stages), clock.total - clock.seconds.get("snapshots", 0.0)
-        points, cells, order = self.mesh.points, self.mesh.cells, self.method.order
-        errors = None
+    def _checkpoint_of(self, out):
+        """Arrays and facts of the last good checkpoint of `out`, compared with this simulation."""
+        if out is None:
+            raise ValueError("restart=True needs out=, the store to go on with")
+        if not (Path(out) / "zarr.json").is_file():
+            raise ValueError(f"{out}: there is no output to go on with; run without restart first")
+        arrays, facts = checkpoint.load(out)
+        self._operator = self._discretised()
+        now, then = json.loads(json.dumps(self.identity())), facts["run"]
+        for name, here in now["fixed"].items():
+            there = then["fixed"][name]
+            if here != there:
+                raise ValueError(f"{out} cannot be gone on with, the {name} differs: {there} there, {here} here")
+        changed = [f"{name} {here} instead of {then['free'][name]}" for name, here in now["free"].items()
+                   if here != then["free"][name]]
+        if changed:
+            warnings.warn(f"going on from t = {facts['t']:.6g} with {', '.join(changed)}: the result will not be bitwise equal "
+                          "to that of an uninterrupted run", stacklevel=3)
+        return arrays, facts
+
+    def _report(self, run, setup, result):
+        o, march, clock = self.options, run.march, run.clock
+        evaluations = (march.steps - run.first_step) * len(self.stepper.stages)
+        wall = sum(clock.seconds.get(name, 0.0) for name in ("time step", "stages", "finite check"))
+        last, errors = run.operator.host(march.states[0]), None
         if o["exact"] is not None:
-            each = l2_error(last.astype(float), o["exact"], t, points, cells, order)
+            each = l2_error(last.astype(float), o["exact"], march.t, self.mesh.points, self.mesh.cells, self.method.order)
             errors = dict(zip(self.law.variables, map(float, each))) | {"total": float(np.sqrt(np.sum(each ** 2)))}
-        end = totals(self.operator.tables, last)
+        end = totals(run.operator.tables, last)
         return {
-            "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": order,
+            "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": self.method.order,
             "backend": self.backend.name, "kernels": self.backend.kernels, "dtype": str(self.backend.dtype),
-            "threads": self.backend.threads, "elements": len(cells), "dofs": last.size, "steps": steps, "dt": dt,
-            "time": t, "rhs_evaluations": evaluations, "wall_s": wall, "setup_s": setup,
-            "dof_updates_per_s": last.size * evaluations / wall, "l2_error": errors,
-            "conserved": {name: {"initial": begin[name], "final": end[name]} for name in begin},
-            "results": numbers(o["results"](dataset)) if o["results"] else {},
+            "threads": self.backend.threads, "elements": len(self.mesh.cells), "dofs": last.size, "steps": march.steps,
+            "dt": march.dt, "time": march.t, "rhs_evaluations": evaluations, "wall_s": wall, "setup_s": setup,
+            "dof_updates_per_s": last.size * evaluations / wall if wall else 0.0, "l2_error": errors,
+            "conserved": {name: {"initial": run.begin[name], "final": end[name]} for name in run.begin},
+            "results": numbers(o["results"](result)) if o["results"] else {},
             "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}
-
-
-class Clock:
-    """Seconds spent by name: `with clock("stages"): ...`."""
-
-    def __init__(self):
-        self.seconds, self._name, self._start = {}, None, 0.0
-
-    def __call__(self, name):
-        self._name = name
-        return self
-
-    def __enter__(self):
-        self._start = time.perf_counter()
-
-    def __exit__(self, *error):
-        self.seconds[self._name] = self.seconds.get(self._name, 0.0) + time.perf_counter() - self._start
-
-    @property
-    def total(self):
-        return sum(self.seconds.values())
 
 
 def positive(name, value):
@@ -260,19 +235,6 @@ def numbers(results):
     if not isinstance(results, dict):
         raise ValueError(f"the case's results are {results!r}; they must be a dict")
     return {str(name): value.tolist() if hasattr(value, "tolist") else value for name, value in results.items()}
-
-
-def last_snapshot(t):
-    """Where to go on from, for messages."""
-    return "" if t is None else f"; the last snapshot is of t = {t:.6g}"
-
-
-def snapshot_times(until, every):
-    """every, 2 every, ... up to `until`, and `until` itself."""
-    if every is None:
-        return [until]
-    times = [i * every for i in range(1, ceil(until / every * (1 - 1e-12)))]
-    return [*times, until]
 
 
 def zero_state(law):
@@ -289,3 +251,25 @@ def described(value):
     if isinstance(value, dict):
         return json.dumps({str(k): described(v) for k, v in value.items()})
     return shown(value)
+
+
+def digest(*arrays):
+    """Eight digits that tell arrays apart."""
+    found = sha256()
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:8]
+
+
+def check_records(record, law):
+    """The records as {name: recorder}, or ValueError for what is no recorder, and names that the dataset has already."""
+    if not isinstance(record or {}, dict):
+        raise ValueError(f"record={record!r} is not allowed; give a dict {{name: recorder}}")
+    for name, recorder in (record or {}).items():
+        if not isinstance(recorder, Recorder):
+            raise ValueError(f"record {name!r}: {recorder!r} is not a recorder; give one such as dgarray.Points([...])")
+        taken = [other for other in (*RESERVED, *law.variables) if other == name or other.startswith(f"{name}_")]
+        if not str(name).isidentifier() or taken:
+            why = f"the dataset has a {taken[0]!r}" if taken else "it must be a word of letters, digits and _"
+            raise ValueError(f"the name {name!r} of a record is not allowed; {why}")
+    return dict(record or {})

@@ -64,12 +64,18 @@ def step(operator, stepper, states, k, t, dt):
     operator  offers stage(q, out, k, q0, t, dt, row), one row of the table
     states    arrays of the state's size, the current one first, as many as `registers` says; k the register or None
     """
+    *_, q = stages(operator, stepper, states, k, t, dt)
+    return [q] + [s for s in states if s is not q]
+
+
+def stages(operator, stepper, states, k, t, dt):
+    """The states after each stage of one step, one after the other; arguments as for `step`."""
     q0 = q = states[0]
     for row in stepper.stages:
         out = next(s for s in states[1:] + states[:1] if s is not q and not (s is q0 and len(states) > 2))
         operator.stage(q, out, k, q0, t + row.c * dt, dt, row)
         q = out
-    return [q] + [s for s in states if s is not q]
+        yield q
 
 
 @cache

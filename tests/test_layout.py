@@ -26,7 +26,10 @@ ALLOWED = {
     "explain": {"trace", "codegen", "pointwise", *PHYSICS},
     "output": {"names", "reference", "mesh", "analysis"},
     "analysis": {"names", "pointwise", "trace", "reference", "mesh", "methods", "backends", "stepping", "codegen", *PHYSICS},
-    "simulation": {"names", "trace", "backends", "methods", "mesh", "stepping", "output", "analysis", *PHYSICS},
+    "interrupt": set(),
+    "failure": {"mesh", "output", "stepping"},
+    "run": {"failure", "interrupt", "output", "analysis", "stepping"},
+    "simulation": {"names", "trace", "backends", "methods", "mesh", "stepping", "output", "analysis", "run", "failure", *PHYSICS},
 }
 TOP = {"cli", "__init__", "__main__", "cases"}
 # The norms, the observed orders and the benchmark are parts of `analysis` that drive whole runs.

@@ -121,6 +121,9 @@ class NodalFused(NodalArrays):
     def rate(self, q, t, exponent):
         return super().rate(self.host(q), t, exponent)
 
+    def admissible(self, q, t):
+        return super().admissible(self.host(q), t)
+
     def _run(self, q, out, k, q0, t, factors):
         real = self.backend.dtype.type
         _, alpha, beta, _, _, C = factors

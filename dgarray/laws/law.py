@@ -23,6 +23,7 @@ class Law:
     source       (q, x, t, m) -> s
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
     energy       (q, m) -> energy density
+    admissible   (q, x, t, m) -> whether the state makes sense, e.g. density above zero; a run stops where it does not
     damping      (m) -> fastest rate at which the law's own source damps, 1 / time, for the time step
     long_names, units   {variable: text}
     positive, not_negative   names of parameters that must be above, or not below, zero everywhere
@@ -38,6 +39,7 @@ class Law:
     source = None
     upwind = None
     energy = None
+    admissible = None
     damping = None
     family = None
     positive = not_negative = ()

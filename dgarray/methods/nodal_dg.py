@@ -19,6 +19,7 @@ from ..stepping import real_limit
 from ..trace import call
 from .connectivity import boundary_nodes, exterior_nodes, interior_faces
 from .given import boundary_groups, element_values
+from .memory import nodal_plan
 from .physics import Physics
 from .spectrum import SEARCHES, UNKNOWNS, limiting_part, rounded_down, stable_step
 from .stability import family, stability_limit
@@ -53,6 +54,12 @@ class NodalDG:
         jumps = [physics.boundary_jump(name, condition) for name, _, condition in boundary_groups(mesh, boundary)]
         for function in (*vars(physics.functions).values(), *jumps):
             function.graph                                    # noqa: B018  tracing is the check
+
+    def memory(self, mesh, law, backend, stepper, boundary=None, flux=None, source=None):
+        """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed from counts: nothing large is allocated.
+
+        Arguments as for `discretise`; stepper: e.g. `dgarray.stepping.LSRK54`."""
+        return nodal_plan(mesh, law, self, backend, stepper, boundary, flux, source)
 
     def discretise(self, mesh, law, boundary, backend, flux=None, source=None):
         """The operations of this method on the mesh: a NodalOperator on the backend.
@@ -160,6 +167,17 @@ class NodalOperator:
     def rhs(self, q, t):
         """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t), both as the backend keeps them (see `state` and `host`)."""
         return self.operations.rhs(q, t)
+
+    def sound(self, q, t):
+        """Whether every value of the state is finite, and admissible where the law says what is."""
+        return self.finite(q) and (self.tables.law.admissible is None or bool(self.operations.admissible(q, t).all()))
+
+    def inadmissible(self, q, t):
+        """Where the state q of the host is not admissible, rows (element, 0, node)."""
+        if self.tables.law.admissible is None:
+            return np.empty((0, 3), int)
+        bad = np.argwhere(~self.backend.host(self.operations.admissible(self.state(q), t)).T)
+        return np.insert(bad, 1, 0, axis=1)
 
     def max_dt(self, q, t, stepper):
         """Largest stable time step at the state q.

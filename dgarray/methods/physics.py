@@ -13,6 +13,7 @@ class Physics:
     left (l, r, n, s, x, t, ml, mr)      the same on the left side only
     finish (r, q, x, t, m)               (r + source) / capacity
     wave_speed (q, n, x, t, m)           one component
+    admissible (q, x, t, m)              one component, true or false; only where the law has it
     """
 
     def __init__(self, law, flux, source, parameters):
@@ -26,6 +27,7 @@ class Physics:
             finish=Pointwise(self.finish, {**self.state, "r": v}, "source"),
             wave_speed=Pointwise(self.wave_speed, {**self.state, "n": d}, "wave speed"),
             pair=Pointwise(self.pair, {"l": v, "r": v, "n": d, "s": 2, "x": d, "t": None, **m}, "numerical flux"),
+            **({"admissible": Pointwise(self.admissible, self.state, "admissibility")} if law.admissible else {}),
             left=Pointwise(self.left, {"l": v, "r": v, "n": d, "s": 1, "x": d, "t": None, **m}, "numerical flux"))
 
     def volume(self, q, g, x, t, m):
@@ -75,6 +77,9 @@ class Physics:
 
     def wave_speed(self, q, n, x, t, m):
         return components(call(self.law.wave_speed, dict(q=q, n=n, x=x, t=t, m=m), "wave speed"), 1, "the wave speed")
+
+    def admissible(self, q, x, t, m):
+        return components(call(self.law.admissible, dict(q=q, x=x, t=t, m=m), "admissibility"), 1, "the law's admissible")
 
 
 def place(function):

@@ -1,6 +1,7 @@
-"""The result of a run: labelled datasets, zarr stores, the accessor `ds.dg` and pictures."""
+"""The result of a run: labelled datasets, zarr stores, checkpoints, the accessor `ds.dg` and pictures."""
 from dgarray.output.accessor import Accessor
-from dgarray.output.dataset import Layout, dataset
-from dgarray.output.store import Store, check_path
+from dgarray.output.dataset import RESERVED, Layout, dataset
+from dgarray.output.live import Live
+from dgarray.output.store import OutputError, Store, check_path
 
-__all__ = ["Accessor", "Layout", "Store", "check_path", "dataset"]
+__all__ = ["RESERVED", "Accessor", "Layout", "Live", "OutputError", "Store", "check_path", "dataset"]

@@ -42,6 +42,7 @@ class Accessor:
 
     @property
     def reference(self):
+        """The reference cell of the polynomials, `dgarray.reference.simplex(dim, order)`."""
         return simplex(self.dim, self.order)
 
     @cached_property

@@ -123,6 +123,11 @@ class Store:
         return OutputError(f"{self.path}: {what} cannot be written: {error.strerror or error}; {kept}")
 
     @property
+    def last(self):
+        """Time of the last snapshot, -inf without one."""
+        return self._times[-1] if self._times else -np.inf
+
+    @property
     def counts(self):
         """{axis: rows} on disk."""
         return {axis: self._files.count(axis) for axis in self._growing}

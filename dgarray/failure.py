@@ -1,0 +1,108 @@
+"""A solution that goes bad: which step, stage, variable and element, and what it looked like around there."""
+from pathlib import Path
+
+import numpy as np
+
+from .output import Layout, dataset
+from .stepping import stages, step
+
+LAYERS = 3          # layers of elements around the first bad one in a dump
+DUMPS = (".vtu", ".png")
+
+
+class SolutionError(RuntimeError):
+    """The solution went bad: a value is not finite or not admissible, or the time step has collapsed.
+
+    time, step, stage      of the first bad value: the step's number from 1 and its stage from 1
+    variable               its name
+    element, centre        the element's number in the mesh file, and its centre
+    boundaries             names of the boundaries that the element or a neighbour of it touches
+    dataset                the run's dataset up to the last good state
+    What is not known is None."""
+
+    def __init__(self, message, time=None, step=None, stage=None, variable=None, element=None, centre=None, boundaries=None):
+        super().__init__(message)
+        self.time, self.step, self.stage, self.variable = time, step, stage, variable
+        self.element, self.centre, self.boundaries, self.dataset = element, centre, boundaries, None
+
+
+class Failure:
+    """What was found when the last step was taken once more.
+
+    good    state before that step (variable, node, element); t its time
+    bad     the first state that is not as it must be, after that stage (None if the second time all went well)
+    where   (value, 3) rows (element, variable, node) of its bad values"""
+
+    def __init__(self, march):
+        """Go back to the march's last copy of its state and take its steps again, the last one stage by stage."""
+        operator, stepper = march.operator, march.stepper
+        failed = operator.host(march.states[0])
+        states, k = march.from_copy()
+        for t, dt in march.since[:-1]:
+            states = step(operator, stepper, states, k, t, dt)
+        self.good, (self.t, dt) = operator.host(states[0]), march.since[-1]
+        self.bad, self.stage, self.time = failed, None, self.t + dt
+        for number, (row, q) in enumerate(zip(stepper.stages, stages(operator, stepper, states, k, self.t, dt)), 1):
+            if not operator.sound(q, self.t + row.c * dt):
+                self.bad, self.stage, self.time = operator.host(q), number, self.t + row.c * dt
+                break
+        self.where = np.argwhere(~np.isfinite(self.bad.transpose(2, 0, 1)))
+        self.word = "finite"
+        if not len(self.where):
+            self.word, self.where = "admissible", operator.inadmissible(self.bad, self.time)
+
+    def error(self, march, mesh, law):
+        """The SolutionError that says so."""
+        element, variable, _ = self.where[0]
+        centre, names = mesh.centroids[element], near_boundaries(mesh, element)
+        many = len(np.unique(self.where[:, 0]))
+        stage = "" if self.stage is None else f", stage {self.stage} of {len(march.stepper.stages)}"
+        what = law.variables[variable] if self.word == "finite" else "the state"
+        message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {march.steps}{stage}) in element "
+                   f"{mesh.numbers[element]} with centre ({', '.join(f'{c:.6g}' for c in centre)}), "
+                   f"{'near the boundaries ' + ', '.join(names) if names else 'away from boundaries'}; "
+                   f"{many} element{'s are' if many > 1 else ' is'} affected; the last good state is of t = {self.t:.6g}")
+        return SolutionError(message, self.time, march.steps, self.stage, law.variables[variable], int(mesh.numbers[element]),
+                             tuple(map(float, centre)), names)
+
+    def dump(self, path, mesh, law, order):
+        """Write the last good state, and which elements are bad, of the elements around the first bad one: .vtu or .png.
+
+        The field drawn in a picture is the first bad variable."""
+        path, around = Path(path), neighbourhood(mesh, self.where[0, 0], LAYERS)
+        part = mesh.part(around)
+        if path.suffix == ".vtu":
+            from .output.vtk import write_vtu
+            fields = {name: values.T for name, values in zip(law.variables, self.good[:, :, around])}
+            bad = np.isin(around, self.where[:, 0])
+            write_vtu(path, part.points, part.cells, order, fields,
+                      {"bad": bad.astype("int32"), "cell_number": part.numbers}, overwrite=True)
+        else:
+            from .output.plot import plot
+            layout = Layout(mesh.dim, order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
+                            dict(law.units))
+            values = {name: field.T[None] for name, field in zip(law.variables, self.good[:, :, around])}
+            plot(dataset(layout, [self.t], values), law.variables[self.where[0, 1]], -1, path, mesh=True)
+
+
+def check_dump(path):
+    """Raise ValueError if there can be no dump of that name."""
+    path = Path(path)
+    if path.suffix not in DUMPS:
+        raise ValueError(f"the dump {path} has the suffix {path.suffix!r}; allowed: {', '.join(DUMPS)}")
+    if not path.resolve().parent.is_dir():
+        raise ValueError(f"the dump {path}: the folder {path.resolve().parent} does not exist")
+
+
+def neighbourhood(mesh, element, layers):
+    """Numbers of the elements that are at most so many faces away from one."""
+    found = np.array([element])
+    for _ in range(layers):
+        found = np.unique(np.concatenate([found, mesh.neighbour_cell[found].ravel()]))
+    return found
+
+
+def near_boundaries(mesh, element):
+    """Names of the boundaries that the element, or one that shares a corner with it, has a face on."""
+    near = np.isin(mesh.cells, mesh.cells[element]).any(axis=1)
+    return [name for name, rows in mesh.boundaries.items() if near[rows[:, 0]].any()]

@@ -1,0 +1,36 @@
+"""Ctrl-C and SIGTERM during a run: the step is finished and the state saved before the run stops."""
+import signal
+import threading
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was asked to stop; `signal` is what asked, `status` the exit status that shells expect, 128 + signal."""
+
+    def __init__(self, number, message):
+        super().__init__(message)
+        self.signal, self.status = signal.Signals(number), 128 + number
+
+
+class Signals:
+    """While this context is entered, the first of these signals is only noted; the second one interrupts at once.
+
+    Python hands signals to the main thread: elsewhere this does nothing."""
+
+    def __init__(self):
+        self.received, self._before = None, {}
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+        return self
+
+    def __exit__(self, *error):
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number, frame):
+        if self.received is not None:
+            raise Interrupted(number, "interrupted twice: the last step is not saved")
+        self.received = number

@@ -1,0 +1,281 @@
+"""One run: from the start or a checkpoint to the end, with what is kept on the way."""
+import random
+import time
+import warnings
+from math import ceil, inf, isfinite
+
+import numpy as np
+
+from .analysis.totals import totals
+from .failure import Failure, SolutionError
+from .interrupt import Interrupted, Signals
+from .output import Store, checkpoint
+from .stepping import registers, step
+
+COPY = 64             # steps between copies of the state, from which a failure is traced
+FLUSH = 1000          # steps after which the rows of records are written at the latest
+
+
+class March:
+    """The state between two steps: states, register k, t, steps; and the steps (t, dt) since it was copied."""
+
+    def __init__(self, operator, stepper, options):
+        self.operator, self.stepper, self.options = operator, stepper, options
+        arrays, with_k = registers(stepper)
+        self.states = [operator.zeros() for _ in range(arrays)]
+        self.k = operator.zeros() if with_k else None
+        self.copy, self.since = operator.zeros(), []
+        self.t, self.steps, self.dt, self.usual, self.warned = 0.0, 0, 0.0, inf, False
+
+    def start(self, q):
+        """Set the state q (variable, node, element) of the host, with all kernels compiled: a step of length zero may round."""
+        self.states[0][...] = self.operator.state(q)
+        self.states = step(self.operator, self.stepper, self.states, self.k, self.t, 0.0)
+        self.operator.sound(self.states[0], self.t)
+        self.set(q)
+
+    def set(self, q):
+        """Go on from the state q of the host."""
+        self.states[0][...] = self.operator.state(q)
+        if self.k is not None:
+            self.k[...] = 0
+        self.keep()
+
+    def keep(self):
+        """Copy the state, so that the steps from here can be taken again."""
+        self.copy[...] = self.states[0]
+        self.since = []
+
+    def from_copy(self):
+        """States and register as they were when the copy was taken."""
+        self.states[0][...] = self.copy
+        if self.k is not None:
+            self.k[...] = 0          # zero times what is not finite would not be zero
+        return self.states, self.k
+
+    def largest_step(self):
+        """The step to take at most. Raises SolutionError where the wave speed is not finite or the step collapses."""
+        fixed = self.options["dt"]
+        if fixed is not None and self.steps:
+            return fixed
+        stable = self.operator.max_dt(self.states[0], self.t, self.stepper)
+        if not stable > 0:
+            raise SolutionError(f"the wave speed is not finite at t = {self.t:.6g} (step {self.steps})", self.t, self.steps)
+        if fixed is not None:
+            if fixed > stable and not self.warned:
+                self.warned = True
+                warnings.warn(f"dt={fixed:.6g} is above the largest stable step, {stable:.6g}", stacklevel=5)
+            return fixed
+        largest = self.options["cfl"] * stable
+        self.usual = self.usual if isfinite(self.usual) else largest
+        if largest < 1e-6 * self.usual or self.t + largest == self.t:
+            raise SolutionError(f"the time step has fallen from {self.usual:.3g} to {largest:.3g} at t = {self.t:.6g} "
+                                f"(step {self.steps}): the wave speed grows without bound", self.t, self.steps)
+        return largest
+
+    def advance(self, target, clock):
+        """One step towards the time `target`; whether the new state is sound."""
+        with clock("time step"):
+            largest = self.largest_step()
+        remaining = max(1, ceil((target - self.t) / largest * (1 - 1e-12)))
+        self.dt = (target - self.t) / remaining
+        self.since.append((self.t, self.dt))
+        with clock("stages"):
+            self.states = step(self.operator, self.stepper, self.states, self.k, self.t, self.dt)
+        self.t, self.steps = (self.t + self.dt if remaining > 1 else target), self.steps + 1
+        with clock("finite check"):
+            sound = self.operator.sound(self.states[0], self.t)
+            if sound and len(self.since) >= COPY:
+                self.keep()
+        return sound
+
+
+class Run:
+    """What `Simulation.run` does, see there for the arguments."""
+
+    def __init__(self, sim, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump):
+        self.sim, self.operator, self.until, self.every, self.out = sim, operator, until, every, out
+        self.seconds, self.interval = checkpoint, checkpoint_every
+        self.progress, self.live, self.dump = progress, live, dump
+        self.march = March(operator, sim.stepper, sim.options)
+        self.recordings = {name: recorder.attach(name, operator) for name, recorder in sim.record.items()}
+        self.store, self.clock, self.first_step, self.begin = None, Clock(), 0, None
+
+    def __call__(self, overwrite, resumed):
+        """Run; `resumed` is the arrays and facts of a checkpoint, or None. Returns the dataset."""
+        facts = self._resume(*resumed) if resumed else self._begin()
+        self.ready = time.perf_counter()
+        with Store(self.sim.layout(self.until, self.every), self.out, self.sim.backend.dtype, overwrite,
+                   [r.series for r in self.recordings.values()], facts and facts["counts"]) as self.store:
+            try:
+                with Signals() as signals:
+                    if facts is None:
+                        self._sample()
+                        self._snapshot()
+                        self._checkpoint()
+                    self._steps(signals)
+                self._finish()
+            except SolutionError as error:
+                error.dataset = self.store.dataset()
+                raise
+            return self.store.dataset()
+
+    def _begin(self):
+        """Set the initial state; there is no checkpoint to go on from."""
+        first = self.operator.project(self.sim.initial)
+        if not np.isfinite(first).all():
+            raise ValueError("the initial state is not finite")
+        self.begin = totals(self.operator.tables, first)
+        self.march.start(first)
+        self.march.largest_step()
+
+    def _resume(self, arrays, facts):
+        """Set the state of the checkpoint; the store goes on with the rows that it had then."""
+        march = self.march
+        march.t, march.steps, march.dt, march.usual = facts["t"], facts["steps"], facts["dt"], facts["usual"]
+        self.begin, self.first_step = facts["begin"], march.steps
+        march.start(arrays["q"])
+        march.largest_step()
+        for name, recording in self.recordings.items():
+            prefix = f"record/{name}/"
+            recording.restore({key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)})
+        restore_random(facts["random"], arrays["random"])
+        return facts
+
+    def _steps(self, signals):
+        """All steps and snapshots that are left."""
+        march, store = self.march, self.store
+        due = time.monotonic() + self.seconds if self.seconds else inf
+        mark = march.t
+        for target in snapshot_times(self.until, self.every):
+            if target <= store.last:          # it is there already
+                continue
+            while march.t < target:
+                sound = self._advance(target)
+                if not sound:
+                    self._fail()
+                self._sample()
+                if march.steps % FLUSH == 0:
+                    self._flush()
+                if signals.received:
+                    self._stop(signals.received)
+                if time.monotonic() >= due or self.interval and march.t >= mark + self.interval:
+                    self._checkpoint()
+                    due, mark = time.monotonic() + (self.seconds or inf), march.t
+            self._snapshot()
+
+    def _advance(self, target):
+        try:
+            return self.march.advance(target, self.clock)
+        except SolutionError as error:
+            self._keep_good()
+            raise SolutionError(f"{error}; {self._where_kept()}", error.time, error.step) from None
+
+    def _sample(self):
+        march = self.march
+        if self.recordings:
+            with self.clock("records"):
+                for recording in self.recordings.values():
+                    recording.sample(march.states[0], march.t, march.steps)
+        if self.progress is not None and march.steps > self.first_step:
+            self.progress.update(march.t, march.dt, march.steps)
+        if self.live is not None and self.live.due():
+            with self.clock("live picture"):
+                self.live.update(self.operator.host(march.states[0]), march.t)
+
+    def _flush(self):
+        """Write the rows of the records that have gathered."""
+        for name, recording in self.recordings.items():
+            if recording.series.over_time:
+                self.store.extend(name, *recording.rows())
+
+    def _snapshot(self):
+        with self.clock("snapshots"):
+            self._flush()
+            self.store.append(self.march.t, self.operator.host(self.march.states[0]))
+
+    def _checkpoint(self):
+        if self.out is None:
+            return
+        with self.clock("checkpoints"):
+            march, generator = self.march, np.random.get_state()
+            self._flush()
+            self.store.sync()
+            arrays = {f"record/{name}/{key}": value for name, recording in self.recordings.items()
+                      for key, value in recording.state().items()}
+            facts = {"t": march.t, "steps": march.steps, "dt": march.dt, "usual": march.usual, "counts": self.store.counts,
+                     "begin": self.begin, "random": [random.getstate(), [generator[0], *generator[2:]]],
+                     "run": self.sim.identity()}
+            arrays |= {"q": self.operator.host(march.states[0]), "random": generator[1]}
+            checkpoint.save(self.out, march.steps, arrays, facts)
+
+    def _stop(self, number):
+        """Save the state and raise Interrupted."""
+        self._finish()
+        word = {2: "Ctrl-C", 15: "SIGTERM"}[number]
+        saved = f"saved in {self.out}, go on with --restart (restart=True)" if self.out else "not saved, there is no output"
+        raise Interrupted(number, f"stopped by {word} at t = {self.march.t:.6g} (step {self.march.steps}); {saved}")
+
+    def _fail(self):
+        """Trace the failure, keep the last good state and raise SolutionError."""
+        march, sim = self.march, self.sim
+        failure = Failure(march)
+        error = failure.error(march, sim.mesh, sim.law)
+        if self.dump:
+            failure.dump(self.dump, sim.mesh, sim.law, sim.method.order)
+        march.t, march.steps = failure.t, march.steps - 1
+        march.set(failure.good)
+        self._keep_good()
+        error.args = (f"{error}; {self._where_kept()}" + (f"; see {self.dump}" if self.dump else ""),)
+        raise error
+
+    def _keep_good(self):
+        if self.march.t > self.store.last:
+            self._snapshot()
+        self._finish()
+
+    def _where_kept(self):
+        return f"it is the last snapshot of {self.out}" if self.out else "it is the last snapshot of the error's dataset"
+
+    def _finish(self):
+        """Write the records that are known at the end only, and the last checkpoint."""
+        for name, recording in self.recordings.items():
+            if not recording.series.over_time:
+                self.store.put(name, recording.result())
+        self._checkpoint()
+
+
+class Clock:
+    """Seconds spent by name: `with clock("stages"): ...`."""
+
+    def __init__(self):
+        self.seconds, self._name, self._start = {}, None, 0.0
+
+    def __call__(self, name):
+        self._name = name
+        return self
+
+    def __enter__(self):
+        self._start = time.perf_counter()
+
+    def __exit__(self, *error):
+        self.seconds[self._name] = self.seconds.get(self._name, 0.0) + time.perf_counter() - self._start
+
+    @property
+    def total(self):
+        return sum(self.seconds.values())
+
+
+def snapshot_times(until, every):
+    """every, 2 every, ... up to `until`, and `until` itself."""
+    if every is None:
+        return [until]
+    times = [i * every for i in range(1, ceil(until / every * (1 - 1e-12)))]
+    return [*times, until]
+
+
+def restore_random(state, keys):
+    """Set Python's and NumPy's global random generators to what a checkpoint holds."""
+    (version, internal, gauss), (name, *rest) = state
+    random.setstate((version, tuple(internal), gauss))
+    np.random.set_state((name, keys, *rest))
