@@ -10,9 +10,9 @@ import sys
 import warnings
 from pathlib import Path
 
-from .names import choose
+from .names import choose, nearest
 
-FAILED, BAD_INPUT, BAD_SOLUTION = 1, 2, 3
+BAD_INPUT = 2
 CASE_HELP = "a name from 'dgarray list', or a Python file with a function case()"
 
 
@@ -20,7 +20,45 @@ class Parser(argparse.ArgumentParser):
     """Errors of the command line itself: one line and status 2, with the nearest name."""
 
     def error(self, message):
-        self.exit(BAD_INPUT, f"{self.prog}: {message}; see {self.prog} --help\n")
+        self.exit(BAD_INPUT, f"{self.prog}: {message.removeprefix('argument ')}; see {self.prog} --help\n")
+
+    def parse_known_args(self, args=None, namespace=None):
+        """Refuse what does not exist by the parser whose it is: argparse would let the first one report it."""
+        args = sys.argv[1:] if args is None else list(args)
+        self.check_names(args)
+        options, more = super().parse_known_args(args, namespace)
+        if more:
+            self.error(f"there is no place for {' '.join(more)}")
+        return options, more
+
+    def check_names(self, args):
+        """Report the first option or command that does not exist, with the nearest one."""
+        options = [name for action in self._actions for name in action.option_strings]
+        commands = [name for action in self._actions if isinstance(action, argparse._SubParsersAction) for name in action.choices]
+        for text in args:
+            name = text.partition("=")[0]
+            if text == "--" or commands and name in commands:
+                return
+            if name.startswith("--") and name not in options:
+                self.error(f"the option {name} does not exist; allowed: {', '.join(options)}{nearest(name, options)}")
+            if commands and not name.startswith("-"):
+                self.error(f"the command {name!r} does not exist; allowed: {', '.join(commands)}{nearest(name, commands)}")
+
+
+def whole(text):
+    """A whole number of the command line."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def number(text):
+    """A number of the command line."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def build_parser():
@@ -41,14 +79,14 @@ def build_parser():
     run = command("run", run_case, "Run a case, or a script that defines one, and print a summary.")
     run.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
     add_run_options(run)
-    run.add_argument("--order", type=int, metavar="N", help="polynomial order")
-    run.add_argument("--every", type=float, metavar="DT", help="interval between snapshots")
+    run.add_argument("--order", type=whole, metavar="N", help="polynomial order")
+    run.add_argument("--every", type=number, metavar="DT", help="interval between snapshots")
     run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
     run.add_argument("--overwrite", action="store_true", help="replace an existing output")
     run.add_argument("--restart", metavar="OUT.zarr", help="go on with this store from its last good checkpoint")
-    run.add_argument("--checkpoint", type=float, metavar="SECONDS", default=600.0,
+    run.add_argument("--checkpoint", type=number, metavar="SECONDS", default=600.0,
                      help="wall clock between checkpoints (default 600); they lie in the store")
-    run.add_argument("--checkpoint-every", type=float, metavar="T", help="time of the model between checkpoints")
+    run.add_argument("--checkpoint-every", type=number, metavar="T", help="time of the model between checkpoints")
     run.add_argument("--probe", action="append", default=[], metavar="X,Y,Z",
                      help="record the fields at this point at every step; may be repeated (the record is called probes)")
     run.add_argument("--live", nargs="?", const="", metavar="FILE.png",
@@ -60,7 +98,7 @@ def build_parser():
     eoc = command("eoc", run_eoc, "Observed orders of convergence of a case with an exact solution.")
     eoc.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
     eoc.add_argument("--orders", default="1-4", metavar="1-5", help="polynomial orders, e.g. 1-5 or 2,4 (default 1-4)")
-    eoc.add_argument("--levels", type=int, default=3, metavar="N",
+    eoc.add_argument("--levels", type=whole, default=3, metavar="N",
                      help="meshes, each a uniform refinement of the last (default 3)")
     add_run_options(eoc)
     eoc.add_argument("--json", metavar="FILE", help="write the rows as JSON")
@@ -77,7 +115,7 @@ def build_parser():
     plot = command("plot", plot_output, "Draw a variable of a run at its true polynomial order.")
     plot.add_argument("path", metavar="OUT.zarr")
     plot.add_argument("variable", metavar="VARIABLE")
-    plot.add_argument("--time", type=float, metavar="T", help="time of the snapshot, the nearest is drawn (default: the last)")
+    plot.add_argument("--time", type=number, metavar="T", help="time of the snapshot, the nearest is drawn (default: the last)")
     plot.add_argument("-o", "--output", metavar="FILE.png", help="picture to write (default: VARIABLE.png)")
     plot.add_argument("--limits", metavar="LOW,HIGH", help="range of colours (default: the field's, symmetric if signed)")
     plot.add_argument("--mesh", action="store_true", default=None, help="draw the outlines of the elements")
@@ -85,7 +123,7 @@ def build_parser():
                       help="cut by this plane; several make one 3D view (default in 3D: three through the middle)")
     plot.add_argument("--surface", action="append", metavar="NAME", help="draw on this boundary of a 3D run; may be repeated")
     plot.add_argument("--movie", metavar="FILE.mp4|FILE.gif", help="all snapshots as a movie instead of a picture")
-    plot.add_argument("--fps", type=float, metavar="N", help="snapshots per second of a movie (default 10)")
+    plot.add_argument("--fps", type=number, metavar="N", help="snapshots per second of a movie (default 10)")
     plot.add_argument("--record", metavar="NAME", help="draw VARIABLE of this record over time instead of the field")
     plot.add_argument("--spectrum", action="store_true", default=None, help="draw the record over frequency")
     # Limits may begin with a minus sign, which argparse would take for an option.
@@ -95,7 +133,7 @@ def build_parser():
     export.add_argument("path", metavar="OUT.zarr")
     export.add_argument("-o", "--output", metavar="OUT.vtkhdf",
                         help="file: .vtkhdf with all snapshots or .vtu with one (default: OUT.vtkhdf beside the store)")
-    export.add_argument("--time", type=float, metavar="T",
+    export.add_argument("--time", type=number, metavar="T",
                         help="only the snapshot nearest to this time (default: all; in .vtu the last)")
     export.add_argument("--overwrite", action="store_true", help="replace an existing file")
     return parser
@@ -105,12 +143,12 @@ def add_run_options(parser):
     parser.add_argument("--backend", metavar="NAME", help="numpy, cupy or auto (default auto: a GPU where one is usable)")
     parser.add_argument("--kernels", metavar="KIND", help="fused (default) or array")
     parser.add_argument("--dtype", metavar="TYPE", help="float64 (default) or float32")
-    parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all)")
+    parser.add_argument("--threads", type=whole, metavar="N", help="CPU threads (default: all)")
     parser.add_argument("--mesh", metavar="FILE", help="mesh file instead of the case's own")
     parser.add_argument("--stepper", metavar="NAME", help="lsrk54 (default), rk4 or ssp33")
-    parser.add_argument("--cfl", type=float, metavar="C", help="share of the largest stable time step (default 0.9)")
-    parser.add_argument("--until", type=float, metavar="T", help="end of the run (default: the case's own)")
-    parser.add_argument("--dt", type=float, metavar="DT", help="time step fixed by hand")
+    parser.add_argument("--cfl", type=number, metavar="C", help="share of the largest stable time step (default 0.9)")
+    parser.add_argument("--until", type=number, metavar="T", help="end of the run (default: the case's own)")
+    parser.add_argument("--dt", type=number, metavar="DT", help="time step fixed by hand")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set any keyword of the case")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
 
@@ -162,7 +200,8 @@ def case_keywords(function, options):
     parameters = inspect.signature(function).parameters
     for name in keywords:
         if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-            choose(f"--set {name}: the keyword", name, parameters, f" in case '{function.__name__}'; it has")
+            option = f"--{name}" if getattr(options, name, None) is not None else f"--set {name}"
+            choose(f"{option}: the keyword", name, parameters, f" in case '{function.__name__}'; it has")
     return keywords
 
 
@@ -384,54 +423,26 @@ def main(arguments=None):
     """Run a command and return its exit status.
 
     0; 1 where the machine failed (no space, no memory), 2 for bad input, 3 for a solution that went bad; 130 and 143 after
-    Ctrl-C and SIGTERM."""
+    Ctrl-C and SIGTERM, 141 where nobody reads the output any more."""
     options = build_parser().parse_args(arguments)
     warnings.showwarning = lambda message, *_: print(f"dgarray: warning: {message}", file=sys.stderr)
     try:
         options.function(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who read the output has left, as in `dgarray list | head -1`; Python would complain again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + 13
     except KeyboardInterrupt as stop:
-        print(f"dgarray {options.command}: {stop}" if str(stop) else "dgarray: interrupted", file=sys.stderr)
+        print(f"dgarray {options.command}: {stop if str(stop) else 'interrupted'}", file=sys.stderr)
         return getattr(stop, "status", 130)
     except Exception as error:
         if options.debug:
             raise
+        from .oneline import one_line, status
         print(f"dgarray {options.command}: {one_line(error)}", file=sys.stderr)
         return status(error)
     return 0
-
-
-def status(error):
-    """The exit status of an error."""
-    from .failure import SolutionError
-    from .output import OutputError
-    if isinstance(error, SolutionError):
-        return BAD_SOLUTION
-    return FAILED if isinstance(error, (OutputError, MemoryError)) else BAD_INPUT
-
-
-def one_line(error):
-    """The error as one line; errors that were not meant for people keep their type's name and place."""
-    text = " ".join(str(error).split())
-    place = script_line(error)
-    if isinstance(error, SyntaxError):
-        return f"{error.msg} ({error.filename}:{error.lineno})"
-    if isinstance(error, (ValueError, RuntimeError, OSError, TypeError)) and text:
-        return f"{text} ({place})" if place and place not in text else text
-    return f"{type(error).__name__}{': ' * bool(text)}{text} ({place or 'run again with --debug for the traceback'})"
-
-
-def script_line(error):
-    """'file:line' of the innermost frame in a user's script, if the error passed through one."""
-    from . import backends, cases
-    ours = [str(Path(folder).resolve()) for module in (backends, cases) for folder in module.__path__]
-    found, package = None, (str(Path(__file__).resolve().parent), *ours, sys.prefix, sys.base_prefix)
-    trace = error.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if name.endswith(".py") and not str(Path(name).resolve()).startswith(package) and Path(name).is_file():
-            found = f"{name}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return found
 
 
 if __name__ == "__main__":

@@ -7,6 +7,11 @@ def choose(what, value, allowed, where="; allowed"):
     allowed = [str(name) for name in allowed]
     if value in allowed:
         return value
-    near = get_close_matches(str(value), allowed, 1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise ValueError(f"{what} {value!r} does not exist{where}: {', '.join(allowed) or 'none'}{hint}")
+    raise ValueError(f"{what} {value!r} does not exist{where}: {', '.join(allowed) or 'none'}{nearest(value, allowed)}")
+
+
+def nearest(value, allowed):
+    """The hint " (did you mean 'name'?)" with the nearest of the allowed names, "" where none is near; case does not count."""
+    folded = {str(name).casefold(): str(name) for name in reversed(list(allowed))}
+    near = get_close_matches(str(value).casefold(), folded, 1)
+    return f" (did you mean {folded[near[0]]!r}?)" if near else ""

@@ -145,8 +145,8 @@ class Run:
     def _steps(self, signals):
         """All steps and snapshots that are left."""
         march, store = self.march, self.store
-        due = time.monotonic() + self.seconds if self.seconds else inf
-        mark = march.t
+        due, interval = time.monotonic() + (self.seconds or inf), self.interval or inf
+        passed = march.t // interval
         for target in snapshot_times(self.until, self.every):
             if target <= store.last:          # it is there already
                 continue
@@ -159,9 +159,9 @@ class Run:
                     self._flush()
                 if signals.received:
                     self._stop(signals.received)
-                if time.monotonic() >= due or self.interval and march.t >= mark + self.interval:
+                if time.monotonic() >= due or march.t // interval > passed:
                     self._checkpoint()
-                    due, mark = time.monotonic() + (self.seconds or inf), march.t
+                    due, passed = time.monotonic() + (self.seconds or inf), march.t // interval
             self._snapshot()
 
     def _advance(self, target):
@@ -198,7 +198,7 @@ class Run:
         if self.out is None:
             return
         with self.clock("checkpoints"):
-            march, generator = self.march, np.random.get_state()
+            march, generator = self.march, np.random.get_state()          # noqa: NPY002  what a user's functions may draw from
             self._flush()
             self.store.sync()
             arrays = {f"record/{name}/{key}": value for name, recording in self.recordings.items()
@@ -211,7 +211,7 @@ class Run:
 
     def _stop(self, number):
         """Save the state and raise Interrupted."""
-        self._finish()
+        self._finish_early()
         word = {2: "Ctrl-C", 15: "SIGTERM"}[number]
         saved = f"saved in {self.out}, go on with --restart (restart=True)" if self.out else "not saved, there is no output"
         raise Interrupted(number, f"stopped by {word} at t = {self.march.t:.6g} (step {self.march.steps}); {saved}")
@@ -232,7 +232,7 @@ class Run:
     def _keep_good(self):
         if self.march.t > self.store.last:
             self._snapshot()
-        self._finish()
+        self._finish_early()
 
     def _where_kept(self):
         return f"it is the last snapshot of {self.out}" if self.out else "it is the last snapshot of the error's dataset"
@@ -243,6 +243,12 @@ class Run:
             if not recording.series.over_time:
                 self.store.put(name, recording.result())
         self._checkpoint()
+
+    def _finish_early(self):
+        """The same before the end, where records need not be complete."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._finish()
 
 
 class Clock:
@@ -278,4 +284,4 @@ def restore_random(state, keys):
     """Set Python's and NumPy's global random generators to what a checkpoint holds."""
     (version, internal, gauss), (name, *rest) = state
     random.setstate((version, tuple(internal), gauss))
-    np.random.set_state((name, keys, *rest))
+    np.random.set_state((name, keys, *rest))          # noqa: NPY002

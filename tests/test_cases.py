@@ -66,8 +66,8 @@ NORMS = [
      (0.004569459159, 0.0045694585, 0.1316327252, 0.3376161204, 0.3376161204, 0.00361351518)),
     ("maxwell_cavity", {"order": 2, "p": 1, "depth": 0.7}, 0.03,
      (0.09384502007, 0.1339869599, 0.2849092287, 0.0143704746, 0.01210375645, 0.004414744866)),
-    ("maxwell_sphere", {"order": 1, "until": 1.0}, 0.02,
-     (0.01383849295, 0.003086594754, 0.008331375758, 0.002608304287, 0.0136868762, 0.008530126527)),
+    ("maxwell_sphere", {"order": 1, "until": 4.0}, 0.05,
+     (0.606318788, 0.4702449981, 0.3752344818, 0.3046453146, 0.4971721213, 0.393863277)),
     ("dielectric_slab", {"order": 2}, 0.01, (0.4509946159, 1.114874426, 0.9019130719)),
     ("dielectric_slab", {"order": 2, "polarisation": "TE", "angle": 60.0}, 0.01,
      (0.6935300716, 0.4918769835, 1.009414392)),
@@ -102,7 +102,7 @@ def test_a_case_is_a_function_of_keywords(name):
 @pytest.mark.parametrize("name, boundaries, regions", [
     ("slab", {"left", "right", "sides"}, {"vacuum", "slab"}),
     ("obstacles", {"outer", "obstacles"}, {"vacuum", "lens"}),
-    ("sphere", {"outer", "sphere"}, {"vacuum"})])
+    ("sphere", {"outer", "sphere"}, {"vacuum"}), ("sphere_coarse", {"outer", "sphere"}, {"vacuum"})])
 def test_mesh_files(name, boundaries, regions):
     path = Path(cases.__file__).parent / "meshes" / f"{name}.msh"
     assert path.read_bytes().startswith(b"$MeshFormat\n4.1 1 8\n")
@@ -220,12 +220,12 @@ def test_slab_does_not_reflect_at_the_brewster_angle():
 
 def test_sphere_scatters_as_mie_says():
     _, table_e, table_h, *_ = zip(*(tuple(map(float, row)) for row in table("mie_pec_bistatic.csv")))
-    sim, _ = run(cases.maxwell_sphere, "fused", order=2, periods=2.5)
+    sim, _ = run(cases.maxwell_sphere, "fused", order=2)
     results = sim.report["results"]
-    assert results["sigma_forward"] == pytest.approx(table_e[0], rel=0.1)
-    assert results["sigma_backward"] == pytest.approx(table_e[180], rel=0.1)
-    assert results["sigma_E_plane_90"] == pytest.approx(table_e[90], rel=0.1)
-    assert results["sigma_H_plane_90"] == pytest.approx(table_h[90], rel=0.1)
+    assert results["sigma_forward"] == pytest.approx(table_e[0], rel=0.02)
+    assert results["sigma_backward"] == pytest.approx(table_e[180], rel=0.02)
+    assert results["sigma_E_plane_90"] == pytest.approx(table_e[90], rel=0.02)
+    assert results["sigma_H_plane_90"] == pytest.approx(table_h[90], rel=0.02)
 
 
 def test_the_wave_of_the_obstacles_leaves_and_the_lens_is_in_its_way():

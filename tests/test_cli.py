@@ -136,7 +136,7 @@ def test_a_script_of_the_user(here, capsys):
     (["run", "tm_cavity", "--dtype", "float16"], ["allowed: float64, float32"]),
     (["run", "tm_cavity", "--stepper", "rk44"], ["did you mean 'rk4'"]),
     (["run", "tm_cavity", "--order", "11"], ["1 to 10"]),
-    (["run", "tm_cavity", "--order", "two"], ["invalid int value"]),
+    (["run", "tm_cavity", "--order", "two"], ["--order: 'two' is not a whole number"]),
     (["run", "tm_cavity", "--until", "-1"], ["positive number"]),
     (["run", "tm_cavity", "--threads", "0"], ["threads=0"]),
     (["run", "tm_cavity", "--mesh", "nowhere.msh"], ["nowhere.msh"]),

@@ -1,36 +1,78 @@
-"""Every Python block of the README and the documentation runs; every command line in them is one that the package has."""
+"""Every code block of the README and the documentation runs, and prints what the page says; the documentation builds.
+
+The blocks of a page run in order, in a folder of their own:
+python   in one namespace; a block that begins with `# name.py` is written to that file as well
+bash     the lines that begin with `dgarray`, unless the line before the block is `<!-- only parsed -->`; a benchmark runs only
+         with --quick
+text     right after one of these: what that block prints, or a part of it
+"""
+import importlib.util
+import inspect
 import re
 import shlex
+import shutil
+import subprocess
+import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
-from dgarray.cli import build_parser
+import dgarray as dg
+from dgarray import cases, output
+from dgarray.cli import build_parser, main
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGES.md", *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
+BLOCK = re.compile(r"(?P<mark>^<!-- only parsed -->\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
+# Files that the README speaks of as the reader's own.
+GIVEN = {"yours.msh": ROOT / "cases" / "meshes" / "slab.msh"}
+MYCASE = "from dgarray.cases import tm_cavity as case\n"
 
 
-def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.S | re.M)
+def blocks(page):
+    """(language, text, only parsed, right after the block before) of the code blocks of a page."""
+    end, text = 0, page.read_text()
+    for match in BLOCK.finditer(text):
+        yield match["language"], match["text"], bool(match["mark"]), not text[end:match.start()].strip()
+        end = match.end()
+
+
+def commands(block):
+    """The arguments of each dgarray command in a block."""
+    for line in block.splitlines():
+        for part in line.split(" #")[0].split("&&"):
+            words = shlex.split(part)
+            if words and Path(words[0]).name == "dgarray":
+                yield words[1:]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run(page, tmp_path, monkeypatch):
+def test_blocks_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    scope = {"__name__": "docs"}
-    for block in blocks(page, "python"):
-        exec(compile(block, str(page), "exec"), scope)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_parse(page):
-    for block in blocks(page, "bash"):
-        for line in block.splitlines():
-            for part in line.split("#")[0].split("&&"):
-                words = shlex.split(part)
-                if words and Path(words[0]).name == "dgarray":
-                    build_parser().parse_args(words[1:])
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    for name, source in GIVEN.items():
+        shutil.copy(source, name)
+    Path("mycase.py").write_text(MYCASE)
+    scope, printed = {"__name__": "docs"}, ""
+    for language, text, only_parsed, follows in blocks(page):
+        if language == "text":
+            assert not (follows and printed) or text in printed, f"{page.name} says\n{text}\nbut the block prints\n{printed}"
+            continue
+        if language == "python":
+            name = re.match(r"# (\w+\.py)\n", text)
+            if name:
+                Path(name[1]).write_text(text)
+            exec(compile(text, str(page), "exec"), scope)
+        elif language == "bash":
+            for words in commands(text):
+                build_parser().parse_args(words)
+                if not only_parsed and (words[0] != "bench" or "--quick" in words):
+                    assert main(words) == 0, f"{page.name}: dgarray {shlex.join(words)}\n{capsys.readouterr().err}"
+        printed = capsys.readouterr().out
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -39,9 +81,61 @@ def test_links_lead_somewhere(page):
         assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_reference_has_every_public_name():
+    """docs/api.md lists the names of dgarray, each once and with a docstring, and nothing that is not public."""
+    text = (DOCS / "api.md").read_text()
+    listed = re.findall(r"^\.\. auto(?:function|class):: (\w+)$", text, re.M)
+    assert sorted(listed) == sorted([*dg.__all__, "open"])
+    assert all(inspect.getdoc(getattr(dg, name)) for name in listed)
+    assert "autoclass:: dgarray.output.Accessor()\n   :members:\n" in text
+
+
+def test_documentation_builds_without_warnings(tmp_path):
+    for module in ("sphinx", "myst_parser", "furo"):
+        pytest.importorskip(module)
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", "-d", tmp_path / "doctrees", DOCS,
+                           tmp_path / "html"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "html" / "api.html").read_text()
+    names = [*(f"dgarray.{name}" for name in dg.__all__),
+             *(f"dgarray.output.Accessor.{name}" for name in vars(output.Accessor) if not name.startswith("_"))]
+    missing = [name for name in names if f'id="{name}"' not in page]
+    assert not missing, f"the built reference lacks {', '.join(missing)}"
+
+
+@pytest.fixture(scope="module")
+def gallery():
+    pytest.importorskip("matplotlib")
+    spec = importlib.util.spec_from_file_location("make_gallery", DOCS / "make_gallery.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def test_gallery_shows_every_case(gallery):
+    page = (DOCS / "gallery.md").read_text()
+    assert sorted(re.findall(r"^## (\w+)$", page, re.M)) == sorted(cases.__all__) == sorted(gallery.ENTRIES)
+    pictures = {path.name: path for path in (DOCS / "gallery").iterdir()}
+    assert sorted(pictures) == sorted(f"{name}.png" for name in cases.__all__)
+    for path in pictures.values():
+        assert path.stat().st_size < 80_000, path.name
+
+
+@pytest.mark.parametrize("name", ["advection_wave", "tm_cavity"])
+def test_gallery_is_what_its_script_makes(gallery, name, tmp_path):
+    """Two cheap cases made anew give the page's own text and numbers, and a picture of the same size."""
+    made = gallery.make([name], tmp_path)[name].rstrip()
+    assert made in (DOCS / "gallery.md").read_text()
+    from PIL import Image
+    with Image.open(tmp_path / f"{name}.png") as new, Image.open(DOCS / "gallery" / f"{name}.png") as kept:
+        assert new.size == kept.size
+        assert len(new.convert("RGB").getcolors(new.width * new.height)) > 20
+
+
 def test_operation_counts_in_the_performance_page():
     """The table's numbers for Maxwell at order 3 on tetrahedra are those of the traced graphs and of the cost model."""
-    import dgarray as dg
     from dgarray import backends
     from dgarray.analysis.roofline import cost
     mesh = dg.box(cells=(4, 4, 4), periodic=True)

@@ -29,9 +29,10 @@ ALLOWED = {
     "interrupt": set(),
     "failure": {"mesh", "output", "stepping"},
     "run": {"failure", "interrupt", "output", "analysis", "stepping"},
-    "simulation": {"names", "trace", "backends", "methods", "mesh", "stepping", "output", "analysis", "run", "failure", *PHYSICS},
+    "simulation": {"names", "trace", "backends", "methods", "mesh", "stepping", "output", "analysis", "failure", "run",
+                   *PHYSICS},
 }
-TOP = {"cli", "__init__", "__main__", "cases"}
+TOP = {"cli", "oneline", "__init__", "__main__", "cases"}
 # The norms, the observed orders and the benchmark are parts of `analysis` that drive whole runs.
 DRIVERS = {("analysis", "bench")}
 

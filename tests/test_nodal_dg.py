@@ -391,3 +391,14 @@ def test_a_constant_state_stays_constant_on_every_reference_mesh():
         assert np.abs(operator.host(operator.rhs(state, 0.0))).max() < 1e-12 * rate, path.name
         checked += 1
     assert checked > 20
+
+
+@pytest.mark.parametrize("kernels", ["fused", "array"])
+def test_what_the_host_gets_is_a_copy(kernels):
+    """On a mesh of just one tile too."""
+    operator = dg.Simulation(dg.rectangle(cells=4), dg.Acoustics(2), dg.NodalDG(2), dg.wall, kernels=kernels,
+                             dtype="float32").operator
+    state = operator.state(np.ones(operator.shape))
+    host, some = operator.host(state), operator.take(state, [0, 3])
+    state[...] = 2
+    assert (host == 1).all() and (some == 1).all()

@@ -64,7 +64,7 @@ class NodalFused(NodalArrays):
     def host(self, state):
         variables, nodes, elements = self.tables.variables, len(self.tables.nodes), self.tables.elements
         rows = state.reshape(self.tiles, -1, self.lanes).swapaxes(0, 1).reshape(variables, nodes, -1)
-        return np.ascontiguousarray(rows[:, :, :elements])
+        return np.array(rows[:, :, :elements], order="C")          # never a view of the state, as it would be of one tile
 
     def take(self, state, elements):
         tile, lane = np.divmod(np.asarray(elements), self.lanes)

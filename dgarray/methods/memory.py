@@ -18,6 +18,8 @@ from .spectrum import SEARCHES, UNKNOWNS
 from .stability import family
 
 PROJECTED = 4096          # elements that the projection of the initial state takes at a time
+INTEGRATED = 1024         # elements that the integral of the energy takes at a time
+EARLY = ("set-up", "initial state", "time step")          # phases before the first snapshot
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Plan:
 
     host, device   {what: bytes} that stay from the set-up to the end of the run; the device is empty on a CPU
     transient      {phase: (on the host, on the device)} taken beside these for a while, one phase after the other
-    snapshot       bytes of one snapshot on the host, of this many variables
+    snapshot       bytes of one snapshot on the host, of this many variables; coordinates of its nodes: bytes
     free           (on the host, on the device) that was free when the plan was made; None where nobody knows
     """
 
@@ -35,6 +37,7 @@ class Plan:
     transient: dict
     snapshot: int = 0
     variables: int = 1
+    coordinates: int = 0
     free: tuple = (None, None)
 
     @property
@@ -53,8 +56,10 @@ class Plan:
     def keeping(self, snapshots):
         """The plan of a run that keeps this many snapshots in memory; its dataset copies one variable of all at a time."""
         kept = snapshots * self.snapshot
+        # The host's largest moments before the first snapshot are not on top of the snapshots.
+        early = {phase: (max(0, self.transient[phase][0] - kept), self.transient[phase][1]) for phase in EARLY}
         return replace(self, host=self.host | {"snapshots": kept},
-                       transient=self.transient | {"dataset": (kept // self.variables, 0)})
+                       transient=self.transient | early | {"dataset": (kept // self.variables + self.coordinates, 0)})
 
     def largest(self, place=0):
         """What takes the most on the host (0) or the device (1), largest first: list of (what, bytes)."""
@@ -100,14 +105,15 @@ def nodal_plan(mesh, law, method, backend, stepper, boundary=None, flux=None, so
     c = Counts(mesh, law, method.order, uses_x, backend.dtype.itemsize)
     states = sum(registers(stepper)) + 1          # one more is kept to find the cause of a failure
     spectrum = of_spectrum(c, law, physics, backend.threads)
-    moves = physics.functions.wave_speed.depends_on("q") or uses_x
+    at_nodes = physics.functions.wave_speed.depends_on("q") or uses_x or getattr(law, "admissible", None) is not None
+    pointwise = c.pointwise(at_nodes) if not spectrum or getattr(law, "admissible", None) is not None else 0
     kind = on_device if backend.name == "cupy" else fused if backend.kernels == "fused" else on_arrays
-    host, device, transient = kind(c, states, c.tables(mesh), c.projection(method.start), spectrum, moves, backend)
-    snapshot, coordinates = c.V * c.N * c.E * c.b, 8 * c.d * c.N * c.E
-    transient |= {"report": (snapshot + c.in_float64 + coordinates, 0)}
+    host, device, transient = kind(c, states, c.tables(mesh), c.projection(method.start), spectrum, pointwise, backend)
+    snapshot, coordinates = c.V * c.N * c.E * c.b, 8 * c.E * (c.d * c.N + c.d + 2)
+    transient |= {"report": (snapshot + c.totals + coordinates, 0)}
     host, device = ({what: size for what, size in kept.items() if size} for kept in (host, device))
     transient = {phase: tuple(max(0, int(size)) for size in row) for phase, row in transient.items()}
-    return Plan(host, device, transient, snapshot, c.V, backend.free_memory())
+    return Plan(host, device, transient, snapshot, c.V, coordinates, backend.free_memory())
 
 
 def physics_of(law, boundary, flux, source, mesh):
@@ -142,6 +148,12 @@ class Counts:
     def in_float64(self):
         """The state on the host in float64."""
         return 8 * self.V * self.N * self.E
+
+    @property
+    def totals(self):
+        """The integrals of what is conserved: the state in float64, and a block of it at points for the energy."""
+        points = len(quadrature(self.d, 2 * self.order)[1])
+        return self.in_float64 + 8 * points * min(self.E, INTEGRATED) * (2 * self.V + 3)
 
     @property
     def metrics(self):
@@ -191,11 +203,15 @@ class Counts:
                            for rows, count in ((self.N, self.E), (self.M, self.inner)))
         return max(self.volume_temporaries(elements), self.face_temporaries(faces))
 
+    def pointwise(self, at_nodes):
+        """Wave speeds and what is admissible, at all nodes or one for each element."""
+        return (self.d + 4) * self.N * self.E * self.b * at_nodes + 8 * self.E * (self.d + self.F + 6)
+
     def projection(self, start):
-        """The initial state, and at the points of the quadrature of a block coordinates and values, and those of the last."""
+        """The initial state; at the points of a quadrature coordinates and values of a block, and values of the one before."""
         points = self.N if start == "interpolation" else len(quadrature(self.d, 2 * self.order + 4)[1])
-        values = self.d + 1 + (1 + (self.E > PROJECTED)) * self.V
-        return self.in_float64 + 8 * points * min(self.E, PROJECTED) * values
+        first, second = min(self.E, PROJECTED), min(max(0, self.E - PROJECTED), PROJECTED)
+        return self.in_float64 + 8 * points * (first * self.V + max(first * (self.d + 1), second * (self.d + 1 + self.V)))
 
 
 def of_spectrum(c, law, physics, threads):
@@ -210,7 +226,7 @@ def of_spectrum(c, law, physics, threads):
     return vectors * part.in_float64 + mesh + sum(part.array_text(0).values()) + part.temporaries(threads)
 
 
-def fused(c, states, tables, projection, spectrum, moves, backend):
+def fused(c, states, tables, projection, spectrum, pointwise, backend):
     """Tiles on the CPU, see `dgarray.backends.cpu.nodal`."""
     lanes = matmul.lanes(backend.dtype)
     tiles = ceil(c.E / lanes)
@@ -228,41 +244,40 @@ def fused(c, states, tables, projection, spectrum, moves, backend):
     peaks = [c.set_up(tables), own + c.d * c.N * c.E * (8 if c.b == 8 else 12) * c.uses_x,
              own + sum(lists.values()) + faces * c.E * (16 + 2 * index),
              total - states * state + numbers * c.E * max(8, 2 * c.b)]
-    rate = max(2 * state, state + (c.d + 4) * c.N * c.E * c.b * moves)
+    stages, first = max(2 * state, state + pointwise) if pointwise else 0, c.in_float64
     return kept, {}, {"set-up": (max(peaks) - total, 0),
-                      "initial state": (max(projection, c.in_float64 + max(c.in_float64, 3 * state)), 0),
-                      "time step": (c.in_float64 + (spectrum or rate), 0),
+                      "initial state": (max(projection, first + max(c.totals, 3 * state)), 0),
+                      "time step": (first + max(spectrum, stages), 0),
+                      "stages": (stages, 0),
                       "snapshots": ((2 if padded > c.E else 1) * state, 0)}
 
 
-def on_arrays(c, states, tables, projection, spectrum, moves, backend):
+def on_arrays(c, states, tables, projection, spectrum, pointwise, backend):
     """The array text on the CPU: in float64 the tables are the arrays."""
     state = c.V * c.N * c.E * c.b
     kept = added({"state and registers": states * state}, tables, c.array_text(c.b if c.b < 8 else 0))
     total = sum(kept.values())
     later = sum(c.array_text(0)[what] for what in ("connectivity", "face fluxes"))
-    rate = (c.d + 4) * c.N * c.E * c.b if moves else 0
-    moved = state if c.b < 8 else 0
+    stages, first = c.temporaries(backend.threads), c.in_float64
+    begin = max(c.totals, first + (state if c.b < 8 else 0), c.making_lists, stages)
     return kept, {}, {"set-up": (max(c.set_up(tables), total - later - states * state + 2 * c.positions) - total, 0),
-                      "initial state": (max(projection - later, 2 * c.in_float64 + moved), 0),
-                      "face lists": (c.in_float64 + c.making_lists, 0),
-                      "stages": (c.in_float64 + c.temporaries(backend.threads), 0),
-                      "time step": (c.in_float64 + (spectrum or rate), 0),
+                      "initial state": (max(projection - later, first + begin), 0),
+                      "time step": (first + max(spectrum, pointwise), 0),
+                      "stages": (max(stages, pointwise), 0),
                       "snapshots": (state, 0)}
 
 
-def on_device(c, states, tables, projection, spectrum, moves, backend):
+def on_device(c, states, tables, projection, spectrum, pointwise, backend):
     """The array text on a GPU, in one block; set-up and snapshots on the host."""
     state, on_host = c.V * c.N * c.E * c.b, sum(tables.values())
     kept = added({"state and registers": states * state}, c.array_text(c.b), {"connectivity": c.outer * 16 * c.M})
     stages = max(c.volume_temporaries(c.E), c.face_temporaries(c.inner))
-    rate = 0 if spectrum else (c.d + 4) * c.N * c.E * c.b
-    moved = state if c.b < 8 else 0
+    first = c.in_float64
+    begin = max(c.totals, first + (state if c.b < 8 else 0), 2 * c.making_lists)
     return tables, kept, {"set-up": (max(c.set_up(tables) - on_host, 16 * c.d * c.N * c.E * c.uses_x), 0),
-                          "initial state": (max(projection, 2 * c.in_float64 + moved), state),
-                          "face lists": (c.in_float64 + 2 * c.making_lists, 0),
-                          "stages": (c.in_float64, stages),
-                          "time step": (c.in_float64 + spectrum, rate),
+                          "initial state": (max(projection, first + begin), max(state, stages)),
+                          "time step": (first + spectrum, pointwise),
+                          "stages": (0, max(stages, pointwise)),
                           "snapshots": (state, 0)}
 
 

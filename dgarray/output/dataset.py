@@ -100,7 +100,7 @@ def dataset(layout, times, values):
     if layout.regions:
         coords["region"] = ("element", *_region_flags(layout))
     _add_topology(layout, units, data, coords)
-    return xr.Dataset(data, coords, _attributes(layout))
+    return xr.Dataset(data, coords, attributes(layout))
 
 
 def _add_topology(layout, units, data, coords):
@@ -153,7 +153,8 @@ def _flags(title, names, members):
                                                 "flag_meanings": " ".join(meanings)}
 
 
-def _attributes(layout):
+def attributes(layout):
+    """The attributes of the run's dataset."""
     attrs = {str(name): plain(value) for name, value in layout.attrs.items()}
     return {**attrs, "Conventions": "CF-1.11 UGRID-1.0", "dim": int(layout.dim), "order": int(layout.order),
             "cell_type": CELL_TYPES[layout.dim], "variables": json.dumps(layout.variables),

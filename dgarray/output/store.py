@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from dgarray.output import files
-from dgarray.output.dataset import dataset
+from dgarray.output.dataset import attributes, dataset
 from dgarray.output.files import Files
 
 
@@ -46,7 +46,7 @@ class Store:
         if resume is not None:
             self._files = Files(self.path, self._growing)
             self._files.truncate(resume)
-            self._files.group["attributes"] = dataset_attributes(layout, series)
+            self._files.group["attributes"] |= attributes(layout)          # "coordinates", which is xarray's own, stays
             self._files.commit()
             self._times = [float(t) for t in xr.open_zarr(self.path)["time"].values]
         elif self.path is not None:
@@ -219,12 +219,6 @@ def with_records(ds, series, rows=None, results=None):
         for coord, (dims, values, attrs) in s.coords.items():
             coords[f"{s.name}_{coord}"] = (tuple(f"{s.name}_{dim}" for dim in dims), values, attrs)
     return ds.assign(data).assign_coords(coords)
-
-
-def dataset_attributes(layout, series):
-    """The root attributes as they are on disk."""
-    return {name: value.item() if hasattr(value, "item") else value for name, value in dataset(
-        layout, [], {name: np.empty((0, layout.shape[2], layout.shape[1])) for name in layout.variables}).attrs.items()}
 
 
 def check_path(path, overwrite=False):

@@ -1,0 +1,115 @@
+"""Sphinx: the pages of this folder, and the API reference from the docstrings.
+
+    sphinx-build -W -b html docs docs/_build
+"""
+import re
+
+import dgarray
+
+project, author, copyright = "dgarray", "the dgarray authors", "the dgarray authors, MIT licence"
+version = release = dgarray.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"dgarray {version}"
+html_show_sourcelink = False
+myst_heading_anchors = 3
+default_role = "code"
+add_module_names = False
+autodoc_typehints = "none"
+autodoc_class_signature = "mixed"
+autodoc_member_order = "bysource"
+suppress_warnings = ["config.cache"]
+
+# `name   text` or `name, name   text` in aligned columns; the text goes on in lines indented to its column.
+COLUMNS = re.compile(r"(?P<name>\S.*?)(?P<gap>\s{2,})(?P<text>\S.*)$")
+NAMES = re.compile(r"[A-Za-z_]\w*( \([\w, ]+\))?(, [A-Za-z_]\w*( \([\w, ]+\))?)*$")
+# `name: text` at the start of a line; `Raises ...`, `Returns ...` are sentences of their own.
+COLON = re.compile(r"(?P<name>[a-z_]\w*(, [a-z_]\w*)*): +(?P<text>.*)$")
+SENTENCE = re.compile(r"(Raises?|Returns?|ValueError|Everywhere) ")
+
+
+def escaped(text):
+    """Plain text as reStructuredText: `code` stays code, all other markup characters lose their meaning."""
+    parts, out = text.split("`"), []
+    if len(parts) % 2 == 0:
+        parts = [text]
+    for number, part in enumerate(parts):
+        if number % 2:
+            out.append(f"``{part}``")
+        else:
+            part = part.replace("\\", "\\\\").replace("*", r"\*").replace("|", r"\|")
+            out.append(re.sub(r"_(?=\W|$)", r"\\_", part))
+    # A text that begins like an item of a list, "(m)", "1." or "-", is none.
+    return re.sub(r"^(?=\(?\w{1,3}[.)]|[-+] )", r"\\", "".join(out))
+
+
+def readable(lines):
+    """The lines of a plain-text docstring as reStructuredText.
+
+    Aligned columns and `name: text` become definition lists, indented lines literal blocks, lines of formulas keep their
+    breaks, all else is paragraphs. The first line is a sentence."""
+    out, paragraph, number = [], [], 0
+
+    def flush():
+        if paragraph:
+            formulas = len(paragraph) > 1 and any("   " in line for line in paragraph)
+            out.extend([f"| {escaped(line)}" for line in paragraph] if formulas else [escaped(" ".join(paragraph))])
+            out.append("")
+            paragraph.clear()
+
+    def indented():
+        nonlocal number
+        block = []
+        while number < len(lines) and (lines[number][:1] == " " or (not lines[number] and lines[number + 1:number + 2]
+                                                                    and lines[number + 1][:1] == " ")):
+            block.append(lines[number].rstrip())
+            number += 1
+        return block
+
+    while number < len(lines):
+        line = lines[number].rstrip()
+        item = number > 0 and entry(line, not paragraph or paragraph[-1].endswith("."))
+        if not line:
+            flush()
+            number += 1
+        elif line[0] == " ":
+            flush()
+            out.extend(["::", "", *(f"  {row}" for row in indented()), ""])
+        elif item:
+            flush()
+            number += 1
+            more = [text.strip() for text in indented()]
+            while item.re is COLON and number < len(lines) and lines[number] and not begins_new(lines[number], more):
+                more.append(lines[number].strip())
+                number += 1
+            out.extend([escaped(item["name"]), f"    {escaped(' '.join([item['text'], *more]))}", ""])
+        else:
+            if SENTENCE.match(line):
+                flush()
+            paragraph.append(line)
+            number += 1
+    flush()
+    return out
+
+
+def entry(line, begins):
+    """The match of `name   text`, or of `name: text` where a sentence begins; None for any other line."""
+    columns = COLUMNS.match(line)
+    if columns and NAMES.match(columns["name"]):
+        return columns
+    return COLON.match(line) if begins else None
+
+
+def begins_new(line, before):
+    """Whether a line is the next entry or sentence, not the continuation of the one before."""
+    return bool(SENTENCE.match(line) or entry(line, True) or line[0].isupper() and before and before[-1].endswith("."))
+
+
+def process(app, what, name, obj, options, lines):
+    """Hand a docstring to Sphinx; those of tuples and other classes of Python's own are left out."""
+    lines[:] = readable(lines)
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", process)

@@ -1,0 +1,168 @@
+"""The gallery: runs every case of the package with small settings, draws a picture of each, writes gallery.md.
+
+    python docs/make_gallery.py [CASE ...]
+
+With names only their pictures are drawn again, and the page is made of all. Times are left out: they are the machine's.
+"""
+import inspect
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+from PIL import Image
+
+import dgarray as dg
+from dgarray import cases
+
+FOLDER = Path(__file__).parent / "gallery"
+DPI, COLOURS = 100, 256
+# Numbers below this are rounding errors, which differ from machine to machine.
+ROUNDING = 1e-12
+
+HEAD = """# Gallery
+
+Every case of the package with small settings. This page and its pictures are made by one command, in less than a minute:
+
+```text
+python docs/make_gallery.py
+```
+
+[Cases and their numbers](cases.md) has the convergence tables and the comparisons with published numbers.
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is shown of a case.
+
+    keywords   of the case
+    every      interval between snapshots
+    plot       arguments of `ds.dg.plot`, which are options of `dgarray plot` too; or a function (ds, path)
+    eoc        (orders, levels) of a convergence study, for cases with an exact solution
+    run        False: the page's commands take too long to be tested as well
+    text       said beside the picture"""
+
+    keywords: dict
+    every: float
+    plot: object
+    eoc: tuple = None
+    run: bool = True
+    text: str = ""
+
+
+def cross_sections(ds, path):
+    """Bistatic cross-sections in both planes beside Mie's series."""
+    from dgarray.cases.maxwell_sphere import bistatic
+
+    sigma = bistatic(ds)
+    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+    for ax, ka in zip(figure.subplots(1, sigma.sizes["ka"], sharey=True), sigma["ka"].values):
+        for plane, colour in (("E", "C0"), ("H", "C3")):
+            part = sigma.sel(ka=ka)
+            ax.semilogy(part["angle"], part[f"exact_{plane}"], color=colour, linewidth=1, label=f"plane of {plane}, Mie")
+            ax.semilogy(part["angle"][::6], part[f"sigma_{plane}"][::6], ".", color=colour, label=f"plane of {plane}, run")
+        ax.set(title=f"ka = {ka:.3g}", xlabel="angle from forward (degrees)", xlim=(0, 180), xticks=range(0, 181, 45))
+    figure.axes[0].set_ylabel("bistatic cross-section / a² (normalised)")
+    figure.axes[0].legend(fontsize="small")
+    figure.savefig(path, dpi=DPI)
+
+
+ENTRIES = {
+    "tm_obstacles": Entry({"order": 3}, 0.4, {"variable": "Ez", "time": 2.0}, run=False),
+    "dielectric_slab": Entry({"order": 4}, 0.5, {"variable": "Ez", "time": 1.0, "mesh": True}, ((2, 3, 4), 2)),
+    "maxwell_sphere": Entry({"order": 2, "ka": (1.0, 2.0)}, None, cross_sections, run=False, text=(
+        "One run gives both frequencies: the recorder `Fourier` transforms the fields on the sphere while they are computed, "
+        "and `near_to_far` makes far fields of them. Lines are Mie's series, dots the run.")),
+    "acoustic_pulse": Entry({"order": 4, "cells": 20}, 0.5, {"variable": "p", "time": 1.5}, ((2, 3), 2)),
+    "maxwell_cavity": Entry({"order": 4, "m": 2, "n": 1, "p": 1}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.3"},
+                            ((2, 3), 2)),
+    "tm_cavity": Entry({"order": 5, "m": 2, "n": 1}, 0.1, {"variable": "Ez", "time": 0.9, "mesh": True}, ((2, 3, 4), 3)),
+    "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
+                            ((1, 2, 3, 4), 3)),
+}
+
+
+def make(names, folder=FOLDER):
+    """Run the cases, draw them into the folder, and return {name: section of the page}."""
+    folder.mkdir(exist_ok=True)
+    return {name: section(name, ENTRIES[name], folder) for name in names}
+
+
+def section(name, entry, folder):
+    """The section of one case: description, picture, commands, numbers."""
+    case = getattr(cases, name)
+    sim = case(**entry.keywords)
+    ds = sim.run(every=entry.every)
+    draw(ds, entry.plot, folder / f"{name}.png")
+    first, formula = inspect.getdoc(case).split("\n\n")[:2]
+    observed = {}
+    if entry.eoc:
+        orders, levels = entry.eoc
+        keywords = {key: value for key, value in entry.keywords.items() if key != "order"}
+        observed = {row["order"]: row["eoc"] for row in dg.eoc(case, orders, levels, **keywords)}
+    lines = [f"## {name}", "", " ".join(first.split()), "", "```text", formula.rstrip(), "```", "",
+             f"![{name}](gallery/{name}.png)", "", *([entry.text, ""] if entry.text else []),
+             *([] if entry.run else ["<!-- only parsed -->"]), "```bash", *commands(name, entry), "```", "",
+             *table(sim.report, observed), ""]
+    return "\n".join(lines)
+
+
+def draw(ds, plot, path):
+    """Draw to a PNG file with few colours: a quarter of the size."""
+    if callable(plot):
+        plot(ds, path)
+    else:
+        ds.dg.plot(path=path, dpi=DPI, **plot)
+    with Image.open(path) as image:
+        few = image.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
+
+
+def commands(name, entry):
+    """The command lines that do the same."""
+    words = [f"dgarray run {name}"]
+    for key, value in entry.keywords.items():
+        text = f"{key}={value}".replace(" ", "")
+        words.append(f"--order {value}" if key == "order" else f"--set '{text}'" if "(" in text else f"--set {text}")
+    yield " ".join([*words, *([f"--every {entry.every}"] if entry.every else []), f"--out {name}.zarr"])
+    if not callable(entry.plot):
+        options = dict(entry.plot)
+        words = [f"dgarray plot {name}.zarr {options.pop('variable')}"]
+        words += [f"--{key}" if value is True else f"--{key} {value}" for key, value in options.items()]
+        yield " ".join([*words, f"-o {name}.png"])
+
+
+def table(report, observed):
+    """The numbers of a run as a table in Markdown."""
+    rows = {"elements": report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
+            "time": number(report["time"])}
+    if report["l2_error"]:
+        rows |= {f"L2 error of {key}" if key != "total" else "L2 error, all": number(value)
+                 for key, value in report["l2_error"].items()}
+    rows |= {key.replace("_", " "): number(value) for key, value in report["results"].items()}
+    rows |= {f"observed order at order {order}": f"{value:.2f}" for order, value in observed.items()}
+    return ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows.items())]
+
+
+def number(value):
+    """Four digits; several numbers side by side; rounding errors as 0."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(number, value))
+    return "0" if abs(value) < ROUNDING else f"{value:.4g}"
+
+
+def main(names):
+    matplotlib.use("agg")
+    unknown = [name for name in names if name not in ENTRIES]
+    if unknown:
+        sys.exit(f"make_gallery: {unknown[0]!r} is not in the gallery; it has: {', '.join(ENTRIES)}")
+    page = FOLDER.parent / "gallery.md"
+    old = dict(part.split("\n", 1) for part in page.read_text().split("\n## ")[1:]) if page.exists() else {}
+    sections = {name: f"## {name}\n{text}" for name, text in old.items()} | make(names or ENTRIES)
+    page.write_text("\n".join([HEAD, *(sections[name].rstrip() + "\n" for name in ENTRIES if name in sections)]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

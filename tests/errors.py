@@ -1,0 +1,694 @@
+"""The errors that a person can meet at the command line, each provoked; docs/errors.md is written from what they say.
+
+    python tests/errors.py            writes docs/errors.md anew
+
+`GROUPS` holds rows Wrong(title, command, words, ...); `provoke` runs one in the current folder and gives its line and status.
+"""
+import contextlib
+import io
+import os
+import re
+import resource
+import shlex
+import shutil
+import sys
+import tempfile
+import warnings
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from unittest import mock
+
+import meshio
+import numpy as np
+
+import dgarray as dg
+from dgarray.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "errors.md"
+NASTY = ROOT / "tests" / "data" / "nasty"
+FAST = ("--backend", "numpy", "--kernels", "array", "--threads", "1")
+
+SCRIPT = """import numpy as np
+import dgarray as dg
+
+{before}
+
+def case():
+    given = dict(mesh=dg.rectangle(cells=(2, 2)), law=dg.Acoustics(dim=2), method=dg.NodalDG(order=1), boundary=dg.wall, until=0.01)
+    given.update({changes})
+    return dg.Simulation(**given)
+"""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """One mistake: what is typed, and words (a regular expression) that the answer must have.
+
+    script    what differs in case.py from a problem without mistakes: arguments of dg.Simulation, or with `text` all of it
+    before    text of case.py before the case
+    prepare   function that makes what the command needs in the current folder; it may return a context manager
+    hide      (regular expression, text): what depends on the machine is shown as this"""
+
+    title: str
+    command: str
+    words: str
+    status: int = 2
+    script: str = ""
+    before: str = ""
+    text: str = ""
+    prepare: object = None
+    hide: tuple = field(default=("$^", ""))
+
+
+def case(title, script, words, before="", **more):
+    """A mistake in a script."""
+    return Wrong(title, "run case.py", words, script=script, before=before, **more)
+
+
+def results(title, expression, words, **more):
+    """A mistake in what a script does with its dataset, reached by the case's `results`."""
+    return case(title, f"results=lambda ds: {{'x': {expression}}}", words, **more)
+
+
+@cache
+def stored():
+    """Folder with runs to look at: flat.zarr (2D), thick.zarr (3D), line.zarr (1D)."""
+    folder = Path(tempfile.mkdtemp())
+    meshes = {"flat": dg.rectangle(cells=(2, 2)), "thick": dg.box(cells=(1, 1, 1)), "line": dg.interval(cells=4)}
+    for name, mesh in meshes.items():
+        record = {"ears": dg.Points([mesh.points.mean(axis=0)]), "walls": dg.SurfaceFields("left")}
+        dg.Simulation(mesh, dg.Acoustics(mesh.dim), dg.NodalDG(1), dg.wall, until=0.1, backend="numpy", kernels="array",
+                      threads=1, dt=0.05, record=record).run(out=folder / f"{name}.zarr")
+    return folder
+
+
+def stores(*names):
+    def prepare():
+        for name in names:
+            shutil.copytree(stored() / f"{name}.zarr", f"{name}.zarr")
+    return prepare
+
+
+def nasty(name, to=None):
+    return lambda: shutil.copy(NASTY / f"{name}.msh", to or f"{name}.msh")
+
+
+def file(name, text=""):
+    def prepare():
+        Path(name).write_text(text)
+    return prepare
+
+
+def triangle_file(name, points=((0, 0, 0), (1, 0, 0), (0, 1, 0)), cells=(("triangle", [[0, 1, 2]]),)):
+    def prepare():
+        with contextlib.redirect_stdout(io.StringIO()):
+            meshio.write_points_cells(name, np.array(points, float), [(kind, np.array(c)) for kind, c in cells])
+    return prepare
+
+
+def without(*modules):
+    """Without these libraries."""
+    return lambda: mock.patch.dict(sys.modules, dict.fromkeys(modules))
+
+
+def both(*prepares):
+    def prepare():
+        stack = contextlib.ExitStack()
+        for each in prepares:
+            made = each()
+            if hasattr(made, "__enter__"):
+                stack.enter_context(made)
+        return stack
+    return prepare
+
+
+def read_only(folder="."):
+    """A folder that cannot be written to, also for root, whom permissions do not stop."""
+    place, real = Path(folder).resolve(), os.access
+
+    def access(path, mode, **more):
+        return False if mode == os.W_OK and Path(path).resolve() == place else real(path, mode, **more)
+    return mock.patch("os.access", access)
+
+
+@contextlib.contextmanager
+def no_space(limit=20_000):
+    """Files may not grow beyond so many bytes, as under a quota."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def little_memory():
+    return mock.patch("dgarray.backends.arrays.host_free", lambda: 2**20)
+
+
+def going_on(changes):
+    """A store of another problem than case.py defines."""
+    def prepare():
+        text = SCRIPT.format(before="", changes=f"dict({changes})")
+        Path("other.py").write_text(text)
+        assert call(["run", "other.py", "--quiet", "--out", "out.zarr", *FAST])[1] == 0
+    return prepare
+
+
+def damaged():
+    stores("flat")()
+    for checkpoint in Path("flat.zarr/checkpoints").glob("*.npz"):
+        checkpoint.write_bytes(b"damaged")
+
+
+def no_root():
+    stores("flat")()
+    Path("flat.zarr/zarr.json").write_text("{")
+
+
+def foreign():
+    import xarray
+    xarray.Dataset({"a": ("x", [1.0])}).to_zarr("flat.zarr", zarr_format=3)
+
+
+def mesh_of(cells="(1, 1)", **names):
+    return f"mesh=dg.rectangle(cells={cells})"
+
+
+INITIAL = "def initial(x):\n    return {}"
+COLLAPSE = """class Burgers(dg.Law):
+    dim, variables = 1, ("u",)
+
+    def flux(self, q, n):
+        return (q[0] ** 2 / 2 * n[0],)
+
+    def wave_speed(self, q, n):
+        return np.abs(q[0] * n[0])"""
+BURGERS = "mesh=dg.interval(cells=4), law=Burgers(), boundary=dg.outflow, "
+
+GROUPS = {}
+
+GROUPS["The command line"] = [
+    Wrong("No command", "", "required: COMMAND"),
+    Wrong("A misspelt command", "rum tm_cavity", "did you mean 'run'"),
+    Wrong("A misspelt option", "run tm_cavity --ordr 3", "allowed: .*--order.*did you mean '--order'"),
+    Wrong("An option of another command", "plot out.zarr Ez --order 3", "--order does not exist"),
+    Wrong("No case", "run", "required: CASE"),
+    Wrong("A word too many", "list all", "no place for all"),
+    Wrong("An option without its value", "run tm_cavity --order", "--order: expected one argument"),
+    Wrong("No whole number", "run tm_cavity --order two", "'two' is not a whole number"),
+    Wrong("No number", "run tm_cavity --until soon", "'soon' is not a number"),
+    Wrong("A misspelt case", "run tm_cavty", "did you mean 'tm_cavity'"),
+    Wrong("A misspelt keyword of a case", "run tm_cavity --set cels=3", "did you mean 'cells'"),
+    Wrong("A keyword without a value", "run tm_cavity --set cells", "NAME=VALUE"),
+    Wrong("A keyword given twice", "run tm_cavity --order 2 --set order=3", "both; give one|given both"),
+    Wrong("A misspelt backend", "run tm_cavity --backend nunpy", "did you mean 'numpy'"),
+    Wrong("A GPU where there is none", "run tm_cavity --backend cupy", "CuPy is not installed", prepare=without("cupy")),
+    Wrong("Misspelt kernels", "run tm_cavity --kernels fussed", "did you mean 'fused'"),
+    Wrong("Kernels that a backend does not have", "run tm_cavity --backend cupy --kernels fused", "allowed: array"),
+    Wrong("A misspelt dtype", "run tm_cavity --dtype flaot32", "did you mean 'float32'"),
+    Wrong("No threads", "run tm_cavity --threads 0", "whole number from 1"),
+    Wrong("More threads than there are", "run tm_cavity --threads 10000", "this process may use", hide=(r"use \d+", "use 8")),
+    Wrong("Threads on a GPU", "run tm_cavity --backend cupy --threads 2", "for the CPU"),
+    Wrong("A misspelt stepper", "run tm_cavity --stepper rk44", "did you mean 'rk4'"),
+    Wrong("A time that is not positive", "run tm_cavity --until -1", "until=-1.0 .*positive"),
+    Wrong("No interval", "run tm_cavity --every 0", "every=0.0 .*positive"),
+    Wrong("No step", "run tm_cavity --dt nan", "dt=nan .*positive"),
+    Wrong("No Courant number", "run tm_cavity --cfl 0", "cfl=0.0 .*positive"),
+    Wrong("No interval between checkpoints", "run tm_cavity --checkpoint 0", "checkpoint=0.0 .*positive"),
+    Wrong("No model time between checkpoints", "run tm_cavity --checkpoint-every -1", "checkpoint_every=-1.0 .*positive"),
+    Wrong("An order that there is not", "run tm_cavity --order 11", "1 to 10"),
+    Wrong("A misspelt start", "run tm_cavity --set start=interpolate", "did you mean 'interpolation'"),
+    Wrong("A probe with too few numbers", "run tm_cavity --probe 0.5", "give 2 numbers"),
+    Wrong("A probe that is no number", "run tm_cavity --probe here,there", "give 2 numbers"),
+    Wrong("A probe outside the mesh", "run tm_cavity --probe 5,5", "outside the mesh"),
+    Wrong("A misspelt variable of --live", "run tm_cavity --live --live-variable Exz", "did you mean 'Ez'"),
+    Wrong("A variable of --live without --live", "run tm_cavity --live-variable Ez", "without --live"),
+    Wrong("A live picture in no folder", "run tm_cavity --live nowhere/a.png", "nowhere"),
+    Wrong("A dump of another kind", "run tm_cavity --dump-on-error bad.txt", "'.txt'; allowed: .vtu, .png"),
+    Wrong("A dump in no folder", "run tm_cavity --dump-on-error nowhere/bad.vtu", "nowhere"),
+    Wrong("JSON in no folder", "run tm_cavity --json nowhere/r.json", "nowhere"),
+    Wrong("JSON to a folder", "run tm_cavity --json .", "this is a folder"),
+    Wrong("The order of eoc", "eoc tm_cavity --set order=3", "give --orders"),
+    Wrong("No range of orders", "eoc tm_cavity --orders a-b", "1-5 or a list"),
+    Wrong("One level", "eoc tm_cavity --levels 1", "at least 2"),
+    Wrong("No exact solution", "eoc case.py --orders 1", "no exact solution", before="", script="case='mine'", text=SCRIPT.replace(
+        "case()", "case(order)").format(before="", changes="{}")),
+    Wrong("A misspelt case of bench", "bench tm_cavty", "did you mean 'tm_cavity'"),
+    Wrong("Nothing to compare with", "bench --compare old.json", "cannot be read"),
+    Wrong("No JSON to compare with", "bench --compare old.json", "no JSON", prepare=file("old.json", "x")),
+    Wrong("No benchmark to compare with", "bench --compare old.json", "no benchmark", prepare=file("old.json", "{}")),
+]
+
+GROUPS["Cases and scripts"] = [
+    Wrong("A script that is not there", "run case.py", "no such file"),
+    Wrong("A mesh in place of a case", "run slab.msh", "a mesh goes to --mesh", prepare=file("slab.msh")),
+    Wrong("A script without a case", "run case.py", "no function case", text="x = 1\n"),
+    Wrong("A script that Python cannot read", "run case.py", r"case.py:1", text="def case(:\n"),
+    Wrong("A script that raises", "run case.py", "IndexError: .*case.py:2", text="def case():\n    return [][1]\n"),
+    Wrong("A script that raises an error without words", "run case.py", "ValueError.*case.py:2",
+          text="def case():\n    raise ValueError\n"),
+    Wrong("A script that opens a file which is not there", "run case.py", "data.csv: No such file.*case.py:2",
+          text="def case():\n    return open('data.csv')\n"),
+    Wrong("A script that ends the process", "run case.py", r"sys.exit\('bye'\)",
+          text="import sys\n\ndef case():\n    sys.exit('bye')\n"),
+    Wrong("A case that returns something else", "run case.py", "must return a dgarray.Simulation",
+          text="def case():\n    return 1\n"),
+    Wrong("A library that is not installed", "run case.py", "No module named 'pandsa'", text="import pandsa\n"),
+    Wrong("A misspelt name of the package", "run case.py", "did you mean 'pec'",
+          text="import dgarray as dg\n\ndef case():\n    return dg.pecc\n"),
+    Wrong("A misspelt name", "run case.py", "did you mean 'np'",
+          text="import numpy as np\n\ndef case():\n    return npp.pi\n"),
+    Wrong("A misspelt keyword", "run case.py", "did you mean 'boundary'",
+          text="import dgarray as dg\n\ndef case():\n    return dg.Simulation(1, 2, 3, boundry=dg.wall)\n"),
+    Wrong("A misspelt method", "run case.py", "did you mean 'refined'",
+          text="import dgarray as dg\n\ndef case():\n    return dg.rectangle().refind()\n"),
+    Wrong("A keyword that the script's case does not have", "run case.py --order 3", "--order: .*in case 'case'", script="until=1"),
+    case("No end", "until=None", "give --until"),
+    Wrong("A record called probes", "run case.py --probe 0.5,0.5", "a record 'probes' already",
+          script="record={'probes': dg.Extrema()}"),
+    case("Results that are no dict", "results=lambda ds: 1.0", "must be a dict"),
+    Wrong("A case in another dimension than the mesh", "run maxwell_cavity --mesh flat.msh", "this case is 3D",
+          prepare=nasty("good_tri_4x4", "flat.msh")),
+    Wrong("A mesh that does not fit a case", "run tm_cavity --mesh unit.msh", "does not fill", prepare=nasty("good_tri_4x4", "unit.msh")),
+    Wrong("A mesh without a region of the case", "run dielectric_slab --mesh unit.msh", "'slab' is not in the mesh",
+          prepare=nasty("good_tri_4x4", "unit.msh")),
+    Wrong("No dimension", "run advection_wave --set dim=4", "1, 2 or 3"),
+    Wrong("No mode", "run maxwell_cavity --set m=0", "m and n must be at least 1"),
+    Wrong("No polarisation", "run dielectric_slab --set polarisation=tm", "allowed: TM, TE"),
+    Wrong("A wave past the slab", "run dielectric_slab --set angle=95", "below 90 degrees"),
+    Wrong("No wave number", "run maxwell_sphere --set ka=0", "positive number"),
+    Wrong("No level", "run maxwell_sphere --set level=-1", "whole number, 0 or more"),
+    Wrong("A sphere that is none", "run case.py", "no closed sphere", text="""import dgarray as dg
+from dgarray.cases import maxwell_sphere
+from dataclasses import replace
+
+def case():
+    mesh = dg.box()
+    return maxwell_sphere(mesh=replace(mesh, boundaries={"sphere": mesh.boundaries["left"], "outer": mesh.boundaries["right"]}))
+"""),
+]
+
+GROUPS["Meshes"] = [
+    Wrong("No file", "info mine.msh", "no such file"),
+    Wrong("No mesh file", "run tm_cavity --mesh mine.msh", "mine.msh: no such file"),
+    Wrong("A folder", "run tm_cavity --mesh .", "is a folder"),
+    Wrong("An empty file", "info mine.msh", "file is empty", prepare=nasty("empty_0_bytes", "mine.msh")),
+    Wrong("Another suffix", "info mine.xyz", "no reader for .xyz; allowed: ", prepare=file("mine.xyz", "1")),
+    Wrong("A format that is not read", "info mine.obj", "convert it to Gmsh", prepare=file("mine.obj", "v 0 0 0")),
+    Wrong("Half of a TetGen mesh", "info mine.node", "need mine.ele", prepare=file("mine.node", "1 3 0 0\n")),
+    Wrong("No Gmsh file", "info mine.msh", "MeshFormat is missing", prepare=nasty("not_a_mesh", "mine.msh")),
+    Wrong("A damaged file", "info mine.vtu", "not a readable vtu file", prepare=file("mine.vtu", "<VTK")),
+    Wrong("A Gmsh file of another version", "info mine.msh", "not known", prepare=nasty("version_99", "mine.msh")),
+    Wrong("A file that is cut off", "info mine.msh", "cut off", prepare=nasty("truncated_mid_elements", "mine.msh")),
+    Wrong("No cells", "info mine.msh", "no cells", prepare=nasty("empty_no_elements_v22", "mine.msh")),
+    Wrong("Points only", "info mine.vtu", "points, but no cells", prepare=triangle_file("mine.vtu", cells=[("vertex", [[0]])])),
+    Wrong("Quadrilaterals", "info mine.msh", "'quad' are not supported", prepare=nasty("good_quad_4x4", "mine.msh")),
+    Wrong("Curved cells", "info mine.msh", "curved cells", prepare=nasty("tri6_good_single", "mine.msh")),
+    Wrong("A surface in space", "info mine.msh", "no volume cells", prepare=nasty("curved_surface_in_3d", "mine.msh")),
+    Wrong("Coordinates that are not finite", "info mine.msh", "must be finite", prepare=nasty("nan_coordinate", "mine.msh")),
+    Wrong("A node twice in a cell", "info mine.msh", "a node twice", prepare=nasty("repeated_node_in_element", "mine.msh")),
+    Wrong("Flat cells", "info mine.msh", "have no area", prepare=nasty("degenerate_zero_area", "mine.msh")),
+    Wrong("A cell twice", "info mine.msh", "three neighbours", prepare=nasty("duplicate_element", "mine.msh")),
+    Wrong("Cells that overlap", "info mine.vtu", "overlap", prepare=triangle_file(
+        "mine.vtu", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0.2, 0.9, 0)], [("triangle", [[0, 1, 2], [0, 1, 3]])])),
+    Wrong("Hanging nodes", "info mine.msh", "nonconforming interface", prepare=nasty("nonconforming_interface", "mine.msh")),
+    Wrong("A boundary beside the mesh", "info mine.msh", "boundary 'ghost'", prepare=nasty("boundary_line_not_on_mesh", "mine.msh")),
+    Wrong("A node that there is not", "info mine.vtu", "node that does not exist", prepare=triangle_file(
+        "mine.vtu", cells=[("triangle", [[0, 1, 7]])])),
+    case("Bounds in the wrong order", "mesh=dg.rectangle((0, 0), (1, -1))", "must be below"),
+    case("No cells", "mesh=dg.rectangle(cells=(0, 2))", "whole numbers from 1"),
+    case("Too many counts", "mesh=dg.rectangle(cells=(1, 2, 3))", "one value or 2"),
+    case("A misspelt diagonal", "mesh=dg.rectangle(diagonal='rigth')", "did you mean 'right'"),
+    case("Points moved too far", "mesh=dg.interval(perturb=0.5)", r"\[0, 0.5\)"),
+    case("Points moved over one another", "mesh=dg.rectangle(perturb=0.49)", "cells over"),
+    case("A misspelt boundary to be periodic", "mesh=dg.rectangle().periodic(('left', 'rigth'))", "did you mean 'right'"),
+    case("A pair that is none", "mesh=dg.rectangle().periodic('left', 'right')", "takes pairs"),
+    case("A boundary periodic with itself", "mesh=dg.rectangle().periodic(('left', 'left'))", "with itself"),
+    case("Boundaries that do not match", "mesh=dg.rectangle(cells=(2, 3)).periodic(('left', 'top'))", "do not match"),
+    Wrong("A region to be periodic", "run case.py", "is a region", script="mesh=dg.read_mesh('mine.msh').periodic(('domain', '1'))",
+          prepare=nasty("good_tri_4x4", "mine.msh")),
+]
+
+GROUPS["The problem"] = [
+    case("No mesh", "mesh='cavity.msh'", "give a mesh"),
+    case("No law", "law=dg.Acoustics", "give a law"),
+    case("No method", "method=4", "give a method"),
+    case("A law without all its parts", "law=Mine()", "has no flux", "class Mine(dg.Law):\n    dim, variables = 2, ('u',)"),
+    case("A law without a wave speed", "law=Mine()", "has no wave_speed",
+         "class Mine(dg.Law):\n    dim, variables = 2, ('u',)\n\n    def flux(self, q, n):\n        return (q[0] * n[0],)"),
+    case("A law in another dimension", "law=dg.Acoustics(dim=3)", "the law has 3"),
+    case("No dimension", "law=dg.Maxwell(dim=4)", "1, 2 or 3"),
+    case("No polarisation", "law=dg.Maxwell(dim=2, polarisation='TEM')", "allowed: TM, TE"),
+    case("A parameter out of bounds", "law=dg.Acoustics(density=-1.0)", "must be positive"),
+    case("A parameter that is no number", "law=dg.Acoustics(density='heavy')", "give a number"),
+    case("A misspelt parameter", "law=dg.Acoustics(densty=1.0)", "did you mean 'density'"),
+    case("A misspelt region", "mesh=dg.read_mesh('mine.msh'), law=dg.Acoustics(density={'doman': 1.0})",
+         "did you mean 'domain'", prepare=nasty("good_tri_4x4", "mine.msh")),
+    case("A region without a value", "law=dg.Acoustics(density={})", "without a value"),
+    case("Regions that overlap", "mesh=halves, law=dg.Acoustics(density={'a': 1.0, 'b': 2.0})", "two values",
+         "from dataclasses import replace\nhalves = replace(dg.rectangle(cells=(1, 1)), regions={'a': np.array([0, 1]), 'b': np.array([1])})"),
+    case("A parameter of other things than x", "law=dg.Acoustics(density=lambda x, y: 1.0)", "asks for y; allowed: x"),
+    case("Velocities of another dimension", "law=dg.Advection((1, 2), dim=3)", "has 2 components"),
+    case("A velocity without a dimension", "law=dg.Advection(lambda x: (1.0, 0.0))", "needs dim"),
+    case("A velocity with too few components", "law=dg.Advection(lambda x: (1.0,), dim=2)", "returns 1 components"),
+    case("An order that there is not", "method=dg.NodalDG(order=2.5)", "1 to 10"),
+    case("A misspelt family of a law", "law=Mine()", "family='curll' .*did you mean 'curl'",
+         "class Mine(dg.Acoustics):\n    family = 'curll'"),
+    case("A law whose flux has too few components", "law=Mine()", "law's flux returns 1 components",
+         "class Mine(dg.Acoustics):\n    def flux(self, q, n):\n        return (q[0] * n[0],)"),
+    case("A law that asks for what there is not", "law=Mine()", "asks for 'y'; allowed",
+         "class Mine(dg.Acoustics):\n    def flux(self, q, n, y):\n        return q"),
+    case("A misspelt parameter in a law", "law=Mine()", "did you mean 'rho'",
+         "class Mine(dg.Acoustics):\n    def wave_speed(self, n, m):\n        return m.rhoo"),
+    case("A flux that is no function", "flux='upwind'", "flux='upwind'"),
+    case("A misspelt flux", "flux=dg.upwnd", "did you mean 'upwind'"),
+    case("A flux out of its range", "flux=lambda law: dg.upwind(law, alpha=2)", "between 0"),
+    case("No boundary conditions", "boundary=None", "have no condition"),
+    case("A boundary condition that is none", "boundary='wall'", "give one condition or a dict"),
+    case("A misspelt boundary", "boundary={'lefft': dg.wall}", "did you mean 'left'"),
+    case("A boundary that is left out", "boundary={'left': dg.wall}", "have no condition"),
+    case("No condition at a boundary", "boundary={'left': 'wall'}", "is not a condition"),
+    case("Two conditions at a face", "mesh=twice, boundary={'left': dg.wall, 'west': dg.outflow, 'default': dg.wall}", "share faces",
+         "from dataclasses import replace\nmesh = dg.rectangle(cells=(1, 1))\n"
+         "twice = replace(mesh, boundaries={**mesh.boundaries, 'west': mesh.boundaries['left']})"),
+    case("A condition of another law", "boundary=dg.pec", "needs a law of Maxwell type"),
+    case("A condition of acoustics", "law=dg.Maxwell(dim=2)", "such as Acoustics"),
+    case("A condition that asks for what there is not", "boundary=mirror", "asks for 'normal'",
+         "def mirror(q, normal):\n    return q"),
+    case("A condition with too few components", "boundary=mirror", "returns 1 components; it must return 3: p, vx, vy",
+         "def mirror(q):\n    return (q[0],)"),
+    case("A condition that returns nothing", "boundary=mirror", "returns None", "def mirror(q):\n    q[0]"),
+    case("A condition that returns a text", "boundary=mirror", "must return numbers", "def mirror(q):\n    return 'a', 'b', 'c'"),
+    case("A condition with a branch", "boundary=mirror", "use np.where instead of if",
+         "def mirror(q):\n    return q if q[0] > 0 else (-q[0], q[1], q[2])"),
+    case("A function of NumPy that is not compiled", "boundary=mirror", "np.arcsinh is not supported",
+         "def mirror(q):\n    return np.arcsinh(q[0]), q[1], q[2]"),
+    case("A sum by NumPy", "boundary=mirror", "np.sum is not supported", "def mirror(q):\n    return np.sum(q[0]), q[1], q[2]"),
+    case("A reduction by NumPy", "boundary=mirror", "np.add.reduce is not supported",
+         "def mirror(q):\n    return np.add.reduce(q[0]), q[1], q[2]"),
+    case("The math module", "boundary=mirror", "use np.sqrt, not math.sqrt",
+         "import math\n\ndef mirror(q):\n    return math.sqrt(q[0]), q[1], q[2]"),
+    case("An entry of a component", "boundary=mirror", "without length or entries", "def mirror(q):\n    return q[0][0], q[1], q[2]"),
+    case("An attribute of a component", "boundary=mirror", "'.real' of a value", "def mirror(q):\n    return q[0].real, q[1], q[2]"),
+    case("An array of components", "boundary=mirror", "cannot go into a NumPy array", "def mirror(q):\n    return np.array(q[0]), q[1], q[2]"),
+    case("An array in a formula", "boundary=mirror", "an array of shape", "def mirror(q):\n    return q[0] * np.ones(3), q[1], q[2]"),
+    case("A complex number in a formula", "boundary=mirror", "neither a real number", "def mirror(q):\n    return q[0] * 1j, q[1], q[2]"),
+    case("Numbers joined by &", "boundary=mirror", "are for comparisons", "def mirror(q):\n    return q[0] & q[1], q[1], q[2]"),
+    case("A root of a comparison", "boundary=mirror", "only comparisons", "def mirror(q):\n    return np.sqrt(q[0] > 0), q[1], q[2]"),
+    case("A value kept from an earlier call", "boundary=mirror", "kept from an earlier call",
+         "kept = []\n\ndef mirror(q):\n    kept.append(q[0])\n    return kept[0], q[1], q[2]"),
+    case("An incident wave that is no function", "boundary=dg.incident(1.0)", "give a function of x and t"),
+    case("A wave that goes nowhere", "boundary=dg.incident(dg.plane_wave(dg.Acoustics(2), (1, 1), 1.0, np.sin))", "unit vector"),
+    case("A wave in two media", "boundary=dg.incident(dg.plane_wave(dg.Acoustics(2, density={'a': 1.0}), (1, 0), 1.0, np.sin))",
+         "uniform medium"),
+    case("A wave along its field", "boundary=dg.incident(dg.plane_wave(dg.Maxwell(3), (0, 0, 1), (0, 0, 1), np.sin))", "normal to"),
+    case("A wave of the other polarisation", "boundary=dg.incident(dg.plane_wave(dg.Maxwell(2), (1, 0), (0, 1, 0), np.sin))",
+         "the law has Hx, Hy, Ez"),
+    case("An initial state that is no function", "initial=0.0", "must be a function"),
+    case("An initial state with too few components", "initial=initial", "returns 2 components", INITIAL.format("0.0, 0.0")),
+    case("An initial state of other things than x", "initial=initial", "asks for 'y'", "def initial(x, y):\n    return 0.0, 0.0, 0.0"),
+    case("An initial state that is complex", "initial=initial", "is complex", INITIAL.format("1j * x[0], 0.0, 0.0")),
+    case("An initial state that is not finite", "initial=initial", "initial state is not finite", INITIAL.format("0 * x[0] + np.nan, 0.0, 0.0")),
+    case("An initial state that raises", "initial=initial", "IndexError.*case.py", INITIAL.format("x[2], 0.0, 0.0")),
+    case("An initial state that is not admissible", "law=Mine(), initial=initial", "not admissible",
+         "class Mine(dg.Acoustics):\n    def admissible(self, q):\n        return q[0] > 0\n\n" + INITIAL.format("0 * x[0] - 1.0, 0.0, 0.0"), status=2),
+    case("A source with too few components", "source=lambda x: (1.0,)", "source .*returns 1 components"),
+    case("An exact solution with too few components", "exact=lambda x, t: (1.0,)", "exact solution .*returns 1 components"),
+    case("A misspelt stepper", "stepper='lsrk45'", "did you mean 'lsrk54'"),
+    case("A misspelt option in replace", "__import__('os') and {} or {}", "did you mean 'boundary'", text="""import dgarray as dg
+
+def case():
+    sim = dg.Simulation(dg.rectangle(), dg.Acoustics(2), dg.NodalDG(1), dg.wall)
+    return sim.replace(boundry=dg.outflow)
+"""),
+    case("A variable with a taken name", "law=Mine()", "is taken", """class Mine(dg.Acoustics):
+    def __init__(self):
+        super().__init__(2)
+        self.variables = ("time", "vx", "vy")"""),
+    case("A boundary condition to explain without its law", "dg.explain(dg.pec)", "x", text="""import dgarray as dg
+
+def case():
+    dg.explain(dg.wall)
+"""),
+]
+
+GROUPS["Records"] = [
+    case("Records without names", "record=dg.Extrema()", "give a dict"),
+    case("A record that is none", "record={'a': 'Extrema'}", "is not a recorder"),
+    case("A name that is no word", "record={'my ears': dg.Extrema()}", "letters, digits and _"),
+    case("A name that is taken", "record={'time': dg.Extrema()}", "the dataset has"),
+    case("No number of steps", "record={'a': dg.Extrema(every=0)}", "whole number from 1, in steps"),
+    case("A misspelt variable", "record={'a': dg.Extrema(variables='vz')}", "did you mean 'v"),
+    case("No variables", "record={'a': dg.Extrema(variables=())}", "at least one"),
+    case("Points that are no numbers", "record={'a': dg.Points('here')}", "give numbers"),
+    case("Points of another dimension", "record={'a': dg.Points([(0, 0, 0)])}", r"must be \(point, 2\)"),
+    case("Points outside the mesh", "record={'a': dg.Points([(0.5, 0.5), (2, 0)])}", "point 1 at .*outside the mesh"),
+    case("A variable called as a coordinate", "law=Mine(), record={'a': dg.Points([(0.5, 0.5)])}", "called as a coordinate",
+         'class Mine(dg.Acoustics):\n    def __init__(self):\n        super().__init__(2)\n        self.variables = ("point", "vx", "vy")'),
+    case("A misspelt boundary", "record={'a': dg.SurfaceFields('lefft')}", "did you mean 'left'"),
+    case("No boundary", "record={'a': dg.SurfaceFields(())}", "has no face"),
+    case("A boundary and points", "record={'a': dg.Fourier(1.0, boundary='left', points=[(0, 0)])}", "one of them"),
+    case("A frequency that is no number", "record={'a': dg.Fourier('high')}", "finite numbers, at least one"),
+    case("A start that is no number", "record={'a': dg.Fourier(1.0, start=(1, 2))}", "a finite number"),
+    case("A window that is no function", "record={'a': dg.Fourier(1.0, window=1.0)}", "a function of t"),
+    case("A window that is not finite", "record={'a': dg.Fourier(1.0, window=lambda t: np.nan)}", "finite number"),
+    case("Names without a function", "record={'a': dg.VolumeIntegral(names='b')}", "without a function"),
+    case("An integrand that is no function", "record={'a': dg.VolumeIntegral(1.0)}", "must be a function"),
+    case("A name that is no word", "record={'a': dg.VolumeIntegral(lambda q: q[0], names='b c')}", "letters, digits"),
+    case("Too many names", "record={'a': dg.VolumeIntegral(lambda q: q[0], names=('b', 'c'))}", "returns 1 components"),
+    case("An integrand of other things", "record={'a': dg.BoundaryIntegral('left', lambda q, y: y)}", "asks for 'y'"),
+    case("An integrand that is no number", "record={'a': dg.VolumeIntegral(lambda q: np.ones(5))}", "real number at every point"),
+    case("No degree", "record={'a': dg.VolumeIntegral(lambda q: q[0], degree=0)}", "degree=0"),
+]
+
+GROUPS["The run and its output"] = [
+    Wrong("An output that exists", "run tm_cavity --out flat.zarr", "--restart .*--overwrite", prepare=stores("flat")),
+    Wrong("An output that is no store", "run tm_cavity --out notes --overwrite", "not a zarr store", prepare=lambda: Path("notes").mkdir()),
+    Wrong("An output in a file", "run tm_cavity --out notes.txt/out.zarr", "cannot be written to", prepare=file("notes.txt")),
+    Wrong("A folder that is read-only", "run tm_cavity --out out.zarr", "cannot be written to", prepare=read_only),
+    Wrong("JSON in a folder that is read-only", "run tm_cavity --json r.json", "cannot be written to", prepare=read_only),
+    Wrong("No space for the first snapshot", "run tm_cavity --out out.zarr", "File too large", 1, prepare=lambda: no_space(2_000)),
+    Wrong("No space for a snapshot", "run tm_cavity --order 5 --until 0.1 --out out.zarr", "snapshots? .*kept|nothing is kept", 1,
+          prepare=lambda: no_space(20_000)),
+    Wrong("No space for a checkpoint", "run tm_cavity --order 5 --until 0.1 --out out.zarr", "checkpoint", 1, prepare=lambda: no_space(34_000)),
+    Wrong("No space for the JSON", "run tm_cavity --order 1 --until 0.1 --json r.json", "r.json.*File too large", 1, prepare=lambda: no_space(500)),
+    Wrong("Too little memory", "run tm_cavity --order 8 --set cells=20", "needs .* of memory, but only", prepare=little_memory),
+    Wrong("No memory", "run case.py", "not enough memory", 1, text="import numpy as np\n\ndef case():\n    np.ones(10**16)\n",
+          hide=(r"not enough memory: .*? \(case", "not enough memory (case")),
+    case("A dtype of a store", "dtype='float16'", "allowed: float64, float32"),
+]
+
+GROUPS["Restart"] = [
+    Wrong("Two stores", "run tm_cavity --restart a.zarr --out b.zarr", "leave out --out"),
+    Wrong("To replace and to go on", "run tm_cavity --restart a.zarr --overwrite", "leave out --overwrite"),
+    Wrong("Nothing to go on with", "run tm_cavity --restart out.zarr", "no output to go on with"),
+    Wrong("Another mesh", "run case.py --restart out.zarr", "the mesh differs", script="until=0.02",
+          prepare=going_on("mesh=dg.rectangle(cells=(1, 1))")),
+    Wrong("Another law", "run case.py --restart out.zarr", "the law differs", script="until=0.02", prepare=going_on("law=dg.Acoustics(density=2.0)")),
+    Wrong("Another order", "run case.py --restart out.zarr", "the method differs", script="until=0.02", prepare=going_on("method=dg.NodalDG(order=2)")),
+    Wrong("Other coefficients", "run case.py --restart out.zarr", "coefficients of the law differ", script="law=law, until=0.02",
+          before="def rho(x):\n    return 1 + x[0]\n\nlaw = dg.Acoustics(density=rho)",
+          prepare=lambda: assert_run(SCRIPT.format(before="def rho(x):\n    return 2 + x[0]\n\nlaw = dg.Acoustics(density=rho)",
+                                                   changes="dict(law=law)"))),
+    Wrong("Other records", "run case.py --restart out.zarr", "the records differ", script="until=0.02",
+          prepare=going_on("record={'a': dg.Extrema()}")),
+    Wrong("All checkpoints damaged", "run tm_cavity --restart flat.zarr", "no checkpoint that can be read", prepare=damaged),
+]
+
+GROUPS["Looking at results"] = [
+    Wrong("Nothing there", "info out.zarr", "no such file"),
+    Wrong("No output", "plot out.zarr Ez", "no output of a run"),
+    Wrong("No output, but a mesh", "plot mine.msh Ez", "no output of a run", prepare=file("mine.msh")),
+    Wrong("A folder of other things", "info notes", "no output of a run", prepare=lambda: Path("notes").mkdir()),
+    Wrong("A store that is damaged", "info flat.zarr", "flat.zarr", prepare=no_root),
+    Wrong("A store of another program", "info flat.zarr", "not one of dgarray", prepare=foreign),
+    Wrong("A misspelt variable", "plot flat.zarr vX", "did you mean 'vx'", prepare=stores("flat")),
+    Wrong("A time after the end", "plot flat.zarr p --time 5", "it has t = 0 to 0.1", prepare=stores("flat")),
+    Wrong("Limits that are none", "plot flat.zarr p --limits low,high", "LOW,HIGH", prepare=stores("flat")),
+    Wrong("Limits in the wrong order", "plot flat.zarr p --limits 1,-1", "low below high", prepare=stores("flat")),
+    Wrong("A picture in no folder", "plot flat.zarr p -o nowhere/p.png", "nowhere", prepare=stores("flat")),
+    Wrong("A picture to a folder", "plot flat.zarr p -o .", "this is a folder", prepare=stores("flat")),
+    Wrong("A picture of another kind", "plot flat.zarr p -o p.doc", "doc", prepare=stores("flat")),
+    Wrong("No space for a picture", "plot flat.zarr p", "File too large", 1, prepare=lambda: (stores("flat")(), no_space(2_000))[1]),
+    Wrong("A slice in 1D", "plot line.zarr p --slice x=0.5", "no slice", prepare=stores("line")),
+    Wrong("Several slices in 2D", "plot flat.zarr p --slice x=0 --slice y=0", "for 3D", prepare=stores("flat")),
+    Wrong("A slice along no axis", "plot thick.zarr p --slice w=0", "x, y, z", prepare=stores("thick")),
+    Wrong("A slice at no number", "plot thick.zarr p --slice z=top", "no number after", prepare=stores("thick")),
+    Wrong("A slice at infinity", "plot thick.zarr p --slice z=inf", "not finite", prepare=stores("thick")),
+    Wrong("A slice beside the mesh", "plot thick.zarr p --slice z=5", "misses the mesh", prepare=stores("thick")),
+    Wrong("A slice and a surface", "plot thick.zarr p --slice z=0 --surface left", "both given", prepare=stores("thick")),
+    Wrong("A misspelt boundary", "plot thick.zarr p --surface lefft", "did you mean 'left'",
+          prepare=both(stores("thick"), lambda: mock.patch("dgarray.output.volume.check_rendering"))),
+    Wrong("A surface in 2D", "plot flat.zarr p --surface left", "for 3D", prepare=stores("flat")),
+    Wrong("A movie and a picture", "plot flat.zarr p --movie p.gif -o p.png", "both given", prepare=stores("flat")),
+    Wrong("A movie of another kind", "plot flat.zarr p --movie p.avi", "allowed: .gif, .mp4", prepare=stores("flat")),
+    Wrong("A movie that stands", "plot flat.zarr p --movie p.gif --fps 0", "must be positive", prepare=stores("flat")),
+    Wrong("Snapshots per second of no movie", "plot flat.zarr p --fps 5", "without --movie", prepare=stores("flat")),
+    Wrong("A record and a slice", "plot flat.zarr p --record ears --slice x=0", "both given", prepare=stores("flat")),
+    Wrong("A misspelt record", "plot flat.zarr p --record earz", "did you mean 'ears'", prepare=stores("flat")),
+    Wrong("A misspelt variable of a record", "plot flat.zarr vX --record ears", "did you mean 'vx'", prepare=stores("flat")),
+    Wrong("A spectrum of no record", "plot flat.zarr p --spectrum", "without --record", prepare=stores("flat")),
+    Wrong("A spectrum of too few samples", "plot flat.zarr p --record ears --spectrum", "at least 4", prepare=stores("flat")),
+    Wrong("A curve of a surface", "plot flat.zarr p --record walls", "curves are drawn", prepare=stores("flat")),
+    Wrong("No matplotlib", "plot flat.zarr p", r"pip install 'dgarray\[plot\]'", prepare=both(stores("flat"), without("matplotlib"))),
+    Wrong("No PyVista", "plot thick.zarr p", r"pip install 'dgarray\[volume\]'", prepare=both(stores("thick"), without("pyvista"))),
+    Wrong("No ffmpeg", "plot flat.zarr p --movie p.mp4", "pip install imageio-ffmpeg", prepare=both(
+        stores("flat"), without("imageio_ffmpeg"), lambda: mock.patch("shutil.which", lambda name: None))),
+    Wrong("No OpenGL", "plot thick.zarr p", "cannot render off screen", prepare=both(
+        stores("thick"), lambda: mock.patch("dgarray.output.volume.PROBE", "import sys; sys.exit(1)"),
+        lambda: contextlib.closing(Uncached()))),
+    Wrong("A file of another kind", "export flat.zarr -o flat.xyz", "allowed: .vtkhdf", prepare=stores("flat")),
+    Wrong("A file that exists", "export flat.zarr", "--overwrite", prepare=both(stores("flat"), file("flat.vtkhdf"))),
+    Wrong("A file in no folder", "export flat.zarr -o nowhere/flat.vtu", "nowhere", prepare=stores("flat")),
+    Wrong("A file to a folder", "export flat.zarr -o notes.vtu", "is a folder", prepare=both(stores("flat"), lambda: Path("notes.vtu").mkdir())),
+    Wrong("No space for a file", "export flat.zarr", "File too large", 1, prepare=lambda: (stores("flat")(), no_space(2_000))[1]),
+    results("A misspelt variable", "ds.dg.norm('P_')", "variable 'P_' does not exist"),
+    results("A misspelt boundary", "ds.dg.surface('lefft')", "did you mean 'left'"),
+    results("A misspelt record", "ds.dg.record('ears')", "it has: none"),
+    results("A snapshot that there is not", "ds.dg.norm('p', 7)", "2 snapshots"),
+    results("An exact solution that is none", "ds.dg.error('p', 1.0)", r"exact\(x, t\)"),
+    results("An exact solution with too few components", "ds.dg.error(lambda x, t: (1.0,))", "returned 1 components"),
+    results("Points of another dimension", "ds.dg.sample([0.5, 0.5])", r"must be \(point, 2\)"),
+    results("A line without length", "ds.dg.line((0, 0), (0, 0))", "two different points"),
+    results("An end of another dimension", "ds.dg.line((0, 0, 0), (1, 1, 1))", "2 finite coordinates"),
+    results("A line of one point", "ds.dg.line((0, 0), (1, 1), 1)", "whole number from 2"),
+    results("A grid by no shape", "ds.dg.grid(0.1)", "given with spacing="),
+    results("A grid by shape and spacing", "ds.dg.grid((3, 3), spacing=0.1)", "give one of them"),
+    results("A grid in three directions", "ds.dg.grid((3, 3, 3))", "one number or 2"),
+    results("A grid in the wrong order", "ds.dg.grid(3, upper=(-1, 0))", "is below lower"),
+    results("No spacing", "ds.dg.grid(spacing=0.0)", "must be positive"),
+    results("A grid too large", "ds.dg.grid(10**9)", "points; at most"),
+    results("A plane that is none", "ds.dg.slice(1.0)", "is not understood"),
+    results("A plane of another dimension", "ds.dg.slice(((0, 0, 0), (0, 0, 1)))", "an origin of shape"),
+    results("A plane without direction", "ds.dg.slice(((0, 0), (0, 0)))", "normal of the plane is zero"),
+    results("UGRID of a line", "ds.dg.slice('x=0.5').dg.to_ugrid()", "UGRID faces need 2D"),
+    results("A spectrum of no record", "ds.dg.plot('p', spectrum=True)", "needs record="),
+    results("Axes and a path", "ds.dg.plot('p', ax=1, path='p.png')", "both given"),
+    results("A misspelt option of a picture", "ds.dg.plot('p', path='p.png', colour='red')", "allowed|it has"),
+    results("A misspelt method of the dataset", "ds.dg.smaple([(0, 0)])", "did you mean 'sample'"),
+    results("A movie without snapshots", "ds.isel(time=0).dg.animate('p', 'p.gif')", "no snapshots along time"),
+    results("An animation in 3D", "ds.dg.animate('p')", "needs slice=", prepare=None) if False else
+    case("An animation in 3D", "mesh=dg.box(cells=1), law=dg.Acoustics(3), results=lambda ds: ds.dg.animate('p')", "needs slice="),
+    case("A picture in 3D into axes", "mesh=dg.box(cells=1), law=dg.Acoustics(3), results=lambda ds: ds.dg.plot('p', ax=1)",
+         "cannot be drawn into axes", prepare=lambda: mock.patch("dgarray.output.volume.check_rendering")),
+    results("A field that VTK does not know", "ds.assign(q=ds.p * 1j).dg.to_vtk('q.vtu', 'q')", "takes real numbers"),
+    results("A name that VTKHDF does not allow", "ds.assign({'a/b': ds.p}).dg.to_vtk('q.vtkhdf')", "holds a '/'"),
+    results("A selection with its boundaries", "ds.isel(element=slice(2)).dg.to_vtk('q.vtu')", "boundary_faces names the element"),
+]
+
+NAN = """class Failing(dg.Acoustics):
+    def source(self, q, x, t):
+        return np.sqrt(0.004 - t) + 0 * q[0], 0 * q[0], 0 * q[0]"""
+GROUPS["Solutions that go bad"] = [
+    case("A value that is not finite", "law=Failing()", "p is not finite at t = .*stage . of 5.*element.*near the boundaries.*last good state",
+         NAN, status=3),
+    Wrong("The same with an output and a dump", "run case.py --out out.zarr --dump-on-error bad.vtu", "last snapshot of out.zarr; see bad.vtu", 3,
+          script="law=Failing()", before=NAN),
+    case("A state that is not admissible", "law=Failing()", "the state is not admissible", NAN.replace("np.sqrt(0.004 - t)", "-1.0") +
+         "\n\n    def admissible(self, q):\n        return q[0] > -0.002", status=3),
+    case("A wave speed that is not finite", BURGERS + "initial=lambda x: (1e200,)", "wave speed|time step|finite", COLLAPSE, status=3),
+    case("A time step that collapses", BURGERS + "initial=lambda x: (1.0 - x[0],), source=lambda q: (q[0] ** 3 * 1e3,), until=1.0",
+         "time step has fallen|not finite", COLLAPSE, status=3),
+    Wrong("A time step that is too large", "run tm_cavity --order 6 --dt 0.05 --until 60", "not finite", 3),
+]
+
+
+class Uncached:
+    """The check of OpenGL is made anew, now and at the end."""
+
+    def __init__(self):
+        self.close()
+
+    def close(self):
+        from dgarray.output.volume import check_rendering
+        check_rendering.cache_clear()
+
+
+def assert_run(text):
+    Path("other.py").write_text(text)
+    assert call(["run", "other.py", "--quiet", "--out", "out.zarr", *FAST])[1] == 0
+
+
+def call(arguments):
+    """What the command says on stderr, and its status."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said), warnings.catch_warnings(), \
+            np.errstate(all="ignore"):
+        try:
+            status = main(arguments)
+        except SystemExit as stop:
+            status = stop.code
+    return said.getvalue(), status
+
+
+def provoke(wrong):
+    """Lines on stderr, warnings apart, and the status of a mistake; made in the current folder, which no line names."""
+    here = Path.cwd()
+    made = wrong.prepare() if wrong.prepare else None
+    arguments = shlex.split(wrong.command)
+    if arguments[-1:] != ["case.py"] or wrong.text or wrong.script:
+        text = wrong.text or wrong.script and SCRIPT.format(before=wrong.before, changes=f"dict({wrong.script})")
+        if text:
+            Path("case.py").write_text(text)
+    if arguments[:1] in (["run"], ["eoc"]):
+        given = {name for name in arguments if name.startswith("--")}
+        arguments += [] if {"--backend", "--kernels", "--dtype", "--threads"} & given else FAST
+    with made if hasattr(made, "__enter__") else contextlib.nullcontext():
+        said, status = call(arguments)
+    said = said.replace(f"{here}{os.sep}", "").replace(str(here), "here")
+    said = re.sub(*wrong.hide, said)
+    return [line for line in said.splitlines() if not line.startswith("dgarray: warning: ")], status
+
+
+@contextlib.contextmanager
+def folder():
+    """A new folder as the current one."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        stack.callback(os.chdir, before)
+        os.chdir(Path(name).resolve())
+        yield
+
+
+HEAD = """# Error messages
+
+What `dgarray` says when something is wrong, and the exit status: 1 where the machine failed (no space, no memory), 2 for bad input,
+3 for a solution that went bad; 130 and 143 after Ctrl-C and SIGTERM. An error is one line on stderr. `--debug` shows the traceback.
+From Python the same sentences come as `ValueError`, `TypeError`, `dgarray.OutputError` and `dgarray.SolutionError`.
+
+This page is made by `python tests/errors.py`, which makes every one of these mistakes.
+"""
+
+
+def entry(wrong, line, status):
+    """One mistake as Markdown."""
+    where = f"with `{wrong.script}`" if wrong.script else ""
+    code = wrong.before or wrong.text
+    lines = [f"**{wrong.title}** ({status}): `dgarray {wrong.command}`".replace(" `", " `") + (f" {where}" * bool(where)), ""]
+    if code:
+        lines += ["```py", code.strip(), "```", ""]
+    return "\n".join([*lines, f"> ``{line}``".replace("``dgarray", "`` dgarray" if "`" in line else "``dgarray"), ""])
+
+
+def page():
+    """The text of docs/errors.md, and the mistakes that did not give one line with the right words and status."""
+    text, odd = [HEAD], []
+    for group, rows in GROUPS.items():
+        text.append(f"## {group}\n")
+        for wrong in rows:
+            with folder():
+                lines, status = provoke(wrong)
+            if len(lines) != 1 or status != wrong.status or not re.search(wrong.words, lines[0]):
+                odd.append((wrong, lines, status))
+            text.append(entry(wrong, " ".join(lines), status))
+    return "\n".join(text), odd
+
+
+if __name__ == "__main__":
+    text, odd = page()
+    for wrong, lines, status in odd:
+        print(f"--- {wrong.title}: {wrong.command} {wrong.script}\n    {status}", *lines[-4:], sep="\n    ")
+    PAGE.write_text(text)

@@ -1,0 +1,88 @@
+"""Kill runs at random moments and go on with them: `python tests/killed.py 100`, or fewer as a test.
+
+Every store must read up to its last snapshot, equal to the run that nobody killed bit for bit, and so must the run that goes on.
+The package is imported and compiled once; each run is a forked process."""
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+import dgarray as dg
+
+UNTIL, EVERY = 0.3, 0.01
+
+
+def simulation():
+    def pulse(x):
+        return np.exp(-30 * ((x[0] - 0.4) ** 2 + (x[1] - 0.6) ** 2)), 0.0, 0.0
+
+    record = {"receivers": dg.Points([(0.2, 0.3), (0.7, 0.7)], every=2), "spectrum": dg.Fourier([1.0, 2.0], boundary="left"),
+              "totals": dg.VolumeIntegral(every=5)}
+    return dg.Simulation(dg.rectangle(cells=4), dg.Acoustics(2), dg.NodalDG(3), dg.wall, pulse, threads=1, record=record)
+
+
+def forked(path, restart):
+    """A process that runs to the end, going on with the store where it can; its number."""
+    process = os.fork()
+    if process:
+        return process
+    try:
+        restart = restart and (path / "zarr.json").is_file()
+        simulation().run(UNTIL, EVERY, path, restart=restart, checkpoint_every=0.04)
+        status = 0
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        status = 1
+    os._exit(status)
+
+
+def wait(process):
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def check(path, expected, whole):
+    """How many snapshots the store holds; they and the records must be those of the undisturbed run."""
+    ds = xr.open_zarr(path).load()
+    count = ds.sizes["time"]
+    for name in expected.variables:
+        if whole or any(str(dim) in ("time", "receivers_time", "totals_time") for dim in expected[name].dims):
+            held = ds[name].values
+            wanted = expected[name].values
+            assert np.array_equal(held, wanted if whole else wanted[:len(held)], equal_nan=False), (path, name)
+    return count
+
+
+def main(count, seed=None):
+    """Kill `count` runs, half of them a second time when they go on; returns the numbers of snapshots found after the kills."""
+    warnings.simplefilter("ignore", DeprecationWarning)          # of forking a process with threads: those do nothing here
+    rng = random.Random(seed)
+    expected = simulation().run(UNTIL, EVERY).load()
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        assert wait(forked(Path(folder) / "whole.zarr", False)) == 0
+        duration = time.perf_counter() - began
+        check(Path(folder) / "whole.zarr", expected, True)
+        for number in range(count):
+            path = Path(folder) / f"{number}.zarr"
+            for restart in (False, True)[:1 + number % 2]:
+                process = forked(path, restart)
+                time.sleep(rng.uniform(0.05, 0.4 if restart else 0.9) * duration)
+                os.kill(process, signal.SIGKILL)
+                killed = wait(process) == -signal.SIGKILL
+                found.append(check(path, expected, False) if killed and (path / "zarr.json").is_file() else None)
+            assert wait(forked(path, True)) == 0
+            assert check(path, expected, True) == expected.sizes["time"]
+    return found
+
+
+if __name__ == "__main__":
+    counts = main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    print(f"{len(counts)} kills, with so many snapshots on disk: {counts}; every store read, every restart bitwise equal")

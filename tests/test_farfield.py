@@ -1,0 +1,252 @@
+"""Near-to-far transform and cross-sections beside dipoles, plane waves and Mie's series."""
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from dgarray.cases.common import MESHES
+from dgarray.cases.maxwell_sphere import HALF_PULSE, bistatic, corner_radii, damping, equal_radius, pulse, refined_sphere
+
+from dgarray import box, cases
+from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
+from dgarray.analysis.surface import Surface
+
+REFERENCE = Path(__file__).parents[2] / "shared" / "reference" / "tables" / "mie_pec_bistatic.csv"
+K, EPS, MU = 3.0, 2.0, 0.5
+Z = np.sqrt(MU / EPS)
+FREQUENCY = K / (2 * np.pi * np.sqrt(EPS * MU))
+MOMENT = np.array([0.3, -1.0, 0.6])
+PLACE = np.array([0.15, -0.1, 0.2])
+u = np.random.default_rng(5).normal(size=(40, 3))
+DIRECTIONS = u / np.linalg.norm(u, axis=1, keepdims=True)
+
+
+def surface_of(order=4, cells=2, turned=False):
+    """The boundary of the cube -1 < x, y, z < 1, its normals pointing outward, or inward if `turned`."""
+    mesh = box((-1, -1, -1), (1, 1, 1), (cells,) * 3)
+    surface = Surface(mesh.points, mesh.cells, order, mesh.boundary_faces)
+    coords = {name: fixed[:2] for name, fixed in surface.coords(mesh.numbers).items()}
+    if turned:
+        coords |= {f"normal_{axis}": ("face", -coords[f"normal_{axis}"][1]) for axis in "xyz"}
+    return xr.Dataset(coords=coords, attrs={"dim": 3, "order": order, "boundary": "all"})
+
+
+def with_fields(surface, *pairs, frequencies=(FREQUENCY,)):
+    """A dataset on the surface of E and H, one pair of functions of x (3, ...) for each frequency."""
+    x = np.array([surface[axis].values for axis in "xyz"])
+    values = np.array([[part for field in pair(x) for part in field] for pair in pairs], complex)
+    names = [f + axis for f in "EH" for axis in "xyz"]
+    return surface.assign({name: (("frequency", "face", "face_node"), values[:, i]) for i, name in enumerate(names)}
+                          ).assign_coords(frequency=("frequency", np.array(frequencies, float)))
+
+
+def dipole(x, place=PLACE, k=K):
+    """E / Z and H of an electric Hertz dipole MOMENT = I l at `place`.  Balanis 2012, section 6.6."""
+    R = x - place[:, None, None]
+    r = np.sqrt(np.sum(R**2, axis=0))
+    R, p = R / r, np.broadcast_to(MOMENT[:, None, None], x.shape)
+    wave, a = np.exp(-1j * k * r) / (4 * np.pi * r), 1 / (1j * k * r)
+    E = -1j * k * wave * ((1 + a + a**2) * p - (1 + 3 * a + 3 * a**2) * R * np.sum(R * p, axis=0))
+    return E, 1j * k * (1 + a) * wave * np.cross(p, R, axis=0)
+
+
+def electric(x):
+    E, H = dipole(x)
+    return Z * E, H
+
+
+def magnetic(x):
+    """By duality: (E, H, J, Z) -> (H, -E, M, 1 / Z)."""
+    E, H = dipole(x)
+    return -H, E / Z
+
+
+def plane(x):
+    wave = np.exp(-1j * K * x[2])
+    return np.array([wave, 0 * wave, 0 * wave]), np.array([0 * wave, wave / Z, 0 * wave])
+
+
+def exact(kind):
+    """Far field (direction, 3) of the dipole: -i k Z / 4 pi (p - u u.p) exp(i k u.place), or i k / 4 pi u x m exp(...)."""
+    phase = np.exp(1j * K * DIRECTIONS @ PLACE)[:, None]
+    if kind == "electric":
+        return -1j * K * Z / (4 * np.pi) * (MOMENT - DIRECTIONS * (DIRECTIONS @ MOMENT)[:, None]) * phase
+    return 1j * K / (4 * np.pi) * np.cross(DIRECTIONS, MOMENT) * phase
+
+
+def far(fields, **options):
+    result = near_to_far(fields, DIRECTIONS, **({"eps": EPS, "mu": MU} | options))
+    return np.stack([result[f"E{axis}"].values for axis in "xyz"], axis=-1)
+
+
+def error(found, wanted):
+    return np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
+
+
+@pytest.mark.parametrize("kind, source", [("electric", electric), ("magnetic", magnetic)])
+def test_dipoles_off_the_centre(kind, source):
+    errors = [error(far(with_fields(surface_of(order, 4), source))[0], exact(kind)) for order in (2, 4, 6)]
+    assert errors[0] < 5e-2
+    assert errors[1] < errors[0] / 10
+    assert errors[2] < 1e-4
+    assert errors[2] < errors[1] / 10
+
+
+def test_refinement_converges():
+    errors = [error(far(with_fields(surface_of(3, cells), electric))[0], exact("electric")) for cells in (2, 4, 8)]
+    assert np.log2(errors[0] / errors[1]) > 2
+    assert np.log2(errors[1] / errors[2]) > 3.5
+
+
+def test_the_side_of_the_normals_does_not_matter():
+    out, into = (far(with_fields(surface_of(3, 2, turned), electric)) for turned in (False, True))
+    assert np.allclose(out, into, rtol=1e-12, atol=1e-14)
+
+
+def test_what_comes_from_outside_adds_nothing():
+    fields = with_fields(surface_of(6, 4), plane)
+    strength = K / (4 * np.pi) * fields["area"].values.sum()
+    assert np.abs(far(fields)).max() < 1e-5 * strength
+    assert np.abs(far(with_fields(surface_of(2, 4), plane))).max() > 1e-5 * strength
+    both = with_fields(surface_of(6, 4), lambda x: [a + b for a, b in zip(electric(x), plane(x))])
+    assert error(far(both)[0], exact("electric")) < 1e-3
+
+
+def test_the_currents_j_and_m_are_both_needed():
+    fields = with_fields(surface_of(6, 4), electric)
+    assert error(far(fields.assign({f"E{axis}": 0 * fields["Ex"] for axis in "xyz"}))[0], exact("electric")) > 0.1
+    assert error(far(fields.assign({f"H{axis}": 0 * fields["Ex"] for axis in "xyz"}))[0], exact("electric")) > 0.1
+
+
+def test_frequencies_keep_their_place_and_the_order_of_dims_does_not_matter():
+    fields = with_fields(surface_of(5, 3), electric, magnetic, frequencies=(FREQUENCY, FREQUENCY))
+    result = near_to_far(fields.transpose("face_node", "frequency", "face"), DIRECTIONS, EPS, MU)
+    assert result["Ex"].dims == ("frequency", "direction")
+    assert np.array_equal(result["direction_y"], DIRECTIONS[:, 1])
+    assert np.allclose(far(fields)[1], far(with_fields(surface_of(5, 3), magnetic))[0])
+    one = near_to_far(fields.isel(frequency=0), DIRECTIONS, EPS, MU)
+    assert one.sizes == {"frequency": 1, "direction": 40}
+    assert np.allclose(one["Ez"], result["Ez"].isel(frequency=[0]))
+
+
+def test_the_far_field_depends_on_frequency_and_medium_as_k_says():
+    fields = with_fields(surface_of(6, 4), electric)
+    slow = fields.assign_coords(frequency=2 * fields["frequency"])
+    assert np.allclose(far(slow, eps=EPS / 2, mu=MU / 2), far(fields), rtol=1e-12)
+    assert not np.allclose(far(slow), far(fields), rtol=0.1)
+
+
+def test_cross_section_of_a_dipole():
+    fields = with_fields(surface_of(6, 4), electric, electric, frequencies=(FREQUENCY, FREQUENCY))
+    sigma = cross_section(near_to_far(fields, DIRECTIONS, EPS, MU), (2.0, 4j))
+    wanted = 4 * np.pi * np.sum(np.abs(exact("electric")) ** 2, axis=1) / 4
+    assert sigma.dims == ("frequency", "direction")
+    assert np.allclose(sigma, [wanted, wanted / 4], rtol=1e-3, atol=1e-3 * wanted.max())
+
+
+def test_enclosed_volume():
+    assert enclosed_volume(with_fields(surface_of(2, 2, turned=True), plane)) == pytest.approx(8.0, rel=1e-12)
+
+
+def test_mie_meets_the_reference_table():
+    if not REFERENCE.is_file():
+        pytest.skip(f"reference file {REFERENCE.name} is not in {REFERENCE.parent}")
+    angles, *columns = np.loadtxt(REFERENCE, delimiter=",", unpack=True)
+    for ka, wanted in ((1.0, columns[:2]), (2.0, columns[2:])):
+        assert np.allclose(mie_cross_section(ka, angles), wanted, rtol=1e-8)
+
+
+def test_mie_has_the_limits_of_rayleigh_and_of_optics():
+    forward, side, backward = np.array(mie_cross_section(0.01, (0, 90, 180))).T / (np.pi * 0.01**4)
+    assert forward == pytest.approx((1, 1), rel=1e-3)
+    assert side == pytest.approx((1, 4), rel=1e-3)
+    assert backward == pytest.approx((9, 9), rel=1e-3)
+    ka = 40.0
+    assert mie_cross_section(ka, [0])[0][0] == pytest.approx(np.pi * ka**2, rel=0.1)
+    assert mie_cross_section(ka, [180])[0][0] == pytest.approx(np.pi, rel=0.05)
+
+
+@pytest.mark.parametrize("change, message", [
+    (lambda f: f.drop_vars("Hy"), "lack Hy"),
+    (lambda f: f.drop_vars("frequency"), "lack frequency"),
+    (lambda f: f.rename(face="boundary_face"), "lack the dims face"),
+    (lambda f: f.isel(face=slice(1, None)), "not closed: the integral of its normals is")])
+def test_fields_that_do_not_do_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        near_to_far(change(with_fields(surface_of(2, 2), plane)), DIRECTIONS)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda f: near_to_far(f, [0, 0, 1]), r"shape \(3,\); it must be \(direction, 3\)"),
+    (lambda f: near_to_far(f, [[0, 0, 1], [0, 1, 1]]), "direction 1 has the length 1.41421"),
+    (lambda f: near_to_far(f, DIRECTIONS, eps=-1), "eps=-1 is not allowed; it must be a positive number"),
+    (lambda f: cross_section(near_to_far(f, DIRECTIONS), 0), "incident=0 is not allowed"),
+    (lambda f: mie_cross_section(0, [0]), "ka=0 is not allowed; it must be a positive number")])
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(with_fields(surface_of(2, 2), plane))
+
+
+def test_refinement_of_the_sphere_follows_the_sphere():
+    mesh = cases.maxwell_sphere().mesh
+    fine = refined_sphere(mesh)
+    assert fine.boundaries.keys() == mesh.boundaries.keys()
+    assert len(fine.boundaries["sphere"]) == 4 * len(mesh.boundaries["sphere"])
+    assert np.array_equal(np.sort(fine.regions["vacuum"]), np.arange(8 * len(mesh.cells)))
+    assert fine.measures.min() > 0
+    for name, radius in (("sphere", 1.0), ("outer", 6.0)):
+        assert np.allclose(corner_radii(fine, name), radius, rtol=1e-12)
+    # Flat facets: the volume of the sphere is missed by O(h^2).
+    assert (1 - equal_radius(mesh)) / (1 - equal_radius(fine)) == pytest.approx(4, rel=0.1)
+
+
+def test_transform_of_the_pulse():
+    k = np.array([2.0, 1.3, 3.1])
+    shape, width, transform = pulse(k)
+    assert width == 1 / 1.3
+    s = np.linspace(-8 * width, 8 * width, 2001)
+    assert np.allclose(transform, np.abs(np.exp(-1j * np.outer(k, s)) @ shape(s)) * (s[1] - s[0]), rtol=1e-10)
+    assert np.abs(shape(np.array([-HALF_PULSE, HALF_PULSE]) * width)).max() < 2e-5
+
+
+def test_the_layer_damps_what_is_tangential():
+    x = np.array([0.0, 3.0, 4.0])
+    layer = damping(1.0, 6.0)
+    radial, tangential = layer((0.0, 0.6, 0.8, 0.0, 3.0, 4.0), x), layer((1.0, 0.8, -0.6, 2.0, 0.0, 0.0), x)
+    assert np.allclose(radial, 0, atol=1e-15)
+    assert np.allclose(tangential, -(0.8**3) * np.array([1.0, 0.8, -0.6, 2.0, 0.0, 0.0]))
+    assert not np.any(layer((1.0, 0.8, -0.6, 2.0, 0.0, 0.0), x / 5))
+
+
+@pytest.mark.parametrize("keywords, message", [
+    ({"ka": -1.0}, "ka=-1.0 is not allowed; it must be a positive number, or several"),
+    ({"ka": "one"}, "ka='one' is not allowed"),
+    ({"level": -1}, "level=-1 is not allowed; it must be a whole number, 0 or more"),
+    ({"level": 0.5}, "level=0.5 is not allowed")])
+def test_bad_keywords_of_the_case_are_named(keywords, message):
+    with pytest.raises(ValueError, match=message):
+        cases.maxwell_sphere(**keywords)
+
+
+def test_a_boundary_that_is_no_sphere_is_named():
+    mesh = box((-1, -1, -1), (1, 1, 1), (2, 2, 2))
+    sides = np.concatenate(list(mesh.boundaries.values()))
+    with pytest.raises(ValueError, match="no closed sphere about the origin: its corners lie at distances from 1 to 1.73205"):
+        equal_radius(dataclasses.replace(mesh, boundaries={"sphere": sides}))
+    half = cases.maxwell_sphere().mesh
+    with pytest.raises(ValueError, match="no closed sphere about the origin.* the integral of its normals is 0"):
+        equal_radius(dataclasses.replace(half, boundaries={"sphere": half.boundaries["sphere"][:90]}))
+
+
+def test_the_sphere_scatters_as_mie_says_and_better_on_a_finer_mesh():
+    errors = []
+    for name in ("sphere_coarse", "sphere"):
+        sim = cases.maxwell_sphere(order=2, ka=(1.0, 2.0), mesh=MESHES / f"{name}.msh").replace(backend="numpy")
+        sigma = bistatic(sim.run(), (0, 79, 180))
+        found, wanted = (np.stack([sigma[f"{kind}_{plane}"] for plane in "EH"]) for kind in ("sigma", "exact"))
+        errors.append(np.abs(found / wanted - 1).max(axis=(0, 2)))
+        assert sim.report["results"]["sigma_forward"] == pytest.approx(found[0, :, 0].tolist(), rel=1e-12)
+    assert np.allclose(sigma["ka"], (1, 2), rtol=1e-12)
+    assert np.all(errors[1] < 0.015)
+    assert np.all(errors[1] < errors[0] / 2)

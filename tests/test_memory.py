@@ -1,0 +1,245 @@
+"""The memory plan against what a run really allocates, and what the machine has free."""
+import gc
+import sys
+import tracemalloc
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from dgarray.backends.arrays import ArrayBackend
+from dgarray.backends.memory import host_free
+
+import dgarray as dg
+from dgarray import backends
+from dgarray.methods.memory import Plan, check, shown
+from dgarray.run import March
+
+GIB = 1 << 30
+
+
+class Loud(dg.Acoustics):
+    """Acoustics whose wave speed depends on the state, so that its time step is not searched for."""
+
+    def wave_speed(self, q, n, m):
+        return m.c * np.sqrt(sum(k * k for k in n)) + 1e-9 * np.abs(q[0])
+
+
+def layers(x):
+    return 1.0 + np.where(x[0] > 0.5, 1.5, 0.0)
+
+
+def swirl(x):
+    return tuple(np.cos(c) + 0.1 * i for i, c in enumerate(x))
+
+
+LAWS = {"loud": lambda dim: Loud(dim), "loud layers": lambda dim: Loud(dim, sound_speed=layers),
+        "acoustics": lambda dim: dg.Acoustics(dim, density=layers), "swirl": lambda dim: dg.Advection(swirl, dim=dim),
+        "maxwell": lambda dim: dg.Maxwell(dim=dim)}
+
+
+def simulation(dim, cells, law, order, **options):
+    law = LAWS[law](dim)
+    mesh = dg.rectangle(cells=(cells, cells), perturb=0.1) if dim == 2 else dg.box(cells=(cells,) * 3, perturb=0.1)
+
+    def initial(x):
+        return tuple(np.sin(x[0]) * (i + 1) for i in range(len(law.variables)))
+    return dg.Simulation(mesh, law, dg.NodalDG(order), boundary=dg.absorbing, initial=initial, dt=5e-4,
+                         **({"backend": "numpy", "threads": 1} | options))
+
+
+def traced(function):
+    """The most that Python and NumPy hold while the function runs, on top of what they held before; and its result."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        result = function()
+        return tracemalloc.get_traced_memory()[1], result
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.filterwarnings("ignore:dt=")
+@pytest.mark.parametrize("dim, cells, law, order, kernels, dtype, stepper", [
+    (2, 60, "loud", 4, "fused", "float64", "lsrk54"),
+    (2, 60, "loud layers", 4, "fused", "float32", "rk4"),
+    (2, 60, "loud layers", 4, "array", "float64", "ssp33"),
+    (2, 40, "loud", 6, "array", "float32", "lsrk54"),
+    (3, 9, "loud", 3, "fused", "float64", "lsrk54"),
+    (3, 8, "acoustics", 3, "fused", "float32", "lsrk54"),
+    (3, 8, "maxwell", 1, "array", "float64", "lsrk54"),
+    (3, 10, "swirl", 1, "fused", "float64", "lsrk54"),
+    (3, 12, "swirl", 2, "array", "float32", "lsrk54"),
+])
+def test_plan_is_what_a_run_takes(dim, cells, law, order, kernels, dtype, stepper):
+    sim = simulation(dim, cells, law, order, kernels=kernels, dtype=dtype, stepper=stepper)
+    small = simulation(dim, 3, law, order, kernels=kernels, dtype=dtype, stepper=stepper)
+    small.run(until=1e-3, every=5e-4)                    # compiles, which takes memory of its own
+    plan = sim.memory(1e-3, 5e-4)
+    peak, _ = traced(lambda: sim.run(until=1e-3, every=5e-4))
+    assert 0.95 < plan.peak_host / peak < 1.15, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"
+    assert plan.device == {} and plan.peak_device == 0
+
+
+@pytest.mark.parametrize("law, order", [("maxwell", 3), ("loud layers", 1), ("swirl", 2)])
+@pytest.mark.parametrize("kernels, dtype", [("fused", "float64"), ("fused", "float32"), ("array", "float64"), ("array", "float32")])
+def test_what_stays(law, order, kernels, dtype):
+    """After the first step nothing is held but what the plan names."""
+    sim = simulation(3, 10, law, order, kernels=kernels, dtype=dtype)
+    plan, states = held(sim, sim.backend)
+    assert 0.95 < sum(plan.host.values()) / states < 1.05, f"{shown(states)}, {plan.host}"
+
+
+def held(sim, backend):
+    """The plan, and what is held after the first step."""
+    def first_step(sim):
+        march = March(sim.method.discretise(sim.mesh, sim.law, dg.absorbing, backend), sim.stepper, sim.options)
+        q = march.operator.project(sim.initial)
+        march.start(q)
+        del q
+        gc.collect()
+        return tracemalloc.is_tracing() and tracemalloc.get_traced_memory()[0], march
+    first_step(sim.replace(mesh=dg.box(cells=(2, 2, 2))))
+    plan = sim.method.memory(sim.mesh, sim.law, backend, sim.stepper, dg.absorbing)
+    assert sim.mesh.centroids.size and sim.mesh.normals.size          # counted above if they were not there
+    derived = 8 * sum(sim.mesh.normals.shape[1:]) * 0
+    return plan, traced(lambda: first_step(sim))[1][0] + derived
+
+
+class Device(ArrayBackend):
+    """NumPy in the place of CuPy: one block holds everything, and what would lie on the GPU can be counted."""
+
+    def __init__(self, dtype):
+        super().__init__(np, dtype, "cupy")
+
+    def free_memory(self):
+        return 8 * GIB, 4 * GIB
+
+
+@pytest.mark.parametrize("law, order", [("loud layers", 3), ("swirl", 1)])
+def test_device(law, order):
+    """Kept arrays of host and device together, and the temporaries of one stage, with arrays where there is no GPU."""
+    sim, backend = simulation(3, 10, law, order, dtype="float32", kernels="array"), Device("float32")
+    plan, kept = held(sim, backend)
+    assert 0.95 < (sum(plan.host.values()) + sum(plan.device.values())) / kept < 1.05
+    assert plan.device["state and registers"] == 4 * np.prod(plan_shape(sim)) * 4
+    assert set(plan.host) <= {"metrics", "parameters", "connectivity"}
+    operator = sim.method.discretise(sim.mesh, sim.law, dg.absorbing, backend)
+    q, out, k = (operator.zeros() for _ in range(3))
+    row = sim.stepper.stages[1]
+    operator.stage(q, out, k, None, 0.0, 0.0, row)
+    peak, _ = traced(lambda: operator.stage(q, out, k, None, 0.0, 0.0, row))
+    face = sim.method.order == 1          # there the numerical flux decides, whose temporaries are estimated
+    assert 0.95 < plan.transient["stages"][1] / peak < (1.3 if face else 1.05)
+    assert "GPU memory: " in str(plan) and "4 GiB free" in str(plan)
+
+
+def plan_shape(sim):
+    return len(sim.law.variables), sim.operator.shape[1], len(sim.mesh.cells)
+
+
+def test_plan_takes_nothing_itself():
+    sim = simulation(2, 40, "loud", 8)
+    peak, plan = traced(lambda: sim.memory(1.0))
+    assert peak < 0.05 * plan.peak_host
+
+
+def test_registers_and_snapshots():
+    sim = simulation(2, 16, "loud", 2)
+    state = 3 * 6 * 512 * 8
+    for stepper, states in (("lsrk54", 4), ("rk4", 5), ("ssp33", 4)):
+        assert sim.replace(stepper=stepper).memory(1.0, out="x").host["state and registers"] == states * state
+    plan = sim.memory(1.0, out="x")
+    assert "snapshots" not in plan.host
+    assert sim.memory(1.0, 0.1).host["snapshots"] == 11 * state
+    more, less = plan.keeping(1001), plan.keeping(1000)
+    assert more.peak_host - less.peak_host == state + state // 3          # one more, and a third of it is copied at the end
+
+
+def a_plan(host, device=0):
+    return Plan({"state and registers": host, "metrics": host // 4}, {"state and registers": device} if device else {},
+                {"initial state": (host // 2, 0), "stages": (0, device // 2)})
+
+
+def test_shown():
+    assert [shown(n) for n in (0, 999, 1500, 5 * 2 ** 20, 1.24 * GIB)] == ["0 B", "999 B", "1.46 KiB", "5 MiB", "1.24 GiB"]
+    text = str(a_plan(GIB))
+    assert text == ("memory: 1.75 GiB (state and registers 1 GiB, for a while: initial state 512 MiB, metrics 256 MiB)")
+
+
+def machine(*free, dtype="float64"):
+    return SimpleNamespace(free_memory=lambda: free, dtype=np.dtype(dtype))
+
+
+def test_check():
+    plan = a_plan(4 * GIB, 2 * GIB)
+    check(plan, machine(7 * GIB, 3 * GIB))
+    check(plan, machine(None, None))
+    with pytest.raises(ValueError, match=r"needs 7 GiB of memory, but only 6 GiB are free; most goes to state and registers 4 GiB, "
+                                         r"for a while: initial state 2 GiB, .*fewer elements, a lower order or dtype='float32'"):
+        check(plan, machine(6 * GIB, 3 * GIB))
+    with pytest.raises(ValueError, match=r"needs 3 GiB of the GPU's memory, but only 2.5 GiB are free"):
+        check(plan, machine(7 * GIB, int(2.5 * GIB)))
+    with pytest.raises(ValueError) as error:
+        check(plan, machine(GIB, None, dtype="float32"))
+    assert "float32" not in str(error.value)
+    with pytest.raises(ValueError, match="an output file for the snapshots"):
+        check(Plan({"a": 1, "snapshots": GIB}, {}, {}), machine(GIB, None))
+
+
+def test_run_is_refused_before_anything_is_built(monkeypatch):
+    sim = simulation(2, 4, "loud", 2)
+    monkeypatch.setattr(ArrayBackend, "free_memory", lambda self: (1000, None))
+    monkeypatch.setattr(dg.NodalDG, "discretise", lambda *a: pytest.fail("the operator was built"))
+    with pytest.raises(ValueError, match="this run needs .* but only 1000 B are free|this run needs .* but only .* are free"):
+        sim.run(until=1e-3)
+
+
+def test_free_memory_of_this_machine():
+    for kernels in ("fused", "array"):
+        host, device = backends.get("numpy", kernels).free_memory()
+        assert device is None and (host is None or 1e6 < host < 1e15)
+
+
+def files(root, **contents):
+    for name, text in contents.items():
+        path = root / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def tree(root, rows):
+    for name, text in rows.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+MEMINFO = {"proc/meminfo": "MemTotal:       16777216 kB\nMemFree:         1048576 kB\nMemAvailable:    8388608 kB\n"}
+V2, V1 = "sys/fs/cgroup", "sys/fs/cgroup/memory"
+
+
+@pytest.mark.parametrize("rows, free", [
+    ({}, 8.0),
+    ({"proc/self/cgroup": "0::/job\n", f"{V2}/job/memory.max": "max\n", f"{V2}/job/memory.current": "5\n"}, 8.0),
+    ({"proc/self/cgroup": "0::/job\n", f"{V2}/job/memory.max": f"{4 * GIB}\n", f"{V2}/job/memory.current": f"{GIB}\n"}, 3.0),
+    ({"proc/self/cgroup": "0::/user/job\n", f"{V2}/user/memory.max": f"{4 * GIB}\n", f"{V2}/user/memory.current": f"{GIB}\n",
+      f"{V2}/user/job/memory.max": "max\n", f"{V2}/user/job/memory.current": "7\n"}, 3.0),
+    ({"proc/self/cgroup": "0::/\n", f"{V2}/memory.max": f"{4 * GIB}\n", f"{V2}/memory.current": f"{3 * GIB}\n",
+      f"{V2}/memory.stat": f"anon {GIB}\ninactive_file {2 * GIB}\n"}, 3.0),
+    ({"proc/self/cgroup": "5:cpu,cpuacct:/x\n4:memory:/docker/abc\n0::/\n", f"{V1}/memory.limit_in_bytes": f"{2 * GIB}\n",
+      f"{V1}/memory.usage_in_bytes": f"{GIB}\n", f"{V1}/memory.stat": f"total_inactive_file {GIB // 2}\n"}, 1.5),
+    ({"proc/self/cgroup": "4:memory:/\n", f"{V1}/memory.limit_in_bytes": "9223372036854771712\n",
+      f"{V1}/memory.usage_in_bytes": f"{GIB}\n"}, 8.0),
+    ({"proc/self/cgroup": "0::/\n", f"{V2}/memory.max": f"{GIB}\n", f"{V2}/memory.current": f"{2 * GIB}\n"}, 0.0),
+])
+def test_free_on_linux(tmp_path, rows, free):
+    """Memory that is available, or what control groups of both versions leave, of the process's own group and those above."""
+    assert host_free(tree(tmp_path, MEMINFO | rows)) == free * GIB
+
+
+def test_free_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "psutil", SimpleNamespace(virtual_memory=lambda: SimpleNamespace(available=123)))
+    assert host_free(tmp_path) == 123
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    assert host_free(tmp_path) is None
