@@ -32,6 +32,6 @@ def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     try:
-        choose("dgarray." + name + ": the name", name, __all__)
+        choose("dgarray: the name", name, __all__)
     except ValueError as error:
         raise AttributeError(str(error)) from None

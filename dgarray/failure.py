@@ -60,7 +60,7 @@ class Failure:
         what = law.variables[variable] if self.word == "finite" else "the state"
         message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {march.steps}{stage}) in element "
                    f"{mesh.numbers[element]} with centre ({', '.join(f'{c:.6g}' for c in centre)}), "
-                   f"{'near the boundaries ' + ', '.join(names) if names else 'away from boundaries'}; "
+                   f"{near(names)}; "
                    f"{many} element{'s are' if many > 1 else ' is'} affected; the last good state is of t = {self.t:.6g}")
         return SolutionError(message, self.time, march.steps, self.stage, law.variables[variable], int(mesh.numbers[element]),
                              tuple(map(float, centre)), names)
@@ -83,6 +83,12 @@ class Failure:
                             dict(law.units))
             values = {name: field.T[None] for name, field in zip(law.variables, self.good[:, :, around])}
             plot(dataset(layout, [self.t], values), law.variables[self.where[0, 1]], -1, path, mesh=True)
+
+
+def near(names):
+    """Where an element is, for messages."""
+    plural = "boundaries" if len(names) > 1 else "boundary"
+    return f"near the {plural} {', '.join(names)}" if names else "away from boundaries"
 
 
 def check_dump(path):

@@ -54,7 +54,7 @@ def suggestion(error):
             return ""
         allowed = [name for name in inspect.signature(function).parameters if name != "self"]
         return f"; allowed: {', '.join(allowed)}{nearest(keyword[2], allowed)}"
-    if isinstance(error, AttributeError) and error.name and error.obj is not None and "did you mean" not in str(error):
+    if type(error) is AttributeError and error.name and error.obj is not None and "did you mean" not in str(error):
         return nearest(error.name, [name for name in dir(error.obj) if not name.startswith("_")])
     if isinstance(error, NameError) and error.name and error.__traceback__:
         frame = innermost(error).tb_frame

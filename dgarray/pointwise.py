@@ -16,8 +16,11 @@ def components(result, count=None, role="function", names=()):
     result = tuple(result) if isinstance(result, (tuple, list, Iterator)) else (result,)
     if any(value is None for value in result):
         raise ValueError(f"{role} returns None; it must return {'a number' if count == 1 else 'a tuple of components'}")
+    words = [value for value in result if isinstance(value, str | dict)]
+    if words:
+        raise ValueError(f"{role} returns {words[0]!r}; it must return numbers")
     if count is not None and len(result) != count:
-        raise ValueError(f"{role} returns {len(result)} components; it must return {count}"
+        raise ValueError(f"{role} returns {len(result)} component{'s' * (len(result) != 1)}; it must return {count}"
                          + (f": {', '.join(names)}" if names else ""))
     return result
 

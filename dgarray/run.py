@@ -13,6 +13,7 @@ from .output import Store, checkpoint
 from .stepping import registers, step
 
 COPY = 64             # steps between copies of the state, from which a failure is traced
+SNAPSHOTS = 1_000_000
 FLUSH = 1000          # steps after which the rows of records are written at the latest
 
 
@@ -123,8 +124,15 @@ class Run:
     def _begin(self):
         """Set the initial state; there is no checkpoint to go on from."""
         first = self.operator.project(self.sim.initial)
-        if not np.isfinite(first).all():
-            raise ValueError("the initial state is not finite")
+        bad = np.argwhere(~np.isfinite(first.transpose(2, 0, 1)))
+        if len(bad):
+            sim, (element, variable, _) = self.sim, bad[0]
+            centre = ", ".join(f"{c:.6g}" for c in sim.mesh.centroids[element])
+            raise ValueError(f"the initial state is not finite: {sim.law.variables[variable]} in element "
+                             f"{sim.mesh.numbers[element]} with centre ({centre})")
+        bad = self.operator.inadmissible(first, 0.0)
+        if len(bad):
+            raise ValueError(f"the initial state is not admissible in element {self.sim.mesh.numbers[bad[0, 0]]}")
         self.begin = totals(self.operator.tables, first)
         self.march.start(first)
         self.march.largest_step()
@@ -169,7 +177,8 @@ class Run:
             return self.march.advance(target, self.clock)
         except SolutionError as error:
             self._keep_good()
-            raise SolutionError(f"{error}; {self._where_kept()}", error.time, error.step) from None
+            raise SolutionError(f"{error}; the last good state is of t = {self.march.t:.6g}, {self._where_kept()}", error.time,
+                                error.step) from None
 
     def _sample(self):
         march = self.march
@@ -226,7 +235,7 @@ class Run:
         march.t, march.steps = failure.t, march.steps - 1
         march.set(failure.good)
         self._keep_good()
-        error.args = (f"{error}; {self._where_kept()}" + (f"; see {self.dump}" if self.dump else ""),)
+        error.args = (f"{error}, {self._where_kept()}" + (f"; see {self.dump}" if self.dump else ""),)
         raise error
 
     def _keep_good(self):
@@ -235,10 +244,12 @@ class Run:
         self._finish_early()
 
     def _where_kept(self):
-        return f"it is the last snapshot of {self.out}" if self.out else "it is the last snapshot of the error's dataset"
+        return f"the last snapshot of {self.out if self.out else 'the dataset of this error'}"
 
     def _finish(self):
-        """Write the records that are known at the end only, and the last checkpoint."""
+        """Write the records that are known at the end only, the last checkpoint and the last live picture."""
+        if self.live is not None:
+            self.live.update(self.operator.host(self.march.states[0]), self.march.t)
         for name, recording in self.recordings.items():
             if not recording.series.over_time:
                 self.store.put(name, recording.result())
@@ -272,12 +283,18 @@ class Clock:
         return sum(self.seconds.values())
 
 
+def snapshot_count(until, every):
+    """How many snapshots there are after the one at t = 0. Raises ValueError for more than anybody keeps."""
+    count = 1 if every is None else max(1, ceil(min(until / every, 1e300) * (1 - 1e-12)))
+    if count > SNAPSHOTS:
+        raise ValueError(f"every={every!r} gives {count:.3g} snapshots up to t = {until:g}; at most {SNAPSHOTS} are allowed")
+    return count
+
+
 def snapshot_times(until, every):
     """every, 2 every, ... up to `until`, and `until` itself."""
-    if every is None:
-        return [until]
-    times = [i * every for i in range(1, ceil(until / every * (1 - 1e-12)))]
-    return [*times, until]
+    yield from (i * every for i in range(1, snapshot_count(until, every)))
+    yield until
 
 
 def restore_random(state, keys):

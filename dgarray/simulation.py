@@ -20,7 +20,7 @@ from .laws.law import shown
 from .methods.memory import check as check_memory
 from .names import choose
 from .output import RESERVED, Layout, check_path, checkpoint
-from .run import Run, snapshot_times
+from .run import Run, snapshot_count
 from .stepping import STEPPERS
 from .trace import call
 
@@ -141,11 +141,18 @@ class Simulation:
                     positive(name, value)
             if dump_on_error is not None:
                 check_dump(dump_on_error)
-            resumed = self._checkpoint_of(out) if restart else None
-            if out is not None and not restart:
+            if out is not None and (not isinstance(out, (str, Path)) or not str(out)):
+                raise ValueError(f"out={out!r} is not allowed; give the name of a folder")
+            for name, value, needed in (("live", live, ("due", "update")), ("progress", progress, ("update",))):
+                if value is not None and not all(callable(getattr(value, method, None)) for method in needed):
+                    raise ValueError(f"{name}={value!r} is not allowed; give an object with {' and '.join(needed)}, "
+                                     f"such as dgarray.output.{'Live' if name == 'live' else 'report.Progress'}(...)")
+            resumed = self._checkpoint_of(out, until) if restart else None
+            if out is not None and resumed is None:
+                overwrite = overwrite or restart
                 check_path(out, overwrite)
             check_memory(self.memory(until, every, out), self.backend)
-            began = time.perf_counter()
+            began, self._operator = time.perf_counter(), None          # the arrays of the last run are given back first
             operator = self._operator = self._discretised()
             self._check_exact()
             run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error)
@@ -165,43 +172,52 @@ class Simulation:
     def memory(self, until=None, every=None, out=None):
         """What a run takes, a `dgarray.methods.memory.Plan`; snapshots that no output takes are in it."""
         o = self.options
+        until, every = o["until"] if until is None else until, o["every"] if every is None else every
+        for name, value in (("until", until), ("every", every)):
+            if value is not None:
+                positive(name, value)
+        count = snapshot_count(until, every) if until else 0
         plan = self.method.memory(self.mesh, self.law, self.backend, self.stepper, o["boundary"], o["flux"], o["source"])
-        until = o["until"] if until is None else until
         if out is None and until:
-            return plan.keeping(1 + len(snapshot_times(until, o["every"] if every is None else every)))
+            return plan.keeping(1 + count)
         return plan
 
     def identity(self):
-        """What must be the same for a run to go on from a checkpoint (`fixed`), and what may change, though not bit for bit
-        (`free`)."""
+        """What must be the same for a run to go on from a checkpoint (`fixed`), what may change, though not bit for bit
+        (`bits`), and what makes another problem from there on (`problem`)."""
         o, mesh, tables = self.options, self.mesh, self.operator.tables
         cells = f"{len(mesh.cells)} {mesh.cell_type} cells, digest {digest(mesh.points, mesh.cells, mesh.neighbour_face)}"
         fixed = {"mesh": cells, "law": repr(self.law), "method": repr(self.method),
                  "coefficients of the law": [digest(values) for values in tables.parameters.values()],
                  "records": {name: repr(recorder) for name, recorder in self.record.items()}}
-        free = {"backend": self.backend.name, "kernels": self.backend.kernels, "dtype": str(self.backend.dtype),
-                "threads": self.backend.threads, "stepper": self.stepper.name, "cfl": o["cfl"], "dt": o["dt"],
-                "boundary": described(o["boundary"]), "flux": described(o["flux"]), "source": described(o["source"])}
-        return {"fixed": fixed, "free": free}
+        bits = {"backend": self.backend.name, "kernels": self.backend.kernels, "dtype": str(self.backend.dtype),
+                "threads": self.backend.threads, "stepper": self.stepper.name, "cfl": o["cfl"], "dt": o["dt"]}
+        problem = {name: described(o[name]) for name in ("boundary", "flux", "source")}
+        return {"fixed": fixed, "bits": bits, "problem": problem}
 
-    def _checkpoint_of(self, out):
-        """Arrays and facts of the last good checkpoint of `out`, compared with this simulation."""
+    def _checkpoint_of(self, out, until):
+        """Arrays and facts of the last good checkpoint of `out`, compared with this simulation; None if it had not begun."""
         if out is None:
             raise ValueError("restart=True needs out=, the store to go on with")
         if not (Path(out) / "zarr.json").is_file():
             raise ValueError(f"{out}: there is no output to go on with; run without restart first")
+        if checkpoint.not_begun(out):
+            return None
         arrays, facts = checkpoint.load(out)
         self._operator = self._discretised()
         now, then = json.loads(json.dumps(self.identity())), facts["run"]
         for name, here in now["fixed"].items():
             there = then["fixed"][name]
             if here != there:
-                raise ValueError(f"{out} cannot be gone on with, the {name} differs: {there} there, {here} here")
-        changed = [f"{name} {here} instead of {then['free'][name]}" for name, here in now["free"].items()
-                   if here != then["free"][name]]
-        if changed:
-            warnings.warn(f"going on from t = {facts['t']:.6g} with {', '.join(changed)}: the result will not be bitwise equal "
-                          "to that of an uninterrupted run", stacklevel=3)
+                raise ValueError(f"{out} cannot be gone on with, because it differs in the {name}: {there} there, {here} here")
+        for kind, effect in (("bits", "the result will not be bitwise equal to that of an uninterrupted run"),
+                             ("problem", "from there on it is another problem")):
+            changed = [f"{name} {here} instead of {then[kind][name]}" for name, here in now[kind].items()
+                       if here != then[kind][name]]
+            if changed:
+                warnings.warn(f"going on from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=3)
+        if facts["t"] >= until:
+            warnings.warn(f"{out} is at t = {facts['t']:.6g} already, and until={until:g}: nothing is left to do", stacklevel=3)
         return arrays, facts
 
     def _report(self, run, setup, result):

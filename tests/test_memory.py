@@ -33,8 +33,7 @@ def swirl(x):
 
 
 LAWS = {"loud": lambda dim: Loud(dim), "loud layers": lambda dim: Loud(dim, sound_speed=layers),
-        "acoustics": lambda dim: dg.Acoustics(dim, density=layers), "swirl": lambda dim: dg.Advection(swirl, dim=dim),
-        "maxwell": lambda dim: dg.Maxwell(dim=dim)}
+        "swirl": lambda dim: dg.Advection(swirl, dim=dim), "maxwell": lambda dim: dg.Maxwell(dim=dim)}
 
 
 def simulation(dim, cells, law, order, **options):
@@ -65,10 +64,8 @@ def traced(function):
     (2, 60, "loud layers", 4, "array", "float64", "ssp33"),
     (2, 40, "loud", 6, "array", "float32", "lsrk54"),
     (3, 9, "loud", 3, "fused", "float64", "lsrk54"),
-    (3, 8, "acoustics", 3, "fused", "float32", "lsrk54"),
-    (3, 8, "maxwell", 1, "array", "float64", "lsrk54"),
-    (3, 10, "swirl", 1, "fused", "float64", "lsrk54"),
-    (3, 12, "swirl", 2, "array", "float32", "lsrk54"),
+    (2, 32, "swirl", 2, "fused", "float64", "lsrk54"),         # the time step is searched for on the whole mesh
+    (3, 6, "maxwell", 5, "array", "float32", "lsrk54"),        # on a part of the mesh
 ])
 def test_plan_is_what_a_run_takes(dim, cells, law, order, kernels, dtype, stepper):
     sim = simulation(dim, cells, law, order, kernels=kernels, dtype=dtype, stepper=stepper)
@@ -80,29 +77,33 @@ def test_plan_is_what_a_run_takes(dim, cells, law, order, kernels, dtype, steppe
     assert plan.device == {} and plan.peak_device == 0
 
 
-@pytest.mark.parametrize("law, order", [("maxwell", 3), ("loud layers", 1), ("swirl", 2)])
-@pytest.mark.parametrize("kernels, dtype", [("fused", "float64"), ("fused", "float32"), ("array", "float64"), ("array", "float32")])
-def test_what_stays(law, order, kernels, dtype):
-    """After the first step nothing is held but what the plan names."""
-    sim = simulation(3, 10, law, order, kernels=kernels, dtype=dtype)
-    plan, states = held(sim, sim.backend)
-    assert 0.95 < sum(plan.host.values()) / states < 1.05, f"{shown(states)}, {plan.host}"
+@pytest.mark.parametrize("dim, cells, law, order, kernels, dtype", [
+    (3, 10, "maxwell", 3, "fused", "float32"), (3, 10, "swirl", 2, "fused", "float64"), (2, 100, "loud", 4, "fused", "float64"),
+    (3, 10, "loud layers", 1, "array", "float64"), (3, 10, "loud", 3, "array", "float32"),
+    (3, 10, "swirl", 2, "array", "float64")])
+def test_what_stays(dim, cells, law, order, kernels, dtype):
+    """After the first step nothing is held but what the plan names; and the way there takes what it says."""
+    sim = simulation(dim, cells, law, order, kernels=kernels, dtype=dtype)
+    plan, kept, peak = held(sim, sim.backend)
+    stays = sum(plan.host.values())
+    assert 0.95 < stays / kept < 1.05, f"{shown(kept)}, {plan.host}"
+    begin = max(plan.transient[phase][0] for phase in ("set-up", "initial state"))
+    assert 0.95 < (stays + begin) / peak < 1.15, f"{shown(peak)}, {plan}"
 
 
 def held(sim, backend):
-    """The plan, and what is held after the first step."""
+    """The plan, what is held after the first step, and the most that was held before."""
     def first_step(sim):
         march = March(sim.method.discretise(sim.mesh, sim.law, dg.absorbing, backend), sim.stepper, sim.options)
         q = march.operator.project(sim.initial)
         march.start(q)
         del q
         gc.collect()
-        return tracemalloc.is_tracing() and tracemalloc.get_traced_memory()[0], march
-    first_step(sim.replace(mesh=dg.box(cells=(2, 2, 2))))
+        return (tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0), march
+    first_step(sim.replace(mesh=dg.box(cells=(2, 2, 2)) if sim.law.dim == 3 else dg.rectangle(cells=(2, 2))))
     plan = sim.method.memory(sim.mesh, sim.law, backend, sim.stepper, dg.absorbing)
-    assert sim.mesh.centroids.size and sim.mesh.normals.size          # counted above if they were not there
-    derived = 8 * sum(sim.mesh.normals.shape[1:]) * 0
-    return plan, traced(lambda: first_step(sim))[1][0] + derived
+    peak, (kept, _) = traced(lambda: first_step(sim))
+    return plan, kept, peak
 
 
 class Device(ArrayBackend):
@@ -119,9 +120,9 @@ class Device(ArrayBackend):
 def test_device(law, order):
     """Kept arrays of host and device together, and the temporaries of one stage, with arrays where there is no GPU."""
     sim, backend = simulation(3, 10, law, order, dtype="float32", kernels="array"), Device("float32")
-    plan, kept = held(sim, backend)
+    plan, kept, _ = held(sim, backend)
     assert 0.95 < (sum(plan.host.values()) + sum(plan.device.values())) / kept < 1.05
-    assert plan.device["state and registers"] == 4 * np.prod(plan_shape(sim)) * 4
+    assert plan.device["state and registers"] == 4 * 4 * np.prod(sim.operator.shape)
     assert set(plan.host) <= {"metrics", "parameters", "connectivity"}
     operator = sim.method.discretise(sim.mesh, sim.law, dg.absorbing, backend)
     q, out, k = (operator.zeros() for _ in range(3))
@@ -129,12 +130,8 @@ def test_device(law, order):
     operator.stage(q, out, k, None, 0.0, 0.0, row)
     peak, _ = traced(lambda: operator.stage(q, out, k, None, 0.0, 0.0, row))
     face = sim.method.order == 1          # there the numerical flux decides, whose temporaries are estimated
-    assert 0.95 < plan.transient["stages"][1] / peak < (1.3 if face else 1.05)
+    assert 0.95 < plan.transient["stages"][1] / peak < (1.15 if face else 1.05)
     assert "GPU memory: " in str(plan) and "4 GiB free" in str(plan)
-
-
-def plan_shape(sim):
-    return len(sim.law.variables), sim.operator.shape[1], len(sim.mesh.cells)
 
 
 def test_plan_takes_nothing_itself():
@@ -163,7 +160,7 @@ def a_plan(host, device=0):
 def test_shown():
     assert [shown(n) for n in (0, 999, 1500, 5 * 2 ** 20, 1.24 * GIB)] == ["0 B", "999 B", "1.46 KiB", "5 MiB", "1.24 GiB"]
     text = str(a_plan(GIB))
-    assert text == ("memory: 1.75 GiB (state and registers 1 GiB, for a while: initial state 512 MiB, metrics 256 MiB)")
+    assert text == "memory: 1.75 GiB (state and registers 1 GiB, initial state for a while 512 MiB, metrics 256 MiB)"
 
 
 def machine(*free, dtype="float64"):
@@ -174,8 +171,9 @@ def test_check():
     plan = a_plan(4 * GIB, 2 * GIB)
     check(plan, machine(7 * GIB, 3 * GIB))
     check(plan, machine(None, None))
-    with pytest.raises(ValueError, match=r"needs 7 GiB of memory, but only 6 GiB are free; most goes to state and registers 4 GiB, "
-                                         r"for a while: initial state 2 GiB, .*fewer elements, a lower order or dtype='float32'"):
+    wanted = (r"needs 7 GiB of memory, but only 6 GiB are free; most goes to state and registers 4 GiB, "
+              r"initial state 2 GiB, .*fewer elements, a lower order or dtype='float32'")
+    with pytest.raises(ValueError, match=wanted):
         check(plan, machine(6 * GIB, 3 * GIB))
     with pytest.raises(ValueError, match=r"needs 3 GiB of the GPU's memory, but only 2.5 GiB are free"):
         check(plan, machine(7 * GIB, int(2.5 * GIB)))
@@ -188,9 +186,9 @@ def test_check():
 
 def test_run_is_refused_before_anything_is_built(monkeypatch):
     sim = simulation(2, 4, "loud", 2)
-    monkeypatch.setattr(ArrayBackend, "free_memory", lambda self: (1000, None))
+    monkeypatch.setattr(ArrayBackend, "free_memory", lambda self: (999, None))
     monkeypatch.setattr(dg.NodalDG, "discretise", lambda *a: pytest.fail("the operator was built"))
-    with pytest.raises(ValueError, match="this run needs .* but only 1000 B are free|this run needs .* but only .* are free"):
+    with pytest.raises(ValueError, match="this run needs .* of memory, but only 999 B are free"):
         sim.run(until=1e-3)
 
 
@@ -198,13 +196,6 @@ def test_free_memory_of_this_machine():
     for kernels in ("fused", "array"):
         host, device = backends.get("numpy", kernels).free_memory()
         assert device is None and (host is None or 1e6 < host < 1e15)
-
-
-def files(root, **contents):
-    for name, text in contents.items():
-        path = root / name.replace("__", "/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
 
 
 def tree(root, rows):

@@ -283,8 +283,8 @@ class TwoWay(dg.Law):
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda line: dg.Simulation(line, TwoWay("flux"), dg.NodalDG(1)), "the law's flux returns 1 components; it must return 2"),
-    (lambda line: dg.Simulation(line, TwoWay("capacity"), dg.NodalDG(1)), "the capacity returns 1 components"),
+    (lambda line: dg.Simulation(line, TwoWay("flux"), dg.NodalDG(1)), "the law's flux returns 1 component; it must return 2"),
+    (lambda line: dg.Simulation(line, TwoWay("capacity"), dg.NodalDG(1)), "the capacity returns 1 component;"),
     (lambda line: dg.Simulation(line, dg.Advection(lambda x: (1.0, 0.0), dim=1), dg.NodalDG(1)), "the velocity returns 2"),
     (lambda line: dg.Simulation(line, dg.Advection((1.0,)), dg.NodalDG(1), flux="upwind"), "such as dgarray.upwind"),
     (lambda line: dg.Simulation(line, dg.Advection((1.0,)), 4), "dgarray.NodalDG"),
@@ -402,3 +402,20 @@ def test_what_the_host_gets_is_a_copy(kernels):
     host, some = operator.host(state), operator.take(state, [0, 3])
     state[...] = 2
     assert (host == 1).all() and (some == 1).all()
+
+
+@pytest.mark.parametrize("law", [dg.Maxwell(2), dg.Maxwell(3), dg.Acoustics(2), dg.Advection((1.0, 0.2))], ids=repr)
+def test_array_kernels_stay_in_float32(law, monkeypatch):
+    """With parameters that are numbers too: no array of float64 appears on the way."""
+    found, called = set(), dg.pointwise.Pointwise.__call__
+
+    def spy(self, **arrays):
+        result = called(self, **arrays)
+        found.update(str(value.dtype) for value in result if hasattr(value, "dtype"))
+        return result
+    monkeypatch.setattr(dg.pointwise.Pointwise, "__call__", spy)
+    mesh = dg.box(cells=1) if law.dim == 3 else dg.rectangle(cells=2)
+    operator = dg.Simulation(mesh, law, dg.NodalDG(2), dg.absorbing, dtype="float32", kernels="array").operator
+    found.clear()
+    operator.rhs(operator.state(np.ones(operator.shape)), 0.0)
+    assert found == {"float32"}

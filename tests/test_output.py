@@ -109,7 +109,7 @@ def test_error_against_another_polynomial_is_the_exact_norm(dim, monkeypatch):
 
 def test_error_names_a_wrong_number_of_components():
     ds = filled(layout(), lambda x, t: (0, 0)).dataset()
-    with pytest.raises(ValueError, match="1 components; the field has 2"):
+    with pytest.raises(ValueError, match="1 component; it must return 2, one for each variable"):
         ds.dg.error(lambda x, t: x[0])
     with pytest.raises(ValueError, match="must be a function"):
         ds.dg.error("a")

@@ -432,7 +432,7 @@ def results(ds):
 def on_disk(tmp_path_factory):
     path = tmp_path_factory.mktemp("post") / "run.zarr"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dgarray.output.store.CHUNK_BYTES", 600)
+        patch.setattr("dgarray.output.files.CHUNK_BYTES", 600)
         store(2, 3, times=(0.0, 1.0, 2.0), path=path)
     return path
 

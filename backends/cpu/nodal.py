@@ -47,16 +47,19 @@ class NodalFused(NodalArrays):
         self.scratch = [aligned(self.source.size * self.lanes, backend.dtype) for _ in range(backend.threads)]
         self._kernels = {}
 
-    def tiled(self, rows):
+    def tiled(self, rows, dtype=None):
         """Rows (row, element) as [tile, row, lane], one flat aligned array; the last tile is filled with the last element."""
-        full = np.concatenate([rows, np.repeat(rows[:, -1:], self.tiles * self.lanes - rows.shape[1], axis=1)], axis=1)
-        result = aligned(full.size, rows.dtype)
-        result.reshape(self.tiles, len(rows), self.lanes)[:] = full.reshape(len(rows), self.tiles, self.lanes).swapaxes(0, 1)
+        result = aligned(self.tiles * self.lanes * len(rows), dtype or rows.dtype)
+        tiles, whole = result.reshape(self.tiles, len(rows), self.lanes), rows.shape[1] // self.lanes
+        tiles[:whole] = rows[:, :whole * self.lanes].reshape(len(rows), whole, self.lanes).swapaxes(0, 1)
+        if whole < self.tiles:
+            last = rows[:, whole * self.lanes:]
+            tiles[-1, :, :last.shape[1]], tiles[-1, :, last.shape[1]:] = last, last[:, -1:]
         return result
 
     def state(self, q):
         """The state q[variable, node, element] of the host, in tiles."""
-        return self.tiled(q.reshape(-1, q.shape[2]).astype(self.backend.dtype))
+        return self.tiled(q.reshape(-1, q.shape[2]), self.backend.dtype)
 
     def zeros(self):
         return aligned(self.tiles * self.lanes * self.tables.variables * len(self.tables.nodes), self.backend.dtype)

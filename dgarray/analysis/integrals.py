@@ -126,8 +126,8 @@ class _Integrand:
             names = (base,) if count == 1 else tuple(f"{base}_{i}" for i in range(count))
         self.names = (names,) if isinstance(names, str) else tuple(names)
         if len(self.names) != count:
-            raise ValueError(f"{self.role}: the function returns {count} components, but names has {len(self.names)}: "
-                             f"{', '.join(map(str, self.names))}")
+            raise ValueError(f"{self.role}: the function returns {count} component{'s' * (count != 1)}, "
+                             f"but names has {len(self.names)}: {', '.join(map(str, self.names))}")
         with np.errstate(all="ignore"):
             list(self(shape, q=(np.ones(shape),) * tables.variables, t=0.0, **fixed))
 

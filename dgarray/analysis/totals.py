@@ -15,7 +15,7 @@ def totals(tables, q):
     weights = tables.cell.mass.sum(axis=0)
     ones = (1.0,) * len(q)
     capacity = Pointwise(law.capacity, {"m": physics.parameters}, "capacity")(m=tables.parameters) if law.capacity else ones
-    q = q.astype(float)
+    q = q.astype(float, copy=False)
     result = {name: float(np.sum((weights @ values) * jacobian * c)) for name, values, c in zip(law.variables, q, capacity)}
     if law.energy is not None:
         result["energy"] = energy(tables, q)

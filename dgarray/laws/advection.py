@@ -22,7 +22,8 @@ class Advection(Law):
         else:
             constant = tuple(float(a) for a in np.atleast_1d(velocity))
             if dim not in (None, len(constant)) or len(constant) > 3:
-                raise ValueError(f"velocity={velocity!r} has {len(constant)} components; allowed: {dim or '1, 2 or 3'}")
+                raise ValueError(f"velocity={velocity!r} has {len(constant)} component{'s' * (len(constant) != 1)}; "
+                                 f"allowed: {dim or '1, 2 or 3'}")
             dim = len(constant)
             self._velocity = lambda x: constant
         self.velocity, self.dim = velocity, dim
@@ -34,7 +35,7 @@ class Advection(Law):
         """a . n; ValueError if the velocity has not dim components."""
         a = tuple(self._velocity(x))
         if len(a) != self.dim:
-            raise ValueError(f"the velocity returns {len(a)} components; allowed: {self.dim}")
+            raise ValueError(f"the velocity returns {len(a)} component{'s' * (len(a) != 1)}; it must return {self.dim}")
         return dot(a, n)
 
     def flux(self, q, n, x):

@@ -83,7 +83,8 @@ class Maxwell(Law):
                                    E* = (Y- E- + Y+ E+ + alpha n x [H]) / (Y- + Y+)
         Hesthaven & Warburton 2002; Kloeckner et al. 2009, section 6."""
         (El, Hl), (Er, Hr), n = self.fields(l), self.fields(r), self.direction(n)
-        zl, zr = np.sqrt(ml.mu / ml.eps), np.sqrt(mr.mu / mr.eps)
+        # Not np.sqrt: of Python numbers that is a float64 scalar, which would promote float32 arrays.
+        zl, zr = (ml.mu / ml.eps) ** 0.5, (mr.mu / mr.eps) ** 0.5
         yl, yr = 1 / zl, 1 / zr
         nxE = cross(n, tuple(b - a for a, b in zip(El, Er)))
         nxH = cross(n, tuple(b - a for a, b in zip(Hl, Hr)))

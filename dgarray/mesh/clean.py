@@ -69,7 +69,7 @@ def name_faces(points, cells, neighbours, facets):
             corner = corners[lost[0]]
             at = " to ".join(f"({', '.join(f'{v:.6g}' for v in points[p])})" if p >= 0 else "a node without a cell"
                              for p in corner)
-            raise MeshError(f"{len(lost)} of the {len(corners)} faces of boundary {name!r} are no face of a cell, "
+            raise MeshError(f"boundary {name!r}: {len(lost)} of {len(corners)} faces belong to no cell, "
                             f"first the one with the nodes {at}; mesh cells and boundary together, or remove it")
         inner = neighbours.face[rows[:, 0], rows[:, 1]] >= 0
         if inner.any():
@@ -89,5 +89,6 @@ def check_folds(mesh, label):
     folded = np.flatnonzero(np.sum(mesh.normals[own, face] * mesh.normals[other], axis=1) > 0)
     if len(folded):
         one, two = label(own[folded[0]]), label(other[0][folded[0]])
-        raise MeshError(f"{one} and {two} overlap: they lie on the same side of their common face (and "
-                        f"{len(folded) // 2 - 1} more such pairs); untangle or remesh")
+        more = len(folded) // 2 - 1
+        others = f" (and {more} more such pair{'s' * (more > 1)})" if more else ""
+        raise MeshError(f"{one} and {two} overlap: they lie on the same side of their common face{others}; untangle or remesh")

@@ -3,6 +3,7 @@ from itertools import permutations
 
 import numpy as np
 
+from ..names import nearest
 from ..reference.simplex import FACES
 from .errors import MeshError
 from .geometry import signed_measures
@@ -26,8 +27,9 @@ def rectangle(lower=(0, 0), upper=(1, 1), cells=(8, 8), periodic=False, perturb=
     diagonal: "right" (from lower left to upper right), "left", or "alternate" between the two like a chessboard.
     periodic: one flag, or one for each of x and y. perturb, seed: as for `interval`.
     Raises MeshError for bounds, counts or a perturbation that give no mesh."""
-    if diagonal not in ("right", "left", "alternate"):
-        raise MeshError(f"diagonal {diagonal!r} is not known; allowed: right, left, alternate")
+    diagonals = "right", "left", "alternate"
+    if diagonal not in diagonals:
+        raise MeshError(f"diagonal {diagonal!r} does not exist; allowed: {', '.join(diagonals)}{nearest(diagonal, diagonals)}")
     cells = _per_axis(cells, 2, "cells")
     return _lattice(lower, upper, cells, _per_axis(periodic, 2, "periodic"), perturb, seed, SIDES[0],
                     lambda corner, counts: _triangles(corner, counts, diagonal), f"rectangle({cells[0]} x {cells[1]})")

@@ -1,11 +1,11 @@
 """The mesh: points, simplicial cells, names, and what lies behind every face."""
 import warnings
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
 
+from ..names import nearest
 from . import checks, clean, geometry, periodic, refine
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
@@ -150,10 +150,9 @@ class Mesh:
             if name in names:
                 return names[name]
         allowed = [*self.boundaries, *self.regions]
-        near = get_close_matches(str(name), allowed, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
         raise MeshError(f"{name!r} is not in the mesh {self.source}; it has the boundaries: "
-                        f"{', '.join(self.boundaries) or 'none'}; regions: {', '.join(self.regions) or 'none'}{hint}")
+                        f"{', '.join(self.boundaries) or 'none'}; regions: {', '.join(self.regions) or 'none'}"
+                        + nearest(name, allowed))
 
     def periodic(self, *pairs):
         """A copy in which each pair of boundaries, ("left", "right"), is glued by the translation between them.

@@ -64,7 +64,7 @@ class Plan:
     def largest(self, place=0):
         """What takes the most on the host (0) or the device (1), largest first: list of (what, bytes)."""
         phase, row = max(self.transient.items(), key=lambda item: item[1][place], default=("", (0, 0)))
-        parts = {**(self.host, self.device)[place], f"for a while: {phase}": row[place]}
+        parts = {**(self.host, self.device)[place], f"{phase} for a while": row[place]}
         return sorted(((what, size) for what, size in parts.items() if size), key=lambda part: -part[1])
 
     def __str__(self):
@@ -194,8 +194,8 @@ class Counts:
         return (2 * self.d + 2) * self.V * self.N * self.b * columns
 
     def face_temporaries(self, columns):
-        """States and jumps of both sides and the parts of a numerical flux: as measured, 7.3 V + 1."""
-        return (7.3 * self.V + 1 + (self.d + 1) * self.uses_x) * self.M * self.b * columns
+        """States and jumps of both sides and the parts of a numerical flux: as measured, 7.3 V + 2."""
+        return (7.3 * self.V + 2 + (self.d + 1) * self.uses_x) * self.M * self.b * columns
 
     def temporaries(self, threads):
         """The array text on a CPU: one block of elements or faces for every thread."""
@@ -208,10 +208,11 @@ class Counts:
         return (self.d + 4) * self.N * self.E * self.b * at_nodes + 8 * self.E * (self.d + self.F + 6)
 
     def projection(self, start):
-        """The initial state; at the points of a quadrature coordinates and values of a block, and values of the one before."""
-        points = self.N if start == "interpolation" else len(quadrature(self.d, 2 * self.order + 4)[1])
+        """The initial state, and coordinates and values at the points of a block while those of the one before are there."""
+        d, V, points = self.d, self.V, self.N if start == "interpolation" else len(quadrature(self.d, 2 * self.order + 4)[1])
         first, second = min(self.E, PROJECTED), min(max(0, self.E - PROJECTED), PROJECTED)
-        return self.in_float64 + 8 * points * (first * self.V + max(first * (self.d + 1), second * (self.d + 1 + self.V)))
+        rows = first * V + max(first * (d + 1), first * d + second * (d + 1) if second else 0, second * (d + 1 + V))
+        return self.in_float64 + 8 * points * rows
 
 
 def of_spectrum(c, law, physics, threads):
@@ -246,7 +247,7 @@ def fused(c, states, tables, projection, spectrum, pointwise, backend):
              total - states * state + numbers * c.E * max(8, 2 * c.b)]
     stages, first = max(2 * state, state + pointwise) if pointwise else 0, c.in_float64
     return kept, {}, {"set-up": (max(peaks) - total, 0),
-                      "initial state": (max(projection, first + max(c.totals, 3 * state)), 0),
+                      "initial state": (max(projection, first + max(c.totals, state)), 0),
                       "time step": (first + max(spectrum, stages), 0),
                       "stages": (stages, 0),
                       "snapshots": ((2 if padded > c.E else 1) * state, 0)}

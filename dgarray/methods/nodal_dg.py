@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import backends
 from ..fluxes import upwind
+from ..names import choose
 from ..pointwise import Pointwise
 from ..reference import quadrature, simplex
 from ..stepping import real_limit
@@ -41,8 +42,7 @@ class NodalDG:
     def __post_init__(self):
         if not isinstance(self.order, Integral) or self.order not in range(1, 11):
             raise ValueError(f"order={self.order!r} is not allowed for NodalDG; it must be a whole number from 1 to 10")
-        if self.start not in ("projection", "interpolation"):
-            raise ValueError(f"start={self.start!r} is not allowed; allowed: projection, interpolation")
+        choose("start", self.start, ("projection", "interpolation"))
 
     def check(self, mesh, law, boundary, flux=None, source=None):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
@@ -140,7 +140,10 @@ class NodalTables:
         """Sum over the faces of s J_face / J, 1 / time, (element,), of laws whose speed depends on neither state nor time."""
         x = tuple(self.mesh.centroids.T)
         speeds = (self.functions.wave_speed(n=tuple(n), x=x, t=0.0, m=self.parameters)[0] for n in self.normals)
-        return sum(speed * scale for speed, scale in zip(speeds, self.scale))
+        parts = [speed * scale for speed, scale in zip(speeds, self.scale)]
+        if any(np.min(part) < 0 for part in parts):
+            raise ValueError(f"the wave_speed of {type(self.law).__name__} is negative; it must be an absolute value")
+        return sum(parts)
 
     def coordinates(self):
         """x at every node, (dim, node, element)."""

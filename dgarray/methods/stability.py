@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ..names import choose
+
 FAMILIES = ("scalar", "system", "curl")
 
 
@@ -32,9 +34,7 @@ def family(law):
 
     Raises ValueError for a family that has not been measured."""
     name = getattr(law, "family", None) or ("scalar" if len(law.variables) == 1 else "system")
-    if name not in FAMILIES:
-        raise ValueError(f"{type(law).__name__}: family={name!r} is not allowed; allowed: {', '.join(FAMILIES)}")
-    return name
+    return choose(f"{type(law).__name__}: family", name, FAMILIES)
 
 
 def stability_limit(law, order, stepper):

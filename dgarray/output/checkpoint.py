@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 
 from dgarray.output.files import sync
 from dgarray.output.store import OutputError
@@ -44,6 +45,11 @@ def save(out, step, arrays, facts):
                           "the snapshots and the checkpoints before are kept") from error
     for old in sorted(folder.glob("*.npz"))[:-KEPT]:
         old.unlink()
+
+
+def not_begun(out):
+    """Whether the run of the store `out` was stopped before its first checkpoint, with only the initial state to lose."""
+    return not any(folder_of(out).glob("*.npz")) and xr.open_zarr(out).sizes["time"] <= 1
 
 
 def load(out):

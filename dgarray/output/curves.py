@@ -2,8 +2,9 @@
 import numpy as np
 
 from dgarray.names import choose
+from dgarray.output.aside import written
 from dgarray.output.dataset import AXES, UNITLESS
-from dgarray.output.plot import need_matplotlib
+from dgarray.output.plot import need_matplotlib, writable
 
 # Names in a legend, spread evenly over the lines where there are more.
 NAMES = 10
@@ -150,5 +151,6 @@ def _axes(ax, path):
 def _finish(figure, ax, path, dpi):
     if path is None:
         return ax
-    figure.savefig(path, dpi=dpi)
+    with written(writable(path)) as aside:
+        figure.savefig(aside, dpi=dpi)
     return path

@@ -59,7 +59,8 @@ class Files:
         """Let every axis end after `counts` rows, and forget what lies behind."""
         for axis, count in counts.items():
             if count > self.count(axis):
-                raise ValueError(f"{self.path} holds {self.count(axis)} rows of {axis}, fewer than the checkpoint's {count}")
+                raise ValueError(f"{self.path} is shorter along {axis} than at the checkpoint, "
+                                 f"{self.count(axis)} instead of {count}")
             for name in self.growing[axis]:
                 self.arrays[name]["shape"][0] = count
 

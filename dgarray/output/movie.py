@@ -1,13 +1,12 @@
 """Movies of all snapshots with one common range of colours."""
-import os
 import shutil
 import subprocess
-from contextlib import contextmanager
 from itertools import chain
 
 import numpy as np
 from scipy.spatial import cKDTree
 
+from dgarray.output.aside import written
 from dgarray.output.plot import extent, flat_picture, limits_of, needs_volume, new_picture, time_of, writable
 
 KINDS = (".gif", ".mp4")
@@ -37,11 +36,11 @@ def movie(ds, variable, path, fps=10, dpi=100, **options):
             picture.show(picture.read(index), time_of(ds, index), limits)
             yield picture.image()
 
-    with _aside(path) as written:
+    with written(path) as aside:
         if program is None:
-            _write_gif(written, images(), fps, picture.palette(limits))
+            _write_gif(aside, images(), fps, picture.palette(limits))
         else:
-            _write_mp4(written, images(), fps, program)
+            _write_mp4(aside, images(), fps, program)
     return path
 
 
@@ -135,14 +134,3 @@ def _write_mp4(path, images, fps, program):
         _, said = process.communicate()
     if process.returncode:
         raise RuntimeError(f"ffmpeg could not write the movie: {said.decode(errors='replace').strip() or process.returncode}")
-
-
-@contextmanager
-def _aside(path):
-    """A path in the same folder that becomes `path` if all goes well, and vanishes if not."""
-    written = path.with_name(f".{os.getpid()}-{path.name}")
-    try:
-        yield written
-        os.replace(written, path)
-    finally:
-        written.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dgarray.names import choose
+from dgarray.output.aside import written
 from dgarray.output.dataset import UNITLESS
 from dgarray.output.triangles import TRIANGLES, lattice, outlines, sides, subdivision
 
@@ -24,9 +25,10 @@ def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):
     time, options: as in `draw`
     Raises ValueError for an unknown variable, time, plane or boundary, ImportError without the library."""
     ds = one_time(ds, variable, time)
-    picture = new_picture(ds, variable, **options)
-    picture.show(picture.read(-1), time_of(ds))
-    picture.save(path, dpi)
+    with written(writable(path)) as aside:
+        picture = new_picture(ds, variable, **options)
+        picture.show(picture.read(-1), time_of(ds))
+        picture.save(aside, dpi)
     return path
 
 

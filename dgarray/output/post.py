@@ -172,6 +172,7 @@ def grid(ds, shape=None, lower=None, upper=None, time=None, spacing=None):
         raise ValueError(f"shape is {shape!r} and spacing is {spacing!r}; give one of them, the other None")
     if shape is not None:
         counts = [whole_number("shape", count, 1) for count in _each(shape, "shape", dg.dim)]
+        _refuse_large(counts)
         ticks = [np.linspace(*ends) for ends in zip(lower, upper, counts)]
     else:
         steps = np.array([float(step) for step in _each(spacing, "spacing", dg.dim)])
@@ -181,7 +182,6 @@ def grid(ds, shape=None, lower=None, upper=None, time=None, spacing=None):
         counts = [int(count) + 1 for count in np.floor((upper - lower) / steps * (1 + 1e-12) + 1e-9)]
         _refuse_large(counts)
         ticks = [start + step * np.arange(count) for start, step, count in zip(lower, steps, counts)]
-    _refuse_large(counts)
     dims = tuple(reversed(dg.axes))
     points = np.stack(np.meshgrid(*reversed(ticks), indexing="ij")[::-1], axis=-1)
     coords = {axis: (axis, tick, {"long_name": axis, "units": dg.units(axis)}) for axis, tick in zip(dg.axes, ticks)}

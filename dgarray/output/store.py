@@ -119,7 +119,9 @@ class Store:
             raise
 
     def _failed(self, what, error):
-        kept = f"the {len(self)} snapshots up to t = {self._times[-1]:.6g} are kept" if self._times else "nothing is kept"
+        kept = "nothing is kept"
+        if self._times:
+            kept = f"what was kept before, up to the snapshot of t = {self._times[-1]:.6g}, is intact"
         return OutputError(f"{self.path}: {what} cannot be written: {error.strerror or error}; {kept}")
 
     @property

@@ -16,6 +16,7 @@ from xml.sax.saxutils import quoteattr
 import h5py
 import numpy as np
 
+from dgarray.output.aside import written
 from dgarray.output.dataset import UNITLESS
 from dgarray.output.lagrange import XML_TYPES, Grid, real
 
@@ -133,16 +134,8 @@ def _aside(path, overwrite):
         raise ValueError(f"{path} is a folder; give the name of a file")
     if path.exists() and not overwrite:
         raise ValueError(f"{path} exists; choose another path, or allow it to be replaced with --overwrite (overwrite=True)")
-    aside = folder / f".{path.name}.{os.getpid()}.partial"
-    try:
+    with written(path) as aside:
         yield aside
-        with aside.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    except OSError as error:
-        raise OSError(f"{path} could not be written: {error}") from error
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 class _Kept:
@@ -179,8 +172,10 @@ class _Kept:
 def _write_hdf(path, grid, fields, snapshot, steps, times, cell_data, field_data):
     with path.open("w+b", buffering=0) as raw:
         kept = _Kept(raw)
-        _fill_hdf(kept, grid, fields, snapshot, steps, times, cell_data, field_data)
-        kept.check()
+        try:
+            _fill_hdf(kept, grid, fields, snapshot, steps, times, cell_data, field_data)
+        finally:
+            kept.check()                             # the first error, not what HDF5 makes of it
 
 
 def _fill_hdf(kept, grid, fields, snapshot, steps, times, cell_data, field_data):

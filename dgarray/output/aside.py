@@ -1,0 +1,24 @@
+"""Files that are complete or not there."""
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
+from dgarray.output.files import sync
+from dgarray.output.store import OutputError
+
+
+@contextmanager
+def written(path):
+    """A path beside `path` to write to; it is synced and renamed to `path` if all goes well, and vanishes if not.
+
+    It has the suffix of `path`, by which libraries choose the format.  Raises OutputError where it cannot be written."""
+    path = Path(path)
+    aside = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        yield aside
+        sync(aside)
+        os.replace(aside, path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        aside.unlink(missing_ok=True)
