@@ -647,6 +647,7 @@ GROUPS["Looking at results"] = [
     Wrong("Limits that are none", "plot flat.zarr p --limits low,high", "LOW,HIGH", prepare=stores("flat")),
     Wrong("Limits in the wrong order", "plot flat.zarr p --limits 1,-1", "low below high", prepare=stores("flat")),
     Wrong("A picture in no folder", "plot flat.zarr p -o nowhere/p.png", "nowhere", prepare=stores("flat")),
+    Wrong("A picture without a suffix", "plot flat.zarr p -o p", "give one such as p.png", prepare=stores("flat")),
     Wrong("A picture to a folder", "plot flat.zarr p -o .", "this is a folder", prepare=stores("flat")),
     Wrong("A picture of another kind", "plot flat.zarr p -o p.doc", "'doc' is not supported", prepare=stores("flat"),
           hide=(r"formats: .*\)", "formats: pdf, png, svg, ...)")),

@@ -172,7 +172,7 @@ def test_check():
     check(plan, machine(7 * GIB, 3 * GIB))
     check(plan, machine(None, None))
     wanted = (r"needs 7 GiB of memory, but only 6 GiB are free; most goes to state and registers 4 GiB, "
-              r"initial state 2 GiB, .*fewer elements, a lower order or dtype='float32'")
+              r"initial state for a while 2 GiB, .*fewer elements, a lower order or dtype='float32'")
     with pytest.raises(ValueError, match=wanted):
         check(plan, machine(6 * GIB, 3 * GIB))
     with pytest.raises(ValueError, match=r"needs 3 GiB of the GPU's memory, but only 2.5 GiB are free"):

@@ -575,3 +575,8 @@ def test_describe_prints_what_a_user_asks():
     for part in ("32 triangle, 2D", "25", "'bottom' (4 faces)", "'domain' (32 cells)", "quality", "min 0.828", "area",
                  "unnamed     4 of 16 boundary faces, for example at ("):
         assert part in text
+
+
+def test_cells_must_be_whole_numbers():
+    with pytest.raises(MeshError, match="the cells must be whole numbers, those of their points"):
+        from_arrays(np.array([[0.0, 0], [1, 0], [0, 1]]), [(0, 1, 2.5)])

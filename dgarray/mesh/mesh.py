@@ -234,6 +234,8 @@ def build(points, cells, facets=None, groups=None, *, numbers=None, elements=Non
     Raises MeshError on: coordinates that are not finite, a node twice in a cell, cells without volume, faces with three
     neighbours, folds, hanging nodes, names on what is no face of a cell. Warns with each of the mesh's notes."""
     try:
+        if np.size(cells) and np.asarray(cells).dtype.kind not in "iu":
+            raise MeshError("the cells must be whole numbers, those of their points")
         mesh = _build(np.array(points, dtype=np.float64), np.array(cells, dtype=np.int64), facets or {}, groups or {},
                       numbers, elements, source, found, inherited)
     except MeshError as error:

@@ -292,6 +292,8 @@ def writable(path):
     if path.is_dir() or not os.access(folder, os.W_OK):
         raise ValueError(f"picture {path}: " + ("this is a folder" if path.is_dir() else
                                                 f"the folder {folder} cannot be written to"))
+    if not path.suffix:
+        raise ValueError(f"picture {path}: the name has no suffix that says its kind; give one such as {path}.png")
     return path
 
 
