@@ -61,7 +61,7 @@ def check(path, expected, whole):
 
 def main(count, seed=None):
     """Kill `count` runs, some when they go on after a kill; returns how many snapshots each store held, None without a store."""
-    warnings.simplefilter("ignore")          # of forking a process with threads, idle ones here; of runs that are over
+    warnings.simplefilter("ignore")          # of forking with (idle) threads; of runs that are over
     rng = random.Random(seed)
     expected = simulation().run(UNTIL, EVERY).load()
     found, number = [], 0
