@@ -60,7 +60,7 @@ def check(path, expected, whole):
 
 
 def main(count, seed=None):
-    """Kill `count` runs, some when they go on after a kill; returns how many snapshots each store held, None without a store."""
+    """Kill `count` runs, some when they go on after a kill; returns the snapshots that each store held, None without one."""
     warnings.simplefilter("ignore")          # of forking with (idle) threads; of runs that are over
     rng = random.Random(seed)
     expected = simulation().run(UNTIL, EVERY).load()
