@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from ..backends.arrays import PIECE
 from .places import at_points, choice, in_volume, on_boundary, units
 from .probes import Recorder, Recording, whole
 from .series import Fixed, Series
@@ -14,7 +15,6 @@ from .series import Fixed, Series
 # 7 ms, with 32 no less.
 WAITING = 16
 WAITING_BYTES = 1 << 24         # beyond this the waiting samples take at most half the memory of the sums
-PIECE = 1 << 18                 # multiply-adds of a product that BLAS libraries leave to one thread
 
 
 @dataclass(frozen=True, eq=False, repr=False)

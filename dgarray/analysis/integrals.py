@@ -4,14 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..backends.arrays import PIECE
 from ..pointwise import Pointwise, components
 from ..reference import quadrature
 from .places import boundary_surface, taker, title
 from .probes import Recorder, Recording, whole
 from .series import Series
 from .totals import totals
-
-PIECE = 1 << 18             # multiply-adds of a product that BLAS libraries leave to one thread
 
 
 @dataclass(frozen=True, repr=False)

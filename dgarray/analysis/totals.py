@@ -1,6 +1,7 @@
 """Integrals over the domain of what a law conserves."""
 import numpy as np
 
+from ..backends.arrays import PIECE
 from ..pointwise import Pointwise
 from ..reference import quadrature
 
@@ -28,8 +29,9 @@ def energy(tables, q):
     matrix, jacobian = tables.cell.interpolation(points), tables.mesh.measures / tables.cell.volume
     density = Pointwise(tables.law.energy, {"q": len(q), "m": tables.physics.parameters}, "energy")
     total = 0.0
-    for first in range(0, tables.elements, 1024):
-        some = slice(first, first + 1024)
+    step = max(16, PIECE // matrix.size)
+    for first in range(0, tables.elements, step):
+        some = slice(first, first + step)
         values = tuple(matrix @ component[:, some] for component in q)
         local = density(q=values, m={name: v[some] for name, v in tables.parameters.items()})[0]
         total += float(weights @ np.broadcast_to(local, values[0].shape) @ jacobian[some])

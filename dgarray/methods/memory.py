@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from math import ceil, comb
 
-from ..backends.arrays import BLOCK_BYTES
+from ..backends.arrays import BLOCK_BYTES, PIECE
 from ..backends.cpu import matmul
 from ..fluxes import upwind
 from ..reference import quadrature
@@ -18,7 +18,6 @@ from .spectrum import SEARCHES, UNKNOWNS
 from .stability import family
 
 PROJECTED = 4096          # elements that the projection of the initial state takes at a time
-INTEGRATED = 1024         # elements that the integral of the energy takes at a time
 EARLY = ("set-up", "initial state", "time step")          # phases before the first snapshot
 
 
@@ -153,7 +152,7 @@ class Counts:
     def totals(self):
         """The integrals of what is conserved: the state in float64, and a block of it at points for the energy."""
         points = len(quadrature(self.d, 2 * self.order)[1])
-        return self.in_float64 + 8 * points * min(self.E, INTEGRATED) * (2 * self.V + 3)
+        return self.in_float64 + 8 * points * min(self.E, max(16, PIECE // (points * self.N))) * (2 * self.V + 3)
 
     @property
     def metrics(self):

@@ -20,7 +20,7 @@ from ..stepping import real_limit
 from ..trace import call
 from .connectivity import boundary_nodes, exterior_nodes, interior_faces
 from .given import boundary_groups, element_values
-from .memory import nodal_plan
+from .memory import PROJECTED, nodal_plan
 from .physics import Physics
 from .spectrum import SEARCHES, UNKNOWNS, limiting_part, rounded_down, stable_step
 from .stability import family, stability_limit
@@ -231,8 +231,8 @@ class NodalOperator:
             points, weights = quadrature(cell.dim, 2 * cell.order + 4)
             matrix = cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
         q = np.empty(self.shape)
-        for first in range(0, tables.elements, 4096):
-            some = slice(first, first + 4096)
+        for first in range(0, tables.elements, PROJECTED):
+            some = slice(first, first + PROJECTED)
             x = tuple(tables.origin[d, some] + points @ tables.tangents[:, d, some] for d in range(cell.dim))
             values = tables.physics.checked(call(f, dict(x=x, t=t), "initial state"), "the initial state", f)
             for v, value in enumerate(values):
