@@ -10,6 +10,7 @@ from .analysis.totals import totals
 from .failure import Failure, SolutionError
 from .interrupt import Interrupted, Signals
 from .output import Store, checkpoint
+from .output.checkpoint import digest
 from .stepping import registers, step
 
 COPY = 64             # steps between copies of the state, from which a failure is traced
@@ -100,7 +101,7 @@ class Run:
         self.progress, self.live, self.dump = progress, live, dump
         self.march = March(operator, sim.stepper, sim.options)
         self.recordings = {name: recorder.attach(name, operator) for name, recorder in sim.record.items()}
-        self.store, self.clock, self.first_step, self.begin = None, Clock(), 0, None
+        self.store, self.clock, self.first_step, self.begin, self.initial = None, Clock(), 0, None, None
 
     def __call__(self, overwrite, resumed):
         """Run; `resumed` is the arrays and facts of a checkpoint, or None. Returns the dataset."""
@@ -133,7 +134,7 @@ class Run:
         bad = self.operator.inadmissible(first, 0.0)
         if len(bad):
             raise ValueError(f"the initial state is not admissible in element {self.sim.mesh.numbers[bad[0, 0]]}")
-        self.begin = totals(self.operator.tables, first)
+        self.begin, self.initial = totals(self.operator.tables, first), digest(first)
         self.march.start(first)
         self.march.largest_step()
 
@@ -141,7 +142,7 @@ class Run:
         """Set the state of the checkpoint; the store goes on with the rows that it had then."""
         march = self.march
         march.t, march.steps, march.dt, march.usual = facts["t"], facts["steps"], facts["dt"], facts["usual"]
-        self.begin, self.first_step = facts["begin"], march.steps
+        self.begin, self.initial, self.first_step = facts["begin"], facts["initial"], march.steps
         march.start(arrays["q"])
         march.largest_step()
         for name, recording in self.recordings.items():
@@ -213,7 +214,8 @@ class Run:
             arrays = {f"record/{name}/{key}": value for name, recording in self.recordings.items()
                       for key, value in recording.state().items()}
             facts = {"t": march.t, "steps": march.steps, "dt": march.dt, "usual": march.usual, "counts": self.store.counts,
-                     "begin": self.begin, "random": [random.getstate(), [generator[0], *generator[2:]]],
+                     "begin": self.begin, "initial": self.initial,
+                     "random": [random.getstate(), [generator[0], *generator[2:]]],
                      "run": self.sim.identity()}
             arrays |= {"q": self.operator.host(march.states[0]), "random": generator[1]}
             checkpoint.save(self.out, march.steps, arrays, facts)

@@ -2,7 +2,6 @@
 import json
 import time
 import warnings
-from hashlib import sha256
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -20,6 +19,7 @@ from .laws.law import shown
 from .methods.memory import check as check_memory
 from .names import choose
 from .output import RESERVED, Layout, check_path, checkpoint
+from .output.checkpoint import digest
 from .run import Run, snapshot_count
 from .stepping import STEPPERS
 from .trace import call
@@ -216,6 +216,9 @@ class Simulation:
                        if here != then[kind][name]]
             if changed:
                 warnings.warn(f"going on from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=3)
+        if digest(self._operator.project(self.initial)) != facts["initial"]:
+            warnings.warn(f"going on from t = {facts['t']:.6g}: the initial state differs from that of {out}, and is not used",
+                          stacklevel=3)
         if facts["t"] >= until:
             warnings.warn(f"{out} is at t = {facts['t']:.6g} already, and until={until:g}: nothing is left to do", stacklevel=3)
         return arrays, facts
@@ -267,14 +270,6 @@ def described(value):
     if isinstance(value, dict):
         return json.dumps({str(k): described(v) for k, v in value.items()})
     return shown(value)
-
-
-def digest(*arrays):
-    """Eight digits that tell arrays apart."""
-    found = sha256()
-    for array in arrays:
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()[:8]
 
 
 def check_records(record, law):
