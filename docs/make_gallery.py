@@ -41,14 +41,12 @@ class Entry:
     every      interval between snapshots
     plot       arguments of `ds.dg.plot`, which are options of `dgarray plot` too; or a function (ds, path)
     eoc        (orders, levels) of a convergence study, for cases with an exact solution
-    run        False: the page's commands take too long to be tested as well
     text       said beside the picture"""
 
     keywords: dict
     every: float
     plot: object
     eoc: tuple = None
-    run: bool = True
     text: str = ""
 
 
@@ -70,9 +68,9 @@ def cross_sections(ds, path):
 
 
 ENTRIES = {
-    "tm_obstacles": Entry({"order": 3}, 0.4, {"variable": "Ez", "time": 2.0}, run=False),
+    "tm_obstacles": Entry({"order": 3}, 0.4, {"variable": "Ez", "time": 2.0}),
     "dielectric_slab": Entry({"order": 4}, 0.5, {"variable": "Ez", "time": 1.0, "mesh": True}, ((2, 3, 4), 2)),
-    "maxwell_sphere": Entry({"order": 2, "ka": (1.0, 2.0)}, None, cross_sections, run=False, text=(
+    "maxwell_sphere": Entry({"order": 2, "ka": (1.0, 2.0)}, None, cross_sections, text=(
         "One run gives both frequencies: the recorder `Fourier` transforms the fields on the sphere while they are computed, "
         "and `near_to_far` makes far fields of them. Lines are Mie's series, dots the run.")),
     "acoustic_pulse": Entry({"order": 4, "cells": 20}, 0.5, {"variable": "p", "time": 1.5}, ((2, 3), 2)),
@@ -104,7 +102,7 @@ def section(name, entry, folder):
         observed = {row["order"]: row["eoc"] for row in dg.eoc(case, orders, levels, **keywords)}
     lines = [f"## {name}", "", " ".join(first.split()), "", "```text", formula.rstrip(), "```", "",
              f"![{name}](gallery/{name}.png)", "", *([entry.text, ""] if entry.text else []),
-             *([] if entry.run else ["<!-- only parsed -->"]), "```bash", *commands(name, entry), "```", "",
+             "```bash", *commands(name, entry), "```", "",
              *table(sim.report, observed), ""]
     return "\n".join(lines)
 

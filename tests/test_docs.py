@@ -2,8 +2,7 @@
 
 The blocks of a page run in order, in a folder of their own:
 python   in one namespace; a block that begins with `# name.py` is written to that file as well
-bash     the lines that begin with `dgarray`, unless the line before the block is `<!-- only parsed -->`; a benchmark runs only
-         with --quick
+bash     the lines that begin with `dgarray`; a benchmark runs only with --quick
 text     right after one of these: what that block prints, or a part of it
 """
 import importlib.util
@@ -25,17 +24,17 @@ from dgarray.cli import build_parser, main
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGES.md", *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
-BLOCK = re.compile(r"(?P<mark>^<!-- only parsed -->\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
+BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
 # Files that the README speaks of as the reader's own.
 GIVEN = {"yours.msh": ROOT / "cases" / "meshes" / "slab.msh"}
 MYCASE = "from dgarray.cases import tm_cavity as case\n"
 
 
 def blocks(page):
-    """(language, text, only parsed, right after the block before) of the code blocks of a page."""
+    """(language, text, right after the block before) of the code blocks of a page."""
     end, text = 0, page.read_text()
     for match in BLOCK.finditer(text):
-        yield match["language"], match["text"], bool(match["mark"]), not text[end:match.start()].strip()
+        yield match["language"], match["text"], not text[end:match.start()].strip()
         end = match.end()
 
 
@@ -58,7 +57,7 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
         shutil.copy(source, name)
     Path("mycase.py").write_text(MYCASE)
     scope, printed = {"__name__": "docs"}, ""
-    for language, text, only_parsed, follows in blocks(page):
+    for language, text, follows in blocks(page):
         if language == "text":
             assert not (follows and printed) or text in printed, f"{page.name} says\n{text}\nbut the block prints\n{printed}"
             continue
@@ -70,7 +69,7 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
         elif language == "bash":
             for words in commands(text):
                 build_parser().parse_args(words)
-                if not only_parsed and (words[0] != "bench" or "--quick" in words):
+                if words[0] != "bench" or "--quick" in words:
                     assert main(words) == 0, f"{page.name}: dgarray {shlex.join(words)}\n{capsys.readouterr().err}"
         printed = capsys.readouterr().out
 
