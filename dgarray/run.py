@@ -14,7 +14,7 @@ from .output.checkpoint import digest
 from .stepping import registers, step
 
 COPY = 64             # steps between copies of the state, from which a failure is traced
-SNAPSHOTS = 1_000_000
+SNAPSHOTS = 1_000_000  # more are taken for a mistyped interval
 FLUSH = 1000          # steps after which the rows of records are written at the latest
 
 
