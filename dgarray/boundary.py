@@ -9,7 +9,9 @@ from numbers import Real
 import numpy as np
 
 from .fluxes import upwind
+from .laws.euler import Euler
 from .laws.law import dot, shown
+from .pointwise import components
 from .trace import call
 
 
@@ -26,10 +28,11 @@ def pmc(q, law):
 
 
 def wall(q, n, law):
-    """Rigid wall of acoustics, n . v = 0: p+ = p-, v+ = v- - 2 (n . v-) n."""
-    acoustic(law, "wall")
-    normal = dot(q[1:], n)
-    return (q[0], *(v - 2 * normal * k for v, k in zip(q[1:], n)))
+    """Rigid wall that slips, n . v = 0: velocity or momentum mirrored, m+ = m- - 2 (n . m-) n, all else as inside."""
+    momentum = need(law, "momentum", "wall", "Acoustics or Euler")
+    first, end, _ = momentum.indices(len(q))
+    normal = dot(q[momentum], n)
+    return (*q[:first], *(m - 2 * normal * k for m, k in zip(q[momentum], n)), *q[end:])
 
 
 def open(q, law):
@@ -38,8 +41,11 @@ def open(q, law):
     return (-q[0], *q[1:])
 
 
-def absorbing(q):
-    """Characteristic boundary, nothing comes in: q+ = 0 in the upwind flux, exact for waves along the normal."""
+def absorbing(q, law):
+    """Characteristic boundary, nothing comes in: q+ = 0 in the upwind flux, exact for waves along the normal.
+
+    For linear laws; a gas takes far_field."""
+    linear(law, "absorbing")
     return tuple(0.0 * c for c in q)
 
 
@@ -47,7 +53,7 @@ absorbing.flux = upwind
 
 
 def outflow(q):
-    """Free outflow: q+ = q-."""
+    """Free outflow: q+ = q-.  Right where everything leaves, such as a supersonic gas."""
     return q
 
 
@@ -78,6 +84,7 @@ def scattered(condition, field):
     condition: any condition that is linear in q; field(x, t) -> tuple, a solution of the law without the scatterer.
     Kloeckner et al. 2009, section 6 (figure 12)."""
     def scattered_state(q, n, x, t, m, law):
+        linear(law, "scattered")
         f = call(field, dict(x=x, t=t), "incident field")
         outside = call(condition, dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law))
         return tuple(a - b for a, b in zip(outside, f))
@@ -125,15 +132,106 @@ def plane_wave(law, direction, amplitude, shape):
     return field
 
 
+def far_field(g):
+    """Far field of a gas: what leaves is taken from inside, what enters from g(x, t) -> q, in subsonic and supersonic flow.
+
+    With u = n . v, R+ = u + 2 c / (gamma - 1) is carried at the speed u + c, R- = u - 2 c / (gamma - 1) at u - c, entropy and
+    tangential velocity at u: each is that of inside where this speed is positive there, else that of g.
+    u+ = (R+ + R-) / 2,  c+ = (gamma - 1) (R+ - R-) / 4,  rho+ = rho_k (c+ / c_k)^(2 / (gamma - 1)),  p+ = rho+ c+^2 / gamma,
+    k the side of the entropy;  F* = F(q+) . n.  Blazek 2015, section 8.3."""
+    function_of_x(g, "far_field")
+
+    def far_field_state(q, n, x, t, law):
+        gas(law, "far_field")
+        inside, outside = split(law, q, n), split(law, state_of(g, x, t, law, "far_field"), n)
+        (_, ui, ci, *_), (_, ug, cg, *_), a = inside, outside, 2 / (law.gamma - 1)
+        plus = np.where(ui + ci > 0, ui + a * ci, ug + a * cg)
+        minus = np.where(ui - ci > 0, ui - a * ci, ug - a * cg)
+        u, c = (plus + minus) / 2, (plus - minus) / (2 * a)
+        rho, uk, ck, *v = (np.where(ui > 0, i, e) for i, e in zip(inside, outside))
+        return joined(law, n, rho * (c / ck) ** a, v, u - uk, c)
+    return at_boundary(far_field_state, f"far_field({shown(g)})")
+
+
+def inflow(g):
+    """Inflow of a gas of given density and velocity: those of g(x, t) -> q, where it enters at supersonic speed all of g.
+
+    At subsonic speed R+ = u + 2 c / (gamma - 1), u = n . v, comes from inside and gives the pressure:
+    c+ = (gamma - 1) (R+ - u_g) / 2,  p+ = rho_g c+^2 / gamma;  F* = F(q+) . n."""
+    function_of_x(g, "inflow")
+
+    def inflow_state(q, n, x, t, law):
+        gas(law, "inflow")
+        _, ui, ci, *_ = split(law, q, n)
+        rho, u, c, *v = split(law, state_of(g, x, t, law, "inflow"), n)
+        return joined(law, n, rho, v, 0.0, np.where(u + c > 0, ci + (law.gamma - 1) / 2 * (ui - u), c))
+    return at_boundary(inflow_state, f"inflow({shown(g)})")
+
+
+def pressure_outflow(p):
+    """Outflow of a gas against the pressure p, a number or p(x, t); where it leaves at supersonic speed, q+ = q-.
+
+    Entropy, tangential velocity and R+ = u + 2 c / (gamma - 1), u = n . v, come from inside:
+    rho+ = rho- (p / p-)^(1 / gamma),  c+ = sqrt(gamma p / rho+),  u+ = u- + 2 (c- - c+) / (gamma - 1);  F* = F(q+) . n.
+    Carlson 2011, NASA/TM-2011-217181."""
+    if not callable(p) and not (isinstance(p, Real) and p > 0):
+        raise ValueError(f"pressure_outflow({p!r}) is not allowed; give a positive number or a function of x and t")
+
+    def outflow_state(q, n, x, t, law):
+        gas(law, "pressure_outflow")
+        rho, u, c, *v = split(law, q, n)
+        given = components(call(p, dict(x=x, t=t), "pressure"), 1, "the pressure")[0] if callable(p) else float(p)
+        ratio = np.where(u < c, given / law.pressure(q), 1.0)
+        outside = c * ratio ** ((law.gamma - 1) / (2 * law.gamma))
+        return joined(law, n, rho * ratio ** (1 / law.gamma), v, (c - outside) * (2 / (law.gamma - 1)), outside)
+    return at_boundary(outflow_state, f"pressure_outflow({shown(p)})")
+
+
+def state_of(g, x, t, law, condition):
+    """The state g(x, t), with all its components."""
+    return components(call(g, dict(x=x, t=t), condition), len(law.variables), f"the state of {condition}", law.variables)
+
+
+def split(law, q, n):
+    """Density, normal velocity, speed of sound and the components of the velocity of a gas."""
+    v = law.velocity(q)
+    return (q[0], dot(v, n), law.sound_speed(q), *v)
+
+
+def joined(law, n, rho, v, push, c):
+    """The state of a gas with density rho, velocity v + push n and speed of sound c."""
+    return law.conservative((rho, *(a + push * k for a, k in zip(v, n)), rho * c * c * (1 / law.gamma)))
+
+
+def at_boundary(condition, name):
+    """A condition that gives the state at the boundary itself: the numerical flux there is F(q+) . n."""
+    def outer(law):
+        def flux(r, n, x, t, mr):
+            return call(law.flux, dict(q=r, n=n, x=x, t=t, m=mr))
+        return flux
+    condition.flux, condition.__qualname__ = outer, name
+    return condition
+
+
 def function_of_x(f, condition):
     if not callable(f):
         raise ValueError(f"{condition}({f!r}) is not allowed; give a function of x and t that returns a tuple")
 
 
 def need(law, attribute, condition, kind):
-    if not hasattr(law, attribute):
+    if getattr(law, attribute, None) is None:
         raise ValueError(f"boundary condition '{condition}' needs a law of {kind} type, not {law!r}")
     return getattr(law, attribute)
+
+
+def gas(law, condition):
+    if not isinstance(law, Euler):
+        raise ValueError(f"boundary condition '{condition}' needs the Euler equations, not {law!r}")
+
+
+def linear(law, condition):
+    if law.conservative is not None:
+        raise ValueError(f"boundary condition '{condition}' is for linear laws, not {law!r}; far_field lets waves leave")
 
 
 def acoustic(law, condition):

@@ -44,15 +44,17 @@ def readable(law):
 
 
 def law_formulas(law, flux):
-    given = inputs(law)
+    given, name = inputs(law), "rusanov" if flux is upwind and law.upwind is None else flux.__name__
     sides = {"l": given["q"], "r": given["q"], "n": law.dim, "x": law.dim, "t": None, "ml": given["m"], "mr": given["m"]}
     parts = [("flux in the direction n", law.flux, given, [f"F_{v}" for v in law.variables]),
-             (f"numerical flux ({flux.__name__}); - inside, + outside", flux(law), sides, [f"F*_{v}" for v in law.variables]),
+             (f"numerical flux ({name}); - inside, + outside", flux(law), sides, [f"F*_{v}" for v in law.variables]),
              ("largest wave speed along n", law.wave_speed, given, ["speed"])]
     if law.capacity is not None:
         parts.append(("capacity: C dq/dt + div F = s", law.capacity, {"m": given["m"]}, [f"C_{v}" for v in law.variables]))
     if law.source is not None:
         parts.append(("source", law.source, given, [f"s_{v}" for v in law.variables]))
+    if law.admissible is not None:
+        parts.append(("admissible states", law.admissible, given, ["admissible"]))
     lines = [repr(law)]
     for title, function, arguments, outputs in parts:
         graph = Pointwise(function, arguments, title).graph

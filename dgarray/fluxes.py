@@ -33,17 +33,81 @@ def rusanov(law, alpha=1.0):
 
     Rusanov 1961."""
     def flux(l, r, n, x, t, ml, mr):
-        fl, fr, sl, sr, cl, cr = sides(law, l, r, n, x, t, ml, mr)
-        s = np.maximum(sl, sr)
+        fl, fr, cl, cr = sides(law, l, r, n, x, t, ml, mr)
+        s = np.maximum(wave_speed(law, l, n, x, t, ml), wave_speed(law, r, n, x, t, mr))
         return tuple((a + b) / 2 - alpha * s * ((d * v - c * u) / 2) for a, b, c, d, u, v in zip(fl, fr, cl, cr, l, r))
     return flux
 
 
+def hll(law):
+    """Two waves  (S+ F(l) . n - S- F(r) . n + S- S+ (C(r) r - C(l) l)) / (S+ - S-),  S- <= 0 <= S+ the signal speeds.
+
+    They are the law's own (`signal_speeds`; Euler: Einfeldt's), else the slowest and fastest wave of both sides (Davis 1988).
+    Harten, Lax & van Leer 1983."""
+    def flux(l, r, n, x, t, ml, mr):
+        fl, fr, cl, cr = sides(law, l, r, n, x, t, ml, mr)
+        slow, fast = signal_speeds(law, l, r, n, x, t, ml, mr)
+        slow, fast = np.minimum(slow, -TINY), np.maximum(fast, TINY)
+        a, b, k = fast, -slow, 1 / (fast - slow)
+        return tuple((a * f + b * g - a * b * (d * v - c * u)) * k for f, g, c, d, u, v in zip(fl, fr, cl, cr, l, r))
+    return flux
+
+
+TINY = 1e-30         # instead of a speed of zero, so that two of them give the average; float32 has it too
+
+
+def hllc(law):
+    """The law's own flux of three waves, which keeps contacts and shear layers: see `Euler.hllc`.
+
+    ValueError for a law without one."""
+    return own(law, "hllc")
+
+
+def roe(law):
+    """The law's own flux by Roe's linearisation, with an entropy fix: see `Euler.roe`.
+
+    ValueError for a law without one."""
+    return own(law, "roe")
+
+
+def own(law, name):
+    """The numerical flux that a law has by that name."""
+    if getattr(law, name) is None:
+        others = [other for other in ("hllc", "roe") if getattr(law, other) is not None]
+        allowed = ", ".join(["upwind", "central", "rusanov", "hll", *others])
+        raise ValueError(f"{law!r} has no numerical flux {name!r}; allowed: {allowed}")
+
+    def flux(l, r, n, x, t, ml, mr):
+        return call(getattr(law, name), dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr))
+    return flux
+
+
 def sides(law, l, r, n, x, t, ml, mr):
-    """Flux, wave speed and capacity of both sides: (fl, fr, sl, sr, cl, cr)."""
+    """Flux and capacity of both sides: (fl, fr, cl, cr)."""
     names = law.variables
     both = (dict(q=l, n=n, x=x, t=t, m=ml), dict(q=r, n=n, x=x, t=t, m=mr))
     fluxes = (components(call(law.flux, s), len(names), "the law's flux", names) for s in both)
-    speeds = (components(call(law.wave_speed, s), 1, "the wave speed")[0] for s in both)
     ones = (1.0,) * len(names)
-    return (*fluxes, *speeds, *(call(law.capacity, dict(m=m)) if law.capacity else ones for m in (ml, mr)))
+    return (*fluxes, *(call(law.capacity, dict(m=m)) if law.capacity else ones for m in (ml, mr)))
+
+
+def wave_speed(law, q, n, x, t, m):
+    """The largest absolute wave speed at a state."""
+    return components(call(law.wave_speed, dict(q=q, n=n, x=x, t=t, m=m)), 1, "the wave speed")[0]
+
+
+def signal_speeds(law, l, r, n, x, t, ml, mr):
+    """The slowest and the fastest signal that two states send out: (S-, S+)."""
+    if law.signal_speeds is not None:
+        between = call(law.signal_speeds, dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr))
+        return components(between, 2, "the law's signal_speeds")
+    (a, b), (c, d) = speeds(law, l, n, x, t, ml), speeds(law, r, n, x, t, mr)
+    return np.minimum(a, c), np.maximum(b, d)
+
+
+def speeds(law, q, n, x, t, m):
+    """The slowest and the fastest wave at a state; of a law that does not say, minus and plus its wave speed."""
+    if law.speeds is not None:
+        return components(call(law.speeds, dict(q=q, n=n, x=x, t=t, m=m)), 2, "the law's speeds")
+    s = wave_speed(law, q, n, x, t, m)
+    return -s, s

@@ -12,6 +12,7 @@ class Acoustics(Law):
     """
 
     positive = ("rho", "c")
+    momentum = slice(1, None)          # the velocity
 
     def __init__(self, dim=2, density=1.0, sound_speed=1.0):
         self.dim = check_dim(dim)

@@ -22,6 +22,11 @@ class Law:
     capacity     (m) -> C, one factor per variable
     source       (q, x, t, m) -> s
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
+    hllc, roe    (l, r, n, ml, mr) -> the numerical fluxes of these names
+    speeds       (q, n) -> smallest and largest eigenvalue of C^-1 dF/dq . n; by default -wave_speed and wave_speed
+    signal_speeds   (l, r, n, ml, mr) -> slowest and fastest signal between two states; by default the extremes of `speeds`
+    primitive    (q) -> primitive variables w, named by primitive_variables; conservative (w) -> q
+    momentum     slice of q that is a velocity or momentum, which a wall mirrors
     energy       (q, m) -> energy density
     admissible   (q, x, t, m) -> whether the state makes sense, e.g. density above zero; a run stops where it does not
     damping      (m) -> fastest rate at which the law's own source damps, 1 / time, for the time step
@@ -37,7 +42,10 @@ class Law:
     units = {}
     capacity = None
     source = None
-    upwind = None
+    upwind = hllc = roe = None
+    speeds = signal_speeds = None
+    primitive = conservative = None
+    momentum = None
     energy = None
     admissible = None
     damping = None

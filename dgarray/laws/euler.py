@@ -1,0 +1,168 @@
+"""The Euler equations of gas dynamics in 1D, 2D and 3D, with their Riemann solvers."""
+from math import isfinite
+from numbers import Real
+
+import numpy as np
+
+from .law import Law, check_dim, dot
+
+
+class Euler(Law):
+    """Compressible flow of an ideal gas without viscosity.
+
+        rho_t + div m = 0,   m_t + div(m v + p I) = 0,   E_t + div((E + p) v) = 0
+
+    with the momentum m = rho v, the total energy E and the pressure p = (gamma - 1) (E - rho |v|^2 / 2).
+
+    dim     1, 2 or 3; q = (rho, rho_u, rho_v, rho_w, E), w = (rho, u, v, w, p), each with the components of dim
+    gamma   ratio of specific heats, a number above 1
+
+    Initial and boundary states are of conserved variables: conservative((rho, u, v, p)) makes them.  ValueError for another
+    dim or gamma.  hllc and roe take a unit normal.  Toro 2009, chapter 3.
+    """
+
+    momentum = slice(1, -1)
+
+    def __init__(self, dim=2, gamma=1.4):
+        self.dim = check_dim(dim)
+        if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
+            raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
+        self.gamma = float(gamma)
+        self.variables = ("rho", *("rho_u", "rho_v", "rho_w")[:dim], "E")
+        self.primitive_variables = ("rho", *"uvw"[:dim], "p")
+        self.long_names = {"rho": "density", "E": "total energy density",
+                           **{m: f"momentum density, {axis} component" for m, axis in zip(self.variables[1:-1], "xyz")}}
+
+    def __repr__(self):
+        return f"Euler(dim={self.dim}, gamma={self.gamma})"
+
+    def velocity(self, q):
+        """v = m / rho."""
+        volume = 1 / q[0]          # one division for all components, and for the speed of sound
+        return tuple(m * volume for m in q[1:-1])
+
+    def pressure(self, q):
+        """p = (gamma - 1) (E - m . v / 2)."""
+        return (self.gamma - 1) * (q[-1] - dot(q[1:-1], self.velocity(q)) / 2)
+
+    def sound_speed(self, q):
+        """c = sqrt(gamma p / rho)."""
+        return np.sqrt(self.sound_speed_squared(q))
+
+    def sound_speed_squared(self, q):
+        """c^2 = gamma p / rho."""
+        return self.gamma * self.pressure(q) * (1 / q[0])
+
+    def mach(self, q):
+        """|v| / c."""
+        return np.sqrt(dot(self.velocity(q), self.velocity(q)) / self.sound_speed_squared(q))
+
+    def entropy(self, q):
+        """The specific entropy s = log(p / rho^gamma); -rho s is convex and, without shocks, conserved."""
+        return np.log(self.pressure(q)) - self.gamma * np.log(q[0])
+
+    def admissible(self, q):
+        """Whether density and pressure are positive."""
+        return (q[0] > 0) & (self.pressure(q) > 0)
+
+    def primitive(self, q):
+        """w = (rho, v, p) of the conserved variables q = (rho, m, E)."""
+        q = counted(q, self.variables, self)
+        return (q[0], *self.velocity(q), self.pressure(q))
+
+    def conservative(self, w):
+        """q = (rho, rho v, p / (gamma - 1) + rho |v|^2 / 2) of w = (rho, v, p); ValueError unless w has dim + 2 components."""
+        rho, *v, p = counted(w, self.primitive_variables, self)
+        m = tuple(rho * u for u in v)
+        return (rho, *m, p / (self.gamma - 1) + dot(m, v) / 2)
+
+    def flux(self, q, n):
+        """F . n = (v . n) q + p (0, n, v . n)."""
+        u, p = dot(self.velocity(q), n), self.pressure(q)
+        return tuple(u * a + p * b for a, b in zip(q, (0.0, *n, u)))
+
+    def wave_speed(self, q, n):
+        """|v . n| + c |n|."""
+        return np.abs(dot(self.velocity(q), n)) + np.sqrt(self.sound_speed_squared(q) * dot(n, n))
+
+    def speeds(self, q, n):
+        """v . n - c |n| and v . n + c |n|."""
+        u, c = dot(self.velocity(q), n), np.sqrt(self.sound_speed_squared(q) * dot(n, n))
+        return u - c, u + c
+
+    def signal_speeds(self, l, r, n):
+        """S- = min(u- - c-, u~ - c~), S+ = max(u+ + c+, u~ + c~), u = v . n, with Roe's averages ~.
+
+        Einfeldt 1988; with them HLL and HLLC keep density and pressure positive, and HLLC is exact for a single shock.
+        Einfeldt, Munz, Roe & Sjoegreen 1991; Batten, Clarke, Lambert & Causon 1997."""
+        (slow, _), (_, fast) = self.speeds(l, n), self.speeds(r, n)
+        _, v, c = self.roe_average(l, r)
+        u = dot(v, n)
+        return np.minimum(slow, u - c), np.maximum(fast, u + c)
+
+    def roe_average(self, l, r):
+        """Density, velocity and speed of sound of Roe's linearisation.
+
+        rho = sqrt(rho- rho+);  v and H averaged with the weights a, b ~ sqrt(rho-), sqrt(rho+), a + b = 1, which gives
+        c^2 = a c-^2 + b c+^2 + (gamma - 1) / 2  a b |v+ - v-|^2, a sum of positive terms.
+        Roe 1981; Einfeldt 1988."""
+        rho = np.sqrt(l[0] * r[0])
+        k = 1 / (l[0] + 2 * rho + r[0])          # 1 / (sqrt(rho-) + sqrt(rho+))^2
+        a, b, ab = (l[0] + rho) * k, (r[0] + rho) * k, rho * k
+        vl, vr = self.velocity(l), self.velocity(r)
+        dv = tuple(y - x for x, y in zip(vl, vr))
+        c2 = a * self.sound_speed_squared(l) + b * self.sound_speed_squared(r) + (self.gamma - 1) / 2 * ab * dot(dv, dv)
+        return rho, tuple(a * x + b * y for x, y in zip(vl, vr)), np.sqrt(c2)
+
+    def hllc(self, l, r, n):
+        """Three waves S-, S*, S+: exact for contacts, shear layers and single shocks.
+
+        S* = (p+ - p- + rho- u- (S- - u-) - rho+ u+ (S+ - u+)) / (rho- (S- - u-) - rho+ (S+ - u+)), and on the side K of S*
+        F* = (S* ((S - u) q - p D(u)) + S p* D(S*)) / (S - S*),  p* = p + rho (S - u) (S* - u),  D(u) = (0, n, u),
+        where the waves leave to both sides, else F(q).  Toro, Spruce & Speares 1994; Toro 2009, section 10.4."""
+        slow, fast = self.signal_speeds(l, r, n)
+        ul, ur = (dot(self.velocity(q), n) for q in (l, r))
+        pl, pr = self.pressure(l), self.pressure(r)
+        a, b = l[0] * (slow - ul), r[0] * (fast - ur)
+        middle = (pr - pl + a * ul - b * ur) / (a - b)
+        left = middle >= 0
+        q = tuple(np.where(left, x, y) for x, y in zip(l, r))
+        u, p, s = (np.where(left, x, y) for x, y in ((ul, ur), (pl, pr), (slow, fast)))
+        push = s * (p + q[0] * (s - u) * (middle - u))
+        between, k = (slow < 0) & (fast > 0), 1 / (s - middle)
+        return tuple(np.where(between, (middle * ((s - u) * x - p * d) + push * e) * k, u * x + p * d)
+                     for x, d, e in zip(q, (0.0, *n, u), (0.0, *n, middle)))
+
+    def roe(self, l, r, n):
+        """Roe's linearisation: exact for contacts, shear layers and single shocks.
+
+        F* = (F- + F+) / 2 - sum_k |lambda_k| alpha_k r_k / 2.  Of the two acoustic waves |lambda| is at least
+        delta = max(0, lambda - lambda-, lambda+ - lambda), which is zero for shocks (entropy fix).
+        It may lose positivity where a gas is torn apart: then take hllc or hll.
+        Roe 1981; Harten & Hyman 1983; Toro 2009, section 11.2."""
+        rho, v, c = self.roe_average(l, r)
+        u, c2, k = dot(v, n), c * c, 1 / (c * c)
+        dv = tuple(y - x for x, y in zip(self.velocity(l), self.velocity(r)))
+        du, dp, drho = dot(dv, n), self.pressure(r) - self.pressure(l), r[0] - l[0]
+        slow, fast = map(entropy_fixed, (u - c, u + c), self.speeds(l, n), self.speeds(r, n))
+        down, up = slow * (dp - rho * c * du) * k / 2, fast * (dp + rho * c * du) * k / 2       # the acoustic waves
+        entropy, shear = np.abs(u) * (drho - dp * k), np.abs(u) * rho
+        mass, push = down + entropy + up, (up - down) * c
+        heat = (down + up) * c2 * (1 / (self.gamma - 1))
+        jump = (mass, *(mass * x + push * a + shear * (d - du * a) for x, a, d in zip(v, n, dv)),
+                mass * dot(v, v) / 2 + heat + push * u + shear * (dot(v, dv) - u * du))
+        return tuple((a + b - d) / 2 for a, b, d in zip(self.flux(l, n), self.flux(r, n), jump))
+
+
+def entropy_fixed(speed, l, r):
+    """The absolute speed of a wave with that of the states on both sides: a rarefaction across zero does not stand still."""
+    return np.maximum(np.abs(speed), np.maximum(speed - l, r - speed))
+
+
+def counted(values, names, law):
+    """The values as a tuple; ValueError unless there is one for each name."""
+    values = tuple(values)
+    if len(values) != len(names):
+        raise ValueError(f"a state of {len(values)} component{'s' * (len(values) != 1)} is not allowed; "
+                         f"{law!r} needs {len(names)}: {', '.join(names)}")
+    return values
