@@ -3,55 +3,58 @@
 backend    kernels   arrays   hot operations
 "numpy"    "fused"   NumPy    numba, multi-threaded (the default)
 "numpy"    "array"   NumPy    batched array expressions: the reference
-"cupy"     "array"   CuPy     the same text on the GPU
+"cupy"     "fused"   CuPy     CUDA C and numba.cuda (the default)
+"cupy"     "array"   CuPy     the reference's text on the GPU
 "auto"               CuPy where a CUDA device is usable, else NumPy
 """
 from ..names import choose
 from .arrays import ArrayBackend
+from .gpu import gpu_problem
 
+__all__ = ["DTYPES", "KERNELS", "NAMES", "check", "get", "gpu_problem"]
 NAMES, KERNELS, DTYPES = ("numpy", "cupy", "auto"), ("fused", "array"), ("float64", "float32")
+
+
+def check(name="numpy", kernels=None, dtype="float64", threads=None):
+    """Raise ValueError for a backend, kernels, dtype or number of threads that does not exist."""
+    choose("backend", name, NAMES)
+    choose("dtype", dtype_name(dtype), DTYPES)
+    if kernels is not None:
+        choose("kernels", kernels, KERNELS)
+    if threads is not None and (threads != int(threads) or threads < 1):
+        raise ValueError(f"threads={threads!r} is not allowed; it must be a whole number from 1")
+    if threads is not None and name == "cupy":
+        raise ValueError(f"threads={threads} is for the CPU; backend 'cupy' takes none")
+
+
+def dtype_name(dtype):
+    return dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
 
 
 def get(name="numpy", kernels=None, dtype="float64", threads=None):
     """The backend of that name with arrays of `dtype`, computing on `threads` CPU threads (all by default).
 
-    Raises ValueError for a name, kernels or dtype that does not exist, and RuntimeError where no GPU can be used."""
-    choose("backend", name, NAMES)
-    dtype = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
-    choose("dtype", dtype, DTYPES)
-    if kernels is not None:
-        choose("kernels", kernels, KERNELS)
-    if threads is not None and (threads != int(threads) or threads < 1):
-        raise ValueError(f"threads={threads!r} is not allowed; it must be a whole number from 1")
+    Where "auto" takes no GPU, the backend's `note` says why.
+    Raises what `check` raises, and RuntimeError where no GPU can be used."""
+    check(name, kernels, dtype, threads)
+    dtype = dtype_name(dtype)
     if name == "auto":
-        name = "cupy" if gpu_problem() is None else "numpy"
-    if threads is not None and name == "cupy":
-        raise ValueError(f"threads={threads} is for the CPU; backend 'cupy' takes none")
+        problem = gpu_problem(kernels) if threads is None else f"threads={threads} is for the CPU"
+        backend = get("numpy" if problem else "cupy", kernels, dtype, threads)
+        backend.note = f"no GPU is used: {problem}" if problem else ""
+        return backend
     if name == "numpy" and kernels != "array":
         from .cpu import CpuBackend
         return CpuBackend(dtype, threads)
     if name == "numpy":
         import numpy
         return ArrayBackend(numpy, dtype, "numpy", threads)
-    if kernels == "fused":
-        raise ValueError("kernels='fused' is not available for backend 'cupy'; allowed: array")
-    problem = gpu_problem()
+    problem = gpu_problem(kernels)
     if problem:
         raise RuntimeError(f"backend 'cupy' cannot be used: {problem}; use backend 'numpy' or 'auto'")
+    if kernels != "array":
+        from .cuda import CudaBackend
+        from .cuda.device import Device
+        return CudaBackend(dtype, Device())
     import cupy
     return ArrayBackend(cupy, dtype, "cupy")
-
-
-def gpu_problem():
-    """Why no GPU can be used, as one line, or None where one can."""
-    try:
-        import cupy
-    except ImportError:
-        return "CuPy is not installed (pip install 'dgarray[gpu]')"
-    try:
-        cupy.cuda.runtime.getDeviceCount()
-        cupy.zeros(1).sum().item()
-    except (cupy.cuda.runtime.CUDARuntimeError, RuntimeError, OSError) as error:
-        return f"CuPy {cupy.__version__} is installed, but no CUDA device answers ({' '.join(str(error).split())})"
-    return None
-

@@ -16,9 +16,11 @@ ALL = slice(None)
 
 
 class ArrayBackend:
-    """Arrays of one library `xp` in one dtype, and the operations on them."""
+    """Arrays of one library `xp` in one dtype, and the operations on them.
 
-    kernels = "array"
+    note   why "auto" has chosen this backend, where there is a reason to tell"""
+
+    kernels, note = "array", ""
 
     def __init__(self, xp, dtype, name, threads=1):
         self.xp, self.dtype, self.name = xp, np.dtype(dtype), name
@@ -83,20 +85,83 @@ class ArrayBackend:
         """The operations of nodal DG on these tables (`dgarray.methods.nodal_dg.NodalTables`)."""
         return NodalArrays(self, tables)
 
+    def modal(self, tables):
+        """The operations of modal DG on these tables (`dgarray.methods.modal_dg.ModalTables`)."""
+        return NodalArrays(self, tables)
+
+
+class Fetched:
+    """An array that has arrived on the host, see `NodalArrays.fetch`."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def ready(self):
+        return True
+
+    def result(self):
+        return self.values
+
 
 class NodalArrays:
-    """Nodal DG as batched matrix products; see Hesthaven & Warburton 2008, chapter 6, for every symbol."""
+    """Nodal DG as batched matrix products; see Hesthaven & Warburton 2008, chapter 6, for every symbol.
+
+    Modal DG is the same text: its tables have matrices that take the state to values at points of quadrature, where nodal DG
+    has the state itself (`at_points`, `at_faces`), and from there back.
+
+    check_every   steps between two looks at whether the state is finite: more than one where a look waits for a device
+    Operations may also have step(stages, stepper, states, k, t, dt), a whole step: see `dgarray.stepping.step` and `stages`."""
+
+    check_every = 1
 
     def __init__(self, backend, tables):
-        self.backend, self.xp, self.tables = backend, backend.xp, tables
-        self.minus_D = backend.array(-np.concatenate(tables.differentiation, axis=1))
-        self.lift_matrix = backend.array(tables.lift)
-        self.gradients, self.normals, self.scale = (backend.array(a) for a in (tables.gradients, tables.normals, tables.scale))
-        self.parameters = {name: backend.array(values) for name, values in tables.parameters.items()}
-        self.needs_x = tables.needs_x
-        if self.needs_x:
-            self.x = backend.array(tables.coordinates())
-        self.groups = [self._group(g) for g in tables.groups]
+        self.backend, self.xp, self.tables, self.needs_x = backend, backend.xp, tables, tables.needs_x
+
+    # What the operations read is moved to the backend when the first needs it: kernels that replace some have their own.
+
+    @cached_property
+    def minus_D(self):
+        return self.backend.array(-np.concatenate(self.tables.differentiation, axis=1))
+
+    @cached_property
+    def lift_matrix(self):
+        return self.backend.array(self.tables.lift)
+
+    @cached_property
+    def gradients(self):
+        return self.backend.array(self.tables.gradients)
+
+    @cached_property
+    def normals(self):
+        return self.backend.array(self.tables.normals)
+
+    @cached_property
+    def scale(self):
+        return self.backend.array(self.tables.scale)
+
+    @cached_property
+    def parameters(self):
+        return {name: self.backend.array(values) for name, values in self.tables.parameters.items()}
+
+    @cached_property
+    def interpolate(self):
+        return None if self.tables.interpolate is None else self.backend.array(self.tables.interpolate)
+
+    @cached_property
+    def trace(self):
+        return None if self.tables.trace is None else self.backend.array(self.tables.trace)
+
+    @cached_property
+    def x(self):
+        return self.backend.array(self.tables.coordinates())
+
+    @cached_property
+    def face_x(self):
+        return self.x if self.trace is None else self.backend.array(self.tables.coordinates(self.tables.face_points))
+
+    @cached_property
+    def groups(self):
+        return [self._group(g) for g in self.tables.groups]
 
     def state(self, q):
         """A copy of the state q[variable, node, element] of the host, as the operations want it."""
@@ -106,13 +171,19 @@ class NodalArrays:
         """The state as q[variable, node, element] on the host."""
         return self.backend.host(state)
 
+    def fetch(self, state):
+        """The state on its way to the host: ready(), whether it has arrived; result(), as `host`, which waits for it.
+
+        The state may be changed at once; here it has arrived on return."""
+        return Fetched(self.host(state))
+
     def take(self, state, elements):
         """The state of some elements on the host, q[variable, node, element of `elements`]: the only copy is of these."""
-        return self.backend.host(state[:, :, elements])
+        return self.backend.host(state[:, :, self.backend.integers(elements)])
 
     def zeros(self):
         """A state of zeros."""
-        return self.backend.zeros((self.tables.variables, len(self.tables.nodes), self.tables.elements))
+        return self.backend.zeros((self.tables.variables, self.tables.rows, self.tables.elements))
 
     @cached_property
     def faces(self):
@@ -154,8 +225,10 @@ class NodalArrays:
         return {"x": tuple(self.x[:, :, columns])} if self.needs_x else {}
 
     def volume(self, q, t, columns=ALL):
-        """-div F(q) at the nodes of these elements, (variable, node, element): - sum_k D_k (F(q) . grad r_k)."""
-        q = q[:, :, columns]
+        """-div F(q) at the nodes of these elements, (variable, node, element): - sum_k D_k (F(q) . grad r_k).
+
+        Of modal DG the same in weak form, with the projected sources."""
+        q = self.at_points(q[:, :, columns])
         variables, nodes, count = q.shape
         fluxes = self.tables.functions.volume(
             q=tuple(q), g=tuple(self.gradients[k, d, columns] for k, d in np.ndindex(self.gradients.shape[:2])),
@@ -171,12 +244,35 @@ class NodalArrays:
         """Room for the result of `face_flux`."""
         return self.backend.zeros((self.tables.variables, self.lift_matrix.shape[1] * self.tables.elements))
 
+    def at_points(self, q):
+        """The state q (variable, row, element) at the points of the volume, (variable, point, element)."""
+        return q if self.interpolate is None else self.backend.product(self.interpolate, q)
+
+    def at_faces(self, q):
+        """The state where face fluxes are gathered from: values at the points of all faces, (variable, face * face point,
+        element), or the state itself where these are among its nodes.  The next call overwrites the result."""
+        if self.trace is None:
+            return q
+        blocks = self.blocks(q.shape[2], len(self.trace))
+
+        def task(piece, _):
+            columns = blocks[piece]
+            self.traces[:, :, columns] = self.backend.product(self.trace, q[:, :, columns])
+        self.backend.workers.run(task, len(blocks))
+        return self.traces
+
+    @cached_property
+    def traces(self):
+        """Room for the result of `at_faces`."""
+        return self.backend.zeros((self.tables.variables, len(self.trace), self.tables.elements))
+
     def face_flux(self, q, t):
         """(F(q-) . n - F*) J_face / J at every face node of every element, (variable, face * face node, element).
 
-        Each interior face is visited once and serves both sides.  The next call overwrites the result."""
+        Of modal DG - F* J_face / J.  Each interior face is visited once and serves both sides.  The next call overwrites the
+        result."""
         variables, _, elements = q.shape
-        flat, out = q.reshape(variables, -1), self.face_values
+        flat, out = self.at_faces(q).reshape(variables, -1), self.face_values
         for group in self.groups:
             self._boundary_flux(flat, out, group, t)
         self.backend.workers.run(lambda piece, _: self._interior_flux(flat, out, self.faces[piece], t), len(self.faces))
@@ -202,7 +298,7 @@ class NodalArrays:
             row[group["slots"]] = value
 
     def _points(self, nodes):
-        return tuple(row[nodes] for row in self.x.reshape(len(self.x), -1))
+        return tuple(row[nodes] for row in self.face_x.reshape(len(self.face_x), -1))
 
     def lift(self, flux, columns=ALL):
         """L f: face fluxes lifted to the nodes of these elements, (variable, node, element)."""
@@ -230,7 +326,7 @@ class NodalArrays:
     def _tendencies(self, q, t, use):
         """Compute dq/dt block by block and call use(elements of the block, their dq/dt)."""
         t = self.time(t)
-        flux, blocks = self.face_flux(q, t), self.blocks(q.shape[2], q.shape[1])
+        flux, blocks = self.face_flux(q, t), self.blocks(q.shape[2], max(q.shape[1], len(self.tables.points)))
 
         def task(piece, _):
             columns = blocks[piece]
@@ -250,11 +346,13 @@ class NodalArrays:
 
     def rate(self, q, t, exponent):
         """Largest norm over an element's faces of s J_face / J, (sum_faces (s J_face / J)^exponent)^(1 / exponent), with s the
-        wave speed normal to the face: 1 / time."""
-        t, faces = self.time(t), []
+        wave speed normal to the face, the largest at the nodes (of modal DG at the points of the face): 1 / time."""
+        q, t, faces = self.at_faces(q), self.time(t), []
         for face in range(len(self.scale)):
-            speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.normals[face]), t=t, m=self.parameters,
-                                                     **self.position(ALL))[0]
+            rows = self.rows_of(face)
+            x = {"x": tuple(self.face_x[:, rows])} if self.needs_x else {}
+            speed = self.tables.functions.wave_speed(q=tuple(q[:, rows]), n=tuple(self.normals[face]), t=t, m=self.parameters,
+                                                     **x)[0]
             speed = self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
             faces.append(speed * self.scale[face])
         peak = max(self.backend.largest(values) for values in faces)
@@ -263,13 +361,29 @@ class NodalArrays:
         # Relative to the peak, because powers of rates in small units overflow in float32.
         return peak * self.backend.largest(sum((values / peak) ** exponent for values in faces)) ** (1 / exponent)
 
+    def rows_of(self, face):
+        """The rows of `at_faces` that wave speeds at a face are taken from."""
+        count = self.lift_matrix.shape[1] // len(self.scale)
+        return ALL if self.trace is None else slice(face * count, (face + 1) * count)
+
     def finite(self, q):
         """Whether every value of the state is finite."""
         return self.backend.finite(q)
 
     def admissible(self, q, t):
-        """Where the state is admissible to the law, (node, element)."""
-        values = self.tables.functions.admissible(q=tuple(q), t=self.time(t), m=self.parameters, **self.position(ALL))[0]
+        """Where the state is admissible to the law, (node, element); of modal DG at the points of volume and faces."""
+        inside = self._admissible(self.at_points(q), t, self.position(ALL))
+        if self.trace is None:
+            return inside
+        x = {"x": tuple(self.face_x)} if self.needs_x else {}
+        return self.xp.concatenate([inside, self._admissible(self.at_faces(q), t, x)])
+
+    def all_admissible(self, q, t):
+        """Whether the state is admissible everywhere."""
+        return bool(self.admissible(q, t).all())
+
+    def _admissible(self, q, t, x):
+        values = self.tables.functions.admissible(q=tuple(q), t=self.time(t), m=self.parameters, **x)[0]
         return self.xp.broadcast_to(values, q.shape[1:])
 
     def time(self, t):

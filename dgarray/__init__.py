@@ -3,15 +3,29 @@ from .analysis.convergence import eoc
 from .analysis.fourier import Fourier
 from .analysis.integrals import BoundaryIntegral, VolumeIntegral
 from .analysis.probes import Extrema, Points, SurfaceFields
-from .boundary import absorbing, incident, outflow, pec, plane_wave, pmc, prescribed, scattered, wall
+from .analysis.riemann import riemann
+from .boundary import (
+    absorbing,
+    far_field,
+    incident,
+    inflow,
+    outflow,
+    pec,
+    plane_wave,
+    pmc,
+    prescribed,
+    pressure_outflow,
+    scattered,
+    wall,
+)
 from .boundary import open as open
 from .explain import explain
 from .failure import SolutionError
-from .fluxes import central, rusanov, upwind
+from .fluxes import central, hll, hllc, roe, rusanov, upwind
 from .interrupt import Interrupted
-from .laws import Acoustics, Advection, Law, Maxwell
+from .laws import Acoustics, Advection, Euler, Law, Maxwell
 from .mesh import Mesh, box, interval, read_mesh, rectangle
-from .methods import NodalDG
+from .methods import ModalDG, NodalDG
 from .names import choose
 from .output import OutputError
 from .simulation import Simulation
@@ -20,9 +34,10 @@ __version__ = "0.1.0"
 
 # `open` is public too, but not exported by a star, because it is the name of a function of Python's own.
 __all__ = [
-    "Acoustics", "Advection", "BoundaryIntegral", "Extrema", "Fourier", "Interrupted", "Law", "Maxwell", "Mesh", "NodalDG",
-    "OutputError", "Points", "Simulation", "SolutionError", "SurfaceFields", "VolumeIntegral", "absorbing", "box", "central",
-    "eoc", "explain", "incident", "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed", "read_mesh", "rectangle",
+    "Acoustics", "Advection", "BoundaryIntegral", "Euler", "Extrema", "Fourier", "Interrupted", "Law", "Maxwell", "Mesh",
+    "ModalDG", "NodalDG", "OutputError", "Points", "Simulation", "SolutionError", "SurfaceFields", "VolumeIntegral",
+    "absorbing", "box", "central", "eoc", "explain", "far_field", "hll", "hllc", "incident", "inflow", "interval",
+    "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "read_mesh", "rectangle", "riemann", "roe",
     "rusanov", "scattered", "upwind", "wall",
 ]
 

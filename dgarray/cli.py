@@ -1,4 +1,4 @@
-"""The command line: dgarray list, run, eoc, bench, info, plot, export."""
+"""The command line: dgarray list, run, eoc, bench, tune, info, plot, export."""
 import argparse
 import os
 import re
@@ -106,9 +106,21 @@ def build_parser():
 
     bench = command("bench", do.run_bench, "Measure this machine's ceilings and the kernels against them.")
     bench.add_argument("cases", nargs="*", metavar="CASE", help="cases to measure; without any, the package's own list")
+    bench.add_argument("--backend", default="numpy", metavar="NAME", help="numpy (default) or cupy: the GPU instead of the CPU")
+    bench.add_argument("--orders", metavar="1-9", help="with --backend cupy: polynomial orders of its own list (default 1-9)")
+    bench.add_argument("--dtype", action="append", metavar="TYPE", help="with --backend cupy: float64, float32 (default: both)")
     bench.add_argument("--json", metavar="FILE", help="write the results as JSON")
     bench.add_argument("--compare", metavar="FILE", help="JSON of an earlier bench; the change in per cent is shown")
     bench.add_argument("--quick", action="store_true", help="small meshes and few steps, to see that everything runs")
+
+    tune = command("tune", do.run_tune, "Time the variants of the GPU kernels on this machine's device and keep the fastest.")
+    tune.add_argument("cases", nargs="*", metavar="CASE|FILE.py", help="cases to tune for; without any, the package's own list")
+    tune.add_argument("--orders", metavar="1-9", help="polynomial orders (default: those of the cases; 1-5 of the own list)")
+    tune.add_argument("--dtype", action="append", metavar="TYPE", help="float64 or float32 (default: both)")
+    tune.add_argument("--law", action="append", metavar="NAME",
+                      help="a problem of the own list: maxwell-3d, maxwell-2d, acoustics-3d, acoustics-2d; may be repeated")
+    tune.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set any keyword of the cases")
+    tune.add_argument("--quick", action="store_true", help="few variants, as at the first run of a problem")
 
     info = command("info", do.show_info, "Describe a mesh file or the output of a run.")
     info.add_argument("path", metavar="MESH|OUT.zarr")

@@ -177,6 +177,9 @@ def _formula(op, nodes, terms):
     if op == "multiply" and nodes[0] == nodes[1]:
         text, strength, _ = terms[nodes[0]]
         return f"({text})**2" if strength > ATOM else f"{text}**2", POWER, operations
+    if op == "multiply" and terms[nodes[1]][0].startswith("1/") and terms[nodes[1]][1] == PRODUCT:
+        text, strength, _ = terms[nodes[0]]          # a * (1 / b)
+        return f"{text if strength <= NEGATED else f'({text})'}{terms[nodes[1]][0][1:]}", PRODUCT, operations
     if op not in FORMULAS:
         name = {"absolute": "abs"}.get(op, op)
         return f"{name}({', '.join(terms[i][0] for i in nodes)})", ATOM, operations
@@ -189,38 +192,44 @@ def _formula(op, nodes, terms):
 def write_module(source, stem):
     """The module of a generated source, imported from a file that is named by `stem` and the hash of the text.
 
-    The file lies in the cache folder ($DGARRAY_CACHE, else $XDG_CACHE_HOME/dgarray, else ~/.cache/dgarray), so numba's
-    `cache=True` finds compiled code again in the next process and never that of another text. Where the folder cannot
-    be written, a private folder is used that lives as long as the process."""
+    The file lies in the cache folder, so numba's `cache=True` finds compiled code again in the next process and never that
+    of another text. Where that folder cannot be written, the private one is used."""
     filename = f"{stem}_{hashlib.sha256(source.encode()).hexdigest()[:16]}.py"
     try:
-        path = _write(_cache_folder() / filename, source)
+        path = write_file(cache_folder() / filename, source)
     except OSError:
-        path = _write(Path(_private_folder().name) / filename, source)
+        path = write_file(private_folder() / filename, source)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)    # where numba's cache looks it up
     spec.loader.exec_module(module)
     return module
 
 
-def _cache_folder():
+def cache_folder():
+    """Where generated code and what has been measured are kept: $DGARRAY_CACHE, else $XDG_CACHE_HOME/dgarray, else
+    ~/.cache/dgarray."""
     if os.environ.get("DGARRAY_CACHE"):
         return Path(os.environ["DGARRAY_CACHE"])
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dgarray"
 
 
+def private_folder():
+    """A folder that lives as long as the process."""
+    return Path(_temporary().name)
+
+
 @cache
-def _private_folder():
+def _temporary():
     return tempfile.TemporaryDirectory(prefix="dgarray-")
 
 
-def _write(path, source):
+def write_file(path, text):
     """Write a file in one step, so that no other process ever reads half of it, and leave one that is right alone:
     numba compiles again what has a new date."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and path.read_bytes() == source.encode():
+    if path.exists() and path.read_bytes() == text.encode():
         return path
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
-        file.write(source.encode())
+        file.write(text.encode())
     os.replace(file.name, path)
     return path

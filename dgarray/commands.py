@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 from .names import choose
 
@@ -67,7 +68,7 @@ def case_keywords(function, options):
 def run_options(options):
     """What the command line changes in the case's simulation."""
     names = ("backend", "kernels", "dtype", "threads", "stepper", "cfl", "dt", "until")
-    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}
 
 
 def simulation(options):
@@ -111,6 +112,8 @@ def run_case(options):
         if options.quiet:
             sim.run(None, options.every, out, options.overwrite, **keywords)
         else:
+            if sim.backend.note:
+                print(f"backend {sim.backend.name}: {sim.backend.note}")
             print(sim.memory(None, options.every, out), flush=True)
             with Progress(until) as progress:
                 sim.run(None, options.every, out, options.overwrite, progress, **keywords)
@@ -151,9 +154,13 @@ def live_picture(sim, options):
 def roofline(sim):
     """One line: operations, bytes, and the share of this machine's bound that the run reached."""
     from .analysis.roofline import ceilings, roofline_line
-    if sim.backend.name != "numpy":
-        return ""
-    return roofline_line(sim.report, sim.operator.tables, ceilings(sim.report["dtype"], sim.backend.threads), sim.stepper)
+    tables, dtype = sim.operator.tables, sim.report["dtype"]
+    if sim.backend.name == "numpy":
+        return roofline_line(sim.report, tables, ceilings(dtype, sim.backend.threads), sim.stepper)
+    from .backends.cuda.ceilings import ceilings as of_device
+    from .backends.cuda.device import Device
+    device, variant = getattr(sim.backend, "device", None) or Device(), getattr(sim.operator.operations, "variant", None)
+    return roofline_line(sim.report, tables, of_device(device, dtype), sim.stepper, variant)
 
 
 def run_eoc(options):
@@ -189,18 +196,62 @@ def orders(text):
 
 
 def run_bench(options):
-    from . import cases
-    from .analysis.bench import bench, table
+    from . import backends, cases
+    from .analysis import bench, bench_gpu
     from .analysis.compare import compare, read
+    from .output import rates, rates_gpu
+    on_gpu, keywords = choose("backend", options.backend, ("numpy", "cupy")) == "cupy", {}
     check_json(options.json)
     for name in options.cases:
         choose("case", name, cases.__all__)
+    for name in ("orders", "dtype"):
+        if getattr(options, name) and not on_gpu:
+            raise ValueError(f"--{name} is for --backend cupy; the list for the processor is fixed")
+    if options.orders and options.cases:
+        raise ValueError("--orders is for the package's own list, but cases are given; leave out one of both")
+    if options.orders:
+        keywords["orders"] = orders(options.orders)
+    if options.dtype:
+        keywords["dtypes"] = [choose("dtype", name, backends.DTYPES) for name in options.dtype]
     earlier = read(options.compare) if options.compare else None
-    results = bench(options.cases or None, options.quick, lambda line: print(line, file=sys.stderr, flush=True))
+    measure, table = (bench_gpu.bench, rates_gpu.table) if on_gpu else (bench.bench, rates.table)
+    results = measure(options.cases or None, options.quick, lambda line: print(line, file=sys.stderr, flush=True), **keywords)
     if earlier:
         results["comparison"] = {"with": options.compare} | compare(results, earlier)
     print(table(results))
     write_json(options.json, results)
+
+
+def run_tune(options):
+    from . import backends
+    from .analysis import tune
+    from .output.tuned import table
+    if options.cases and options.law:
+        raise ValueError("--law is for the package's own list, but cases are given; leave out one of both")
+    dtypes = [choose("dtype", name, backends.DTYPES) for name in options.dtype or backends.DTYPES]
+    wanted = orders(options.orders) if options.orders else [None] if options.cases else tune.ORDERS
+    if options.cases:
+        given = [simulation(SimpleNamespace(case=name, set=options.set, order=order))
+                 for name in options.cases for order in wanted]
+    else:
+        given = [tune.Own(name, order) for name in options.law or tune.PROBLEMS for order in wanted]
+    tune.check(given)
+    problem = backends.gpu_problem()
+    if problem:
+        raise RuntimeError(f"there is no GPU to tune for: {problem}")
+    devices = [backends.get("cupy", None, dtype) for dtype in dtypes]
+
+    def say(line):
+        print(line, file=sys.stderr, flush=True)
+    say(f"{len(given) * len(devices)} problems, {'some seconds' if options.quick else 'a minute or two'} each")
+    limits, files = [tune.ceilings(backend.device, backend.dtype) for backend in devices], {}
+    for each in given:
+        tables = tune.tables_of(each)
+        for backend, most in zip(devices, limits):
+            result = tune.tune(backend, tables, options.quick, say, most)
+            print(table(result), flush=True)
+            files[result["file"]] = None
+    print(f"kept in {', '.join(files)}")
 
 
 def show_info(options):

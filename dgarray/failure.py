@@ -27,20 +27,27 @@ class SolutionError(RuntimeError):
 
 
 class Failure:
-    """What was found when the last step was taken once more.
+    """What was found when the steps that nobody had looked at were taken once more.
 
-    good    state before that step (variable, node, element); t its time
+    step    number of the first step after which the state is not as it must be; dt its length
+    good    state before that step, as `operator.host` gives it; t its time
     bad     the first state that is not as it must be, after that stage (None if the second time all went well)
-    where   (value, 3) rows (element, variable, node) of its bad values"""
+    where   (value, 3) rows (element, variable, row) of its bad values"""
 
     def __init__(self, march):
-        """Go back to the march's last copy of its state and take its steps again, the last one stage by stage."""
-        operator, stepper = march.operator, march.stepper
+        """Go back to the march's last copy of its state and take its steps again, the bad one stage by stage."""
+        self.operator, operator, stepper = march.operator, march.operator, march.stepper
         failed = operator.host(march.states[0])
         states, k = march.from_copy()
-        for t, dt in march.since[:-1]:
+        for t, dt in march.since[:-march.unseen]:
             states = step(operator, stepper, states, k, t, dt)
-        self.good, (self.t, dt) = operator.host(states[0]), march.since[-1]
+        for self.step, (self.t, self.dt) in enumerate(march.since[-march.unseen:], march.steps - march.unseen + 1):
+            march.copy[...] = states[0]
+            states = step(operator, stepper, states, k, self.t, self.dt)
+            if not operator.sound(states[0], self.t + self.dt):
+                break
+        (states, k), dt = march.from_copy(), self.dt
+        self.good = operator.host(states[0])
         self.bad, self.stage, self.time = failed, None, self.t + dt
         for number, (row, q) in enumerate(zip(stepper.stages, stages(operator, stepper, states, k, self.t, dt)), 1):
             if not operator.sound(q, self.t + row.c * dt):
@@ -51,18 +58,18 @@ class Failure:
         if not len(self.where):
             self.word, self.where = "admissible", operator.inadmissible(self.bad, self.time)
 
-    def error(self, march, mesh, law):
+    def error(self, stepper, mesh, law):
         """The SolutionError that says so."""
         element, variable, _ = self.where[0]
         centre, names = mesh.centroids[element], near_boundaries(mesh, element)
         many = len(np.unique(self.where[:, 0]))
-        stage = "" if self.stage is None else f", stage {self.stage} of {len(march.stepper.stages)}"
+        stage = "" if self.stage is None else f", stage {self.stage} of {len(stepper.stages)}"
         what = law.variables[variable] if self.word == "finite" else "the state"
-        message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {march.steps}{stage}) in element "
+        message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in element "
                    f"{mesh.numbers[element]} with centre ({', '.join(f'{c:.6g}' for c in centre)}), "
                    f"{near(names)}; "
                    f"{many} element{'s are' if many > 1 else ' is'} affected; the last good state is of t = {self.t:.6g}")
-        return SolutionError(message, self.time, march.steps, self.stage, law.variables[variable], int(mesh.numbers[element]),
+        return SolutionError(message, self.time, self.step, self.stage, law.variables[variable], int(mesh.numbers[element]),
                              tuple(map(float, centre)), names)
 
     def dump(self, path, mesh, law, order):
@@ -70,10 +77,10 @@ class Failure:
 
         The field drawn in a picture is the first bad variable."""
         path, around = Path(path), neighbourhood(mesh, self.where[0, 0], LAYERS)
-        part = mesh.part(around)
+        part, good = mesh.part(around), self.operator.nodal(self.good[:, :, around])
         if path.suffix == ".vtu":
             from .output.vtk import write_vtu
-            fields = {name: values.T for name, values in zip(law.variables, self.good[:, :, around])}
+            fields = {name: values.T for name, values in zip(law.variables, good)}
             bad = np.isin(around, self.where[:, 0])
             write_vtu(path, part.points, part.cells, order, fields,
                       {"bad": bad.astype("int32"), "cell_number": part.numbers}, overwrite=True)
@@ -81,7 +88,7 @@ class Failure:
             from .output.plot import plot
             layout = Layout(mesh.dim, order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
                             dict(law.units))
-            values = {name: field.T[None] for name, field in zip(law.variables, self.good[:, :, around])}
+            values = {name: field.T[None] for name, field in zip(law.variables, good)}
             plot(dataset(layout, [self.t], values), law.variables[self.where[0, 1]], -1, path, mesh=True)
 
 

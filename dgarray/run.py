@@ -19,14 +19,15 @@ FLUSH = 1000          # steps after which the rows of records are written at the
 
 
 class March:
-    """The state between two steps: states, register k, t, steps; and the steps (t, dt) since it was copied."""
+    """The state between two steps: states, register k, t, steps; the steps (t, dt) since it was copied, and how many of them
+    nobody has looked at."""
 
     def __init__(self, operator, stepper, options):
         self.operator, self.stepper, self.options = operator, stepper, options
         arrays, with_k = registers(stepper)
         self.states = [operator.zeros() for _ in range(arrays)]
         self.k = operator.zeros() if with_k else None
-        self.copy, self.since = operator.zeros(), []
+        self.copy, self.since, self.unseen = operator.zeros(), [], 0
         self.t, self.steps, self.dt, self.usual, self.warned = 0.0, 0, 0.0, inf, False
 
     def start(self, q):
@@ -46,7 +47,7 @@ class March:
     def keep(self):
         """Copy the state, so that the steps from here can be taken again."""
         self.copy[...] = self.states[0]
-        self.since = []
+        self.since, self.unseen = [], 0
 
     def from_copy(self):
         """States and register as they were when the copy was taken."""
@@ -76,20 +77,25 @@ class March:
         return largest
 
     def advance(self, target, clock):
-        """One step towards the time `target`; whether the new state is sound."""
+        """One step towards the time `target`."""
         with clock("time step"):
             largest = self.largest_step()
         remaining = max(1, ceil((target - self.t) / largest * (1 - 1e-12)))
         self.dt = (target - self.t) / remaining
         self.since.append((self.t, self.dt))
+        self.unseen += 1
         with clock("stages"):
             self.states = step(self.operator, self.stepper, self.states, self.k, self.t, self.dt)
         self.t, self.steps = (self.t + self.dt if remaining > 1 else target), self.steps + 1
-        with clock("finite check"):
-            sound = self.operator.sound(self.states[0], self.t)
-            if sound and len(self.since) >= COPY:
-                self.keep()
-        return sound
+
+    def sound(self):
+        """Whether the state is sound, and so those of all steps before: what is not finite stays so."""
+        if not self.operator.sound(self.states[0], self.t):
+            return False
+        self.unseen = 0
+        if len(self.since) >= COPY:
+            self.keep()
+        return True
 
 
 class Run:
@@ -134,7 +140,7 @@ class Run:
         bad = self.operator.inadmissible(first, 0.0)
         if len(bad):
             raise ValueError(f"the initial state is not admissible in element {self.sim.mesh.numbers[bad[0, 0]]}")
-        self.begin, self.initial = totals(self.operator.tables, first), digest(first)
+        self.begin, self.initial = totals(self.operator.tables, self.operator.nodal(first)), digest(first)
         self.march.start(first)
         self.march.largest_step()
 
@@ -160,9 +166,7 @@ class Run:
             if target <= store.last:          # it is there already
                 continue
             while march.t < target:
-                sound = self._advance(target)
-                if not sound:
-                    self._fail()
+                self._advance(target)
                 self._sample()
                 if march.steps % FLUSH == 0:
                     self._flush()
@@ -174,24 +178,41 @@ class Run:
             self._snapshot()
 
     def _advance(self, target):
+        """One step, a look at the state where it is time, and a snapshot written where it has arrived."""
         try:
-            return self.march.advance(target, self.clock)
+            self.march.advance(target, self.clock)
         except SolutionError as error:
+            self._look()          # the cause may be a step that nobody has looked at
             self._keep_good()
             raise SolutionError(f"{error}; the last good state is of t = {self.march.t:.6g}, {self._where_kept()}", error.time,
                                 error.step) from None
+        if self.march.unseen >= self.operator.check_every:
+            self._look()
+        with self.clock("snapshots"):
+            self.store.settle(wait=False)
+
+    def _look(self):
+        """Raise SolutionError unless all states up to this one are sound."""
+        if self.march.unseen:
+            with self.clock("finite check"):
+                sound = self.march.sound()
+            if not sound:
+                self._fail()
 
     def _sample(self):
         march = self.march
-        if self.recordings:
+        due = [recording for recording in self.recordings.values() if march.steps % recording.every == 0]
+        if due:
+            self._look()
             with self.clock("records"):
-                for recording in self.recordings.values():
+                for recording in due:
                     recording.sample(march.states[0], march.t, march.steps)
         if self.progress is not None and march.steps > self.first_step:
             self.progress.update(march.t, march.dt, march.steps)
         if self.live is not None and self.live.due():
+            self._look()
             with self.clock("live picture"):
-                self.live.update(self.operator.host(march.states[0]), march.t)
+                self.live.update(self.operator.nodal(self.operator.host(march.states[0])), march.t)
 
     def _flush(self):
         """Write the rows of the records that have gathered."""
@@ -200,13 +221,17 @@ class Run:
                 self.store.extend(name, *recording.rows())
 
     def _snapshot(self):
+        """Send the state to the store, which writes it when it has arrived, while stepping goes on."""
+        self._look()
         with self.clock("snapshots"):
             self._flush()
-            self.store.append(self.march.t, self.operator.host(self.march.states[0]))
+            self.store.settle()          # one copy is on its way at a time: memory is planned for one
+            self.store.expect(self.march.t, self.operator.fetch(self.march.states[0]))
 
     def _checkpoint(self):
         if self.out is None:
             return
+        self._look()
         with self.clock("checkpoints"):
             march, generator = self.march, np.random.get_state()          # noqa: NPY002  what a user's functions may draw from
             self._flush()
@@ -222,6 +247,7 @@ class Run:
 
     def _stop(self, number):
         """Save the state and raise Interrupted."""
+        self._look()
         self._finish_early()
         word = {2: "Ctrl-C", 15: "SIGTERM"}[number]
         saved = f"saved in {self.out}, go on with --restart (restart=True)" if self.out else "not saved, there is no output"
@@ -231,14 +257,14 @@ class Run:
         """Trace the failure, keep the last good state and raise SolutionError."""
         march, sim = self.march, self.sim
         failure = Failure(march)
-        error = failure.error(march, sim.mesh, sim.law)
+        error = failure.error(sim.stepper, sim.mesh, sim.law)
         if self.dump:
-            failure.dump(self.dump, sim.mesh, sim.law, sim.method.order)
-        march.t, march.steps = failure.t, march.steps - 1
+            failure.dump(self.dump, sim.mesh, sim.law, sim.method.nodal_order)
+        march.t, march.dt, march.steps = failure.t, failure.dt, failure.step - 1
         march.set(failure.good)
         self._keep_good()
         error.args = (f"{error}, {self._where_kept()}" + (f"; see {self.dump}" if self.dump else ""),)
-        raise error
+        raise error from None
 
     def _keep_good(self):
         if self.march.t > self.store.last:
@@ -251,7 +277,7 @@ class Run:
     def _finish(self):
         """Write the records that are known at the end only, the last checkpoint and the last live picture."""
         if self.live is not None:
-            self.live.update(self.operator.host(self.march.states[0]), self.march.t)
+            self.live.update(self.operator.nodal(self.operator.host(self.march.states[0])), self.march.t)
         for name, recording in self.recordings.items():
             if not recording.series.over_time:
                 self.store.put(name, recording.result())

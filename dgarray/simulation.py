@@ -75,7 +75,10 @@ class Simulation:
             warnings.warn(f"cfl={cfl} is above 1: the run will be unstable", stacklevel=2)
         method.check(mesh, law, boundary, flux, source)
         self.record = check_records(record, law)
-        self.backend = backends.get(backend, kernels, dtype, threads)
+        backends.check(backend, kernels, dtype, threads)
+        # "auto" looks for a GPU when the backend is first needed: until then `replace` may give another.
+        chosen = backend != "auto" or threads is not None
+        self._backend = backends.get(backend, kernels, dtype, threads) if chosen else None
         self.report = None
         self._operator, self._running = None, Lock()
 
@@ -89,6 +92,18 @@ class Simulation:
         for name in changes:
             choose("option", name, OPTIONS)
         return Simulation(**(self.options | changes))
+
+    @property
+    def backend(self):
+        """Where arrays live and which kernels work on them, see `dgarray.backends.get`."""
+        if self._backend is None:
+            self._backend = backends.get(*(self.options[name] for name in ("backend", "kernels", "dtype", "threads")))
+        return self._backend
+
+    @property
+    def kernels(self):
+        """What computes: the backend's kernels, or the array text where it has none for the method."""
+        return self.method.kernels(self.backend)
 
     @property
     def operator(self):
@@ -107,9 +122,9 @@ class Simulation:
         inputs = self.options | defaults | {"until": until, "every": every, "record": None}
         attrs = {name: described(value) for name, value in inputs.items() if value is not None and name != "mesh"}
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
-                  "kernels": self.backend.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
+                  "kernels": self.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
                   "records": {name: type(recorder).__name__ for name, recorder in self.record.items()}}
-        return Layout(self.mesh.dim, self.method.order, self.mesh.points, self.mesh.cells, self.mesh.numbers,
+        return Layout(self.mesh.dim, self.method.nodal_order, self.mesh.points, self.mesh.cells, self.mesh.numbers,
                       self.law.variables, dict(self.law.long_names), dict(self.law.units), attrs, self.mesh.regions,
                       self.mesh.boundaries)
 
@@ -190,8 +205,9 @@ class Simulation:
         fixed = {"mesh": cells, "law": repr(self.law), "method": repr(self.method),
                  "coefficients of the law": [digest(values) for values in tables.parameters.values()],
                  "records": {name: repr(recorder) for name, recorder in self.record.items()}}
-        bits = {"backend": self.backend.name, "kernels": self.backend.kernels, "dtype": str(self.backend.dtype),
-                "threads": self.backend.threads, "stepper": self.stepper.name, "cfl": o["cfl"], "dt": o["dt"]}
+        bits = {"backend": self.backend.name, "kernels": self.kernels, "dtype": str(self.backend.dtype),
+                "threads": self.backend.threads, "stepper": self.stepper.name, "cfl": o["cfl"], "dt": o["dt"],
+                "variant": str(getattr(self.operator.operations, "variant", None))}
         problem = {name: described(o[name]) for name in ("boundary", "flux", "source")}
         return {"fixed": fixed, "bits": bits, "problem": problem}
 
@@ -212,8 +228,8 @@ class Simulation:
                 raise ValueError(f"{out} cannot be gone on with, because it differs in the {name}: {there} there, {here} here")
         for kind, effect in (("bits", "the result will not be bitwise equal to that of an uninterrupted run"),
                              ("problem", "from there on it is another problem")):
-            changed = [f"{name} {here} instead of {then[kind][name]}" for name, here in now[kind].items()
-                       if here != then[kind][name]]
+            changed = [f"{name} {here} instead of {then[kind].get(name)}" for name, here in now[kind].items()
+                       if here != then[kind].get(name, here)]
             if changed:
                 warnings.warn(f"going on from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=3)
         if digest(self._operator.project(self.initial)) != facts["initial"]:
@@ -228,16 +244,18 @@ class Simulation:
         evaluations = (march.steps - run.first_step) * len(self.stepper.stages)
         wall = sum(clock.seconds.get(name, 0.0) for name in ("time step", "stages", "finite check"))
         last, errors = run.operator.host(march.states[0]), None
+        dofs, last = last.size, run.operator.nodal(last)
         if o["exact"] is not None:
-            each = l2_error(last.astype(float), o["exact"], march.t, self.mesh.points, self.mesh.cells, self.method.order)
+            each = l2_error(last.astype(float), o["exact"], march.t, self.mesh.points, self.mesh.cells,
+                            self.method.nodal_order)
             errors = dict(zip(self.law.variables, map(float, each))) | {"total": float(np.sqrt(np.sum(each ** 2)))}
         end = totals(run.operator.tables, last)
         return {
             "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": self.method.order,
-            "backend": self.backend.name, "kernels": self.backend.kernels, "dtype": str(self.backend.dtype),
-            "threads": self.backend.threads, "elements": len(self.mesh.cells), "dofs": last.size, "steps": march.steps,
+            "backend": self.backend.name, "kernels": self.kernels, "dtype": str(self.backend.dtype),
+            "threads": self.backend.threads, "elements": len(self.mesh.cells), "dofs": dofs, "steps": march.steps,
             "dt": march.dt, "time": march.t, "rhs_evaluations": evaluations, "wall_s": wall, "setup_s": setup,
-            "dof_updates_per_s": last.size * evaluations / wall if wall else 0.0, "l2_error": errors,
+            "dof_updates_per_s": dofs * evaluations / wall if wall else 0.0, "l2_error": errors,
             "conserved": {name: {"initial": run.begin[name], "final": end[name]} for name in run.begin},
             "results": numbers(o["results"](result)) if o["results"] else {},
             "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}

@@ -61,9 +61,12 @@ def registers(stepper):
 def step(operator, stepper, states, k, t, dt):
     """Advance by dt; returns the list of states with the new one first.
 
-    operator  offers stage(q, out, k, q0, t, dt, row), one row of the table
+    operator  offers stage(q, out, k, q0, t, dt, row), one row of the table; and maybe step(stepper, states, k, t, dt), a
+              whole step at once
     states    arrays of the state's size, the current one first, as many as `registers` says; k the register or None
     """
+    if hasattr(operator, "step"):
+        return operator.step(stepper, states, k, t, dt)
     *_, q = stages(operator, stepper, states, k, t, dt)
     return [q] + [s for s in states if s is not q]
 

@@ -22,6 +22,7 @@ import warnings
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import meshio
@@ -118,6 +119,15 @@ def without(*modules):
     return lambda: mock.patch.dict(sys.modules, dict.fromkeys(modules))
 
 
+def gpu_libraries(*installed):
+    """With these libraries for a GPU, others not, and without an NVIDIA driver."""
+    def no_driver(name):
+        raise OSError(name)
+    return lambda: mock.patch.multiple(
+        "dgarray.backends.gpu", DRIVER="libcuda.so.1", find_spec=lambda name: name in installed or None,
+        ctypes=SimpleNamespace(CDLL=no_driver))
+
+
 def both(*prepares):
     def prepare():
         stack = contextlib.ExitStack()
@@ -168,6 +178,12 @@ def stopped_by(number):
             time.sleep(0.01)
         os.kill(os.getpid(), number)
     return lambda: threading.Thread(target=send, daemon=True).start()
+
+
+def broken_table(text="x"):
+    """A tuning table that somebody has spoiled, in the cache folder."""
+    Path("tuning.json").write_text(text)
+    return mock.patch.dict(os.environ, DGARRAY_CACHE=os.getcwd())
 
 
 def little_memory():
@@ -278,8 +294,11 @@ GROUPS["The command line"] = [
     Wrong("A keyword given twice", "run tm_cavity --order 2 --set order=3", "both; give one|given both"),
     Wrong("A misspelt backend", "run tm_cavity --backend nunpy", "did you mean 'numpy'"),
     Wrong("A GPU where there is none", "run tm_cavity --backend cupy", "CuPy is not installed", prepare=without("cupy")),
+    Wrong("A GPU without the compiler of its kernels", "run tm_cavity --backend cupy", "numba-cuda is not installed",
+          prepare=gpu_libraries("cupy")),
+    Wrong("A GPU without a driver", "run tm_cavity --backend cupy", "no NVIDIA driver .*was looked for.*install driver",
+          prepare=gpu_libraries("cupy", "numba_cuda")),
     Wrong("Misspelt kernels", "run tm_cavity --kernels fussed", "did you mean 'fused'"),
-    Wrong("Kernels that a backend does not have", "run tm_cavity --backend cupy --kernels fused", "allowed: array"),
     Wrong("A misspelt dtype", "run tm_cavity --dtype flaot32", "did you mean 'float32'"),
     Wrong("No threads", "run tm_cavity --threads 0", "whole number from 1"),
     Wrong("More threads than there are", "run tm_cavity --threads 10000", "this process may use", hide=(r"use \d+", "use 8")),
@@ -312,6 +331,20 @@ GROUPS["The command line"] = [
     Wrong("Nothing to compare with", "bench --compare old.json", "cannot be read"),
     Wrong("No JSON to compare with", "bench --compare old.json", "no JSON", prepare=file("old.json", "x")),
     Wrong("No benchmark to compare with", "bench --compare old.json", "no benchmark", prepare=file("old.json", "{}")),
+    Wrong("A GPU to measure where there is none", "bench --backend cupy", "CuPy is not installed", prepare=without("cupy")),
+    Wrong("A backend that bench does not know", "bench --backend cuda", "allowed: numpy, cupy"),
+    Wrong("Orders of bench on the CPU", "bench --orders 2", "--orders is for --backend cupy"),
+    Wrong("Orders and a case of bench", "bench tm_cavity --backend cupy --orders 2", "leave out one of both"),
+    Wrong("An order that bench cannot have", "bench --backend cupy --orders 9-11", "1 to 10"),
+    Wrong("A dtype that bench cannot have", "bench --backend cupy --dtype float16", "allowed: float64, float32"),
+    Wrong("A GPU to tune for where there is none", "tune", "CuPy is not installed", prepare=without("cupy")),
+    Wrong("A misspelt case of tune", "tune tm_cavty", "did you mean 'tm_cavity'"),
+    Wrong("A misspelt law of tune", "tune --law maxwel-3d", "did you mean 'maxwell-3d'"),
+    Wrong("A law and a case to tune for", "tune tm_cavity --law maxwell-3d", "leave out"),
+    Wrong("An order that tune cannot have", "tune --orders 9-11", "1 to 10"),
+    Wrong("A dtype that tune cannot have", "tune --dtype float16", "allowed: float64, float32"),
+    Wrong("A broken tuning table", "tune", "tuning.json cannot be read.*correct it or delete it", prepare=broken_table),
+    Wrong("No tuning table", "tune", "tuning.json is no tuning table", prepare=lambda: broken_table("[]")),
 ]
 
 GROUPS["Cases and scripts"] = [

@@ -2,8 +2,41 @@
 
 Only `get` reaches the numbers.  NumPy functions and operators work among strict arrays and Python numbers (NEP 13, NEP 18);
 a NumPy array or an array scalar beside a strict one is refused, and so is an implicit conversion.
+
+While a graph is captured (`capturing`), work with a place for its result is kept for later, as a stream in capture does;
+copies to or from the host and new arrays are refused, which a CUDA graph cannot hold.
 """
+from contextlib import contextmanager
+
 import numpy as np
+
+_captured = None          # the list of calls that the graph being captured holds
+
+
+@contextmanager
+def capturing():
+    """Keep the work of the block instead of doing it; gives the list of calls that do it."""
+    global _captured
+    if _captured is not None:
+        raise RuntimeError("a graph is captured within the capture of another")
+    _captured = calls = []
+    try:
+        yield calls
+    finally:
+        _captured = None
+
+
+def enqueue(call):
+    """Do what has been asked of the device, or keep it for the graph that is captured."""
+    if _captured is None:
+        call()
+    else:
+        _captured.append(call)
+
+
+def refuse_in_graph(what):
+    if _captured is not None:
+        raise RuntimeError(f"{what} while a graph is captured")
 
 
 class StrictArray(np.lib.mixins.NDArrayOperatorsMixin):
@@ -15,18 +48,25 @@ class StrictArray(np.lib.mixins.NDArrayOperatorsMixin):
     ndim = property(lambda self: self.values.ndim)
     size = property(lambda self: self.values.size)
     nbytes = property(lambda self: self.values.nbytes)
+    strides = property(lambda self: self.values.strides)
+    flags = property(lambda self: self.values.flags)
+    T = property(lambda self: StrictArray(self.values.T))
 
     def get(self):
+        refuse_in_graph("a copy to the host")
         return np.array(self.values)
+
+    def item(self):
+        return self.get().item()
 
     def __array__(self, *args, **kwargs):
         raise TypeError("implicit conversion of a device array to NumPy")
 
     def __float__(self):
-        return float(self.values)              # CuPy allows it for one value: an explicit transfer
+        return float(self.get())               # CuPy allows it for one value: an explicit transfer
 
     def __bool__(self):
-        return bool(self.values)
+        return bool(self.get())
 
     def __len__(self):
         return len(self.values)
@@ -35,23 +75,47 @@ class StrictArray(np.lib.mixins.NDArrayOperatorsMixin):
         return (wrap(row) for row in self.values)
 
     def __getitem__(self, key):
-        return wrap(self.values[unwrap(key)])
+        key = unwrap(key)
+        key = key if isinstance(key, tuple) else (key,)
+        return device(np.ndarray.__getitem__, (self.values, key if any(k is ... for k in key) else (*key, ...)))
 
     def __setitem__(self, key, value):
-        self.values[unwrap(key)] = unwrap(value)
+        key, value = unwrap(key), unwrap(value)
+        enqueue(lambda: self.values.__setitem__(key, value))
+
+    def fill(self, value):
+        self[...] = value
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        return wrap(getattr(ufunc, method)(*unwrap(inputs), **unwrap(kwargs)))
+        return device(ufunc if method == "__call__" else getattr(ufunc, method), unwrap(inputs), unwrap(kwargs))
 
     def __array_function__(self, function, types, args, kwargs):
-        return wrap(function(*unwrap(args), **unwrap(kwargs)))
+        return device(function, unwrap(args), unwrap(kwargs))
 
     def __getattr__(self, name):
         method = getattr(self.values, name)
+        if not callable(method):
+            return wrap(method)
 
         def call(*args, **kwargs):
-            return wrap(method(*unwrap(args), **unwrap(kwargs)))
+            return device(method, unwrap(args), unwrap(kwargs), of=self.values)
         return call
+
+
+def device(function, args, kwargs=None, of=None):
+    """function(*args, **kwargs) on the device: at once, or with the graph that is captured."""
+    kwargs = kwargs or {}
+    out = kwargs.get("out")
+    if _captured is not None and out is not None:
+        enqueue(lambda: function(*args, **kwargs))
+        return wrap(out[0] if isinstance(out, tuple) and len(out) == 1 else out)
+    result = function(*args, **kwargs)
+    if _captured is not None:
+        known = [a for a in (of, *args) if isinstance(a, np.ndarray)]
+        for array in result if isinstance(result, (tuple, list)) else [result]:
+            if isinstance(array, (np.ndarray, np.generic)) and not any(np.may_share_memory(array, a) for a in known):
+                refuse_in_graph(f"a new array of {getattr(function, '__name__', function)}()")
+    return wrap(result)
 
 
 def wrap(value):
@@ -74,11 +138,14 @@ class StrictNamespace:
     """What `cupy` is to CuPy arrays: functions that make strict arrays, NumPy's functions on them."""
 
     def asarray(self, values, dtype=None):
-        return values if isinstance(values, StrictArray) else StrictArray(np.array(values, dtype))
+        if isinstance(values, StrictArray):
+            return values
+        refuse_in_graph("a copy from the host")
+        return StrictArray(np.array(values, dtype))
 
     def __getattr__(self, name):
         function = getattr(np, name)
 
         def call(*args, **kwargs):
-            return wrap(function(*unwrap(args), **unwrap(kwargs)))
+            return device(function, unwrap(args), unwrap(kwargs))
         return call

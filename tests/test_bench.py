@@ -126,10 +126,10 @@ def test_a_row_on_another_problem_gets_a_note(tiny):
 
 
 def test_results_of_the_repository_can_be_compared(tiny):
-    files = list((Path(__file__).parents[1] / "docs" / "benchmarks").glob("*.json"))
+    files = {path: read(path) for path in (Path(__file__).parents[1] / "docs" / "benchmarks").glob("*.json")}
     assert files
-    for path in files:
-        assert set(compare(tiny, read(path))["rows"]) == set(ROWS)
+    for results in files.values():
+        assert set(compare(tiny, results)["rows"]) == (set() if "device" in results["machine"] else set(ROWS))
 
 
 def spoiled(tiny, spoil):

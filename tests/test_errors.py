@@ -27,7 +27,8 @@ def test_one_line_and_its_status(wrong, here):
     lines, status = provoke(wrong)
     assert len(lines) == 1, lines
     command = re.match(r"\w*", wrong.command)[0]
-    start = f"dgarray {command}: " if command in ("run", "eoc", "bench", "info", "plot", "export", "list") else "dgarray: "
+    commands = ("run", "eoc", "bench", "tune", "info", "plot", "export", "list")
+    start = f"dgarray {command}: " if command in commands else "dgarray: "
     assert lines[0].startswith(start) and re.search(wrong.words, lines[0]) and status == wrong.status, (status, lines)
     assert "Traceback" not in lines[0] and "run again" not in lines[0] and str(here) not in lines[0]
     assert entry(wrong, lines[0], status) in PAGE.read_text(), "docs/errors.md is stale: run python tests/errors.py"

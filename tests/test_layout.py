@@ -34,7 +34,7 @@ ALLOWED = {
 }
 TOP = {"cli", "commands", "oneline", "__init__", "__main__", "cases"}
 # The norms, the observed orders and the benchmark are parts of `analysis` that drive whole runs.
-DRIVERS = {("analysis", "bench")}
+DRIVERS = {("analysis", "bench"), ("analysis", "bench_gpu")}
 
 
 def modules():
@@ -87,3 +87,28 @@ def test_package_list_matches_the_folders():
     assert set(setuptools["packages"]) == found
     assert {key: value for key, value in setuptools["package-dir"].items() if key != "dgarray"} == {
         full: folder for folder, full in FOLDERS.items()}
+
+
+# CuPy and numba.cuda: in these files only, and never when a module is imported, so that a CPU run does without them.
+GPU_FILES = {"backends/__init__.py", "backends/gpu.py", "backends/cuda/device.py"}
+
+
+def gpu_imports(tree):
+    """Names of GPU libraries that are imported anywhere in this tree."""
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        yield from (name for name in names
+                    if name.split(".")[0] in ("cupy", "cupyx", "numba_cuda", "cuda") or f"{name}.".startswith("numba.cuda."))
+
+
+@pytest.mark.parametrize("path, name", list(modules()), ids=lambda value: str(value) if isinstance(value, str) else "")
+def test_gpu_libraries_are_imported_when_a_gpu_is_used(path, name):
+    tree = ast.parse(path.read_text())
+    if path.relative_to(ROOT).as_posix() not in GPU_FILES:
+        assert not list(gpu_imports(tree))
+    outside = [node for node in tree.body if not isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    methods = [node for outer in tree.body if isinstance(outer, ast.ClassDef) for node in outer.body
+               if not isinstance(node, ast.FunctionDef)]
+    assert not [found for node in outside + methods for found in gpu_imports(node)]

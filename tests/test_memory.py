@@ -2,16 +2,20 @@
 import gc
 import sys
 import tracemalloc
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from dgarray.backends.arrays import ArrayBackend
+from dgarray.backends.cuda import CudaBackend, tuning
 from dgarray.backends.memory import host_free
+from emulated import EmulatedDevice
+from strict import StrictArray
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.methods.memory import Plan, check, shown
+from dgarray.methods.memory import EARLY, Plan, check, shown
 from dgarray.run import March
 
 GIB = 1 << 30
@@ -84,26 +88,27 @@ def test_plan_is_what_a_run_takes(dim, cells, law, order, kernels, dtype, steppe
 def test_what_stays(dim, cells, law, order, kernels, dtype):
     """After the first step nothing is held but what the plan names; and the way there takes what it says."""
     sim = simulation(dim, cells, law, order, kernels=kernels, dtype=dtype)
-    plan, kept, peak = held(sim, sim.backend)
+    plan, kept, peak, _ = held(sim, sim.backend)
     stays = sum(plan.host.values())
     assert 0.95 < stays / kept < 1.05, f"{shown(kept)}, {plan.host}"
-    begin = max(plan.transient[phase][0] for phase in ("set-up", "initial state"))
+    begin = max(plan.transient[phase][0] for phase in EARLY)
     assert 0.95 < (stays + begin) / peak < 1.15, f"{shown(peak)}, {plan}"
 
 
 def held(sim, backend):
-    """The plan, what is held after the first step, and the most that was held before."""
+    """The plan, what is held after the first step, the most that was held before, and the march."""
     def first_step(sim):
         march = March(sim.method.discretise(sim.mesh, sim.law, dg.absorbing, backend), sim.stepper, sim.options)
         q = march.operator.project(sim.initial)
         march.start(q)
+        march.largest_step()
         del q
         gc.collect()
         return (tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0), march
     first_step(sim.replace(mesh=dg.box(cells=(2, 2, 2)) if sim.law.dim == 3 else dg.rectangle(cells=(2, 2))))
     plan = sim.method.memory(sim.mesh, sim.law, backend, sim.stepper, dg.absorbing)
-    peak, (kept, _) = traced(lambda: first_step(sim))
-    return plan, kept, peak
+    peak, (kept, march) = traced(lambda: first_step(sim))
+    return plan, kept, peak, march
 
 
 class Device(ArrayBackend):
@@ -120,7 +125,7 @@ class Device(ArrayBackend):
 def test_device(law, order):
     """Kept arrays of host and device together, and the temporaries of one stage, with arrays where there is no GPU."""
     sim, backend = simulation(3, 10, law, order, dtype="float32", kernels="array"), Device("float32")
-    plan, kept, _ = held(sim, backend)
+    plan, kept, *_ = held(sim, backend)
     assert 0.95 < (sum(plan.host.values()) + sum(plan.device.values())) / kept < 1.05
     assert plan.device["state and registers"] == 4 * 4 * np.prod(sim.operator.shape)
     assert set(plan.host) <= {"metrics", "parameters", "connectivity"}
@@ -132,6 +137,71 @@ def test_device(law, order):
     face = sim.method.order == 1          # there the numerical flux decides, whose temporaries are estimated
     assert 0.95 < plan.transient["stages"][1] / peak < (1.15 if face else 1.05)
     assert "GPU memory: " in str(plan) and "4 GiB free" in str(plan)
+
+
+class IdleDevice(EmulatedDevice):
+    """The emulated device with kernels that do nothing, and so take no memory for their emulation."""
+
+    def compile(self, source, dtype):
+        return lambda name: lambda *arguments: None
+
+    def numba_launch(self, *arguments):
+        pass
+
+
+def on_device():
+    """Bytes of all arrays that lie on the emulated device."""
+    gc.collect()
+    arrays = [array.values for array in gc.get_objects() if isinstance(array, StrictArray)]
+    owners = {id(owner): owner.nbytes for owner in (a if a.base is None else a.base for a in arrays)}
+    return sum(owners.values())
+
+
+@pytest.mark.parametrize("dim, cells, law, order, dtype, choices", [
+    (3, 8, "loud layers", 3, "float32", {"faces": "once"}),
+    (3, 8, "loud", 3, "float64", {"faces": "block"}),
+    (3, 8, "swirl", 3, "float32", {}),
+    (2, 40, "loud layers", 4, "float32", {"product": "cublas", "faces": "both", "width": 0}),
+])
+def test_fused_device(dim, cells, law, order, dtype, choices, tmp_path, monkeypatch):
+    """What lies on the host and on the device, in the variant that the tuning table holds; and what is taken on the way."""
+    monkeypatch.setenv("DGARRAY_CACHE", str(tmp_path))
+    sim, backend = simulation(dim, cells, law, order, dtype=dtype), CudaBackend(dtype, IdleDevice())
+    variant = replace(tuning.choose(backend, sim.operator.tables), **choices)
+    tuning.keep(backend.device, sim.operator.tables, dtype, {"variant": vars(variant)})
+    before = on_device()
+    plan, kept, peak, march = held(sim, backend)
+    operator, state = march.operator, march.states[0]
+    assert operator.operations.variant == variant
+    # The buffers of copies to the host are not there yet: one on the device and one that is pinned.
+    way = plan.host["snapshot on its way"]
+    assert way == plan.device["snapshot on its way"] == state.nbytes == plan.device["state and registers"] // 4
+    device, stays = sum(plan.device.values()) - way, sum(plan.host.values()) + sum(plan.device.values()) - 2 * way
+    assert 0.95 < device / (on_device() - before) < 1.05, plan.device
+    assert 0.95 < stays / kept < 1.05, f"{shown(kept)}, {plan}"
+    begin = max(sum(plan.transient[phase]) for phase in EARLY)
+    assert 0.95 < (stays + begin) / peak < 1.15, f"{shown(peak)}, {plan}"
+    peak, _ = traced(lambda: sim.method.discretise(sim.mesh, sim.law, dg.absorbing, backend))
+    host = sum(plan.host.values()) + plan.transient["set-up"][0]          # the device's part is there too, or will be
+    assert 0.95 * host < peak < 1.05 * (host + device - plan.device["state and registers"]), f"{shown(peak)}, {plan}"
+    for function in (lambda: operator.sound(state, 0.0), lambda: operator.max_dt(state, 0.0, sim.stepper)):
+        peak, _ = traced(function)
+        assert peak < 1.05 * plan.transient["stages"][1] + 20_000
+    peak, _ = traced(lambda: operator.fetch(state).result())
+    assert 0.95 < plan.transient["snapshots"][0] / peak < 1.05          # without what is pinned, which is not emulated
+
+
+@pytest.mark.gpu
+def test_gpu():
+    """What CuPy's pool holds after the first step."""
+    import cupy
+    sim, pool = simulation(3, 16, "loud layers", 3, backend="cupy", dtype="float32"), cupy.get_default_memory_pool()
+    plan, before = sim.memory(1e-3), pool.used_bytes()
+    march = March(sim.operator, sim.stepper, sim.options)
+    march.start(march.operator.project(sim.initial))
+    march.largest_step()
+    march.operator.fetch(march.states[0]).result()
+    assert 0.9 < sum(plan.device.values()) / (pool.used_bytes() - before) < 1.1, plan.device
 
 
 def test_plan_takes_nothing_itself():

@@ -21,3 +21,5 @@ class CpuBackend(ArrayBackend):
 
     def nodal(self, tables):
         return NodalFused(self, tables)
+
+    modal = nodal

@@ -16,8 +16,6 @@ from ..arrays import NodalArrays
 from . import matmul
 from .nodal_source import Source
 
-PIECE = 32          # tiles that a thread takes at a time
-
 
 class NodalFused(NodalArrays):
     """Overrides the right-hand side and the Runge-Kutta stage of the reference; the single operations are inherited.
@@ -29,12 +27,11 @@ class NodalFused(NodalArrays):
         super().__init__(backend, tables)
         self.lanes = matmul.lanes(backend.dtype)
         self.tiles = -(-tables.elements // self.lanes)
-        embed, reduced = tables.cell.reduced_differentiation
-        columns = np.zeros((len(embed), matmul.padded(embed.shape[1])))
-        columns[:, :embed.shape[1]] = embed
-        self.R = matmul.pack(-np.concatenate(reduced, axis=1), backend.dtype)
-        self.EL = matmul.pack(np.hstack([columns, tables.lift]), backend.dtype)
-        self.exterior = self._exterior()
+        self.source = Source(tables, backend.dtype, self.needs_x)
+        self.R, self.EL, self.I, self.T = (matmul.pack(a, backend.dtype) for a in self._matrices())
+        self.piece = self.source.piece
+        none = np.zeros(1, int)
+        self.exterior, self.halo = self._exterior_in_pieces() if self.source.modal else (self._exterior(), (none, none))
         self.neighbour = self.tiled(tables.mesh.neighbour_cell.T.astype(np.int32))
         values = list(self.parameters.values())
         self.values = np.stack(values) if values else np.ones((1, tables.elements), backend.dtype)
@@ -43,9 +40,21 @@ class NodalFused(NodalArrays):
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
         self._no_flux_beyond()
         self.patches = self._patches()
-        self.source = Source(tables, backend.dtype, self.needs_x)
-        self.scratch = [aligned(self.source.size * self.lanes, backend.dtype) for _ in range(backend.threads)]
+        around = int(np.diff(self.halo[0]).max(initial=0))
+        faces = (self.piece + around) * self.tables.variables * self.source.F * self.source.M * self.source.modal
+        self.scratch = [tuple(aligned(size * self.lanes, backend.dtype) for size in (self.source.size, faces))
+                        for _ in range(backend.threads)]
         self._kernels = {}
+
+    def _matrices(self):
+        """The factors of the products: R, [E L] or [-D L], and those that take unknowns to points and to face points."""
+        t, none = self.tables, np.zeros((1, 1))
+        if t.trace is not None:
+            return none, np.hstack([-np.concatenate(t.differentiation, axis=1), t.lift]), t.interpolate, t.trace
+        embed, reduced = t.cell.reduced_differentiation
+        columns = np.zeros((len(embed), matmul.padded(embed.shape[1])))
+        columns[:, :embed.shape[1]] = embed
+        return -np.concatenate(reduced, axis=1), np.hstack([columns, t.lift]), none, none
 
     def tiled(self, rows, dtype=None):
         """Rows (row, element) as [tile, row, lane], one flat aligned array; the last tile is filled with the last element."""
@@ -58,20 +67,20 @@ class NodalFused(NodalArrays):
         return result
 
     def state(self, q):
-        """The state q[variable, node, element] of the host, in tiles."""
+        """The state q[variable, row, element] of the host, in tiles."""
         return self.tiled(q.reshape(-1, q.shape[2]), self.backend.dtype)
 
     def zeros(self):
-        return aligned(self.tiles * self.lanes * self.tables.variables * len(self.tables.nodes), self.backend.dtype)
+        return aligned(self.tiles * self.lanes * self.tables.variables * self.tables.rows, self.backend.dtype)
 
     def host(self, state):
-        variables, nodes, elements = self.tables.variables, len(self.tables.nodes), self.tables.elements
-        rows = state.reshape(self.tiles, -1, self.lanes).swapaxes(0, 1).reshape(variables, nodes, -1)
-        return np.array(rows[:, :, :elements], order="C")          # never a view of the state, as it would be of one tile
+        variables, rows, elements = self.tables.variables, self.tables.rows, self.tables.elements
+        values = state.reshape(self.tiles, -1, self.lanes).swapaxes(0, 1).reshape(variables, rows, -1)
+        return np.array(values[:, :, :elements], order="C")        # never a view of the state, as it would be of one tile
 
     def take(self, state, elements):
         tile, lane = np.divmod(np.asarray(elements), self.lanes)
-        rows = state.reshape(self.tiles, self.tables.variables, len(self.tables.nodes), self.lanes)[tile, :, :, lane]
+        rows = state.reshape(self.tiles, self.tables.variables, self.tables.rows, self.lanes)[tile, :, :, lane]
         return np.ascontiguousarray(rows.transpose(1, 2, 0))
 
     def _geometry(self):
@@ -93,9 +102,35 @@ class NodalFused(NodalArrays):
         t = self.tables
         node, element = np.divmod(t.exterior_nodes(), t.elements)
         tile, lane = np.divmod(element, self.lanes)
-        size = t.variables * len(t.nodes) * self.lanes
+        size = t.variables * t.rows * self.lanes
         kind = np.int32 if self.tiles * size < 2 ** 31 else np.int64
         return self.tiled((tile.astype(kind) * size + node * self.lanes + lane).astype(kind))
+
+    def _exterior_in_pieces(self):
+        """Where each face point's outside value of variable 0 lies among the face values of its piece, which are those of the
+        piece's tiles and, in tiles after them, of the elements around it; and these: (start of each piece's tiles, where their
+        elements lie in the state)."""
+        t, lanes, length = self.tables, self.lanes, self.piece * self.lanes
+        row, element = np.divmod(t.exterior_nodes(), t.elements)
+        own = np.arange(t.elements) // length
+        away = element // length != own
+        keys, position = np.unique((own * t.elements + element)[away], return_inverse=True)
+        piece, around = np.divmod(keys, t.elements)
+        pieces = -(-self.tiles // self.piece)
+        counts = np.bincount(piece, minlength=pieces)
+        first = np.cumsum(counts) - counts
+        place = element % length
+        whole = np.minimum(np.arange(1, pieces + 1) * self.piece, self.tiles) - np.arange(pieces) * self.piece
+        place[away] = (whole[piece] * lanes + np.arange(len(keys)) - first[piece])[position]
+        size = t.variables * len(t.trace) * lanes
+        kind = np.int32 if (self.piece + -(-max(counts, default=0) // lanes)) * size < 2 ** 31 else np.int64
+        at = place // lanes * size + row * lanes + place % lanes
+        # Every piece has whole tiles around it, the last one filled with its first element.
+        tiles = -(-counts // lanes)
+        start = np.concatenate([[0], np.cumsum(tiles)])
+        halo = np.repeat(around[np.minimum(first, max(0, len(around) - 1))] if len(around) else first, tiles * lanes)
+        halo[start[piece] * lanes + np.arange(len(keys)) - first[piece]] = around
+        return self.tiled(at.astype(kind)), (start, halo // lanes * (t.variables * t.rows * lanes) + halo % lanes)
 
     def _patches(self):
         """The boundary faces of every tile: (start, rows (lane, face, group)), rows of tile i from start[i] to start[i + 1]."""
@@ -122,10 +157,32 @@ class NodalFused(NodalArrays):
         return bool(np.isfinite(last).all()) and (whole == 0 or self.backend.finite(q[:whole]))
 
     def rate(self, q, t, exponent):
-        return super().rate(self.host(q), t, exponent)
+        real = self.backend.dtype.type
+        found = self._each("rate", lambda kernel, first, last, scratch: kernel(
+            first, last, scratch, q, self.T, self.geometry, self.tiled_values, real(t), real(exponent)))
+        return float(np.max(found))
 
     def admissible(self, q, t):
         return super().admissible(self.host(q), t)
+
+    def all_admissible(self, q, t):
+        real = self.backend.dtype.type
+        return all(self._each("admissible", lambda kernel, first, last, scratch: kernel(
+            first, last, scratch, q, self.I, self.T, self.geometry, self.tiled_values, real(t))))
+
+    def _each(self, what, call):
+        """The results of call(kernel of that name, first tile, last tile, scratch) for every piece."""
+        if what not in self._kernels:
+            source = getattr(self.source, f"{what}_text")()
+            self._kernels[what] = write_module(source, f"{what}_{self.tables.dim}d_{self.backend.dtype}").kernel
+        kernel, pieces = self._kernels[what], -(-self.tiles // self.piece)
+        results = [None] * pieces
+
+        def task(piece, worker):
+            results[piece] = call(kernel, piece * self.piece, min((piece + 1) * self.piece, self.tiles),
+                                  self.scratch[worker][0])
+        self.backend.workers.run(task, pieces)
+        return results
 
     def _run(self, q, out, k, q0, t, factors):
         real = self.backend.dtype.type
@@ -134,19 +191,19 @@ class NodalFused(NodalArrays):
         uses = (k is not None, bool(alpha), bool(alpha or beta), bool(alpha or C))
         kernel = self.kernel(uses)
         unused = q[:0]
-        arrays = (q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL, self.geometry,
-                  self.tiled_values, self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour,
-                  *self.patches)
+        arrays = (*self.halo, q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL, self.I, self.T,
+                  self.geometry, self.tiled_values, self.values.reshape(-1), self.tables.elements, self.exterior,
+                  self.neighbour, *self.patches)
         numbers = (real(t), *(real(f) for f in factors))
 
         def task(piece, worker):
-            kernel(piece * PIECE, min((piece + 1) * PIECE, self.tiles), self.scratch[worker], *arrays, *numbers)
-        self.backend.workers.run(task, -(-self.tiles // PIECE))
+            kernel(piece * self.piece, min((piece + 1) * self.piece, self.tiles), *self.scratch[worker], *arrays, *numbers)
+        self.backend.workers.run(task, -(-self.tiles // self.piece))
 
     def kernel(self, uses):
         """The compiled kernel for (register k, q0, q, r) used in the update."""
         if uses not in self._kernels:
-            source = self.source.text(*uses)
+            source = self.source.stage_text(*uses)
             self._kernels[uses] = write_module(source, f"nodal_{self.tables.dim}d_{self.backend.dtype}").kernel
         return self._kernels[uses]
 

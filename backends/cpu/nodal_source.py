@@ -1,4 +1,4 @@
-"""Text of the fused nodal kernel: the tracer's scalar code in loops over the lanes of a tile."""
+"""Text of the fused kernels: the tracer's scalar code in loops over the lanes of a tile."""
 from hashlib import sha256
 from inspect import getsource
 from textwrap import indent
@@ -8,30 +8,48 @@ import numpy as np
 from ...codegen import Python, scalar_source
 from . import matmul, vector
 
+PIECE = 32               # tiles that a thread takes at a time
+CACHED = 1 << 19         # bytes of unknowns and face values of a piece
+
 # Part of every generated text, so that a kernel on disk is not used with other products or moves than it was made with.
 KERNELS = sha256("".join(getsource(module) for module in (matmul, vector)).encode()).hexdigest()[:16]
 
 
 class Source:
-    """Text of the kernel.  All of a tile lies in one scratch array w, in rows of L lanes at offsets that are literals."""
+    """Text of the kernels.  All of a tile lies in one scratch array w, in rows of L lanes at offsets that are literals.
+
+    A variable has N unknowns, B values at points of the volume, and W operands there for the product with [-D_1 .. -D_d], of
+    which another product first makes few (nodal DG: D_k = E R_k).  Where face values are not among the unknowns (modal DG)
+    they are computed for a piece of tiles, and the elements around it, before anything else, into memory that fits the
+    second-level cache."""
 
     def __init__(self, tables, dtype, needs_x):
         self.t, self.dtype, self.needs_x = tables, np.dtype(dtype), needs_x
         self.dialect = Python(str(self.dtype))
-        self.d, self.V, self.N = tables.dim, tables.variables, len(tables.nodes)
+        self.d, self.V, self.N, self.B = tables.dim, tables.variables, tables.rows, len(tables.points)
         self.F, self.M = tables.face_nodes.shape
-        self.low = tables.cell.reduced_differentiation[0].shape[1]
+        self.modal = tables.trace is not None
+        self.W = len(tables.differentiation) * self.B
+        self.low = 0 if self.modal else tables.cell.reduced_differentiation[0].shape[1]
         self.P = list(tables.parameters)
         self.L = matmul.lanes(self.dtype)
         padded = matmul.padded
-        self.column = self.d * self.N + padded(self.low) + self.F * self.M       # rows of one variable's right-hand sides
+        self.reduced = padded(self.low) if self.low else 0
+        self.column = self.W + self.reduced + self.F * self.M                    # rows of one variable's right-hand sides
+        self.first = 0 if self.modal else self.W                                 # of the operands of the last product
         self.size, rows = 0, {}
         geometry = self.d * self.d + self.F * (self.d + 1) + (self.d + self.d * self.d if needs_x else 0)
+        modal = [("BQ", self.V * padded(self.B)), ("T", self.V * padded(self.F * self.M))] * self.modal
         for name, count in (("Q", self.V * self.N), ("G", geometry), ("P", len(self.P)), ("MR", len(self.P)), ("X", self.d),
                             ("QL", self.V), ("QR", self.V), ("RHS", self.column * self.V), ("R", padded(self.N) * self.V),
-                            ("K", 2)):
+                            ("K", 2), ("S", self.F), *modal):
             rows[name], self.size = self.size, self.size + count
+        rows |= dict.fromkeys(("BQ", "T"), 0) | rows
         self.at = {name: row * self.L for name, row in rows.items()}
+        self.values = ("BQ", padded(self.B)) if self.modal else ("Q", self.N)    # the state at the points, rows of a variable
+        self.at_faces = ("T", padded(self.F * self.M)) if self.modal else ("Q", self.N)
+        bytes_of_tile = self.V * (self.N + self.F * self.M) * self.L * self.dtype.itemsize
+        self.piece = max(2, min(PIECE, CACHED // bytes_of_tile)) if self.modal else PIECE
 
     def lane(self, name, row, step=""):
         """Text of one lane of a row of the scratch array."""
@@ -53,37 +71,43 @@ class Source:
     def lanes(self, lines):
         return [f"for lane in range({self.L}):", *(f"    {line}" for line in lines)]
 
-    def position(self, step):
-        """Lines that read the node's reference coordinates, and lines that put x at this node into one lane of the rows X."""
+    def position(self, step, table="POINTS"):
+        """Lines that read a point's reference coordinates, and lines that put x at this point into one lane of the rows X."""
         first = self.d * self.d + self.F * (self.d + 1)
         sums = []
         for c in range(self.d):
             terms = [self.lane("G", first + c)]
             terms += [f"node{k} * {self.lane('G', first + self.d + k * self.d + c)}" for k in range(self.d)]
             sums.append(f"{self.lane('X', c)} = {' + '.join(terms)}")
-        return [f"node{k} = NODES[{step}, {k}]" for k in range(self.d)], sums
+        return [f"node{k} = {table}[{step}, {k}]" for k in range(self.d)], sums
 
-    def positions(self, function, step):
-        """Lines that put x at this node into the rows X for all lanes, if the function needs x."""
+    def positions(self, function, step, table="POINTS"):
+        """Lines that put x at this point into the rows X for all lanes, if the function needs x."""
         if not function.depends_on("x"):
             return []
-        reads, sums = self.position(step)
+        reads, sums = self.position(step, table)
         return reads + self.lanes(sums)
 
-    def volume(self):
-        N, L = self.N, self.L
+    def at_points(self):
+        """Lines that put the state at the points into its rows, where they are not those of the unknowns."""
+        return [f"for v in range({self.V}):", f"    interpolate(I, 0, w, {self.at['Q']} + v*{self.N * self.L}, "
+                f"w, {self.at['BQ']} + v*{matmul.padded(self.B) * self.L})"] if self.modal else []
+
+    def volume(self, arrays=("register",)):
+        B, L = self.B, self.L
         function = self.t.functions.volume
-        targets = [self.lane("RHS", v * self.column + k * N, f" + i*{L}") for k in range(self.d) for v in range(self.V)]
-        body = self.evaluate(function, targets, q=("Q", 0, f" + i*{L}", N), g=("G", 0, "", 1), m=("P", 0, "", 1),
+        targets = [self.lane("RHS", v * self.column + k * B, f" + i*{L}") for k in range(self.W // B) for v in range(self.V)]
+        rows, stride = self.values
+        body = self.evaluate(function, targets, q=(rows, 0, f" + i*{L}", stride), g=("G", 0, "", 1), m=("P", 0, "", 1),
                              x=("X", 0, "", 1))
-        return [f"for i in range({N}):", *indented(self.positions(function, "i")),
+        reduce = [f"    reduce_(R, 0, w, {self.at['RHS']} + v*{self.column * L}, w, "
+                  f"{self.at['RHS'] + self.W * L} + v*{self.column * L})"] * bool(self.low)
+        return [*self.at_points(), f"for i in range({B}):", *indented(self.positions(function, "i")),
                 *indented(self.lanes(body)),
-                f"for v in range({self.V}):",
-                f"    reduce_(R, 0, w, {self.at['RHS']} + v*{self.column * L}, w, "
-                f"{self.at['RHS'] + self.d * N * L} + v*{self.column * L})", *self.ask_for("register", "tile")]
+                f"for v in range({self.V}):", *reduce, *(line for array in arrays for line in self.ask_for(array, "tile"))]
 
     def flux_row(self, v):
-        return v * self.column + self.d * self.N + matmul.padded(self.low)
+        return v * self.column + self.W + self.reduced
 
     def faces(self):
         d, M, L, V = self.d, self.M, self.L, self.V
@@ -94,13 +118,15 @@ class Source:
                              s=("G", d * d + self.F * d, f" + f*{L}", 1), x=("X", 0, "", 1), ml=("P", 0, "", 1),
                              mr=("MR", 0, "", 1))
         outside = [f"gather_m(values, elements, neighbour, (tile*{self.F} + f)*{L}, w, {self.at['MR']})"] if self.P else []
-        own = [f"copy(w, {self.at['Q']} + ({v * self.N} + node)*{L}, w, {self.at['QL'] + v * L})" for v in range(V)]
+        rows, height = self.at_faces
+        own = [f"copy(w, {self.at[rows]} + ({v * height} + node)*{L}, w, {self.at['QL'] + v * L})" for v in range(V)]
+        values, stride = ("faces", self.F * M * L) if self.modal else ("state", self.N * L)
         return [f"for f in range({self.F}):", *indented(outside),
                 f"    for j in range({M}):",
                 "        node = FACE_NODES[f, j]",
-                *indented(self.positions(function, "node"), 2),
+                *indented(self.positions(function, "node", "FACE_POINTS"), 2),
                 *indented(own, 2),
-                f"        gather_q(state, {self.N * L}, exterior, (tile*{self.F * M} + f*{M} + j)*{L}, w, {self.at['QR']})",
+                f"        gather_q({values}, {stride}, exterior, (tile*{self.F * M} + f*{M} + j)*{L}, w, {self.at['QR']})",
                 *indented(self.lanes(body), 2)]
 
     def boundaries(self):
@@ -111,9 +137,10 @@ class Source:
             function = group.jump
             step = f" + (f*{M} + j)*{L}"
             targets = [self.lane("RHS", self.flux_row(v), step) for v in range(self.V)]
-            body = self.evaluate(function, targets, q=("Q", 0, f" + node*{L}", self.N), n=("G", d * d, f" + f*{d * L}", 1),
+            rows, height = self.at_faces
+            body = self.evaluate(function, targets, q=(rows, 0, f" + node*{L}", height), n=("G", d * d, f" + f*{d * L}", 1),
                                  s=("G", d * d + self.F * d, f" + f*{L}", 1), m=("P", 0, "", 1), x=("X", 0, "", 1))
-            reads, sums = self.position("node") if function.depends_on("x") else ([], [])
+            reads, sums = self.position("node", "FACE_POINTS") if function.depends_on("x") else ([], [])
             lines += [f"if group == {number}:", f"    for j in range({M}):", "        node = FACE_NODES[f, j]",
                       *indented(reads + sums + body, 2)]
         if not lines:
@@ -125,7 +152,7 @@ class Source:
         N, L = self.N, self.L
         V, padded = self.V, matmul.padded(self.N)
         lines = [f"for v in range({V}):",
-                 f"    lift(EL, 0, w, {self.at['RHS'] + self.d * N * L} + v*{self.column * L}, w, "
+                 f"    lift(EL, 0, w, {self.at['RHS'] + self.first * L} + v*{self.column * L}, w, "
                  f"{self.at['R']} + v*{padded * L})", *self.ask_for("state", "tile + 1"), *self.ask_for_neighbours()]
         function = self.t.functions.finish
         if self.t.finishes:
@@ -150,7 +177,7 @@ class Source:
                 "                if other < tile - 1 or other > tile + 1:",
                 f"                    for j in range({M}):",
                 f"                        at = exterior[((tile + 1)*{F * M} + f*{M} + j)*{L} + lane]",
-                f"                        prefetch(state, at + v*{self.N * L}, 1)"]
+                f"                        prefetch(state, at + v*{self.N * L}, 1)"] if not self.modal else []
 
     def update(self, k, q0, q, r):
         """k = A k + w r,  out = alpha q0 + beta q + B k + C r, with r = dq/dt."""
@@ -170,22 +197,107 @@ class Source:
                 f"        at = tile*{self.V * N * L} + (v*{N} + i)*{L}",
                 *indented([*loads, *self.lanes(body), *stores], 2)]
 
+    def trace(self):
+        """Lines that put the values at the face points, where these are not among the unknowns, into their rows."""
+        return [f"for v in range({self.V}):", f"    trace(T, 0, w, {self.at['Q']} + v*{self.N * self.L}, "
+                f"w, {self.at['T']} + v*{matmul.padded(self.F * self.M) * self.L})"] if self.modal else []
+
+    def face_values(self):
+        """Lines that fill `faces`, [tile, variable, face point, lane], of a piece's own tiles and of those around it."""
+        L, V, N, count, height = self.L, self.V, self.N, self.F * self.M, matmul.padded(self.F * self.M)
+        keep = [f"for v in range({V}):", f"    for i in range({count}):",
+                f"        copy(w, {self.at['T']} + (v*{height} + i)*{L}, faces, ((place*{V} + v)*{count} + i)*{L})"]
+        gather = [f"for i in range({V * N}):", f"    for lane in range({L}):",
+                  f"        w[{self.at['Q']} + i*{L} + lane] = state[halo[around*{L} + lane] + i*{L}]"]
+        return ["place = 0", "for tile in range(first, last):",
+                *indented([*self.load("state", V * N, "Q"), *self.trace(), *keep, "place += 1"]),
+                f"piece = first // {self.piece}", "for around in range(halo_start[piece], halo_start[piece + 1]):",
+                *indented([*gather, *self.trace(), *keep, "place += 1"])] if self.modal else []
+
+    def own_face_values(self):
+        """Lines that read them back."""
+        L, V, count, height = self.L, self.V, self.F * self.M, matmul.padded(self.F * self.M)
+        return [f"for v in range({V}):", f"    for i in range({count}):",
+                f"        copy(faces, (((tile - first)*{V} + v)*{count} + i)*{L}, w, {self.at['T']} + (v*{height} + i)*{L})"
+                ] if self.modal else []
+
     def load(self, source, rows, name):
         """Lines that copy this tile's rows of an array into the scratch array."""
         return [f"for row in range({rows}):",
                 f"    copy({source}, (tile*{rows} + row)*{self.L}, w, {self.at[name]} + row*{self.L})"]
 
-    def text(self, k, q0, q, r):
-        L, geometry = self.L, (self.at["P"] - self.at["G"]) // self.L
-        tile = [
-            *self.load("state", self.V * self.N, "Q"), *self.load("geometry", geometry, "G"),
-            *(self.load("tiled_values", len(self.P), "P") if self.P else []),
-            *self.volume(), *self.faces(), *self.boundaries(), *self.finish(), *self.update(k, q0, q, r)]
-        body = "\n".join(tile)
-        inner = self.d * self.N
-        total = matmul.padded(self.low) + self.F * self.M
+    def stage_text(self, k, q0, q, r):
+        """The kernel of a stage; which of register k, q0, q and r the update uses."""
+        tile = [*self.load_tile(), *self.own_face_values(), *self.volume(["register"] * k + ["start"] * q0),
+                *self.faces(), *self.boundaries(), *self.finish(), *self.update(k, q0, q, r)]
+        return self.module("a Runge-Kutta stage", f"""
+def kernel(first, last, w, faces, halo_start, halo, state, out, register, start, R, EL, I, T, geometry, tiled_values, values,
+           elements, exterior, neighbour, patch_start, patches, t, A, alpha, beta, B, wdt, C):
+{indent(chr(10).join(self.face_values()), " " * 4)}
+    for tile in range(first, last):
+{indent(chr(10).join(tile), " " * 8)}
+""")
+
+    def load_tile(self):
+        """Lines that copy a tile and all that belongs to it into the scratch array."""
+        geometry = (self.at["P"] - self.at["G"]) // self.L
+        return [*self.load("state", self.V * self.N, "Q"), *self.load("geometry", geometry, "G"),
+                *(self.load("tiled_values", len(self.P), "P") if self.P else [])]
+
+    def rate_text(self):
+        """The kernel that finds the largest rate, see `NodalArrays.rate`; a NaN ends it."""
+        L, d, function = self.L, self.d, self.t.functions.wave_speed
+        rows, height = self.at_faces
+        count, row, table = (self.M, f"(f*{self.M} + i)", "FACE_POINTS") if self.modal else (self.N, "i", "POINTS")
+        body = self.evaluate(function, ["speed"], q=(rows, 0, f" + {row}*{L}", height), n=("G", d * d, f" + f*{d * L}", 1),
+                             m=("P", 0, "", 1), x=("X", 0, "", 1))
+        here = f"w[{self.at['S']} + f*{L} + lane]"
+        scale = self.lane("G", d * d + self.F * d, f" + f*{L}")
+        lines = [*self.load_tile(), *self.trace(), f"for f in range({self.F}):", *indented(self.lanes([f"{here} = 0"])),
+                 f"    for i in range({count}):", *indented(self.positions(function, row, table), 2),
+                 *indented(self.lanes([*body, f"{here} = {here} if speed <= {here} else speed"]), 2),
+                 f"for lane in range({L}):", "    peak = total = zero", f"    for f in range({self.F}):",
+                 f"        value = {here}*{scale}", "        if not value < infinity:", "            return nan",
+                 "        peak = max(peak, value)", "    if peak > 0:", f"        for f in range({self.F}):",
+                 f"            total += ({here}*{scale}/peak)**exponent",
+                 "        largest = max(largest, peak*total**(one/exponent))"]
+        return self.module("the largest rate", f"""
+def kernel(first, last, w, state, T, geometry, tiled_values, t, exponent):
+    zero, one, infinity, nan = np.{self.dtype}(0), np.{self.dtype}(1), np.{self.dtype}(np.inf), np.{self.dtype}(np.nan)
+    largest = zero
+    for tile in range(first, last):
+{indent(chr(10).join(lines), " " * 8)}
+    return largest
+""")
+
+    def admissible_text(self):
+        """The kernel that says whether the state is admissible everywhere, see `NodalArrays.admissible`."""
+        L, function = self.L, self.t.functions.admissible
+        here, parts = f"w[{self.at['S']} + lane]", [(self.B, *self.values, "POINTS")]
+        if self.modal:
+            parts.append((self.F * self.M, *self.at_faces, "FACE_POINTS"))
+        lines = [*self.load_tile(), *self.at_points(), *self.trace(), *self.lanes([f"{here} = 1"])]
+        for count, rows, stride, table in parts:
+            body = self.evaluate(function, ["good"], q=(rows, 0, f" + i*{L}", stride), m=("P", 0, "", 1), x=("X", 0, "", 1))
+            lines += [f"for i in range({count}):", *indented(self.positions(function, "i", table)),
+                      *indented(self.lanes([*body, f"{here} = {here} if good else 0"]))]
+        lines += [f"for lane in range({L}):", f"    if {here} == 0:", "        return False"]
+        return self.module("whether a state is admissible", f"""
+def kernel(first, last, w, state, I, T, geometry, tiled_values, t):
+    for tile in range(first, last):
+{indent(chr(10).join(lines), " " * 8)}
+    return True
+""")
+
+    def module(self, what, kernel):
+        """The text of a module with one kernel."""
+        products = {"reduce_": (self.low, self.W), "lift": (self.N, self.column - self.first),
+                    "interpolate": (self.B * self.modal, self.N), "trace": (self.F * self.M * self.modal, self.N)}
+        products = [f"{name} = matmul.multiply({rows}, {inner}, np.{self.dtype})"
+                    for name, (rows, inner) in products.items() if rows]
         gather_m = f"gather_m = vector.gather({len(self.P)}, np.{self.dtype})" if self.P else ""
-        return f'''"""Generated by dgarray {KERNELS}: a Runge-Kutta stage of nodal DG for {type(self.t.law).__name__}."""
+        points, at_faces = (table.tolist() if self.needs_x else [[0.0]] for table in (self.t.points, self.t.face_points))
+        return f'''"""Generated by dgarray {KERNELS}: {what} of DG for {type(self.t.law).__name__}."""
 {self.dialect.header}
 
 import numpy as np
@@ -193,12 +305,12 @@ from numba import njit
 
 from dgarray.backends.cpu import matmul, vector
 
-assert matmul.lanes(np.{self.dtype}) == {L}
+assert matmul.lanes(np.{self.dtype}) == {self.L}
 {chr(10).join(self.dialect.definitions)}
 FACE_NODES = np.array({self.t.face_nodes.tolist()})
-NODES = np.array({self.t.nodes.tolist() if self.needs_x else [[0.0]]}, np.{self.dtype})
-reduce_ = matmul.multiply({self.low}, {inner}, np.{self.dtype})
-lift = matmul.multiply({self.N}, {total}, np.{self.dtype})
+POINTS = np.array({points}, np.{self.dtype})
+FACE_POINTS = np.array({at_faces}, np.{self.dtype})
+{chr(10).join(products)}
 prefetch = vector.prefetch(np.{self.dtype})
 copy = vector.copy(np.{self.dtype})
 gather_q = vector.gather({self.V}, np.{self.dtype})
@@ -206,12 +318,7 @@ gather_q = vector.gather({self.V}, np.{self.dtype})
 OPTIONS = dict(nogil=True, cache=True, fastmath={{"contract"}}, error_model="numpy")
 
 
-@njit(**OPTIONS)
-def kernel(first, last, w, state, out, register, start, R, EL, geometry, tiled_values, values, elements, exterior, neighbour,
-           patch_start, patches, t, A, alpha, beta, B, wdt, C):
-    for tile in range(first, last):
-{indent(body, " " * 8)}
-'''
+@njit(**OPTIONS){kernel}'''
 
 
 def indented(lines, levels=1):

@@ -132,6 +132,33 @@ class Problem:
             times.append(self.step())
         return times
 
+    @property
+    def threads(self):
+        return self.operator.backend.threads
+
+    def counts(self):
+        """What the operations of a stage cost, a list of `roofline.Operation`."""
+        backend = self.operator.backend
+        return cost(self.operator.tables, backend.kernels, backend.dtype)
+
+    def least(self):
+        """The costs that the bound follows from."""
+        return self.counts()
+
+    def ceilings(self, limits, threads):
+        """The ceilings for so many threads; measured and added to `limits` where they are not there yet."""
+        dtype = str(self.operator.backend.dtype)
+        if ceiling(dtype, threads) not in limits:
+            limits[ceiling(dtype, threads)] = ceilings(dtype, threads)
+        return limits[ceiling(dtype, threads)]
+
+    def seconds(self, names, stage, quick):
+        """(threads, {name: seconds of a stage}) of the operations.
+
+        Fused kernels have one operation, which takes the `stage` measured; those of the array kernels are timed on one
+        thread."""
+        return (self.threads, {names[0]: stage}) if len(names) == 1 else (1, timed(self, names, quick))
+
 
 def problem_of_case(name):
     """The case of that name as a Problem."""
@@ -152,33 +179,26 @@ def row(name, problem, limits, quick, target=None):
     the same for each of its operations."""
     operator = problem.operator
     backend, tables, times = operator.backend, operator.tables, problem.times(quick)
-    counts = cost(tables, backend.kernels, backend.dtype)
-    if ceiling(backend.dtype, backend.threads) not in limits:
-        limits[ceiling(backend.dtype, backend.threads)] = ceilings(str(backend.dtype), backend.threads)
-    most = limits[ceiling(backend.dtype, backend.threads)]
+    counts, least, most = problem.counts(), problem.least(), problem.ceilings(limits, problem.threads)
     updates = problem.dofs * STAGES
-    best, at_bound = updates / min(times), problem.dofs / tables.elements / bound(counts, most)
+    best, at_bound = updates / min(times), problem.dofs / tables.elements / bound(least, most)
     flops, size = sum(o.flops for o in counts), sum(o.bytes for o in counts)
+    whole = Operation("stage", sum(o.flops for o in least), sum(o.bytes for o in least))
     return {"name": name, "law": repr(tables.law), "order": tables.order, "elements": tables.elements, "dofs": problem.dofs,
-            "dtype": str(backend.dtype), "kernels": backend.kernels, "threads": backend.threads, "steps": len(times),
+            "dtype": str(backend.dtype), "kernels": backend.kernels, "threads": problem.threads, "steps": len(times),
             "best": best, "median": updates / median(times), "flops_per_element_stage": flops,
             "bytes_per_element_stage": size, "flop_rate": flops * best * tables.elements / problem.dofs, "bound": at_bound,
-            "bound_by": limit(Operation("stage", flops, size), most), "share_of_bound": best / at_bound,
+            "bound_by": limit(whole, most), "share_of_bound": best / at_bound,
             "target": target, "first_step_s": problem.first_step,
             "operations": operations(problem, counts, limits, min(times) / STAGES, quick)}
 
 
 def operations(problem, counts, limits, stage, quick):
     """Each operation of a stage: seconds of a stage that it takes on all elements, operations and bytes per element, and the
-    seconds that the ceilings allow.
-
-    Fused kernels have one operation, which takes the `stage` measured; those of the array kernels are timed on one thread."""
-    backend, elements = problem.operator.backend, problem.operator.tables.elements
-    if len(counts) == 1:
-        threads, seconds = backend.threads, {counts[0].name: stage}
-    else:
-        threads, seconds = 1, timed(problem, [o.name for o in counts], quick)
-    most, found = limits[ceiling(backend.dtype, threads)], []
+    seconds that the ceilings allow; stage: seconds of a whole stage."""
+    elements, found = problem.operator.tables.elements, []
+    threads, seconds = problem.seconds([o.name for o in counts], stage, quick)
+    most = problem.ceilings(limits, threads)
     for o in counts:
         least = bound([o], most) * elements
         if least:                       # an operation without any work, such as a source that there is not, is not called

@@ -2,15 +2,15 @@
 import numpy as np
 
 
-def held(root):
-    """{name: bytes} of every array that can be reached from an object through attributes, dicts and sequences.
+def held(root, kind=np.ndarray):
+    """{name: bytes} of every array of a kind that can be reached from an object through attributes, dicts and sequences.
 
     Views count as the array that owns their memory, and each of those once, under the first name that leads to it."""
     found, seen, todo = {}, set(), [("", root)]
     while todo:
         name, value = todo.pop(0)
-        if isinstance(value, np.ndarray):
-            while isinstance(value.base, np.ndarray):
+        if isinstance(value, kind):
+            while isinstance(value.base, kind):
                 value = value.base
             if id(value) not in seen:
                 found[name] = value.nbytes

@@ -37,7 +37,7 @@ class BoundaryIntegral(Recorder):
     def attach(self, name, operator):
         """The Recording of this recorder in one run."""
         tables, surface = operator.tables, boundary_surface(name, operator, self.boundary)
-        x, weights, matrix = surface.quadrature(self.degree or 2 * tables.order + 4)
+        x, weights, matrix = surface.quadrature(self.degree or 2 * tables.cell.order + 4)
         cells, take = surface.rows[:, 0], taker(operator, surface.rows[:, 0])
         fixed = {"n": tuple(n[:, None] for n in surface.normals), "x": tuple(x),
                  "m": {key: values[cells, None] for key, values in tables.parameters.items()}}
@@ -77,18 +77,18 @@ class VolumeIntegral(Recorder):
             names = (*tables.law.variables, *(() if tables.law.energy is None else ("energy",)))
 
             def measure(state, t):
-                return totals(tables, operator.host(state)).values()
+                return totals(tables, operator.nodal(operator.host(state))).values()
         else:
             names, integral = self._integral(name, tables)
 
             def measure(state, t):
-                return integral(operator.host(state), t)
+                return integral(operator.nodal(operator.host(state)), t)
         attrs = {"long_name": "integral over the domain"}
         return Recording(Series(name, {}, dict.fromkeys(names, ((), attrs))), self.every, measure)
 
     def _integral(self, name, tables):
         """Names of the components and the function (q, t) -> integrals, which works through blocks of elements."""
-        points, weights = quadrature(tables.dim, self.degree or 2 * tables.order + 4)
+        points, weights = quadrature(tables.dim, self.degree or 2 * tables.cell.order + 4)
         matrix, jacobian = tables.cell.interpolation(points), tables.mesh.measures / tables.cell.volume
         step = max(16, PIECE // matrix.size)
 

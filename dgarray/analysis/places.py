@@ -80,9 +80,9 @@ def on_boundary(name, operator, boundary):
 def in_volume(operator):
     """The Place of all nodes of the mesh; its coordinates are those of the run's dataset."""
     def read(state, numbers):
-        return operator.host(state)[numbers].transpose(0, 2, 1)
-    _, nodes, elements = operator.shape
-    return Place({"element": elements, "node": nodes}, {}, {}, read)
+        return operator.nodal(operator.host(state))[numbers].transpose(0, 2, 1)
+    tables = operator.tables
+    return Place({"element": tables.elements, "node": len(tables.cell.nodes)}, {}, {}, read)
 
 
 def boundary_surface(name, operator, boundary):
@@ -95,7 +95,7 @@ def boundary_surface(name, operator, boundary):
     if not len(rows):
         raise ValueError(f"record {name!r}: boundary={boundary!r} has no face; give names of the mesh: "
                          f"{', '.join(mesh.boundaries) or 'none'}")
-    return Surface(mesh.points, mesh.cells, operator.tables.order, np.unique(rows, axis=0))
+    return Surface(mesh.points, mesh.cells, operator.tables.cell.order, np.unique(rows, axis=0))
 
 
 def taker(operator, elements):

@@ -136,11 +136,11 @@ class Extrema(Recorder):
                                                           "units": units(tables.law, of)}
 
         def measure(state, t):
-            result, q = [], operator.host(state)
+            result, q = [], operator.nodal(operator.host(state))
             for values in (q[number] for number in chosen.values()):
                 for find in (np.argmin, np.argmax):
                     node, element = np.unravel_index(find(values), values.shape)
-                    x = tables.origin[:, element] + tables.nodes[node] @ tables.tangents[:, :, element]
+                    x = tables.origin[:, element] + tables.cell.nodes[node] @ tables.tangents[:, :, element]
                     result += [values[node, element], *x]
             return result
         return Recording(Series(name, {}, series), self.every, measure)

@@ -25,15 +25,20 @@ def ceilings(dtype="float64", threads=1, seconds=0.3):
     return measure(dtype, threads, seconds)
 
 
-def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54):
+def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="numpy", variant=None):
     """What one evaluation of the right-hand side and its Runge-Kutta stage cost per element: a list of Operation.
 
-    tables    `dgarray.methods.nodal_dg.NodalTables`; kernels: "fused" or "array"; dtype of the run
+    tables    `dgarray.methods.nodal_dg.NodalTables`; kernels: "fused" or "array"; dtype of the run; backend: "numpy" or "cupy"
+    variant   of the fused kernels of a GPU (`dgarray.backends.cuda.variant.Variant`); None: that with the fewest bytes, one
+              kernel that visits each face from both sides
     flops     those of the traced graphs (an addition, multiplication, division, root or elementary function counts 1), those
               of the matrix products (a multiply-add counts 2), and those of the update
     bytes     compulsory traffic: every array that a part reads or writes is moved once, what lies in a block or a tile
               stays in cache; values of neighbours are part of the state that is read anyway
     """
+    if backend == "cupy":
+        count = DeviceCount(tables, dtype, stepper)
+        return count.fused(variant) if kernels == "fused" else count.array()
     return Count(tables, dtype, stepper).fused() if kernels == "fused" else Count(tables, dtype, stepper).array()
 
 
@@ -61,6 +66,10 @@ class Count:
 
     def finish(self):
         return self.at(self.functions.finish, self.N) if self.tables.finishes else 0
+
+    def volume(self):
+        """Operations of the fluxes F(q) . grad r_k and of their product with D = [D_1 .. D_d]."""
+        return self.at(self.functions.volume, self.N) + self.V * 2 * self.N * (self.d * self.N)
 
     def update(self):
         """Operations, arrays of the state's size read (the state itself left out) and written, mean over the stages:
@@ -103,7 +112,7 @@ class Count:
         on_faces = len(np.unique(self.tables.face_nodes))
         x = d * self.real * self.needs_x
         return [
-            Operation("volume", self.at(f.volume, N) + V * 2 * N * (d * N),    # fluxes, then D = [D_1 .. D_d]
+            Operation("volume", self.volume(),
                       self.state + d * d * self.real + x * N),                 # q, gradients and x read
             Operation("face_flux", self.at(f.pair, M * self.interior_faces) + self.boundary(),
                       V * on_faces * self.real + flux                          # q at face nodes read, fluxes written
@@ -117,21 +126,103 @@ class Count:
         ]
 
 
+class DeviceCount(Count):
+    """The same for the kernels of a GPU: operations as they are named by `NodalCuda.parts` and `NodalArrays`.
+
+    Counted is the work that a variant cannot do without: what threads do in common or twice, and padding, is not."""
+
+    def fused(self, variant=None):
+        V, N, M, slots, columns = self.V, self.N, self.M, self.F * self.M, self.d * self.N + self.F * self.M
+        update, reads, writes = self.update()
+        volume, product = self.at(self.functions.volume, N), V * 2 * N * columns   # [-D_1 .. -D_d  L]
+        new = self.state * (reads + writes)                                        # k and q0 read, k and the new q written
+        own = (self.d ** 2 + self.P) * self.real + self.positions()                # gradients, parameters, x
+        at_faces = self.F * (self.d + 1) * self.real                               # normals and face scales
+        lists = slots * self.place()                                               # where the outside values lie
+        if variant and variant.product == "cublas":
+            operands, sums = V * columns * self.real, self.state
+            return [Operation("operands", volume + self.from_both_sides(), self.state + own + at_faces + lists + operands),
+                    Operation("product", product, operands + sums),
+                    Operation("finish_stage", self.finish() + update,
+                              sums + new + self.state * self.old() + (own if self.finish() else 0))]
+        stage, size = volume + product + self.finish() + update, self.state + new + own
+        if variant and variant.faces == "once":
+            flux = V * slots * self.real
+            return [self.faces_once(flux), Operation("stage", stage, size + flux)]
+        faces = self.from_both_sides()
+        if variant and variant.faces == "block":
+            boundary, pairs = sum(share for _, share in self.boundary_faces), self.pairs(variant.lanes)
+            alone = 2 * (self.interior_faces - pairs)
+            faces = self.at(self.functions.pair, M * pairs) + self.at(self.functions.left, M * alone) + self.boundary()
+            lists = 12 * (pairs + alone + boundary) + M * (alone + boundary) * self.place()      # jobs are three numbers
+        return [Operation("stage", stage + faces, size + at_faces + lists)]
+
+    def faces_once(self, flux):
+        """Each face node of each face once: the state there read, what a face has and where it lies, `flux` bytes written."""
+        f, boundary, at = self.functions, sum(share for _, share in self.boundary_faces), self.place()
+        x = self.d * self.M * self.real
+        size = (self.V * len(np.unique(self.tables.face_nodes)) * self.real + flux
+                + self.interior_faces * ((self.d + 2 + 2 * self.P) * self.real + 5 * at + x * f.pair.depends_on("x"))
+                + boundary * ((self.d + 1 + self.P) * self.real + 3 * at)
+                + x * sum(share for jump, share in self.boundary_faces if jump.depends_on("x")))
+        return Operation("face_flux", self.at(f.pair, self.M * self.interior_faces) + self.boundary(), size)
+
+    def from_both_sides(self):
+        """Operations of the face fluxes where each element computes its own."""
+        return self.at(self.functions.left, 2 * self.interior_faces * self.M) + self.boundary()
+
+    def pairs(self, lanes):
+        """Interior faces between two elements of one block of `lanes` elements, per element."""
+        mesh = self.tables.mesh
+        groups = np.arange(self.tables.elements) // lanes
+        return np.count_nonzero((mesh.neighbour_face >= 0) & (groups[mesh.neighbour_cell] == groups[:, None])) / 2 / len(groups)
+
+    def positions(self):
+        """Bytes of origin and tangents, where positions are needed."""
+        return (self.d + self.d ** 2) * self.real * self.needs_x
+
+    def place(self):
+        """Bytes of a number that says where something lies."""
+        return 4 if self.tables.elements * self.V * max(self.N, self.F * self.M) < 2 ** 31 else 8
+
+    def old(self):
+        """Share of the stages whose update, after a kernel that has read q, reads it again."""
+        if self.functions.finish.depends_on("q"):
+            return 1
+        stages = self.stepper.stages
+        return sum(bool(s.beta or s.alpha and not number) for number, s in enumerate(stages)) / len(stages)
+
+    def array(self):
+        """Array by array, each through the memory: the fluxes between the parts of `volume`, the tendency between all."""
+        volume, face_flux, lift, finish, update = super().array()
+        stages, fluxes = self.stepper.stages, self.d * self.state
+        moved = sum((2 + bool(s.A) if s.w else 0) + 1 + sum(map(bool, (s.alpha, s.beta, s.B, s.C))) for s in stages)
+        return [volume._replace(bytes=volume.bytes + 2 * fluxes + self.state),     # F written and read, the product written
+                face_flux,
+                lift._replace(bytes=lift.bytes + 4 * self.state),                  # the product written; sum of two arrays
+                finish._replace(bytes=(finish.bytes + 2 * self.state) if self.finish() else 0),
+                update._replace(bytes=self.state * moved / len(stages))]
+
+
 def bound(operations, ceilings):
     """Least seconds per element and stage: sum over the operations of max(flops / peak, bytes / bandwidth)."""
     return sum(max(o.flops / ceilings["multiply_add"], o.bytes / ceilings["bandwidth"]) for o in operations)
 
 
-def roofline_line(report, tables, ceilings, stepper=LSRK54):
+def roofline_line(report, tables, ceilings, stepper=LSRK54, variant=None):
     """One line on a run: operations, bytes, and the share of this machine's bound that it reached.
 
-    report     of `Simulation`: kernels, dtype, elements, dofs, dof_updates_per_s; tables: its discretised problem
-    ceilings   of `ceilings` for the run's dtype and threads; stepper: the run's"""
-    operations = cost(tables, report["kernels"], report["dtype"], stepper)
-    seconds = bound(operations, ceilings)
+    report     of `Simulation`: backend, kernels, dtype, elements, dofs, dof_updates_per_s; tables: its discretised problem
+    ceilings   of `ceilings` for the run's dtype and threads, or of `dgarray.backends.cuda.ceilings`; stepper: the run's
+    variant    of the fused kernels of a GPU. The bound is there that of one kernel, whatever the kernels and the variant"""
+    backend = report.get("backend", "numpy")
+    operations = least = cost(tables, report["kernels"], report["dtype"], stepper, backend, variant)
+    if backend == "cupy":
+        least = cost(tables, "fused", report["dtype"], stepper, backend)
+    seconds = bound(least, ceilings)
     flops, size = (sum(getattr(o, name) for o in operations) for name in ("flops", "bytes"))
     best = report["dofs"] / report["elements"] / seconds
-    by_arithmetic = sum(o.flops / ceilings["multiply_add"] for o in operations if limit(o, ceilings) == "arithmetic")
+    by_arithmetic = sum(o.flops / ceilings["multiply_add"] for o in least if limit(o, ceilings) == "arithmetic")
     side = "arithmetic" if by_arithmetic > seconds / 2 else "memory"
     return (f"roofline: {quantity(flops, 'flop')} and {quantity(size, 'B')} per element and stage; bound by {side} at "
             f"{best / 1e6:.4g} M DOF/s; {report['dof_updates_per_s'] / best:.0%} of it reached")

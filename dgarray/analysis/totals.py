@@ -25,7 +25,7 @@ def totals(tables, q):
 
 def energy(tables, q):
     """Integral of the law's energy density, exact for energies quadratic in q: evaluated at points of degree 2 order."""
-    points, weights = quadrature(tables.dim, 2 * tables.order)
+    points, weights = quadrature(tables.dim, 2 * tables.cell.order)
     matrix, jacobian = tables.cell.interpolation(points), tables.mesh.measures / tables.cell.volume
     density = Pointwise(tables.law.energy, {"q": len(q), "m": tables.physics.parameters}, "energy")
     total = 0.0

@@ -1,4 +1,5 @@
 """Methods: each turns (mesh, law, boundary, order) into operations on a state."""
+from .modal_dg import ModalDG
 from .nodal_dg import NodalDG
 
-__all__ = ["NodalDG"]
+__all__ = ["ModalDG", "NodalDG"]

@@ -1,6 +1,7 @@
 """Face connectivity of nodal elements as index lists (the vmapM and vmapP of Hesthaven & Warburton 2008, section 6.3).
 
-Nodes are numbered node * elements + element, the flat index into one variable of q[variable, node, element].
+Nodes are numbered node * elements + element, the flat index into one variable of q[variable, node, element].  With the points
+of a `ModalSimplex` in the place of nodes they are indices into the values at the faces, [variable, face * face point, element].
 """
 import numpy as np
 
@@ -8,7 +9,7 @@ import numpy as np
 def exterior_nodes(mesh, cell):
     """Numbers (face * face node, element) of the nodes that face each face node from outside; its own at the boundary."""
     elements = len(mesh.cells)
-    kind = np.int32 if len(cell.nodes) * elements < 2 ** 31 else np.int64
+    kind = np.int32 if (cell.face_nodes.max() + 1) * elements < 2 ** 31 else np.int64
     numbers, _ = cell.match_positions
     result = np.empty((len(cell.face_nodes), cell.face_nodes.shape[1], elements), kind)
     own = np.arange(elements)
@@ -29,6 +30,7 @@ def interior_faces(mesh, cell):
 
     cells (2, face)                 left and right element
     sides (2, face)                 the face's number in each
+    codes (1, face)                 code of the vertex permutation between the two, see `codes`
     nodes (2, face node, face)      node numbers on both sides, in the order of the left face
     slots (2, face node, face)      where each side keeps its face flux: (face * face node) * elements + element
     """
@@ -42,10 +44,10 @@ def interior_faces(mesh, cell):
         left, right, other, code = left[once], right[once], other[once], codes(mesh, face)[once]
         own = np.broadcast_to(np.arange(count)[:, None], (count, len(left)))
         theirs = positions[face, other, code].T
-        parts.append((np.array([left, right]), np.array([np.full_like(other, face), other]),
+        parts.append((np.array([left, right]), np.array([np.full_like(other, face), other]), code[None],
                       np.array([nodes[own] * elements + left, numbers[face, other, code].T * elements + right]),
                       np.array([(face * count + own) * elements + left, (other * count + theirs) * elements + right])))
-    return dict(zip(("cells", "sides", "nodes", "slots"), (np.concatenate(p, axis=-1) for p in zip(*parts))))
+    return dict(zip(("cells", "sides", "codes", "nodes", "slots"), (np.concatenate(p, axis=-1) for p in zip(*parts))))
 
 
 def boundary_nodes(cell, elements, faces):

@@ -1,4 +1,4 @@
-"""How much memory a run of nodal DG will take, from counts alone, before anything large is allocated.
+"""How much memory a run of nodal or modal DG will take, from counts alone, before anything large is allocated.
 
 Counted are all arrays that grow with the mesh: what stays from the set-up to the end of the run, and what each phase needs on
 top of that.  The letters are those of the kernels: dim d, variables V, elements E, nodes N, faces F and nodes of a face M of
@@ -6,12 +6,15 @@ an element, parameters P that vary.
 """
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, comb
+from types import SimpleNamespace
 
 from ..backends.arrays import BLOCK_BYTES, PIECE
 from ..backends.cpu import matmul
+from ..backends.cpu.nodal_source import CACHED
 from ..fluxes import upwind
-from ..reference import quadrature
+from ..reference import modal_simplex, quadrature, simplex
 from ..stepping import registers
 from .physics import Physics
 from .spectrum import SEARCHES, UNKNOWNS
@@ -100,26 +103,42 @@ def check(plan, backend):
 def nodal_plan(mesh, law, method, backend, stepper, boundary=None, flux=None, source=None):
     """The `Plan` of a run by nodal DG: see `NodalDG.memory`."""
     physics, jumps = physics_of(law, boundary, flux, source, mesh)
+    return plan_of(Counts, mesh, law, method, physics, jumps, backend, stepper)
+
+
+def modal_plan(mesh, law, method, backend, stepper, boundary=None, flux=None, source=None):
+    """The `Plan` of a run by modal DG: see `ModalDG.memory`."""
+    physics, jumps = physics_of(law, boundary, flux, source, mesh, weak=True)
+    return plan_of(ModalCounts, mesh, law, method, physics, jumps, backend, stepper)
+
+
+def plan_of(counts, mesh, law, method, physics, jumps, backend, stepper):
+    """The `Plan` of a run with these counts."""
     uses_x = any(f.depends_on("x") for f in (*vars(physics.functions).values(), *jumps))
-    c = Counts(mesh, law, method.order, uses_x, backend.dtype.itemsize)
+    c = counts(mesh, law, method, uses_x, backend.dtype.itemsize)
+    c.sources = bool(physics.sources)
     states = sum(registers(stepper)) + 1          # one more is kept to find the cause of a failure
     spectrum = of_spectrum(c, law, physics, backend.threads)
     at_nodes = physics.functions.wave_speed.depends_on("q") or uses_x or getattr(law, "admissible", None) is not None
-    pointwise = c.pointwise(at_nodes) if not spectrum or getattr(law, "admissible", None) is not None else 0
-    kind = on_device if backend.name == "cupy" else fused if backend.kernels == "fused" else on_arrays
-    host, device, transient = kind(c, states, c.tables(mesh), c.projection(method.start), spectrum, pointwise, backend)
-    snapshot, coordinates = c.V * c.N * c.E * c.b, 8 * c.E * (c.d * c.N + c.d + 2)
+    checks = getattr(law, "admissible", None) is not None
+    # The CPU's kernels compute wave speeds; the array text says where the first state is not admissible.
+    rates = not spectrum and (backend.name, method.kernels(backend)) != ("numpy", "fused")
+    pointwise = c.pointwise(at_nodes) if rates or checks else 0
+    kind = {("numpy", "array"): on_arrays, ("numpy", "fused"): fused, ("cupy", "array"): on_device,
+            ("cupy", "fused"): partial(fused_on_device, law, physics, jumps)}[backend.name, method.kernels(backend)]
+    host, device, transient = kind(c, states, c.tables(mesh), c.projection(method), spectrum, pointwise, backend)
+    snapshot, coordinates = c.V * c.nodes * c.E * c.b, 8 * c.E * (c.d * c.nodes + c.d + 2)
     transient |= {"report": (snapshot + c.totals + coordinates, 0)}
     host, device = ({what: size for what, size in kept.items() if size} for kept in (host, device))
     transient = {phase: tuple(max(0, int(size)) for size in row) for phase, row in transient.items()}
     return Plan(host, device, transient, snapshot, c.V, coordinates, backend.free_memory())
 
 
-def physics_of(law, boundary, flux, source, mesh):
+def physics_of(law, boundary, flux, source, mesh, weak=False):
     """The law's pointwise functions, and the jumps of the boundary conditions that have faces."""
     varying = {name: callable(value) or isinstance(value, dict) for name, value in law.parameters.items()}
     physics = Physics(law, flux or upwind, source, {name: None if varies else float(law.parameters[name])
-                                                    for name, varies in varying.items()})
+                                                    for name, varies in varying.items()}, weak)
     conditions = boundary if isinstance(boundary, dict) else {"default": boundary} if boundary else {}
     return physics, [physics.boundary_jump(name, condition) for name, condition in conditions.items()
                      if len(mesh.boundaries.get(name, mesh.boundary_faces))]
@@ -128,10 +147,11 @@ def physics_of(law, boundary, flux, source, mesh):
 class Counts:
     """How many there are of what, and the bytes of what several backends keep."""
 
-    def __init__(self, mesh, law, order, uses_x, itemsize):
+    def __init__(self, mesh, law, method, uses_x, itemsize):
         self.d, self.V, self.E, self.F = mesh.dim, len(law.variables), len(mesh.cells), mesh.dim + 1
-        self.order, self.uses_x, self.b = order, uses_x, itemsize
-        self.N, self.M = comb(order + self.d, self.d), comb(order + self.d - 1, self.d - 1)
+        self.order, self.uses_x, self.b = method.order, uses_x, itemsize
+        self.N, self.M = comb(self.order + self.d, self.d), comb(self.order + self.d - 1, self.d - 1)
+        self.nodes = self.N          # in the output
         self.P = sum(callable(value) or isinstance(value, dict) for value in law.parameters.values())
         self.outer = len(mesh.boundary_faces)
         self.inner = (self.E * self.F - self.outer) // 2
@@ -171,13 +191,19 @@ class Counts:
         d, F = self.d, self.F
         return sum(kept.values()) + 8 * self.E * (d * (d + 1) + d * d + 1 + F)
 
-    def array_text(self, copies):
-        """What the array text keeps, on top of the tables; copies: bytes of a number of the tables that it has to copy."""
+    def array_text(self, copies, rates=False):
+        """What the array text keeps, on top of the tables; copies: bytes of a number of the tables that it has to copy; rates:
+        whether it computes wave speeds at the faces too."""
         d, P, at_faces = self.d, self.P, 2 * self.inner + self.outer
-        return {"metrics": copies * self.E * self.geometry + self.b * (self.inner * (d + 2) + self.outer * (d + 1)),
+        return {"metrics": (copies * self.E * (d * d + self.F * (d + 1) * rates)
+                            + self.b * (self.inner * (d + 2) + self.outer * (d + 1))),
                 "parameters": copies * self.E * P + self.b * at_faces * P,
                 "connectivity": self.inner * 32 * self.M, "positions": self.positions,
                 "face fluxes": self.V * self.F * self.M * self.E * self.b}
+
+    def face_values(self, threads):
+        """Values at the faces of a piece of the mesh that each thread keeps, where they are not among the unknowns."""
+        return 0
 
     @property
     def positions(self):
@@ -206,12 +232,65 @@ class Counts:
         """Wave speeds and what is admissible, at all nodes or one for each element."""
         return (self.d + 4) * self.N * self.E * self.b * at_nodes + 8 * self.E * (self.d + self.F + 6)
 
-    def projection(self, start):
+    @property
+    def fetched(self):
+        """A copy of the state on its way into a snapshot."""
+        return self.V * self.N * self.E * self.b
+
+    def projection(self, method):
         """The initial state, and coordinates and values at the points of a block while those of the one before are there."""
-        d, V, points = self.d, self.V, self.N if start == "interpolation" else len(quadrature(self.d, 2 * self.order + 4)[1])
+        at_nodes = getattr(method, "start", None) == "interpolation"
+        d, V, points = self.d, self.V, self.N if at_nodes else len(quadrature(self.d, 2 * self.order + 4)[1])
         first, second = min(self.E, PROJECTED), min(max(0, self.E - PROJECTED), PROJECTED)
         rows = first * V + max(first * (d + 1), first * d + second * (d + 1) if second else 0, second * (d + 1 + V))
         return self.in_float64 + 8 * points * rows
+
+
+class ModalCounts(Counts):
+    """The same for modal DG by the array text: modes N, points of the volume Q and of a face M."""
+
+    def __init__(self, mesh, law, method, uses_x, itemsize):
+        super().__init__(mesh, law, method, uses_x, itemsize)
+        reference = modal_simplex(self.d, self.order, method.quadrature)
+        self.M, self.Q = len(reference.face_weights), len(reference.weights)
+        self.nodes = comb(max(self.order, 1) + self.d, self.d)
+        self.checked = getattr(law, "admissible", None) is not None
+
+    @property
+    def totals(self):
+        points = len(quadrature(self.d, 2 * max(self.order, 1))[1])
+        some = min(self.E, max(16, PIECE // (points * self.nodes)))
+        return 8 * self.V * self.nodes * self.E + 8 * points * some * (2 * self.V + 3)
+
+    def face_values(self, threads):
+        """As they come with the elements around a piece, at most as many again as it has."""
+        return 2 * CACHED * threads
+
+    def array_text(self, copies, rates=False):
+        return super().array_text(copies, rates) | {"values at the faces": self.V * self.F * self.M * self.E * self.b}
+
+    @property
+    def positions(self):
+        return self.d * (self.Q + self.F * self.M) * self.E * self.b * self.uses_x
+
+    @property
+    def fetched(self):
+        return self.V * (self.N + self.nodes) * self.E * self.b
+
+    def volume_temporaries(self, columns):
+        """Values at the points, fluxes in all directions and sources, the same stacked, and the product as above."""
+        return ((2 * (self.d + self.sources) + 1) * self.Q + 2 * self.N) * self.V * self.b * columns
+
+    def temporaries(self, threads):
+        sizes = ((max(self.N, self.Q), self.E, self.volume_temporaries), (self.M, self.inner, self.face_temporaries),
+                 (self.F * self.M, self.E, lambda columns: 2 * self.V * self.F * self.M * self.b * columns))
+        return max(of(min(count, threads * max(16, BLOCK_BYTES // (rows * self.b)))) for rows, count, of in sizes)
+
+    def pointwise(self, at_nodes):
+        """Wave speeds at the points of one face after the other; what is admissible at all points at once."""
+        speeds = (self.d + 4) * self.M * self.b * at_nodes + 8 * (self.d + self.F + 6)
+        at_points = max((self.V + max(self.V, self.d + 4)) * self.Q, (self.d + 4) * self.F * self.M) * self.b * self.checked
+        return self.E * max(speeds, at_points)
 
 
 def of_spectrum(c, law, physics, threads):
@@ -235,27 +314,28 @@ def fused(c, states, tables, projection, spectrum, pointwise, backend):
     faces, index = c.F * c.M, 4 if tiles * lanes * c.V * c.N < 2 ** 31 else 8
     numbers = c.geometry + (c.d + c.d * c.d) * c.uses_x
     scratch = c.V * ((3 + c.d) * c.N + faces) * lanes * c.b * backend.threads
-    inherited = {"metrics": copies * c.E * c.geometry, "parameters": copies * c.E * c.P, "positions": c.positions}
-    tiled = {"metrics": numbers * padded * c.b, "parameters": max(1, c.P) * (c.E + padded) * c.b, "scratch": scratch}
+    used = bool(pointwise)
+    inherited = {"parameters": copies * c.E * c.P, "positions": c.positions * used}
+    tiled = {"metrics": numbers * padded * c.b, "parameters": max(1, c.P) * (c.E + padded) * c.b,
+             "scratch": scratch + c.face_values(backend.threads)}
     lists = {"connectivity": padded * (faces * index + 4 * c.F) + 12 * c.outer}
     kept = added({"state and registers": states * state}, tables, inherited, tiled, lists)
     total, own = sum(kept.values()), sum(added(tables, inherited).values())
     # The set-up does one thing after the other, and what comes later, the states at least, is not there yet.
-    peaks = [c.set_up(tables), own + c.d * c.N * c.E * (8 if c.b == 8 else 12) * c.uses_x,
-             own + sum(lists.values()) + faces * c.E * (16 + 2 * index),
+    peaks = [c.set_up(tables), own + sum(lists.values()) + faces * c.E * (16 + 2 * index),
              total - states * state + numbers * c.E * max(8, 2 * c.b)]
-    stages, first = max(2 * state, state + pointwise) if pointwise else 0, c.in_float64
+    first = c.in_float64
+    checked = state + pointwise + c.d * c.N * c.E * (8 if c.b == 8 else 12) * c.uses_x if used else 0
     return kept, {}, {"set-up": (max(peaks) - total, 0),
-                      "initial state": (max(projection, first + max(c.totals, state)), 0),
-                      "time step": (first + max(spectrum, stages), 0),
-                      "stages": (stages, 0),
-                      "snapshots": ((2 if padded > c.E else 1) * state, 0)}
+                      "initial state": (max(projection, first + max(c.totals, state, checked)), 0),
+                      "time step": (first + spectrum, 0),
+                      "snapshots": (max((2 if padded > c.E else 1) * state, c.fetched), 0)}
 
 
 def on_arrays(c, states, tables, projection, spectrum, pointwise, backend):
     """The array text on the CPU: in float64 the tables are the arrays."""
     state = c.V * c.N * c.E * c.b
-    kept = added({"state and registers": states * state}, tables, c.array_text(c.b if c.b < 8 else 0))
+    kept = added({"state and registers": states * state}, tables, c.array_text(c.b if c.b < 8 else 0, bool(pointwise)))
     total = sum(kept.values())
     later = sum(c.array_text(0)[what] for what in ("connectivity", "face fluxes"))
     stages, first = c.temporaries(backend.threads), c.in_float64
@@ -264,13 +344,14 @@ def on_arrays(c, states, tables, projection, spectrum, pointwise, backend):
                       "initial state": (max(projection - later, first + begin), 0),
                       "time step": (first + max(spectrum, pointwise), 0),
                       "stages": (max(stages, pointwise), 0),
-                      "snapshots": (state, 0)}
+                      "snapshots": (c.fetched, 0)}
 
 
 def on_device(c, states, tables, projection, spectrum, pointwise, backend):
     """The array text on a GPU, in one block; set-up and snapshots on the host."""
     state, on_host = c.V * c.N * c.E * c.b, sum(tables.values())
-    kept = added({"state and registers": states * state}, c.array_text(c.b), {"connectivity": c.outer * 16 * c.M})
+    kept = added({"state and registers": states * state}, c.array_text(c.b, bool(pointwise)),
+                 {"connectivity": c.outer * 16 * c.M})
     stages = max(c.volume_temporaries(c.E), c.face_temporaries(c.inner))
     first = c.in_float64
     begin = max(c.totals, first + (state if c.b < 8 else 0), 2 * c.making_lists)
@@ -278,7 +359,65 @@ def on_device(c, states, tables, projection, spectrum, pointwise, backend):
                           "initial state": (max(projection, first + begin), max(state, stages)),
                           "time step": (first + spectrum, pointwise),
                           "stages": (0, max(stages, pointwise)),
-                          "snapshots": (state, 0)}
+                          "snapshots": (c.fetched, 0)}
+
+
+def fused_on_device(law, physics, jumps, c, states, tables, projection, spectrum, pointwise, backend):
+    """The fused kernels on a GPU, see `dgarray.backends.cuda.nodal`; of the variants that may be chosen, the largest."""
+    kept, variant = max(((of_variant(variant, physics, jumps, c, states), variant) for variant in variants(law, c, backend)),
+                        key=lambda plan: sum(plan[0].values()))
+    if pointwise:          # wave speeds and what is admissible are computed by the array text
+        kept = added(kept, {"metrics": c.b * c.E * c.F * (c.d + 1), "parameters": c.b * c.E * c.P, "positions": c.positions})
+    padded = kept["state and registers"] // states          # what a state takes on the device
+    state, on_host = c.V * c.N * c.E * c.b, sum(tables.values())
+    rows, slots, first = c.geometry + (c.d + c.d * c.d) * c.uses_x + c.P, c.F * c.M, c.in_float64
+    packed = padded // (c.V * c.N)          # a row on the device
+    lists = max(24 * slots * c.E * (variant.faces != "once"), c.inner * (64 * c.M + 112) * (variant.faces != "both"))
+    # The rows of a state that is kept in blocks are a copy; wave speeds and what is admissible are found from it.
+    blocks, found = bool(variant.width), bool(pointwise)
+    checked, pointwise = padded // c.b, found * (pointwise + blocks * padded)
+    return (tables | {"snapshot on its way": padded}, kept | {"snapshot on its way": padded}, {
+        "set-up": (max(c.set_up(tables) - on_host, 8 * rows * c.E + 2 * rows * packed, lists) - padded, 0),
+        "initial state": (max(projection, first + max(c.totals, 2 * padded)), padded),
+        "time step": (first + max(spectrum, 16 * c.d * c.N * c.E * c.uses_x * found), pointwise),
+        "stages": (0, max(checked, pointwise)),
+        "snapshots": ((1 + blocks) * padded + state, 0)})
+
+
+def variants(law, c, backend):
+    """The variants of the GPU's kernels that a run may come to use."""
+    from ..backends.cuda import tuning
+    cell = simplex(c.d, c.order)
+    problem = SimpleNamespace(law=law, order=c.order, dim=c.d, variables=c.V, parameters=range(c.P), needs_x=c.uses_x,
+                              nodes=cell.nodes, face_nodes=cell.face_nodes)
+    shape, device = tuning.Shape.of(problem, backend.dtype), backend.device
+    found = tuning.lookup(device, problem, backend.dtype)
+    if found is not None:
+        return [found]
+    tunes = tuning.first_run() and getattr(device, "tunes", False)
+    return tuning.shortlist(shape, device.shared_per_block) if tunes else [tuning.default(shape, device.shared_per_block)]
+
+
+def of_variant(variant, physics, jumps, c, states):
+    """What the fused kernels keep on the device in one variant: {what: bytes}."""
+    from ..backends.cuda.layout import Layout
+    padded, slots = Layout(c.E, variant.width).size(1), c.F * c.M
+    index = 4 if padded * c.V * max(c.N, slots) < 2 ** 31 else 8
+    own = {"metrics": c.b * padded * (c.geometry + (c.d + c.d * c.d) * c.uses_x), "parameters": c.b * padded * c.P}
+    if variant.faces == "once":
+        inner, outer = read(physics.functions.pair, c.M), max((read(jump, c.M) for jump in jumps), default=0)
+        at_faces = {"metrics": c.b * (c.inner * inner + c.outer * outer), "connectivity": 4 * (5 * c.inner + 3 * c.outer),
+                    "face fluxes": c.b * padded * c.V * slots}
+    else:          # jobs of blocks: a face that two elements of a block share is there once, others twice
+        at_faces = {"connectivity": index * padded * slots + 12 * c.F * c.E * (variant.faces == "block")}
+    operands = c.b * padded * c.V * ((c.d + 1) * c.N + slots) * (variant.product == "cublas")
+    return added({"state and registers": states * c.b * padded * c.V * c.N}, own, at_faces, {"operands": operands})
+
+
+def read(function, nodes):
+    """Numbers that a kernel over faces of so many nodes keeps of each for this function: positions for every node."""
+    counts = {"x": nodes, "n": 1, "s": 1, "m": 1, "ml": 1, "mr": 1}
+    return sum(counts.get(argument, 0) for argument, _ in function.used.values())
 
 
 def added(*parts):

@@ -6,18 +6,21 @@ from ..trace import call
 
 
 class Physics:
-    """The law as the pointwise functions that nodal DG asks a backend to evaluate.
+    """The law as the pointwise functions that a DG method asks a backend to evaluate, for the strong or the weak form.
 
     volume (q, g, x, t, m)               F(q) . grad r_k for every k: dim * variables components; g_kd = dr_k/dx_d
-    pair (l, r, n, s, x, t, ml, mr)      s (F.n - F*) on both sides of a face: 2 * variables components
+                                         weak: then the source, if there is one: (dim + 1) * variables components
+    pair (l, r, n, s, x, t, ml, mr)      s (F.n - F*) on both sides of a face: 2 * variables components;  weak: - s F*
     left (l, r, n, s, x, t, ml, mr)      the same on the left side only
-    finish (r, q, x, t, m)               (r + source) / capacity
+    finish (r, q, x, t, m)               (r + source) / capacity;  weak: r / capacity
     wave_speed (q, n, x, t, m)           one component
     admissible (q, x, t, m)              one component, true or false; only where the law has it
     """
 
-    def __init__(self, law, flux, source, parameters):
-        self.law, self.flux, self.source, self.parameters = law, flux, source, parameters
+    def __init__(self, law, flux, source, parameters, weak=False):
+        self.law, self.flux, self.source, self.parameters, self.weak = law, flux, source, parameters, weak
+        given = {"law's source": law.source, "source": source}
+        self.sources = {role: function for role, function in given.items() if function is not None}
         d, v = law.dim, len(law.variables)
         self.state = {"q": v, "x": d, "t": None, "m": parameters}
         self.numerical = flux(law)
@@ -33,7 +36,8 @@ class Physics:
     def volume(self, q, g, x, t, m):
         d = self.law.dim
         directions = (g[k * d:(k + 1) * d] for k in range(d))
-        return tuple(f for n in directions for f in self.flux_along(n, q, x, t, m))
+        fluxes = tuple(f for n in directions for f in self.flux_along(n, q, x, t, m))
+        return fluxes + self.with_sources((0.0,) * len(q), q, x, t, m) if self.weak and self.sources else fluxes
 
     def flux_along(self, n, q, x, t, m):
         """F(q) . n."""
@@ -48,32 +52,41 @@ class Physics:
         sides = dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr)
         return self.checked(call(numerical, sides, "numerical flux"), "the numerical flux")
 
+    def inside(self, n, q, x, t, m):
+        """What F* is taken off at a face: the element's own F(q) . n in the strong form, nothing in the weak one."""
+        return (0.0,) * len(q) if self.weak else self.flux_along(n, q, x, t, m)
+
     def pair(self, l, r, n, s, x, t, ml, mr):
         star = self.star(self.numerical, l, r, n, x, t, ml, mr)
-        left, right = (self.flux_along(n, q, x, t, m) for q, m in ((l, ml), (r, mr)))
+        left, right = (self.inside(n, q, x, t, m) for q, m in ((l, ml), (r, mr)))
         return (*(s[0] * (f - h) for f, h in zip(left, star)), *(s[1] * (h - f) for f, h in zip(right, star)))
 
     def left(self, l, r, n, s, x, t, ml, mr):
         return self.pair(l, r, n, (s[0], 0.0), x, t, ml, mr)[:len(l)]
 
     def boundary_jump(self, name, condition):
-        """s (F.n - F*) at a boundary: the exterior state is the condition's, its parameters are the element's own."""
+        """s (F.n - F*), weak - s F*, at a boundary; the exterior state is the condition's, its parameters the element's own."""
         numerical = getattr(condition, "flux", self.flux)(self.law)
 
         def jump(q, n, s, x, t, m):
             outside = call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=self.law), f"boundary {name!r}")
             star = self.star(numerical, q, self.checked(outside, f"boundary {name!r}", condition), n, x, t, m, m)
-            return tuple(s[0] * (f - h) for f, h in zip(self.flux_along(n, q, x, t, m), star))
+            return tuple(s[0] * (f - h) for f, h in zip(self.inside(n, q, x, t, m), star))
         return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1}, f"boundary {name!r}")
 
     def finish(self, r, q, x, t, m):
-        for role, source in (("law's source", self.law.source), ("source", self.source)):
-            if source is not None:
-                added = self.checked(call(source, dict(q=q, x=x, t=t, m=m), role), f"the {role}", source)
-                r = tuple(a + b for a, b in zip(r, added))
+        if not self.weak:
+            r = self.with_sources(r, q, x, t, m)
         if self.law.capacity is None:
             return r
         return tuple(a / c for a, c in zip(r, self.checked(call(self.law.capacity, dict(m=m), "capacity"), "the capacity")))
+
+    def with_sources(self, r, q, x, t, m):
+        """r + s(q, x, t), of the law's source and the user's."""
+        for role, source in self.sources.items():
+            added = self.checked(call(source, dict(q=q, x=x, t=t, m=m), role), f"the {role}", source)
+            r = tuple(a + b for a, b in zip(r, added))
+        return r
 
     def wave_speed(self, q, n, x, t, m):
         return components(call(self.law.wave_speed, dict(q=q, n=n, x=x, t=t, m=m), "wave speed"), 1, "the wave speed")

@@ -42,6 +42,7 @@ class Store:
         self._times, self._snapshots = [], {name: [] for name in layout.variables}
         self._rows = {s.name: [] for s in series}
         self._results = {}
+        self._coming = None          # (time, fetch) of the snapshot that is on its way
         self._closed, self._growing = False, growing(layout, series)
         if resume is not None:
             self._files = Files(self.path, self._growing)
@@ -60,13 +61,14 @@ class Store:
         return f"Store({len(self._times)} snapshots of {self.layout}, {self.path or 'in memory'})"
 
     def __len__(self):
-        return len(self._times)
+        return len(self._times) + (self._coming is not None)
 
     def append(self, t, q):
         """Add the snapshot q (variable, node, element) at the time t, later than all before.
 
         With a path it is on disk on return. Raises ValueError for another shape or a time that does not increase,
         OutputError if it cannot be written."""
+        self.settle()
         q, t = np.asarray(q), float(t)
         if self._closed:
             raise ValueError("the store is closed; append before close()")
@@ -84,8 +86,22 @@ class Store:
             self._write("time", fields | {"time": np.array([t])}, f"the snapshot of t = {t:.6g}")
         self._times.append(t)
 
+    def expect(self, t, fetch):
+        """Append the snapshot of the time t that `fetch` brings, with ready() -> bool and result() -> q: now if it is there,
+        else when `settle` finds it, at the latest before anything else is done with the store."""
+        self.settle()
+        self._coming = float(t), fetch
+        self.settle(wait=False)
+
+    def settle(self, wait=True):
+        """Append the snapshot that is on its way, if there is one, where it has arrived or `wait`."""
+        if self._coming is not None and (wait or self._coming[1].ready()):
+            (t, fetch), self._coming = self._coming, None
+            self.append(t, fetch.result())
+
     def extend(self, name, times, values):
         """Add rows to a record over time: times (n,), values {variable: (n, ...)}."""
+        self.settle()
         if not len(times):
             return
         if self.path is None:
@@ -96,6 +112,7 @@ class Store:
 
     def put(self, name, values):
         """Set a record that is known at the end only: {variable: array}."""
+        self.settle()
         if self.path is None:
             self._results[name] = values
             return
@@ -126,20 +143,25 @@ class Store:
 
     @property
     def last(self):
-        """Time of the last snapshot, -inf without one."""
+        """Time of the last snapshot, also of one on its way; -inf without one."""
+        if self._coming is not None:
+            return self._coming[0]
         return self._times[-1] if self._times else -np.inf
 
     @property
     def counts(self):
         """{axis: rows} on disk."""
+        self.settle()
         return {axis: self._files.count(axis) for axis in self._growing}
 
     def sync(self):
         """Let all that is on disk survive a power failure."""
+        self.settle()
         self._files.sync()
 
     def dataset(self):
         """All snapshots and records so far: in memory, or lazily as `xarray.open_zarr(path)` reads them."""
+        self.settle()
         if self.path is not None:
             return xr.open_zarr(self.path)
         _, nodes, elements = self.layout.shape
@@ -152,6 +174,7 @@ class Store:
 
     def close(self):
         """Refuse further snapshots; the store on disk is complete after every append."""
+        self.settle()
         self._closed = True
 
     def __enter__(self):

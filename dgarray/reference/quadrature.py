@@ -12,7 +12,7 @@ def quadrature(dim, degree):
     Gauss-Legendre on the interval; on triangles and tetrahedra the rules of Xiao & Gimbutas 2010 where tabulated, beyond
     them Gauss-Jacobi rules collapsed onto the simplex."""
     if dim == 1:
-        rule = modepy.LegendreGaussQuadrature(degree // 2 + 1, force_dim_axis=True)
+        rule = modepy.LegendreGaussQuadrature(degree // 2, force_dim_axis=True)          # N + 1 points
         return rule.nodes.reshape(-1, 1), rule.weights
     try:
         rule = modepy.XiaoGimbutasSimplexQuadrature(degree, dim)

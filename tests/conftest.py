@@ -1,0 +1,32 @@
+"""What tests of GPU code share: numba's simulator where there is no GPU, and the devices that kernels are tested on."""
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+# By its path, because numba reads the variable below when it is imported, which dgarray does.
+spec = importlib.util.spec_from_file_location("gpu", Path(__file__).parents[1] / "backends" / "gpu.py")
+gpu = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(gpu)
+NO_GPU = gpu.gpu_problem()
+if NO_GPU:
+    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if NO_GPU and "gpu" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason=f"no GPU: {NO_GPU}"))
+
+
+@pytest.fixture(params=["emulated", pytest.param("cupy", marks=pytest.mark.gpu)])
+def device(request):
+    """A device for CUDA C and numba.cuda kernels: the CPU's emulation, and the GPU where there is one."""
+    if request.param == "cupy":
+        from dgarray.backends.cuda.device import Device
+        return Device()
+    from emulated import EmulatedDevice, compiler
+    if compiler() is None:
+        pytest.skip("there is no C++ compiler to run CUDA C on the CPU")
+    return EmulatedDevice()

@@ -1,0 +1,96 @@
+"""Fused kernels of modal DG against the reference: every law, boundary, order, dimension and dtype."""
+import numpy as np
+import pytest
+from test_kernels import SYSTEMS, box_of
+
+import dgarray as dg
+from dgarray import backends, stepping
+
+
+def operators(system, order, dtype):
+    """The problem with each kind of kernels; the boundary conditions take turns."""
+    law, conditions = SYSTEMS[system]()
+    mesh, turn = box_of(law.dim), order + 3 * (dtype == "float32")
+    chosen = [conditions[(turn + i % 3) % len(conditions)] for i in range(len(mesh.boundaries))]
+    for kind in ("array", "fused"):
+        yield dg.ModalDG(order).discretise(
+            mesh, law, dict(zip(mesh.boundaries, chosen)), backends.get("numpy", kind, dtype),
+            source=lambda x, t: (np.sin(x[0] + t),) + (0.0,) * (len(law.variables) - 1))
+
+
+def gas(dim, order, dtype, flux, mesh=None, **options):
+    """Euler with walls, far field and an inflow, and an admissible state."""
+    law, mesh = dg.Euler(dim), mesh or box_of(dim)
+
+    def around(x):
+        u = (0.3,) + (0.1,) * (dim - 1)
+        return law.conservative((1 + 0.2 * np.sin(3 * x[0]), *u, 1 + 0.1 * np.cos(2 * x[-1])))
+    names = list(mesh.boundaries)
+    chosen = {name: (dg.wall, dg.prescribed(around), dg.outflow)[i % 3] for i, name in enumerate(names)}
+    for kind in ("array", "fused"):
+        operator = dg.ModalDG(order, **options).discretise(mesh, law, chosen or None, backends.get("numpy", kind, dtype), flux)
+        yield operator, operator.project(around)
+
+
+def agree(found, reference, order, dtype, factor=40):
+    assert found.shape == reference.shape
+    assert np.isfinite(found).all()
+    assert np.abs(found - reference).max() <= factor * (order + 1) * np.finfo(dtype).eps * np.abs(reference).max()
+
+
+def stage(operator, q, k):
+    states, register = [operator.state(q), operator.zeros()], operator.state(k)
+    operator.stage(states[0], states[1], register, states[0], 0.3, 0.01, stepping.LSRK54.stages[2])
+    return operator.host(states[1]), operator.host(register)
+
+
+@pytest.mark.parametrize("order", range(7))
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_fused_agrees_with_the_reference(system, order):
+    """Every law and order, the dtypes taking turns."""
+    dtype, results = ("float64", "float32")[(order + list(SYSTEMS).index(system)) % 2], []
+    for operator in operators(system, order, dtype):
+        q, k = (np.random.default_rng(seed).standard_normal(operator.shape) for seed in (0, 1))
+        state = operator.state(q)
+        results.append((*stage(operator, q, k), np.array(operator.operations.rate(state, 0.3, 1.7))))
+        assert np.array_equal(operator.host(state), q.astype(dtype))
+    for reference, fused in zip(*results):
+        agree(fused, reference, order, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dim, order, flux", [
+    (1, 3, dg.hllc), (2, 1, dg.rusanov), (2, 2, dg.roe), (2, 4, dg.hll), (3, 2, dg.hllc)])
+def test_gas(dim, order, flux, dtype):
+    results = []
+    for operator, q in gas(dim, order, dtype, flux):
+        out, k = stage(operator, q, 0 * q)
+        results.append((out, k, np.array(operator.operations.rate(operator.state(q), 0.0, 1.0))))
+        assert operator.operations.all_admissible(operator.state(q), 0.0)
+        q[0, 0, 20] = -1.0
+        assert not operator.operations.all_admissible(operator.state(q), 0.0)
+    for reference, fused in zip(*results):
+        agree(fused, reference, order, dtype, 100)
+
+
+@pytest.mark.parametrize("dim, cells", [(2, (40, 40)), (3, (7, 7, 7))])
+def test_many_pieces_of_tiles(dim, cells):
+    """Face values of elements in other pieces are computed again; the result does not depend on who takes which piece."""
+    mesh = (dg.rectangle if dim == 2 else dg.box)(cells=cells, periodic=True)
+    (reference, q), (fused, _) = gas(dim, 2, "float64", dg.hllc, mesh)
+    assert fused.operations.tiles > 2 * fused.operations.piece
+    noise = 0.01 * np.random.default_rng(0).standard_normal(q.shape)
+    found, expected = stage(fused, q + noise, q), stage(reference, q + noise, q)
+    for a, b in zip(found, expected):
+        agree(a, b, 2, "float64")
+    assert all(np.array_equal(a, b) for a, b in zip(found, stage(fused, q + noise, q)))
+
+
+@pytest.mark.parametrize("method", [dg.NodalDG(2), dg.ModalDG(2)])
+def test_rates_and_admissible_states_that_are_not_numbers(method):
+    law = dg.Euler(2)
+    operator = method.discretise(dg.rectangle(cells=(6, 6), periodic=True), law, None, backends.get("numpy", "fused"))
+    q = operator.project(lambda x: law.conservative((1.0, 0.1, 0.2, 1.0)))
+    assert operator.sound(operator.state(q), 0.0) and operator.operations.rate(operator.state(q), 0.0, 1.0) > 0
+    q[3, :, 30] = np.nan
+    assert not operator.sound(operator.state(q), 0.0) and np.isnan(operator.operations.rate(operator.state(q), 0.0, 1.0))
