@@ -1,0 +1,243 @@
+"""What a CUDA device offers beside arrays: kernels, graphs, copies that overlap with work, times.  By CuPy and numba.cuda."""
+import re
+import warnings
+from contextlib import suppress
+from functools import cache
+from math import prod
+
+import numpy as np
+
+OPTIONS = ("-std=c++17",)
+SCALARS = (np.int32, np.int64, np.float32, np.float64)
+GRID, BLOCK, THREADS = (2 ** 31 - 1, 65535, 65535), (1024, 1024, 64), 1024          # the most that a launch may have
+UNASKED = 48 * 1024                # bytes of shared memory that a block may have without being asked for
+KNOWN = 4096                       # array descriptions and configured launches that are kept
+
+
+def prelude(dtype):
+    """What every CUDA C source begins with, wherever it is compiled: the type of the run's numbers."""
+    return f"typedef {'float' if np.dtype(dtype) == np.float32 else 'double'} real;\n"
+
+
+def cuda_source(source, dtype):
+    """The text that a CUDA compiler gets: the source after the type `real` and the macro DYNAMIC_SHARED(type, name), which
+    declares the block's dynamic shared memory as an array that is aligned for vector loads."""
+    return (prelude(dtype) +
+            "#define DYNAMIC_SHARED(type, name) extern __shared__ __align__(16) unsigned char dynamic_shared[]; "
+            "type* name = reinterpret_cast<type*>(dynamic_shared)\n"
+            '#line 1 "kernel.cu"\n' + source)
+
+
+def first_error(log):
+    """The first line of a compiler's log that names an error, else its first line."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()] or ["the compiler does not say why"]
+    return next((line for line in lines if re.search(r"\berror\b", line)), lines[0])
+
+
+def check_launch(name, grid, block, threads, arguments, array):
+    """Grid and block as three numbers each; ValueError or TypeError for a launch that the device would refuse or misread.
+
+    threads: the most that a block of this kernel may have;  array: the type of the device's arrays"""
+    grid, block = ((*shape, 1, 1)[:3] for shape in (grid, block))
+    for what, shape, largest in (("grid", grid, GRID), ("block", block, BLOCK)):
+        if not all(1 <= n <= most for n, most in zip(shape, largest)):
+            raise ValueError(f"{name}: {what} {shape} is not allowed; the numbers must be from 1 to {largest}")
+    if prod(block) > threads:
+        raise ValueError(f"{name}: a block of {block} has {prod(block)} threads; this kernel allows {threads}")
+    for a in arguments:
+        if isinstance(a, array):
+            if not a.flags.c_contiguous:
+                raise ValueError(f"{name}: an array of shape {a.shape} and strides {a.strides} is not C-contiguous")
+        elif type(a) not in SCALARS:
+            raise TypeError(f"{name}: a {type(a).__name__} is not allowed; a kernel takes arrays of the device and NumPy "
+                            f"scalars: {', '.join(kind.__name__ for kind in SCALARS)}")
+    return grid, block
+
+
+def check_shared(name, shared, allowed):
+    """ValueError for more dynamic shared memory than a block may have."""
+    if shared > allowed:
+        raise ValueError(f"{name}: {shared} bytes of shared memory are too many; a block may have {allowed}")
+
+
+class Device:
+    """The current CUDA device.
+
+    xp                                  the array library, cupy
+    name, capability, multiprocessors   as "NVIDIA H200", (9, 0), 132
+    shared_per_block                    bytes of dynamic shared memory that a block may have
+    tunes                               whether timing kernels on it is worth while, see `tuning`"""
+
+    tunes = True
+
+    def __init__(self):
+        import cupy
+        self.xp, self.cuda = cupy, cupy.cuda
+        runtime = cupy.cuda.runtime
+        number = runtime.getDevice()
+        properties = runtime.getDeviceProperties(number)
+        self.name = properties["name"].decode()
+        self.capability = properties["major"], properties["minor"]
+        self.multiprocessors = properties["multiProcessorCount"]
+        self.shared_per_block = runtime.deviceGetAttribute(runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, number)
+        # Neither waits for the default stream, nor that for them.
+        self.copying, self.capturing = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
+        self.buffers, self.described, self.launches = [], {}, {}
+
+    def compile(self, source, dtype):
+        """A function from the name of a kernel of this CUDA C source to the `Kernel`.
+
+        Raises RuntimeError with the compiler's first error."""
+        module = self.xp.RawModule(code=cuda_source(source, dtype), options=OPTIONS)
+        try:
+            module.compile()
+        except self.cuda.compiler.CompileException as error:
+            raise RuntimeError(f"CUDA C does not compile: {first_error(str(error))}") from error
+        return cache(lambda name: Kernel(self, module.get_function(name)))
+
+    def numba_launch(self, kernel, grid, block, arguments):
+        """Launch a numba.cuda kernel on the current stream, without waiting for anything."""
+        grid, block = check_launch(kernel.__name__, grid, block, THREADS, arguments, self.xp.ndarray)
+        stream = self.cuda.get_current_stream().ptr
+        key = id(kernel), grid, block, stream
+        if key not in self.launches:
+            bounded(self.launches)[key] = self._configured(kernel, grid, block, stream)
+        self.launches[key](*[self._description(a) if isinstance(a, self.xp.ndarray) else a for a in arguments])
+
+    def _configured(self, kernel, grid, block, stream):
+        from numba import cuda
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")              # numba warns of small grids; a mesh may be small
+            return kernel[grid, block, cuda.external_stream(stream) if stream else 0]
+
+    def _description(self, array):
+        """The array as numba wants it, made once; it owns nothing, so CuPy frees the memory when its own array is gone."""
+        key = array.data.ptr, array.shape, array.dtype
+        if key not in self.described:
+            from numba import cuda
+            interface = dict(array.__cuda_array_interface__)
+            interface.pop("stream", None)
+            bounded(self.described)[key] = cuda.from_cuda_array_interface(interface, sync=False)
+        return self.described[key]
+
+    def capture(self, function):
+        """The launches and copies that function() makes, as a CUDA graph whose `launch()` does them on the current stream.
+
+        Every kernel must have been launched before, so that it is compiled and loaded.  RuntimeError where new memory is asked
+        for: a graph would keep its address, but not the memory."""
+        def refuse(size):
+            raise RuntimeError(f"a new array of {size} bytes while a graph is captured")
+        with self.capturing:
+            self.capturing.begin_capture()
+            try:
+                with self.cuda.using_allocator(refuse):
+                    function()
+            except BaseException:
+                with suppress(Exception):                # the error that led here says more
+                    self.capturing.end_capture()
+                raise
+            return Graph(self.capturing.end_capture(), function)
+
+    def fetch(self, array):
+        """Start a copy to the host: on the device at once, from there while later work goes on.  Two may be under way; the
+        third waits for the first."""
+        buffer = self._free_buffer(array.nbytes)
+        staged, pinned = (room[:array.nbytes].view(array.dtype).reshape(array.shape) for room in (buffer.device, buffer.host))
+        staged[...] = array
+        self.copying.wait_event(self.cuda.get_current_stream().record(self.cuda.Event(disable_timing=True)))
+        staged.get(stream=self.copying, out=pinned, blocking=False)
+        buffer.fetch = Fetch(self.copying.record(self.cuda.Event(disable_timing=True)), pinned, buffer)
+        return buffer.fetch
+
+    def _free_buffer(self, size):
+        free = next((buffer for buffer in self.buffers if buffer.fetch is None), None)
+        if free is None and len(self.buffers) == 2:
+            free = self.buffers[0]
+            free.fetch.result()
+        if free is not None:
+            self.buffers.remove(free)
+        if free is None or free.device.size < size:
+            free = Buffer(self.xp, size)
+        self.buffers.append(free)                        # the last one used is the last one
+        return free
+
+    def seconds(self, function, repeats):
+        """The seconds on the device that each of `repeats` calls of function() takes."""
+        stream = self.cuda.get_current_stream()
+        marks = [stream.record()]
+        for _ in range(repeats):
+            function()
+            marks.append(stream.record())
+        marks[-1].synchronize()
+        return [self.cuda.get_elapsed_time(start, end) / 1000 for start, end in zip(marks, marks[1:])]
+
+    def synchronize(self):
+        """Wait for all work of the device."""
+        self.cuda.runtime.deviceSynchronize()
+
+    def free_memory(self):
+        """Bytes that are free; what CuPy's pool has kept of arrays that are gone counts, because it will be used again."""
+        return self.cuda.runtime.memGetInfo()[0] + self.xp.get_default_memory_pool().free_bytes()
+
+
+class Kernel:
+    """kernel(grid, block, arguments, shared=0): a launch of a CUDA C kernel on the current stream.
+
+    grid, block: up to three numbers;  arguments: arrays, as pointers, and NumPy scalars, by value;  shared: bytes of dynamic
+    shared memory of a block.  ValueError or TypeError for what the device would refuse or misread."""
+
+    def __init__(self, device, raw):
+        self.device, self.raw, self.name = device, raw, raw.name
+        self.threads, self.shared = raw.max_threads_per_block, device.shared_per_block - raw.shared_size_bytes
+
+    def __call__(self, grid, block, arguments, shared=0):
+        grid, block = check_launch(self.name, grid, block, self.threads, arguments, self.device.xp.ndarray)
+        check_shared(self.name, shared, self.shared)
+        # Asked of the device, because another object may be the same kernel.
+        if shared > UNASKED and shared > self.raw.max_dynamic_shared_size_bytes:
+            self.raw.max_dynamic_shared_size_bytes = shared
+        self.raw(grid, block, arguments, shared_mem=shared)
+
+
+class Graph:
+    """A CUDA graph, and the function that it was captured from: this holds the arrays and kernels that the graph uses."""
+
+    def __init__(self, graph, function):
+        self.graph, self.function = graph, function
+
+    def launch(self):
+        self.graph.launch()
+
+
+class Buffer:
+    """Room for one copy to the host: on the device, and pinned on the host; `fetch` is the copy that has it."""
+
+    def __init__(self, xp, size):
+        import cupyx
+        self.device, self.host, self.fetch = xp.empty(size, np.uint8), cupyx.empty_pinned(size, np.uint8), None
+
+
+class Fetch:
+    """A copy on its way to the host."""
+
+    def __init__(self, arrived, pinned, buffer):
+        self.arrived, self.pinned, self.buffer, self.values = arrived, pinned, buffer, None
+
+    def ready(self):
+        """Whether `result` need not wait."""
+        return self.values is not None or self.arrived.done
+
+    def result(self):
+        """The array, when it has arrived."""
+        if self.values is None:
+            self.arrived.synchronize()
+            self.values = np.array(self.pinned)
+            self.pinned = self.buffer.fetch = self.buffer = None
+        return self.values
+
+
+def bounded(known):
+    """The dict, emptied where it has grown large."""
+    if len(known) >= KNOWN:
+        known.clear()
+    return known

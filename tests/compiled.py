@@ -1,0 +1,74 @@
+"""CUDA C compiled without a GPU: its PTX, and what the assembler says of every kernel's registers and spills."""
+import re
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+from dgarray.backends.cuda.device import OPTIONS, cuda_source, first_error
+
+ARCHITECTURES = ("sm_80", "sm_90")
+# What CuPy adds to the options of every kernel.
+ADDED = ("-ftz=true", "--device-as-default-execution-space")
+FUNCTION = re.compile(r"Function properties for (\w+)\s+ptxas\s+\.?\s*(\d+) bytes stack frame, (\d+) bytes spill stores, "
+                      r"(\d+) bytes spill loads\s+ptxas info\s*:\s*Used (\d+) registers")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one thread of a kernel takes: registers, and bytes of local memory."""
+
+    registers: int
+    spill_stores: int
+    spill_loads: int
+    stack: int
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """ptx: text; kernels: {name: Usage}; log: of the compiler."""
+
+    ptx: str
+    kernels: dict
+    log: str
+
+
+@cache
+def compiled(source, dtype="float64", arch="sm_90"):
+    """The source as `dgarray.backends.cuda.device.Device.compile` would compile it for `arch`.
+
+    Skips the test where NVRTC is not installed; raises RuntimeError with the compiler's first error."""
+    nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="CUDA C is compiled by NVRTC: pip install 'numba-cuda[cu13]'")
+
+    def call(function, *arguments):
+        code, *result = function(*arguments)
+        if code != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise RuntimeError(f"{function.__name__}: {code.name}")
+        return result[0] if result else None
+
+    def text(size, read):
+        room = b" " * call(size, program)
+        call(read, program, room)
+        return room.decode().rstrip("\0 ")
+    program = call(nvrtc.nvrtcCreateProgram, cuda_source(source, dtype).encode(), b"kernel.cu", 0, [], [])
+    try:
+        options = [option.encode() for option in (*OPTIONS, *ADDED, f"-arch={arch}", "--ptxas-options=-v")]
+        done, = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        log = text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
+        if done != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise RuntimeError(f"CUDA C does not compile: {first_error(log)}")
+        ptx = text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+    kernels = {name: Usage(int(registers), int(stores), int(loads), int(stack))
+               for name, stack, stores, loads, registers in FUNCTION.findall(log)}
+    missing = set(re.findall(r"\.entry (\w+)", ptx)) - set(kernels)
+    assert not missing, f"the compiler's log says nothing of {missing}: {log}"
+    return Compiled(ptx, kernels, log)
+
+
+def float64_instructions(ptx, trigonometric=False):
+    """The lines of PTX that compute in float64; there is none in the code of a float32 run.
+
+    trigonometric: leave out those of CUDA's own sinf, cosf and tanf, which reduce arguments beyond 1e5 by one product."""
+    allowed = (".reg", "cvt.rn.f64.s64", "mul.f64", "cvt.rn.f32.f64", "cvt.rn.ftz.f32.f64") if trigonometric else ()
+    return [line.strip() for line in ptx.splitlines() if ".f64" in line and not line.strip().startswith(allowed)]

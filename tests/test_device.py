@@ -1,0 +1,438 @@
+"""The device: launches, graphs, copies to the host; the emulation's own checks; what is said where no GPU can be used."""
+import ctypes
+import subprocess
+import sys
+from types import SimpleNamespace
+from unittest import mock
+
+import numpy as np
+import pytest
+from compiled import ARCHITECTURES, compiled, float64_instructions
+from dgarray.backends import gpu
+from dgarray.backends.cuda.device import Device
+from emulated import EmulatedDevice, compiler
+from strict import StrictNamespace
+
+from dgarray import backends
+from dgarray.codegen import write_module
+
+LIFT = r"""
+extern "C" __global__ void __launch_bounds__(256) lift(const real* L, const real* flux, real* out, int nodes, int face_nodes,
+                                                       int elements) {
+    DYNAMIC_SHARED(real, f);                                      // [face node][element of this block]
+    const int e = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = threadIdx.y; k < face_nodes; k += blockDim.y)
+        if (e < elements) f[k * blockDim.x + threadIdx.x] = flux[k * elements + e];
+    __syncthreads();
+    if (e >= elements) return;
+    for (int i = threadIdx.y; i < nodes; i += blockDim.y) {
+        real sum = 0;
+        for (int k = 0; k < face_nodes; ++k) sum += L[i * face_nodes + k] * f[k * blockDim.x + threadIdx.x];
+        out[i * elements + e] += sum;
+    }
+}
+extern "C" __global__ void add(real* a, const real* b, real factor, long long count) {
+    for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) a[i] += factor * b[i];
+}
+"""
+SCALED = """
+from numba import cuda
+
+@cuda.jit
+def scaled(a, b, factor, count):
+    i = cuda.grid(1)
+    if i < count:
+        b[i] += a[i] * factor
+"""
+needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C++ compiler to run CUDA C on the CPU")
+
+
+def arrays(device, *values):
+    return [device.xp.asarray(value) for value in values]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_kernel_computes_what_the_arrays_do(device, dtype):
+    """With shared memory, a barrier, and a last block whose threads return early."""
+    rng = np.random.default_rng(0)
+    L, flux, out = (rng.standard_normal(shape).astype(dtype) for shape in ((20, 40), (40, 37), (20, 37)))
+    d_L, d_flux, d_out = arrays(device, L, flux, out)
+    shared = 40 * 16 * out.itemsize
+    device.compile(LIFT, dtype)("lift")((3,), (16, 4), (d_L, d_flux, d_out, *map(np.int32, (20, 40, 37))), shared)
+    assert np.abs(d_out.get() - (out + L @ flux)).max() < 100 * np.finfo(dtype).eps
+
+
+def test_more_shared_memory_than_a_block_has_unasked(device):
+    """Every thread writes to the last bytes of its own share of what a block may ask for."""
+    source = r"""extern "C" __global__ void fill(real* out, int each) {
+        DYNAMIC_SHARED(real, s);
+        s[(threadIdx.x + 1) * each - 1] = threadIdx.x;
+        __syncthreads();
+        out[threadIdx.x] = s[(blockDim.x - threadIdx.x) * each - 1];
+    }"""
+    out, each = device.xp.asarray(np.zeros(32)), device.shared_per_block // 32 // 8
+    device.compile(source, "float64")("fill")((1,), (32,), (out, np.int32(each)), 32 * each * 8)
+    assert out.get().tolist() == list(range(31, -1, -1))
+
+
+@pytest.mark.parametrize("change, error, words", [
+    (dict(grid=(0,)), ValueError, r"lift: grid \(0, 1, 1\) is not allowed"),
+    (dict(grid=(1, 70000)), ValueError, "grid .* from 1 to"),
+    (dict(block=(16, 4, 65)), ValueError, "block .* from 1 to"),
+    (dict(block=(16, 17)), ValueError, "has 272 threads; this kernel allows 256"),
+    (dict(count=37), TypeError, "lift: a int is not allowed; .* int32"),
+    (dict(count=np.float16(37)), TypeError, "a float16 is not allowed"),
+    (dict(array=np.zeros((40, 20))), TypeError, "a ndarray is not allowed"),
+    (dict(step=2), ValueError, "not C-contiguous"),
+    (dict(shared=10 ** 6), ValueError, "1000000 bytes of shared memory are too many"),
+])
+def test_launches_that_are_refused(device, change, error, words):
+    kernel = device.compile(LIFT, "float64")("lift")
+    values = dict(grid=(3,), block=(16, 4), shared=40 * 16 * 8, count=np.int32(37), step=1) | change
+    L, flux, out = arrays(device, np.zeros((20, 40)), np.zeros((40, 37)), np.zeros((20, 37)))
+    L = change.get("array", L)[:, ::values["step"]]
+    with pytest.raises(error, match=words):
+        kernel(values["grid"], values["block"], (L, flux, out, np.int32(20), np.int32(40), values["count"]), values["shared"])
+
+
+def test_source_that_does_not_compile(device):
+    with pytest.raises(RuntimeError, match=r"does not compile: kernel\.cu.2.*error.*nowhere"):
+        device.compile('extern "C" __global__ void f(real* a) {\n    a[0] = nowhere;\n}', "float32")
+
+
+def test_a_graph_repeats_its_launches_on_what_the_arrays_hold(device):
+    """Scalars are those of the capture, arrays those of the launch; the capture itself does nothing."""
+    add = device.compile(LIFT, "float64")("add")
+    a, b, c = arrays(device, np.zeros(100), np.arange(100.0), np.zeros(100))
+
+    def work(factor):
+        add((2,), (32,), (a, b, np.float64(factor), np.int64(100)))
+        c[...] = a
+        device.xp.multiply(c, 2.0, out=c)
+    work(0.0)
+    graph = device.capture(lambda: work(3.0))
+    assert not a.get().any() and not c.get().any()
+    graph.launch()
+    b[...] = 1.0
+    graph.launch()
+    assert (a.get() == 3 * np.arange(100) + 3).all() and (c.get() == 2 * a.get()).all()
+
+
+@pytest.mark.parametrize("work", [
+    lambda device, a: device.xp.zeros(10 ** 6), lambda device, a: a + 1.0, lambda device, a: float(a[0]),
+    lambda device, a: a.get(), lambda device, a: bool((a > 0).all())],
+    ids=["new array", "temporary array", "number", "copy", "truth"])
+def test_a_graph_holds_no_new_array_and_no_copy_to_the_host(device, work):
+    add = device.compile(LIFT, "float64")("add")
+    a, b = arrays(device, np.zeros(100), np.ones(100))
+    with pytest.raises(RuntimeError):
+        device.capture(lambda: work(device, a))
+    graph = device.capture(lambda: add((1,), (32,), (a, b, np.float64(1), np.int64(100))))     # the next capture is sound
+    graph.launch()
+    assert (a.get() == 1).all()
+
+
+def test_numba_kernels_run_and_go_into_a_graph(device):
+    scaled = write_module(SCALED, "scaled").scaled
+    a, b = arrays(device, np.arange(70.0), np.zeros(70))
+    arguments = a, b, np.float64(2), np.int32(70)
+    device.numba_launch(scaled, (3,), (32,), arguments)
+    assert (b.get() == 2 * np.arange(70)).all()
+    graph = device.capture(lambda: device.numba_launch(scaled, (3,), (32,), arguments))
+    a[...] = 1.0
+    graph.launch()
+    graph.launch()
+    assert (b.get() == 2 * np.arange(70) + 4).all()
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        device.numba_launch(scaled, (3,), (32,), (a[::2], b, np.float64(2), np.int32(35)))
+
+
+def test_a_fetch_has_the_values_of_its_moment(device):
+    """Also of the third, for which there is no room until the first has arrived."""
+    a, fetches = device.xp.asarray(np.zeros((3, 50))), []
+    for i in range(5):
+        a[...] = float(i)
+        fetches.append(device.fetch(a))
+    small = device.fetch(a[1, :7])
+    a[...] = -1.0
+    for i, fetch in enumerate(fetches):
+        values = fetch.result()
+        assert type(values) is np.ndarray and values.shape == (3, 50) and (values == i).all()
+        assert fetch.ready() and fetch.result() is values
+    assert small.result().tolist() == [4.0] * 7
+    kept = fetches[0].result()
+    again = device.fetch(a)
+    while not again.ready():
+        pass
+    assert (again.result() == -1).all() and (kept == 0).all()
+
+
+def test_times_and_memory(device):
+    a = device.xp.asarray(np.zeros(1000))
+    seconds = device.seconds(lambda: a.fill(1.0), 4)
+    device.synchronize()
+    assert len(seconds) == 4 and all(second >= 0 for second in seconds)
+    assert device.free_memory() > 0 and device.multiprocessors > 0 and device.shared_per_block >= 48 * 1024
+    assert len(device.capability) == 2 and device.name
+
+
+# What the emulation finds.
+
+def launch(source, block=(4,), shared=64, arguments=None, device=None):
+    out = StrictNamespace().asarray(np.zeros(4))
+    (device or EmulatedDevice()).compile(f'extern "C" __global__ void f(real* out) {{ {source} }}', "float64")("f")(
+        (2,), block, arguments or (out,), shared)
+    return out.get()
+
+
+@needs_compiler
+@pytest.mark.parametrize("source, words", [
+    ("out[threadIdx.x + 1] = 1;", "writes beyond an array"),
+    ("out[-1] += 1;", "writes beyond an array"),
+    ("DYNAMIC_SHARED(real, s); s[8 + threadIdx.x] = 1;", "beyond its shared memory"),
+    ("if (threadIdx.x < 2)\n__syncthreads();\nelse\n__syncthreads();", "wait at different __syncthreads"),
+])
+def test_the_emulation_finds(source, words):
+    with pytest.raises(RuntimeError, match=words):
+        launch(source)
+
+
+@needs_compiler
+def test_the_emulation_reads_nan_where_nothing_was_written():
+    """Beyond an array, in shared memory before a block's first write and in that of the block before."""
+    assert np.isnan(launch("out[threadIdx.x] = out[threadIdx.x + 4];")).all()
+    assert np.isnan(launch("DYNAMIC_SHARED(real, s); out[threadIdx.x] = s[threadIdx.x]; s[threadIdx.x] = 1;")).all()
+
+
+@needs_compiler
+def test_the_emulation_lets_threads_return_before_a_barrier():
+    found = launch("""DYNAMIC_SHARED(real, s);
+        if (threadIdx.x > 1) return;
+        for (int i = 0; i < 9; ++i) {
+            s[threadIdx.x] = i + threadIdx.x;
+            __syncthreads();
+            out[threadIdx.x] = s[1 - threadIdx.x];
+            __syncthreads();
+        }""")
+    assert found.tolist() == [9, 8, 0, 0]
+
+
+@needs_compiler
+def test_the_emulation_compares_the_arguments_with_the_kernels():
+    xp = StrictNamespace()
+    with pytest.raises(TypeError, match=r"f takes \(\*f8\), not \(\*f4\)"):
+        launch("out[0] = 1;", arguments=(xp.asarray(np.zeros(4, np.float32)),))
+    with pytest.raises(TypeError, match=r"add takes \(\*f8, \*f8, f8, i8\), not \(\*f8, \*f8, f8, i4\)"):
+        a = xp.asarray(np.zeros(4))
+        EmulatedDevice().compile(LIFT, "float64")("add")((1,), (4,), (a, a, np.float64(1), np.int32(4)))
+    with pytest.raises(ValueError, match="100 bytes of shared memory are too many; a block may have 64"):
+        launch("out[0] = 1;", shared=100, device=EmulatedDevice(shared_per_block=64))
+    with pytest.raises(KeyError, match="no kernel 'lit'; it has: lift, add"):
+        EmulatedDevice().compile(LIFT, "float64")("lit")
+
+
+# The device's own text, on a CuPy of NumPy arrays whose stream does a copy when somebody waits for it.
+
+class Lazy(np.ndarray):
+    """A CuPy array, as far as `Device.fetch` uses one."""
+
+    def get(self, stream=None, out=None, blocking=True):
+        assert not blocking and out.shape == self.shape and out.dtype == self.dtype
+        stream.work.append(lambda: np.copyto(out, self))
+
+
+class Stream:
+    def __init__(self, non_blocking=False):
+        self.work, self.waited = [], []
+
+    def record(self, event):
+        event.stream, event.position = self, len(self.work)
+        return event
+
+    def wait_event(self, event):
+        self.waited.append(event)
+
+
+class Event:
+    def __init__(self, disable_timing=False):
+        self.done = False
+
+    def synchronize(self):
+        if not self.done:
+            for copy in self.stream.work[:self.position]:
+                copy()
+            self.done = True
+
+
+@pytest.fixture
+def half_a_device():
+    """A `Device` whose fetches run on the fakes above."""
+    device, main = Device.__new__(Device), Stream()
+    device.cuda = SimpleNamespace(Event=Event, get_current_stream=lambda: main)
+    device.xp = SimpleNamespace(empty=lambda size, dtype: np.zeros(size, dtype).view(Lazy))
+    device.copying, device.buffers = Stream(), []
+    with mock.patch.dict(sys.modules, {"cupyx": SimpleNamespace(empty_pinned=np.empty)}):
+        yield device
+
+
+def test_two_buffers_serve_all_fetches(half_a_device):
+    """The third copy waits for the first; a buffer grows where a larger array comes."""
+    device, a = half_a_device, np.zeros(6).view(Lazy)
+    fetches = []
+    for i in range(4):
+        a[...] = i
+        fetches.append(device.fetch(a[:3 if i == 0 else 6]))
+        assert len(device.buffers) <= 2
+    assert [fetch.ready() for fetch in fetches] == [True, True, False, False]
+    assert [fetch.result().tolist() for fetch in fetches] == [[0] * 3, [1] * 6, [2] * 6, [3] * 6]
+    assert len(device.copying.waited) == 4 and all(buffer.fetch is None for buffer in device.buffers)
+    kept = [buffer.device for buffer in device.buffers]
+    device.fetch(a)
+    assert all(any(buffer.device is room for room in kept) for buffer in device.buffers)
+
+
+# Where no GPU can be used.
+
+class Driver:
+    """libcuda with this CUDA version, result of cuInit and number of devices."""
+
+    def __init__(self, version=13000, result=0, count=1):
+        self.version, self.result, self.count = version, result, count
+
+    def cuDriverGetVersion(self, pointer):
+        pointer._obj.value = self.version
+
+    def cuInit(self, flags):
+        return self.result
+
+    def cuDeviceGetCount(self, pointer):
+        pointer._obj.value = self.count
+
+    def cuGetErrorName(self, code, pointer):
+        pointer._obj.value = b"CUDA_ERROR_NO_DEVICE"
+
+
+class FakeError(RuntimeError):
+    pass
+
+
+def cupy(zeros=None, nvrtc=None, built=13020, capability=(9, 0)):
+    """A module like CuPy whose first array and NVRTC raise these errors."""
+    def fails(error):
+        if error:
+            raise error
+    properties = {"name": b"NVIDIA H200", "major": capability[0], "minor": capability[1]}
+    runtime = SimpleNamespace(getDevice=lambda: 0, getDeviceProperties=lambda number: properties)
+    return SimpleNamespace(__version__="14.2.0", zeros=lambda size: fails(zeros), cuda=SimpleNamespace(
+        runtime=runtime, driver=SimpleNamespace(get_build_version=lambda: built),
+        nvrtc=SimpleNamespace(getVersion=lambda: fails(nvrtc))))
+
+
+@pytest.mark.parametrize("missing, driver, library, words", [
+    (["cupy"], None, None, ["CuPy is not installed", "pip install 'dgarray[gpu]'"]),
+    (["numba_cuda"], None, None, ["numba-cuda is not installed", "pip install 'dgarray[gpu]'"]),
+    ([], None, None, ["no NVIDIA driver", "libcuda.so.1 was looked for", "R580 or newer"]),
+    ([], Driver(12040), cupy(), ["for CUDA 12.4", "CuPy 14.2.0 needs CUDA 13", "R580 or newer", "cupy-cuda12x[ctk]"]),
+    ([], Driver(result=100), None, ["driver for CUDA 13.0 finds no GPU", "CUDA_ERROR_NO_DEVICE", "CUDA_VISIBLE_DEVICES='-1'"]),
+    ([], Driver(count=0), None, ["finds no GPU", "0 devices"]),
+    ([], Driver(), cupy(capability=(7, 0)), ["NVIDIA H200 has compute capability 7.0", "7.5 or higher"]),
+    ([], Driver(), cupy(zeros=MemoryError("Out of memory allocating 512 bytes")), ["of NVIDIA H200 is full", "nvidia-smi"]),
+    ([], Driver(), cupy(zeros=FakeError("cudaErrorMemoryAllocation:\nout of memory")), ["is full", "nvidia-smi"]),
+    ([], Driver(), cupy(zeros=FakeError("cudaErrorECCUncorrectable")), ["does not work", "ECCUncorrectable"]),
+    ([], Driver(), cupy(nvrtc=FakeError("failed to load libnvrtc.so.13")), ["libnvrtc.so.13", "pip install 'dgarray[gpu]'"]),
+    ([], Driver(13010), cupy(), None),
+])
+def test_why_there_is_no_gpu(monkeypatch, missing, driver, library, words):
+    """One line that says what was looked for, what was found and what to do."""
+    def load(name):
+        if driver is None:
+            raise OSError(f"{name}: cannot open shared object file")
+        return driver
+    monkeypatch.setattr(gpu, "find_spec", lambda name: None if name in missing else "found")
+    monkeypatch.setattr(gpu, "DRIVER", "libcuda.so.1")
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    monkeypatch.setitem(sys.modules, "cupy", library)
+    found = backends.gpu_problem()
+    if words is None:
+        assert found is None
+        return
+    assert all(word in found for word in words) and "\n" not in found
+    with pytest.raises(RuntimeError, match="backend 'cupy' cannot be used: .*; use backend 'numpy' or 'auto'"):
+        backends.get("cupy")
+    backend = backends.get("auto", kernels="array")
+    assert backend.name == "numpy" and backend.note.startswith("no GPU is used: ")
+
+
+def test_array_kernels_do_without_numba_cuda(monkeypatch):
+    monkeypatch.setattr(gpu, "find_spec", lambda name: None if name == "numba_cuda" else "found")
+    assert "numba-cuda" in backends.gpu_problem() and "numba-cuda" not in (backends.gpu_problem("array") or "")
+
+
+def test_a_cpu_run_says_why_auto_takes_no_gpu(monkeypatch, capsys, tmp_path):
+    from dgarray.cli import main
+    monkeypatch.setattr(backends, "gpu_problem", lambda kernels=None: "it is elsewhere")
+    small = ["run", "tm_cavity", "--order", "1", "--kernels", "array", "--until", "0.01"]
+    assert main(small) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "backend numpy: no GPU is used: it is elsewhere"
+    for more in (["--quiet"], ["--backend", "numpy"]):
+        assert main(small + more) == 0
+        assert "GPU" not in capsys.readouterr().out
+
+
+CPU_ONLY = """
+import sys
+blocked = {blocked}
+sys.modules.update(dict.fromkeys(blocked))                # an import of one of these raises, as where it is not installed
+from dgarray.cli import main
+status = main({arguments})
+found = [name for name, module in sys.modules.items() if module and any(f"{{name}}.".startswith(f"{{b}}.") for b in blocked)]
+print(status, found)
+"""
+
+
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+@pytest.mark.parametrize("kernels", ["fused", "array"])
+def test_a_cpu_run_needs_and_imports_no_gpu_library(backend, kernels, tmp_path):
+    blocked = ("cupy", "cupyx", "cupy_backends", "numba_cuda", "numba.cuda", "cuda")
+    arguments = ["run", "tm_cavity", "--order", "1", "--until", "0.01", "--backend", backend, "--kernels", kernels]
+    done = subprocess.run([sys.executable, "-c", CPU_ONLY.format(blocked=blocked, arguments=arguments)],
+                          capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1:] == ["0 []"], done.stdout + done.stderr
+    assert ("CuPy is not installed" in done.stdout) == (backend == "auto")
+
+
+# The compiler's report.
+
+SPILLING = """
+extern "C" __global__ void __launch_bounds__(1024, 2) spilling(real* a) {
+    real x[64];
+    for (int i = 0; i < 64; ++i) x[i] = a[i * 1024 + threadIdx.x];
+    __syncthreads();
+    for (int i = 0; i < 64; ++i) a[i * 1024 + threadIdx.x] = x[63 - i] * x[i];
+}"""
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_registers_and_spills_are_read(arch):
+    kernels = compiled(LIFT, "float32", arch).kernels
+    assert set(kernels) == {"lift", "add"}
+    assert all(0 < k.registers <= 255 and not k.spill_stores and not k.spill_loads for k in kernels.values())
+    found = compiled(SPILLING, "float64", arch).kernels["spilling"]
+    assert found.registers <= 32 and found.spill_stores > 0 and found.spill_loads > 0 and found.stack > 0
+
+
+def test_float64_instructions_are_found():
+    assert not float64_instructions(compiled(LIFT, "float32").ptx)
+    assert float64_instructions(compiled(LIFT, "float64").ptx)
+    careless = LIFT.replace("factor * b[i]", "0.1 * factor * b[i]")
+    assert float64_instructions(compiled(careless, "float32").ptx)
+    with pytest.raises(RuntimeError, match=r"does not compile: kernel\.cu\(1\): error: .*nowhere"):
+        compiled('extern "C" __global__ void f(real* a) { a[0] = nowhere; }', "float32")
+
+
+def test_shared_memory_of_several_types_and_names_compiles():
+    source = "".join(f'extern "C" __global__ void {name}({kind}* a) {{ DYNAMIC_SHARED({kind}, s_{name}); '
+                     f's_{name}[threadIdx.x] = 1; __syncthreads(); a[0] = s_{name}[1]; }}\n'
+                     for name, kind in (("f", "real"), ("g", "int"), ("h", "long long")))
+    assert set(compiled(source, "float32").kernels) == {"f", "g", "h"}
