@@ -145,7 +145,9 @@ def test_candidates_fit_and_the_default_is_one(order, dtype):
         found = candidates(shape, limit)
         assert found[0] == default(shape, limit) and len(set(found)) == len(found)
         assert all(shape.fits(variant, limit) for variant in found)
-        assert {v.product for v in found} == {"kernel", "cublas"} and {v.field for v in found} == {"shared", "registers"}
+        assert {v.product for v in found} == {"kernel", "cublas"} and {v.faces for v in found} >= {"once", "both"}
+        # Beyond two groups of nodes too many threads would compute the same operands.
+        assert all(v.field == "shared" or shape.groups(v) <= 2 for v in found)
 
 
 @pytest.mark.parametrize("wrong, message", [
