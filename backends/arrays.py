@@ -32,10 +32,10 @@ class ArrayBackend:
 
     def array(self, values):
         """Move real numbers to the backend in the run's dtype."""
-        return self.xp.asarray(np.ascontiguousarray(values, self.dtype))
+        return moved(self.xp, np.ascontiguousarray(values, self.dtype))
 
     def integers(self, values):
-        return self.xp.asarray(np.ascontiguousarray(values))
+        return moved(self.xp, np.ascontiguousarray(values))
 
     def zeros(self, shape):
         return self.xp.zeros(shape, self.dtype)
@@ -88,6 +88,16 @@ class ArrayBackend:
     def modal(self, tables):
         """The operations of modal DG on these tables (`dgarray.methods.modal_dg.ModalTables`)."""
         return NodalArrays(self, tables)
+
+
+def moved(xp, values):
+    """A contiguous array of the host as one of the library xp.  CuPy's own `asarray` goes through page-locked memory, which it
+    keeps, in powers of two."""
+    if xp is np:
+        return values
+    array = xp.empty(values.shape, values.dtype)
+    array.set(values)
+    return array
 
 
 class Fetched:

@@ -22,7 +22,7 @@ def gpu_problem(kernels=None):
         import cupy
     except ImportError as error:
         return f"CuPy is installed, but cannot be imported: {one_line(error)}"
-    return _too_old(version, cupy) or _unusable(cupy)
+    return _unusable(version, cupy)
 
 
 def driver():
@@ -58,12 +58,15 @@ def _too_old(version, cupy):
     return None
 
 
-def _unusable(cupy):
-    """Why the device cannot be used although it is there, or None."""
+def _unusable(version, cupy):
+    """Why the device cannot be used although it is there, or None: memory, compiler, headers, launches and cuBLAS are tried."""
     runtime = cupy.cuda.runtime
     try:
-        cupy.zeros(1)
-        cupy.cuda.nvrtc.getVersion()
+        old = _too_old(version, cupy)
+        if old:
+            return old
+        float((cupy.zeros(1) + 1).sum())
+        cupy.cuda.Device().cublas_handle          # noqa: B018
     except (MemoryError, RuntimeError, OSError, ImportError) as error:
         if isinstance(error, MemoryError) or "MemoryAllocation" in str(error):
             name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode()

@@ -1,4 +1,5 @@
 """One problem: what is given, checked when it is given; its run, and the report at the end."""
+import gc
 import json
 import time
 import warnings
@@ -166,8 +167,11 @@ class Simulation:
             if out is not None and resumed is None:
                 overwrite = overwrite or restart
                 check_path(out, overwrite)
+            if self._operator is not None:          # the arrays of the last run are given back first
+                self._operator = None
+                gc.collect()
             check_memory(self.memory(until, every, out), self.backend)
-            began, self._operator = time.perf_counter(), None          # the arrays of the last run are given back first
+            began = time.perf_counter()
             operator = self._operator = self._discretised()
             self._check_exact()
             run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error)

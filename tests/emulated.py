@@ -134,6 +134,9 @@ class Kernel:
                 raise RuntimeError(f"{self.name}: {fault}")
         enqueue(launch)
 
+    def resident(self, threads, shared=0):
+        return max(1, min(self.device.shared_per_block // max(shared, 1), 2048 // threads))
+
 
 class Guarded:
     """Copies of arrays between guards of signalling NaN, which even x += y changes; arrays that share memory still do so."""

@@ -56,6 +56,12 @@ class StrictArray(np.lib.mixins.NDArrayOperatorsMixin):
         refuse_in_graph("a copy to the host")
         return np.array(self.values)
 
+    def set(self, values):
+        """The explicit transfer from the host."""
+        refuse_in_graph("a copy from the host")
+        assert isinstance(values, np.ndarray) and (values.shape, values.dtype) == (self.shape, self.dtype)
+        self.values[...] = values
+
     def item(self):
         return self.get().item()
 

@@ -150,6 +150,22 @@ def test_candidates_fit_and_the_default_is_one(order, dtype):
         assert all(v.field == "shared" or shape.groups(v) <= 2 for v in found)
 
 
+@pytest.mark.parametrize("itemsize", [4, 8])
+def test_the_matrix_in_shared_memory_is_read_by_whole_loads(itemsize):
+    for lanes, chunk, rows in ((1, 1, 7), (3, 5, 2), (8, 3, 5)):
+        size = Shape(3, 6, 35, 4, 15, itemsize).field_size(Variant(rows=rows, lanes=lanes, chunk=chunk, matrix="shared"))
+        assert size * itemsize % 16 == 0
+
+
+@pytest.mark.parametrize("product, elements", [("kernel", 2 ** 31 // (6 * 60)), ("cublas", 2 ** 31 // (6 * 165))])
+def test_large_meshes_have_long_offsets(product, elements):
+    """As many elements as are just too many for offsets of 32 bits into the largest array."""
+    shape = Shape(3, 6, 35, 4, 15, 4)
+    variant = Variant(product=product, width=0 if product == "cublas" else 32)
+    for count, is_long in ((elements - 64, False), (elements + 64, True)):
+        assert (Layout(count, variant.width).size(shape.most_rows(variant)) >= 2 ** 31) == is_long
+
+
 @pytest.mark.parametrize("wrong, message", [
     ({"faces": "twice"}, "faces 'twice' does not exist"), ({"lanes": 0}, "lanes=0 is not allowed"),
     ({"chunk": 2.5}, "chunk=2.5 is not allowed"),

@@ -3,7 +3,6 @@ import ctypes
 import subprocess
 import sys
 from types import SimpleNamespace
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -269,10 +268,11 @@ def half_a_device():
     """A `Device` whose fetches run on the fakes above."""
     device, main = Device.__new__(Device), Stream()
     device.cuda = SimpleNamespace(Event=Event, get_current_stream=lambda: main)
-    device.xp = SimpleNamespace(empty=lambda size, dtype: np.zeros(size, dtype).view(Lazy))
+    pinned = SimpleNamespace(PinnedMemory=lambda size: np.empty(size, np.uint8),
+                             PinnedMemoryPointer=lambda memory, first: memory)
+    device.xp = SimpleNamespace(empty=lambda size, dtype: np.zeros(size, dtype).view(Lazy), cuda=pinned)
     device.copying, device.buffers = Stream(), []
-    with mock.patch.dict(sys.modules, {"cupyx": SimpleNamespace(empty_pinned=np.empty)}):
-        yield device
+    return device
 
 
 def test_two_buffers_serve_all_fetches(half_a_device):
@@ -316,16 +316,25 @@ class FakeError(RuntimeError):
     pass
 
 
-def cupy(zeros=None, nvrtc=None, built=13020, capability=(9, 0)):
-    """A module like CuPy whose first array and NVRTC raise these errors."""
-    def fails(error):
+def cupy(zeros=None, nvrtc=None, cublas=None, built=13020, capability=(9, 0)):
+    """A module like CuPy whose first array, first kernel and cuBLAS raise these errors."""
+    def fails(error, value=0):
         if error:
             raise error
+        return value
+
+    class Array:
+        def __add__(self, other):
+            return fails(nvrtc, np.ones(1))
+
+    class Device:
+        @property
+        def cublas_handle(self):
+            return fails(cublas)
     properties = {"name": b"NVIDIA H200", "major": capability[0], "minor": capability[1]}
     runtime = SimpleNamespace(getDevice=lambda: 0, getDeviceProperties=lambda number: properties)
-    return SimpleNamespace(__version__="14.2.0", zeros=lambda size: fails(zeros), cuda=SimpleNamespace(
-        runtime=runtime, driver=SimpleNamespace(get_build_version=lambda: built),
-        nvrtc=SimpleNamespace(getVersion=lambda: fails(nvrtc))))
+    return SimpleNamespace(__version__="14.2.0", zeros=lambda size: fails(zeros, Array()), cuda=SimpleNamespace(
+        runtime=runtime, driver=SimpleNamespace(get_build_version=lambda: built), Device=Device))
 
 
 @pytest.mark.parametrize("missing, driver, library, words", [
@@ -340,6 +349,7 @@ def cupy(zeros=None, nvrtc=None, built=13020, capability=(9, 0)):
     ([], Driver(), cupy(zeros=FakeError("cudaErrorMemoryAllocation:\nout of memory")), ["is full", "nvidia-smi"]),
     ([], Driver(), cupy(zeros=FakeError("cudaErrorECCUncorrectable")), ["does not work", "ECCUncorrectable"]),
     ([], Driver(), cupy(nvrtc=FakeError("failed to load libnvrtc.so.13")), ["libnvrtc.so.13", "pip install 'dgarray[gpu]'"]),
+    ([], Driver(), cupy(cublas=ImportError("libcublas.so.13: cannot open")), ["libcublas.so.13", "pip install 'dgarray[gpu]'"]),
     ([], Driver(13010), cupy(), None),
 ])
 def test_why_there_is_no_gpu(monkeypatch, missing, driver, library, words):

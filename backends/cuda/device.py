@@ -136,7 +136,7 @@ class Device:
                 with suppress(Exception):                # the error that led here says more
                     self.capturing.end_capture()
                 raise
-            return Graph(self.capturing.end_capture(), function)
+            return Graph(self.capturing.end_capture())
 
     def fetch(self, array):
         """Start a copy to the host: on the device at once, from there while later work goes on.  Two may be under way; the
@@ -192,18 +192,27 @@ class Kernel:
 
     def __call__(self, grid, block, arguments, shared=0):
         grid, block = check_launch(self.name, grid, block, self.threads, arguments, self.device.xp.ndarray)
+        self._allow(shared)
+        self.raw(grid, block, arguments, shared_mem=shared)
+
+    def resident(self, threads, shared=0):
+        """Blocks of so many threads, with so much dynamic shared memory, that a multiprocessor holds at a time; at least 1."""
+        self._allow(shared)
+        occupancy = self.device.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
+        return max(1, occupancy(self.raw.kernel.ptr, threads, shared))
+
+    def _allow(self, shared):
         check_shared(self.name, shared, self.shared)
         # Asked of the device, because another object may be the same kernel.
         if shared > UNASKED and shared > self.raw.max_dynamic_shared_size_bytes:
             self.raw.max_dynamic_shared_size_bytes = shared
-        self.raw(grid, block, arguments, shared_mem=shared)
 
 
 class Graph:
-    """A CUDA graph, and the function that it was captured from: this holds the arrays and kernels that the graph uses."""
+    """A CUDA graph; whoever captured it keeps the arrays and kernels that it uses."""
 
-    def __init__(self, graph, function):
-        self.graph, self.function = graph, function
+    def __init__(self, graph):
+        self.graph = graph
 
     def launch(self):
         self.graph.launch()
@@ -213,8 +222,9 @@ class Buffer:
     """Room for one copy to the host: on the device, and pinned on the host; `fetch` is the copy that has it."""
 
     def __init__(self, xp, size):
-        import cupyx
-        self.device, self.host, self.fetch = xp.empty(size, np.uint8), cupyx.empty_pinned(size, np.uint8), None
+        # Not from CuPy's pool, which rounds up to a power of two.
+        memory = xp.cuda.PinnedMemoryPointer(xp.cuda.PinnedMemory(max(size, 1)), 0)
+        self.device, self.host, self.fetch = xp.empty(size, np.uint8), np.frombuffer(memory, np.uint8, size), None
 
 
 class Fetch:

@@ -28,6 +28,7 @@ from textwrap import indent
 import numpy as np
 
 from ...codegen import Python, scalar_source, write_module
+from ..arrays import moved
 from .layout import WARP
 
 SECTOR = 32         # bytes that the memory moves at once
@@ -82,7 +83,7 @@ class Part:
         run = faces["cells"][0] // (SECTOR // np.dtype(dtype).itemsize)
         order = np.lexsort((faces["cells"][0], faces["sides"][0], run))
         arrays = self.source.numbers(tables, order, faces), *places(tables, layout, order, faces)
-        self.arrays = [device.xp.asarray(array) for array in arrays]
+        self.arrays = [moved(device.xp, np.ascontiguousarray(array)) for array in arrays]
         self.kernel = self.source.kernel(per_face)
         self.threads = self.count if per_face else -(-self.count // WARP) * WARP * tables.face_nodes.shape[1]
 

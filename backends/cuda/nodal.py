@@ -12,7 +12,6 @@ from .variant import Shape
 
 STAGES = 8                # times that the clock on the device has room for
 ELEMENTWISE = 128         # threads of a block of an elementwise kernel
-THREADS = 2048            # of a multiprocessor, by the CUDA model
 
 
 class NodalCuda(NodalArrays):
@@ -34,9 +33,9 @@ class NodalCuda(NodalArrays):
                              f"1024 threads, {self.device.shared_per_block} bytes, sums of one thread in its registers")
         self.layout = layout = Layout(tables.elements, self.variant.width)
         self.rows, self.face_rows = (tables.variables * count for count in (self.shape.nodes, self.shape.slots))
-        wide = layout.size(max(self.rows, self.face_rows, 1)) >= 2 ** 31
-        self.offset = np.dtype(np.int64 if wide else np.int32)
         source = Source(tables, dtype, self.needs_x)
+        wide = layout.size(max(source.rows, self.shape.most_rows(self.variant))) >= 2 ** 31
+        self.offset = np.dtype(np.int64 if wide else np.int32)
         self.kernels = self.device.compile(source.text(self.shape, self.variant, wide), dtype)
         self.geometry = backend.array(layout.pack(source.geometry(), dtype))
         self.clock = backend.zeros(1 + STAGES)
@@ -60,7 +59,7 @@ class NodalCuda(NodalArrays):
         columns = -np.stack(t.differentiation, axis=2).reshape(shape.nodes, -1)
         matrix = np.hstack([columns, t.lift])
         if variant.product == "cublas":
-            return matrix
+            return np.stack([matrix] * shape.variables)          # a batch for every variable, strided without lists of pointers
         groups = shape.groups(variant)
         padded = np.zeros((groups * variant.rows, shape.columns))
         padded[:shape.nodes] = matrix
@@ -72,7 +71,7 @@ class NodalCuda(NodalArrays):
         """Where each face node's outside value of variable 0 lies, (slot, element) packed; -1 - group at a boundary."""
         t, layout = self.tables, self.layout
         node, element = np.divmod(t.exterior_nodes(), t.elements)
-        at = layout.at(self.rows, node.astype(self.offset), element)
+        at = layout.at(self.rows, node.astype(self.offset), element.astype(self.offset))
         for number, group in enumerate(t.groups):
             slot, cell = np.divmod(group.slots, t.elements)
             at[slot, cell] = -1 - number
@@ -119,7 +118,7 @@ class NodalCuda(NodalArrays):
         return Arriving(self.device.fetch(state), self._on_host)
 
     def take(self, state, elements):
-        at = self.layout.at(self.rows, np.arange(self.rows)[:, None], np.asarray(elements))
+        at = self.layout.at(self.rows, np.arange(self.rows)[:, None], np.asarray(elements, np.int64))
         values = self.backend.host(state[self.backend.integers(at)])
         return values.reshape(self.tables.variables, -1, at.shape[1])
 
@@ -156,7 +155,7 @@ class NodalCuda(NodalArrays):
         if key not in self._graphs:
             after = []
             graph = self.device.capture(lambda: after.extend(self._steps(stages, stepper, states, k)))
-            self._graphs[key] = graph, after, k          # kept with its arrays, so that no others get their numbers
+            self._graphs[key] = graph, after, k          # kept with all that it uses, so that nothing else gets their numbers
         graph, after, _ = self._graphs[key]
         graph.launch()
         return list(after)
@@ -202,7 +201,7 @@ class NodalCuda(NodalArrays):
         groups, shared = -(-self.tables.elements // self.variant.lanes), self.shape.shared_bytes(self.variant)
         if self.variant.matrix == "global":
             return groups
-        resident = max(1, min(self.device.shared_per_block // shared, THREADS // self.shape.threads(self.variant)))
+        resident = self._kernel("stage").resident(self.shape.threads(self.variant), shared)
         return min(groups, self.device.multiprocessors * resident)
 
 

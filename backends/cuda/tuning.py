@@ -158,7 +158,12 @@ def choose(backend, tables):
         print(f"dgarray: tuning the kernels of {problem(tables)}, {setting(tables, backend.dtype)} for {device.name}: once, "
               f"about {FIRST_RUN + COMPILING * len(variants):.0f} s; kept in {table_file()}; DGARRAY_TUNE=0 turns it off",
               file=sys.stderr, flush=True)
-    return tune(backend, tables, variants, FIRST_RUN)[0]
+    try:
+        return tune(backend, tables, variants, FIRST_RUN)[0]
+    except Exception as error:
+        warnings.warn(f"tuning failed, the default variant is used ({' '.join(str(error).split()) or type(error).__name__}); "
+                      "DGARRAY_TUNE=0 turns it off", stacklevel=2)
+        return default(shape, device.shared_per_block)
 
 
 def filling(device):
@@ -243,6 +248,7 @@ class Trial:
                     launch()
         # A library may allocate whenever it is called, which a graph cannot hold; a run launches it one by one too.
         self.run = stages if self.variant.product == "cublas" else operations.device.capture(stages).launch
+        self.launches = launches          # a graph does not keep what it uses
 
 
 def prepared(backend, part, variants, say):
@@ -263,7 +269,7 @@ def prepared(backend, part, variants, say):
                 why = f"its results differ by {difference:.1e} from those of the array kernels"
                 warnings.warn(f"the variant {variant} for {problem(part)}, {setting(part, backend.dtype)} is left out on "
                               f"{backend.device.name}: {why}", stacklevel=4)
-            except (RuntimeError, ValueError, MemoryError) as error:
+            except Exception as error:          # compilers and drivers have exceptions of their own
                 why = " ".join(str(error).split()) or type(error).__name__
             say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
         return trials, why

@@ -107,9 +107,14 @@ class Shape:
         """Numbers of shared memory for operands."""
         if variant.field == "registers":
             return 0
+        per_load = 16 // self.itemsize          # the matrix lies behind the operands and is read by loads of 16 bytes
         volume = self.dim * min(variant.chunk, self.nodes)
         at_faces = self.slots if variant.faces == "block" else min(self.dim * variant.chunk, self.slots)
-        return max(volume, at_faces) * self.variables * variant.lanes
+        return -(-max(volume, at_faces) * self.variables * variant.lanes // per_load) * per_load
+
+    def most_rows(self, variant):
+        """Rows over elements of the largest array besides the geometry."""
+        return self.variables * max(self.nodes, self.slots, self.columns if variant.product == "cublas" else 0)
 
     def shared_bytes(self, variant):
         """Bytes of dynamic shared memory of a block of the stage kernel."""

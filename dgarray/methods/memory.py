@@ -402,7 +402,8 @@ def of_variant(variant, physics, jumps, c, states):
     """What the fused kernels keep on the device in one variant: {what: bytes}."""
     from ..backends.cuda.layout import Layout
     padded, slots = Layout(c.E, variant.width).size(1), c.F * c.M
-    index = 4 if padded * c.V * max(c.N, slots) < 2 ** 31 else 8
+    most = max(c.V * max(c.N, slots, (c.d * c.N + slots) * (variant.product == "cublas")), c.geometry + c.P)
+    index = 4 if padded * most < 2 ** 31 else 8
     own = {"metrics": c.b * padded * (c.geometry + (c.d + c.d * c.d) * c.uses_x), "parameters": c.b * padded * c.P}
     if variant.faces == "once":
         inner, outer = read(physics.functions.pair, c.M), max((read(jump, c.M) for jump in jumps), default=0)
