@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from burgers import Burgers
 
 import dgarray as dg
 from dgarray import backends, cases
@@ -94,15 +95,6 @@ def test_a_restart_is_bitwise(cupy, tmp_path):
 
 
 def test_a_wave_speed_that_depends_on_the_state(cupy):
-    class Burgers(dg.Law):
-        dim, variables = 1, ("u",)
-
-        def flux(self, q, n):
-            return (q[0] ** 2 / 2 * n[0],)
-
-        def wave_speed(self, q, n):
-            return np.abs(q[0] * n[0])
-
     line = dg.interval(0, 1, 40, periodic=True)
     found, expected = (dg.Simulation(line, Burgers(), dg.NodalDG(2), initial=lambda x: (np.sin(2 * np.pi * x[0]),),
                                      backend=backend).run(until=0.05).u.values for backend in ("cupy", "numpy"))

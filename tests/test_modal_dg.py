@@ -1,6 +1,7 @@
 """Modal DG: free stream, conservation, exactness, the same scheme as nodal DG, orders, output and restart, errors."""
 import numpy as np
 import pytest
+from burgers import Burgers
 from dgarray.backends.arrays import ArrayBackend
 from strict import StrictNamespace
 from test_kernels import box_of, random_state, step_of
@@ -15,21 +16,6 @@ from dgarray.fluxes import hllc
 from dgarray.laws.euler import Euler
 from dgarray.methods.memory import shown
 from dgarray.reference import modal_simplex, simplex
-
-
-class Burgers(dg.Law):
-    """u_t + div(u^2 / 2 (1, ..., 1)) = 0."""
-
-    variables = ("u",)
-
-    def __init__(self, dim=1):
-        self.dim = dim
-
-    def flux(self, q, n):
-        return (q[0] ** 2 / 2 * sum(n),)
-
-    def wave_speed(self, q, n):
-        return np.abs(q[0] * sum(n))
 
 
 class Positive(Burgers):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from burgers import Burgers
 from dgarray.backends.arrays import ArrayBackend
 from strict import StrictNamespace
 from test_kernels import SYSTEMS, box_of, operators, random_state
@@ -188,15 +189,6 @@ for system in SYSTEMS:
 
 def test_a_user_law_runs_like_ours():
     """Burgers' equation in the user's own words: steepening of a sine, against the characteristics."""
-    class Burgers(dg.Law):
-        dim, variables = 1, ("u",)
-
-        def flux(self, q, n):
-            return (q[0] ** 2 / 2 * n[0],)
-
-        def wave_speed(self, q, n):
-            return np.abs(q[0] * n[0])
-
     def exact(x, t):
         u = np.sin(2 * np.pi * x[0])
         for _ in range(60):                        # u = sin(2 pi (x - u t)), before the shock

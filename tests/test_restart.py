@@ -11,24 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from burgers import Burgers
 
 import dgarray as dg
 from dgarray import cli
 from dgarray.output import checkpoint
 
 SINGLE = {"threads": 1}
-
-
-class Burgers(dg.Law):
-    """Its step depends on the state."""
-
-    dim, variables = 1, ("u",)
-
-    def flux(self, q, n):
-        return (q[0] ** 2 / 2 * n[0],)
-
-    def wave_speed(self, q, n):
-        return np.abs(q[0] * n[0])
 
 
 def pulse(x):

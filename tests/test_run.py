@@ -6,6 +6,7 @@ import signal
 import numpy as np
 import pytest
 import xarray as xr
+from burgers import Burgers
 from dgarray.backends.arrays import Fetched, NodalArrays
 
 import dgarray as dg
@@ -150,18 +151,6 @@ def test_how_often_a_run_looks(looking, monkeypatch):
     assert seen(40, record={"a": dg.Points([(0.2, 0.3)], every=10)}) == [9, 19, 29, 39]
     assert seen(70, live=Live()) == [3, 18, 34, 50, 65, 70]
     assert seen(4, record={"a": dg.Points([(0.2, 0.3)])}) == [0, 1, 2, 3]
-
-
-class Burgers(dg.Law):
-    """Its step depends on the state: it is found from it before every step."""
-
-    dim, variables = 1, ("u",)
-
-    def flux(self, q, n):
-        return (q[0] ** 2 / 2 * n[0],)
-
-    def wave_speed(self, q, n):
-        return np.abs(q[0] * n[0])
 
 
 class Root(Burgers):
