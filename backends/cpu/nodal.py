@@ -148,6 +148,10 @@ class NodalFused(NodalArrays):
 
     def stage(self, q, out, k, q0, t, dt, row):
         self._run(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt))
+        if self.limiter is not None:
+            rows = self.host(out)
+            self.limit(rows)
+            out[...] = self.state(rows)
 
     def finite(self, q):
         """As the reference; the lanes beyond the last element do not count."""
