@@ -204,5 +204,6 @@ class Limiter:
         xp, least = self.xp, self.xp.min(values, axis=0)
         floor = self.floor * mean
         low = least < floor
-        return xp.clip(xp.where(low, (mean - floor) / xp.where(low, mean - least, 1.0), 1.0), 0.0, 1.0)
+        share = (mean - floor) / xp.where(low & (least < mean), mean - least, 1.0)
+        return xp.clip(xp.where(low, share, 1.0), 0.0, 1.0)
 

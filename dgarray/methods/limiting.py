@@ -84,6 +84,12 @@ class Limits:
         if options.positivity:
             self.pressure = Pointwise(law.pressure, {"q": len(law.variables), "m": m}, "pressure")
 
+    @property
+    def simple(self):
+        """Whether all that is looked at of other elements is the averages of those across faces, one by one."""
+        options = self.options
+        return options.limiter != "vertex" and options.variables == "conserved" and options.indicator is None
+
     @cached_property
     def check(self):
         by_faces = self.options.limiter == "barth-jespersen"
