@@ -17,7 +17,9 @@ class Limiter:
     Vertex: the same at the vertices with the averages of all elements around each; from the highest degree q down, by the
     partial derivatives of order q - 1 of the projection on degree q, which are linear; alpha_q is the smallest of these, but
     at least alpha_(q+1).  Kuzmin 2010.
-    Neighbours beyond a boundary are mirror images, u- + u+ = 2 mean, so that linear states stay as they are.
+    Beyond a boundary there is no average.  Linear states would be flat there, so there the states around are mirrored,
+    u+ + u- = 2 mean: the nearest average across a face where all are above, or all below, the element's own (Barth-Jespersen);
+    the farthest around any vertex, at vertices of the boundary.
 
     Primitive variables: of the linear functions through their values at the vertices, about their value of the mean state."""
 
@@ -154,16 +156,16 @@ class Limiter:
         """How much more and less than the mean is allowed, in coefficients of mode 0: (variable, point or 1, element)."""
         xp, lists = self.xp, self.lists
         if self.options.limiter == "barth-jespersen":
-            around = extremes[0][:, lists["neighbours"][:, columns]]
-            high = xp.maximum(xp.max(around, axis=1)[:, None] - mean, 0.0)
-            low = xp.minimum(xp.min(around, axis=1)[:, None] - mean, 0.0)
-            outer = lists["outer"][columns]
-            most = xp.maximum(high, -low)
-        else:
-            vertices = lists["vertices"][:, columns]
-            high, low = extremes[0][:, vertices] - mean, extremes[1][:, vertices] - mean
-            outer = lists["outer_vertices"][:, columns]
-            most = xp.max(xp.maximum(high, -low), axis=1)[:, None]
+            change, outer = extremes[0][:, lists["neighbours"][:, columns]] - mean, lists["outer"][:, columns]
+            high = xp.maximum(xp.max(change, axis=1)[:, None], 0.0)
+            low = xp.minimum(xp.min(change, axis=1)[:, None], 0.0)
+            above = xp.min(xp.where(outer, -low, -change), axis=1)[:, None]
+            below = xp.min(xp.where(outer, high, change), axis=1)[:, None]
+            mirrors = xp.any(outer, axis=0)
+            return (xp.where(mirrors, xp.maximum(high, above), high), xp.where(mirrors, xp.minimum(low, -below), low))
+        vertices, outer = lists["vertices"][:, columns], lists["outer_vertices"][:, columns]
+        high, low = extremes[0][:, vertices] - mean, extremes[1][:, vertices] - mean
+        most = xp.max(xp.maximum(high, -low), axis=1)[:, None]
         return xp.where(outer, most, high), xp.where(outer, -most, low)
 
     def _primitive(self, q):

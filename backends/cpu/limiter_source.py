@@ -11,7 +11,7 @@ from .nodal_source import indented
 def limit_text(source, limits, floor):
     """The kernel that limits tiles from `first` to `last` in place; source: the Source of the stage's kernels.
 
-    around: where the average of the neighbour across each face lies, in tiles; outer: 1 for an element with a boundary face."""
+    around: where the average of the neighbour across each face lies, in tiles; outer: 1 for a boundary face."""
     slopes = barth_jespersen(source, limits) if limits.options.limiter else []
     positive = positivity(source, limits, floor) if limits.options.positivity else []
     size = source.V * source.N
@@ -36,12 +36,17 @@ def barth_jespersen(source, limits):
         mean = f"w[{at['Q'] + v * N * L} + lane]"
         around = [f"w[{at['RHS'] + (f * V + v) * L} + lane]" for f in range(source.F)]
         slopes = [f"w[{at['Q'] + (v * N + mode) * L} + lane]" for mode in limits.linear]
-        body = [f"mean = high = low = {mean}"]
-        for value in around:
-            body += [f"value = {value}", "high = value if value > high else high", "low = value if value < low else low"]
-        body += [f"high, low = (high - mean)*{unit}, (low - mean)*{unit}", "most = high if high > -low else -low",
-                 f"beyond = outer[tile*{L} + lane] > {zero}", "high = most if beyond else high",
-                 "low = -most if beyond else low",
+        body = [f"mean, high, low, beyond = {mean}, {zero}, {zero}, {zero}"]
+        for f, value in enumerate(around):
+            body += [f"change{f}, outer{f} = {value} - mean, outer[(tile*{source.F} + {f})*{L} + lane]",
+                     f"beyond += outer{f}", f"high = change{f} if change{f} > high else high",
+                     f"low = change{f} if change{f} < low else low"]
+        body += ["above, below = -low, high"]
+        for f in range(source.F):
+            body += [f"mirror = -low if outer{f} > {zero} else -change{f}", "above = mirror if mirror < above else above",
+                     f"mirror = high if outer{f} > {zero} else change{f}", "below = mirror if mirror < below else below"]
+        body += [f"mirrors = beyond > {zero}", "high = above if mirrors & (above > high) else high",
+                 "low = -below if mirrors & (-below < low) else low", f"high, low = high*{unit}, low*{unit}",
                  *(f"c{k} = {slope}" for k, slope in enumerate(slopes)), f"top = bottom = {zero}"]
         for row in limits.check:
             change = " + ".join(f"{number(float(value))}*c{k}" for k, value in enumerate(row))

@@ -160,7 +160,7 @@ class NodalFused(NodalArrays):
         limits = self.tables.limits
         if limits is None:
             return
-        if not limits.simple:
+        if not limits.options.simple:
             rows = self.host(q)
             self.limiter(rows)
             q[...] = self.state(rows)
@@ -174,10 +174,10 @@ class NodalFused(NodalArrays):
 
     @cached_property
     def limiting(self):
-        """Where the neighbours' averages lie in a state, and which elements have a boundary face."""
+        """Where the neighbours' averages lie in a state, and 1 for each face at the boundary."""
         tile, lane = np.divmod(self.tables.limits.neighbours, self.lanes)
         at = tile * (self.tables.variables * self.tables.rows * self.lanes) + lane
-        return self.tiled(at.astype(self.exterior.dtype)), self.tiled(self.tables.limits.outer[None].astype(self.backend.dtype))
+        return self.tiled(at.astype(self.exterior.dtype)), self.tiled(self.tables.limits.outer.astype(self.backend.dtype))
 
     def finite(self, q):
         """As the reference; the lanes beyond the last element do not count."""

@@ -26,6 +26,11 @@ class Limiting(NamedTuple):
     indicator: str | None = None
     positivity: bool = False
 
+    @property
+    def simple(self):
+        """Whether all that is looked at of other elements is the averages of those across faces, one by one."""
+        return self.limiter != "vertex" and self.variables == "conserved" and self.indicator is None
+
     def check(self, order):
         """Raise ValueError for names that do not exist and options that do not go together."""
         if self.limiter is not None:
@@ -62,7 +67,7 @@ class Limits:
                                    the vertices, in the order of the mesh's cells
     derivatives (dim, mode, mode)  coefficients of du/dr_k from those of u
     indices                        {degree q: partial derivatives of order q - 1, as tuples of directions}
-    neighbours (face, element)     the element itself at a boundary;  outer (element,): whether it has a face there
+    neighbours (face, element)     the element itself at a boundary;  outer (face, element): whether it is one
     vertices (dim + 1, element)    numbers of its vertices, those that a periodic boundary glues are one
     around (count, vertex)         elements around each, filled up with the first;  outer_vertices (dim + 1, element)
     exterior (face * face point, element)    rows of the face values that lie on the other side
@@ -83,12 +88,6 @@ class Limits:
                 ("q", law.primitive), ("w", law.conservative)))
         if options.positivity:
             self.pressure = Pointwise(law.pressure, {"q": len(law.variables), "m": m}, "pressure")
-
-    @property
-    def simple(self):
-        """Whether all that is looked at of other elements is the averages of those across faces, one by one."""
-        options = self.options
-        return options.limiter != "vertex" and options.variables == "conserved" and options.indicator is None
 
     @cached_property
     def check(self):
@@ -111,7 +110,7 @@ class Limits:
 
     @cached_property
     def outer(self):
-        return (self.mesh.neighbour_face < 0).any(axis=1)
+        return np.ascontiguousarray(self.mesh.neighbour_face.T < 0)
 
     @cached_property
     def vertices(self):
