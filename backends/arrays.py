@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .limiter import Limiter
 from .memory import host_free
 from .workers import Workers
 
@@ -345,7 +346,7 @@ class NodalArrays:
 
     def stage(self, q, out, k, q0, t, dt, row):
         """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
-        k = A k + w dt r,  out = alpha q0 + beta q + B k + C dt r.  `out` may not be `q`."""
+        k = A k + w dt r,  out = alpha q0 + beta q + B k + C dt r,  limited.  `out` may not be `q`."""
         def update(columns, r):
             here = (slice(None), slice(None), columns)
             if row.w:
@@ -353,6 +354,17 @@ class NodalArrays:
             terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
             self.backend.combine(out[here], *terms, *([(row.C * dt, r)] if row.C else []))
         self._tendencies(q, t, update)
+        self.limit(out)
+
+    @cached_property
+    def limiter(self):
+        """What changes a state in place after every stage; None where the method has none."""
+        return None if self.tables.limits is None else Limiter(self)
+
+    def limit(self, q):
+        """Limit the state q (variable, row, element) in place, as the method says."""
+        if self.limiter is not None:
+            self.limiter(q)
 
     def rate(self, q, t, exponent):
         """Largest norm over an element's faces of s J_face / J, (sum_faces (s J_face / J)^exponent)^(1 / exponent), with s the

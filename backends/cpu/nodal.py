@@ -9,12 +9,17 @@ products need no memory, so they run while the next tile and its neighbours are 
 Two products instead of two per direction: D_k = E R_k, because derivatives have one degree less, so R = [R_1 .. R_d] takes
 all directions to few coefficients and [E L] takes these and the jumps to the nodes.
 """
+from functools import cached_property
+
 import numpy as np
 
 from ...codegen import write_module
 from ..arrays import NodalArrays
 from . import matmul
+from .limiter_source import limit_text
 from .nodal_source import Source
+
+CALLS = 4                # pieces for each thread of a kernel whose pieces may be of any size
 
 
 class NodalFused(NodalArrays):
@@ -148,6 +153,31 @@ class NodalFused(NodalArrays):
 
     def stage(self, q, out, k, q0, t, dt, row):
         self._run(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt))
+        self.limit(out)
+
+    def limit(self, q):
+        """As the reference; what the fused kernel does not do, the reference does on the rows of the host."""
+        limits = self.tables.limits
+        if limits is None:
+            return
+        if not limits.options.simple:
+            rows = self.host(q)
+            self.limiter(rows)
+            q[...] = self.state(rows)
+            return
+        self._each("limit", lambda kernel, first, last, scratch: kernel(
+            first, last, scratch, q, self.I, self.T, self.geometry, self.tiled_values, *self.limiting),
+            max(self.piece, self.tiles // (CALLS * self.backend.threads)))
+
+    def limit_text(self):
+        return limit_text(self.source, self.tables.limits, self.limiter.floor)
+
+    @cached_property
+    def limiting(self):
+        """Where the neighbours' averages lie in a state, and 1 for each face at the boundary."""
+        tile, lane = np.divmod(self.tables.limits.neighbours, self.lanes)
+        at = tile * (self.tables.variables * self.tables.rows * self.lanes) + lane
+        return self.tiled(at.astype(self.exterior.dtype)), self.tiled(self.tables.limits.outer.astype(self.backend.dtype))
 
     def finite(self, q):
         """As the reference; the lanes beyond the last element do not count."""
@@ -170,17 +200,17 @@ class NodalFused(NodalArrays):
         return all(self._each("admissible", lambda kernel, first, last, scratch: kernel(
             first, last, scratch, q, self.I, self.T, self.geometry, self.tiled_values, real(t))))
 
-    def _each(self, what, call):
-        """The results of call(kernel of that name, first tile, last tile, scratch) for every piece."""
+    def _each(self, what, call, size=None):
+        """The results of call(kernel of that name, first tile, last tile, scratch) for every piece, of so many tiles."""
         if what not in self._kernels:
-            source = getattr(self.source, f"{what}_text")()
+            source = self.limit_text() if what == "limit" else getattr(self.source, f"{what}_text")()
             self._kernels[what] = write_module(source, f"{what}_{self.tables.dim}d_{self.backend.dtype}").kernel
-        kernel, pieces = self._kernels[what], -(-self.tiles // self.piece)
+        size = size or self.piece
+        kernel, pieces = self._kernels[what], -(-self.tiles // size)
         results = [None] * pieces
 
         def task(piece, worker):
-            results[piece] = call(kernel, piece * self.piece, min((piece + 1) * self.piece, self.tiles),
-                                  self.scratch[worker][0])
+            results[piece] = call(kernel, piece * size, min((piece + 1) * size, self.tiles), self.scratch[worker][0])
         self.backend.workers.run(task, pieces)
         return results
 

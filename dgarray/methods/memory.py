@@ -127,6 +127,10 @@ def plan_of(counts, mesh, law, method, physics, jumps, backend, stepper):
     kind = {("numpy", "array"): on_arrays, ("numpy", "fused"): fused, ("cupy", "array"): on_device,
             ("cupy", "fused"): partial(fused_on_device, law, physics, jumps)}[backend.name, method.kernels(backend)]
     host, device, transient = kind(c, states, c.tables(mesh), c.projection(method), spectrum, pointwise, backend)
+    lists, taken = c.limiter(method, backend)
+    place = device if backend.name == "cupy" else host
+    place["limiter"] = place.get("limiter", 0) + lists
+    transient["limiter"] = (0, taken) if backend.name == "cupy" else (taken, 0)
     snapshot, coordinates = c.V * c.nodes * c.E * c.b, 8 * c.E * (c.d * c.nodes + c.d + 2)
     transient |= {"report": (snapshot + c.totals + coordinates, 0)}
     host, device = ({what: size for what, size in kept.items() if size} for kept in (host, device))
@@ -237,6 +241,10 @@ class Counts:
         """A copy of the state on its way into a snapshot."""
         return self.V * self.N * self.E * self.b
 
+    def limiter(self, method, backend):
+        """What a limiter keeps, and what it takes for a while."""
+        return 0, 0
+
     def projection(self, method):
         """The initial state, and coordinates and values at the points of a block while those of the one before are there."""
         at_nodes = getattr(method, "start", None) == "interpolation"
@@ -285,6 +293,30 @@ class ModalCounts(Counts):
         sizes = ((max(self.N, self.Q), self.E, self.volume_temporaries), (self.M, self.inner, self.face_temporaries),
                  (self.F * self.M, self.E, lambda columns: 2 * self.V * self.F * self.M * self.b * columns))
         return max(of(min(count, threads * max(16, BLOCK_BYTES // (rows * self.b)))) for rows, count, of in sizes)
+
+    def limiter(self, method, backend):
+        """Index lists, which the limiter of the initial state needs too; linear parts of the state, and blocks of elements with
+        5 values (as measured) for each variable and point where shares are looked for.  Fused kernels work in place."""
+        options, E, F, d = method.limiting, self.E, self.F, self.d
+        if not (options.limiter or options.positivity):
+            return 0, 0
+        state, by_host = self.V * self.N * E * self.b, (backend.name, method.kernels(backend)) == ("numpy", "fused")
+        lists = {None: 0, "barth-jespersen": (8 * F + 1) * E, "vertex": (24 * F + 1) * E}[options.limiter]
+        if by_host and options.simple:
+            return lists + (8 + self.b) * F * E, 0
+        taken = sensed = 2 * state * by_host
+        if options.indicator:
+            lists += (8 * F + 4 * F * self.M + 16) * E + self.V * F * self.M * E * self.b * by_host
+            sensed += 4 * F * self.M * E * self.b
+        if options.variables == "primitive":
+            taken += 2 * state
+        elif options.limiter == "vertex" and self.order > 1:
+            parts = sum(comb(q + d - 2, d - 1) for q in range(1, self.order + 1))
+            taken += parts * (d + 1) * self.V * E * self.b + 3 * state
+        rows = max(F * self.M * (options.limiter == "barth-jespersen"), F * (options.limiter == "vertex"),
+                   (self.Q + F * self.M) * options.positivity)
+        columns = E if backend.name == "cupy" else min(E, backend.threads * max(16, BLOCK_BYTES // (rows * self.b)))
+        return lists, max(sensed, taken + 5 * self.V * rows * columns * self.b)
 
     def pointwise(self, at_nodes):
         """Wave speeds at the points of one face after the other; what is admissible at all points at once."""

@@ -5,19 +5,23 @@ over the reference cell and its faces, by quadrature.  The mass matrix is the id
 Fuhry, Giuliani & Krivodonova 2014, equation (12); Cockburn & Shu 1998.
 """
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 
 import numpy as np
 
+from .. import backends
 from ..backends.arrays import ArrayBackend
 from ..fluxes import upwind
 from ..reference import modal_simplex, quadrature, simplex
 from ..stepping import real_limit
+from .limiting import Limiting, Limits
 from .memory import modal_plan
 from .nodal_dg import NodalOperator, NodalTables, check_given
 from .stability import stability_limit
 
 DEGREES = 50          # the highest degree of the rules on triangles
+NO_LIMITS = Limiting()
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,21 @@ class ModalDG:
 
     quadrature   degree up to which the quadrature is exact, at least 2 order: by default 2 order in the cells and 2 order + 1
                  on the faces (order + 1 Gauss points on an edge); more is for fluxes that are far from polynomials
-    limiter      None
+    limiter      what keeps slopes from making new extremes, after every stage and at the start: None;
+                 "barth-jespersen" at order 1: by the averages of the neighbours across faces;
+                 "vertex" from order 1 on: by those around each vertex, degree by degree (Kuzmin)
+    limiter_variables   "conserved", or "primitive" at order 1: which variables are limited, one by one
+    indicator    None: the limiter looks at all elements; "kxrcf": at those where jumps show that the state is not smooth
+    positivity   whether density and pressure are kept positive at all points by scaling towards the mean (Zhang & Shu); take
+                 it with stepper="ssp33"
     """
 
     order: int = 1
     quadrature: int | None = None
     limiter: str | None = None
+    limiter_variables: str = "conserved"
+    indicator: str | None = None
+    positivity: bool = False
 
     def __post_init__(self):
         if not isinstance(self.order, Integral) or self.order not in range(7):
@@ -40,8 +53,11 @@ class ModalDG:
         if degree is not None and (not isinstance(degree, Integral) or not 2 * self.order <= degree <= DEGREES):
             raise ValueError(f"quadrature={degree!r} is not allowed for ModalDG; at order {self.order} it must be None or a "
                              f"whole number from {2 * self.order} to {DEGREES}")
-        if self.limiter is not None:
-            raise ValueError(f"limiter={self.limiter!r} is not allowed for ModalDG; allowed: None")
+        self.limiting.check(self.order)
+
+    @property
+    def limiting(self):
+        return Limiting(self.limiter, self.limiter_variables, self.indicator, self.positivity)
 
     @property
     def nodal_order(self):
@@ -51,6 +67,7 @@ class ModalDG:
     def check(self, mesh, law, boundary, flux=None, source=None):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
         check_given(mesh, law, boundary, flux, source, weak=True)
+        self.limiting.check_law(law)
 
     def kernels(self, backend):
         """Which kernels compute on a backend: "array" where it has no fused ones for this method."""
@@ -66,7 +83,7 @@ class ModalDG:
         flux: numerical flux, a function of the law (`upwind`); source(q, x, t) -> tuple, added to the law's own.
         Raises ValueError where mesh, law and boundary do not fit."""
         self.check(mesh, law, boundary, flux, source)
-        tables = ModalTables(mesh, self.order, law, boundary, flux or upwind, source, self.quadrature)
+        tables = ModalTables(mesh, self.order, law, boundary, flux or upwind, source, self.quadrature, self.limiting)
         return ModalOperator(self, tables, backend)
 
 
@@ -82,8 +99,8 @@ class ModalTables(NodalTables):
 
     weak = True
 
-    def __init__(self, mesh, order, law, boundary, flux, source, degree=None):
-        self.degree = degree
+    def __init__(self, mesh, order, law, boundary, flux, source, degree=None, limiting=NO_LIMITS):
+        self.degree, self.limiting = degree, limiting
         super().__init__(mesh, order, law, boundary, flux, source)
 
     def set_reference(self):
@@ -96,7 +113,12 @@ class ModalTables(NodalTables):
         self.interpolate, self.trace = self.reference.interpolate, self.reference.trace
 
     def on(self, mesh, boundary):
-        return ModalTables(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source, self.degree)
+        return ModalTables(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source, self.degree,
+                           self.limiting)
+
+    @cached_property
+    def limits(self):
+        return Limits(self.limiting, self) if self.limiting.limiter or self.limiting.positivity else None
 
 
 class ModalOperator(NodalOperator):
@@ -108,6 +130,13 @@ class ModalOperator(NodalOperator):
 
     def nodal(self, q):
         return self.tables.reference.nodal.astype(q.dtype, copy=False) @ q
+
+    def project(self, f, t=0.0):
+        """As `NodalOperator.project`, limited as after a stage."""
+        q = super().project(f, t)
+        if self.tables.limits is not None:
+            self.on(backends.get("numpy", "array", "float64", 1), self.tables).limit(q)
+        return q
 
     def fetch(self, state):
         return Nodal(self.operations.fetch(state), self.nodal)

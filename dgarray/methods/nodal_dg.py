@@ -100,9 +100,10 @@ class NodalTables:
     parameters {name: (element,)}   the law's parameters that vary; the others are literals
     groups                          boundary conditions: faces (count, 2), nodes and slots (face node, face), jump
     functions                       volume, pair, left, finish, wave_speed: see `Physics`
+    limits                          `dgarray.methods.limiting.Limits` of states after every stage; None: they stay
     """
 
-    weak = False
+    weak, limits = False, None
 
     def __init__(self, mesh, order, law, boundary, flux, source):
         self.mesh, self.order, self.law, self.boundary = mesh, order, law, boundary

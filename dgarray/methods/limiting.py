@@ -1,0 +1,155 @@
+"""Limiters of modal DG: their names, what they may be combined with, and what they need of the mesh, on the host.
+
+`dgarray.backends.limiter` applies them.
+"""
+from functools import cached_property
+from itertools import combinations_with_replacement
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from ..names import choose
+from ..pointwise import Pointwise
+from ..reference import simplex
+from ..reference.simplex import FACES
+
+LIMITERS, VARIABLES, INDICATORS = ("barth-jespersen", "vertex"), ("conserved", "primitive"), ("kxrcf",)
+
+
+class Limiting(NamedTuple):
+    """What is limited, and how; see `dgarray.ModalDG` for the options."""
+
+    limiter: str | None = None
+    variables: str = "conserved"
+    indicator: str | None = None
+    positivity: bool = False
+
+    @property
+    def simple(self):
+        """Whether all that is looked at of other elements is the averages of those across faces, one by one."""
+        return self.limiter != "vertex" and self.variables == "conserved" and self.indicator is None
+
+    def check(self, order):
+        """Raise ValueError for names that do not exist and options that do not go together."""
+        if self.limiter is not None:
+            choose("limiter", self.limiter, LIMITERS)
+            allowed = "order 1" if self.limiter == "barth-jespersen" or self.variables == "primitive" else "order 1 and above"
+            if order < 1 or allowed == "order 1" < f"order {order}":
+                of = " of primitive variables" if self.variables == "primitive" else ""
+                raise ValueError(f"limiter={self.limiter!r}{of} is not allowed at order {order}; it is for {allowed}"
+                                 + ("; take limiter='vertex' of conserved variables" if order > 1 else ""))
+        choose("limiter_variables", self.variables, VARIABLES)
+        if self.indicator is not None:
+            choose("indicator", self.indicator, INDICATORS)
+        for name, given, default in (("limiter_variables", self.variables, "conserved"), ("indicator", self.indicator, None)):
+            if given != default and self.limiter is None:
+                raise ValueError(f"{name}={given!r} needs a limiter; give limiter={LIMITERS[-1]!r}")
+        if self.positivity not in (True, False):
+            raise ValueError(f"positivity={self.positivity!r} is not allowed; it must be True or False")
+
+    def check_law(self, law):
+        """Raise ValueError where the law does not have what is limited."""
+        if self.variables == "primitive" and not (law.primitive and law.conservative):
+            raise ValueError(f"limiter_variables='primitive' needs a law with primitive and conservative; {law!r} has none")
+        if self.positivity and not (getattr(law, "pressure", None) and law.variables[0] == "rho"):
+            raise ValueError(f"positivity=True needs a law with the density rho and a pressure, such as Euler, not {law!r}")
+
+
+class Limits:
+    """What limiting needs on one mesh, on the host.
+
+    options                        the `Limiting`
+    unit                           value of mode 0: averages are unit * c_0
+    degrees (mode,)                of the basis functions; linear: the modes of degree 1
+    check (point, dim)             values of these where shares are looked for: Barth-Jespersen the points of the faces, vertex
+                                   the vertices, in the order of the mesh's cells
+    derivatives (dim, mode, mode)  coefficients of du/dr_k from those of u
+    indices                        {degree q: partial derivatives of order q - 1, as tuples of directions}
+    neighbours (face, element)     the element itself at a boundary;  outer (face, element): whether it is one
+    vertices (dim + 1, element)    numbers of its vertices, those that a periodic boundary glues are one
+    around (count, vertex)         elements around each, filled up with the first;  outer_vertices (dim + 1, element)
+    exterior (face * face point, element)    rows of the face values that lie on the other side
+    threshold (element,)           of the indicator, (h / L)^((order + 1) / 2)
+    """
+
+    def __init__(self, options, tables):
+        self.options, self.order, self.dim, self.mesh = options, tables.order, tables.dim, tables.mesh
+        self.reference, self.gradients, self._tables = tables.reference, tables.gradients, tables
+        self.unit = float(self.reference.interpolate[0, 0])
+        self.degrees = np.array([sum(mode) for mode in self.reference.basis.basis.mode_ids])
+        self.linear = np.flatnonzero(self.degrees == 1)
+        law, m = tables.law, tables.physics.parameters
+        momentum = range(len(law.variables))[law.momentum] if law.momentum else ()
+        self.sensors = [v for v in range(len(law.variables)) if v not in momentum]
+        if options.variables == "primitive":
+            self.primitive, self.conservative = (Pointwise(f, {name: len(law.variables), "m": m}, f.__name__) for name, f in (
+                ("q", law.primitive), ("w", law.conservative)))
+        if options.positivity:
+            self.pressure = Pointwise(law.pressure, {"q": len(law.variables), "m": m}, "pressure")
+
+    @cached_property
+    def check(self):
+        by_faces = self.options.limiter == "barth-jespersen"
+        points = self.reference.face_points.reshape(-1, self.dim) if by_faces else simplex(self.dim, 1).vertices
+        return self.reference.basis.evaluate_basis(points)[:, self.linear]
+
+    @cached_property
+    def derivatives(self):
+        slopes = -self.reference.differentiation / self.reference.weights
+        return np.array([self.reference.project @ slope.T for slope in slopes])
+
+    @cached_property
+    def indices(self):
+        return {q: list(combinations_with_replacement(range(self.dim), q - 1)) for q in range(1, self.order + 1)}
+
+    @property
+    def neighbours(self):
+        return np.ascontiguousarray(self.mesh.neighbour_cell.T)
+
+    @cached_property
+    def outer(self):
+        return np.ascontiguousarray(self.mesh.neighbour_face.T < 0)
+
+    @cached_property
+    def vertices(self):
+        mesh, faces = self.mesh, np.array(FACES[self.dim])
+        cell, face = np.nonzero(mesh.neighbour_face >= 0)
+        own = mesh.cells[cell[:, None], faces[face]]
+        other = np.take_along_axis(faces[mesh.neighbour_face[cell, face]], mesh.orientation[cell, face], axis=1)
+        theirs = mesh.cells[mesh.neighbour_cell[cell, face][:, None], other]
+        glued = own != theirs
+        count = len(mesh.points)
+        graph = coo_array((np.ones(glued.sum()), (own[glued], theirs[glued])), (count, count))
+        _, number = np.unique(connected_components(graph, directed=False)[1][mesh.cells], return_inverse=True)
+        return np.ascontiguousarray(number.reshape(mesh.cells.shape).T)
+
+    @cached_property
+    def around(self):
+        vertex, cell = self.vertices.ravel(), np.tile(np.arange(self.vertices.shape[1]), self.dim + 1)
+        order = np.lexsort((cell, vertex))
+        vertex, cell = vertex[order], cell[order]
+        counts = np.bincount(vertex)
+        first = np.cumsum(counts) - counts
+        result = np.tile(cell[first], (counts.max(), 1))
+        result[np.arange(len(vertex)) - first[vertex], vertex] = cell
+        return result
+
+    @cached_property
+    def outer_vertices(self):
+        cell, face = np.nonzero(self.mesh.neighbour_face < 0)
+        places = np.array(FACES[self.dim])[face]
+        outer = np.zeros(self.around.shape[1], bool)
+        outer[self.vertices[places, cell[:, None]]] = True
+        return outer[self.vertices]
+
+    @property
+    def exterior(self):
+        return self._tables.exterior_nodes()
+
+    @cached_property
+    def threshold(self):
+        corners = self.mesh.points[self.mesh.cells]
+        h = np.linalg.norm(corners - self.mesh.centroids[:, None], axis=2).max(axis=1)
+        return (h / np.ptp(self.mesh.points, axis=0).max()) ** ((self.order + 1) / 2)
