@@ -339,8 +339,8 @@ class NodalArrays:
         def update(columns, r):
             here = (slice(None), slice(None), columns)
             if row.w or row.v:
-                terms = [(factor, array) for factor, array in ((row.A, k[here]), (row.v, q[here]), (row.w * dt, r)) if factor]
-                self.backend.combine(k[here], *terms)
+                terms = [(factor, array[here]) for factor, array in ((row.A, k), (row.v, q)) if factor]
+                self.backend.combine(k[here], *terms, *([(row.w * dt, r)] if row.w else []))
             terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
             self.backend.combine(out[here], *terms, *([(row.C * dt, r)] if row.C else []))
         self._tendencies(q, t, update)

@@ -76,6 +76,9 @@ NORMS = [
     ("advection_wave", {"order": 3, "dim": 1}, 0.03, (0.7070391576,)),
     ("advection_wave", {"order": 3, "dim": 2}, 0.02, (0.7040203355,)),
     ("advection_wave", {"order": 2, "dim": 3}, 0.03, (0.465871205,)),
+    ("isentropic_vortex", {"order": 3}, 0.015, (13.89047282, 13.96339558, 13.96339072, 48.72946496)),
+    ("isentropic_vortex", {"order": 2, "dim": 3}, 0.01, (12.99334436, 13.06149148, 13.06148122, 12.99334014, 52.07373251)),
+    ("isentropic_vortex", {"order": 3, "method": "nodal"}, 0.03, (13.89047933, 13.96341364, 13.9634098, 48.72950993)),
 ]
 TOLERANCE = 1e-8
 
@@ -191,6 +194,25 @@ def test_observed_order_is_at_least_n_and_seven_tenths(case, orders, levels):
         assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.7
 
 
+@pytest.mark.parametrize("orders, levels, keywords", [
+    ((1, 2, 3), 3, {}), ((4, 5), 2, {"cells": 28, "until": 0.2}), ((1, 2, 3), 2, {"dim": 3, "until": 0.2})])
+def test_vortex_converges_at_n_and_eight_tenths(orders, levels, keywords):
+    rows = dg.eoc(cases.isentropic_vortex, orders, levels, run={"backend": "numpy"}, **keywords)
+    for order in orders:
+        assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.8
+
+
+def test_vortex_is_that_of_the_reference():
+    rows = [row[1:] for row in table("isentropic_vortex_cut.csv") if row[0] == "shu_t0" and float(row[1]) < 5]      # its box ends there
+    d, *given = np.array([[float(value) for value in row] for row in rows]).T
+    for dim in (2, 3):
+        law, exact = dg.Euler(dim), cases.isentropic_vortex(dim=dim).options["exact"]
+        for t in (0.0, 1.0, 28.0):
+            at = ((d + t + 7) % 14 - 7, 0 * d + (t + 7) % 14 - 7, 0 * d)[:dim]
+            rho, u, v, *_, p = law.primitive(exact(at, t))
+            assert np.allclose((rho, u, v, p), given, rtol=0, atol=1e-9)
+
+
 def test_single_precision_saturates():
     sim, _ = run(cases.tm_cavity, order=8, cells=4, changes={"dtype": "float32"})
     assert 1e-7 < sim.report["l2_error"]["total"] < 1e-5
@@ -254,6 +276,9 @@ def test_advection_wave_on_a_mesh_file(tmp_path):
     (cases.dielectric_slab, {"polarisation": "TEM"}, "allowed: TM, TE"),
     (cases.dielectric_slab, {"eps": 0.2, "angle": 45.0}, "does not enter the slab"),
     (cases.advection_wave, {"dim": 4}, "must be 1, 2 or 3"),
+    (cases.isentropic_vortex, {"dim": 1}, "must be 2 or 3"),
+    (cases.isentropic_vortex, {"method": "modle"}, "did you mean 'modal'"),
+    (cases.isentropic_vortex, {"start": "interpolation"}, "for modal DG; allowed: projection"),
     (cases.dielectric_slab, {"mesh": dg.rectangle()}, "slab"),
     (cases.tm_obstacles, {"mesh": dg.rectangle()}, "lens"),
     (cases.maxwell_sphere, {"mesh": dg.box()}, "sphere")])
