@@ -346,11 +346,12 @@ class NodalArrays:
 
     def stage(self, q, out, k, q0, t, dt, row):
         """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
-        k = A k + w dt r,  out = alpha q0 + beta q + B k + C dt r,  limited.  `out` may not be `q`."""
+        k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r,  limited.  `out` may not be `q`."""
         def update(columns, r):
             here = (slice(None), slice(None), columns)
-            if row.w:
-                self.backend.combine(k[here], (row.A, k[here]), (row.w * dt, r))
+            if row.w or row.v:
+                terms = [(factor, array[here]) for factor, array in ((row.A, k), (row.v, q)) if factor]
+                self.backend.combine(k[here], *terms, *([(row.w * dt, r)] if row.w else []))
             terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
             self.backend.combine(out[here], *terms, *([(row.C * dt, r)] if row.C else []))
         self._tendencies(q, t, update)

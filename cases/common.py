@@ -1,7 +1,9 @@
-"""What several cases share: their mesh files and the energy left at the end of a run."""
+"""What several cases share: their mesh files, the choice of a method, the energy left at the end of a run."""
 from pathlib import Path
 
+from dgarray import ModalDG, NodalDG
 from dgarray.mesh import Mesh, read_mesh
+from dgarray.names import choose
 
 MESHES = Path(__file__).parent / "meshes"
 
@@ -16,6 +18,14 @@ def case_mesh(mesh, built_in, dim=None):
     if dim is not None and mesh.dim != dim:
         raise ValueError(f"{mesh.source} is {mesh.dim}D ({mesh.cell_type} cells); this case is {dim}D")
     return mesh
+
+
+def dg_method(method, order, start):
+    """ModalDG or NodalDG of that order, by the names "modal" and "nodal"; modal DG always starts from the projection."""
+    if choose("method", method, ("modal", "nodal")) == "nodal":
+        return NodalDG(order, start)
+    choose("start", start, ("projection",), " for modal DG; allowed")
+    return ModalDG(order)
 
 
 def energy_ratio(dataset):

@@ -6,6 +6,7 @@ from .analysis.probes import Extrema, Points, SurfaceFields
 from .analysis.riemann import riemann
 from .boundary import (
     absorbing,
+    curved_wall,
     far_field,
     incident,
     inflow,
@@ -36,9 +37,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Acoustics", "Advection", "BoundaryIntegral", "Euler", "Extrema", "Fourier", "Interrupted", "Law", "Maxwell", "Mesh",
     "ModalDG", "NodalDG", "OutputError", "Points", "Simulation", "SolutionError", "SurfaceFields", "VolumeIntegral",
-    "absorbing", "box", "central", "eoc", "explain", "far_field", "hll", "hllc", "incident", "inflow", "interval",
-    "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "read_mesh", "rectangle", "riemann", "roe",
-    "rusanov", "scattered", "upwind", "wall",
+    "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "incident", "inflow",
+    "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "read_mesh", "rectangle",
+    "riemann", "roe", "rusanov", "scattered", "upwind", "wall",
 ]
 
 

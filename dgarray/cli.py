@@ -158,7 +158,8 @@ def add_run_options(parser):
     parser.add_argument("--dtype", metavar="TYPE", help="float64 (default) or float32")
     parser.add_argument("--threads", type=whole, metavar="N", help="CPU threads (default: all)")
     parser.add_argument("--mesh", metavar="FILE", help="mesh file instead of the case's own")
-    parser.add_argument("--stepper", metavar="NAME", help="lsrk54 (default), rk4 or ssp33")
+    parser.add_argument("--stepper", metavar="NAME",
+                        help="lsrk54 (default), rk4, ssp33 or ssp54; at orders 0 and 1 also rk2 or ssp22")
     parser.add_argument("--cfl", type=number, metavar="C", help="share of the largest stable time step (default 0.9)")
     parser.add_argument("--until", type=number, metavar="T", help="end of the run (default: the case's own)")
     parser.add_argument("--dt", type=number, metavar="DT", help="time step fixed by hand")

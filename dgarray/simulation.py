@@ -42,7 +42,7 @@ class Simulation:
     exact                 f(x, t) -> tuple, for errors
     until, every          end of the run and interval between snapshots, unless `run` gives them
     backend, kernels, dtype, threads   see `dgarray.backends.get`
-    stepper               "lsrk54" (default), "rk4" or "ssp33"
+    stepper               "lsrk54" (default), "rk4", "ssp33", "ssp54"; for orders 0 and 1 also "rk2", "ssp22"
     cfl, dt               time step as a share of the largest stable one, or fixed by hand
     record                {name: recorder}: what is kept besides snapshots, e.g. {"receivers": dgarray.Points([(0, 0)])}
     case, results         the case's name, and a function (dataset) -> dict of numbers for the report

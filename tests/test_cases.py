@@ -76,6 +76,14 @@ NORMS = [
     ("advection_wave", {"order": 3, "dim": 1}, 0.03, (0.7070391576,)),
     ("advection_wave", {"order": 3, "dim": 2}, 0.02, (0.7040203355,)),
     ("advection_wave", {"order": 2, "dim": 3}, 0.03, (0.465871205,)),
+    ("isentropic_vortex", {"order": 3}, 0.015, (13.89047282, 13.96339558, 13.96339072, 48.72946496)),
+    ("isentropic_vortex", {"order": 2, "dim": 3}, 0.01, (12.99334436, 13.06149148, 13.06148122, 12.99334014, 52.07373251)),
+    ("supersonic_vortex", {"order": 2, "until": 0.2}, 0.0015, (1.693779119, 2.173254096, 2.173252847, 6.885038808)),
+    ("supersonic_vortex", {"order": 2, "method": "nodal", "walls": "straight", "until": 0.2}, 0.004,
+     (1.694819796, 2.173091655, 2.172231726, 6.889755553)),
+    ("supersonic_vortex", {"order": 1, "level": 1, "walls": "exact", "until": 0.1}, 0.001,
+     (1.69656165, 2.175864075, 2.175860706, 6.895651512)),
+    ("isentropic_vortex", {"order": 3, "method": "nodal"}, 0.03, (13.89047933, 13.96341364, 13.9634098, 48.72950993)),
 ]
 TOLERANCE = 1e-8
 
@@ -191,6 +199,57 @@ def test_observed_order_is_at_least_n_and_seven_tenths(case, orders, levels):
         assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.7
 
 
+@pytest.mark.parametrize("orders, levels, keywords", [
+    ((1, 2, 3), 3, {}), ((4, 5), 2, {"cells": 28, "until": 0.2}), ((1, 2, 3), 2, {"dim": 3, "until": 0.2})])
+def test_vortex_converges_at_n_and_eight_tenths(orders, levels, keywords):
+    rows = dg.eoc(cases.isentropic_vortex, orders, levels, run={"backend": "numpy"}, **keywords)
+    for order in orders:
+        assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.8
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_curved_walls_keep_the_order_and_straight_ones_do_not(order):
+    """Observed orders of the steady supersonic vortex between 180 and 720 triangles: p + 0.85 and more, against 1.6 at most."""
+    curved, straight = (dg.eoc(cases.supersonic_vortex, [order], 2, run={"backend": "numpy"}, walls=walls)
+                        for walls in ("curved", "straight"))
+    assert [row["elements"] for row in curved] == [180, 720]
+    assert curved[-1]["eoc"] > order + 0.85
+    assert straight[-1]["eoc"] < 1.7
+    assert straight[-1]["l2_error"] > 10 * curved[-1]["l2_error"]
+
+
+@pytest.mark.parametrize("mesh, order", [*(("A", n) for n in (1, 2, 3, 4)), *(("B", n) for n in (1, 2, 3))])
+def test_supersonic_vortex_meets_the_reference(mesh, order):
+    """On as many triangles as the paper's: as good as an independent modal DG with the same flux and condition, and no better
+    than the L2 projection."""
+    sim, ds = run(cases.supersonic_vortex, "fused", order=order, level="AB".index(mesh))
+    error, row = fine_errors(sim, ds)["rho"], {"mesh": mesh, "p": str(order)}
+    assert error < 1.15 * float(table_row("supersonic_vortex_errors.csv", kind="dgLLF T=3", **row)["L2_rho"])
+    assert error > float(table_row("supersonic_vortex_errors.csv", kind="best", **row)["L2_rho"])
+
+
+def test_supersonic_vortex_is_that_of_the_reference():
+    r, rho, speed, p, _ = np.array([[float(value) for value in row] for row in table("supersonic_vortex_profile.csv")
+                                    if row[0] != "r"]).T
+    law, exact = dg.Euler(2), cases.supersonic_vortex().options["exact"]
+    for angle in (0.0, 0.7, np.pi / 2):
+        c, s = np.cos(angle), np.sin(angle)
+        found = law.primitive(exact((r * c, r * s)))
+        assert np.allclose(found, (rho, speed * s, -speed * c, p), rtol=1e-9, atol=1e-12)
+
+
+def test_vortex_is_that_of_the_reference():
+    # The box of the reference ends at d = 5.
+    rows = [row[1:] for row in table("isentropic_vortex_cut.csv") if row[0] == "shu_t0" and float(row[1]) < 5]
+    d, *given = np.array([[float(value) for value in row] for row in rows]).T
+    for dim in (2, 3):
+        law, exact = dg.Euler(dim), cases.isentropic_vortex(dim=dim).options["exact"]
+        for t in (0.0, 1.0, 28.0):
+            at = ((d + t + 7) % 14 - 7, 0 * d + (t + 7) % 14 - 7, 0 * d)[:dim]
+            rho, u, v, *_, p = law.primitive(exact(at, t))
+            assert np.allclose((rho, u, v, p), given, rtol=0, atol=1e-9)
+
+
 def test_single_precision_saturates():
     sim, _ = run(cases.tm_cavity, order=8, cells=4, changes={"dtype": "float32"})
     assert 1e-7 < sim.report["l2_error"]["total"] < 1e-5
@@ -254,6 +313,10 @@ def test_advection_wave_on_a_mesh_file(tmp_path):
     (cases.dielectric_slab, {"polarisation": "TEM"}, "allowed: TM, TE"),
     (cases.dielectric_slab, {"eps": 0.2, "angle": 45.0}, "does not enter the slab"),
     (cases.advection_wave, {"dim": 4}, "must be 1, 2 or 3"),
+    (cases.supersonic_vortex, {"walls": "round"}, "allowed: curved, straight, exact"),
+    (cases.isentropic_vortex, {"dim": 1}, "must be 2 or 3"),
+    (cases.isentropic_vortex, {"method": "modle"}, "did you mean 'modal'"),
+    (cases.isentropic_vortex, {"start": "interpolation"}, "for modal DG; allowed: projection"),
     (cases.dielectric_slab, {"mesh": dg.rectangle()}, "slab"),
     (cases.tm_obstacles, {"mesh": dg.rectangle()}, "lens"),
     (cases.maxwell_sphere, {"mesh": dg.box()}, "sphere")])

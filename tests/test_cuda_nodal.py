@@ -73,7 +73,7 @@ def test_every_variant_agrees_with_the_reference(device, name, system, order):
     agrees(operations.host(operations.rhs(operations.state(q), 0.7)), reference.operations.rhs(q, 0.7), order, "float64")
 
 
-@pytest.mark.parametrize("stepper", ["lsrk54", "rk4", "ssp33"])
+@pytest.mark.parametrize("stepper", ["lsrk54", "rk4", "ssp33", "ssp54"])
 @pytest.mark.parametrize("name", ["default", "library", "each face once"])
 def test_steps_as_graphs_are_the_steps(device, stepper, name):
     """Whole steps, captured and launched again with other times and lengths, are bitwise the stages one by one."""

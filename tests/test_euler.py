@@ -273,6 +273,17 @@ def test_wall(dim):
 
 
 @pytest.mark.parametrize("dim", DIMS)
+def test_curved_wall(dim):
+    """The velocity is mirrored about the wall's normal, of any length and sign; where that is the face's it is `wall`."""
+    law, q, n, N = dg.Euler(dim), states(dim), normals(dim), normals(dim, 5)
+    outside = exterior(dg.curved_wall(lambda x: tuple(-2.5 * N)), law, q, n)
+    assert close(outside[[0, -1]], q[[0, -1]])
+    assert close(np.sum((outside + q)[1:-1] * N, axis=0), 0.0)
+    assert close(outside[1:-1] - q[1:-1], np.sum((outside - q)[1:-1] * N, axis=0) * N)
+    assert close(exterior(dg.curved_wall(lambda x: tuple(3 * n)), law, q, n), exterior(dg.wall, law, q, n))
+
+
+@pytest.mark.parametrize("dim", DIMS)
 def test_far_field(dim):
     law, q, n = dg.Euler(dim), states(dim), normals(dim)
     assert close(exterior(dg.far_field(constant(q)), law, q, n), q, np.abs(q))
@@ -340,8 +351,8 @@ def gas(dim, turn=0):
 
     def g(x, t):
         return law.conservative((1.0 + 0.2 * np.sin(x[0] + t), *(0.4, -1.5, 0.3)[:dim], 0.8 + 0.1 * np.cos(x[-1])))
-    conditions = [dg.wall, dg.far_field(g), dg.inflow(g), dg.pressure_outflow(lambda x, t: 0.7 + 0.1 * x[0]), dg.outflow,
-                  dg.prescribed(g)]
+    conditions = [dg.wall, dg.curved_wall(lambda x: tuple(a - 0.3 for a in x)), dg.far_field(g), dg.inflow(g),
+                  dg.pressure_outflow(lambda x, t: 0.7 + 0.1 * x[0]), dg.outflow, dg.prescribed(g)]
     mesh = box_of(dim)
     return mesh, law, {name: conditions[(turn + i) % len(conditions)] for i, name in enumerate(mesh.boundaries)}
 
@@ -513,6 +524,9 @@ def problem(law, condition=dg.wall, **options):
     (lambda: problem(dg.Euler(2), dg.far_field(lambda x, t: (1, 0, 1))),
      "the state of far_field returns 3 components; it must return 4: rho, rho_u, rho_v, E"),
     (lambda: dg.far_field((1, 0, 0, 1)), "function of x and t"),
+    (lambda: dg.curved_wall((1, 0)), "function of x"),
+    (lambda: problem(dg.Euler(2), dg.curved_wall(lambda x: x[0])), "normal of curved_wall returns 1 component;"),
+    (lambda: problem(dg.Maxwell(2), dg.curved_wall(lambda x: x)), "'curved_wall' needs a law of Acoustics or Euler type"),
     (lambda: dg.inflow(1.0), "function of x and t"),
     (lambda: dg.pressure_outflow(-1.0), "positive number or a function"),
     (lambda: dg.plane_wave(dg.Euler(2), (1, 0), 1.0, np.sin), "needs a law with variables p and v"),

@@ -213,7 +213,7 @@ def test_plan_takes_nothing_itself():
 def test_registers_and_snapshots():
     sim = simulation(2, 16, "loud", 2)
     state = 3 * 6 * 512 * 8
-    for stepper, states in (("lsrk54", 4), ("rk4", 5), ("ssp33", 4)):
+    for stepper, states in (("lsrk54", 4), ("rk4", 5), ("ssp33", 4), ("ssp54", 5), ("rk2", 4)):
         assert sim.replace(stepper=stepper).memory(1.0, out="x").host["state and registers"] == states * state
     plan = sim.memory(1.0, out="x")
     assert "snapshots" not in plan.host

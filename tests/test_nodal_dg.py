@@ -94,27 +94,74 @@ def test_reference_matrices_are_exact_for_polynomials(dim, order):
     assert abs(constant.sum() - {1: 2, 2: 6, 3: 8}[dim]) < 1e-10
 
 
+class Problem:
+    """dq/dt = f(q, t), with the update of `dgarray.stepping` as it stands there."""
+
+    def __init__(self, f):
+        self.f = f
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        r = self.f(q, t)
+        if row.w or row.v:
+            k[...] = row.A * k + row.v * q + row.w * dt * r
+        out[...] = row.alpha * q0 + row.beta * q + (row.B * k if k is not None else 0) + row.C * dt * r
+
+    def solve(self, stepper, start, steps, dt):
+        states, with_k = stepping.registers(stepper)
+        states = [start.copy()] + [np.zeros_like(start) for _ in range(states - 1)]
+        k = np.zeros_like(start) if with_k else None
+        for i in range(steps):
+            states = stepping.step(self, stepper, states, k, i * dt, dt)
+        return states[0]
+
+
 @pytest.mark.parametrize("stepper", stepping.STEPPERS.values(), ids=lambda s: s.name)
 def test_stepper_order(stepper):
-    """dq/dt = i q cos(t) + t, a scalar with a time-dependent right-hand side."""
-    class Problem:
-        def stage(self, q, out, k, q0, t, dt, row):
-            r = 1j * q * np.cos(t) + t
-            if row.w:
-                k[...] = row.A * k + row.w * dt * r
-            out[...] = row.alpha * q0 + row.beta * q + (row.B * k if k is not None else 0) + row.C * dt * r
-
+    """dq/dt = i q^2 cos(t) + t, not linear and with a time-dependent right-hand side."""
     def solve(steps):
-        states, with_k = stepping.registers(stepper)
-        states = [np.ones(1, complex)] + [np.zeros(1, complex) for _ in range(states - 1)]
-        k, dt = np.zeros(1, complex) if with_k else None, 2.0 / steps
-        for i in range(steps):
-            states = stepping.step(Problem(), stepper, states, k, i * dt, dt)
-        return states[0][0]
+        return Problem(lambda q, t: 1j * q * q * np.cos(t) + t).solve(stepper, np.full(1, 0.5 + 0j), steps, 2.0 / steps)[0]
 
-    exact, errors = solve(4000), [abs(solve(n)) for n in (1, 1)]
-    errors = [abs(solve(n) - exact) for n in (20, 40)]
+    exact = solve(4000)
+    errors = [abs(solve(n) - exact) for n in (40, 80)]
     assert abs(np.log2(errors[0] / errors[1]) - stepper.order) < 0.25
+
+
+@pytest.mark.parametrize("stepper", stepping.STEPPERS.values(), ids=lambda s: s.name)
+def test_order_conditions(stepper):
+    """Of the Butcher tableau (A, b, c) that the rows amount to; c is that of the rows.  Hairer, Noersett & Wanner 1993."""
+    count, rows = len(stepper.stages), []
+
+    def f(q, t):
+        rows.append((q[1:].copy(), t))
+        return np.eye(count + 1)[len(rows)]
+    one, *b = Problem(f).solve(stepper, np.eye(count + 1)[0], 1, 1.0)
+    A, c = np.array([row for row, _ in rows]), np.array([t for _, t in rows])
+    b = np.array(b)
+    assert one == 1
+    assert np.allclose(A.sum(axis=1), c, rtol=0, atol=2e-12)
+    conditions = [(1, b.sum(), 1), (2, b @ c, 1 / 2), (3, b @ c**2, 1 / 3), (3, b @ A @ c, 1 / 6), (4, b @ c**3, 1 / 4),
+                  (4, b @ (c * (A @ c)), 1 / 8), (4, b @ A @ c**2, 1 / 12), (4, b @ A @ A @ c, 1 / 24)]
+    for order, found, needed in conditions:
+        if order <= stepper.order:
+            assert found == pytest.approx(needed, abs=2e-12)
+
+
+@pytest.mark.parametrize("name, coefficient", [("ssp22", 1.0), ("ssp33", 1.0), ("ssp54", 1.508)])
+def test_strong_stability(name, coefficient):
+    """Burgers' equation by the first-order upwind scheme: forward Euler keeps it between the extremes up to dt = h / max u, and
+    the stepper up to `coefficient` times that, as each of its stages does where it starts from limited states."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        start = rng.random(64)
+        end = Problem(lambda q, t: (np.roll(q, 1) ** 2 - q ** 2) / 2).solve(stepping.STEPPERS[name], start, 3, coefficient)
+        assert start.min() - 1e-14 < end.min()
+        assert end.max() < start.max() + 1e-14
+    rows = stepping.STEPPERS[name].stages
+    kept = 0.0                                    # shares of the states that k holds
+    for row in rows:
+        kept = row.A * kept + row.v
+        assert row.alpha + row.beta + row.B * kept == 1
+        assert min(row) >= 0
 
 
 @pytest.mark.parametrize("stepper", stepping.STEPPERS.values(), ids=lambda s: s.name)
@@ -216,7 +263,8 @@ def test_a_user_law_runs_like_ours():
     (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), {"default": "pec"}), "not a condition"),
     (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), dg.pec, backend="nunpy"), "did you mean 'numpy'"),
     (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), dg.pec, dtype="float16"), "allowed: float64, float32"),
-    (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), dg.pec, stepper="rk5"), "allowed: lsrk54, rk4, ssp33"),
+    (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), dg.pec, stepper="rk5"),
+     "allowed: lsrk54, rk4, ssp33, rk2, ssp22, ssp54"),
     (lambda: dg.Simulation(box_of(2), dg.Maxwell(2), dg.NodalDG(1), dg.pec, cfl=-1), "cfl=-1"),
     (lambda: reference(box_of(2), dg.Maxwell(2, eps={"glas": 2}), 1, dg.pec), "region 'glas'"),
     (lambda: reference(box_of(2), dg.Acoustics(2), 1, dg.pec), "needs a law of Maxwell type"),

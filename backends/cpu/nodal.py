@@ -148,11 +148,11 @@ class NodalFused(NodalArrays):
 
     def rhs(self, q, t):
         out = np.empty_like(q)
-        self._run(q, out, None, None, t, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+        self._run(q, out, None, None, t, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0))
         return out
 
     def stage(self, q, out, k, q0, t, dt, row):
-        self._run(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt))
+        self._run(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v))
         self.limit(out)
 
     def limit(self, q):
@@ -216,7 +216,7 @@ class NodalFused(NodalArrays):
 
     def _run(self, q, out, k, q0, t, factors):
         real = self.backend.dtype.type
-        _, alpha, beta, _, _, C = factors
+        _, alpha, beta, _, _, C, _ = factors
         # With q0 in play a stage may use or leave out q and r: one kernel serves all stages of the method.
         uses = (k is not None, bool(alpha), bool(alpha or beta), bool(alpha or C))
         kernel = self.kernel(uses)

@@ -180,14 +180,14 @@ class Source:
                 f"                        prefetch(state, at + v*{self.N * L}, 1)"] if not self.modal else []
 
     def update(self, k, q0, q, r):
-        """k = A k + w r,  out = alpha q0 + beta q + B k + C r, with r = dq/dt."""
+        """k = A k + v q + w r,  out = alpha q0 + beta q + B k + C r, with r = dq/dt; v in methods that use q0 alone."""
         L, N, padded = self.L, self.N, matmul.padded(self.N)
         value = self.lane("R", 0, f" + (v*{padded} + i)*{L}")
-        K, K0 = self.lane("K", 0), self.lane("K", 1)
-        terms = [f"alpha*{K0}"] * q0 + [f"beta*{self.lane('Q', 0, f' + (v*{N} + i)*{L}')}"] * q
+        K, K0, Q = self.lane("K", 0), self.lane("K", 1), self.lane("Q", 0, f" + (v*{N} + i)*{L}")
+        terms = [f"alpha*{K0}"] * q0 + [f"beta*{Q}"] * q
         body = [f"r = {value}"]
         if k:
-            body += [f"kept = A*{K} + wdt*r", f"{K} = kept"]
+            body += [f"kept = A*{K}{f' + v_*{Q}' * q0} + wdt*r", f"{K} = kept"]
             terms.append("B*kept")
         terms += ["C*r"] * r
         body.append(f"{K0} = {' + '.join(terms)}")
@@ -232,7 +232,7 @@ class Source:
                 *self.faces(), *self.boundaries(), *self.finish(), *self.update(k, q0, q, r)]
         return self.module("a Runge-Kutta stage", f"""
 def kernel(first, last, w, faces, halo_start, halo, state, out, register, start, R, EL, I, T, geometry, tiled_values, values,
-           elements, exterior, neighbour, patch_start, patches, t, A, alpha, beta, B, wdt, C):
+           elements, exterior, neighbour, patch_start, patches, t, A, alpha, beta, B, wdt, C, v_):
 {indent(chr(10).join(self.face_values()), " " * 4)}
     for tile in range(first, last):
 {indent(chr(10).join(tile), " " * 8)}

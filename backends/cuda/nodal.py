@@ -131,7 +131,7 @@ class NodalCuda(NodalArrays):
     def rhs(self, q, t):
         out = self.zeros()
         self.set_clock(1.0, [t])
-        for launch in self._launches(q, out, None, q, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)).values():
+        for launch in self._launches(q, out, None, q, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0)).values():
             launch()
         return out
 
@@ -207,7 +207,7 @@ class NodalCuda(NodalArrays):
 
 def factors(row):
     """The factors of a stage in the kernels' order."""
-    return row.A, row.w, row.alpha, row.beta, row.B, row.C
+    return row.A, row.w, row.alpha, row.beta, row.B, row.C, row.v
 
 
 class Clocked:

@@ -8,7 +8,7 @@ from ...codegen import Cuda, scalar_source
 UPDATE, STAGE, LIBRARY = (files(__package__).joinpath(f"nodal_{name}.cu").read_text()
                           for name in ("update", "stage", "library"))
 POINTWISE = """
-struct Stage {{ real dt, A, w, alpha, beta, B, C; }};
+struct Stage {{ real dt, A, w, alpha, beta, B, C, v; }};
 
 // The arrays that the physics reads.  Rows over elements lie as `Layout` says.
 struct Problem {{

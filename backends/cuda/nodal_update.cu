@@ -1,8 +1,9 @@
-// One number of q for node n of variable v after the stage: k = A k + w dt r,  out = alpha q0 + beta q + B k + C dt r.
+// One number of q for node n of variable v after the stage: k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r.
 __device__ __forceinline__ void update(const Stage& s, const real* q, real* out, real* k, const real* q0, offset at, real r) {
     real register_k = 0;
-    if (s.w != 0) {
+    if (s.w != 0 || s.v != 0) {
         register_k = s.w * s.dt * r;
+        if (s.v != 0) register_k += s.v * q[at];
         if (s.A != 0) register_k += s.A * k[at];
         k[at] = register_k;
     } else if (s.B != 0) {

@@ -1,4 +1,5 @@
 """Observed orders of convergence."""
+from inspect import signature
 from math import log
 
 import numpy as np
@@ -7,7 +8,8 @@ import numpy as np
 def eoc(case, orders=(1, 2, 3), levels=3, report=None, run=None, **keywords):
     """Run a case at several orders on its mesh and `levels - 1` uniform refinements of it; observed orders of the L2 error.
 
-    case      function (order, ...) -> Simulation with an exact solution
+    case      function (order, ...) -> Simulation with an exact solution; where it has a keyword `level`, it makes the mesh of
+              each level itself, from that one on, so that curved boundaries stay so
     orders    polynomial orders; levels: number of meshes, at least 2
     report    function called with each row when it is ready
     run       options of the run, {name: value}, as `Simulation.replace` takes them
@@ -18,16 +20,20 @@ def eoc(case, orders=(1, 2, 3), levels=3, report=None, run=None, **keywords):
     if levels < 2:
         raise ValueError(f"levels={levels!r} is not allowed; observed orders need at least 2")
     rows = []
+    first = keywords.pop("level", 0)
+    own = "level" in signature(case).parameters and keywords.get("mesh") is None
     for order in orders:
-        sim, before = case(order=order, **keywords), None
+        sim, before = case(order=order, **(dict(level=first) if own else {}), **keywords), None
         sim = sim.replace(**(run or {}))
         if sim.options["exact"] is None:
             raise ValueError(f"case {sim.options['case'] or case.__name__!r} has no exact solution; eoc needs one")
         cfl, dt = sim.options["cfl"], sim.options["dt"]
         for level in range(levels):
             sharper = max(0.0, (order + 1) / sim.stepper.order - 1)
-            sim = sim.replace(cfl=cfl * 2.0 ** (-level * sharper), dt=dt and dt * 2.0 ** (-level * (1 + sharper)),
-                              **({"mesh": sim.mesh.refined()} if level else {}))
+            if level:
+                mesh = case(order=order, level=first + level, **keywords).mesh if own else sim.mesh.refined()
+                sim = sim.replace(mesh=mesh)
+            sim = sim.replace(cfl=cfl * 2.0 ** (-level * sharper), dt=dt and dt * 2.0 ** (-level * (1 + sharper)))
             sim.run()
             h, error = float(np.max(sim.mesh.measures) ** (1 / sim.mesh.dim)), sim.report["l2_error"]["total"]
             observed = log(before[1] / error) / log(before[0] / h) if before and error > 0 else None

@@ -73,14 +73,14 @@ class Count:
 
     def update(self):
         """Operations, arrays of the state's size read (the state itself left out) and written, mean over the stages:
-        k = A k + w dt r,  out = alpha q0 + beta q + B k + C dt r."""
+        k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r."""
         flops = reads = writes = 0
         for number, s in enumerate(self.stepper.stages):
             terms = sum(map(bool, (s.alpha, s.beta, s.B, s.C)))
             plain = sum(factor == 1 for factor in (s.alpha, s.beta))
-            flops += 2 * terms - 1 - plain + (1 + 2 * bool(s.A) if s.w else 0)
-            reads += bool(s.A or s.B and not s.w) + bool(s.alpha and number)      # at the first stage q0 is the state itself
-            writes += 1 + bool(s.w)
+            flops += 2 * terms - 1 - plain + max(0, 2 * kept(s) - 1)
+            reads += bool(s.A or s.B and not kept(s)) + bool(s.alpha and number)   # at the first stage q0 is the state
+            writes += 1 + bool(kept(s))
         stages = len(self.stepper.stages)
         return flops * self.V * self.N / stages, reads / stages, writes / stages
 
@@ -190,13 +190,13 @@ class DeviceCount(Count):
         if self.functions.finish.depends_on("q"):
             return 1
         stages = self.stepper.stages
-        return sum(bool(s.beta or s.alpha and not number) for number, s in enumerate(stages)) / len(stages)
+        return sum(bool(s.beta or s.v or s.alpha and not number) for number, s in enumerate(stages)) / len(stages)
 
     def array(self):
         """Array by array, each through the memory: the fluxes between the parts of `volume`, the tendency between all."""
         volume, face_flux, lift, finish, update = super().array()
         stages, fluxes = self.stepper.stages, self.d * self.state
-        moved = sum((2 + bool(s.A) if s.w else 0) + 1 + sum(map(bool, (s.alpha, s.beta, s.B, s.C))) for s in stages)
+        moved = sum(kept(s) + bool(kept(s)) + 1 + sum(map(bool, (s.alpha, s.beta, s.B, s.C))) for s in stages)
         return [volume._replace(bytes=volume.bytes + 2 * fluxes + self.state),     # F written and read, the product written
                 face_flux,
                 lift._replace(bytes=lift.bytes + 4 * self.state),                  # the product written; sum of two arrays
@@ -240,3 +240,8 @@ def quantity(value, unit):
         if value >= factor:
             return f"{value / factor:.3g} {prefix}{unit}"
     return f"{value:.3g} {unit}"
+
+
+def kept(stage):
+    """Terms of the sum A k + v q + w dt r that a stage keeps in the register k; 0 where k stays as it is."""
+    return sum(map(bool, (stage.A, stage.v, stage.w))) if stage.w or stage.v else 0

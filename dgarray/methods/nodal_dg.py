@@ -23,7 +23,7 @@ from .given import boundary_groups, element_values
 from .memory import PROJECTED, nodal_plan
 from .physics import Physics
 from .spectrum import SEARCHES, UNKNOWNS, limiting_part, rounded_down, stable_step
-from .stability import family, stability_limit
+from .stability import check_stepper, family, stability_limit
 
 CUT = " cut"          # boundary where a part of the mesh was cut out
 
@@ -241,7 +241,9 @@ class NodalOperator:
         Where the wave speed depends on neither state nor time, from the eigenvalues of this operator, found once: see
         `dgarray.methods.spectrum`. Else from wave speeds and sizes of the elements, by a measured table: see
         `dgarray.methods.stability`; and where the law damps, 1/dt = 1/dt_waves + damping / z, z the stepper's limit on the
-        negative real axis."""
+        negative real axis.
+        Raises ValueError for a stepper that has no stable step at this order."""
+        check_stepper(self.method.order, stepper)
         speed = self.tables.functions.wave_speed
         if speed.depends_on("q") or speed.depends_on("t"):
             return self._step_of_table(q, t, stepper)

@@ -53,7 +53,9 @@ def hessenberg(apply, size, krylov, dtype=float):
 @cache
 def region(name, count=2001):
     """Angles from pi/2 to pi and the largest radius r with |R(s e^(i angle))| <= 1 for all s <= r of that stepper."""
-    angles, low = np.linspace(np.pi / 2, np.pi, count), np.zeros(count)
+    angles = np.linspace(np.pi / 2, np.pi, count)
+    # Near the imaginary axis the radius of a method of second order grows as the third root of the angle.
+    angles = np.union1d(angles, np.pi / 2 + (angles[1] - angles[0]) * np.linspace(0, 1, 100) ** 3)
     radii = np.linspace(0, 10, 2001)[1:]
     unstable = np.abs(amplification(STEPPERS[name], np.exp(1j * angles) * radii[:, None])) > 1 + 1e-9
     high = radii[unstable.argmax(axis=0)]

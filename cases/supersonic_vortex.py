@@ -1,0 +1,52 @@
+"""Supersonic flow of a gas through a quarter of a ring, steady and exact."""
+from dataclasses import replace
+
+import numpy as np
+
+from dgarray import Euler, Simulation, curved_wall, inflow, outflow, prescribed, rectangle, wall
+from dgarray.names import choose
+
+from .common import case_mesh, dg_method
+
+INNER, OUTER, MACH = 1.0, 1.384, 2.25
+NAMES = {"left": "inner", "right": "outer", "top": "inlet", "bottom": "outlet"}
+RADIAL, AROUND = 5, 18         # boxes of two triangles at level 0
+WALLS = ("curved", "straight", "exact")
+
+
+def supersonic_vortex(order=1, level=0, walls="curved", until=3.0, mesh=None, method="modal", start="projection"):
+    """A gas enters a quarter of a ring at Mach 2.25 and turns between walls of the radii 1 and 1.384; the flow is steady.
+
+    rho = (1 + (gamma - 1) / 2 M^2 (1 - 1 / r^2))^(1 / (gamma - 1)),  p = rho^gamma / gamma,  |v| = M / r along the circles,
+    M = 2.25, gamma = 1.4.  The run starts from it, and by t = 3 the difference that remains is that of the scheme.
+
+    level: 180 straight-sided triangles at level 0, four times as many at each level from there, all with their corners on the
+    circles; walls: "curved" (Krivodonova & Berger), "straight" (the polygon's own edges reflect) or "exact" (the exact state
+    beyond); at the inlet the exact state, at the outlet what is inside; method: "modal" or "nodal"
+    mesh: a file with the boundaries inlet, outlet, inner, outer
+    Fuhry, Giuliani & Krivodonova 2014, section 5.1; Krivodonova & Berger 2006; Aftosmis, Gaitonde & Tavares 1994."""
+    mesh = case_mesh(mesh, lambda: ring(level), 2)
+    law = Euler(2)
+
+    def exact(x):
+        square = x[0] ** 2 + x[1] ** 2
+        rho = (1 + (law.gamma - 1) / 2 * MACH**2 * (1 - INNER / square)) ** (1 / (law.gamma - 1))
+        return law.conservative((rho, MACH * x[1] / square, -MACH * x[0] / square, rho**law.gamma / law.gamma))
+
+    side = {"curved": curved_wall(lambda x: x), "straight": wall, "exact": prescribed(exact)}[choose("walls", walls, WALLS)]
+
+    def results(dataset):
+        q = [dataset[name][-1].values for name in law.variables]
+        return {"entropy_error": float(np.abs(law.entropy(q) + np.log(law.gamma)).max())}
+
+    return Simulation(mesh, law, dg_method(method, order, start), initial=exact, exact=exact, until=until,
+                      boundary={"inlet": inflow(exact), "outlet": outflow, "inner": side, "outer": side},
+                      case="supersonic_vortex", results=results)
+
+
+def ring(level):
+    """The quarter of the ring in straight-sided triangles, corners on the circles."""
+    flat = rectangle((INNER, 0), (OUTER, np.pi / 2), (RADIAL * 2**level, AROUND * 2**level))
+    r, angle = flat.points.T
+    return replace(flat, points=np.stack([r * np.cos(angle), r * np.sin(angle)], axis=1),
+                   boundaries={NAMES[name]: faces for name, faces in flat.boundaries.items()}, source=f"ring({level})")
