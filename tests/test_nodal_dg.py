@@ -15,6 +15,7 @@ from test_kernels import SYSTEMS, box_of, operators, random_state
 
 import dgarray as dg
 from dgarray import backends, stepping
+from dgarray.methods.stability import unstable
 from dgarray.reference import simplex
 
 PERIODIC = {1: dg.interval(0, 1, 6, periodic=True, perturb=0.1), 2: dg.rectangle(cells=(4, 3), periodic=True, perturb=0.2),
@@ -369,10 +370,10 @@ def test_small_units_in_float32():
 def test_conductivity_is_in_the_time_step():
     """A good conductor: the source is far stiffer than the waves, and the energy still only falls."""
     law = dg.Maxwell(2, sigma=300.0)
-    sim = dg.Simulation(dg.rectangle(cells=(4, 4)), law, dg.NodalDG(2), dg.pec, lambda x: (0.0, 0.0, np.sin(np.pi * x[0])),
+    sim = dg.Simulation(dg.rectangle(cells=(4, 4)), law, dg.NodalDG(1), dg.pec, lambda x: (0.0, 0.0, np.sin(np.pi * x[0])),
                         kernels="array", backend="numpy")
-    for stepper in stepping.STEPPERS:
-        sim = sim.replace(stepper=stepper)
+    for name, stepper in stepping.STEPPERS.items():
+        sim = sim.replace(stepper=name, method=dg.NodalDG(1 if unstable(2, stepper) else 2))
         ds = sim.run(until=0.3, every=0.05)
         norms = ds.dg.norm("Ez", time=None)
         assert (np.diff(norms) <= 0).all() and norms[-1] < 1e-2 * norms[0]
