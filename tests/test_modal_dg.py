@@ -224,13 +224,14 @@ def test_a_vortex_of_gas_is_carried_along():
                                   dg.box(cells=3, periodic=True)], ids=repr)
 def test_the_step_of_nonlinear_laws_is_stable(mesh, stepper):
     """h / s / (2 order + 1) against the largest stable step, from the eigenvalues."""
-    for order in range(7 if mesh.dim == 1 else 4):
+    for order in range(2 if stepper.order == 2 else 7 if mesh.dim == 1 else 4):
         steps = []
         for law in (Loud, dg.Acoustics):
             operator = reference(mesh, law(mesh.dim), order)
             steps.append(operator.max_dt(operator.zeros(), 0.0, stepper))
         of_rule, of_spectrum = steps
-        assert of_rule < of_spectrum < 6 * of_rule
+        # Of what the spectrum allows 0.98 is taken; at order 0 the rule takes all that a second-order method allows.
+        assert 0.98 * of_rule < of_spectrum < 6 * of_rule
     if mesh.dim == 2:          # the paper's h is the radius of the inscribed circle
         operator = reference(mesh, Loud(2), 0)
         radius = 2 * mesh.measures / mesh.face_measures.sum(axis=1)
