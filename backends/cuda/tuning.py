@@ -43,7 +43,7 @@ MEMORY = 0.5                  # share of the device's free memory that tuning ma
 TURNS, MOST = 3, 200          # turns of a round, and calls of a variant in one
 STAGES = 4                    # in a graph that is timed, so that it runs much longer than its launch takes
 SAMPLE = 4096                 # elements whose results are compared
-ROW = SimpleNamespace(c=0.0, A=-0.5, w=1.0, alpha=0.0, beta=1.0, B=0.25, C=0.0)     # a stage of two registers
+ROW = SimpleNamespace(c=0.0, A=-0.5, v=0.0, w=1.0, alpha=0.0, beta=1.0, B=0.25, C=0.0)     # a stage of two registers
 
 
 def problem(tables):
