@@ -9,6 +9,7 @@ from dgarray.backends.cuda.nodal_source import Source
 from dgarray.backends.cuda.variant import Shape, candidates, default
 from test_cuda_nodal import FAMILIES
 from test_kernels import SYSTEMS, box_of, operators
+from test_modal_kernels import gas
 
 import dgarray as dg
 from dgarray import backends
@@ -63,6 +64,15 @@ def test_laws_as_they_come(law, boundary, dtype):
         shape = Shape.of(tables, np.dtype(dtype))
         variant = default(shape, SHARED["sm_90"])
         check(source_of(tables, dtype, variant), dtype, "sm_90", shape.threads(variant), ADDRESS)
+
+
+@pytest.mark.parametrize("dtype, arch", [("float64", "sm_80"), ("float32", "sm_90")])
+@pytest.mark.parametrize("dim, flux", [(1, dg.hll), (2, dg.hllc), (2, dg.roe), (3, dg.hllc), (3, dg.rusanov)])
+def test_a_gas_compiles(dim, flux, dtype, arch):
+    (reference, _), _ = gas(dim, 3, dtype, flux, method=dg.NodalDG)
+    shape = Shape.of(reference.tables, np.dtype(dtype))
+    variant = default(shape, SHARED[arch])
+    check(source_of(reference.tables, dtype, variant), dtype, arch, shape.threads(variant))
 
 
 @pytest.mark.parametrize("dtype, arch", [("float64", "sm_80"), ("float32", "sm_90")])

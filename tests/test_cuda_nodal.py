@@ -8,6 +8,7 @@ from dgarray.backends.cuda.layout import Layout
 from dgarray.backends.cuda.nodal import NodalCuda
 from dgarray.backends.cuda.variant import Shape, Variant, candidates, default, from_dict
 from test_kernels import SYSTEMS, box_of, operators, random_state
+from test_modal_kernels import gas
 
 import dgarray as dg
 from dgarray import backends, stepping
@@ -71,6 +72,17 @@ def test_every_variant_agrees_with_the_reference(device, name, system, order):
             agrees(found, expected, order, "float64")
     q = random_state(reference, 4)
     agrees(operations.host(operations.rhs(operations.state(q), 0.7)), reference.operations.rhs(q, 0.7), order, "float64")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dim, order, flux, name", [
+    (1, 4, dg.hll, "default"), (2, 3, dg.hllc, "pairs in blocks"), (2, 2, dg.roe, "library"), (3, 2, dg.rusanov, "registers"),
+    (3, 1, dg.hllc, "each face once")])
+def test_a_gas_agrees_with_the_reference(device, dim, order, flux, name, dtype):
+    (reference, q), _ = gas(dim, order, dtype, flux, method=dg.NodalDG)
+    operations = cuda_operations(device, reference.tables, dtype, **FAMILIES[name])
+    found, expected = (o.host(o.rhs(o.state(q), 0.2)) for o in (operations, reference.operations))
+    agrees(found, expected, 3 * order, dtype)
 
 
 @pytest.mark.parametrize("stepper", ["lsrk54", "rk4", "ssp33", "ssp54"])

@@ -18,8 +18,8 @@ def operators(system, order, dtype):
             source=lambda x, t: (np.sin(x[0] + t),) + (0.0,) * (len(law.variables) - 1))
 
 
-def gas(dim, order, dtype, flux, mesh=None, **options):
-    """Euler with walls, far field and an inflow, and an admissible state."""
+def gas(dim, order, dtype, flux, mesh=None, method=dg.ModalDG):
+    """Euler with walls, far field and an inflow, and an admissible state, with each kind of kernels."""
     law, mesh = dg.Euler(dim), mesh or box_of(dim)
 
     def around(x):
@@ -28,7 +28,7 @@ def gas(dim, order, dtype, flux, mesh=None, **options):
     names = list(mesh.boundaries)
     chosen = {name: (dg.wall, dg.prescribed(around), dg.outflow)[i % 3] for i, name in enumerate(names)}
     for kind in ("array", "fused"):
-        operator = dg.ModalDG(order, **options).discretise(mesh, law, chosen or None, backends.get("numpy", kind, dtype), flux)
+        operator = method(order).discretise(mesh, law, chosen or None, backends.get("numpy", kind, dtype), flux)
         yield operator, operator.project(around)
 
 
