@@ -199,3 +199,10 @@ def test_explain(capsys):
     assert "p+ = p-" in capsys.readouterr().out
     with pytest.raises(ValueError, match="law="):
         dg.explain(lambda q: q)
+
+
+@pytest.mark.parametrize("case, options", [("isentropic_vortex", ["--set", "cells=4"]), ("supersonic_vortex", []),
+                                           ("isentropic_vortex", ["--set", "cells=4", "--kernels", "array"])])
+def test_modal_cases_run_to_their_summary(case, options, capsys):
+    assert main(["run", case, "--order", "1", "--until", "0.02", "--backend", "numpy", *options]) == 0
+    assert "ModalDG(order=1" in (text := capsys.readouterr().out) and "roofline" in text

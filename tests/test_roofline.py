@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 
-from dgarray import Acoustics, Maxwell, NodalDG, backends, box, pec, rectangle, wall
+from dgarray import Acoustics, Maxwell, ModalDG, NodalDG, backends, box, pec, rectangle, wall
 from dgarray.analysis.bench import bench, held, table
 from dgarray.analysis.roofline import Operation, bound, ceilings, cost, limit, quantity, roofline_line
 from dgarray.stepping import LSRK54, RK4, SSP33
@@ -35,6 +35,18 @@ def test_fused_cost_of_acoustics_counted_by_hand():
     assert operation.flops == f.volume.graph.flops * N + f.left.graph.flops * faces + products + update
     # q read and written, k read (not in the first stage) and written; geometry; one index per face node.
     assert operation.bytes == pytest.approx(8 * V * N * (3 + 4 / 5) + 8 * (d * d + 3 * (d + 1)) + 4 * faces)
+
+
+def test_modal_cost_counted_by_hand():
+    """Order 1 on triangles: 3 modes, 3 points of the volume, 3 edges of 2 points."""
+    t = ModalDG(1).discretise(rectangle(cells=(2, 2), periodic=True), Acoustics(2), None, backends.get("numpy", "array")).tables
+    V, N, points, faces, f = 3, 3, 3, 6, t.functions
+    products = V * 2 * N * (points + 2 * points + faces + faces)        # to the points, derivatives, face values, lift
+    update = V * N * (5 * 5 - 2) / 5
+    operation, = cost(t, "fused", "float64")
+    assert operation.flops == f.volume.graph.flops * points + f.left.graph.flops * faces + products + update
+    array = {o.name: o.flops for o in cost(t, "array", "float64")}
+    assert sum(array.values()) == operation.flops - f.left.graph.flops * faces + f.pair.graph.flops * faces / 2 + V * N
 
 
 def test_bytes_halve_in_float32_but_for_the_indices():

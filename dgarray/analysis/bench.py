@@ -3,18 +3,20 @@ import os
 import platform
 from statistics import median
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import backends
 from ..backends.workers import Workers
 from ..boundary import pec, wall
-from ..laws import Acoustics, Maxwell
+from ..fluxes import rusanov
+from ..laws import Acoustics, Euler, Maxwell
 from ..mesh import box, rectangle
-from ..methods import NodalDG
+from ..methods import ModalDG, NodalDG
 from ..names import choose
 from ..output.rates import table
-from ..stepping import LSRK54, registers, step
+from ..stepping import LSRK54, RK4, registers, step
 from .held import held
 from .roofline import Operation, bound, ceilings, cost, limit
 
@@ -22,26 +24,60 @@ __all__ = ["bench", "held", "table"]
 
 REFERENCE = {"multiply_add": 109e9, "bandwidth": 50e9}       # of the machine that the targets in ROWS are for
 
-# name: mesh, law, boundary, order, dtype, kernels, threads (None: all), target in DOF updates/s on the reference machine
+
+class Row(NamedTuple):
+    """A problem that is measured: the name of its mesh; threads None: all; target in DOF updates/s on the reference machine."""
+
+    mesh: str
+    law: object
+    boundary: object
+    order: int
+    target: float | None = None
+    dtype: str = "float64"
+    kernels: str = "fused"
+    threads: int | None = None
+    method: type = NodalDG
+    stepper: object = LSRK54
+    flux: object = None
+
+
+def gas(mesh, order, target, **options):
+    """Euler by modal DG with RK4, as in Fuhry, Giuliani & Krivodonova 2014; the targets are measured rates of PyFR 3.1."""
+    dim = 3 if "tetrahedra" in mesh else 2
+    return Row(mesh, Euler(dim), None, order, target, method=ModalDG, stepper=RK4, flux=rusanov, **options)
+
+
 ROWS = {
-    "Maxwell 3D N=2": ("tetrahedra", Maxwell(3), pec, 2, "float64", "fused", None, 210e6),
-    "Maxwell 3D N=3": ("tetrahedra", Maxwell(3), pec, 3, "float64", "fused", None, 190e6),
-    "Maxwell 3D N=4": ("tetrahedra", Maxwell(3), pec, 4, "float64", "fused", None, 165e6),
-    "Maxwell 3D N=5": ("tetrahedra", Maxwell(3), pec, 5, "float64", "fused", None, 115e6),
-    "Maxwell 3D N=3, float32": ("tetrahedra", Maxwell(3), pec, 3, "float32", "fused", None, 1.7 * 190e6),
-    "Maxwell 3D N=3, 1 thread": ("tetrahedra", Maxwell(3), pec, 3, "float64", "fused", 1, None),
-    "acoustics 3D N=3": ("tetrahedra", Acoustics(3), wall, 3, "float64", "fused", None, 190e6),
-    "Maxwell 2D TM N=3": ("triangles", Maxwell(2), pec, 3, "float64", "fused", None, 250e6),
-    "Maxwell 3D N=3, array kernels": ("tetrahedra", Maxwell(3), pec, 3, "float64", "array", None, 20e6),
+    "Maxwell 3D N=2": Row("tetrahedra", Maxwell(3), pec, 2, 210e6),
+    "Maxwell 3D N=3": Row("tetrahedra", Maxwell(3), pec, 3, 190e6),
+    "Maxwell 3D N=4": Row("tetrahedra", Maxwell(3), pec, 4, 165e6),
+    "Maxwell 3D N=5": Row("tetrahedra", Maxwell(3), pec, 5, 115e6),
+    "Maxwell 3D N=3, float32": Row("tetrahedra", Maxwell(3), pec, 3, 1.7 * 190e6, dtype="float32"),
+    "Maxwell 3D N=3, 1 thread": Row("tetrahedra", Maxwell(3), pec, 3, threads=1),
+    "acoustics 3D N=3": Row("tetrahedra", Acoustics(3), wall, 3, 190e6),
+    "Maxwell 2D TM N=3": Row("triangles", Maxwell(2), pec, 3, 250e6),
+    "Maxwell 3D N=3, array kernels": Row("tetrahedra", Maxwell(3), pec, 3, 20e6, kernels="array"),
+    "Euler 2D p=1": gas("gas triangles", 1, 290e6),
+    "Euler 2D p=2": gas("gas triangles", 2, 320e6),
+    "Euler 2D p=3": gas("gas triangles", 3, 300e6),
+    "Euler 2D p=4": gas("gas triangles", 4, 200e6),
+    "Euler 2D p=3, float32": gas("gas triangles", 3, 1.7 * 300e6, dtype="float32"),
+    "Euler 2D p=3, 49,928 triangles": gas("more gas triangles", 3, 173e6),
+    "Euler 3D p=2": gas("gas tetrahedra", 2, 94e6),
+    "Euler 3D p=3": gas("gas tetrahedra", 3, 80e6),
 }
 RATIOS = {
     "float32 / float64": ("Maxwell 3D N=3, float32", "Maxwell 3D N=3", 1.7),
     "2 threads / 1 thread": ("Maxwell 3D N=3", "Maxwell 3D N=3, 1 thread", 1.8),
+    "float32 / float64, Euler": ("Euler 2D p=3, float32", "Euler 2D p=3", 1.7),
 }
-SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 27)}      # cells of `box` and `rectangle`
-QUICK = {"tetrahedra": (6, 6, 6), "triangles": (20, 20), "setup": (8, 8, 8)}
+# Cells of `box` and `rectangle`; a gas fills periodic ones.
+SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 27), "gas triangles": (100, 100),
+         "more gas triangles": (158, 158), "gas tetrahedra": (15, 15, 15)}
+QUICK = {"tetrahedra": (6, 6, 6), "triangles": (20, 20), "setup": (8, 8, 8), "gas triangles": (14, 14),
+         "more gas triangles": (20, 20), "gas tetrahedra": (4, 4, 4)}
 SECONDS = {"ceilings": 2.0, "row": 2.0}          # how long to measure each
-STAGES = len(LSRK54.stages)
+STAGES = len(LSRK54.stages)          # of what the GPU's bench measures
 DIGITS = 6
 
 
@@ -52,8 +88,9 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None):
     quick      small meshes and few steps, to see that everything runs
     progress   function called with a line of text before each part
     rows       names of the rows of the package's own list to measure, all by default; ValueError for others
-    sizes      {"tetrahedra": cells, "triangles": cells, "setup": cells} of `box` and `rectangle`, instead of SIZES or QUICK
-    Every rate is that of whole LSRK steps, DOF updates of all variables and five evaluations a step, compile excluded.
+    sizes      {"tetrahedra": cells, "triangles": cells, ...} of `box` and `rectangle`, instead of those of SIZES or QUICK
+    Every rate is that of whole steps (LSRK with five evaluations, of Euler RK4 with four), DOF updates of all variables, compile
+    excluded.
     Result: machine, ceilings, rows (see `row`) and, for the own list, ratios, memory and setup; numbers have six digits."""
     say = progress or (lambda line: None)
     rows = list(ROWS) if rows is None else [choose("row", name, ROWS) for name in rows]
@@ -71,10 +108,11 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None):
         return rounded(result)
     own = limits[ceiling("float64", threads)]
     scale = min(own[name] / REFERENCE[name] for name in REFERENCE)
-    meshes = {"tetrahedra": box(cells=sizes["tetrahedra"]), "triangles": rectangle(cells=sizes["triangles"])}
+    meshes = {name: (box if "tetrahedra" in name else rectangle)(cells=sizes[name], periodic="gas" in name)
+              for name in dict.fromkeys(ROWS[row].mesh for row in rows)}
     for name in rows:
         say(name)
-        target, problem = ROWS[name][-1], problem_of_row(name, meshes)
+        target, problem = ROWS[name].target, problem_of_row(name, meshes)
         result["rows"].append(row(name, problem, limits, quick, target and target * scale))
         if name == "Maxwell 3D N=3":
             result["memory"] = memory(problem)
@@ -105,13 +143,13 @@ def rounded(value):
 
 
 class Problem:
-    """A discretised problem with the arrays of an LSRK run: what is timed."""
+    """A discretised problem with the arrays of a run: what is timed."""
 
-    def __init__(self, operator, initial=None):
-        self.operator = operator
+    def __init__(self, operator, initial=None, stepper=LSRK54):
+        self.operator, self.stepper = operator, stepper
         if initial is None:
             initial = np.random.default_rng(0).standard_normal(operator.shape)
-        arrays, with_k = registers(LSRK54)
+        arrays, with_k = registers(stepper)
         self.dofs = initial.size
         self.states = [operator.state(initial), *(operator.zeros() for _ in range(arrays - 1))]
         self.k = operator.zeros() if with_k else None
@@ -122,7 +160,7 @@ class Problem:
     def step(self):
         """Take one step, so short that it is stable for every problem; returns the seconds it took."""
         start = perf_counter()
-        self.states = step(self.operator, LSRK54, self.states, self.k, 0.0, 1e-9)
+        self.states = step(self.operator, self.stepper, self.states, self.k, 0.0, 1e-9)
         return perf_counter() - start
 
     def times(self, quick, seconds=SECONDS["row"]):
@@ -136,10 +174,15 @@ class Problem:
     def threads(self):
         return self.operator.backend.threads
 
+    @property
+    def stages(self):
+        """Evaluations a step."""
+        return len(self.stepper.stages)
+
     def counts(self):
         """What the operations of a stage cost, a list of `roofline.Operation`."""
         backend = self.operator.backend
-        return cost(self.operator.tables, backend.kernels, backend.dtype)
+        return cost(self.operator.tables, backend.kernels, backend.dtype, self.stepper)
 
     def least(self):
         """The costs that the bound follows from."""
@@ -164,14 +207,23 @@ def problem_of_case(name):
     """The case of that name as a Problem."""
     from .. import cases
     simulation = getattr(cases, name)()
-    return Problem(simulation.operator, simulation.operator.project(simulation.initial))
+    return Problem(simulation.operator, simulation.operator.project(simulation.initial), simulation.stepper)
 
 
 def problem_of_row(name, meshes):
     """The row of ROWS of that name as a Problem on one of the meshes."""
-    mesh, law, boundary, order, dtype, kernels, threads, _ = ROWS[name]
-    backend = backends.get("numpy", kernels, dtype, threads if kernels == "fused" else None)
-    return Problem(NodalDG(order).discretise(meshes[mesh], law, boundary, backend))
+    row = ROWS[name]
+    backend = backends.get("numpy", row.kernels, row.dtype, row.threads if row.kernels == "fused" else None)
+    operator = row.method(row.order).discretise(meshes[row.mesh], row.law, row.boundary, backend, row.flux)
+    return Problem(operator, operator.project(breeze(row.law)) if row.law.admissible else None, row.stepper)
+
+
+def breeze(law):
+    """An initial state of a gas that fits a periodic unit box."""
+    def initial(x):
+        rho = 1 + 0.2 * np.sin(2 * np.pi * x[0])
+        return law.conservative((rho, *(0.3 + 0 * rho,) * law.dim, 1 + 0 * rho))
+    return initial
 
 
 def row(name, problem, limits, quick, target=None):
@@ -180,7 +232,7 @@ def row(name, problem, limits, quick, target=None):
     operator = problem.operator
     backend, tables, times = operator.backend, operator.tables, problem.times(quick)
     counts, least, most = problem.counts(), problem.least(), problem.ceilings(limits, problem.threads)
-    updates = problem.dofs * STAGES
+    updates = problem.dofs * problem.stages
     best, at_bound = updates / min(times), problem.dofs / tables.elements / bound(least, most)
     flops, size = sum(o.flops for o in counts), sum(o.bytes for o in counts)
     whole = Operation("stage", sum(o.flops for o in least), sum(o.bytes for o in least))
@@ -190,7 +242,7 @@ def row(name, problem, limits, quick, target=None):
             "bytes_per_element_stage": size, "flop_rate": flops * best * tables.elements / problem.dofs, "bound": at_bound,
             "bound_by": limit(whole, most), "share_of_bound": best / at_bound,
             "target": target, "first_step_s": problem.first_step,
-            "operations": operations(problem, counts, limits, min(times) / STAGES, quick)}
+            "operations": operations(problem, counts, limits, min(times) / problem.stages, quick)}
 
 
 def operations(problem, counts, limits, stage, quick):
@@ -229,13 +281,13 @@ def timed(problem, names, quick):
         delattr(operations, name)
     operations.backend.workers = workers
     seconds["update"] = total - sum(seconds.values())
-    return {name: value / steps / STAGES for name, value in seconds.items()}
+    return {name: value / steps / problem.stages for name, value in seconds.items()}
 
 
 def ratio(problems, quick):
     """Speed of the first problem over that of the second, steps taken in turns: of the best times, and median of the pairs."""
     pairs = [[p.step() for p in problems] for _ in range(3 if quick else 16)]
-    updates = [p.dofs for p in problems]
+    updates = [p.dofs * p.stages for p in problems]
     best = [dofs / min(times) for dofs, times in zip(updates, zip(*pairs))]
     each = [updates[0] / first / (updates[1] / second) for first, second in pairs]
     return {"best": best[0] / best[1], "median": median(each), "least": min(each), "pairs": len(pairs)}

@@ -48,9 +48,11 @@ class Count:
     def __init__(self, tables, dtype, stepper):
         self.tables, self.functions, self.stepper = tables, tables.functions, stepper
         self.real, self.needs_x = np.dtype(dtype).itemsize, tables.needs_x
-        self.d, self.V, self.N = tables.dim, tables.variables, len(tables.nodes)
+        self.d, self.V, self.N, self.B = tables.dim, tables.variables, tables.rows, len(tables.points)
         self.F, self.M = tables.face_nodes.shape
-        self.low = tables.cell.reduced_differentiation[0].shape[1]
+        self.W = len(tables.differentiation) * self.B              # operands of the derivatives, of modal DG with sources
+        self.modal = tables.trace is not None
+        self.low = 0 if self.modal else tables.cell.reduced_differentiation[0].shape[1]
         self.P = len(tables.parameters)
         self.boundary_faces = [(group.jump, len(group.faces) / tables.elements) for group in tables.groups]
         self.interior_faces = (self.F - sum(share for _, share in self.boundary_faces)) / 2
@@ -68,8 +70,14 @@ class Count:
         return self.at(self.functions.finish, self.N) if self.tables.finishes else 0
 
     def volume(self):
-        """Operations of the fluxes F(q) . grad r_k and of their product with D = [D_1 .. D_d]."""
-        return self.at(self.functions.volume, self.N) + self.V * 2 * self.N * (self.d * self.N)
+        """Operations of the fluxes F(q) . grad r_k and of their product with D = [D_1 .. D_d]; of modal DG also of the values
+        at the points."""
+        points = self.V * 2 * self.B * self.N * self.modal
+        return points + self.at(self.functions.volume, self.B) + self.V * 2 * self.N * self.W
+
+    def traces(self):
+        """Operations of the values at the face points, where they are not among the unknowns."""
+        return self.V * 2 * self.F * self.M * self.N * self.modal
 
     def update(self):
         """Operations, arrays of the state's size read (the state itself left out) and written, mean over the stages:
@@ -85,13 +93,18 @@ class Count:
         return flops * self.V * self.N / stages, reads / stages, writes / stages
 
     def fused(self):
-        """One kernel: every face from both sides, derivatives by D_k = E R_k, everything else in one pass over the state."""
+        """One kernel: every face from both sides, derivatives by D_k = E R_k, everything else in one pass over the state.
+
+        Of modal DG derivatives by D_k, and every face value once: those of elements around a piece, which other threads compute
+        too, do not count; nor do limiters."""
         f, d, V, N, F, M, low = self.functions, self.d, self.V, self.N, self.F, self.M, self.low
         update, reads, writes = self.update()
-        flops = (self.at(f.volume, N)                       # F(q) . grad r_k at the nodes
-                 + V * 2 * low * (d * N)                    # R = [R_1 .. R_d]
-                 + self.at(f.left, F * M) + self.boundary()  # F . n - F*
-                 + V * 2 * N * (low + F * M)                # [E L]
+        volume = (self.volume() + self.traces() if self.modal else
+                  self.at(f.volume, N)                      # F(q) . grad r_k at the nodes
+                  + V * 2 * low * (d * N)                   # R = [R_1 .. R_d]
+                  + V * 2 * N * low)                        # E
+        flops = (volume + self.at(f.left, F * M) + self.boundary()   # F . n - F*
+                 + V * 2 * N * (F * M)                      # L
                  + self.finish() + update)
         index = 4 if self.tables.elements * self.V * N < 2 ** 31 else 8
         size = (self.state                                  # q read
@@ -114,8 +127,9 @@ class Count:
         return [
             Operation("volume", self.volume(),
                       self.state + d * d * self.real + x * N),                 # q, gradients and x read
-            Operation("face_flux", self.at(f.pair, M * self.interior_faces) + self.boundary(),
+            Operation("face_flux", self.traces() + self.at(f.pair, M * self.interior_faces) + self.boundary(),
                       V * on_faces * self.real + flux                          # q at face nodes read, fluxes written
+                      + (self.state + flux) * self.modal                       # q read, values at the faces written
                       + self.interior_faces * (2 * 2 * M * 8                   # nodes and slots of both sides
                                                + (d + 2 + 2 * self.P) * self.real)      # normal, scales, parameters
                       + boundary * (2 * M * 8 + (d + 1 + self.P) * self.real)  # the same at a boundary
