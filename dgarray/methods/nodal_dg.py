@@ -20,7 +20,8 @@ from ..stepping import real_limit, stages
 from ..trace import call
 from .connectivity import boundary_nodes, exterior_nodes, interior_faces
 from .given import boundary_groups, element_values
-from .memory import PROJECTED, nodal_plan
+from .memory import nodal_plan
+from .memory_counts import PROJECTED
 from .physics import Physics
 from .spectrum import SEARCHES, UNKNOWNS, limiting_part, rounded_down, stable_step
 from .stability import check_stepper, family, stability_limit
