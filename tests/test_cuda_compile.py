@@ -86,11 +86,11 @@ def test_every_variant_compiles(name, dtype, arch):
 
 
 def test_every_candidate_compiles(dtype="float32"):
-    """What the tuner would time at order 4; candidates that differ in nothing that the text shows are compiled once.
+    """A third of what the tuner would time at order 4; those that differ in nothing that the text shows are compiled once.
 
     They may spill: whether fewer loads or more warps are worth that is for the tuner's clock."""
     reference, = operators("maxwell3", 4, dtype, ("array",))
     shape = Shape.of(reference.tables, np.dtype(dtype))
     texts = {source_of(reference.tables, dtype, v).partition("\n")[2]: v for v in candidates(shape, SHARED["sm_90"])}
-    for text, variant in texts.items():
+    for text, variant in list(texts.items())[::3]:
         check(text, dtype, "sm_90", shape.threads(variant), None)

@@ -87,7 +87,7 @@ def failed(sim, path, **options):
     return str(error).replace(str(path), "PATH"), {name: getattr(error, name) for name in names}, files(path)
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(6))
 def test_a_failure_is_the_same_however_seldom_the_run_looks(number, tmp_path, looking):
     """At a random step, stage, element and variable; with records, snapshots, checkpoints and a fixed or a stable step."""
     rng = random.Random(number)
@@ -107,7 +107,7 @@ def test_a_failure_is_the_same_however_seldom_the_run_looks(number, tmp_path, lo
 
 
 @pytest.mark.parametrize("every", LOOKS)
-@pytest.mark.parametrize("stepper", STEPPERS)
+@pytest.mark.parametrize("stepper", [name for name, stepper in STEPPERS.items() if stepper.order > 2])
 def test_a_whole_run_is_the_same(stepper, every, tmp_path, looking):
     rng = random.Random(f"{stepper} {every}")
     sim = cavity(99.0, rng, stepper=stepper, record=records(rng), dt=rng.choice([None, DT]))
