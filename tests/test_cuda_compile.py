@@ -75,9 +75,10 @@ def test_a_gas_compiles(dim, flux, dtype, arch):
     check(source_of(reference.tables, dtype, variant), dtype, arch, shape.threads(variant))
 
 
-@pytest.mark.parametrize("dtype, arch", [("float64", "sm_80"), ("float32", "sm_90")])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_every_variant_compiles(name, dtype, arch):
+def test_every_variant_compiles(name, arch, dtype):
     reference, = operators("maxwell3", 4, dtype, ("array",))
     shape = Shape.of(reference.tables, np.dtype(dtype))
     variant = replace(default(shape, SHARED[arch]), **FAMILIES[name])
@@ -86,11 +87,11 @@ def test_every_variant_compiles(name, dtype, arch):
 
 
 def test_every_candidate_compiles(dtype="float32"):
-    """A third of what the tuner would time at order 4; those that differ in nothing that the text shows are compiled once.
+    """What the tuner would time at order 4; candidates that differ in nothing that the text shows are compiled once.
 
     They may spill: whether fewer loads or more warps are worth that is for the tuner's clock."""
     reference, = operators("maxwell3", 4, dtype, ("array",))
     shape = Shape.of(reference.tables, np.dtype(dtype))
     texts = {source_of(reference.tables, dtype, v).partition("\n")[2]: v for v in candidates(shape, SHARED["sm_90"])}
-    for text, variant in list(texts.items())[::3]:
+    for text, variant in texts.items():
         check(text, dtype, "sm_90", shape.threads(variant), None)

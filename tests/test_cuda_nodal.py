@@ -50,11 +50,11 @@ def agrees(found, reference, order, dtype):
     assert np.abs(found - reference).max() <= 40 * (order + 1) * np.finfo(dtype).eps * np.abs(reference).max()
 
 
-@pytest.mark.parametrize("order, dtype", [(order, dtype) for order in range(1, 11) for dtype in ("float64", "float32")
-                                          if order <= 4 or (order % 2 == 0) == (dtype == "float64")])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("order", range(1, 11))
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_stage_agrees_with_the_reference(device, system, order, dtype):
-    """Every law and order, above order 4 the dtypes taking turns, and the variants."""
+    """Every law, order and dtype, the variants taking turns."""
     reference, = operators(system, order, dtype, ("array",))
     name = QUICK[(order + 5 * (dtype == "float32") + list(SYSTEMS).index(system)) % len(QUICK)]
     operations = cuda_operations(device, reference.tables, dtype, **FAMILIES[name])

@@ -160,7 +160,7 @@ def on_device():
 @pytest.mark.parametrize("dim, cells, law, order, dtype, choices", [
     (3, 8, "loud layers", 3, "float32", {"faces": "once"}),
     (3, 8, "loud", 3, "float64", {"faces": "block"}),
-    (3, 6, "swirl", 3, "float32", {}),
+    (3, 8, "swirl", 3, "float32", {}),
     (2, 40, "loud layers", 4, "float32", {"product": "cublas", "faces": "both", "width": 0}),
 ])
 def test_fused_device(dim, cells, law, order, dtype, choices, tmp_path, monkeypatch):
