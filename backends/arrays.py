@@ -221,6 +221,7 @@ class NodalArrays:
         return dict(jump=group.jump, nodes=self.backend.integers(group.nodes), slots=self.backend.integers(group.slots),
                     normals=self.backend.array(host.normals[sides, :, cells].T),
                     scale=self.backend.array(host.scale[sides, cells]),
+                    face={name: self.backend.array(values) for name, values in group.values.items()},
                     parameters={name: self.backend.array(v[cells]) for name, v in host.parameters.items()})
 
     def blocks(self, count, rows):
@@ -304,7 +305,7 @@ class NodalArrays:
         nodes = group["nodes"]
         inputs = {"x": self._points(nodes)} if self.needs_x else {}
         jump = group["jump"](q=tuple(row[nodes] for row in flat), n=tuple(group["normals"]), s=(group["scale"],), t=t,
-                             m=group["parameters"], **inputs)
+                             m=group["parameters"], **inputs, **({"face": group["face"]} if group["face"] else {}))
         for row, value in zip(out, jump):
             row[group["slots"]] = value
 
@@ -367,6 +368,17 @@ class NodalArrays:
         if self.limiter is not None:
             self.limiter(q)
 
+    def filter(self, q):
+        """Filter the state q (variable, node, element) in place at the end of a step, where the method has a filter."""
+        def task(columns):
+            q[:, :, columns] = self.backend.product(self.filter_matrix, q[:, :, columns])
+        blocks = self.blocks(q.shape[2], q.shape[1])
+        self.backend.workers.run(lambda piece, _: task(blocks[piece]), len(blocks))
+
+    @cached_property
+    def filter_matrix(self):
+        return self.backend.array(self.tables.filter)
+
     def rate(self, q, t, exponent):
         """Largest norm over an element's faces of s J_face / J, (sum_faces (s J_face / J)^exponent)^(1 / exponent), with s the
         wave speed normal to the face, the largest at the nodes (of modal DG at the points of the face): 1 / time."""
@@ -388,6 +400,15 @@ class NodalArrays:
         """The rows of `at_faces` that wave speeds at a face are taken from."""
         count = self.lift_matrix.shape[1] // len(self.scale)
         return ALL if self.trace is None else slice(face * count, (face + 1) * count)
+
+    def change(self, q, p):
+        """Largest |q - p| and largest |q| of every variable, (2, variable), on the host."""
+        return self._largest((q[:, :, part], p[:, :, part]) for part in self.blocks(q.shape[2], q.shape[1]))
+
+    def _largest(self, parts, axes=(1, 2)):
+        """The same over pairs of parts of the states."""
+        return np.max([[self.backend.host(self.xp.max(self.xp.abs(a), axis=axes)) for a in (q - p, q)] for q, p in parts],
+                      axis=0).astype(float)
 
     def finite(self, q):
         """Whether every value of the state is finite."""

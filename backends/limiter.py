@@ -4,8 +4,6 @@ They change coefficients in place, never those of mode 0: averages, and so what 
 """
 from functools import cached_property
 
-import numpy as np
-
 
 class Limiter:
     """Limits the state c[variable, mode, element] of the reference's operations; see `dgarray.methods.limiting.Limits`.
@@ -21,7 +19,11 @@ class Limiter:
     u+ + u- = 2 mean: the nearest average across a face where all are above, or all below, the element's own (Barth-Jespersen);
     the farthest around any vertex, at vertices of the boundary.
 
-    Primitive variables: of the linear functions through their values at the vertices, about their value of the mean state."""
+    Primitive variables: of the linear functions through their values at the vertices, about their value of the mean state.
+    Characteristic variables: of the waves L (u - mean) along one direction n, L the left eigenvectors of the mean state; n is
+    that of the element's density gradient (the law's first variable), normal to shocks and contacts: an upwind direction that
+    turns with the flow as Davis's and Levy, Powell & van Leer's, so that the frame does not matter in one and two dimensions.
+    Cockburn & Shu 1998, section 3.2.4; Davis 1984; Levy, Powell & van Leer 1993."""
 
     def __init__(self, operations):
         self.operations, self.backend, self.xp = operations, operations.backend, operations.xp
@@ -45,8 +47,7 @@ class Limiter:
     @cached_property
     def nodal(self):
         """(vertex, mode) and its inverse, at order 1."""
-        matrix = self.limits.reference.nodal
-        return self.backend.array(matrix), self.backend.array(np.linalg.inv(matrix))
+        return self.backend.array(self.limits.reference.nodal), self.backend.array(self.limits.inverse_nodal)
 
     @cached_property
     def lists(self):
@@ -57,10 +58,14 @@ class Limiter:
 
     @cached_property
     def sensing(self):
-        """Neighbours, rows across the faces, weights of a face's points, thresholds."""
-        weights = self.limits.reference.face_weights
-        return (self.backend.integers(self.limits.neighbours), self.backend.integers(self.limits.exterior),
-                self.backend.array(weights / weights.sum())[:, None], self.backend.array(self.limits.threshold))
+        """Averages over the faces, neighbours, places of the faces on the other side, thresholds."""
+        return (self.backend.array(self.limits.averages), self.backend.integers(self.limits.neighbours),
+                self.backend.integers(self.limits.beyond), self.backend.array(self.limits.threshold))
+
+    @cached_property
+    def slopes(self):
+        """(dim, linear mode): du/dr_k of a linear u from its coefficients."""
+        return self.backend.array(self.limits.derivatives[:, 0, self.limits.linear] * self.limits.unit)
 
     def __call__(self, q):
         """Limit the state q in place."""
@@ -81,36 +86,38 @@ class Limiter:
         h is the distance from centroid to vertex, L the mesh's extent; jumps of smooth states are of order h^(order + 1).
         As Krivodonova, Xin, Remacle, Chevaugeon & Flaherty 2004, but over each face in place of those where something flows
         in, so that any law has it."""
-        neighbours, exterior, weights, threshold = self.sensing
-        values, xp = self.operations.at_faces(q), self.xp
-        found = threshold < 0
+        averages, neighbours, beyond, threshold = self.sensing
+        xp, found = self.xp, threshold < 0
         for v in self.limits.sensors:
-            outside = values[v].reshape(-1)[exterior]
-            jumps = ((values[v] - outside).reshape(len(neighbours), -1, q.shape[2]) * weights).sum(axis=1)
+            at_faces = self.backend.product(averages, q[v:v + 1])[0]
+            jumps = xp.abs(at_faces - at_faces.reshape(-1)[beyond])
             mean = xp.abs(q[v, 0]) * self.limits.unit
             size = xp.maximum(mean, xp.max(mean[neighbours], axis=0))
-            found = found | (xp.max(xp.abs(jumps), axis=0) > threshold * size)
+            found = found | (xp.max(jumps, axis=0) > threshold * size)
         return found
 
     def _slopes(self, q, troubled):
-        groups = self._linear_parts(q)
+        groups = [] if self.options.variables == "characteristic" else self._linear_parts(q)
         extremes = [[self._extremes(u[:, 0]) for u in group] for group in groups]
-        primitive = self.options.variables == "primitive"
+
+        def used(share, columns):
+            return share if troubled is None else self.xp.where(troubled[columns], share, 1.0)
 
         def task(columns):
             share = None
+            if not groups:
+                self._limit_waves(q, columns, used)
             for degree, group, known in zip(range(self.limits.order, 0, -1), groups, extremes):
                 found = None
                 for u, extreme in zip(group, known):
-                    one = self._share(u, extreme, columns)
+                    one = self._share(u[:, 1:, columns], *self._room(extreme, u[:, 0, columns][:, None], columns))
                     found = one if found is None else self.xp.minimum(found, one)
                 share = found if share is None else self.xp.maximum(found, share)
-                used = share if troubled is None else self.xp.where(troubled[columns], share, 1.0)
-                if primitive:
-                    self._keep_primitive(q, group[0], used, columns)
+                if self.options.variables == "primitive":
+                    self._keep_primitive(q, group[0], used(share, columns), columns)
                 else:
                     for mode in (self.limits.degrees == degree).nonzero()[0].tolist():
-                        q[:, mode, columns] *= used
+                        q[:, mode, columns] *= used(share, columns)
         self._blocks(q, len(self.check), task)
 
     def _linear_parts(self, q):
@@ -142,11 +149,9 @@ class Limiter:
         around = mean[:, self.lists["around"]]
         return self.xp.max(around, axis=1), self.xp.min(around, axis=1)
 
-    def _share(self, u, extremes, columns):
-        """The largest share in [0, 1] of the linear parts of u with which u is within the extremes, (variable, element)."""
-        xp, mean = self.xp, u[:, 0, columns][:, None]
-        high, low = self._room(extremes, mean, columns)
-        change = self.backend.product(self.check, u[:, 1:, columns])
+    def _share(self, slopes, high, low):
+        """The largest share in [0, 1] of the linear parts with which they are within what is allowed, (variable, element)."""
+        xp, change = self.xp, self.backend.product(self.check, slopes)
         high, low = high * self.limits.unit, low * self.limits.unit
         over, under = change > high, change < low
         room = xp.where(over, high, xp.where(under, low, 1.0))
@@ -154,19 +159,54 @@ class Limiter:
 
     def _room(self, extremes, mean, columns):
         """How much more and less than the mean is allowed, in coefficients of mode 0: (variable, point or 1, element)."""
-        xp, lists = self.xp, self.lists
         if self.options.limiter == "barth-jespersen":
-            change, outer = extremes[0][:, lists["neighbours"][:, columns]] - mean, lists["outer"][:, columns]
-            high = xp.maximum(xp.max(change, axis=1)[:, None], 0.0)
-            low = xp.minimum(xp.min(change, axis=1)[:, None], 0.0)
-            above = xp.min(xp.where(outer, -low, -change), axis=1)[:, None]
-            below = xp.min(xp.where(outer, high, change), axis=1)[:, None]
-            mirrors = xp.any(outer, axis=0)
-            return (xp.where(mirrors, xp.maximum(high, above), high), xp.where(mirrors, xp.minimum(low, -below), low))
-        vertices, outer = lists["vertices"][:, columns], lists["outer_vertices"][:, columns]
-        high, low = extremes[0][:, vertices] - mean, extremes[1][:, vertices] - mean
+            return self._room_across(extremes[0][:, self.lists["neighbours"][:, columns]] - mean, columns)
+        vertices = self.lists["vertices"][:, columns]
+        return self._room_around(extremes[0][:, vertices] - mean, extremes[1][:, vertices] - mean, columns)
+
+    def _room_across(self, change, columns):
+        """The same from the changes (variable, face, element) to the averages across the faces."""
+        xp, outer = self.xp, self.lists["outer"][:, columns]
+        high = xp.maximum(xp.max(change, axis=1)[:, None], 0.0)
+        low = xp.minimum(xp.min(change, axis=1)[:, None], 0.0)
+        above = xp.min(xp.where(outer, -low, -change), axis=1)[:, None]
+        below = xp.min(xp.where(outer, high, change), axis=1)[:, None]
+        mirrors = xp.any(outer, axis=0)
+        return (xp.where(mirrors, xp.maximum(high, above), high), xp.where(mirrors, xp.minimum(low, -below), low))
+
+    def _room_around(self, high, low, columns):
+        """The same from the largest and least changes (variable, vertex, element) to the averages around the vertices."""
+        xp, outer = self.xp, self.lists["outer_vertices"][:, columns]
         most = xp.max(xp.maximum(high, -low), axis=1)[:, None]
         return xp.where(outer, most, high), xp.where(outer, -most, low)
+
+    def _limit_waves(self, q, columns, used):
+        """Limit the waves of these elements, where something is limited."""
+        xp, limits, m = self.xp, self.limits, self.operations.at(columns)
+        mean, slopes = q[:, 0, columns], q[:, 1:, columns]
+        along = self.slopes @ slopes[0]
+        gradients, axes = self.operations.gradients, range(limits.dim)
+        g = tuple(sum(gradients[k, d, columns] * along[k] for k in axes) for d in axes)
+        at = dict(mean=tuple(mean * limits.unit), n=limits.direction(g=g), m=m)
+
+        def waves(u):
+            return xp.stack(limits.characteristic(q=tuple(u), **at))
+
+        if self.options.limiter == "barth-jespersen":
+            across = self.lists["neighbours"][:, columns]
+            high, low = self._room_across(waves(q[:, 0][:, across] - mean[:, None]), columns)
+        else:
+            around, high, low = self.lists["around"][:, self.lists["vertices"][:, columns]], None, None
+            for some in range(len(around)):
+                change = waves(q[:, 0][:, around[some]] - mean[:, None])
+                high, low = (change, change) if high is None else (xp.maximum(high, change), xp.minimum(low, change))
+            high, low = self._room_around(high, low, columns)
+        w = waves(slopes)
+        share = used(self._share(w, high, low), columns)
+        found = limits.from_characteristic(w=tuple(w * share[:, None]), **at)
+        changed = xp.min(share, axis=0) < 1
+        for v, values in enumerate(found):
+            q[v, 1:, columns] = xp.where(changed, values, slopes[v])
 
     def _primitive(self, q):
         """The primitive variables as a linear function, (variable, 1 + dim, element); its mean is that of the mean state."""

@@ -1,13 +1,20 @@
 """Ready problems: functions of keywords that return a Simulation; each docstring is the recipe and its source."""
 from .acoustic_pulse import acoustic_pulse
 from .advection_wave import advection_wave
+from .cylinder_flow import cylinder_flow
 from .dielectric_slab import dielectric_slab
+from .double_mach import double_mach
+from .forward_step import forward_step
 from .isentropic_vortex import isentropic_vortex
+from .kelvin_helmholtz import kelvin_helmholtz
 from .maxwell_cavity import maxwell_cavity
 from .maxwell_sphere import maxwell_sphere
+from .shu_osher import shu_osher
+from .sod import sod
 from .supersonic_vortex import supersonic_vortex
 from .tm_cavity import tm_cavity
 from .tm_obstacles import tm_obstacles
 
-__all__ = ["acoustic_pulse", "advection_wave", "dielectric_slab", "isentropic_vortex", "maxwell_cavity", "maxwell_sphere",
+__all__ = ["acoustic_pulse", "advection_wave", "cylinder_flow", "dielectric_slab", "double_mach", "forward_step",
+           "isentropic_vortex", "kelvin_helmholtz", "maxwell_cavity", "maxwell_sphere", "shu_osher", "sod",
            "supersonic_vortex", "tm_cavity", "tm_obstacles"]

@@ -1,11 +1,16 @@
-"""What several cases share: their mesh files, the choice of a method, the energy left at the end of a run."""
+"""What several cases share: their mesh files, the choice of a method, shocks, what is reported at the end of a run."""
+import json
 from pathlib import Path
 
-from dgarray import ModalDG, NodalDG
+import numpy as np
+
+from dgarray import ModalDG, NodalDG, hll, hllc, roe, rusanov
 from dgarray.mesh import Mesh, read_mesh
 from dgarray.names import choose
+from dgarray.reference import modal_simplex, quadrature
 
 MESHES = Path(__file__).parent / "meshes"
+FLUXES = {flux.__name__: flux for flux in (rusanov, hll, hllc, roe)}
 
 
 def case_mesh(mesh, built_in, dim=None):
@@ -32,3 +37,57 @@ def energy_ratio(dataset):
     """Energy of the last snapshot over that of the first, for laws whose energy is half the sum of squares."""
     first, last = (sum(dataset.dg.norm(name, time) ** 2 for name in dataset.dg.variables) for time in (0, -1))
     return last / first
+
+
+def limited_dg(order, start, limiter, limiter_variables, indicator, positivity):
+    """ModalDG for flow with shocks; limiter "auto": barth-jespersen at order 1, vertex above, none at order 0.
+
+    "none" for the limiter or the indicator, as the command line can say it, is None."""
+    choose("start", start, ("projection",), " for modal DG; allowed")
+    if limiter == "auto":
+        limiter = (None, "barth-jespersen")[order] if order < 2 else "vertex"
+    names = {"limiter": limiter, "limiter_variables": limiter_variables, "indicator": indicator}
+    return ModalDG(order, **{key: None if name == "none" else name for key, name in names.items()}, positivity=bool(positivity))
+
+
+def flux_named(name):
+    """The numerical flux of that name."""
+    return FLUXES[choose("flux", name, FLUXES)]
+
+
+def euler_stepper(order):
+    """The stepper of the paper's runs with a limiter, RK2, at order 1 and below; above the one for limiters, SSP(3,3)."""
+    return "rk2" if order < 2 else "ssp33"
+
+
+def behind_shock(gamma, mach, rho, p):
+    """(rho, v, p) behind a shock that runs at that Mach number into a gas at rest, v along its way.
+
+    Rankine & Hugoniot; Toro 2009, section 3.1.3."""
+    square = mach * mach
+    ratio = (gamma + 1) * square / ((gamma - 1) * square + 2)
+    speed = mach * (gamma * p / rho) ** 0.5
+    return rho * ratio, speed * (1 - 1 / ratio), p * (1 + 2 * gamma / (gamma + 1) * (square - 1))
+
+
+def l1_error(dataset, exact, names, time=-1, degree=12):
+    """Integral of |u - exact(x, t)| over the domain, divided by its measure, for each of these variables.
+
+    By a quadrature in each element, which a jump inside it disturbs by a share of the element's size."""
+    dg, t = dataset.dg, float(dataset.time[time])
+    points, weights = quadrature(dg.dim, degree)
+    interpolation, corners = dg.reference.interpolation(points), dg.reference.barycentric(points)
+    x = tuple(dg.points[dg.cells, axis] @ corners.T for axis in range(dg.dim))
+    expected = dict(zip(json.loads(dataset.attrs["variables"]), exact(x, t)))
+    shares = dg.jacobians / (dg.jacobians.sum() * weights.sum())
+    return {name: float(shares @ (np.abs(dg.values(name, time) @ interpolation.T - expected[name]) @ weights))
+            for name in names}
+
+
+def least(dataset, law):
+    """Least density and pressure of the last snapshot, at the points where modal DG computes fluxes."""
+    dg = dataset.dg
+    rule = modal_simplex(dg.dim, dg.order)
+    interpolation = dg.reference.interpolation(np.concatenate([rule.points, rule.face_points.reshape(-1, dg.dim)]))
+    q = [dg.values(name) @ interpolation.T for name in law.variables]
+    return {"least_density": float(q[0].min()), "least_pressure": float(law.pressure(q).min())}

@@ -26,7 +26,7 @@ from .fluxes import central, hll, hllc, roe, rusanov, upwind
 from .interrupt import Interrupted
 from .laws import Acoustics, Advection, Euler, Law, Maxwell
 from .mesh import Mesh, box, interval, read_mesh, rectangle
-from .methods import ModalDG, NodalDG
+from .methods import ExponentialFilter, ModalDG, NodalDG
 from .names import choose
 from .output import OutputError
 from .simulation import Simulation
@@ -35,8 +35,9 @@ __version__ = "0.1.0"
 
 # `open` is public too, but not exported by a star, because it is the name of a function of Python's own.
 __all__ = [
-    "Acoustics", "Advection", "BoundaryIntegral", "Euler", "Extrema", "Fourier", "Interrupted", "Law", "Maxwell", "Mesh",
-    "ModalDG", "NodalDG", "OutputError", "Points", "Simulation", "SolutionError", "SurfaceFields", "VolumeIntegral",
+    "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "Fourier", "Interrupted", "Law",
+    "Maxwell", "Mesh", "ModalDG", "NodalDG", "OutputError", "Points", "Simulation", "SolutionError", "SurfaceFields",
+    "VolumeIntegral",
     "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "incident", "inflow",
     "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "read_mesh", "rectangle",
     "riemann", "roe", "rusanov", "scattered", "upwind", "wall",

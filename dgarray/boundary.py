@@ -2,7 +2,8 @@
 
 A condition may ask for q (interior state), n (outward unit normal), x, t, m (the element's parameters) and `law`; it returns
 the state outside.  The numerical flux does the rest, so a user's own condition is one NumPy function.  A condition with the
-attribute `flux` uses that numerical flux at its faces whatever the interior uses.
+attribute `flux` uses that numerical flux at its faces whatever the interior uses.  One with the attribute `of_faces` may ask
+for `face`, numbers of each face: of_faces(mesh, faces) -> {name: (face,)}, with the names in of_faces.names.
 """
 from numbers import Real
 
@@ -11,7 +12,10 @@ import numpy as np
 from .fluxes import upwind
 from .laws.euler import Euler
 from .laws.law import dot, shown
+from .names import choose
 from .pointwise import components
+from .splines import SplinePieces
+from .splines import normal as spline_normal
 from .trace import call
 
 
@@ -32,14 +36,18 @@ def wall(q, n, law):
     return mirrored(q, n, law, "wall")
 
 
-def curved_wall(normal):
+def curved_wall(normal, corner=45.0):
     """Rigid wall that slips and is curved, under a mesh with straight edges: the velocity mirrored about the wall's own normal.
 
     m+ = m- - 2 (N . m-) N,  N = normal(x) / |normal(x)|,  all else as inside; the numerical flux takes the edge's normal.
     normal   function x -> tuple of components, normal to the wall near the point x, of any length and direction; of a circle
-             around (a, b): lambda x: (x[0] - a, x[1] - b)
+             around (a, b): lambda x: (x[0] - a, x[1] - b).  Or "spline", in 2D: cubic splines through the boundary's
+             vertices; N is the normal where the curve is nearest to x, right to third order, as orders 1 and 2 need it
+    corner   of "spline": degrees; where the boundary turns by more there is a corner
     The mesh has its boundary vertices on the wall.  Gives DG its full order where `wall` gives the second at best.
     Krivodonova & Berger 2006."""
+    if isinstance(normal, str):
+        return spline_wall(choose("curved_wall: the normal", normal, ("spline",)), corner)
     function_of_x(normal, "curved_wall")
 
     def curved_wall_state(q, x, law):
@@ -48,6 +56,23 @@ def curved_wall(normal):
         return mirrored(q, tuple(scale * k for k in N), law, "curved_wall")
     curved_wall_state.__qualname__ = f"curved_wall({shown(normal)})"
     return curved_wall_state
+
+
+def spline_wall(name, corner):
+    """The curved wall through splines."""
+    if not (isinstance(corner, Real) and 0 < corner <= 180):
+        raise ValueError(f"corner={corner!r} is not allowed; it must be an angle in degrees, above 0 and at most 180")
+
+    def spline_wall_state(q, x, law, face):
+        if law.dim != 2:
+            raise ValueError(f"boundary condition {spline_wall_state.__qualname__} is for 2D, but the law is {law!r}; "
+                             "give curved_wall a function")
+        N = spline_normal(x, face)
+        scale = (1 / dot(N, N)) ** 0.5
+        return mirrored(q, tuple(scale * k for k in N), law, "curved_wall")
+    spline_wall_state.of_faces = SplinePieces(float(corner))
+    spline_wall_state.__qualname__ = f"curved_wall({name!r}, corner={corner:g})"
+    return spline_wall_state
 
 
 def mirrored(q, n, law, condition):
@@ -106,14 +131,15 @@ def scattered(condition, field):
     q+ = condition(q- + field) - field; with pec: E+ = -E- - 2 E_incident, H+ = H-.
     condition: any condition that is linear in q; field(x, t) -> tuple, a solution of the law without the scatterer.
     Kloeckner et al. 2009, section 6 (figure 12)."""
-    def scattered_state(q, n, x, t, m, law):
+    def scattered_state(q, n, x, t, m, law, face=None):
         linear(law, "scattered")
         f = call(field, dict(x=x, t=t), "incident field")
-        outside = call(condition, dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law))
+        outside = call(condition, dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law, face=face))
         return tuple(a - b for a, b in zip(outside, f))
     scattered_state.__qualname__ = f"scattered({shown(condition)}, {shown(field)})"
-    if hasattr(condition, "flux"):
-        scattered_state.flux = condition.flux
+    for name in ("flux", "of_faces"):
+        if hasattr(condition, name):
+            setattr(scattered_state, name, getattr(condition, name))
     return scattered_state
 
 

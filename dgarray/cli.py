@@ -131,6 +131,7 @@ def build_parser():
     plot.add_argument("--time", type=number, metavar="T", help="time of the snapshot, the nearest is drawn (default: the last)")
     plot.add_argument("-o", "--output", metavar="FILE.png", help="picture to write (default: VARIABLE.png)")
     plot.add_argument("--limits", metavar="LOW,HIGH", help="range of colours (default: the field's, symmetric if signed)")
+    plot.add_argument("--isolines", metavar="LOW,HIGH,N", help="draw N lines of equal value from LOW to HIGH")
     plot.add_argument("--mesh", action="store_true", default=None, help="draw the outlines of the elements")
     plot.add_argument("--slice", action="append", metavar="z=0.5",
                       help="cut by this plane; several make one 3D view (default in 3D: three through the middle)")
@@ -162,6 +163,8 @@ def add_run_options(parser):
                         help="lsrk54 (default), rk4, ssp33 or ssp54; at orders 0 and 1 also rk2 or ssp22")
     parser.add_argument("--cfl", type=number, metavar="C", help="share of the largest stable time step (default 0.9)")
     parser.add_argument("--until", type=number, metavar="T", help="end of the run (default: the case's own)")
+    parser.add_argument("--steady", type=number, metavar="TOL",
+                        help="end before where a step changes every variable by at most this share of its largest value")
     parser.add_argument("--dt", type=number, metavar="DT", help="time step fixed by hand")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set any keyword of the case")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")

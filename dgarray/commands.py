@@ -67,7 +67,7 @@ def case_keywords(function, options):
 
 def run_options(options):
     """What the command line changes in the case's simulation."""
-    names = ("backend", "kernels", "dtype", "threads", "stepper", "cfl", "dt", "until")
+    names = ("backend", "kernels", "dtype", "threads", "stepper", "cfl", "dt", "until", "steady")
     return {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}
 
 
@@ -269,7 +269,7 @@ def show_info(options):
 
 def plot_output(options):
     from .output import curves, movie, plot
-    pictures = ("time", "limits", "mesh", "slice", "surface", "movie", "fps")
+    pictures = ("time", "limits", "isolines", "mesh", "slice", "surface", "movie", "fps")
     for option, excluded in (("record", pictures), ("movie", ("time", "output"))):
         both = [name for name in excluded if getattr(options, option) is not None and getattr(options, name) is not None]
         if both:
@@ -285,21 +285,25 @@ def plot_output(options):
     chosen = {name: getattr(options, name) for name in ("mesh", "slice", "surface") if getattr(options, name) is not None}
     if len(chosen.get("slice", ())) == 1:
         chosen["slice"] = chosen["slice"][0]
-    if options.limits is not None:
-        chosen["limits"] = limits(options.limits)
+    for name, example in (("limits", "LOW,HIGH such as -1,1"), ("isolines", "LOW,HIGH,COUNT such as 0,1,11")):
+        if getattr(options, name) is not None:
+            chosen[name] = numbers_of(f"--{name}", getattr(options, name), example)
     if options.movie is not None:
         print(movie.movie(dataset, options.variable, options.movie, 10 if options.fps is None else options.fps, **chosen))
     else:
         print(plot.plot(dataset, options.variable, -1 if options.time is None else options.time, path, **chosen))
 
 
-def limits(text):
-    """(-1.0, 1.0) from "-1,1"."""
+def numbers_of(option, text, example):
+    """(-1.0, 1.0) from "-1,1", as many as there are in the example."""
     try:
-        low, high = map(float, text.split(","))
+        found = tuple(float(number) for number in text.split(","))
     except ValueError:
-        raise ValueError(f"--limits {text}: give two numbers LOW,HIGH such as -1,1") from None
-    return low, high
+        found = ()
+    count = example.split()[0].count(",") + 1
+    if len(found) != count:
+        raise ValueError(f"{option} {text}: give {('two', 'three')[count - 2]} numbers {example}")
+    return found
 
 
 def export_output(options):

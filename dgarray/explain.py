@@ -63,9 +63,11 @@ def law_formulas(law, flux):
 
 
 def condition_formulas(condition, law):
-    def outside(q, n, x, t, m):
-        return call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=law), "boundary condition")
-    graph = Pointwise(outside, inputs(law), "exterior state").graph
+    given = {"face": dict.fromkeys(condition.of_faces.names)} if hasattr(condition, "of_faces") else {}
+
+    def outside(q, n, x, t, m, face=None):
+        return call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=law, **dict.fromkeys(given, face)), "boundary condition")
+    graph = Pointwise(outside, inputs(law) | given, "exterior state").graph
     names = readable(law) | {f"q{i}": f"{v}-" for i, v in enumerate(law.variables)}
     return [f"exterior state of {getattr(condition, '__name__', condition)} with {law!r}",
             *(f"  {line}" for line in formulas(graph, [f"{v}+" for v in law.variables], names))]

@@ -4,9 +4,15 @@ Called with arrays a `Pointwise` is the reference; its `graph` is what the gener
 """
 from collections import namedtuple
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 
 from .trace import call, trace
+
+
+@cache
+def record(name, *fields):
+    """The named tuple of these fields."""
+    return namedtuple(name, fields)
 
 
 def components(result, count=None, role="function", names=()):
@@ -64,7 +70,7 @@ class Pointwise:
             if isinstance(spec, dict):
                 given = arrays.get(argument, {})
                 values = {field: given.get(field) if number is None else number for field, number in spec.items()}
-                arrays[argument] = namedtuple(argument, values)(**values)
+                arrays[argument] = record(argument, *values)(**values)
             elif argument not in arrays:
                 arrays[argument] = 0.0 if spec is None else (0.0,) * spec
         return components(call(self.function, arrays, self.name))

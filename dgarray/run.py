@@ -11,6 +11,7 @@ from .failure import Failure, SolutionError
 from .interrupt import Interrupted, Signals
 from .output import Store, checkpoint
 from .output.checkpoint import digest
+from .steady import Steady
 from .stepping import registers, step
 
 COPY = 64             # steps between copies of the state, from which a failure is traced
@@ -106,6 +107,7 @@ class Run:
         self.seconds, self.interval = checkpoint, checkpoint_every
         self.progress, self.live, self.dump = progress, live, dump
         self.march = March(operator, sim.stepper, sim.options)
+        self.steady = Steady(operator, sim.options["steady"])
         self.recordings = {name: recorder.attach(name, operator) for name, recorder in sim.record.items()}
         self.store, self.clock, self.first_step, self.begin, self.initial = None, Clock(), 0, None, None
 
@@ -151,6 +153,7 @@ class Run:
         self.begin, self.initial, self.first_step = facts["begin"], facts["initial"], march.steps
         march.start(arrays["q"])
         march.largest_step()
+        self.steady.resume(facts.get("change"), march.t)
         for name, recording in self.recordings.items():
             prefix = f"record/{name}/"
             recording.restore({key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)})
@@ -158,14 +161,16 @@ class Run:
         return facts
 
     def _steps(self, signals):
-        """All steps and snapshots that are left."""
+        """All steps and snapshots that are left; where the run comes to rest before its end, a last snapshot there."""
         march, store = self.march, self.store
         due, interval = time.monotonic() + (self.seconds or inf), self.interval or inf
         passed = march.t // interval
         for target in snapshot_times(self.until, self.every):
             if target <= store.last:          # it is there already
                 continue
-            while march.t < target:
+            if self.steady.time is not None:
+                break
+            while march.t < target and self.steady.time is None:
                 self._advance(target)
                 self._sample()
                 if march.steps % FLUSH == 0:
@@ -179,6 +184,7 @@ class Run:
 
     def _advance(self, target):
         """One step, a look at the state where it is time, and a snapshot written where it has arrived."""
+        self.steady.keep(self.march)
         try:
             self.march.advance(target, self.clock)
         except SolutionError as error:
@@ -188,6 +194,9 @@ class Run:
                                 error.step) from None
         if self.march.unseen >= self.operator.check_every:
             self._look()
+        if self.steady.tolerance is not None:
+            with self.clock("steady"):
+                self.steady.look(self.march)
         with self.clock("snapshots"):
             self.store.settle(wait=False)
 
@@ -239,7 +248,7 @@ class Run:
             arrays = {f"record/{name}/{key}": value for name, recording in self.recordings.items()
                       for key, value in recording.state().items()}
             facts = {"t": march.t, "steps": march.steps, "dt": march.dt, "usual": march.usual, "counts": self.store.counts,
-                     "begin": self.begin, "initial": self.initial,
+                     "begin": self.begin, "initial": self.initial, "change": self.steady.change,
                      "random": [random.getstate(), [generator[0], *generator[2:]]],
                      "run": self.sim.identity()}
             arrays |= {"q": self.operator.host(march.states[0]), "random": generator[1]}

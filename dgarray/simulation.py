@@ -22,11 +22,11 @@ from .names import choose
 from .output import RESERVED, Layout, check_path, checkpoint
 from .output.checkpoint import digest
 from .run import Run, snapshot_count
-from .stepping import STEPPERS
+from .stepping import STEPPERS, registers
 from .trace import call
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
-           "dtype", "threads", "stepper", "cfl", "dt", "record", "case", "results")
+           "dtype", "threads", "stepper", "cfl", "dt", "steady", "record", "case", "results")
 
 EXAMPLES = {"mesh": "dgarray.rectangle()", "law": "dgarray.Maxwell(dim=2)", "method": "dgarray.NodalDG(order=4)"}
 
@@ -44,6 +44,7 @@ class Simulation:
     backend, kernels, dtype, threads   see `dgarray.backends.get`
     stepper               "lsrk54" (default), "rk4", "ssp33", "ssp54"; for orders 0 and 1 also "rk2", "ssp22"
     cfl, dt               time step as a share of the largest stable one, or fixed by hand
+    steady                end before `until` where a step changes every variable by at most this share of its largest value
     record                {name: recorder}: what is kept besides snapshots, e.g. {"receivers": dgarray.Points([(0, 0)])}
     case, results         the case's name, and a function (dataset) -> dict of numbers for the report
 
@@ -52,7 +53,7 @@ class Simulation:
 
     def __init__(self, mesh, law, method, boundary=None, initial=None, *, flux=None, source=None, exact=None, until=None,
                  every=None, backend="auto", kernels=None, dtype="float64", threads=None, stepper="lsrk54", cfl=0.9, dt=None,
-                 record=None, case=None, results=None):
+                 steady=None, record=None, case=None, results=None):
         given = locals()
         self.options = {name: given[name] for name in OPTIONS}
         self.mesh, self.law, self.method = mesh, law, method
@@ -65,7 +66,7 @@ class Simulation:
         if missing:
             raise ValueError(f"the law {type(law).__name__} has no {', '.join(missing)}; "
                              "a law needs dim, variables, flux, wave_speed")
-        for name in ("cfl", "dt", "until", "every"):
+        for name in ("cfl", "dt", "until", "every", "steady"):
             if given[name] is not None:
                 positive(name, given[name])
         for name in ("initial", "source", "exact", "flux"):
@@ -197,6 +198,8 @@ class Simulation:
                 positive(name, value)
         count = snapshot_count(until, every) if until else 0
         plan = self.method.memory(self.mesh, self.law, self.backend, self.stepper, o["boundary"], o["flux"], o["source"])
+        if o["steady"] is not None:          # the state before a step
+            plan = plan.with_one_state_more(sum(registers(self.stepper)) + 1)
         if out is None and until:
             return plan.keeping(1 + count)
         return plan
@@ -258,8 +261,8 @@ class Simulation:
             "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": self.method.order,
             "backend": self.backend.name, "kernels": self.kernels, "dtype": str(self.backend.dtype),
             "threads": self.backend.threads, "elements": len(self.mesh.cells), "dofs": dofs, "steps": march.steps,
-            "dt": march.dt, "time": march.t, "rhs_evaluations": evaluations, "wall_s": wall, "setup_s": setup,
-            "dof_updates_per_s": dofs * evaluations / wall if wall else 0.0, "l2_error": errors,
+            "dt": march.dt, "time": march.t, "steady": run.steady.time, "rhs_evaluations": evaluations, "wall_s": wall,
+            "setup_s": setup, "dof_updates_per_s": dofs * evaluations / wall if wall else 0.0, "l2_error": errors,
             "conserved": {name: {"initial": run.begin[name], "final": end[name]} for name in run.begin},
             "results": numbers(o["results"](result)) if o["results"] else {},
             "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}

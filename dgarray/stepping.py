@@ -95,8 +95,8 @@ def registers(stepper):
 def step(operator, stepper, states, k, t, dt):
     """Advance by dt; returns the list of states with the new one first.
 
-    operator  offers stage(q, out, k, q0, t, dt, row), one row of the table; and maybe step(stepper, states, k, t, dt), a
-              whole step at once
+    operator  offers stage(q, out, k, q0, t, dt, row), one row of the table; and maybe after_step(q), which changes the new
+              state in place; and step(stepper, states, k, t, dt), a whole step at once
     states    arrays of the state's size, the current one first, as many as `registers` says; k the register or None
     """
     if hasattr(operator, "step"):
@@ -112,6 +112,8 @@ def stages(operator, stepper, states, k, t, dt):
         out = next(s for s in states[1:] + states[:1] if s is not q and not (s is q0 and len(states) > 2))
         operator.stage(q, out, k, q0, t + row.c * dt, dt, row)
         q = out
+        if row is stepper.stages[-1] and hasattr(operator, "after_step"):
+            operator.after_step(q)
         yield q
 
 

@@ -12,6 +12,8 @@ import sysconfig
 from collections import Counter, namedtuple
 from dataclasses import dataclass
 from numbers import Real
+from types import FunctionType, MethodType
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -247,10 +249,22 @@ def _clip(value, a_min=None, a_max=None, *, min=None, max=None):
     return value if high is None else np.minimum(value, high)
 
 
+_PARAMETERS = {FunctionType: WeakKeyDictionary(), MethodType: WeakKeyDictionary()}
+
+
+def parameters(function):
+    """{name: parameter} of a callable; those of functions and methods are kept, as Python takes long to find them."""
+    kept, key = _PARAMETERS.get(type(function), {}), getattr(function, "__func__", function)
+    if type(key) is not FunctionType:
+        return inspect.signature(function).parameters
+    if key not in kept:
+        kept[key] = inspect.signature(function).parameters
+    return kept[key]
+
+
 def arguments(function):
     """Names of the parameters of a function, bound method, partial or other callable, without *args and **kwargs."""
-    parameters = inspect.signature(function).parameters.values()
-    return tuple(p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+    return tuple(p.name for p in parameters(function).values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
 
 
 def call(function, available, role=None):
@@ -258,9 +272,9 @@ def call(function, available, role=None):
 
     A parameter with a default is passed only if available. TypeError, which names the function and its `role` (such
     as "boundary 'walls'"), if it asks for anything else."""
-    names, parameters = arguments(function), inspect.signature(function).parameters
+    names = arguments(function)
     for name in names:
-        if name not in available and parameters[name].default is inspect.Parameter.empty:
+        if name not in available and parameters(function)[name].default is inspect.Parameter.empty:
             raise TypeError(f"{_title(function, role)} asks for '{name}'; allowed: {', '.join(sorted(available))}")
     return function(**{name: available[name] for name in names if name in available})
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -23,7 +24,7 @@ ROUNDING = 1e-12
 
 HEAD = """# Gallery
 
-Every case of the package with small settings. This page and its pictures are made by one command, in less than a minute:
+Every case of the package with small settings. This page and its pictures are made by one command, in a few minutes:
 
 ```text
 python docs/make_gallery.py
@@ -67,6 +68,44 @@ def cross_sections(ds, path):
     figure.savefig(path, dpi=DPI)
 
 
+def profile(ds, path, **more):
+    """The density at the end, and the exact one or others given as (x, rho, name) below it."""
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    ax = figure.subplots()
+    for x, rho, name in more.values():
+        ax.plot(x, rho, color="C3", linewidth=1, label=name)
+    ds.dg.plot("rho", ax=ax, color="C0", linewidth=1.2, label=f"{ds.sizes['element']} elements")
+    ax.set_ylim(auto=True)
+    ax.autoscale(axis="y")
+    ax.legend(fontsize="small")
+    figure.savefig(path, dpi=DPI)
+
+
+def shock_tube(ds, path):
+    """The density of Sod's problem over the exact one."""
+    x, (t,) = np.linspace(0, 1, 2001), ds.time.values[-1:]
+    profile(ds, path, exact=(x, cases.sod().options["exact"]((x,), t)[0], "exact"))
+
+
+def waves(ds, path):
+    """The density of Shu and Osher's problem over that of a fine run."""
+    fine = cases.shu_osher(cells=3200).run()
+    x = np.linspace(-5, 5, 2001)
+    profile(ds, path, fine=(x, fine.dg.sample(x[:, None], time=-1).rho, f"{fine.sizes['element']} elements"))
+
+
+def around_the_cylinder(ds, path):
+    """The Mach number near the cylinder, with its isolines."""
+    law = dg.Euler(2)
+    fields = ds.assign(mach=law.mach([ds[name] for name in law.variables]))
+    fields.mach.attrs["long_name"] = "Mach number"
+    figure = Figure(figsize=(6.4, 5.0), layout="compressed")
+    ax = figure.subplots()
+    fields.dg.plot("mach", ax=ax, mesh=True, isolines=(0.05, 0.95, 19))
+    ax.set(xlim=(-2, 2), ylim=(-1.6, 1.6))
+    figure.savefig(path, dpi=DPI)
+
+
 ENTRIES = {
     "tm_obstacles": Entry({"order": 3}, 0.4, {"variable": "Ez", "time": 2.0}),
     "dielectric_slab": Entry({"order": 4}, 0.5, {"variable": "Ez", "time": 1.0, "mesh": True}, ((2, 3, 4), 2)),
@@ -79,6 +118,15 @@ ENTRIES = {
     "tm_cavity": Entry({"order": 5, "m": 2, "n": 1}, 0.1, {"variable": "Ez", "time": 0.9, "mesh": True}, ((2, 3, 4), 3)),
     "supersonic_vortex": Entry({"order": 2}, 1.0, {"variable": "rho", "time": 3.0, "mesh": True}, ((1, 2, 3), 2)),
     "isentropic_vortex": Entry({"order": 3}, 0.5, {"variable": "rho", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
+    "cylinder_flow": Entry({"until": 10}, None, around_the_cylinder, text=(
+        "The Mach number near the cylinder and its isolines, 0.05 apart; straight-sided elements with curved walls. The flow "
+        "is not steady yet.")),
+    "sod": Entry({}, None, shock_tube),
+    "shu_osher": Entry({}, None, waves),
+    "double_mach": Entry({"elements": 2000}, None, {"variable": "rho", "isolines": (1.5, 22, 30)}, text=(
+        "[Cases and their numbers](cases.md) has the picture on the paper's smallest mesh.")),
+    "forward_step": Entry({"elements": 1500}, None, {"variable": "rho", "isolines": (0.5, 6.5, 30)}),
+    "kelvin_helmholtz": Entry({"cells": 16}, None, {"variable": "rho", "time": 1.5}),
     "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
                             ((1, 2, 3, 4), 3)),
 }
@@ -130,7 +178,8 @@ def commands(name, entry):
     if not callable(entry.plot):
         options = dict(entry.plot)
         words = [f"dgarray plot {name}.zarr {options.pop('variable')}"]
-        words += [f"--{key}" if value is True else f"--{key} {value}" for key, value in options.items()]
+        words += [f"--{key}" if value is True else f"--{key} {','.join(map(str, value))}" if isinstance(value, tuple)
+                  else f"--{key} {value}" for key, value in options.items()]
         yield " ".join([*words, f"-o {name}.png"])
 
 

@@ -30,3 +30,11 @@ def device(request):
     if compiler() is None:
         pytest.skip("there is no C++ compiler to run CUDA C on the CPU")
     return EmulatedDevice()
+
+
+@pytest.fixture
+def cupy(device, monkeypatch):
+    """The backend "cupy" on the device under test."""
+    monkeypatch.setattr("dgarray.backends.gpu_problem", lambda kernels=None: None)
+    monkeypatch.setattr("dgarray.backends.cuda.device.Device", lambda: device)
+    return device

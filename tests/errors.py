@@ -308,6 +308,7 @@ GROUPS["The command line"] = [
     Wrong("No interval", "run tm_cavity --every 0", "every=0.0 .*positive"),
     Wrong("No step", "run tm_cavity --dt nan", "dt=nan .*positive"),
     Wrong("No Courant number", "run tm_cavity --cfl 0", "cfl=0.0 .*positive"),
+    Wrong("No tolerance of a steady state", "run tm_cavity --steady 0", "steady=0.0 .*positive"),
     Wrong("No interval between checkpoints", "run tm_cavity --checkpoint 0", "checkpoint=0.0 .*positive"),
     Wrong("No model time between checkpoints", "run tm_cavity --checkpoint-every -1", "checkpoint_every=-1.0 .*positive"),
     Wrong("An order that there is not", "run tm_cavity --order 11", "1 to 10"),

@@ -16,7 +16,7 @@ import xarray as xr
 
 import dgarray as dg
 
-UNTIL, EVERY = 0.3, 0.01
+UNTIL, EVERY = 0.15, 0.01
 
 
 def simulation():
@@ -35,7 +35,7 @@ def forked(path, restart):
         return process
     try:
         restart = restart and (path / "zarr.json").is_file()
-        simulation().run(UNTIL, EVERY, path, restart=restart, checkpoint_every=0.04)
+        simulation().run(UNTIL, EVERY, path, restart=restart, checkpoint_every=0.03)
         status = 0
     except BaseException as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)

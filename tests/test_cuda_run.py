@@ -11,14 +11,6 @@ from dgarray import backends, cases
 from dgarray.cli import main
 
 
-@pytest.fixture
-def cupy(device, monkeypatch):
-    """The backend "cupy" on the device under test."""
-    monkeypatch.setattr(backends, "gpu_problem", lambda kernels=None: None)
-    monkeypatch.setattr("dgarray.backends.cuda.device.Device", lambda: device)
-    return device
-
-
 def pulse(x):
     return np.exp(-8 * (x[0] ** 2 + x[1] ** 2)), 0.0 * x[0], 0.0
 

@@ -17,7 +17,8 @@ ALLOWED = {
     "pointwise": {"trace"},
     "laws": set(),
     "fluxes": {"laws", "trace", "pointwise"},
-    "boundary": {"laws", "fluxes", "trace", "pointwise"},
+    "splines": set(),
+    "boundary": {"laws", "fluxes", "names", "trace", "pointwise", "splines"},
     "reference": set(),
     "mesh": {"reference", "names"},
     "backends": {"trace", "codegen", "names"},
@@ -28,13 +29,14 @@ ALLOWED = {
     "analysis": {"names", "pointwise", "trace", "reference", "mesh", "methods", "backends", "stepping", "codegen", *PHYSICS},
     "interrupt": set(),
     "failure": {"mesh", "output", "stepping"},
-    "run": {"failure", "interrupt", "output", "analysis", "stepping"},
+    "steady": set(),
+    "run": {"failure", "interrupt", "output", "analysis", "stepping", "steady"},
     "simulation": {"names", "trace", "backends", "methods", "mesh", "stepping", "output", "analysis", "failure", "run",
                    *PHYSICS},
 }
 TOP = {"cli", "commands", "oneline", "__init__", "__main__", "cases"}
 # The norms, the observed orders and the benchmark are parts of `analysis` that drive whole runs.
-DRIVERS = {("analysis", "bench"), ("analysis", "bench_gpu")}
+DRIVERS = {("analysis", "bench"), ("analysis", "bench_gpu"), ("analysis", "bench_modal")}
 
 
 def modules():

@@ -7,7 +7,7 @@ import meshio
 import numpy as np
 import pytest
 
-from dgarray.mesh import MeshError, MeshWarning, box, describe, from_arrays, interval, read_mesh, rectangle
+from dgarray.mesh import MeshError, MeshWarning, box, describe, from_arrays, interval, polygon, read_mesh, rectangle
 from dgarray.reference.simplex import FACES
 
 DATA = Path(__file__).parent / "data"
@@ -147,6 +147,47 @@ def test_periodic_refuses_and_names_what_does_not_match():
 def test_generators_refuse_bad_input(call):
     with pytest.raises(MeshError):
         call()
+
+
+POLYGONS = {          # corners, names of the sides, area
+    "convex": (((0, 0), (2, 0.3), (1.2, 1.4)), None, 1.22),
+    "step": (((0, 0), (0.6, 0), (0.6, 0.2), (3, 0.2), (3, 1), (0, 1)), ("wall", "wall", "wall", "out", "wall", "in"), 2.52),
+    "named twice along a side": (((0, 0), (1 / 6, 0), (4, 0), (4, 1), (0, 1)), ("a", "b", "c", "d", "e"), 4.0),
+}
+
+
+@pytest.mark.parametrize("name", POLYGONS)
+def test_polygons_are_filled_with_good_triangles(name):
+    corners, names, area = POLYGONS[name]
+    h = 0.08
+    mesh = polygon(corners, h, names)
+    check_mesh(mesh)
+    assert sum(mesh.measures) == pytest.approx(area, rel=1e-12) and not mesh.notes and not len(mesh.unnamed)
+    assert mesh.quality().min() > 0.35 and mesh.quality().mean() > 0.9
+    assert len(mesh.cells) == pytest.approx(4 * area / (np.sqrt(3) * h**2), rel=0.1)
+    sides = list(zip(corners, (*corners[1:], corners[0]), names or ["boundary"] * len(corners)))
+    for side in {name for *_, name in sides}:
+        length = sum(np.hypot(b[0] - a[0], b[1] - a[1]) for a, b, other in sides if other == side)
+        rows = mesh.boundaries[side]
+        assert mesh.face_measures[rows[:, 0], rows[:, 1]].sum() == pytest.approx(length, rel=1e-12)
+        assert mesh.face_measures[rows[:, 0], rows[:, 1]].max() < h * (1 + 1e-9)
+    again, other = polygon(corners, h, names), polygon(corners, h, names, seed=1)
+    assert np.array_equal(mesh.points, again.points) and np.array_equal(mesh.cells, again.cells)
+    assert len(other.points) != len(mesh.points) or not np.allclose(other.points, mesh.points)
+
+
+SLIT = (0, 0), (4, 0), (4, 0.495), (1, 0.495), (1, 0.505), (3.9, 0.505), (3.9, 1), (0, 1)
+
+
+@pytest.mark.parametrize("given, words", [
+    ((((0, 0), (1, 0)), 0.1), "give three points"), ((((0, 0, 0), (1, 0, 0), (1, 1, 0)), 0.1), "give three points"),
+    ((((0, 0), (1, 0), (1, np.nan)), 0.1), "give three points"), ((((0, 0), (1, 1), (1, 0)), 0.1), "anticlockwise"),
+    ((((0, 0), (1, 0), (1, 1)), 0), "h be positive"), ((((0, 0), (1, 0), (1, 1)), 2), "below the area's root"),
+    ((((0, 0), (1, 0), (1, 1)), 0.1, ("a", "b")), "2 names do not fit; there are 3 sides"),
+    ((SLIT, 0.3), "take a smaller h")])
+def test_polygons_refuse_bad_input(given, words):
+    with pytest.raises(MeshError, match=words):
+        polygon(*given)
 
 
 @pytest.mark.parametrize("name", GENERATED)

@@ -11,6 +11,7 @@ import matplotlib
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.contour import ContourSet
 
 import dgarray as dg
 from dgarray.cli import main
@@ -103,6 +104,23 @@ def test_limits_and_maps_can_be_given():
             ds.dg.plot("a", 0, axes(), limits=wrong)
     with pytest.raises(ValueError, match="option 'colourbar' .*did you mean 'colorbar'"):
         ds.dg.plot("a", 0, axes(), colourbar=False)
+
+
+def test_isolines_are_where_the_field_has_their_values():
+    ds = filled(2)
+    picture = plot.flat_picture(ds, "a", isolines=(0.05, 0.25, 3))
+    for time in (0, -1):          # drawn anew, the old ones are gone
+        picture.show(picture.read(time))
+        drawn = [part for part in picture.ax.collections if isinstance(part, ContourSet)]
+        assert len(drawn) == 1 and np.allclose(drawn[0].levels, [0.05, 0.15, 0.25])
+        t = float(ds.time[time])
+        for level, path in zip(drawn[0].levels, drawn[0].get_paths()):
+            assert len(path.vertices) and np.abs(field(path.vertices.T, t)[0] - level).max() < 0.02
+    for wrong in ((0, 1), (1, 0, 5), (0, 1, 1), (0, 1, 2.5), (0, np.inf, 3)):
+        with pytest.raises(ValueError, match=r"isolines .* must be \(low, high, count\)"):
+            ds.dg.plot("a", 0, axes(), isolines=wrong)
+    with pytest.raises(ValueError, match="for 2D; the dataset is 1D"):
+        filled(1).dg.plot("a", 0, axes(), isolines=(0, 1, 3))
 
 
 @pytest.mark.parametrize("values, expected", [
@@ -522,6 +540,8 @@ def test_the_command_draws_a_record(stores, monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize("arguments, words", [
     ("2d.zarr a --limits 3", "--limits 3: give two numbers"), ("2d.zarr a --limits 3,x", "give two numbers"),
     ("2d.zarr a --limits 3,1", "low below high"), ("2d.zarr a --surface top", "surface is for 3D"),
+    ("2d.zarr a --isolines 3,1", "--isolines 3,1: give three numbers LOW,HIGH,COUNT"),
+    ("2d.zarr a --isolines 3,1,4", "low below high"), ("2d.zarr a --isolines 0,1,3 --record r", "are both given"),
     ("2d.zarr a --movie f.avi", "allowed: .gif, .mp4"), ("2d.zarr a --fps 3", "--fps is given without --movie"),
     ("2d.zarr a --spectrum", "--spectrum is given without --record"), ("2d.zarr a --record r", "it has: none"),
     ("2d.zarr a --record r --mesh", "--record and --mesh are both given"),

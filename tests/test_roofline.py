@@ -39,7 +39,9 @@ def test_fused_cost_of_acoustics_counted_by_hand():
 
 def test_modal_cost_counted_by_hand():
     """Order 1 on triangles: 3 modes, 3 points of the volume, 3 edges of 2 points."""
-    t = ModalDG(1).discretise(rectangle(cells=(2, 2), periodic=True), Acoustics(2), None, backends.get("numpy", "array")).tables
+    by_edges, t = (ModalDG(1, surface=surface).discretise(
+        rectangle(cells=(2, 2), periodic=True), Acoustics(2), None, backends.get("numpy", "array")).tables
+        for surface in ("edges", "elements"))
     V, N, points, faces, f = 3, 3, 3, 6, t.functions
     products = V * 2 * N * (points + 2 * points + faces + faces)        # to the points, derivatives, face values, lift
     update = V * N * (5 * 5 - 2) / 5
@@ -47,6 +49,10 @@ def test_modal_cost_counted_by_hand():
     assert operation.flops == f.volume.graph.flops * points + f.left.graph.flops * faces + products + update
     array = {o.name: o.flops for o in cost(t, "array", "float64")}
     assert sum(array.values()) == operation.flops - f.left.graph.flops * faces + f.pair.graph.flops * faces / 2 + V * N
+    once, = cost(by_edges, "fused", "float64")
+    assert once.flops == sum(array.values()) - V * N
+    # Normals and scales, (2 + 1) of each face or (2 + 2) of each edge; indices of one side of 6 points, or of both sides of 3.
+    assert once.bytes - operation.bytes == 8 * (1.5 * 4 - 3 * 3)
 
 
 def test_bytes_halve_in_float32_but_for_the_indices():

@@ -2,6 +2,7 @@
 import numpy as np
 
 from ..arrays import ArrayBackend
+from .edges import EdgesFused, surface_of
 from .nodal import NodalFused
 from .reduce import all_finite
 
@@ -22,4 +23,6 @@ class CpuBackend(ArrayBackend):
     def nodal(self, tables):
         return NodalFused(self, tables)
 
-    modal = nodal
+    def modal(self, tables):
+        surface = surface_of(tables.surface, tables.dim, tables.order, self.dtype)
+        return (EdgesFused if surface == "edges" else NodalFused)(self, tables)

@@ -7,8 +7,8 @@ import numpy as np
 from ...codegen import write_module
 from ..workers import Workers
 from . import matmul
-from .nodal import aligned
 from .nodal_source import KERNELS
+from .tiles import aligned
 
 COPY_BYTES = 1 << 27           # one of the two arrays of the copy; last-level caches hold a quarter of it or less
 PIECES = 64                    # pieces of the copy

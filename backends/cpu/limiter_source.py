@@ -1,98 +1,166 @@
-"""Text of the fused limiter: Barth-Jespersen and positivity on a tile, see `dgarray.backends.limiter` for the formulas.
+"""Text of the fused limiter's kernels on tiles, see `dgarray.backends.limiter` for the formulas.
 
-Only averages of other elements are read, which nobody changes, so tiles are limited in place in any order.
+Three kernels at most, one after the other: `prepare` keeps of each element what others look at, where that is not its averages;
+`extremes` finds the largest and least around each vertex; `limit` changes a tile in place.  The last reads nothing of other
+elements but what the first two have kept and averages, which nobody changes, so tiles are limited in any order.
 """
+from copy import copy
 from textwrap import indent
 
-from . import matmul
+from ...codegen import Python
+from . import limiter_degrees, limiter_slopes, limiter_variables, matmul
 from .nodal_source import indented
+from .positivity_source import positivity
 
 
-def limit_text(source, limits, floor):
-    """The kernel that limits tiles from `first` to `last` in place; source: the Source of the stage's kernels.
+class LimiterSource:
+    """Text of the kernels; `tile` is the stage's Source with rows of its own.
 
-    around: where the average of the neighbour across each face lies, in tiles; outer: 1 for a boundary face."""
-    slopes = barth_jespersen(source, limits) if limits.options.limiter else []
-    positive = positivity(source, limits, floor) if limits.options.positivity else []
-    size = source.V * source.N
-    parameters = source.load("tiled_values", len(source.P), "P") if source.P else []
-    tile = [*source.load("state", source.V * source.N, "Q"), *parameters, "changed = False", *slopes, *positive,
-            "if changed:", f"    for row in range({size}):",
-            f"        copy(w, {source.at['Q']} + row*{source.L}, state, (tile*{size} + row)*{source.L})"]
-    return source.module("limiting a state", f"""
-def kernel(first, last, w, state, I, T, geometry, tiled_values, around, outer):
+    A kernel is called with (first tile, last tile, scratch, state) and the arrays of the names that its text gives:
+    kept [tile, row, lane]        what `prepare` has kept: `means` rows of what the extremes are of, then the averages over the
+                                  faces of the variables that the indicator looks at
+    extremes [vertex tile, 2 * means, lane]     largest and least
+    across [tile, face, lane]     where the averages of the neighbours lie in the state, or those kept
+    beside                        where they lie in the state, for the indicator;  beyond: where the face's average lies in kept
+    outer_start (tile,), outer_lanes    lanes of the elements at the boundary, those of tile i from outer_start[i] on
+    vertices [tile, vertex, lane] where a vertex lies in `extremes`, or its number;  outer: whether it is at the boundary
+    around                        where the averages around vertices lie, [vertex tile, place, lane] or [place, vertex]
+    derivatives, means, averages  the factors of products"""
+
+    def __init__(self, source, limits, floor):
+        self.tile = s = copy(source)
+        s.dialect = Python(str(s.dtype))          # constants of its own: the stage's text does not depend on it
+        self.limits, self.options, self.floor = limits, limits.options, floor
+        self.d, self.V, self.N, self.L = s.d, s.V, s.N, s.L
+        self.K = s.d + 1
+        self.vertex = self.options.limiter == "vertex"
+        self.variables = self.options.variables
+        self.degrees = limiter_degrees.Degrees(limits) if self.vertex and limits.order > 1 else None
+        self.means = len(self.degrees.parts) * s.V if self.degrees else s.V if self.variables == "primitive" else 0
+        self.sensed = limits.sensors if self.options.indicator else []
+        self.kept = self.means + self.K * len(self.sensed)
+        self.needs_geometry = self.degrees is not None or self.variables == "characteristic"
+        s.at, s.size = {}, 0
+        rows = {"Q": s.V * s.N, "P": len(s.P), "G": s.d * s.d, "SENSE": 1, "CHANGED": 1}
+        if self.options.limiter:
+            rows |= limiter_slopes.rows(self)
+        if self.kept:
+            rows |= {"KEPT": self.kept + matmul.padded(self.K), "OTHER": len(self.sensed)}
+        if self.degrees:
+            rows |= self.degrees.rows(matmul.padded)
+        if self.options.positivity:
+            rows |= {"BQ": s.V * matmul.padded(s.B), "T": s.V * matmul.padded(s.F * s.M), "QL": s.V, "QR": s.V, "S": 3}
+        for name, number in rows.items():
+            s.at[name], s.size = s.size * s.L, s.size + number
+
+    def row(self, name, number):
+        """Text of one lane of a row of the scratch array."""
+        return self.tile.lane(name, number)
+
+    def passes(self):
+        """The kernels in the order in which they are called: {name: (text, names of the arrays)}."""
+        result = {}
+        if self.kept:
+            result["prepare"] = self.prepare()
+        if self.vertex and self.variables != "characteristic":
+            result["extremes"] = self.extremes()
+        return result | {"limit": self.limit()}
+
+    def load(self, geometry=True):
+        """Lines that copy a tile, and what its limiting reads, into the scratch array."""
+        s, L = self.tile, self.L
+        first = s.d * s.d + s.F * (s.d + 1) + (s.d + s.d * s.d if s.needs_x else 0)
+        return [*s.load("state", s.V * s.N, "Q"), *(s.load("tiled_values", len(s.P), "P") if s.P else []),
+                *([f"for row in range({s.d * s.d}):",
+                   f"    copy(geometry, (tile*{first} + row)*{L}, w, {s.at['G']} + row*{L})"] if geometry else [])]
+
+    def text(self, what, names, lines, extra=()):
+        """A module with one kernel over tiles, and the names of its arrays."""
+        return self.tile.module(what, f"""
+def kernel(first, last, w, state, {', '.join(names)}):
     for tile in range(first, last):
-{indent(chr(10).join(tile), " " * 8)}
-""")
+{indent(chr(10).join(lines), " " * 8)}
+""", extra), names
 
+    def product(self, name, rows):
+        return f"{name}_product = matmul.multiply({rows}, {self.N}, np.{self.tile.dtype})"
 
-def barth_jespersen(source, limits):
-    """Lines that limit the slopes of the tile's variables, one after the other: literal offsets make the loops vector code."""
-    L, N, V, at, number = source.L, source.N, source.V, source.at, source.dialect.literal
-    unit, zero, one = number(limits.unit), number(0.0), number(1.0)
-    lines = ["touched = 0"] + [f"gather_q(state, {N * L}, around, (tile*{source.F} + {f})*{L}, w, {at['RHS'] + f * V * L})"
-                               for f in range(source.F)]
-    for v in range(V):
-        mean = f"w[{at['Q'] + v * N * L} + lane]"
-        around = [f"w[{at['RHS'] + (f * V + v) * L} + lane]" for f in range(source.F)]
-        slopes = [f"w[{at['Q'] + (v * N + mode) * L} + lane]" for mode in limits.linear]
-        body = [f"mean, high, low, beyond = {mean}, {zero}, {zero}, {zero}"]
-        for f, value in enumerate(around):
-            body += [f"change{f}, outer{f} = {value} - mean, outer[(tile*{source.F} + {f})*{L} + lane]",
-                     f"beyond += outer{f}", f"high = change{f} if change{f} > high else high",
-                     f"low = change{f} if change{f} < low else low"]
-        body += ["above, below = -low, high"]
-        for f in range(source.F):
-            body += [f"mirror = -low if outer{f} > {zero} else -change{f}", "above = mirror if mirror < above else above",
-                     f"mirror = high if outer{f} > {zero} else change{f}", "below = mirror if mirror < below else below"]
-        body += [f"mirrors = beyond > {zero}", "high = above if mirrors & (above > high) else high",
-                 "low = -below if mirrors & (-below < low) else low", f"high, low = high*{unit}, low*{unit}",
-                 *(f"c{k} = {slope}" for k, slope in enumerate(slopes)), f"top = bottom = {zero}"]
-        for row in limits.check:
-            change = " + ".join(f"{number(float(value))}*c{k}" for k, value in enumerate(row))
-            body += [f"change = {change}", "top = change if change > top else top",
-                     "bottom = change if change < bottom else bottom"]
-        body += [f"share = high/(top if top > high else {one}) if top > high else {one}",
-                 f"below = low/(bottom if bottom < low else -{one}) if bottom < low else {one}",
-                 "share = below if below < share else share",
-                 *(f"{slope} = c{k}*share" for k, slope in enumerate(slopes)), f"touched += share < {one}"]
-        lines += source.lanes(body)
-    return [*lines, "changed = changed or touched > 0"]
+    def prepare(self):
+        s, L, extra, lines = self.tile, self.L, [], self.load(self.degrees is not None)
+        if self.degrees:
+            extra += [self.product("means", len(self.degrees.reference)), *self.degrees.tables()]
+            lines += self.degrees.keep_means(self)
+        elif self.means:
+            lines += limiter_variables.keep_primitive_means(self)
+        if self.sensed:
+            extra.append(self.product("averages", self.K))
+        for i, v in enumerate(self.sensed):
+            lines.append(f"averages_product(averages, 0, w, {s.at['Q'] + v * self.N * L}, w, "
+                         f"{s.at['KEPT'] + (self.means + i * self.K) * L})")
+        lines += [f"for row in range({self.kept}):",
+                  f"    copy(w, {s.at['KEPT']} + row*{L}, kept, (tile*{self.kept} + row)*{L})"]
+        return self.text("what limiting an element needs of others",
+                         ["kept", "means", "averages", "geometry", "tiled_values"], lines, extra)
 
+    def extremes(self):
+        """Tiles of vertices: their elements one after the other, filled up with the first of each."""
+        L, at, (array, stride, rows) = self.L, self.tile.at, self.source_of_means
+        high, low = (f"w[{at['HIGH'] + i * L} + lane]" for i in (0, 1))
+        value = f"{array}[around[tile, c, lane] + row*{stride}]"
+        lines = [f"for row in range({rows}):", "    c = 0",
+                 *indented(self.tile.lanes([f"{high} = {value}", f"{low} = {high}"])),
+                 "    for c in range(1, around.shape[1]):",
+                 *indented(self.tile.lanes([f"value = {value}", f"{high} = value if value > {high} else {high}",
+                                            f"{low} = value if value < {low} else {low}"]), 2),
+                 *(f"    copy(w, {at['HIGH'] + i * L}, extremes, (tile*{2 * rows} + 2*row + {i})*{L})" for i in (0, 1))]
+        return self.text("the extremes around vertices", ["kept", "extremes", "around"], lines)
 
-def positivity(source, limits, floor):
-    """Lines that scale the tile's state towards its mean until density and pressure are positive at all points."""
-    L, N, V, at, number = source.L, source.N, source.V, source.at, source.dialect.literal
-    unit, one, zero, share = number(limits.unit), number(1.0), number(0.0), number(floor)
-    least, theta = (f"w[{at['S'] + i * L} + lane]" for i in (0, 1))
-    mean = f"w[{at['QL']} + lane]"
-    places = [("BQ", source.B, matmul.padded(source.B)),
-              ("T", source.F * source.M, matmul.padded(source.F * source.M))]
+    @property
+    def source_of_means(self):
+        """(array, step from one to the next, how many) of the averages that others look at."""
+        return ("kept", self.L, self.means) if self.means else ("state", self.N * self.L, self.V)
 
-    def towards(of_mean):
-        return [f"mean, low = {of_mean}, {least}", f"bound = {share}*mean", "short = low < bound",
-                f"part = (mean - bound)/(mean - low if short & (low < mean) else {one}) if short else {one}",
-                f"part = {zero} if part < {zero} else part", f"{theta} = part", f"touched += part < {one}"]
-    lines = [*source.at_points(), *source.trace(), "touched = 0", f"for v in range({V}):",
-             *indented(source.lanes([f"w[{at['QL']} + v*{L} + lane] = {unit}*w[{at['Q']} + v*{N * L} + lane]"])),
-             *source.lanes([f"{least} = {mean}"])]
-    for name, count, _ in places:
-        value = f"w[{at[name]} + i*{L} + lane]"
-        lines += [f"for i in range({count}):",
-                  *indented(source.lanes([f"{least} = {value} if {value} < {least} else {least}"]))]
-    lines += [*source.lanes(towards(mean)), "if touched > 0:",
-              f"    for i in range(1, {N}):", *indented(source.lanes([f"w[{at['Q']} + i*{L} + lane] *= {theta}"]), 2)]
-    for name, count, _ in places:
-        value = f"w[{at[name]} + i*{L} + lane]"
-        lines += [f"    for i in range({count}):",
-                  *indented(source.lanes([f"{value} = {mean} + {theta}*({value} - {mean})"]), 2)]
-    at_mean = source.evaluate(limits.pressure, ["p"], q=("QL", 0, "", 1), m=("P", 0, "", 1))
-    of_mean = f"w[{at['QR']} + lane]"
-    lines += ["changed, touched = changed or touched > 0, 0", *source.lanes([*at_mean, f"{of_mean} = p", f"{least} = p"])]
-    for name, count, stride in places:
-        body = source.evaluate(limits.pressure, ["p"], q=(name, 0, f" + i*{L}", stride), m=("P", 0, "", 1))
-        lines += [f"for i in range({count}):", *indented(source.lanes([*body, f"{least} = p if p < {least} else {least}"]))]
-    return [*lines, *source.lanes(towards(of_mean)), "if touched > 0:", f"    for v in range({V}):",
-            f"        for i in range(1, {N}):",
-            *indented(source.lanes([f"w[{at['Q']} + (v*{N} + i)*{L} + lane] *= {theta}"]), 3),
-            "changed = changed or touched > 0"]
+    def limit(self):
+        s, L, extra, names = self.tile, self.L, [], ["geometry", "tiled_values"]
+        positive, slopes = [], []
+        if self.options.positivity:
+            positive, names = positivity(s, self.limits, self.floor), [*names, "I", "T"]
+        if self.options.limiter:
+            names += ["kept"] if self.kept else []
+            if self.degrees:
+                slopes, more = self.degrees.limit(self), ["derivatives", "extremes", "vertices", "outer"]
+                extra += [self.product("derivatives", len(self.degrees.reference) * self.K), *self.degrees.tables()]
+            else:
+                slopes, more = limiter_slopes.limit(self)
+                extra += [f"collect = vector.collect({self.V}, np.{s.dtype})"] * ("across" in more)
+                extra += [f"gather_extremes = vector.gather({2 * self.V}, np.{s.dtype})"] * ("extremes" in more)
+            names += more
+        if self.sensed:
+            names, slopes = [*names, "beside", "beyond", "threshold"], [*self.sense(), "if touched > 0:", *indented(slopes)]
+            extra.append(f"gather_sensed = vector.gather({len(self.sensed)}, np.{s.dtype})")
+            extra.append(f"gather_one = vector.gather(1, np.{s.dtype})")
+        size = self.V * self.N
+        lines = [*self.load(self.needs_geometry), "changed = False", *slopes, *positive, "if changed:",
+                 f"    for row in range({size}):",
+                 f"        copy(w, {s.at['Q']} + row*{L}, state, (tile*{size} + row)*{L})"]
+        return self.text("limiting a state", names, lines, extra)
+
+    def sense(self):
+        """Lines that find where the state is not smooth: the row SENSE, and how many they are."""
+        s, L, at = self.tile, self.L, self.tile.at
+        zero, one, unit = (s.dialect.literal(value) for value in (0.0, 1.0, self.limits.unit))
+        sense, limit = f"w[{at['SENSE']} + lane]", f"threshold[tile*{L} + lane]*{unit}"
+        lines = ["touched = 0", *s.lanes([f"{sense} = {zero}"]), f"for f in range({self.K}):",
+                 f"    gather_sensed(kept, {self.K * L}, beyond, (tile*{self.K} + f)*{L}, w, {at['OTHER']})"]
+        for i in range(len(self.sensed)):
+            jump, other = f"w[{at['JUMP'] + i * L} + lane]", f"w[{at['OTHER'] + i * L} + lane]"
+            own = f"kept[(tile*{self.kept} + {self.means + i * self.K} + f)*{L} + lane]"
+            lines += indented(s.lanes([f"jump = fabs({own} - {other})",
+                                       f"{jump} = jump if (f == 0) | (jump > {jump}) else {jump}"]))
+        for i, v in enumerate(self.sensed):
+            jump, other, size = f"w[{at['JUMP'] + i * L} + lane]", f"w[{at['OTHER']} + lane]", f"w[{at['CHANGED']} + lane]"
+            lines += [*s.lanes([f"{size} = fabs(w[{at['Q'] + v * self.N * L} + lane])"]), f"for f in range({self.K}):",
+                      f"    gather_one(state[{v * self.N * L}:], {L}, beside, (tile*{self.K} + f)*{L}, w, {at['OTHER']})",
+                      *indented(s.lanes([f"mean = fabs({other})", f"{size} = mean if mean > {size} else {size}"])),
+                      *s.lanes([f"{sense} = {one} if {jump} > {size}*{limit} else {sense}"])]
+        return [*lines, *s.lanes([f"touched += {sense} > {zero}"])]

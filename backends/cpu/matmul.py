@@ -47,10 +47,11 @@ def pack(matrix, dtype):
     return np.ascontiguousarray(full.reshape(-1, row_block(rows), inner).transpose(0, 2, 1)).ravel()
 
 
-def multiply(rows, inner, dtype):
+def multiply(rows, inner, dtype, add=False):
     """Compiled function multiply(A, a, B, b, C, c): C[c + i*L + lane] = sum_k A[a + ...] B[b + k*L + lane], L = lanes(dtype).
 
     A, B, C are flat arrays, a, b, c offsets into them; A is packed by `pack`; padded(rows) rows of C are written.
+    add: to what is in C.
     """
     scalar = ir.FloatType() if np.dtype(dtype) == np.float32 else ir.DoubleType()
     size, block, width = np.dtype(dtype).itemsize, row_block(rows), lanes(dtype) // 2
@@ -71,6 +72,9 @@ def multiply(rows, inner, dtype):
 
         with cgutils.for_range(builder, constant(padded(rows) // block)) as outer:
             first = builder.mul(outer.index, constant(inner * block))
+            target = builder.mul(outer.index, constant(2 * width * block))
+            places = [vector_at(c, builder.add(target, constant(i * width))) for i in range(2 * block)]
+            begin = [builder.load(place, align=size) if add else ir.Constant(vector, None) for place in places]
             entry = builder.block
             head, after = builder.append_basic_block("inner"), builder.append_basic_block("store")
             builder.branch(head)
@@ -78,8 +82,8 @@ def multiply(rows, inner, dtype):
             k = builder.phi(index)
             k.add_incoming(constant(0), entry)
             sums = [builder.phi(vector) for _ in range(2 * block)]
-            for s in sums:
-                s.add_incoming(ir.Constant(vector, None), entry)
+            for s, value in zip(sums, begin):
+                s.add_incoming(value, entry)
             column = builder.mul(k, constant(2 * width))
             halves = [builder.load(vector_at(b, builder.add(column, constant(h * width))), align=size) for h in (0, 1)]
             row = builder.add(first, builder.mul(k, constant(block)))
@@ -96,9 +100,8 @@ def multiply(rows, inner, dtype):
                 s.add_incoming(u, builder.block)
             builder.cbranch(builder.icmp_signed("<", following, constant(inner)), head, after)
             builder.position_at_end(after)
-            target = builder.mul(outer.index, constant(2 * width * block))
-            for i, u in enumerate(updated):
-                builder.store(u, vector_at(c, builder.add(target, constant(i * width))), align=size)
+            for u, place in zip(updated, places):
+                builder.store(u, place, align=size)
         return context.get_dummy_value()
 
     @intrinsic

@@ -16,10 +16,13 @@ import numpy as np
 from ...codegen import write_module
 from ..arrays import NodalArrays
 from . import matmul
-from .limiter_source import limit_text
+from .filter_source import filter_text
+from .limiter import LimiterFused
 from .nodal_source import Source
+from .state_source import admissible_text, rate_text
+from .tiles import aligned, in_tiles
 
-CALLS = 4                # pieces for each thread of a kernel whose pieces may be of any size
+TEXTS = {"rate": rate_text, "admissible": admissible_text, "filter": filter_text}          # of kernels over tiles
 
 
 class NodalFused(NodalArrays):
@@ -28,28 +31,37 @@ class NodalFused(NodalArrays):
     Its state is kept in tiles, [tile, variable, node, lane], so that a tile is one contiguous piece of memory; the last tile
     is filled up with copies of the last element that no flux reaches.  `state` and `host` translate."""
 
+    text = Source            # of the kernels
+
     def __init__(self, backend, tables):
         super().__init__(backend, tables)
         self.lanes = matmul.lanes(backend.dtype)
         self.tiles = -(-tables.elements // self.lanes)
-        self.source = Source(tables, backend.dtype, self.needs_x)
+        self.source = self.text(tables, backend.dtype, self.needs_x)
         self.R, self.EL, self.I, self.T = (matmul.pack(a, backend.dtype) for a in self._matrices())
         self.piece = self.source.piece
-        none = np.zeros(1, int)
-        self.exterior, self.halo = self._exterior_in_pieces() if self.source.modal else (self._exterior(), (none, none))
-        self.neighbour = self.tiled(tables.mesh.neighbour_cell.T.astype(np.int32))
         values = list(self.parameters.values())
         self.values = np.stack(values) if values else np.ones((1, tables.elements), backend.dtype)
         self.tiled_values = self.tiled(self.values)
         flat = (a.reshape(-1, tables.elements) for a in self._geometry())
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
-        self._no_flux_beyond()
-        self.patches = self._patches()
-        around = int(np.diff(self.halo[0]).max(initial=0))
-        faces = (self.piece + around) * self.tables.variables * self.source.F * self.source.M * self.source.modal
-        self.scratch = [tuple(aligned(size * self.lanes, backend.dtype) for size in (self.source.size, faces))
+        self.connect()
+        self.scratch = [tuple(aligned(size * self.lanes, backend.dtype) for size in self.scratch_sizes())
                         for _ in range(backend.threads)]
         self._kernels = {}
+
+    def connect(self):
+        """Find where elements have what they need of others."""
+        none = np.zeros(1, int)
+        self.exterior, self.halo = self._exterior_in_pieces() if self.source.modal else (self._exterior(), (none, none))
+        self.neighbour = self.tiled(self.tables.mesh.neighbour_cell.T.astype(np.int32))
+        self._no_flux_beyond()
+        self.patches, self.patch_values = self._patches()
+
+    def scratch_sizes(self):
+        """Rows of the arrays that each thread works in: those of a tile, and the face values of a piece."""
+        around = int(np.diff(self.halo[0]).max(initial=0))
+        return self.source.size, (self.piece + around) * self.tables.variables * self.source.height * self.source.modal
 
     def _matrices(self):
         """The factors of the products: R, [E L] or [-D L], and those that take unknowns to points and to face points."""
@@ -63,13 +75,7 @@ class NodalFused(NodalArrays):
 
     def tiled(self, rows, dtype=None):
         """Rows (row, element) as [tile, row, lane], one flat aligned array; the last tile is filled with the last element."""
-        result = aligned(self.tiles * self.lanes * len(rows), dtype or rows.dtype)
-        tiles, whole = result.reshape(self.tiles, len(rows), self.lanes), rows.shape[1] // self.lanes
-        tiles[:whole] = rows[:, :whole * self.lanes].reshape(len(rows), whole, self.lanes).swapaxes(0, 1)
-        if whole < self.tiles:
-            last = rows[:, whole * self.lanes:]
-            tiles[-1, :, :last.shape[1]], tiles[-1, :, last.shape[1]:] = last, last[:, -1:]
-        return result
+        return in_tiles(rows, self.lanes, dtype)
 
     def state(self, q):
         """The state q[variable, row, element] of the host, in tiles."""
@@ -115,9 +121,14 @@ class NodalFused(NodalArrays):
         """Where each face point's outside value of variable 0 lies among the face values of its piece, which are those of the
         piece's tiles and, in tiles after them, of the elements around it; and these: (start of each piece's tiles, where their
         elements lie in the state)."""
+        row, element = np.divmod(self.tables.exterior_nodes(), self.tables.elements)
+        at, halo = self.in_pieces(np.arange(self.tables.elements) // (self.piece * self.lanes), row, element)
+        return self.tiled(at), halo
+
+    def in_pieces(self, own, row, element):
+        """Where the face values of these rows and elements lie among those of the pieces `own` which want them, and which
+        elements come after each piece's own: see `_exterior_in_pieces`."""
         t, lanes, length = self.tables, self.lanes, self.piece * self.lanes
-        row, element = np.divmod(t.exterior_nodes(), t.elements)
-        own = np.arange(t.elements) // length
         away = element // length != own
         keys, position = np.unique((own * t.elements + element)[away], return_inverse=True)
         piece, around = np.divmod(keys, t.elements)
@@ -127,7 +138,7 @@ class NodalFused(NodalArrays):
         place = element % length
         whole = np.minimum(np.arange(1, pieces + 1) * self.piece, self.tiles) - np.arange(pieces) * self.piece
         place[away] = (whole[piece] * lanes + np.arange(len(keys)) - first[piece])[position]
-        size = t.variables * len(t.trace) * lanes
+        size = t.variables * self.source.height * lanes
         kind = np.int32 if (self.piece + -(-max(counts, default=0) // lanes)) * size < 2 ** 31 else np.int64
         at = place // lanes * size + row * lanes + place % lanes
         # Every piece has whole tiles around it, the last one filled with its first element.
@@ -135,16 +146,23 @@ class NodalFused(NodalArrays):
         start = np.concatenate([[0], np.cumsum(tiles)])
         halo = np.repeat(around[np.minimum(first, max(0, len(around) - 1))] if len(around) else first, tiles * lanes)
         halo[start[piece] * lanes + np.arange(len(keys)) - first[piece]] = around
-        return self.tiled(at.astype(kind)), (start, halo // lanes * (t.variables * t.rows * lanes) + halo % lanes)
+        return at.astype(kind), (start, halo // lanes * (t.variables * t.rows * lanes) + halo % lanes)
 
     def _patches(self):
-        """The boundary faces of every tile: (start, rows (lane, face, group)), rows of tile i from start[i] to start[i + 1]."""
+        """The boundary faces of every tile: (start, rows (lane, face, group)), rows of tile i from start[i] to start[i + 1];
+        and what conditions know of their faces, [row, value]."""
         rows = [np.column_stack([g.faces, np.full(len(g.faces), i)]) for i, g in enumerate(self.tables.groups)]
         rows = np.concatenate([np.zeros((0, 3), int), *rows])
-        rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        order = np.argsort(rows[:, 0], kind="stable")
+        values, count = np.zeros((len(rows), self.source.per_face), self.backend.dtype), 0
+        for group in self.tables.groups:
+            for number, numbers in enumerate(group.values.values()):
+                values[count:count + len(numbers), number] = numbers
+            count += len(group.faces)
+        rows, values = rows[order], values[order].reshape(-1)
         start = np.searchsorted(rows[:, 0], np.arange(self.tiles + 1) * self.lanes)
         rows[:, 0] %= self.lanes
-        return start, rows.astype(np.int32).reshape(-1)
+        return (start, rows.astype(np.int32).reshape(-1)), values
 
     def rhs(self, q, t):
         out = np.empty_like(q)
@@ -152,32 +170,30 @@ class NodalFused(NodalArrays):
         return out
 
     def stage(self, q, out, k, q0, t, dt, row):
-        self._run(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v))
-        self.limit(out)
+        self._run(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v), True)
 
     def limit(self, q):
-        """As the reference; what the fused kernel does not do, the reference does on the rows of the host."""
-        limits = self.tables.limits
-        if limits is None:
-            return
-        if not limits.options.simple:
-            rows = self.host(q)
-            self.limiter(rows)
-            q[...] = self.state(rows)
-            return
-        self._each("limit", lambda kernel, first, last, scratch: kernel(
-            first, last, scratch, q, self.I, self.T, self.geometry, self.tiled_values, *self.limiting),
-            max(self.piece, self.tiles // (CALLS * self.backend.threads)))
-
-    def limit_text(self):
-        return limit_text(self.source, self.tables.limits, self.limiter.floor)
+        if self.fused_limiter is not None:
+            self.fused_limiter(q)
 
     @cached_property
-    def limiting(self):
-        """Where the neighbours' averages lie in a state, and 1 for each face at the boundary."""
-        tile, lane = np.divmod(self.tables.limits.neighbours, self.lanes)
-        at = tile * (self.tables.variables * self.tables.rows * self.lanes) + lane
-        return self.tiled(at.astype(self.exterior.dtype)), self.tiled(self.tables.limits.outer.astype(self.backend.dtype))
+    def fused_limiter(self):
+        return None if self.tables.limits is None else LimiterFused(self, self.limiter.floor)
+
+    def filter(self, q):
+        self._each("filter", lambda kernel, first, last, scratch: kernel(first, last, scratch, q, self.filter_matrix))
+
+    @cached_property
+    def filter_matrix(self):
+        return matmul.pack(self.tables.filter, self.backend.dtype)
+
+    def change(self, q, p):
+        """As the reference; the lanes beyond the last element do not count."""
+        pair = [a.reshape(self.tiles, self.tables.variables, -1, self.lanes) for a in (q, p)]
+        filled = self.tables.elements - (self.tiles - 1) * self.lanes
+        whole = range(0, self.tiles - 1, self.piece)
+        parts = [[a[first:min(first + self.piece, self.tiles - 1)] for a in pair] for first in whole]
+        return self._largest([*parts, [a[-1:, :, :, :filled] for a in pair]], axes=(0, 2, 3))
 
     def finite(self, q):
         """As the reference; the lanes beyond the last element do not count."""
@@ -203,7 +219,7 @@ class NodalFused(NodalArrays):
     def _each(self, what, call, size=None):
         """The results of call(kernel of that name, first tile, last tile, scratch) for every piece, of so many tiles."""
         if what not in self._kernels:
-            source = self.limit_text() if what == "limit" else getattr(self.source, f"{what}_text")()
+            source = TEXTS[what](self.source)
             self._kernels[what] = write_module(source, f"{what}_{self.tables.dim}d_{self.backend.dtype}").kernel
         size = size or self.piece
         kernel, pieces = self._kernels[what], -(-self.tiles // size)
@@ -214,21 +230,39 @@ class NodalFused(NodalArrays):
         self.backend.workers.run(task, pieces)
         return results
 
-    def _run(self, q, out, k, q0, t, factors):
-        real = self.backend.dtype.type
-        _, alpha, beta, _, _, C, _ = factors
-        # With q0 in play a stage may use or leave out q and r: one kernel serves all stages of the method.
-        uses = (k is not None, bool(alpha), bool(alpha or beta), bool(alpha or C))
+    def _run(self, q, out, k, q0, t, factors, limited=False):
+        kernel, arguments = self.call_of(q, out, k, q0, t, factors)
+        size = self.of_a_call()
+
+        def task(piece, worker):
+            kernel(piece * size, min((piece + 1) * size, self.tiles), *self.scratch[worker], *arguments)
+        if limited and self.fused_limiter is not None:
+            self.fused_limiter.after(task, out)
+        else:
+            self.backend.workers.run(task, -(-self.tiles // size))
+
+    def call_of(self, q, out, k, q0, t, factors):
+        """The kernel of a stage, and what it is called with after the tiles and the scratch arrays."""
+        real, uses = self.backend.dtype.type, self.uses(k, factors)
         kernel = self.kernel(uses)
         unused = q[:0]
         arrays = (*self.halo, q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL, self.I, self.T,
-                  self.geometry, self.tiled_values, self.values.reshape(-1), self.tables.elements, self.exterior,
-                  self.neighbour, *self.patches)
-        numbers = (real(t), *(real(f) for f in factors))
+                  self.geometry, self.tiled_values, *self.others())
+        return kernel, (*arrays, real(t), *(real(f) for f in factors))
 
-        def task(piece, worker):
-            kernel(piece * self.piece, min((piece + 1) * self.piece, self.tiles), *self.scratch[worker], *arrays, *numbers)
-        self.backend.workers.run(task, -(-self.tiles // self.piece))
+    def uses(self, k, factors):
+        """Whether a stage's update uses the register k, q0, q and r."""
+        _, alpha, beta, _, _, C, _ = factors
+        # With q0 in play a stage may use or leave out q and r: one kernel serves all stages of the method.
+        return k is not None, bool(alpha), bool(alpha or beta), bool(alpha or C)
+
+    def of_a_call(self):
+        """Tiles that one call of a stage's kernel takes."""
+        return self.piece
+
+    def others(self):
+        """What a stage's kernel knows of other elements and of the boundary."""
+        return self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour, *self.patches, self.patch_values
 
     def kernel(self, uses):
         """The compiled kernel for (register k, q0, q, r) used in the update."""
@@ -236,11 +270,3 @@ class NodalFused(NodalArrays):
             source = self.source.stage_text(*uses)
             self._kernels[uses] = write_module(source, f"nodal_{self.tables.dim}d_{self.backend.dtype}").kernel
         return self._kernels[uses]
-
-
-def aligned(size, dtype):
-    """A flat array of zeros that begins at a cache line."""
-    dtype = np.dtype(dtype)
-    space = np.zeros(size * dtype.itemsize + 64, np.uint8)
-    first = -space.ctypes.data % 64
-    return space[first:first + size * dtype.itemsize].view(dtype)

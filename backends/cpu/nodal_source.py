@@ -5,14 +5,23 @@ from textwrap import indent
 
 import numpy as np
 
-from ...codegen import Python, scalar_source
-from . import matmul, vector
+from ...codegen import Python
+from . import matmul, scalar, vector
 
 PIECE = 32               # tiles that a thread takes at a time
 CACHED = 1 << 19         # bytes of unknowns and face values of a piece
 
 # Part of every generated text, so that a kernel on disk is not used with other products or moves than it was made with.
-KERNELS = sha256("".join(getsource(module) for module in (matmul, vector)).encode()).hexdigest()[:16]
+KERNELS = sha256("".join(getsource(module) for module in (matmul, scalar, vector)).encode()).hexdigest()[:16]
+
+
+class Lane(str):
+    """Text of one lane of a row of the scratch array, w[at + step + lane]."""
+
+    def __new__(cls, at, step=""):
+        lane = super().__new__(cls, f"w[{at}{step} + lane]")
+        lane.at, lane.step = at, step
+        return lane
 
 
 class Source:
@@ -23,15 +32,19 @@ class Source:
     they are computed for a piece of tiles, and the elements around it, before anything else, into memory that fits the
     second-level cache."""
 
+    added = ()               # products that are added to what is in their rows
+
     def __init__(self, tables, dtype, needs_x):
         self.t, self.dtype, self.needs_x = tables, np.dtype(dtype), needs_x
         self.dialect = Python(str(self.dtype))
+        self.functions = {}                                                      # {name: what it evaluates, as text}
         self.d, self.V, self.N, self.B = tables.dim, tables.variables, tables.rows, len(tables.points)
         self.F, self.M = tables.face_nodes.shape
         self.modal = tables.trace is not None
         self.W = len(tables.differentiation) * self.B
         self.low = 0 if self.modal else tables.cell.reduced_differentiation[0].shape[1]
         self.P = list(tables.parameters)
+        self.per_face = max((len(group.values) for group in tables.groups), default=0)     # numbers of a boundary face
         self.L = matmul.lanes(self.dtype)
         padded = matmul.padded
         self.reduced = padded(self.low) if self.low else 0
@@ -50,23 +63,41 @@ class Source:
         self.at_faces = ("T", padded(self.F * self.M)) if self.modal else ("Q", self.N)
         bytes_of_tile = self.V * (self.N + self.F * self.M) * self.L * self.dtype.itemsize
         self.piece = max(2, min(PIECE, CACHED // bytes_of_tile)) if self.modal else PIECE
+        self.height = self.F * self.M                    # rows of a variable's face values of a piece
 
     def lane(self, name, row, step=""):
         """Text of one lane of a row of the scratch array."""
-        return f"w[{self.at[name] + row * self.L}{step} + lane]"
+        return Lane(self.at[name] + row * self.L, step)
 
     def evaluate(self, function, targets, **places):
-        """Lines that evaluate a function in one lane and assign its components to the targets.
+        """Lines that evaluate a function in one lane and give its components to the targets, rows or one name.
 
-        places: {argument: (scratch rows, first row, step, stride)}, where the lane's inputs lie."""
-        lines = []
-        for name, (argument, number) in function.used.items():
-            if argument != "t":
-                scratch, first, step, stride = places[argument]
-                number = number if isinstance(number, int) else self.P.index(number)
-                lines.append(f"{name} = {self.lane(scratch, first + number * stride, step)}")
-        body, outputs = scalar_source(function.graph, {name: name for name in function.used}, self.dialect)
-        return [*lines, *body, *(f"{target} = {value}" for target, value in zip(targets, outputs))]
+        places: {argument: (scratch rows, first row, step, stride)}, where the lane's inputs lie; of `face`, names in order."""
+        steps, given, nodes = {}, {}, []
+
+        def place(lane):
+            return lane.at, steps.setdefault(lane.step, len(steps))
+        for node in function.graph.nodes:
+            if node[0] == "input":
+                argument, number = function.used[node[1]]
+                if argument in ("t", "face"):
+                    value = "t" if argument == "t" else self.of_face(places[argument].index(number))
+                    node = ("given", given.setdefault(value, len(given)))
+                else:
+                    scratch, first, step, stride = places[argument]
+                    number = number if isinstance(number, int) else self.P.index(number)
+                    node = ("load", *place(self.lane(scratch, first + number * stride, step)))
+            nodes.append(node)
+        stored = isinstance(targets[0], Lane)
+        text = f"{tuple(nodes)}, {function.graph.outputs}, {[place(target) for target in targets] if stored else None}"
+        name = f"evaluate_{sha256(text.encode()).hexdigest()[:12]}"
+        self.functions[name] = text
+        call = f"{name}(w, ({''.join(f'lane{step}, ' for step in steps)}), ({''.join(f'{value}, ' for value in given)}))"
+        return [call if stored else f"{targets[0]} = {call}"]
+
+    def of_face(self, number):
+        """Text of one of the numbers that a boundary condition has of its face."""
+        return f"patch_values[p*{self.per_face} + {number}]"
 
     def lanes(self, lines):
         return [f"for lane in range({self.L}):", *(f"    {line}" for line in lines)]
@@ -93,18 +124,22 @@ class Source:
         return [f"for v in range({self.V}):", f"    interpolate(I, 0, w, {self.at['Q']} + v*{self.N * self.L}, "
                 f"w, {self.at['BQ']} + v*{matmul.padded(self.B) * self.L})"] if self.modal else []
 
-    def volume(self, arrays=("register",)):
+    def fluxes(self):
+        """Lines that put F(q) . grad r_k at the points, and sources of modal DG, into their rows."""
         B, L = self.B, self.L
         function = self.t.functions.volume
         targets = [self.lane("RHS", v * self.column + k * B, f" + i*{L}") for k in range(self.W // B) for v in range(self.V)]
         rows, stride = self.values
         body = self.evaluate(function, targets, q=(rows, 0, f" + i*{L}", stride), g=("G", 0, "", 1), m=("P", 0, "", 1),
                              x=("X", 0, "", 1))
+        return [f"for i in range({B}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
+
+    def volume(self, arrays=("register",)):
+        L = self.L
         reduce = [f"    reduce_(R, 0, w, {self.at['RHS']} + v*{self.column * L}, w, "
                   f"{self.at['RHS'] + self.W * L} + v*{self.column * L})"] * bool(self.low)
-        return [*self.at_points(), f"for i in range({B}):", *indented(self.positions(function, "i")),
-                *indented(self.lanes(body)),
-                f"for v in range({self.V}):", *reduce, *(line for array in arrays for line in self.ask_for(array, "tile"))]
+        return [*self.at_points(), *self.fluxes(), f"for v in range({self.V}):", *reduce,
+                *(line for array in arrays for line in self.ask_for(array, "tile"))]
 
     def flux_row(self, v):
         return v * self.column + self.W + self.reduced
@@ -139,7 +174,8 @@ class Source:
             targets = [self.lane("RHS", self.flux_row(v), step) for v in range(self.V)]
             rows, height = self.at_faces
             body = self.evaluate(function, targets, q=(rows, 0, f" + node*{L}", height), n=("G", d * d, f" + f*{d * L}", 1),
-                                 s=("G", d * d + self.F * d, f" + f*{L}", 1), m=("P", 0, "", 1), x=("X", 0, "", 1))
+                                 s=("G", d * d + self.F * d, f" + f*{L}", 1), m=("P", 0, "", 1), x=("X", 0, "", 1),
+                                 face=list(group.values))
             reads, sums = self.position("node", "FACE_POINTS") if function.depends_on("x") else ([], [])
             lines += [f"if group == {number}:", f"    for j in range({M}):", "        node = FACE_NODES[f, j]",
                       *indented(reads + sums + body, 2)]
@@ -149,18 +185,21 @@ class Source:
                 "    lane, f, group = patches[3*p], patches[3*p + 1], patches[3*p + 2]", *indented(lines)]
 
     def finish(self):
-        N, L = self.N, self.L
-        V, padded = self.V, matmul.padded(self.N)
+        L, V, padded = self.L, self.V, matmul.padded(self.N)
         lines = [f"for v in range({V}):",
                  f"    lift(EL, 0, w, {self.at['RHS'] + self.first * L} + v*{self.column * L}, w, "
                  f"{self.at['R']} + v*{padded * L})", *self.ask_for("state", "tile + 1"), *self.ask_for_neighbours()]
-        function = self.t.functions.finish
-        if self.t.finishes:
-            targets = [self.lane("R", v * padded, f" + i*{L}") for v in range(V)]
-            body = self.evaluate(function, targets, r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N),
-                                 m=("P", 0, "", 1), x=("X", 0, "", 1))
-            lines += [f"for i in range({N}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
-        return lines
+        return [*lines, *self.finished()]
+
+    def finished(self):
+        """Lines that take sources and capacity into the rows of dq/dt, if there are any."""
+        if not self.t.finishes:
+            return []
+        N, L, padded, function = self.N, self.L, matmul.padded(self.N), self.t.functions.finish
+        targets = [self.lane("R", v * padded, f" + i*{L}") for v in range(self.V)]
+        body = self.evaluate(function, targets, r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N), m=("P", 0, "", 1),
+                             x=("X", 0, "", 1))
+        return [f"for i in range({N}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
 
     def ask_for(self, array, tile):
         """Lines, in a loop over v, that ask memory for one variable of a tile while the products keep the processor busy."""
@@ -232,7 +271,7 @@ class Source:
                 *self.faces(), *self.boundaries(), *self.finish(), *self.update(k, q0, q, r)]
         return self.module("a Runge-Kutta stage", f"""
 def kernel(first, last, w, faces, halo_start, halo, state, out, register, start, R, EL, I, T, geometry, tiled_values, values,
-           elements, exterior, neighbour, patch_start, patches, t, A, alpha, beta, B, wdt, C, v_):
+           elements, exterior, neighbour, patch_start, patches, patch_values, t, A, alpha, beta, B, wdt, C, v_):
 {indent(chr(10).join(self.face_values()), " " * 4)}
     for tile in range(first, last):
 {indent(chr(10).join(tile), " " * 8)}
@@ -244,66 +283,27 @@ def kernel(first, last, w, faces, halo_start, halo, state, out, register, start,
         return [*self.load("state", self.V * self.N, "Q"), *self.load("geometry", geometry, "G"),
                 *(self.load("tiled_values", len(self.P), "P") if self.P else [])]
 
-    def rate_text(self):
-        """The kernel that finds the largest rate, see `NodalArrays.rate`; a NaN ends it."""
-        L, d, function = self.L, self.d, self.t.functions.wave_speed
-        rows, height = self.at_faces
-        count, row, table = (self.M, f"(f*{self.M} + i)", "FACE_POINTS") if self.modal else (self.N, "i", "POINTS")
-        body = self.evaluate(function, ["speed"], q=(rows, 0, f" + {row}*{L}", height), n=("G", d * d, f" + f*{d * L}", 1),
-                             m=("P", 0, "", 1), x=("X", 0, "", 1))
-        here = f"w[{self.at['S']} + f*{L} + lane]"
-        scale = self.lane("G", d * d + self.F * d, f" + f*{L}")
-        lines = [*self.load_tile(), *self.trace(), f"for f in range({self.F}):", *indented(self.lanes([f"{here} = 0"])),
-                 f"    for i in range({count}):", *indented(self.positions(function, row, table), 2),
-                 *indented(self.lanes([*body, f"{here} = {here} if speed <= {here} else speed"]), 2),
-                 f"for lane in range({L}):", "    peak = total = zero", f"    for f in range({self.F}):",
-                 f"        value = {here}*{scale}", "        if not value < infinity:", "            return nan",
-                 "        peak = max(peak, value)", "    if peak > 0:", f"        for f in range({self.F}):",
-                 f"            total += ({here}*{scale}/peak)**exponent",
-                 "        largest = max(largest, peak*total**(one/exponent))"]
-        return self.module("the largest rate", f"""
-def kernel(first, last, w, state, T, geometry, tiled_values, t, exponent):
-    zero, one, infinity, nan = np.{self.dtype}(0), np.{self.dtype}(1), np.{self.dtype}(np.inf), np.{self.dtype}(np.nan)
-    largest = zero
-    for tile in range(first, last):
-{indent(chr(10).join(lines), " " * 8)}
-    return largest
-""")
+    def products(self):
+        """What the products of the kernels are called, with the numbers of rows and of operands."""
+        return {"reduce_": (self.low, self.W), "lift": (self.N, self.column - self.first),
+                "interpolate": (self.B * self.modal, self.N), "trace": (self.F * self.M * self.modal, self.N)}
 
-    def admissible_text(self):
-        """The kernel that says whether the state is admissible everywhere, see `NodalArrays.admissible`."""
-        L, function = self.L, self.t.functions.admissible
-        here, parts = f"w[{self.at['S']} + lane]", [(self.B, *self.values, "POINTS")]
-        if self.modal:
-            parts.append((self.F * self.M, *self.at_faces, "FACE_POINTS"))
-        lines = [*self.load_tile(), *self.at_points(), *self.trace(), *self.lanes([f"{here} = 1"])]
-        for count, rows, stride, table in parts:
-            body = self.evaluate(function, ["good"], q=(rows, 0, f" + i*{L}", stride), m=("P", 0, "", 1), x=("X", 0, "", 1))
-            lines += [f"for i in range({count}):", *indented(self.positions(function, "i", table)),
-                      *indented(self.lanes([*body, f"{here} = {here} if good else 0"]))]
-        lines += [f"for lane in range({L}):", f"    if {here} == 0:", "        return False"]
-        return self.module("whether a state is admissible", f"""
-def kernel(first, last, w, state, I, T, geometry, tiled_values, t):
-    for tile in range(first, last):
-{indent(chr(10).join(lines), " " * 8)}
-    return True
-""")
-
-    def module(self, what, kernel):
-        """The text of a module with one kernel."""
-        products = {"reduce_": (self.low, self.W), "lift": (self.N, self.column - self.first),
-                    "interpolate": (self.B * self.modal, self.N), "trace": (self.F * self.M * self.modal, self.N)}
-        products = [f"{name} = matmul.multiply({rows}, {inner}, np.{self.dtype})"
-                    for name, (rows, inner) in products.items() if rows]
+    def module(self, what, kernel, extra=()):
+        """The text of a module with one kernel; extra: lines before it."""
+        products = [f"{name} = matmul.multiply({rows}, {inner}, np.{self.dtype}{', add=True' * (name in self.added)})"
+                    for name, (rows, inner) in self.products().items() if rows]
         gather_m = f"gather_m = vector.gather({len(self.P)}, np.{self.dtype})" if self.P else ""
+        functions = [f"{name} = scalar.function({text}, np.{self.dtype})" for name, text in self.functions.items()
+                     if name in kernel]
         points, at_faces = (table.tolist() if self.needs_x else [[0.0]] for table in (self.t.points, self.t.face_points))
         return f'''"""Generated by dgarray {KERNELS}: {what} of DG for {type(self.t.law).__name__}."""
 {self.dialect.header}
 
 import numpy as np
 from numba import njit
+from numpy import inf, nan
 
-from dgarray.backends.cpu import matmul, vector
+from dgarray.backends.cpu import matmul, scalar, vector
 
 assert matmul.lanes(np.{self.dtype}) == {self.L}
 {chr(10).join(self.dialect.definitions)}
@@ -311,10 +311,12 @@ FACE_NODES = np.array({self.t.face_nodes.tolist()})
 POINTS = np.array({points}, np.{self.dtype})
 FACE_POINTS = np.array({at_faces}, np.{self.dtype})
 {chr(10).join(products)}
+{chr(10).join(functions)}
 prefetch = vector.prefetch(np.{self.dtype})
 copy = vector.copy(np.{self.dtype})
 gather_q = vector.gather({self.V}, np.{self.dtype})
 {gather_m}
+{chr(10).join(extra)}
 OPTIONS = dict(nogil=True, cache=True, fastmath={{"contract"}}, error_model="numpy")
 
 

@@ -68,6 +68,60 @@ def gather(variables, dtype):
     return call
 
 
+def scatter(variables, dtype):
+    """Compiled scatter(source, s, target, stride, index, i), the other way round:
+    target[v*stride + index[i + lane]] = source[s + v*L + lane] for every variable v and lane."""
+    width = lanes(dtype)
+
+    def move(context, builder, signature, args):
+        source, target, index = (data(context, builder, signature, args, i) for i in (0, 2, 4))
+        _, s, _, stride, _, i = args
+        with cgutils.for_range(builder, ir.Constant(INDEX, width)) as loop:
+            number = builder.load(builder.gep(index, [builder.add(i, loop.index)]))
+            number = number if number.type == INDEX else builder.sext(number, INDEX)
+            place = builder.add(s, loop.index)
+            for v in range(variables):
+                value = builder.load(builder.gep(source, [builder.add(place, ir.Constant(INDEX, v * width))]))
+                builder.store(value, builder.gep(target, [number]))
+                number = builder.add(number, stride)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, source, s, target, stride, index, i):
+        return types.void(source, types.int64, target, types.int64, index, types.int64), move
+
+    return call
+
+
+def collect(variables, dtype):
+    """As `gather`, but a vector is put together in a register: without a loop, so for few variables."""
+    size, width = np.dtype(dtype).itemsize, lanes(dtype) // 2
+    vector = ir.VectorType(scalar_type(dtype), width)
+
+    def move(context, builder, signature, args):
+        source, index, target = (data(context, builder, signature, args, i) for i in (0, 2, 4))
+        _, stride, _, i, _, t = args
+        for half in (0, 1):
+            values = [ir.Constant(vector, ir.Undefined)] * variables
+            for lane in range(width):
+                number = builder.load(builder.gep(index, [builder.add(i, ir.Constant(INDEX, half * width + lane))]))
+                number = number if number.type == INDEX else builder.sext(number, INDEX)
+                for v, value in enumerate(values):
+                    one = builder.load(builder.gep(source, [number]))
+                    values[v] = builder.insert_element(value, one, ir.Constant(ir.IntType(32), lane))
+                    number = builder.add(number, stride)
+            for v, value in enumerate(values):
+                place = builder.gep(target, [builder.add(t, ir.Constant(INDEX, (2 * v + half) * width))])
+                builder.store(value, builder.bitcast(place, vector.as_pointer()), align=size)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, source, stride, index, i, target, t):
+        return types.void(source, types.int64, index, types.int64, target, types.int64), move
+
+    return call
+
+
 def prefetch(dtype):
     """Compiled prefetch(source, s, lines): ask for `lines` cache lines from source[s] on, without waiting for them."""
     step = 64 // np.dtype(dtype).itemsize

@@ -1,6 +1,7 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
 from ..arrays import ArrayBackend
 from ..memory import host_free
+from .modal import ModalCuda
 from .nodal import NodalCuda
 
 __all__ = ["CudaBackend"]
@@ -23,3 +24,7 @@ class CudaBackend(ArrayBackend):
     def nodal(self, tables, variant=None):
         """The operations of nodal DG on these tables, in the variant that is given or else the fastest known."""
         return NodalCuda(self, tables, variant)
+
+    def modal(self, tables):
+        """The operations of DG by quadrature on these tables."""
+        return ModalCuda(self, tables)

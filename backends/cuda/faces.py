@@ -1,4 +1,4 @@
-"""Face fluxes of nodal DG on the device: numba.cuda kernels with the tracer's scalar code, every face visited once.
+"""Face fluxes of DG on the device: numba.cuda kernels with the tracer's scalar code, every face visited once.
 
 One kernel serves the interior faces and one each the boundary faces with one condition.  A face node reads the state on both
 sides (at a boundary on its own side), evaluates s (F.n - F*) and writes it into the slots of both sides, so the flux is
@@ -22,6 +22,9 @@ Work of one call, with V variables, M face nodes, P varying parameters, d dimens
     bytes a face         4 V M b for the state and the fluxes of both sides, (d + 2 + 2 P) b + 20 for what the face has;
                          at a boundary 2 V M b and (d + 1 + P) b + 12; where the physics needs positions d M b more
 Inputs that the formulas do not need are neither stored nor read.
+
+Modal DG is the same with values at the points of the faces in the place of the state, N = F M rows of a variable.  Each is read
+by the thread alone that writes the flux to its place, so the fluxes may take the values' own memory.
 """
 from textwrap import indent
 
@@ -51,8 +54,10 @@ class Faces:
         for groups in formulas.values():
             cells, sides = np.concatenate([group.faces for group in groups]).T[:, None]
             nodes, slots = (np.concatenate(a, axis=1)[None] for a in zip(*((group.nodes, group.slots) for group in groups)))
+            given = [getattr(group, "values", {}) for group in groups]
+            values = {name: np.concatenate([own[name] for own in given]) for name in given[0]}
             parts.append((groups[0].jump, "q", ("m",), dict(cells=cells, sides=sides, codes=np.zeros_like(cells), nodes=nodes,
-                                                            slots=slots)))
+                                                            slots=slots, values=values)))
         self.parts = [Part(device, dtype, tables, layout, per_face, block, *part) for part in parts if part[-1]["cells"].size]
 
     @property
@@ -63,7 +68,7 @@ class Faces:
     def __call__(self, q, flux, clock, stage):
         """Compute the face fluxes of the state q at time clock[1 + stage] into flux.
 
-        q:     flat, rows (variable, node) in `layout`
+        q:     flat, rows (variable, node), of modal DG (variable, face, face point), in `layout`
         flux:  flat, rows (variable, face, face node) in `layout`; all is written but the room beyond the last element
         clock: step and times of the stages, reals on the device"""
         for part in self.parts:
@@ -100,7 +105,7 @@ def places(tables, layout, order, faces):
                                            the face's pattern
     rows (2 * side, face node, pattern)    what the row of variable 0 adds to them: all that depends on the face node
     A pattern is how the nodes of the sides lie to each other: the faces' numbers and the vertex permutation."""
-    V, N, E, (F, M) = tables.variables, len(tables.nodes), tables.elements, tables.face_nodes.shape
+    V, N, E, (F, M) = tables.variables, len(tables.face_points), tables.elements, tables.face_nodes.shape
     cells, sides, codes, nodes, slots = (faces[name] for name in ("cells", "sides", "codes", "nodes", "slots"))
     keys = F ** np.arange(len(sides) + 1) @ np.concatenate([sides, codes])
     _, first, pattern = np.unique(keys, return_index=True, return_inverse=True)
@@ -116,14 +121,14 @@ class Source:
     def __init__(self, dtype, tables, layout, function, states, parameters):
         self.dtype, self.function, self.layout = dtype, function, layout
         self.states, self.parameters = states, parameters
-        self.law, self.V, self.N = type(tables.law).__name__, tables.variables, len(tables.nodes)
+        self.law, self.V, self.N = type(tables.law).__name__, tables.variables, len(tables.face_points)
         self.F, self.M = tables.face_nodes.shape
 
     def numbers(self, tables, order, faces):
         """What the function reads of a face besides states and time, (row, face), in the order in which it names them: one row
         each, for a coordinate one for every face node."""
         cells, sides, rows = faces["cells"][:, order], faces["sides"][:, order], []
-        x = tables.coordinates().reshape(tables.dim, -1) if self.function.depends_on("x") else None
+        x = tables.coordinates(tables.face_points).reshape(tables.dim, -1) if self.function.depends_on("x") else None
         for argument, number in self.function.used.values():
             if argument == "n":
                 rows.append(tables.normals[sides[0], number, cells[0]])
@@ -131,6 +136,8 @@ class Source:
                 rows.append(tables.scale[sides[number], cells[number]])
             elif argument == "x":
                 rows.extend(x[number, faces["nodes"][0][:, order]])
+            elif argument == "face":
+                rows.append(faces["values"][number][order])
             elif argument in self.parameters:
                 rows.append(tables.parameters[number][cells[self.parameters.index(argument)]])
         return np.array(rows or [np.zeros(len(order))], self.dtype)
@@ -165,21 +172,24 @@ class Source:
             own, work = ["f = cuda.grid(1)"], f"for m in range({M}):\n{indent(work, '    ')}"
         else:
             own = ["i = cuda.grid(1)", f"m, f = i // {WARP} % {M}, i // {WARP * M} * {WARP} + i % {WARP}"]
-        head = "\n".join([*own, "if f >= starts.shape[1]:", "    return", f"p = starts[{2 * S}, f]", *face])
-        offsets = [f"{name}{v} = np.uint64({v * rows * self.layout.width})"
-                   for name, rows in (("Q", self.N), ("F", self.F * M)) for v in range(V)]
+        head = [*own, "if f >= starts.shape[1]:", "    return", f"p = starts[{2 * S}, f]", *face]
+        # Where all elements are in one block their number is no part of the text: no mesh needs kernels of its own.
+        all_in_one = f"np.uint64(q.shape[0]) // np.uint64({V * self.N})"
+        head.append(f"width = {all_in_one if self.layout.blocks == 1 else f'np.uint64({self.layout.width})'}")
+        for name, rows in (("Q", self.N), ("F", self.F * M)):
+            head += [f"{name}{v} = np.uint64({v * rows}) * width" for v in range(V)]
         return f'''"""Generated by dgarray: s (F.n - F*) of {self.law} at the nodes of faces with {S} side{"s" * (S > 1)}."""
 {dialect.header}
 
 import numpy as np
 from numba import cuda
 
-{chr(10).join(dialect.definitions + offsets)}
+{chr(10).join(dialect.definitions)}
 
 
 @cuda.jit(cache=True)
 def kernel(q, flux, clock, stage, numbers, starts, rows):
-{indent(head, "    ")}
+{indent(chr(10).join(head), "    ")}
 {indent(work, "    ")}
 '''
 

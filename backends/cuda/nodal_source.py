@@ -69,22 +69,30 @@ __device__ __forceinline__ void finish(const Problem& p, offset e, int n, real t
 
 
 class Source:
-    """The text for one problem; `rows` of the geometry: gradients, normals, scales, origin and tangents, parameters."""
+    """The text for one problem; `rows` of the geometry: gradients, normals, scales, origin and tangents, parameters, and what
+    boundary conditions know of their faces, by face and number."""
 
     def __init__(self, tables, dtype, needs_x):
         self.t, self.dtype, self.needs_x = tables, np.dtype(dtype), needs_x
         self.dialect = Cuda(str(self.dtype))
         d, F = tables.dim, len(tables.face_nodes)
+        self.per_face = max((len(group.values) for group in tables.groups), default=0)
         self.parameters, self.row, count = list(tables.parameters), {}, 0
         for name, size in (("g", d * d), ("n", F * d), ("s", F), ("origin", d * needs_x), ("tangent", d * d * needs_x),
-                           ("m", len(self.parameters))):
+                           ("m", len(self.parameters)), ("face", F * self.per_face)):
             self.row[name], count = count, count + size
         self.rows = max(1, count)
 
     def geometry(self):
         """The rows over elements on the host, (row, element)."""
         t = self.t
-        parts = [t.gradients, t.normals, t.scale, *([t.origin, t.tangents] if self.needs_x else []), *t.parameters.values()]
+        of_faces = np.zeros((len(t.face_nodes), self.per_face, t.elements))
+        for group in t.groups:
+            cells, sides = group.faces.T
+            for number, values in enumerate(group.values.values()):
+                of_faces[sides, number, cells] = values
+        parts = [t.gradients, t.normals, t.scale, *([t.origin, t.tangents] if self.needs_x else []), *t.parameters.values(),
+                 of_faces]
         return np.concatenate([part.reshape(-1, t.elements) for part in parts])
 
     def position(self, number):
@@ -115,11 +123,16 @@ class Source:
         lines += [*body, *(f"b[{i}] = {value};" for i, value in enumerate(outputs))]
         return "\n".join(" " * indent + line for line in lines)
 
+    def of_face(self, group):
+        """How the numbers of a face that the group's condition asks for are read."""
+        names = list(group.values)
+        return lambda name: f"p.of({self.row['face']} + f * {self.per_face} + {names.index(name)}, e)"
+
     def pointwise(self):
         """The functions of the physics."""
         f, m, s = self.t.functions, self.row["m"], self.row["s"]
-        cases = [f"        case {number}: {{\n{self.evaluate(group.jump, 12)}\n            break;\n        }}"
-                 for number, group in enumerate(self.t.groups)]
+        cases = [f"        case {number}: {{\n{self.evaluate(group.jump, 12, face=self.of_face(group))}\n"
+                 "            break;\n        }" for number, group in enumerate(self.t.groups)]
         pair = self.evaluate(f.pair, 4, r=lambda v: f"p.state({v}, other_n, other)",
                              mr=lambda name: f"p.of({m + self.parameters.index(name)}, other)",
                              s=lambda side: (f"p.of({s} + f, e)", f"p.of({s} + other_f, other)")[side])

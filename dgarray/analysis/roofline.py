@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..backends.cpu.edges import surface_of
 from ..stepping import LSRK54
 
 __all__ = ["Operation", "bound", "ceilings", "cost", "roofline_line"]
@@ -52,6 +53,7 @@ class Count:
         self.F, self.M = tables.face_nodes.shape
         self.W = len(tables.differentiation) * self.B              # operands of the derivatives, of modal DG with sources
         self.modal = tables.trace is not None
+        self.by_edges = self.modal and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
         self.low = 0 if self.modal else tables.cell.reduced_differentiation[0].shape[1]
         self.P = len(tables.parameters)
         self.boundary_faces = [(group.jump, len(group.faces) / tables.elements) for group in tables.groups]
@@ -95,26 +97,34 @@ class Count:
     def fused(self):
         """One kernel: every face from both sides, derivatives by D_k = E R_k, everything else in one pass over the state.
 
-        Of modal DG derivatives by D_k, and every face value once: those of elements around a piece, which other threads compute
-        too, do not count; nor do limiters."""
+        Of modal DG derivatives by D_k, and every face value once, and by edges every flux: those of elements around a piece,
+        which other threads compute too, do not count; nor do limiters."""
         f, d, V, N, F, M, low = self.functions, self.d, self.V, self.N, self.F, self.M, self.low
         update, reads, writes = self.update()
         volume = (self.volume() + self.traces() if self.modal else
                   self.at(f.volume, N)                      # F(q) . grad r_k at the nodes
                   + V * 2 * low * (d * N)                   # R = [R_1 .. R_d]
                   + V * 2 * N * low)                        # E
-        flops = (volume + self.at(f.left, F * M) + self.boundary()   # F . n - F*
+        fluxes = (self.at(f.pair, M * self.interior_faces) if self.by_edges else self.at(f.left, F * M)) + self.boundary()
+        flops = (volume + fluxes                            # F . n - F*
                  + V * 2 * N * (F * M)                      # L
                  + self.finish() + update)
         index = 4 if self.tables.elements * self.V * N < 2 ** 31 else 8
         size = (self.state                                  # q read
                 + self.state * reads + self.state * writes  # k and q0 read, k and the new q written
                 + d * d * self.real                         # gradients
-                + F * (d + 1) * self.real                   # normals and face scales
                 + (d + d * d) * self.real * self.needs_x    # origin and tangents
-                + F * M * index                             # where the outside values lie
-                + (self.P * self.real + F * 4) * bool(self.P))   # parameters, numbers of the neighbours
+                + self.P * self.real                        # parameters
+                + (self.edges(index) if self.by_edges else
+                   F * (d + 1) * self.real                  # normals and face scales
+                   + F * M * index                          # where the outside values lie
+                   + F * 4 * bool(self.P)))                 # numbers of the neighbours
         return [Operation("stage", flops, size)]
+
+    def edges(self, index):
+        """Bytes of what edges have: normal, scales, parameters of both sides, positions; where the values of both sides lie."""
+        count = self.interior_faces + sum(share for _, share in self.boundary_faces)
+        return count * ((self.d + 2 + 2 * self.P + self.d * self.M * self.needs_x) * self.real + 2 * self.M * index)
 
     def array(self):
         """Array by array; a block of elements goes through all parts but the face fluxes while it is in cache."""
@@ -141,11 +151,13 @@ class Count:
 
 
 class DeviceCount(Count):
-    """The same for the kernels of a GPU: operations as they are named by `NodalCuda.parts` and `NodalArrays`.
+    """The same for the kernels of a GPU: operations named as by `parts` of `NodalCuda` and `ModalCuda`, and `NodalArrays`.
 
     Counted is the work that a variant cannot do without: what threads do in common or twice, and padding, is not."""
 
     def fused(self, variant=None):
+        if self.modal:
+            return self.by_quadrature()
         V, N, M, slots, columns = self.V, self.N, self.M, self.F * self.M, self.d * self.N + self.F * self.M
         update, reads, writes = self.update()
         volume, product = self.at(self.functions.volume, N), V * 2 * N * columns   # [-D_1 .. -D_d  L]
@@ -170,6 +182,14 @@ class DeviceCount(Count):
             faces = self.at(self.functions.pair, M * pairs) + self.at(self.functions.left, M * alone) + self.boundary()
             lists = 12 * (pairs + alone + boundary) + M * (alone + boundary) * self.place()      # jobs are three numbers
         return [Operation("stage", stage + faces, size + at_faces + lists)]
+
+    def by_quadrature(self):
+        """Values at the faces, fluxes in their place, and the rest of the stage; nothing of an element's products is moved."""
+        update, reads, writes = self.update()
+        flux, own = self.V * self.F * self.M * self.real, (self.d ** 2 + self.P) * self.real + self.positions()
+        stage = self.volume() + self.V * 2 * self.N * self.F * self.M + self.finish() + update
+        return [Operation("trace", self.traces(), self.state + flux), self.faces_once(flux),
+                Operation("stage", stage, self.state * (1 + reads + writes) + own + flux)]
 
     def faces_once(self, flux):
         """Each face node of each face once: the state there read, what a face has and where it lies, `flux` bytes written."""

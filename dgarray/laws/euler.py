@@ -81,6 +81,29 @@ class Euler(Law):
         u, p = dot(self.velocity(q), n), self.pressure(q)
         return tuple(u * a + p * b for a, b in zip(q, (0.0, *n, u)))
 
+    def characteristic(self, q, mean, n):
+        """The waves that a difference q of states is made of, by the left eigenvectors of dF/dq . n at the state `mean`, n a
+        unit normal: slower sound, entropy, shear along each tangent t, faster sound.
+
+        (dp - rho c dv . n) / (2 c^2),  drho - dp / c^2,  rho dv . t,  (dp + rho c dv . n) / (2 c^2), with
+        rho dv = dm - v drho,  dp = (gamma - 1) (dE - v . dm + |v|^2 / 2 drho).  Toro 2009, sections 3.1 and 3.2."""
+        v, c2, k = self.velocity(mean), self.sound_speed_squared(mean), 1 / self.sound_speed_squared(mean)
+        push = tuple(m - u * q[0] for m, u in zip(q[1:-1], v))          # rho dv
+        dp = (self.gamma - 1) * (q[-1] - dot(v, q[1:-1]) + dot(v, v) / 2 * q[0]) * k
+        along = dot(push, n) * np.sqrt(c2) * k
+        return ((dp - along) / 2, q[0] - dp, *(dot(push, t) for t in tangents(n)), (dp + along) / 2)
+
+    def from_characteristic(self, w, mean, n):
+        """The difference of states that these waves make, by the right eigenvectors: the inverse of `characteristic`."""
+        v, c2 = self.velocity(mean), self.sound_speed_squared(mean)
+        slow, entropy, *shear, fast = w
+        rho, along = slow + entropy + fast, (fast - slow) * np.sqrt(c2)
+        push = tuple(along * a for a in n)
+        for s, t in zip(shear, tangents(n)):
+            push = tuple(a + s * b for a, b in zip(push, t))
+        return (rho, *(a + u * rho for a, u in zip(push, v)),
+                (slow + fast) * c2 * (1 / (self.gamma - 1)) + dot(v, push) + dot(v, v) / 2 * rho)
+
     def wave_speed(self, q, n):
         """|v . n| + c |n|."""
         return np.abs(dot(self.velocity(q), n)) + np.sqrt(self.sound_speed_squared(q) * dot(n, n))
@@ -157,6 +180,17 @@ class Euler(Law):
 def entropy_fixed(speed, l, r):
     """The absolute speed of a wave with that of the states on both sides: a rarefaction across zero does not stand still."""
     return np.maximum(np.abs(speed), np.maximum(speed - l, r - speed))
+
+
+def tangents(n):
+    """Unit vectors orthogonal to the unit vector n and to each other, one less than dimensions.
+
+    Duff, Burgess, Christensen, Hery, Kensler, Liani & Villemin 2017."""
+    if len(n) < 3:
+        return ((-n[1], n[0]),) if len(n) == 2 else ()
+    x, y, z = n
+    k = 1 / (1 + np.abs(z))
+    return ((1 - x * x * k, -x * y * k, np.where(z < 0, x, -x)), (-x * y * k, 1 - y * y * k, np.where(z < 0, y, -y)))
 
 
 def counted(values, names, law):

@@ -26,6 +26,8 @@ class Law:
     speeds       (q, n) -> smallest and largest eigenvalue of C^-1 dF/dq . n; by default -wave_speed and wave_speed
     signal_speeds   (l, r, n, ml, mr) -> slowest and fastest signal between two states; by default the extremes of `speeds`
     primitive    (q) -> primitive variables w, named by primitive_variables; conservative (w) -> q
+    characteristic   (q, mean, n) -> waves w of a difference q of states, the left eigenvectors of dF/dq . n at the state `mean`
+                 times q, n a unit normal; from_characteristic (w, mean, n) -> q
     momentum     slice of q that is a velocity or momentum, which a wall mirrors
     energy       (q, m) -> energy density
     admissible   (q, x, t, m) -> whether the state makes sense, e.g. density above zero; a run stops where it does not
@@ -45,6 +47,7 @@ class Law:
     upwind = hllc = roe = None
     speeds = signal_speeds = None
     primitive = conservative = None
+    characteristic = from_characteristic = None
     momentum = None
     energy = None
     admissible = None

@@ -5,5 +5,7 @@ from .generate import box, interval, rectangle
 from .mesh import Mesh
 from .mesh import build as from_arrays
 from .read import read_mesh
+from .unstructured import polygon
 
-__all__ = ["Mesh", "MeshError", "MeshWarning", "box", "describe", "from_arrays", "interval", "read_mesh", "rectangle"]
+__all__ = ["Mesh", "MeshError", "MeshWarning", "box", "describe", "from_arrays", "interval", "polygon", "read_mesh",
+           "rectangle"]

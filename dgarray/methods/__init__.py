@@ -1,5 +1,6 @@
 """Methods: each turns (mesh, law, boundary, order) into operations on a state."""
+from .filter import ExponentialFilter
 from .modal_dg import ModalDG
 from .nodal_dg import NodalDG
 
-__all__ = ["ModalDG", "NodalDG"]
+__all__ = ["ExponentialFilter", "ModalDG", "NodalDG"]

@@ -45,6 +45,11 @@ def boundary_groups(mesh, boundary):
     return [group for group in groups if len(group[1])]
 
 
+def face_values(mesh, faces, condition):
+    """The numbers of each face (count, 2) that a condition with `of_faces` asks for, {name: (face,)}; empty for others."""
+    return condition.of_faces(mesh, faces) if hasattr(condition, "of_faces") else {}
+
+
 def element_values(mesh, law, name, value):
     """A law's parameter on every element: None for a plain number, else an array (element,).
 

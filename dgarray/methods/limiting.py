@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial import ConvexHull
 
 from ..names import choose
 from ..pointwise import Pointwise
 from ..reference import simplex
 from ..reference.simplex import FACES
 
-LIMITERS, VARIABLES, INDICATORS = ("barth-jespersen", "vertex"), ("conserved", "primitive"), ("kxrcf",)
+LIMITERS, VARIABLES, INDICATORS = ("barth-jespersen", "vertex"), ("conserved", "primitive", "characteristic"), ("kxrcf",)
 
 
 class Limiting(NamedTuple):
@@ -26,18 +27,14 @@ class Limiting(NamedTuple):
     indicator: str | None = None
     positivity: bool = False
 
-    @property
-    def simple(self):
-        """Whether all that is looked at of other elements is the averages of those across faces, one by one."""
-        return self.limiter != "vertex" and self.variables == "conserved" and self.indicator is None
-
     def check(self, order):
         """Raise ValueError for names that do not exist and options that do not go together."""
         if self.limiter is not None:
             choose("limiter", self.limiter, LIMITERS)
-            allowed = "order 1" if self.limiter == "barth-jespersen" or self.variables == "primitive" else "order 1 and above"
-            if order < 1 or allowed == "order 1" < f"order {order}":
-                of = " of primitive variables" if self.variables == "primitive" else ""
+            linear = self.limiter == "barth-jespersen" or self.variables != "conserved"
+            allowed = "order 1" if linear else "order 1 and above"
+            if order < 1 or linear and order > 1:
+                of = f" of {self.variables} variables" if self.variables != "conserved" else ""
                 raise ValueError(f"limiter={self.limiter!r}{of} is not allowed at order {order}; it is for {allowed}"
                                  + ("; take limiter='vertex' of conserved variables" if order > 1 else ""))
         choose("limiter_variables", self.variables, VARIABLES)
@@ -53,6 +50,9 @@ class Limiting(NamedTuple):
         """Raise ValueError where the law does not have what is limited."""
         if self.variables == "primitive" and not (law.primitive and law.conservative):
             raise ValueError(f"limiter_variables='primitive' needs a law with primitive and conservative; {law!r} has none")
+        if self.variables == "characteristic" and not (law.characteristic and law.from_characteristic):
+            raise ValueError("limiter_variables='characteristic' needs a law with characteristic and from_characteristic; "
+                             f"{law!r} has none")
         if self.positivity and not (getattr(law, "pressure", None) and law.variables[0] == "rho"):
             raise ValueError(f"positivity=True needs a law with the density rho and a pressure, such as Euler, not {law!r}")
 
@@ -63,42 +63,59 @@ class Limits:
     options                        the `Limiting`
     unit                           value of mode 0: averages are unit * c_0
     degrees (mode,)                of the basis functions; linear: the modes of degree 1
-    check (point, dim)             values of these where shares are looked for: Barth-Jespersen the points of the faces, vertex
-                                   the vertices, in the order of the mesh's cells
+    check (point, dim)             values of these where shares are looked for: Barth-Jespersen the corners of the convex hull
+                                   of the faces' points, where linear functions have their extremes; vertex the vertices, in
+                                   the order of the mesh's cells
     derivatives (dim, mode, mode)  coefficients of du/dr_k from those of u
+    inverse_nodal (mode, node)     of the reference's `nodal`
     indices                        {degree q: partial derivatives of order q - 1, as tuples of directions}
     neighbours (face, element)     the element itself at a boundary;  outer (face, element): whether it is one
     vertices (dim + 1, element)    numbers of its vertices, those that a periodic boundary glues are one
     around (count, vertex)         elements around each, filled up with the first;  outer_vertices (dim + 1, element)
-    exterior (face * face point, element)    rows of the face values that lie on the other side
+    averages (face, mode)          averages over the faces;  beyond (face, element): the face on the other side as
+                                   face * elements + element, at a boundary the same
     threshold (element,)           of the indicator, (h / L)^((order + 1) / 2)
+    primitive, conservative, characteristic, from_characteristic, pressure    the law's functions, those that are needed
+    direction (g, d components)    g / |g|, along the first axis where g is zero
     """
 
     def __init__(self, options, tables):
         self.options, self.order, self.dim, self.mesh = options, tables.order, tables.dim, tables.mesh
-        self.reference, self.gradients, self._tables = tables.reference, tables.gradients, tables
+        self.reference, self.gradients = tables.reference, tables.gradients
         self.unit = float(self.reference.interpolate[0, 0])
         self.degrees = np.array([sum(mode) for mode in self.reference.basis.basis.mode_ids])
         self.linear = np.flatnonzero(self.degrees == 1)
         law, m = tables.law, tables.physics.parameters
         momentum = range(len(law.variables))[law.momentum] if law.momentum else ()
-        self.sensors = [v for v in range(len(law.variables)) if v not in momentum]
+        count = len(law.variables)
+        self.sensors = [v for v in range(count) if v not in momentum]
         if options.variables == "primitive":
-            self.primitive, self.conservative = (Pointwise(f, {name: len(law.variables), "m": m}, f.__name__) for name, f in (
+            self.primitive, self.conservative = (Pointwise(f, {name: count, "m": m}, f.__name__) for name, f in (
                 ("q", law.primitive), ("w", law.conservative)))
+        if options.variables == "characteristic":
+            self.direction = Pointwise(direction, {"g": self.dim}, "direction")
+            self.characteristic, self.from_characteristic = (
+                Pointwise(f, {name: count, "mean": count, "n": self.dim, "m": m}, f.__name__) for name, f in (
+                    ("q", law.characteristic), ("w", law.from_characteristic)))
         if options.positivity:
-            self.pressure = Pointwise(law.pressure, {"q": len(law.variables), "m": m}, "pressure")
+            self.pressure = Pointwise(law.pressure, {"q": count, "m": m}, "pressure")
 
     @cached_property
     def check(self):
         by_faces = self.options.limiter == "barth-jespersen"
         points = self.reference.face_points.reshape(-1, self.dim) if by_faces else simplex(self.dim, 1).vertices
+        if by_faces and self.dim > 1:
+            points = points[ConvexHull(points).vertices]
         return self.reference.basis.evaluate_basis(points)[:, self.linear]
 
     @cached_property
     def derivatives(self):
         slopes = -self.reference.differentiation / self.reference.weights
         return np.array([self.reference.project @ slope.T for slope in slopes])
+
+    @cached_property
+    def inverse_nodal(self):
+        return np.linalg.inv(self.reference.nodal)
 
     @cached_property
     def indices(self):
@@ -144,12 +161,31 @@ class Limits:
         outer[self.vertices[places, cell[:, None]]] = True
         return outer[self.vertices]
 
+    @cached_property
+    def averages(self):
+        reference = self.reference
+        weights = reference.face_weights / reference.face_weights.sum()
+        return np.einsum("j,fji->fi", weights, reference.trace.reshape(self.dim + 1, len(weights), -1))
+
     @property
-    def exterior(self):
-        return self._tables.exterior_nodes()
+    def beyond(self):
+        cells, face = self.mesh.neighbour_cell.T, self.mesh.neighbour_face.T
+        own = np.arange(len(face))[:, None]
+        return np.ascontiguousarray(np.where(face < 0, own, face) * cells.shape[1] + cells)
 
     @cached_property
     def threshold(self):
         corners = self.mesh.points[self.mesh.cells]
         h = np.linalg.norm(corners - self.mesh.centroids[:, None], axis=2).max(axis=1)
         return (h / np.ptp(self.mesh.points, axis=0).max()) ** ((self.order + 1) / 2)
+
+
+def direction(g):
+    """g / |g|, along the first axis where g is zero."""
+    most = np.abs(g[0])
+    for a in g[1:]:
+        most = np.maximum(most, np.abs(a))
+    flat = ~(most > 0)
+    g = tuple(np.where(flat, float(not i), a / np.where(flat, 1.0, most)) for i, a in enumerate(g))
+    size = np.sqrt(sum(a * a for a in g))
+    return tuple(a / size for a in g)

@@ -9,7 +9,7 @@ from functools import partial
 from ..fluxes import upwind
 from ..stepping import registers
 from .memory_counts import Counts, ModalCounts
-from .memory_kinds import fused, fused_on_device, of_spectrum, on_arrays, on_device
+from .memory_kinds import fused, fused_on_device, modal_on_device, of_spectrum, on_arrays, on_device
 from .physics import Physics
 
 EARLY = ("set-up", "initial state", "time step")          # phases before the first snapshot
@@ -45,6 +45,13 @@ class Plan:
 
     def _peak(self, place):
         return sum((self.host, self.device)[place].values()) + max((row[place] for row in self.transient.values()), default=0)
+
+    def with_one_state_more(self, states):
+        """The plan of a run that keeps one array more of the state's size, where it has so many."""
+        place = "device" if self.device else "host"
+        kept = getattr(self, place)
+        size = kept["state and registers"] // states
+        return replace(self, **{place: kept | {"state and registers": kept["state and registers"] + size}})
 
     def keeping(self, snapshots):
         """The plan of a run that keeps this many snapshots in memory; its dataset copies one variable of all at a time."""
@@ -112,11 +119,14 @@ def plan_of(counts, mesh, law, method, physics, jumps, backend, stepper):
     spectrum = of_spectrum(c, law, physics, backend.threads)
     at_nodes = physics.functions.wave_speed.depends_on("q") or uses_x or getattr(law, "admissible", None) is not None
     checks = getattr(law, "admissible", None) is not None
-    # The CPU's kernels compute wave speeds; the array text says where the first state is not admissible.
-    rates = not spectrum and (backend.name, method.kernels(backend)) != ("numpy", "fused")
+    # The kernels of the CPU, and those by quadrature, compute wave speeds; the array text says where the first state is not
+    # admissible.
+    modal = counts is ModalCounts
+    rates = not spectrum and not (method.kernels(backend) == "fused" and (backend.name == "numpy" or modal))
     pointwise = c.pointwise(at_nodes) if rates or checks else 0
     kind = {("numpy", "array"): on_arrays, ("numpy", "fused"): fused, ("cupy", "array"): on_device,
-            ("cupy", "fused"): partial(fused_on_device, law, physics, jumps)}[backend.name, method.kernels(backend)]
+            ("cupy", "fused"): partial(modal_on_device, physics, jumps) if modal else
+            partial(fused_on_device, law, physics, jumps)}[backend.name, method.kernels(backend)]
     host, device, transient = kind(c, states, c.tables(mesh), c.projection(method), spectrum, pointwise, backend)
     lists, taken = c.limiter(method, backend)
     place = device if backend.name == "cupy" else host

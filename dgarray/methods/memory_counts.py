@@ -7,6 +7,7 @@ from copy import copy
 from math import comb
 
 from ..backends.arrays import BLOCK_BYTES, PIECE
+from ..backends.cpu.edges import surface_of
 from ..backends.cpu.nodal_source import CACHED
 from ..reference import modal_simplex, quadrature
 
@@ -74,6 +75,10 @@ class Counts:
         """Values at the faces of a piece of the mesh that each thread keeps, where they are not among the unknowns."""
         return 0
 
+    def by_edges(self, dtype):
+        """Whether the fused kernels of a CPU visit each face once."""
+        return False
+
     @property
     def positions(self):
         return self.d * self.N * self.E * self.b * self.uses_x
@@ -128,12 +133,17 @@ class ModalCounts(Counts):
         self.M, self.Q = len(reference.face_weights), len(reference.weights)
         self.nodes = comb(max(self.order, 1) + self.d, self.d)
         self.checked = getattr(law, "admissible", None) is not None
+        self.surface = getattr(method, "surface", None)
+        self.points, self.sensors = len(mesh.points), self.V - len(range(self.V)[law.momentum] if law.momentum else ())
 
     @property
     def totals(self):
         points = len(quadrature(self.d, 2 * max(self.order, 1))[1])
         some = min(self.E, max(16, PIECE // (points * self.nodes)))
         return 8 * self.V * self.nodes * self.E + 8 * points * some * (2 * self.V + 3)
+
+    def by_edges(self, dtype):
+        return surface_of(self.surface, self.d, self.order, dtype) == "edges"
 
     def face_values(self, threads):
         """As they come with the elements around a piece, at most as many again as it has."""
@@ -165,16 +175,20 @@ class ModalCounts(Counts):
         options, E, F, d = method.limiting, self.E, self.F, self.d
         if not (options.limiter or options.positivity):
             return 0, 0
+        if (backend.name, method.kernels(backend)) == ("cupy", "fused") and self.limited_on_device(options):
+            return 4 * F * E * bool(options.limiter), 0
         state, by_host = self.V * self.N * E * self.b, (backend.name, method.kernels(backend)) == ("numpy", "fused")
         lists = {None: 0, "barth-jespersen": (8 * F + 1) * E, "vertex": (24 * F + 1) * E}[options.limiter]
-        if by_host and options.simple:
-            return lists + (8 + self.b) * F * E, 0
-        taken = sensed = 2 * state * by_host
+        if by_host:
+            return self.limiter_in_tiles(options)
+        taken = sensed = 0
         if options.indicator:
-            lists += (8 * F + 4 * F * self.M + 16) * E + self.V * F * self.M * E * self.b * by_host
-            sensed += 4 * F * self.M * E * self.b
+            lists += (16 * F + 16) * E
+            sensed = 4 * F * E * self.b
         if options.variables == "primitive":
             taken += 2 * state
+        elif options.variables == "characteristic":
+            taken += (3 if options.limiter == "vertex" else 1) * state
         elif options.limiter == "vertex" and self.order > 1:
             parts = sum(comb(q + d - 2, d - 1) for q in range(1, self.order + 1))
             taken += parts * (d + 1) * self.V * E * self.b + 3 * state
@@ -182,6 +196,25 @@ class ModalCounts(Counts):
                    (self.Q + F * self.M) * options.positivity)
         columns = E if backend.name == "cupy" else min(E, backend.threads * max(16, BLOCK_BYTES // (rows * self.b)))
         return lists, max(sensed, taken + 5 * self.V * rows * columns * self.b)
+
+    def limiter_in_tiles(self, options):
+        """What the kernels on tiles keep, see `dgarray.backends.cpu.limiter`, with the index lists of the host that they need;
+        and what the initial state takes, by the array text: 4 values (as measured) for each variable and point of the faces."""
+        K, V, E, b, parts = self.F, self.V, self.E, self.b, comb(self.order - 1 + self.d, self.d)
+        means = V * parts if self.order > 1 and options.limiter else V * (options.variables == "primitive")
+        size = b * E * means + bool(options.indicator) * E * (b * K * self.sensors + 8 * K + 8 + b)
+        if options.limiter == "vertex":
+            size += (24 * K + 1) * E + (12 + b) * K * E + 2 * b * max(means, V) * self.points
+        elif options.limiter:
+            size += (1 + 4) * K * E
+        slopes = options.limiter == "barth-jespersen" or options.variables == "characteristic"
+        return size, 4 * 8 * V * K * self.M * min(E, max(16, BLOCK_BYTES // (8 * K * self.M))) * slopes
+
+    @staticmethod
+    def limited_on_device(options):
+        """Whether the GPU has kernels for these limiters."""
+        from ..backends.cuda.modal_limiter import fused
+        return fused(options)
 
     def pointwise(self, at_nodes):
         """Wave speeds at the points of one face after the other; what is admissible at all points at once."""

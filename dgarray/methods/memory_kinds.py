@@ -11,6 +11,8 @@ from ..reference import simplex
 from .spectrum import SEARCHES, UNKNOWNS
 from .stability import family
 
+IN_VECTORS = 1.06          # edges in lists, some in those of two pieces or to fill a vector, over edges
+
 
 def of_spectrum(c, law, physics, threads):
     """Host bytes of the search for the operator's eigenvalues; 0 where the time step comes from the table."""
@@ -37,11 +39,13 @@ def fused(c, states, tables, projection, spectrum, pointwise, backend):
     inherited = {"parameters": copies * c.E * c.P, "positions": c.positions * used}
     tiled = {"metrics": numbers * padded * c.b, "parameters": max(1, c.P) * (c.E + padded) * c.b,
              "scratch": scratch + c.face_values(backend.threads)}
-    lists = {"connectivity": padded * (faces * index + 4 * c.F) + 12 * c.outer}
+    by_edges = c.by_edges(backend.dtype)
+    lists = {"connectivity": padded * (faces * index + 4 * c.F) + 12 * c.outer} if not by_edges else edges(c, index)
     kept = added({"state and registers": states * state}, tables, inherited, tiled, lists)
     total, own = sum(kept.values()), sum(added(tables, inherited).values())
     # The set-up does one thing after the other, and what comes later, the states at least, is not there yet.
-    peaks = [c.set_up(tables), own + sum(lists.values()) + faces * c.E * (16 + 2 * index),
+    making = faces * c.E * (16 + 2 * index) if not by_edges else IN_VECTORS * (c.inner + c.outer) * (80 * c.M + 96)
+    peaks = [c.set_up(tables), own + sum(lists.values()) + making,
              total - states * state + numbers * c.E * max(8, 2 * c.b)]
     first = c.in_float64
     checked = state + pointwise + c.d * c.N * c.E * (8 if c.b == 8 else 12) * c.uses_x if used else 0
@@ -49,6 +53,13 @@ def fused(c, states, tables, projection, spectrum, pointwise, backend):
                       "initial state": (max(projection, first + max(c.totals, state, checked)), 0),
                       "time step": (first + spectrum, 0),
                       "snapshots": (max((2 if padded > c.E else 1) * state, c.fetched), 0)}
+
+
+def edges(c, index):
+    """What the kernels of a CPU keep of every edge: see `dgarray.backends.cpu.edges`."""
+    count = IN_VECTORS * (c.inner + c.outer)
+    return {"connectivity": 2 * count * c.M * index,
+            "metrics": count * (c.d + 2 + c.d * c.M * c.uses_x) * c.b, "parameters": 2 * count * c.P * c.b}
 
 
 def on_arrays(c, states, tables, projection, spectrum, pointwise, backend):
@@ -103,6 +114,27 @@ def fused_on_device(law, physics, jumps, c, states, tables, projection, spectrum
         "snapshots": ((1 + blocks) * padded + state, 0)})
 
 
+def modal_on_device(physics, jumps, c, states, tables, projection, spectrum, pointwise, backend):
+    """The kernels of DG by quadrature on a GPU, see `dgarray.backends.cuda.modal`; pointwise: of the first state, by the array
+    text."""
+    from ..backends.cuda.layout import Layout
+    row, slots = c.b * Layout(c.E).size(1), c.F * c.M
+    padded, on_host, found = row * c.V * c.N, sum(tables.values()), bool(pointwise)
+    inner, outer = read(physics.functions.pair, c.M), max((read(jump, c.M) for jump in jumps), default=0)
+    rows = c.geometry + (c.d + c.d * c.d) * c.uses_x + c.P
+    kept = {"state and registers": states * padded,
+            "metrics": row * (rows - c.P) + c.b * (c.inner * inner + c.outer * outer),
+            "parameters": row * c.P + found * c.b * c.E * c.P, "positions": found * c.positions,
+            "connectivity": 4 * (5 * c.inner + 3 * c.outer), "face fluxes": row * c.V * slots, "rates": c.b * c.E}
+    lists, first = c.inner * (64 * c.M + 112), c.in_float64
+    return (tables | {"snapshot on its way": padded}, kept | {"snapshot on its way": padded}, {
+        "set-up": (max(c.set_up(tables) - on_host, 8 * rows * c.E + 2 * row * rows, lists) - padded, 0),
+        "initial state": (max(projection, first + max(c.totals, 2 * padded)), padded + pointwise),
+        "time step": (first + spectrum, 0),
+        "stages": (0, padded // c.b),
+        "snapshots": (padded + c.fetched, 0)})
+
+
 def variants(law, c, backend):
     """The variants of the GPU's kernels that a run may come to use."""
     from ..backends.cuda import tuning
@@ -123,7 +155,8 @@ def of_variant(variant, physics, jumps, c, states):
     padded, slots = Layout(c.E, variant.width).size(1), c.F * c.M
     most = max(c.V * max(c.N, slots, (c.d * c.N + slots) * (variant.product == "cublas")), c.geometry + c.P)
     index = 4 if padded * most < 2 ** 31 else 8
-    own = {"metrics": c.b * padded * (c.geometry + (c.d + c.d * c.d) * c.uses_x), "parameters": c.b * padded * c.P}
+    of_faces = c.F * max((len(jump.inputs.get("face", ())) for jump in jumps), default=0)
+    own = {"metrics": c.b * padded * (c.geometry + of_faces + (c.d + c.d * c.d) * c.uses_x), "parameters": c.b * padded * c.P}
     if variant.faces == "once":
         inner, outer = read(physics.functions.pair, c.M), max((read(jump, c.M) for jump in jumps), default=0)
         at_faces = {"metrics": c.b * (c.inner * inner + c.outer * outer), "connectivity": 4 * (5 * c.inner + 3 * c.outer),
@@ -136,7 +169,7 @@ def of_variant(variant, physics, jumps, c, states):
 
 def read(function, nodes):
     """Numbers that a kernel over faces of so many nodes keeps of each for this function: positions for every node."""
-    counts = {"x": nodes, "n": 1, "s": 1, "m": 1, "ml": 1, "mr": 1}
+    counts = {"x": nodes, "n": 1, "s": 1, "m": 1, "ml": 1, "mr": 1, "face": 1}
     return sum(counts.get(argument, 0) for argument, _ in function.used.values())
 
 

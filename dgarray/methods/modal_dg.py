@@ -5,23 +5,17 @@ over the reference cell and its faces, by quadrature.  The mass matrix is the id
 Fuhry, Giuliani & Krivodonova 2014, equation (12); Cockburn & Shu 1998.
 """
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral
-
-import numpy as np
 
 from .. import backends
 from ..backends.arrays import ArrayBackend
 from ..fluxes import upwind
-from ..reference import modal_simplex, quadrature, simplex
-from ..stepping import real_limit
-from .limiting import Limiting, Limits
+from ..names import choose
+from ..reference import quadrature
+from .limiting import Limiting
 from .memory import modal_plan
-from .nodal_dg import NodalOperator, NodalTables, check_given
-from .stability import stability_limit
-
-DEGREES = 50          # the highest degree of the rules on triangles
-NO_LIMITS = Limiting()
+from .nodal_dg import NodalOperator, check_degree, check_given
+from .tables import ModalTables
 
 
 @dataclass(frozen=True)
@@ -33,10 +27,13 @@ class ModalDG:
     limiter      what keeps slopes from making new extremes, after every stage and at the start: None;
                  "barth-jespersen" at order 1: by the averages of the neighbours across faces;
                  "vertex" from order 1 on: by those around each vertex, degree by degree (Kuzmin)
-    limiter_variables   "conserved", or "primitive" at order 1: which variables are limited, one by one
+    limiter_variables   which variables are limited, one by one: "conserved", at order 1 also "primitive" or "characteristic",
+                 the waves along the gradient of the density, which keeps shocks and contacts cleanest
     indicator    None: the limiter looks at all elements; "kxrcf": at those where jumps show that the state is not smooth
     positivity   whether density and pressure are kept positive at all points by scaling towards the mean (Zhang & Shu); take
                  it with stepper="ssp33"
+    surface      how the fused kernels of a CPU integrate over faces: "edges", each flux evaluated once for both sides,
+                 "elements", once for each, or None, what is faster there; all other kernels visit each edge once
     """
 
     order: int = 1
@@ -45,15 +42,15 @@ class ModalDG:
     limiter_variables: str = "conserved"
     indicator: str | None = None
     positivity: bool = False
+    surface: str | None = None
 
     def __post_init__(self):
         if not isinstance(self.order, Integral) or self.order not in range(7):
             raise ValueError(f"order={self.order!r} is not allowed for ModalDG; it must be a whole number from 0 to 6")
-        degree = self.quadrature
-        if degree is not None and (not isinstance(degree, Integral) or not 2 * self.order <= degree <= DEGREES):
-            raise ValueError(f"quadrature={degree!r} is not allowed for ModalDG; at order {self.order} it must be None or a "
-                             f"whole number from {2 * self.order} to {DEGREES}")
+        check_degree(self)
         self.limiting.check(self.order)
+        if self.surface is not None:
+            choose("surface", self.surface, ("edges", "elements"))
 
     @property
     def limiting(self):
@@ -84,41 +81,8 @@ class ModalDG:
         Raises ValueError where mesh, law and boundary do not fit."""
         self.check(mesh, law, boundary, flux, source)
         tables = ModalTables(mesh, self.order, law, boundary, flux or upwind, source, self.quadrature, self.limiting)
+        tables.surface = self.surface
         return ModalOperator(self, tables, backend)
-
-
-class ModalTables(NodalTables):
-    """As `NodalTables`, for modal DG: see `dgarray.reference.ModalSimplex` for the matrices.
-
-    cell                                                    nodal cell of the output, of degree max(order, 1)
-    reference                                               the ModalSimplex: points of the faces take the place of face nodes
-    differentiation (dim, mode, point)                      where there are sources one row more, - project, which takes them
-    interpolate (point, mode), trace (face * face point, mode), lift (mode, face * face point)
-    groups                                                  their nodes and slots are both rows of `trace`
-    """
-
-    weak = True
-
-    def __init__(self, mesh, order, law, boundary, flux, source, degree=None, limiting=NO_LIMITS):
-        self.degree, self.limiting = degree, limiting
-        super().__init__(mesh, order, law, boundary, flux, source)
-
-    def set_reference(self):
-        self.cell, self.reference = simplex(self.dim, max(self.order, 1)), modal_simplex(self.dim, self.order, self.degree)
-        self.points, self.face_points = self.reference.points, self.reference.face_points.reshape(-1, self.dim)
-        self.rows, self.face_nodes = len(self.reference.project), self.reference.face_nodes
-        self.differentiation, self.lift = self.reference.differentiation, self.reference.lift
-        if self.physics.sources:
-            self.differentiation = np.concatenate([self.differentiation, -self.reference.project[None]])
-        self.interpolate, self.trace = self.reference.interpolate, self.reference.trace
-
-    def on(self, mesh, boundary):
-        return ModalTables(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source, self.degree,
-                           self.limiting)
-
-    @cached_property
-    def limits(self):
-        return Limits(self.limiting, self) if self.limiting.limiter or self.limiting.positivity else None
 
 
 class ModalOperator(NodalOperator):
@@ -140,20 +104,6 @@ class ModalOperator(NodalOperator):
 
     def fetch(self, state):
         return Nodal(self.operations.fetch(state), self.nodal)
-
-    def _step_of_table(self, q, t, stepper):
-        """dt = min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|.
-
-        Where s is the same on all faces, h is an interval's length, the radius of a triangle's inscribed circle, two thirds of
-        that of a tetrahedron's inscribed sphere.  At order 0 a forward Euler step makes averages of the values around.
-        From order 1 on the step is no longer than the measured table allows this stepper, its rate taken with exponent 1.
-        Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 2001, section 2.2."""
-        law, order = self.tables.law, self.method.order
-        factor = 4 / self.tables.dim / (2 * order + 1)          # |face| / |T| = dim / 2 times J_face / J
-        if order:
-            factor = min(factor, stability_limit(law, order, stepper).factor)
-        rate = self.operations.rate(q, t, 1.0) / factor + self.tables.damping / real_limit(stepper)
-        return 1 / rate if rate != 0 else np.inf
 
     def projection(self):
         reference = self.tables.reference

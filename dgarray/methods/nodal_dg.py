@@ -5,49 +5,63 @@ dq/dt = - sum_k D_k (F . grad r_k) + L (F.n - F*) J_face / J
 Hesthaven & Warburton 2008; Kloeckner et al. 2009, equation (4); Kloeckner et al. 2013, equation (9).
 """
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from numbers import Integral
-from types import SimpleNamespace
 
 import numpy as np
 
 from .. import backends
+from ..backends.arrays import ArrayBackend
 from ..fluxes import upwind
 from ..names import choose
-from ..pointwise import Pointwise
-from ..reference import quadrature, simplex
+from ..reference import quadrature
 from ..stepping import real_limit, stages
 from ..trace import call
-from .connectivity import boundary_nodes, exterior_nodes, interior_faces
-from .given import boundary_groups, element_values
-from .memory import nodal_plan
+from .filter import ExponentialFilter
+from .given import boundary_groups, face_values
+from .memory import modal_plan, nodal_plan
 from .memory_counts import PROJECTED
 from .physics import Physics
 from .spectrum import SEARCHES, UNKNOWNS, limiting_part, rounded_down, stable_step
 from .stability import check_stepper, family, stability_limit
+from .tables import NO_LIMITS, NodalTables, QuadratureTables
 
-CUT = " cut"          # boundary where a part of the mesh was cut out
-
+DEGREES = 50          # the highest degree of the rules on triangles
 
 
 @dataclass(frozen=True)
 class NodalDG:
     """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10) on intervals, triangles or tetrahedra.
 
-    start: how the initial state is put on the elements, "projection" (L2) or "interpolation" (values at the nodes).
+    start        how the initial state is put on the elements, "projection" (L2) or "interpolation" (values at the nodes)
+    quadrature   None: fluxes are taken at the nodes, so that those of nonlinear laws are interpolated; else the degree up to
+                 which the integrals of the weak form are exact, at least 2 order (over-integration); the state is the same
+    filter       None, or an `ExponentialFilter` of the state after every step
     """
 
     order: int = 4
     start: str = "projection"
+    quadrature: int | None = None
+    filter: ExponentialFilter | None = None
+    limiting = NO_LIMITS
 
     def __post_init__(self):
         if not isinstance(self.order, Integral) or self.order not in range(1, 11):
             raise ValueError(f"order={self.order!r} is not allowed for NodalDG; it must be a whole number from 1 to 10")
         choose("start", self.start, ("projection", "interpolation"))
+        check_degree(self)
+        if self.filter is not None:
+            if not isinstance(self.filter, ExponentialFilter):
+                raise ValueError(f"filter={self.filter!r} is not allowed for NodalDG; give None or dgarray.ExponentialFilter()")
+            self.filter.check(self.order)
+
+    def __repr__(self):
+        more = "".join(f", {name}={value!r}" for name in ("quadrature", "filter") if (value := getattr(self, name)) is not None)
+        return f"NodalDG(order={self.order!r}, start={self.start!r}{more})"
 
     def check(self, mesh, law, boundary, flux=None, source=None):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
-        check_given(mesh, law, boundary, flux, source)
+        check_given(mesh, law, boundary, flux, source, weak=self.quadrature is not None)
 
     @property
     def nodal_order(self):
@@ -55,14 +69,16 @@ class NodalDG:
         return self.order
 
     def kernels(self, backend):
-        """Which kernels compute on a backend, "fused" or "array"."""
-        return backend.kernels
+        """Which kernels compute on a backend, "fused" or "array"; by quadrature those of modal DG."""
+        modal = self.quadrature is not None
+        return "array" if modal and type(backend).modal is ArrayBackend.modal else backend.kernels
 
     def memory(self, mesh, law, backend, stepper, boundary=None, flux=None, source=None):
         """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed from counts: nothing large is allocated.
 
         Arguments as for `discretise`; stepper: e.g. `dgarray.stepping.LSRK54`."""
-        return nodal_plan(mesh, law, self, backend, stepper, boundary, flux, source)
+        plan = nodal_plan if self.quadrature is None else modal_plan
+        return plan(mesh, law, self, backend, stepper, boundary, flux, source)
 
     def discretise(self, mesh, law, boundary, backend, flux=None, source=None):
         """The operations of this method on the mesh: a NodalOperator on the backend.
@@ -70,7 +86,18 @@ class NodalDG:
         flux: numerical flux, a function of the law (`upwind`); source(q, x, t) -> tuple, added to the law's own.
         Raises ValueError where mesh, law and boundary do not fit."""
         self.check(mesh, law, boundary, flux, source)
-        return NodalOperator(self, NodalTables(mesh, self.order, law, boundary, flux or upwind, source), backend)
+        given = mesh, self.order, law, boundary, flux or upwind, source
+        tables = NodalTables(*given) if self.quadrature is None else QuadratureTables(*given, self.quadrature)
+        tables.filter = None if self.filter is None else self.filter.matrix(tables.cell)
+        return NodalOperator(self, tables, backend)
+
+
+def check_degree(method):
+    """Raise ValueError unless a method's `quadrature` is None or a degree that its order and the rules allow."""
+    degree, least = method.quadrature, 2 * method.order
+    if degree is not None and (not isinstance(degree, Integral) or not least <= degree <= DEGREES):
+        raise ValueError(f"quadrature={degree!r} is not allowed for {type(method).__name__}; at order {method.order} it must "
+                         f"be None or a whole number from {least} to {DEGREES}")
 
 
 def check_given(mesh, law, boundary, flux, source, weak=False):
@@ -80,113 +107,12 @@ def check_given(mesh, law, boundary, flux, source, weak=False):
     numbers = {name: None if callable(value) or isinstance(value, dict) else float(value)
                for name, value in law.parameters.items()}
     physics = Physics(law, flux or upwind, source, numbers, weak)
-    jumps = [physics.boundary_jump(name, condition) for name, _, condition in boundary_groups(mesh, boundary)]
+    groups = boundary_groups(mesh, boundary)
+    jumps = [physics.boundary_jump(name, condition) for name, _, condition in groups]
     for function in (*vars(physics.functions).values(), *jumps):
         function.graph                                    # noqa: B018  tracing is the check
-
-
-class NodalTables:
-    """All that nodal DG needs on one mesh, on the host in float64: matrices, metrics, index lists and physics.
-
-    cell                            `dgarray.reference.Simplex` of the values that the output holds
-    reference                       what `dgarray.methods.connectivity` asks for the nodes on the faces: here the same
-    rows                            unknowns of a variable on an element
-    differentiation (dim, node, node), lift (node, face * face node): see `dgarray.reference.Simplex`
-    points (point, dim), face_points (face * face point, dim)   where fluxes are evaluated: here all nodes
-    interpolate, trace              matrices from unknowns to values there; None: they are these values
-    gradients (dim, dim, element)   dr_k / dx_d
-    normals (face, dim, element)    outward unit normals
-    scale (face, element)           J_face / J
-    origin (dim, element), tangents (dim, dim, element)   x_d = origin_d + sum_k r_k tangents_kd
-    parameters {name: (element,)}   the law's parameters that vary; the others are literals
-    groups                          boundary conditions: faces (count, 2), nodes and slots (face node, face), jump
-    functions                       volume, pair, left, finish, wave_speed: see `Physics`
-    limits                          `dgarray.methods.limiting.Limits` of states after every stage; None: they stay
-    """
-
-    weak, limits = False, None
-
-    def __init__(self, mesh, order, law, boundary, flux, source):
-        self.mesh, self.order, self.law, self.boundary = mesh, order, law, boundary
-        self.dim, self.elements, self.variables = mesh.dim, len(mesh.cells), len(law.variables)
-        corners = mesh.points[mesh.cells]
-        tangents = (corners[:, 1:] - corners[:, :1]) / 2
-        self.tangents = np.ascontiguousarray(tangents.transpose(1, 2, 0))
-        self.origin = np.ascontiguousarray((corners[:, 0] + tangents.sum(axis=1)).T)
-        self.gradients = np.ascontiguousarray(np.linalg.inv(tangents).transpose(2, 1, 0))
-        self.normals = np.ascontiguousarray(mesh.normals.transpose(1, 2, 0))
-        face_measure = simplex(mesh.dim - 1, 1).volume if mesh.dim > 1 else 1.0
-        jacobian = mesh.measures / simplex(mesh.dim, 1).volume
-        self.scale = np.ascontiguousarray((mesh.face_measures / face_measure).T / jacobian)
-        values = {name: element_values(mesh, law, name, value) for name, value in law.parameters.items()}
-        self.parameters = {name: v for name, v in values.items() if v is not None}
-        numbers = {name: float(law.parameters[name]) if v is None else None for name, v in values.items()}
-        self.physics = Physics(law, flux, source, numbers, self.weak)
-        self.functions = self.physics.functions
-        self.set_reference()
-        self.groups = []
-        for name, faces, condition in boundary_groups(mesh, boundary):
-            nodes, slots = boundary_nodes(self.reference, self.elements, faces)
-            self.groups.append(SimpleNamespace(name=name, faces=faces, nodes=nodes, slots=slots,
-                                               jump=self.physics.boundary_jump(name, condition)))
-
-    def set_reference(self):
-        """Set what comes from the reference cell: points and matrices."""
-        self.cell = self.reference = cell = simplex(self.dim, self.order)
-        self.nodes = self.points = self.face_points = cell.nodes
-        self.rows, self.face_nodes = len(cell.nodes), cell.face_nodes
-        self.differentiation, self.lift = cell.differentiation, cell.lift
-        self.interpolate = self.trace = None
-
-    @cached_property
-    def finishes(self):
-        """Whether `finish` changes anything: sources, the capacity."""
-        graph = self.functions.finish.graph
-        return [graph.nodes[i][:2] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.variables)]
-
-    @cached_property
-    def damping(self):
-        """The law's largest damping rate, 1 / time; 0 without one."""
-        if self.law.damping is None:
-            return 0.0
-        damping = Pointwise(self.law.damping, {"m": self.physics.parameters}, "damping")
-        return float(np.max(damping(m=self.parameters)[0]))
-
-    @cached_property
-    def needs_x(self):
-        """Whether any of the physics depends on the position."""
-        return any(f.depends_on("x") for f in (*vars(self.functions).values(), *(group.jump for group in self.groups)))
-
-    def part(self, cells):
-        """The tables of some of the elements alone; nothing comes in through the cut."""
-        def nothing(q):
-            return tuple(0.0 * component for component in q)
-        given = self.boundary if isinstance(self.boundary, dict) else {"default": self.boundary} if self.boundary else {}
-        return self.on(self.mesh.part(cells, CUT), {**given, CUT: nothing})
-
-    def on(self, mesh, boundary):
-        """The tables of the same problem on another mesh."""
-        return NodalTables(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source)
-
-    def rates(self):
-        """Sum over the faces of s J_face / J, 1 / time, (element,), of laws whose speed depends on neither state nor time."""
-        x = tuple(self.mesh.centroids.T)
-        speeds = (self.functions.wave_speed(n=tuple(n), x=x, t=0.0, m=self.parameters)[0] for n in self.normals)
-        parts = [speed * scale for speed, scale in zip(speeds, self.scale)]
-        if any(np.min(part) < 0 for part in parts):
-            raise ValueError(f"the wave_speed of {type(self.law).__name__} is negative; it must be an absolute value")
-        return sum(parts)
-
-    def coordinates(self, points=None):
-        """x at reference points (point, dim) of every element, (dim, point, element); by default those of the volume."""
-        r = self.points if points is None else points
-        return np.array([self.origin[d] + r @ self.tangents[:, d] for d in range(self.dim)])
-
-    def interior_faces(self):
-        return interior_faces(self.mesh, self.reference)
-
-    def exterior_nodes(self):
-        return exterior_nodes(self.mesh, self.reference)
+    for _, faces, condition in groups:
+        face_values(mesh, faces, condition)
 
 
 class NodalOperator:
@@ -197,9 +123,11 @@ class NodalOperator:
         self.shape = (tables.variables, tables.rows, tables.elements)
         self.operations = self.on(backend, tables)
         self.state, self.host, self.zeros = self.operations.state, self.operations.host, self.operations.zeros
-        self.stage, self.finite = self.operations.stage, self.operations.finite
+        self.stage, self.finite, self.change = self.operations.stage, self.operations.finite, self.operations.change
+        if tables.filter is not None:
+            self.after_step = self.operations.filter
         if hasattr(self.operations, "step"):
-            self.step = partial(self.operations.step, stages)
+            self.step = partial(self.operations.step, stages) if tables.filter is None else self._filtered_step
         # What is not finite stays so, and can be found steps later; what is not admissible may become so again.
         self.check_every = self.operations.check_every if tables.law.admissible is None else 1
         self._steps = {}            # largest stable steps by stepper, of laws whose wave speed stays
@@ -207,7 +135,12 @@ class NodalOperator:
     @staticmethod
     def on(backend, tables):
         """The operations of this method on a backend."""
-        return backend.nodal(tables)
+        return backend.nodal(tables) if tables.trace is None else backend.modal(tables)
+
+    def _filtered_step(self, stepper, states, k, t, dt):
+        states = self.operations.step(stages, stepper, states, k, t, dt)
+        self.after_step(states[0])
+        return states
 
     def nodal(self, q):
         """Values at the nodes, as output and analysis want them, of a state q (variable, row, element) of the host."""
@@ -254,7 +187,17 @@ class NodalOperator:
         return self._steps[stepper.name]
 
     def _step_of_table(self, q, t, stepper):
-        factor, exponent = stability_limit(self.tables.law, self.method.order, stepper)
+        """The step by the measured table; in the weak form at most
+
+        dt = min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|,
+        and no longer than the table allows this stepper, its rate taken with exponent 1.
+        Where s is the same on all faces, h is an interval's length, the radius of a triangle's inscribed circle, two thirds of
+        that of a tetrahedron's inscribed sphere.  At order 0 a forward Euler step makes averages of the values around.
+        Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 2001, section 2.2."""
+        order, tables = self.method.order, self.tables
+        factor, exponent = stability_limit(tables.law, order, stepper) if order else (np.inf, 1.0)
+        if tables.weak:          # |face| / |T| = dim / 2 times J_face / J
+            factor, exponent = min(factor, 4 / tables.dim / (2 * order + 1)), 1.0
         rate = self.operations.rate(q, t, exponent) / factor + self.tables.damping / real_limit(stepper)
         return 1 / rate if rate != 0 else np.inf
 
@@ -295,7 +238,7 @@ class NodalOperator:
         cell = self.tables.cell
         if self.method.start == "interpolation":
             return cell.nodes, np.eye(len(cell.nodes))
-        points, weights = quadrature(cell.dim, 2 * cell.order + 4)
+        points, weights = quadrature(cell.dim, max(2 * cell.order + 4, self.method.quadrature or 0))
         return points, cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
 
     @staticmethod

@@ -65,14 +65,18 @@ class Physics:
         return self.pair(l, r, n, (s[0], 0.0), x, t, ml, mr)[:len(l)]
 
     def boundary_jump(self, name, condition):
-        """s (F.n - F*), weak - s F*, at a boundary; the exterior state is the condition's, its parameters the element's own."""
-        numerical = getattr(condition, "flux", self.flux)(self.law)
+        """s (F.n - F*), weak - s F*, at a boundary; the exterior state is the condition's, its parameters the element's own.
 
-        def jump(q, n, s, x, t, m):
-            outside = call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=self.law), f"boundary {name!r}")
+        Of a condition with `of_faces` the jump has the input `face` too, numbers of each face."""
+        numerical = getattr(condition, "flux", self.flux)(self.law)
+        given = {"face": dict.fromkeys(condition.of_faces.names)} if hasattr(condition, "of_faces") else {}
+
+        def jump(q, n, s, x, t, m, face=None):
+            asked = dict(q=q, n=n, x=x, t=t, m=m, law=self.law, **dict.fromkeys(given, face))
+            outside = call(condition, asked, f"boundary {name!r}")
             star = self.star(numerical, q, self.checked(outside, f"boundary {name!r}", condition), n, x, t, m, m)
             return tuple(s[0] * (f - h) for f, h in zip(self.inside(n, q, x, t, m), star))
-        return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1}, f"boundary {name!r}")
+        return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1, **given}, f"boundary {name!r}")
 
     def finish(self, r, q, x, t, m):
         if not self.weak:

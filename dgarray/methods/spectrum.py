@@ -57,8 +57,12 @@ def region(name, count=2001):
     # Near the imaginary axis the radius of a method of second order grows as the third root of the angle.
     angles = np.union1d(angles, np.pi / 2 + (angles[1] - angles[0]) * np.linspace(0, 1, 100) ** 3)
     radii = np.linspace(0, 10, 2001)[1:]
-    unstable = np.abs(amplification(STEPPERS[name], np.exp(1j * angles) * radii[:, None])) > 1 + 1e-9
-    high = radii[unstable.argmax(axis=0)]
+    high, stable = np.full(len(angles), radii[0]), np.arange(len(angles))
+    for some in radii.reshape(-1, 50):          # the next ones only where all before are stable
+        unstable = np.abs(amplification(STEPPERS[name], np.exp(1j * angles[stable]) * some[:, None])) > 1 + 1e-9
+        found = unstable.any(axis=0)
+        high[stable[found]] = some[unstable.argmax(axis=0)[found]]
+        stable = stable[~found]
     low = high - radii[0]
     for _ in range(40):
         middle = (low + high) / 2

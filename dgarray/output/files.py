@@ -146,4 +146,5 @@ def sync(path):
 
 
 def _json(tree):
-    return json.dumps(tree, indent=1).encode()
+    """As one line: with line breaks Python writes JSON by slower code, at every commit again."""
+    return json.dumps(tree).encode()

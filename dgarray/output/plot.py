@@ -39,7 +39,8 @@ def draw(ds, variable, time=-1, ax=None, **options):
     options  limits (low, high): those of the colours, or in 1D of the vertical axis
              mesh: True draws the elements' outlines
              slice: in 2D and 3D a line or plane such as "z=0.5", as in `ds.dg.slice`, drawn by matplotlib
-             in 2D and on slices: cmap, colorbar (False omits it); in 1D: as Axes.plot
+             in 2D and on slices: cmap, colorbar (False omits it), isolines (low, high, count): so many lines of equal
+             value, low and high among them; in 1D: as Axes.plot
              in 3D by PyVista: surface, the name of a boundary or a tuple of them; or slice, a list of planes, by default three
              through the middle; further options as in `output.volume.Scene`
     A field of both signs gets limits symmetric about zero and a diverging map, others viridis over their range.
@@ -112,8 +113,9 @@ class Picture:
     ds: 1D or 2D dataset, a slice too; limits (low, high) or None for those of each state
     triangles: number of small triangles that it may have in 2D; other options as in `draw`"""
 
-    def __init__(self, ds, variable, ax, limits=None, mesh=False, cmap=None, colorbar=True, triangles=TRIANGLES, **line):
-        dg = ds.dg
+    def __init__(self, ds, variable, ax, limits=None, mesh=False, cmap=None, colorbar=True, triangles=TRIANGLES, isolines=None,
+                 **line):
+        dg, self.lines, self.levels = ds.dg, None, levels(isolines, ds.dg.dim)
         self.ds, self.variable, self.ax, self.limits, self.cmap = ds, variable, ax, checked(limits), cmap
         self.corners, small = _divisions(dg, triangles)
         self.interpolation = dg.reference.interpolation(2 * self.corners[:, 1:] - 1)
@@ -122,7 +124,7 @@ class Picture:
             self._lines(x[0], mesh, line)
         else:
             for name in line:
-                choose("option", name, ("limits", "mesh", "cmap", "colorbar", "slice"), " for this picture; it has")
+                choose("option", name, ("limits", "mesh", "cmap", "colorbar", "isolines", "slice"), " for this picture; it has")
             self._triangles(x, small, mesh, colorbar)
 
     def _lines(self, x, mesh, line):
@@ -147,8 +149,8 @@ class Picture:
 
         ds, dg, ax = self.ds, self.ds.dg, self.ax
         triangles = (np.arange(len(dg.cells))[:, None, None] * len(self.corners) + small).reshape(-1, 3)
-        self.artist = ax.tripcolor(Triangulation(x[0].ravel(), x[1].ravel(), triangles), np.zeros(x[0].size),
-                                   shading="gouraud", cmap=self.cmap, rasterized=True)
+        self.triangulation = Triangulation(x[0].ravel(), x[1].ravel(), triangles)
+        self.artist = ax.tripcolor(self.triangulation, np.zeros(x[0].size), shading="gouraud", cmap=self.cmap, rasterized=True)
         ax.add_collection(LineCollection(dg.points[outlines(ds)], colors="0.2", linewidths=0.8), autolim=False)
         ax.set_facecolor("0.8")
         if mesh:
@@ -182,10 +184,18 @@ class Picture:
         else:
             self.artist.set_array(u.ravel())
             self.artist.set(clim=(low, high), cmap=self.cmap or colours(low, high))
+            if self.levels is not None:
+                self._isolines(u)
         place = ""
         if "plane" in self.ds.attrs:
             place = f" {'in the plane' if self.ds.dg.dim == 2 else 'on the line'} {self.ds.attrs['plane'].replace('=', ' = ')}"
         self.ax.set_title(title(self.ds, self.variable, place, t))
+
+    def _isolines(self, u):
+        """Draw the lines of equal value anew."""
+        if self.lines is not None:
+            self.lines.remove()
+        self.lines = self.ax.tricontour(self.triangulation, u.ravel(), self.levels, colors="black", linewidths=0.4)
 
     def save(self, path, dpi=150):
         """Write the figure to an image file, its kind by the suffix."""
@@ -246,6 +256,19 @@ def checked(limits):
     if pair.shape != (2,) or not np.isfinite(pair).all() or pair[0] >= pair[1]:
         raise ValueError(f"limits {limits!r} are not allowed; they must be two finite numbers (low, high), low below high")
     return tuple(pair.tolist())
+
+
+def levels(isolines, dim):
+    """The values of the lines that (low, high, count) asks for, or None. Raises ValueError for others, and in 1D."""
+    if isolines is None:
+        return None
+    given = np.asarray(isolines, dtype="float64")
+    if dim == 1:
+        raise ValueError(f"isolines {isolines!r} are for 2D; the dataset is 1D")
+    if given.shape != (3,) or not np.isfinite(given).all() or given[0] >= given[1] or given[2] < 2 or given[2] % 1:
+        raise ValueError(f"isolines {isolines!r} are not allowed; they must be (low, high, count), low below high, count a "
+                         "whole number from 2")
+    return np.linspace(given[0], given[1], int(given[2]))
 
 
 def colours(low, high):

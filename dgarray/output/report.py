@@ -46,7 +46,8 @@ def summary(report, roofline=""):
     lines = [f"{report['case'] or report['law']}: {report['method']} on {report['elements']} elements, "
              f"{report['dofs']} degrees of freedom, {report['backend']} {report['kernels']} {report['dtype']}, "
              f"{report['threads']} threads",
-             f"{report['steps']} steps to t = {report['time']:.6g}, dt = {report['dt']:.4g}"]
+             f"{report['steps']} steps to t = {report['time']:.6g}, dt = {report['dt']:.4g}"
+             + (", steady" if report["steady"] is not None else "")]
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     errors = report["l2_error"]

@@ -1,0 +1,130 @@
+"""Modal DG on the CPU edge by edge: one flux evaluation for each edge and point, in three kernels.
+
+Fuhry, Giuliani & Krivodonova 2014, section 4.3: volume, edges, right-hand side, the boundary's edges first and sorted by kind.
+There each kernel goes over the whole mesh, and what an edge contributes to its two elements is stored in memory of its own.
+Here the three follow each other on a piece of the mesh in the second-level cache, and the contributions take the places of the
+face values that they were computed from: each of these belongs to one edge, so nothing is added up and no thread waits for
+another.  Edges between two pieces are evaluated in both, with the same two states in the same order: both find the same flux.
+
+Counted per element of Euler in 2D at order p = 3, with 10 modes, 12 face points, and 6 points of 1.5 edges of its own:
+  flux evaluations     6, instead of 12 where each element evaluates its own faces: half of 12 x 70 operations
+  moves of values      48 gathered and 48 put back, one by one, instead of 48 gathered; the element's own come as whole vectors
+  memory               nothing more: what is moved between the kernels, 8 x 4 (2 x 12 + 10) bytes, stays in cache
+"""
+from functools import cached_property
+
+import numpy as np
+
+from . import matmul
+from .edges_source import EdgeSource
+from .nodal import NodalFused
+from .tiles import aligned
+
+CALLS, PIECES = 8, 4     # calls for each thread at least, where there are so many pieces, and pieces of a call at most
+BEST = 4                 # the highest order at which this is faster on triangles in float64
+
+
+def surface_of(given, dim, order, dtype):
+    """How surface integrals are computed, "edges" or "elements": as given, or with None as is faster; measured on a CPU with
+    AVX-512, see docs/modal-dg.md."""
+    return given or ("edges" if dim == 2 and order <= BEST and np.dtype(dtype) == np.float64 else "elements")
+
+
+class EdgesFused(NodalFused):
+    """As `NodalFused`, with each face evaluated once.
+
+    edge_start    where the edges of a piece begin, in vectors of L edges of one kind, the last filled with the last edge
+    kinds         of each vector: the number of the boundary's group, or that after the last group inside the mesh
+    numbers       of each vector, in rows of L: see `EdgeSource`
+    left, right   where the face values of both sides lie in a piece, [vector, point, lane]; at the boundary right is left"""
+
+    text = EdgeSource
+
+    def connect(self):
+        t, lanes = self.tables, self.lanes
+        cells, sides, rows, kind = self._edges()
+        self.edge_start, self.kinds, pieces, own = self._in_vectors(cells, kind)
+        (l, r), (a, b), rows = cells[:, own], sides[:, own], rows[:, :, own]
+        at, self.halo = self.in_pieces(pieces, rows, np.stack([l, r])[:, None])
+        self.left, self.right = (by_vector(side, lanes) for side in at)
+        values = [t.normals[a, :, l].T, t.scale[a, l][None], t.scale[b, r][None],
+                  *(v[cell][None] for cell in (l, r) for v in t.parameters.values())]
+        if self.needs_x:
+            values.append(self._positions(rows[0], l))
+        if self.source.per_face:
+            values.append(self._of_faces(len(kind))[:, own])
+        self.numbers = by_vector(np.concatenate(values).astype(self.backend.dtype), lanes)
+
+    @cached_property
+    def patches(self):
+        return self._patches()[0]
+
+    def _edges(self):
+        """Every face once, the boundary's first: elements (2, face), sides (2, face), rows of `trace` (2, point, face), kinds
+        (face,)."""
+        t, inner = self.tables, self.tables.interior_faces()
+        faces = [(g.faces.T, g.nodes) for g in t.groups]
+        cells, sides = (np.concatenate([*(np.stack([f[i], f[i]]) for f, _ in faces), inner[name]], axis=1)
+                        for i, name in enumerate(("cells", "sides")))
+        nodes = np.concatenate([*(np.stack([n, n]) for _, n in faces), inner["nodes"]], axis=2)
+        counts = [*(n.shape[1] for _, n in faces), inner["nodes"].shape[2]]
+        return cells, sides, nodes // t.elements, np.repeat(np.arange(len(counts)), counts)
+
+    def _in_vectors(self, cells, kind):
+        """The edges of every piece in vectors of one kind: where each piece's begin, kinds, and in each lane piece and edge."""
+        left, right = cells // (self.piece * self.lanes)
+        edge = np.concatenate([np.arange(len(kind)), np.flatnonzero(left != right)])
+        piece = np.concatenate([left, right[left != right]])
+        own = np.where(piece == left[edge], cells[0, edge], cells[1, edge])
+        order = np.lexsort((own, kind[edge], piece))
+        edge, piece = edge[order], piece[order]
+        run = piece * (len(self.tables.groups) + 1) + kind[edge]
+        first = np.flatnonzero(np.diff(run, prepend=-1))
+        counts = np.diff(first, append=len(run))
+        vectors = -(-counts // self.lanes)
+        lane = np.arange(vectors.sum() * self.lanes) - np.repeat((np.cumsum(vectors) - vectors) * self.lanes,
+                                                                 vectors * self.lanes)
+        chosen = np.repeat(first, vectors * self.lanes) + np.minimum(lane, np.repeat(counts, vectors * self.lanes) - 1)
+        of_piece = np.bincount(piece[first], vectors, -(-self.tiles // self.piece)).astype(int)
+        start = np.concatenate([[0], np.cumsum(of_piece)])
+        return start, np.repeat(kind[edge[first]], vectors).astype(np.int32), piece[chosen], edge[chosen]
+
+    def _positions(self, rows, cells):
+        """x at these rows of `trace` (point, face) of the elements (face,), (point * dim, face)."""
+        t = self.tables
+        x = t.origin[:, cells] + np.einsum("pfk,kdf->pdf", t.face_points[rows], t.tangents[:, :, cells])
+        return x.reshape(-1, len(cells))
+
+    def _of_faces(self, count):
+        """What conditions of the boundary know of their faces, (value, face) of all faces."""
+        values, first = np.zeros((self.source.per_face, count)), 0
+        for group in self.tables.groups:
+            for number, numbers in enumerate(group.values.values()):
+                values[number, first:first + len(numbers)] = numbers
+            first += len(group.faces)
+        return values
+
+    def scratch_sizes(self):
+        """And the integrals over the volume of a piece."""
+        around, V = int(np.diff(self.halo[0]).max(initial=0)), self.tables.variables
+        return (self.source.size, (self.piece + around) * V * self.source.height,
+                self.piece * V * matmul.padded(self.tables.rows))
+
+    def _matrices(self):
+        t = self.tables
+        return -np.concatenate(t.differentiation, axis=1), t.lift, t.interpolate, t.trace
+
+    def of_a_call(self):
+        pieces = -(-self.tiles // self.piece)
+        return self.piece * max(1, min(PIECES, pieces // (CALLS * self.backend.threads)))
+
+    def others(self):
+        filled = self.tables.elements - (self.tiles - 1) * self.lanes
+        return self.edge_start, self.kinds, self.numbers, self.left, self.right, self.tiles, filled
+
+
+def by_vector(rows, lanes):
+    """Rows of edges (row, edge) as [vector, row, lane], one flat aligned array."""
+    result = aligned(rows.size, rows.dtype)
+    result.reshape(-1, len(rows), lanes)[...] = rows.reshape(len(rows), -1, lanes).swapaxes(0, 1)
+    return result

@@ -1,0 +1,159 @@
+"""Text of the edge-wise kernels of modal DG: volume, edges, right-hand side.
+
+They follow each other on a piece of tiles while its values are in the second-level cache.  `faces` holds first the values at
+the face points of the piece's elements and of those around it; each edge takes those of its two sides and puts in their places
+what the edge contributes to both, s (-F*), so that the products that lift it find it where the element wants it.
+"""
+from textwrap import indent
+
+from . import matmul
+from .nodal_source import Source, indented
+
+
+class EdgeSource(Source):
+    """As `Source`, with three kernels for a stage, and one that calls them for one piece after the other.
+
+    An edge, or a face in 3D, has E numbers: its normal, the scales of both sides, the parameters of both, where the physics
+    wants it the position of its points, and what conditions of the boundary know of it."""
+
+    added = ("lift",)
+
+    def __init__(self, tables, dtype, needs_x):
+        super().__init__(tables, dtype, needs_x)
+        self.height = matmul.padded(self.F * self.M)
+        self.known = self.d + 2 + 2 * len(self.P) + self.d * self.M * needs_x
+        self.E = self.known + self.per_face
+        for name, rows in (("E", self.E), ("C", 2 * self.V)):
+            self.at[name], self.size = self.size * self.L, self.size + rows
+
+    def products(self):
+        return super().products() | {"differentiate": (self.N, self.W), "lift": (self.N, self.F * self.M)}
+
+    def of_face(self, number):
+        return self.lane("E", self.known + number)
+
+    def stage_text(self, k, q0, q, r, calls=3):
+        """The kernels of a stage; which of register k, q0, q and r the update uses; calls: how many kernels are called, fewer
+        to see how long they take."""
+        names = "faces, tendency", "state, out, register, start", "geometry, tiled_values", "A, alpha, beta, B, wdt, C, v_"
+        scratch, states, metrics, factors = names
+        called = [f"volume(begin, end, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t)",
+                  "edges(edge_start[piece], edge_start[piece + 1], w, faces, kinds, numbers, left, right, t)",
+                  f"update(begin, end, w, {scratch}, {states}, EL, {metrics}, tiles, filled, t, {factors})"][:calls]
+        return self.module("a Runge-Kutta stage by edges", f"""
+def volume(first, last, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t):
+    place = 0
+    for tile in range(first, last):
+{block(self.volume_and_traces(), 2)}
+        place += 1
+    piece = first // {self.piece}
+    for around in range(halo_start[piece], halo_start[piece + 1]):
+{block(self.traces_around(), 2)}
+        place += 1
+
+
+@njit(**OPTIONS)
+def edges(first, last, w, faces, kinds, numbers, left, right, t):
+    for edge in range(first, last):
+{block(self.edge(), 2)}
+
+
+@njit(**OPTIONS)
+def update(first, last, w, {scratch}, {states}, EL, {metrics}, tiles, filled, t, {factors}):
+    place = 0
+    for tile in range(first, last):
+{block(self.right_hand_side(k, q0, q, r), 2)}
+        place += 1
+
+
+@njit(**OPTIONS)
+def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {metrics},
+           edge_start, kinds, numbers, left, right, tiles, filled, t, {factors}):
+    for begin in range(first, last, {self.piece}):
+        end, piece = min(begin + {self.piece}, last), begin // {self.piece}
+{block(called, 2)}
+""", [f"scatter = vector.scatter({self.V}, np.{self.dtype})"])
+
+    def of_variable(self, height):
+        """Text of where the rows of variable v in place `place` of a piece's array begin, with so many rows a variable."""
+        return f"(place*{self.V} + v)*{height * self.L}"
+
+    def volume_and_traces(self):
+        """Lines that put a tile's values at its face points into `faces`, its integrals over the volume into `tendency`."""
+        L, N, V, at, padded = self.L, self.N, self.V, self.at, matmul.padded
+        here = f"state, (tile*{V} + v)*{N * L}"
+        return [*self.load_numbers(),
+                f"for v in range({V}):",
+                f"    trace(T, 0, {here}, faces, {self.of_variable(self.height)})",
+                f"    interpolate(I, 0, {here}, w, {at['BQ']} + v*{padded(self.B) * L})",
+                *self.fluxes(),
+                f"for v in range({V}):",
+                f"    differentiate(D, 0, w, {at['RHS']} + v*{self.column * L}, tendency, {self.of_variable(padded(N))})",
+                *self.ask_for("state", "tile + 1")]
+
+    def load_numbers(self):
+        """Lines that copy what the volume needs of a tile beside the state: gradients, positions, parameters."""
+        rows, positions = (self.at["P"] - self.at["G"]) // self.L, self.d * self.d + self.F * (self.d + 1)
+        lines = []
+        for first, last in ((0, self.d * self.d), (positions, rows)):
+            if last > first:
+                lines += [f"for row in range({first}, {last}):",
+                          f"    copy(geometry, (tile*{rows} + row)*{self.L}, w, {self.at['G']} + row*{self.L})"]
+        return lines + (self.load("tiled_values", len(self.P), "P") if self.P else [])
+
+    def traces_around(self):
+        """Lines that put the values at the face points of a tile of elements around the piece into `faces`."""
+        L, N, V = self.L, self.N, self.V
+        return [f"for i in range({V * N}):", f"    for lane in range({L}):",
+                f"        w[{self.at['Q']} + i*{L} + lane] = state[halo[around*{L} + lane] + i*{L}]",
+                f"for v in range({V}):",
+                f"    trace(T, 0, w, {self.at['Q']} + v*{N * L}, faces, {self.of_variable(self.height)})"]
+
+    def edge(self):
+        """Lines for L edges of one kind: inside the mesh, or of one group of the boundary, which come first."""
+        d, P, groups = self.d, len(self.P), self.t.groups
+        scales, parameters = d, d + 2
+        places = dict(n=("E", 0, "", 1), s=("E", scales, "", 1), x=("E", parameters + 2 * P, f" + j*{d * self.L}", 1))
+        inside = self.at_edge(self.t.functions.pair, 2, places | dict(
+            l=("QL", 0, "", 1), r=("QR", 0, "", 1), ml=("E", parameters, "", 1), mr=("E", parameters + P, "", 1)))
+        lines = [f"for row in range({self.E}):",
+                 f"    copy(numbers, (edge*{self.E} + row)*{self.L}, w, {self.at['E']} + row*{self.L})",
+                 "kind = kinds[edge]", f"if kind == {len(groups)}:", *indented(inside)]
+        for number, group in enumerate(groups):
+            own = dict(q=("QL", 0, "", 1), m=("E", parameters, "", 1), face=list(group.values))
+            lines += [f"elif kind == {number}:", *indented(self.at_edge(group.jump, 1, places | own))]
+        return lines
+
+    def at_edge(self, function, sides, places):
+        """Lines that evaluate a function at the points of L edges and put its values in the places of what they came from."""
+        L, V, stride = self.L, self.V, self.height * self.L
+        sides = ("left", "right")[:sides]
+        body = self.evaluate(function, [self.lane("C", i) for i in range(V * len(sides))], **places)
+        return [f"for j in range({self.M}):",
+                f"    at = (edge*{self.M} + j)*{L}",
+                *(f"    gather_q(faces, {stride}, {side}, at, w, {self.at[name]})" for side, name in zip(sides, ("QL", "QR"))),
+                *indented(self.lanes(body)),
+                *(f"    scatter(w, {self.at['C'] + i * V * L}, faces, {stride}, {side}, at)" for i, side in enumerate(sides))]
+
+    def right_hand_side(self, k, q0, q, r):
+        """Lines that lift what the edges contribute, add it to the volume's, and update the registers."""
+        L, N, V, padded = self.L, self.N, self.V, matmul.padded(self.N)
+        asked = ["register"] * k + ["start"] * q0
+        lines = ["if tile + 1 == tiles:", f"    for i in range({V * self.height}):",       # the lanes beyond the last element
+                 f"        for lane in range(filled, {L}):",                              # do as it does
+                 f"            faces[(place*{V * self.height} + i)*{L} + lane] = faces[(place*{V * self.height} + i)*{L} "
+                 "+ filled - 1]",
+                 f"for v in range({V}):", f"    for i in range({padded}):",
+                 f"        copy(tendency, {self.of_variable(padded)} + i*{L}, w, {self.at['R']} + (v*{padded} + i)*{L})",
+                 f"    lift(EL, 0, faces, {self.of_variable(self.height)}, w, {self.at['R']} + v*{padded * L})",
+                 *(line for array in asked for line in self.ask_for(array, "tile + 1"))]
+        finish = self.finished()
+        if q or (q0 and k) or finish:
+            lines += self.load("state", V * N, "Q")
+        if finish:
+            lines += self.load_numbers()
+        return [*lines, *finish, *self.update(k, q0, q, r)]
+
+
+def block(lines, levels):
+    return indent("\n".join(lines), "    " * levels)

@@ -1,0 +1,80 @@
+"""A strong shock that runs over a wedge: the double Mach reflection."""
+import numpy as np
+
+from dgarray import Euler, Simulation, outflow, prescribed, wall
+from dgarray.mesh import polygon
+from dgarray.names import choose
+
+from .common import behind_shock, case_mesh, euler_stepper, flux_named, least, limited_dg
+
+MACH, FOOT, ANGLE = 10.0, 1 / 6, np.pi / 3
+WIDTH, HEIGHT = 4.0, 1.0
+SIDES = ("behind", "wedge", "right", "top", "left")
+POINTS = 4001                # of a line along which the front is looked for
+STEM, SHOCK = (0.2, 0.35), (0.55, 0.8)          # parts of both in y that are taken as straight
+
+
+def double_mach(order=1, elements=4000, limiter="auto", limiter_variables="conserved", indicator="none", positivity=True,
+                flux="rusanov", until=0.2, mesh=None, start="projection"):
+    """A shock of Mach 10 runs over a wedge of 30 degrees and is reflected twice: double Mach reflection.
+
+    In front of the shock rho = 1.4, p = 1, v = 0; the wedge is the part x > 1/6 of y = 0, and the shock, at 60 degrees to it,
+    meets it there at t = 0: it lies at x = 1/6 + (y + 20 t) / sqrt(3).  Behind it rho = 8, p = 116.5, |v| = 8.25.
+    [0, 4] x [0, 1]: the state behind the shock on the left and in front of the wedge, that of the moving shock above,
+    outflow on the right.
+
+    elements: about as many unstructured triangles; the paper's meshes have 68622, 236964 and 964338
+    limiter: "auto" (barth-jespersen at order 1, vertex above), or as of ModalDG, "none" for none; limiter_variables and
+    indicator as of ModalDG
+    positivity: whether density and pressure are kept positive, which is needed here; the paper does not speak of it
+    flux: rusanov, hll, hllc or roe; mesh: a file with the boundaries left, behind, wedge, right, top
+    Reported: where the Mach stem stands on the wedge, and the triple point, where it meets the shock.
+    Woodward & Colella 1984, section 4; Fuhry, Giuliani & Krivodonova 2014, section 5.2, table 4 and figure 10."""
+    mesh = case_mesh(mesh, lambda: channel(elements), 2)
+    for name in SIDES:
+        choose("boundary", name, mesh.boundaries, f" in {mesh.source}, and this case needs it; the mesh has")
+    law, ahead = Euler(2), (1.4, 0.0, 0.0, 1.0)
+    rho, speed, p = behind_shock(law.gamma, MACH, ahead[0], ahead[-1])
+    behind = rho, float(speed * np.sin(ANGLE)), float(-speed * np.cos(ANGLE)), p
+
+    def state(x, t):
+        left = x[0] < shock(x[1], t)
+        return law.conservative(tuple(np.where(left, a, b) for a, b in zip(behind, ahead)))
+
+    def after(x):
+        return law.conservative(tuple(a + 0.0 * x[0] for a in behind))
+
+    def results(dataset):
+        return {**places(dataset, (ahead[0] * rho) ** 0.5), **least(dataset, law)}
+
+    return Simulation(mesh, law, limited_dg(order, start, limiter, limiter_variables, indicator, positivity),
+                      initial=lambda x: state(x, 0.0), flux=flux_named(flux), until=until, stepper=euler_stepper(order),
+                      boundary={"left": prescribed(after), "behind": prescribed(after), "wedge": wall, "right": outflow,
+                                "top": prescribed(state)}, case="double_mach", results=results)
+
+
+def channel(elements):
+    """Triangles of [0, 4] x [0, 1] with a corner where the wedge begins."""
+    corners = [(0, 0), (FOOT, 0), (WIDTH, 0), (WIDTH, HEIGHT), (0, HEIGHT)]
+    return polygon(corners, (4 * WIDTH * HEIGHT / (np.sqrt(3) * elements)) ** 0.5, SIDES)
+
+
+def shock(y, t):
+    """Where the shock that comes in lies; the gas in front of it has the speed of sound 1."""
+    return FOOT + y / np.tan(ANGLE) + MACH * t / np.sin(ANGLE)
+
+
+def places(dataset, rho):
+    """Where the Mach stem stands, and where the straight parts of stem and shock meet, both as far as this density goes."""
+    x = np.linspace(0, WIDTH, POINTS)
+
+    def front(y):
+        above = dataset.dg.sample(np.column_stack([x, np.full(POINTS, y)]), time=-1).rho.values > rho
+        return float(x[np.flatnonzero(above)[-1]]) if above.any() else 0.0
+
+    def line(part):
+        y = np.linspace(*part, 11)
+        return np.polyfit(y, [front(height) for height in y], 1)
+    (slope, at), (other, above) = line(STEM), line(SHOCK)
+    meet = (above - at) / (slope - other)
+    return {"stem_foot": front(0.0), "triple_point_x": float(at + slope * meet), "triple_point_y": float(meet)}

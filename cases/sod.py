@@ -1,0 +1,59 @@
+"""Shock tubes: two constant states of a gas that meet, exact."""
+from dgarray import Euler, Simulation, interval, outflow, rectangle, riemann, wall
+from dgarray.names import choose
+
+from .common import case_mesh, flux_named, l1_error, least, limited_dg
+
+# Primitive variables (rho, u, p) on the left and on the right, where they meet, the time at which they are compared.
+TESTS = {
+    "sod": ((1.0, 0.0, 1.0), (0.125, 0.0, 0.1), 0.5, 0.2),
+    "lax": ((0.445, 0.698, 3.528), (0.5, 0.0, 0.571), 0.5, 0.13),
+    "toro1": ((1.0, 0.75, 1.0), (0.125, 0.0, 0.1), 0.3, 0.2),
+    "toro2": ((1.0, -2.0, 0.4), (1.0, 2.0, 0.4), 0.5, 0.15),
+    "toro3": ((1.0, 0.0, 1000.0), (1.0, 0.0, 0.01), 0.5, 0.012),
+    "toro4": ((5.99924, 19.5975, 460.894), (5.99242, -6.19633, 46.0950), 0.4, 0.035),
+    "toro5": ((1.0, -19.59745, 1000.0), (1.0, -19.59745, 0.01), 0.8, 0.012),
+}
+
+
+def sod(order=1, test="sod", dim=1, cells=100, limiter="auto", limiter_variables="conserved", indicator="none",
+        positivity=True, flux="hllc", until=None, mesh=None, start="projection"):
+    """Sod's shock tube, and others: two constant states of a gas meet, and two waves and a contact run apart.
+
+    On [0, 1], gamma = 1.4, (rho, u, p) = left for x < x0, right for x > x0; exact by the Riemann problem:
+    sod (1, 0, 1 | 0.125, 0, 0.1), x0 = 0.5, t = 0.2;  lax (0.445, 0.698, 3.528 | 0.5, 0, 0.571), x0 = 0.5, t = 0.13;
+    toro1 sod with u = 0.75 on the left, a sonic point;  toro2 two rarefactions, nearly a vacuum;
+    toro3 a pressure ratio of 10^5;  toro4 two strong shocks that meet;  toro5 as toro3, the contact at rest.
+
+    dim: 1, or 2 for a channel of triangles between two walls, `cells` long and a tenth of that, and of the length, high
+    limiter: "auto" (barth-jespersen at order 1, vertex above), or as of ModalDG, "none" for none; limiter_variables and
+    indicator as of ModalDG
+    flux: rusanov, hll, hllc or roe; until: by default the test's own time
+    mesh: a file of [0, 1] (times a height) with the boundaries left, right (bottom, top)
+    Sod 1978; Lax 1954; Toro 2009, table 6.2 (tests 1 to 5)."""
+    left, right, at, end = TESTS[choose("test", test, TESTS)]
+    mesh = case_mesh(mesh, lambda: tube(dim, 0.0, 1.0, cells))
+    law = Euler(mesh.dim)
+    exact = riemann(law, *((rho, u, *(0.0,) * (mesh.dim - 1), p) for rho, u, p in (left, right)), at=at)
+
+    def results(dataset):
+        errors = l1_error(dataset, exact, ("rho", "E"))
+        return {**{f"l1_{name}": error for name, error in errors.items()}, **least(dataset, law)}
+
+    return Simulation(mesh, law, limited_dg(order, start, limiter, limiter_variables, indicator, positivity), tube_ends(mesh),
+                      exact, flux=flux_named(flux), exact=exact, until=end if until is None else until, stepper="ssp33",
+                      case="sod", results=results)
+
+
+def tube(dim, lower, upper, cells):
+    """An interval, or a channel of triangles of a tenth of its length."""
+    if dim not in (1, 2):
+        raise ValueError(f"dim={dim!r} is not allowed; it must be 1 or 2")
+    if dim == 1:
+        return interval(lower, upper, cells)
+    return rectangle((lower, 0), (upper, (upper - lower) / 10), (cells, max(1, cells // 10)), diagonal="alternate")
+
+
+def tube_ends(mesh):
+    """Walls along the tube, what is inside at its ends."""
+    return {name: wall if name in ("bottom", "top") else outflow for name in mesh.boundaries}

@@ -1,0 +1,163 @@
+"""Where the time of modal DG goes: the tables of docs/modal-dg.md, which `docs/make_modal_benchmarks.py` prints.
+
+The paper is Fuhry, Giuliani & Krivodonova 2014.
+"""
+from math import prod
+from statistics import median
+from time import perf_counter
+
+from .. import backends
+from ..codegen import write_module
+from ..fluxes import rusanov
+from ..laws import Euler
+from ..mesh import box, rectangle
+from ..methods import ModalDG
+from ..stepping import RK4, registers, stages, step
+from .bench import breeze, machine, rounded
+
+__all__ = ["measure"]
+
+ORDERS = range(1, 6)
+STEPS = 12                                       # steps that a time is the best of
+UPDATES = 2e8                                    # DOF updates of a measurement: fewer steps on large meshes, but at least three
+SQUARES = 71, 100, 158, 224, 316, 388            # along a side: 10,082 to 301,088 triangles
+LEVELS = range(5)                                # of supersonic_vortex: the paper's meshes A to E
+SMALL = {"orders": (1, 2), "squares": (6, 9), "levels": range(2), "cells": (8, 3)}
+LARGE = {"orders": ORDERS, "squares": SQUARES, "levels": LEVELS, "cells": (100, 15)}
+
+
+def measure(quick=False, progress=None):
+    """A dict for JSON of all that is measured, times in s: machine, shares, limiter, sizes, surfaces; quick: on tiny meshes."""
+    say, take = progress or (lambda line: None), SMALL if quick else LARGE
+    result = {"machine": machine(backends.get("numpy").threads), "stepper": RK4.name}
+    say("shares of the kernels")
+    result["shares"] = [shares(order, take["levels"][-1]) for order in take["orders"]]
+    result["shares"].insert(1, shares(1, take["levels"][-1], "barth-jespersen"))
+    say("cost of the limiter")
+    result["limiter"] = [limiter(level) for level in take["levels"]]
+    say("sizes")
+    result["sizes"] = [sizes(order, take["squares"]) for order in take["orders"] if order < 5]
+    say("edges and elements")
+    jobs = [(2, order, dtype) for dtype in ("float64", "float32") for order in take["orders"]]
+    jobs += [(3, order, "float64") for order in take["orders"] if order in (2, 3)]
+    result["surfaces"] = [surfaces(dim, order, dtype, take["cells"][dim - 2]) for dim, order, dtype in jobs]
+    return rounded(result)
+
+
+class Steps:
+    """Steps of a run: the time step's length, the stages, the check of the new state."""
+
+    def __init__(self, operator, initial):
+        self.operator, (arrays, _) = operator, registers(RK4)
+        self.states = [operator.state(operator.project(initial)), *(operator.zeros() for _ in range(arrays - 1))]
+        self.k, self.t = operator.zeros(), 0.0
+        self.updates = len(RK4.stages) * prod(operator.shape)
+        self.take()                                            # compiles
+
+    def take(self):
+        """One step; returns its seconds."""
+        begin = perf_counter()
+        dt = self.operator.max_dt(self.states[0], self.t, RK4)
+        self.states = step(self.operator, RK4, self.states, self.k, self.t, dt)
+        self.operator.sound(self.states[0], self.t)
+        self.t += dt
+        return perf_counter() - begin
+
+    @property
+    def count(self):
+        return int(max(3, min(STEPS, UPDATES // self.updates)))
+
+
+def vortex(level, order, limiter=None, threads=None):
+    """The paper's supersonic vortex by edges: `Steps`."""
+    from .. import cases
+    simulation = cases.supersonic_vortex(order, level).replace(
+        method=ModalDG(order, limiter=limiter, surface="edges"), backend="numpy", kernels="fused", threads=threads)
+    return Steps(simulation.operator, simulation.initial)
+
+
+def in_turns(problems):
+    """Seconds of steps of several `Steps`, taken in turns: a list for each."""
+    times = [[problem.take() for problem in problems] for _ in range(min(problem.count for problem in problems))]
+    return list(zip(*times))
+
+
+def gas(dim, cells):
+    """A periodic square or cube of gas."""
+    return (rectangle if dim == 2 else box)(cells=cells, periodic=True), Euler(dim)
+
+
+def periodic(dim, order, cells, dtype="float64", surface=None):
+    mesh, law = gas(dim, cells)
+    operator = ModalDG(order, surface=surface).discretise(mesh, law, None, backends.get("numpy", "fused", dtype), rusanov)
+    return Steps(operator, breeze(law))
+
+
+def shares(order, level, limiter=None):
+    """Seconds of a step on one thread by kernels, as figure 11: the least that each took in several steps."""
+    steps = vortex(level, order, limiter, threads=1)
+    operator, best = steps.operator, {}
+    timed = Timed(operator)
+    for _ in range(1 + steps.count):                           # the first compiles
+        timed.seconds = {}
+        timed.measure("time step", operator.max_dt, steps.states[0], steps.t, RK4)
+        *_, q = stages(timed, RK4, steps.states, steps.k, steps.t, 1e-9)
+        steps.states = [q] + [state for state in steps.states if state is not q]
+        timed.measure("check", operator.sound, q, steps.t)
+        best = {name: min(seconds, best.get(name, seconds)) for name, seconds in timed.seconds.items()}
+    volume, edges, whole = (best[part] for part in Timed.parts)
+    best |= dict(zip(Timed.parts, (volume, edges - volume, whole - edges)))
+    return {"order": order, "limiter": limiter, "elements": operator.tables.elements, "updates": steps.updates, "seconds": best}
+
+
+class Timed:
+    """An operator's stage by edges on one thread, again and again with one kernel more, each time with a clock."""
+
+    parts = "volume", "edges", "right-hand side"
+
+    def __init__(self, operator):
+        self.operations, self.seconds, self.kernels = operator.operations, {}, {}
+
+    def measure(self, name, function, *arguments):
+        begin = perf_counter()
+        function(*arguments)
+        self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - begin
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        o, factors = self.operations, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v)
+        kernel, arguments = o.call_of(q, out, k, q0, t, factors)
+        if not self.kernels:
+            texts = [o.source.stage_text(*o.uses(k, factors), calls) for calls in (1, 2)]
+            self.kernels = dict(zip(self.parts, [*(write_module(text, "part").kernel for text in texts), kernel]))
+        for name, part in self.kernels.items():
+            self.measure(name, part, 0, o.tiles, *o.scratch[0], *arguments)
+        if o.tables.limits is not None:
+            self.measure("limiter", o.limit, out)
+
+
+def limiter(level):
+    """Seconds of a step at order 1 without and with the limiter of Barth & Jespersen, as section 7.2."""
+    steps = [vortex(level, 1, name) for name in (None, "barth-jespersen")]
+    off, on = in_turns(steps)
+    return {"elements": steps[0].operator.tables.elements, "off": min(off), "on": min(on), "best": min(on) / min(off),
+            "median": median(b / a for a, b in zip(off, on))}
+
+
+def sizes(order, squares):
+    """Seconds of a DOF update on meshes of several sizes."""
+    rows = []
+    for cells in squares:
+        steps = periodic(2, order, cells)
+        times = [steps.take() for _ in range(steps.count)]
+        rows.append({"elements": steps.operator.tables.elements, "best": min(times) / steps.updates,
+                     "median": median(times) / steps.updates})
+    return {"order": order, "rows": rows}
+
+
+def surfaces(dim, order, dtype, cells):
+    """DOF updates per second of both surfaces, and edges over elements."""
+    steps = [periodic(dim, order, cells, dtype, surface) for surface in ("elements", "edges")]
+    elements, edges = in_turns(steps)
+    return {"dim": dim, "order": order, "dtype": dtype, "elements": steps[0].operator.tables.elements,
+            "by elements": steps[0].updates / min(elements), "by edges": steps[1].updates / min(edges),
+            "best": min(elements) / min(edges), "median": median(a / b for a, b in zip(elements, edges))}

@@ -1,0 +1,44 @@
+"""The end of a run that has come to rest: steps that no longer change the state."""
+import numpy as np
+
+LOOK = 10         # steps between two looks, counted from the run's first, so that a restart looks at the same steps
+
+
+class Steady:
+    """Looks whether one step changes any variable by no more than the tolerance:
+
+    max over variables v of  max |q_v^(n+1) - q_v^n| / max |q_v^(n+1)|  <=  tolerance
+
+    where the components of a momentum or velocity have the largest of them all in the denominator, and a variable that is zero
+    everywhere does not count.  Fuhry, Giuliani & Krivodonova 2014, equation (22), there without the denominator.
+
+    tolerance   None: the run does not end early
+    change      the left side when it was last looked at
+    time        when it was found to be steady, None before"""
+
+    def __init__(self, operator, tolerance):
+        self.operator, self.tolerance, self.change, self.time = operator, tolerance, None, None
+        self.before = operator.zeros() if tolerance is not None else None
+
+    def keep(self, march):
+        """Keep the state before a step that will be looked at."""
+        if self._looks_at(march.steps + 1):
+            self.before[...] = march.states[0]
+
+    def look(self, march):
+        """Look at the step that has been taken, if it is one of those."""
+        if self._looks_at(march.steps):
+            changes, sizes = self.operator.change(march.states[0], self.before)
+            momentum = getattr(self.operator.tables.law, "momentum", None)
+            if momentum is not None:
+                sizes[momentum] = np.max(sizes[momentum])
+            self.resume(float(np.max(changes / np.where(sizes > 0, sizes, 1.0))), march.t)
+
+    def resume(self, change, t):
+        """Set the change at the last look, at time t, which a checkpoint has kept."""
+        self.change = change
+        if self.tolerance is not None and change is not None and change <= self.tolerance:
+            self.time = t
+
+    def _looks_at(self, step):
+        return self.tolerance is not None and step % LOOK == 0

@@ -1,0 +1,267 @@
+"""What combines: laws, methods, numerical fluxes, boundary conditions, limiters, steppers and kernels, each combination tried.
+
+    python tests/combinations.py      writes docs/combinations.md anew
+
+A combination is one stage on a tiny mesh by the array kernels, or the line that says why there is none.
+"""
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from burgers import Burgers
+from dgarray.backends.cpu import CpuBackend
+from dgarray.backends.cuda import CudaBackend, modal_limiter
+
+import dgarray as dg
+from dgarray import backends
+from dgarray.methods.limiting import INDICATORS, LIMITERS, VARIABLES, Limiting
+from dgarray.stepping import STEPPERS
+
+PAGE = Path(__file__).parents[1] / "docs" / "combinations.md"
+YES = ""          # the message where nothing is refused
+
+LAWS = {"Advection": [dg.Advection((1.0, 0.5, 0.2)[:dim], dim=dim) for dim in (1, 2, 3)],
+        "Acoustics": [dg.Acoustics(dim) for dim in (1, 2, 3)],
+        "Maxwell": [dg.Maxwell(1), dg.Maxwell(2, "TM"), dg.Maxwell(2, "TE"), dg.Maxwell(3)],
+        "Euler": [dg.Euler(dim) for dim in (1, 2, 3)],
+        "a law of your own": [Burgers(dim) for dim in (1, 2, 3)]}
+METHODS = {"NodalDG": dg.NodalDG(2), "NodalDG with quadrature": dg.NodalDG(2, quadrature=6),
+           "NodalDG with filter": dg.NodalDG(2, filter=dg.ExponentialFilter(1, 4)), "ModalDG": dg.ModalDG(2)}
+FLUXES = {flux.__name__: flux for flux in (dg.upwind, dg.central, dg.rusanov, dg.hll, dg.hllc, dg.roe)}
+
+
+def state_of(law):
+    """A state that makes sense to the law, as a function of x."""
+    if isinstance(law, dg.Euler):
+        return lambda x, t=0.0: law.conservative((1 + 0.1 * np.sin(x[0]), *(0.1,) * law.dim, 1.0 + 0.0 * x[0]))
+    return lambda x, t=0.0: tuple(np.sin(x[0] + i) for i in range(len(law.variables)))
+
+
+def own(q, n, x, t, m):
+    """A condition of one's own."""
+    return tuple(0.5 * c + 0.1 * x[0] * n[0] for c in q)
+
+
+CONDITIONS = {
+    "pec": lambda g: dg.pec, "pmc": lambda g: dg.pmc, "wall": lambda g: dg.wall,
+    "curved_wall(function)": lambda g: dg.curved_wall(lambda x: x), "curved_wall('spline')": lambda g: dg.curved_wall("spline"),
+    "open": lambda g: dg.open, "absorbing": lambda g: dg.absorbing, "outflow": lambda g: dg.outflow,
+    "prescribed": dg.prescribed, "incident": dg.incident, "scattered": lambda g: dg.scattered(dg.outflow, g),
+    "far_field": dg.far_field, "inflow": dg.inflow, "pressure_outflow": lambda g: dg.pressure_outflow(1.0),
+    "a function of your own": lambda g: own}
+
+
+@cache
+def mesh_of(dim):
+    """A few elements, away from the origin."""
+    if dim == 1:
+        return dg.interval(1, 2, 3)
+    return dg.rectangle((1, 1), (2, 2), cells=(2, 1)) if dim == 2 else dg.box((1, 1, 1), (2, 2, 2), cells=(1, 1, 1))
+
+
+def outcome(law, method, boundary=None, flux=None):
+    """YES where a stage gives a finite state, or the message of the refusal; `boundary` and `method` may be functions."""
+    mesh, g = mesh_of(law.dim), state_of(law)
+    try:
+        boundary = boundary(g) if boundary else dg.outflow
+        method = method() if callable(method) else method
+        operator = method.discretise(mesh, law, boundary, backends.get("numpy", "array", "float64", 1), flux)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    states = [operator.state(operator.project(g)), operator.zeros()]
+    operator.stage(states[0], states[1], operator.zeros(), states[0], 0.0, 1e-3, STEPPERS["lsrk54"].stages[0])
+    if hasattr(operator, "after_step"):
+        operator.after_step(states[1])
+    assert operator.sound(states[1], 0.0) and np.any(operator.host(states[1])), (law, method, boundary, flux)
+    return YES
+
+
+def cell(found):
+    """What a table says of the outcomes {number of dimensions: [messages]} of one combination."""
+    dims = [dim for dim, messages in found.items() if not any(messages)]
+    return "yes" if len(dims) == len(found) else ", ".join(f"{dim}D" for dim in dims) or "no"
+
+
+def by_dim(laws, *messages):
+    """Outcomes by number of dimensions; messages: lists of them in the order of the laws."""
+    found = {}
+    for law, *rest in zip(laws, *messages, strict=True):
+        found.setdefault(law.dim, []).extend(rest)
+    return found
+
+
+@cache
+def fluxes():
+    """{(law, flux): {dim: messages}} by all methods."""
+    return {(name, flux): by_dim(laws, *([outcome(law, method, None, FLUXES[flux]) for law in laws]
+                                         for method in METHODS.values()))
+            for (name, laws), flux in product(LAWS.items(), FLUXES)}
+
+
+@cache
+def conditions():
+    """{(law, condition): {dim: messages}}; the methods take turns, because a condition does not know them."""
+    return {(name, condition): by_dim(laws, [outcome(law, turn(law.dim + number), make) for law in laws])
+            for (name, laws), (number, (condition, make)) in product(LAWS.items(), enumerate(CONDITIONS.items()))}
+
+
+def turn(number):
+    return list(METHODS.values())[number % len(METHODS)]
+
+
+@cache
+def limiters():
+    """{((limiter, variables), law): {dim: messages}} at order 1, with and without indicator and positivity in Euler."""
+    result = {}
+    for kind, (name, laws) in product(product(LIMITERS, VARIABLES), LAWS.items()):
+        both = (False, True) if name == "Euler" else (False,)
+        result[kind, name] = by_dim(laws, *(
+            [outcome(law, dg.ModalDG(1, None, *kind, indicator, positivity)) for law in laws]
+            for indicator, positivity in product((None, *INDICATORS), both)))
+    return result
+
+
+@cache
+def positivity():
+    """{law: {dim: messages}} of positivity alone."""
+    return {name: by_dim(laws, [outcome(law, dg.ModalDG(2, positivity=True)) for law in laws]) for name, laws in LAWS.items()}
+
+
+@cache
+def orders():
+    """{(what, order): messages} of methods and limiters by order, for Euler in 1D."""
+    rows = {"NodalDG": lambda order: dg.NodalDG(order),
+            "NodalDG with quadrature": lambda order: dg.NodalDG(order, quadrature=3 * order),
+            "NodalDG with filter": lambda order: dg.NodalDG(order, filter=dg.ExponentialFilter(1, 4)),
+            "ModalDG": lambda order: dg.ModalDG(order)}
+    for kind in product(LIMITERS, VARIABLES):
+        rows[" of ".join(kind)] = lambda order, kind=kind: dg.ModalDG(order, None, *kind)
+    return {(name, order): outcome(dg.Euler(1), lambda make=make, order=order: make(order))
+            for (name, make), order in product(rows.items(), range(12))}
+
+
+@cache
+def steppers():
+    """{(stepper, order): message}: whether there is a stable step; by modal DG up to its highest order, then by nodal DG."""
+    result, law = {}, Burgers(1)
+    for order in range(11):
+        method = dg.ModalDG(order) if order < 7 else dg.NodalDG(order)
+        operator = method.discretise(mesh_of(1), law, dg.outflow, backends.get("numpy", "array", "float64", 1))
+        state = operator.state(operator.project(state_of(law)))
+        for name, stepper in STEPPERS.items():
+            try:
+                assert 0 < operator.max_dt(state, 0.0, stepper) < np.inf
+                result[name, order] = YES
+            except ValueError as error:
+                result[name, order] = str(error)
+    return result
+
+
+def kernels():
+    """{(method, backend): "fused" or "array"} where the backend's fused kernels are asked for."""
+    methods = METHODS | {"ModalDG with a limiter": dg.ModalDG(1, limiter="vertex")}
+    found = {"numpy": CpuBackend("float64", 1), "cupy": object.__new__(CudaBackend)}
+    return {(name, backend): method.kernels(found[backend]) for (name, method), backend in product(methods.items(), found)}
+
+
+def table(head, rows, columns, cells):
+    """A table in Markdown; cells: function of row and column."""
+    lines = [f"| {head} | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    return "\n".join([*lines, *(f"| {row} | {' | '.join(cells(row, column) for column in columns)} |" for row in rows)])
+
+
+def ranges(numbers):
+    """"1 to 3, 5" of 1, 2, 3, 5."""
+    parts = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join(" to ".join(map(str, part)) for part in parts)
+
+
+def refused(found):
+    """All messages of refusals in {combination: {dim: messages}}."""
+    return [message for outcomes in found.values() for messages in outcomes.values() for message in messages if message]
+
+
+def refusals(found):
+    """These messages, one of each kind, as a list in Markdown."""
+    lines = {}
+    for message in refused(found):
+        lines.setdefault(kind_of(message), message)
+    return "\n".join(["What is refused is refused at once, in one line:", "", *(f"- `{line}`" for line in lines.values())])
+
+
+def kind_of(message):
+    """A message without the names that differ from law to law and from order to order."""
+    for laws in LAWS.values():
+        for law in laws:
+            message = message.replace(repr(law), "LAW")
+    return "".join("N" if c.isdigit() else c for c in message)
+
+
+def page():
+    """The text of docs/combinations.md."""
+    names, columns = list(LAWS), list(CONDITIONS)
+    by_order = {name: ranges([n for (row, n), message in orders().items() if row == name and not message])
+                for name in dict.fromkeys(row for row, _ in orders())}
+    by_stepper = {name: ranges([n for (row, n), message in steppers().items() if row == name and not message])
+                  for name in STEPPERS}
+    of = list(dict.fromkeys(row for row, _ in kernels()))
+    kinds = list(product(LIMITERS, VARIABLES))
+    on_gpu = [" of ".join(kind) for kind in kinds if modal_limiter.fused(Limiting(*kind))]
+    return f"""# What combines
+
+Every line of these tables has been tried: one stage on a tiny mesh in 1D, 2D and 3D by the array kernels, or the refusal.
+"2D" alone means that it is for two dimensions. `python tests/combinations.py` writes this page; the tests compare it.
+
+## Orders
+
+Methods, and limiters of `ModalDG`, for Euler in 1D:
+
+{table("", by_order, ["orders"], lambda row, _: by_order[row])}
+
+Steppers, for Burgers' equation in 1D (methods of second order have no stable step above order 1):
+
+{table("", by_stepper, ["orders"], lambda row, _: by_stepper[row])}
+
+## Laws and numerical fluxes
+
+The same by {", ".join(METHODS)}:
+
+{table("", names, list(FLUXES), lambda law, flux: cell(fluxes()[law, flux]))}
+
+{refusals(fluxes())}
+
+## Laws and boundary conditions
+
+Periodic boundaries are a matter of the mesh and go with everything. Conditions know nothing of the method; here methods take
+turns.
+
+{table("", columns, names, lambda condition, law: cell(conditions()[law, condition]))}
+
+{refusals(conditions())}
+
+## Laws and limiters
+
+At order 1, each with and without `indicator="kxrcf"`, of Euler also with and without `positivity=True`:
+
+{table("", [" of ".join(kind) for kind in kinds], names, lambda row, law: cell(limiters()[tuple(row.split(" of ")), law]))}
+{table("", ["positivity=True"], names, lambda row, law: cell(positivity()[law])).splitlines()[-1]}
+
+{refusals(limiters() | positivity())}
+
+## Methods and kernels
+
+What computes where fused kernels are asked for, in float64 and float32. On the GPU these limiters are kernels too, and
+positivity: {", ".join(on_gpu)}; others are array expressions beside the fused kernels.
+
+{table("", of, ["numpy", "cupy"], lambda method, backend: kernels()[method, backend])}
+"""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

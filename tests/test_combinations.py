@@ -1,0 +1,65 @@
+"""What combines and what is refused: every combination of `combinations`, and that docs/combinations.md says so."""
+import re
+
+import numpy as np
+import pytest
+from combinations import (
+    LAWS,
+    METHODS,
+    PAGE,
+    conditions,
+    fluxes,
+    limiters,
+    orders,
+    page,
+    positivity,
+    refused,
+    state_of,
+    steppers,
+)
+from test_modal_kernels import agree, stage
+from test_splines import disc
+
+import dgarray as dg
+from dgarray import backends
+
+
+def test_the_page_says_what_combines():
+    """Every combination gives a finite state by the array kernels, or is refused."""
+    assert PAGE.read_text() == page(), "docs/combinations.md is stale: run python tests/combinations.py"
+
+
+def test_refusals_say_what_is_allowed():
+    """One line each that names what came and what there is instead."""
+    by_order = [message for message in (*orders().values(), *steppers().values()) if message]
+    messages = [*refused(fluxes() | conditions() | limiters() | positivity()), *by_order]
+    assert len(set(messages)) > 50
+    for message in messages:
+        assert re.search("needs|is for|allowed|must be", message) and "\n" not in message, message
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_single_precision_stays_single(name):
+    for law in LAWS[name]:
+        mesh = dg.interval(1, 2, 3) if law.dim == 1 else (dg.rectangle if law.dim == 2 else dg.box)(
+            (1,) * law.dim, (2,) * law.dim, cells=(1,) * law.dim)
+        for method in METHODS.values():
+            operator = method.discretise(mesh, law, dg.outflow, backends.get("numpy", "array", "float32", 1))
+            q = operator.project(state_of(law))
+            assert operator.host(operator.rhs(operator.state(q), 0.3)).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_all_options_at_once_in_fused_kernels(dtype):
+    """Quadrature, filter, a wall through splines and a law's own flux, against the array kernels."""
+    mesh, law = disc(23), dg.Euler(2)
+    method, found = dg.NodalDG(2, quadrature=5, filter=dg.ExponentialFilter(1, 2)), []
+    for kernels in ("array", "fused"):
+        operator = method.discretise(mesh, law, dg.curved_wall("spline"), backends.get("numpy", kernels, dtype), dg.roe)
+        q = operator.project(state_of(law))
+        out, k = stage(operator, q, 0 * q)
+        state = operator.state(out)
+        operator.after_step(state)
+        found.append((out, k, operator.host(state)))
+    for reference, fused in zip(*found):
+        agree(fused, reference, 2, dtype, 100)
