@@ -47,7 +47,7 @@ def limited_dg(order, start, limiter, limiter_variables, indicator, positivity):
     if limiter == "auto":
         limiter = (None, "barth-jespersen")[order] if order < 2 else "vertex"
     names = {"limiter": limiter, "limiter_variables": limiter_variables, "indicator": indicator}
-    return ModalDG(order, **{key: None if name == "none" else name for key, name in names.items()}, positivity=bool(positivity))
+    return ModalDG(order, **{key: None if name == "none" else name for key, name in names.items()}, positivity=positivity)
 
 
 def flux_named(name):

@@ -134,7 +134,8 @@ def scattered(condition, field):
     def scattered_state(q, n, x, t, m, law, face=None):
         linear(law, "scattered")
         f = call(field, dict(x=x, t=t), "incident field")
-        outside = call(condition, dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law, face=face))
+        given = dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law)
+        outside = call(condition, given if face is None else given | {"face": face})
         return tuple(a - b for a, b in zip(outside, f))
     scattered_state.__qualname__ = f"scattered({shown(condition)}, {shown(field)})"
     for name in ("flux", "of_faces"):

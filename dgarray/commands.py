@@ -51,7 +51,7 @@ def case_keywords(function, options):
         try:
             keywords[name] = ast.literal_eval(text)
         except (ValueError, SyntaxError):
-            keywords[name] = text
+            keywords[name] = {"true": True, "false": False}.get(text.lower(), text)
     for name in ("order", "mesh"):
         if getattr(options, name, None) is not None:
             if name in keywords:

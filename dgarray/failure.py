@@ -60,6 +60,10 @@ class Failure:
 
     def error(self, stepper, mesh, law):
         """The SolutionError that says so."""
+        if not len(self.where):          # kernels may round to the other side of it
+            return SolutionError(f"the state is not {self.word} at t = {self.time:.6g} (step {self.step}), by so little that "
+                                 f"no element can be named; the last good state is of t = {self.t:.6g}", self.time, self.step,
+                                 self.stage)
         element, variable, _ = self.where[0]
         centre, names = mesh.centroids[element], near_boundaries(mesh, element)
         many = len(np.unique(self.where[:, 0]))
@@ -69,14 +73,16 @@ class Failure:
                    f"{mesh.numbers[element]} with centre ({', '.join(f'{c:.6g}' for c in centre)}), "
                    f"{near(names)}; "
                    f"{many} element{'s are' if many > 1 else ' is'} affected; the last good state is of t = {self.t:.6g}")
-        return SolutionError(message, self.time, self.step, self.stage, law.variables[variable], int(mesh.numbers[element]),
+        return SolutionError(message, self.time, self.step, self.stage,
+                             law.variables[variable] if self.word == "finite" else None, int(mesh.numbers[element]),
                              tuple(map(float, centre)), names)
 
     def dump(self, path, mesh, law, order):
         """Write the last good state, and which elements are bad, of the elements around the first bad one: .vtu or .png.
 
         The field drawn in a picture is the first bad variable."""
-        path, around = Path(path), neighbourhood(mesh, self.where[0, 0], LAYERS)
+        first, variable = self.where[0, :2] if len(self.where) else (0, 0)
+        path, around = Path(path), neighbourhood(mesh, first, LAYERS)
         part, good = mesh.part(around), self.operator.nodal(self.good[:, :, around])
         if path.suffix == ".vtu":
             from .output.vtk import write_vtu
@@ -89,7 +95,7 @@ class Failure:
             layout = Layout(mesh.dim, order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
                             dict(law.units))
             values = {name: field.T[None] for name, field in zip(law.variables, good)}
-            plot(dataset(layout, [self.t], values), law.variables[self.where[0, 1]], -1, path, mesh=True)
+            plot(dataset(layout, [self.t], values), law.variables[variable], -1, path, mesh=True)
 
 
 def near(names):

@@ -139,9 +139,14 @@ class Run:
             centre = ", ".join(f"{c:.6g}" for c in sim.mesh.centroids[element])
             raise ValueError(f"the initial state is not finite: {sim.law.variables[variable]} in element "
                              f"{sim.mesh.numbers[element]} with centre ({centre})")
-        bad = self.operator.inadmissible(first, 0.0)
+        with np.errstate(all="ignore"):
+            bad = self.operator.inadmissible(first, 0.0)
         if len(bad):
-            raise ValueError(f"the initial state is not admissible in element {self.sim.mesh.numbers[bad[0, 0]]}")
+            mesh, names = self.sim.mesh, ", ".join(self.sim.law.variables)
+            centre = ", ".join(f"{c:.6g}" for c in mesh.centroids[bad[0, 0]])
+            hint = "; of rho, v and p law.conservative makes them" if self.sim.law.conservative else ""
+            raise ValueError(f"the initial state is not admissible in element {mesh.numbers[bad[0, 0]]} with centre "
+                             f"({centre}); initial gives the variables {names}{hint}")
         self.begin, self.initial = totals(self.operator.tables, self.operator.nodal(first)), digest(first)
         self.march.start(first)
         self.march.largest_step()
@@ -168,7 +173,7 @@ class Run:
         for target in snapshot_times(self.until, self.every):
             if target <= store.last:          # it is there already
                 continue
-            if self.steady.time is not None:
+            if self.steady.time is not None and store.last >= march.t:
                 break
             while march.t < target and self.steady.time is None:
                 self._advance(target)

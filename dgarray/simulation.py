@@ -214,6 +214,7 @@ class Simulation:
                  "records": {name: repr(recorder) for name, recorder in self.record.items()}}
         bits = {"backend": self.backend.name, "kernels": self.kernels, "dtype": str(self.backend.dtype),
                 "threads": self.backend.threads, "stepper": self.stepper.name, "cfl": o["cfl"], "dt": o["dt"],
+                "operations": type(self.operator.operations).__name__,
                 "variant": str(getattr(self.operator.operations, "variant", None))}
         problem = {name: described(o[name]) for name in ("boundary", "flux", "source")}
         return {"fixed": fixed, "bits": bits, "problem": problem}

@@ -32,7 +32,7 @@ class Steady:
             momentum = getattr(self.operator.tables.law, "momentum", None)
             if momentum is not None:
                 sizes[momentum] = np.max(sizes[momentum])
-            self.resume(float(np.max(changes / np.where(sizes > 0, sizes, 1.0))), march.t)
+            self.resume(float(np.max(np.where(sizes == 0, 0.0, changes / np.where(sizes == 0, 1.0, sizes)))), march.t)
 
     def resume(self, change, t):
         """Set the change at the last look, at time t, which a checkpoint has kept."""

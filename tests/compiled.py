@@ -1,7 +1,11 @@
 """CUDA C compiled without a GPU: its PTX, and what the assembler says of every kernel's registers and spills."""
+import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import pytest
 from dgarray.backends.cuda.device import OPTIONS, cuda_source, first_error
@@ -72,3 +76,13 @@ def float64_instructions(ptx, trigonometric=False):
     trigonometric: leave out those of CUDA's own sinf, cosf and tanf, which reduce arguments beyond 1e5 by one product."""
     allowed = (".reg", "cvt.rn.f64.s64", "mul.f64", "cvt.rn.f32.f64", "cvt.rn.ftz.f32.f64") if trigonometric else ()
     return [line.strip() for line in ptx.splitlines() if ".f64" in line and not line.strip().startswith(allowed)]
+
+
+def without_simulator(module):
+    """What check_ptx() of a test module prints in a process of its own, where numba.cuda compiles."""
+    pytest.importorskip("numba_cuda", reason="PTX is made by numba-cuda: pip install 'numba-cuda[cu13]'")
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_ENABLE_CUDASIM"}
+    done = subprocess.run([sys.executable, "-c", f"import {module}; {module}.check_ptx()"], cwd=Path(__file__).parent,
+                          env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

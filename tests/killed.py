@@ -76,9 +76,11 @@ def main(count, seed=None):
                 process = forked(path, restart)
                 time.sleep(rng.uniform(0.05, 0.4 if restart else 0.95) * duration)
                 os.kill(process, signal.SIGKILL)
-                if wait(process) == -signal.SIGKILL:
+                status = wait(process)
+                if status == -signal.SIGKILL:
                     found.append(check(path, expected, False) if (path / "zarr.json").is_file() else None)
                 else:          # it was over: the machine is faster now
+                    assert status == 0
                     duration *= 0.9
             assert wait(forked(path, True)) == 0
             assert check(path, expected, True) == expected.sizes["time"]

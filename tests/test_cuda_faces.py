@@ -1,12 +1,8 @@
 """numba.cuda kernels of the face fluxes against the reference, in numba's simulator or on a GPU, and their PTX without one."""
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled import ARCHITECTURES, float64_instructions
+from compiled import ARCHITECTURES, float64_instructions, without_simulator
 from dgarray.backends.cuda.faces import Faces, Source, places
 from dgarray.backends.cuda.layout import Layout
 from dgarray.cases.common import MESHES
@@ -189,12 +185,7 @@ def test_bytes_on_the_device(device):
 
 def test_ptx_without_a_gpu():
     """Every kernel compiles, and in float32 computes in float32; in a process of its own, without the simulator."""
-    pytest.importorskip("numba_cuda", reason="PTX is made by numba-cuda: pip install 'numba-cuda[cu13]'")
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_ENABLE_CUDASIM"}
-    done = subprocess.run([sys.executable, "-c", "import test_cuda_faces; test_cuda_faces.check_ptx()"],
-                          cwd=Path(__file__).parent, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 100
+    assert int(without_simulator("test_cuda_faces")) > 100
 
 
 def check_ptx():

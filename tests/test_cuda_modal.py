@@ -1,15 +1,11 @@
 """The GPU's kernels of DG by quadrature: against the reference in numba's simulator or on a GPU, whole runs, their PTX."""
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from burgers import Burgers
-from compiled import ARCHITECTURES, float64_instructions
+from compiled import ARCHITECTURES, float64_instructions, without_simulator
 from dgarray.backends.cuda import CudaBackend, ceilings, modal_limiter
 from dgarray.backends.cuda.modal import ModalCuda
 from dgarray.backends.cuda.modal_source import Source, kernel
@@ -258,12 +254,8 @@ def test_counted_bytes_are_those_of_the_arrays(device):
 
 def test_ptx_without_a_gpu():
     """Kernels compile and assemble for real architectures, in a process of its own, without the simulator."""
-    pytest.importorskip("numba_cuda", reason="PTX is made by numba-cuda: pip install 'numba-cuda[cu13]'")
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_ENABLE_CUDASIM"}
-    done = subprocess.run([sys.executable, "-c", "import test_cuda_modal; test_cuda_modal.check_ptx()"],
-                          cwd=Path(__file__).parent, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert set(done.stdout.split()) == {"trace", "stage", "rate", "admissible", "slopes", "positive", "clock"}
+    kernels = set(without_simulator("test_cuda_modal").split())
+    assert kernels == {"trace", "stage", "rate", "admissible", "slopes", "positive", "clock"}
 
 
 def check_ptx():

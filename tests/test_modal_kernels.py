@@ -98,3 +98,32 @@ def test_rates_and_admissible_states_that_are_not_numbers(method):
     assert operator.sound(operator.state(q), 0.0) and operator.operations.rate(operator.state(q), 0.0, 1.0) > 0
     q[3, :, 30] = np.nan
     assert not operator.sound(operator.state(q), 0.0) and np.isnan(operator.operations.rate(operator.state(q), 0.0, 1.0))
+
+
+@pytest.mark.parametrize("dim, cells, dtype, order, variables", [
+    (1, 20, "float64", 1, "characteristic"), (2, (10, 5), "float32", 2, "conserved")])
+def test_lanes_beyond_the_last_element_do_not_count(dim, cells, dtype, order, variables):
+    """They keep the state of the start, which is not admissible between averages that have moved on."""
+    law, mesh = dg.Euler(dim), (dg.interval, dg.rectangle)[dim - 1](cells=cells, periodic=True)
+    method = dg.ModalDG(order, limiter="vertex", limiter_variables=variables, surface="elements")
+
+    def wave(x):
+        return law.conservative((1 + 0.9 * np.sin(2 * np.pi * x[0]), 1.0, *(0.0,) * (dim - 1), 0.1))
+    fused, array = (dg.Simulation(mesh, law, method, None, wave, backend="numpy", kernels=kernels, dtype=dtype, threads=1,
+                                  stepper="ssp33").run(0.5) for kernels in ("fused", "array"))
+    assert len(mesh.cells) % 16 and np.abs(fused.rho[-1] - array.rho[-1]).max() < 1e-9 * np.finfo(dtype).eps / 2.2e-16
+
+
+def test_sources_beyond_the_last_element_do_not_count():
+    """A gas that is cooled where it leaves: without what flows in, it would have no pressure left."""
+    law = dg.Euler(1)
+
+    def gas(x):
+        return law.conservative((1.0, 3.0, 1.0))
+
+    def sink(x):
+        return 0.0, 0.0, -3.0 * np.exp(-((x[0] - 1) / 0.05) ** 2)
+    energies = [dg.Simulation(dg.interval(cells=20), law, dg.NodalDG(2), {"left": dg.prescribed(gas), "right": dg.outflow}, gas,
+                              source=sink, backend="numpy", kernels=kernels, threads=1).run(2.0).E[-1].values
+                for kernels in ("fused", "array")]
+    assert np.abs(energies[0] - energies[1]).max() < 1e-10

@@ -315,13 +315,19 @@ def test_append_refuses_what_does_not_fit(tmp_path):
         Store(layout(), dtype="int32")
 
 
-def test_an_existing_path_is_refused_unless_overwritten(tmp_path):
+def test_an_existing_path_is_refused_unless_overwritten(tmp_path, monkeypatch):
     path = tmp_path / "run.zarr"
     filled(layout(), lambda x, t: (0, 0), times=(0.0, 1.0), path=path)
     with pytest.raises(ValueError, match="exists; .*overwrite=True"):
         Store(layout(), path)
     assert xr.open_zarr(path).sizes["time"] == 2
-    assert Store(layout(), path, overwrite=True).dataset().sizes["time"] == 0
+    with monkeypatch.context() as patch:          # killed while it is replaced: gone as a whole, and made anew
+        patch.setattr("os.unlink", lambda *a, **k: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            Store(layout(), path, overwrite=True)
+    assert not path.exists()
+    assert Store(layout(), path).dataset().sizes["time"] == 0 and os.listdir(path.parent) == [path.name]
+    assert Store(layout(), path, overwrite=True).dataset().sizes["time"] == 0 and os.listdir(path.parent) == [path.name]
     precious = tmp_path / "notes"
     precious.mkdir()
     (precious / "thesis.tex").write_text("x")

@@ -47,12 +47,13 @@ def test_a_tighter_tolerance_ends_later():
     assert times == sorted(set(times))
 
 
-def test_restart(tmp_path):
-    """Stopped before its end, and gone on with after it."""
+@pytest.mark.parametrize("where", ["early", "last step"])
+def test_restart(where, tmp_path):
+    """Stopped before its end, or between its last step and the snapshot of it, and gone on with after it."""
     out, whole = tmp_path / "a.zarr", filling()
     expected = whole.run(every=3.0)
     with pytest.raises(dg.Interrupted):
-        filling().run(every=3.0, out=out, progress=StopAfter(2 * LOOK))
+        filling().run(every=3.0, out=out, progress=StopAfter(2 * LOOK if where == "early" else whole.report["steps"]))
     for _ in range(2):          # the second time there is nothing left to do
         sim = filling()
         found = sim.run(every=3.0, out=out, restart=True)

@@ -93,13 +93,15 @@ class LimiterFused:
         counts = {name: -(-tiles // piece) for name, (tiles, piece) in sizes.items()}
         tasks = [(name, piece) for name, count in counts.items() for piece in range(count)]
         first = {name: tasks.index((name, 0)) for name in counts}
-        reads = np.zeros((len(tasks), len(tasks)), bool)
+        needs = [set() for _ in tasks]
         for name in self.kernels:
             for own, made, others in self.looks_at(name):
                 reader, maker = (first[of] + numbers // (self.lanes * sizes[of][1])
                                  for of, numbers in ((name, own), (made, others)))
-                reads[np.broadcast_to(reader, maker.shape), maker] = True
-        needs, ready = [np.flatnonzero(row).tolist() for row in reads], []
+                pairs = np.unique(np.broadcast_to(reader, maker.shape) * len(tasks) + maker)
+                for reading, made_by in zip(*(numbers.tolist() for numbers in np.divmod(pairs, len(tasks)))):
+                    needs[reading].add(made_by)
+        ready = []
         for (name, piece), needed in zip(tasks, needs):
             ready.append(piece if name == "stage" else max(ready[i] for i in needed))
         order = sorted(range(len(tasks)), key=lambda i: ready[i] + AHEAD * self.workers.threads * (tasks[i][0] != "stage"))
@@ -144,6 +146,10 @@ class LimiterFused:
     @property
     def outer_lanes(self):
         return self._at_boundary % self.lanes
+
+    @property
+    def outer_faces(self):
+        return self.limits.outer[:, self._at_boundary].T.flatten()
 
     @cached_property
     def kept(self):

@@ -28,7 +28,7 @@ def limit(k):
         room = [f"gather_extremes(extremes, {k.L}, vertices, (tile*{k.K} + {i})*{k.L}, w, "
                 f"{k.tile.at['HIGH'] + 2 * k.V * i * k.L})" for i in places]
     else:
-        names, room = ["across", "outer_start", "outer_lanes"], across(k)
+        names, room = ["across", "outer_start", "outer_lanes", "outer_faces"], across(k)
     share = share_around(k) if k.vertex else share_across(k)
     clear = k.tile.lanes([f"{k.row('CHANGED', 0)} = {k.tile.dialect.literal(0.0)}"])
     done = [*count_changed(k), "if touched > 0:", "    changed = True", *indented(after)]
@@ -89,9 +89,9 @@ def changes(k, point):
 
 
 def mirrored(k):
-    """Lines that put the room again for elements with faces at the boundary, where their neighbour is the element itself."""
+    """Lines that put the room again for elements with faces at the boundary."""
     L, V, at, number = k.L, k.V, k.tile.at, k.tile.dialect.literal
-    zero, unit, size = number(0.0), number(k.limits.unit), (k.means and k.kept or k.V * k.N) * k.L
+    zero, unit = number(0.0), number(k.limits.unit)
     mean = {"conserved": f"w[{at['Q']} + v*{k.N * L} + lane]", "characteristic": zero,
             "primitive": f"w[{at.get('U')} + v*{k.K * L} + lane]"}[k.variables]
     change = f"change = w[{at['A']} + (f*{V} + v)*{L} + lane] - {mean}"
@@ -100,7 +100,7 @@ def mirrored(k):
             f"            {change}", "            high, low = max(high, change), min(low, change)",
             "        above, below = -low, high",
             f"        for f in range({k.K}):", f"            {change}",
-            f"            outer = across[(tile*{k.K} + f)*{L} + lane] == tile*{size} + lane",
+            f"            outer = outer_faces[place*{k.K} + f]",
             "            above = min(above, -low if outer else -change)",
             "            below = min(below, high if outer else change)",
             f"        w[{at['HIGH']} + v*{L} + lane] = max(high, above)*{unit}",

@@ -22,7 +22,8 @@ class LimiterSource:
     extremes [vertex tile, 2 * means, lane]     largest and least
     across [tile, face, lane]     where the averages of the neighbours lie in the state, or those kept
     beside                        where they lie in the state, for the indicator;  beyond: where the face's average lies in kept
-    outer_start (tile,), outer_lanes    lanes of the elements at the boundary, those of tile i from outer_start[i] on
+    outer_start (tile,), outer_lanes    lanes of the elements at the boundary, those of tile i from outer_start[i] on;
+                                  outer_faces: which of their faces are
     vertices [tile, vertex, lane] where a vertex lies in `extremes`, or its number;  outer: whether it is at the boundary
     around                        where the averages around vertices lie, [vertex tile, place, lane] or [place, vertex]
     derivatives, means, averages  the factors of products"""

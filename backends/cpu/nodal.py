@@ -205,7 +205,7 @@ class NodalFused(NodalArrays):
     def rate(self, q, t, exponent):
         real = self.backend.dtype.type
         found = self._each("rate", lambda kernel, first, last, scratch: kernel(
-            first, last, scratch, q, self.T, self.geometry, self.tiled_values, real(t), real(exponent)))
+            first, last, scratch, q, self.tables.elements, self.T, self.geometry, self.tiled_values, real(t), real(exponent)))
         return float(np.max(found))
 
     def admissible(self, q, t):
@@ -214,7 +214,7 @@ class NodalFused(NodalArrays):
     def all_admissible(self, q, t):
         real = self.backend.dtype.type
         return all(self._each("admissible", lambda kernel, first, last, scratch: kernel(
-            first, last, scratch, q, self.I, self.T, self.geometry, self.tiled_values, real(t))))
+            first, last, scratch, q, self.tables.elements, self.I, self.T, self.geometry, self.tiled_values, real(t))))
 
     def _each(self, what, call, size=None):
         """The results of call(kernel of that name, first tile, last tile, scratch) for every piece, of so many tiles."""

@@ -16,7 +16,7 @@ def positivity(source, limits, floor):
     def towards(mean, least):
         return [f"mean, low = {mean}, {least}", f"bound = {share}*mean", "short = low < bound",
                 f"part = (mean - bound)/(mean - low if short & (low < mean) else {one}) if short else {one}",
-                f"part = {zero} if part < {zero} else part", f"{theta} = part", f"touched += part < {one}"]
+                f"part = {zero} if part < {zero} else part", f"{theta} = part"]
 
     def pressures(densities):
         """The least pressure of the points and the mean, and the least density."""

@@ -4,6 +4,11 @@ from textwrap import indent
 from .nodal_source import indented
 
 
+def lanes_of_elements(L):
+    """Text of the lanes of a tile in which there are elements: those beyond the last one stand still, and do not count."""
+    return f"range(min({L}, elements - tile*{L}))"
+
+
 def rate_text(s):
     """The kernel that finds the largest rate, see `NodalArrays.rate`; a NaN ends it.  s: the Source of the stage's kernels."""
     L, d, function = s.L, s.d, s.t.functions.wave_speed
@@ -12,21 +17,22 @@ def rate_text(s):
     body = s.evaluate(function, ["speed"], q=(rows, 0, f" + {row}*{L}", height), n=("G", d * d, f" + f*{d * L}", 1),
                       m=("P", 0, "", 1), x=("X", 0, "", 1))
     here = f"w[{s.at['S']} + f*{L} + lane]"
+    own = lanes_of_elements(L)
     scale = s.lane("G", d * d + s.F * d, f" + f*{L}")
     faces = [f"{s.lane('S', f)}*{s.lane('G', d * d + s.F * d + f)}" for f in range(s.F)]
     lines = [*s.load_tile(), *s.trace(), f"for f in range({s.F}):", *indented(s.lanes([f"{here} = 0"])),
              f"    for i in range({count}):", *indented(s.positions(function, row, table), 2),
              *indented(s.lanes([*body, f"{here} = {here} if (speed <= {here}) | ({here} != {here}) else speed"]), 2),
              "if exponent == one:", *indented(s.lanes([f"{s.lane('QL', 0)} = {' + '.join(faces)}"])),
-             f"    for lane in range({L}):", f"        total = {s.lane('QL', 0)}",
+             f"    for lane in {own}:", f"        total = {s.lane('QL', 0)}",
              "        if not total < infinity:", "            return nan", "        largest = max(largest, total)",
-             "else:", f"    for lane in range({L}):", "        peak = total = zero", f"        for f in range({s.F}):",
+             "else:", f"    for lane in {own}:", "        peak = total = zero", f"        for f in range({s.F}):",
              f"            value = {here}*{scale}", "            if not value < infinity:", "                return nan",
              "            peak = max(peak, value)", "        if peak > 0:", f"            for f in range({s.F}):",
              f"                total += ({here}*{scale}/peak)**exponent",
              "            largest = max(largest, peak*total**(one/exponent))"]
     return s.module("the largest rate", f"""
-def kernel(first, last, w, state, T, geometry, tiled_values, t, exponent):
+def kernel(first, last, w, state, elements, T, geometry, tiled_values, t, exponent):
     zero, one, infinity, nan = np.{s.dtype}(0), np.{s.dtype}(1), np.{s.dtype}(np.inf), np.{s.dtype}(np.nan)
     largest = zero
     for tile in range(first, last):
@@ -46,9 +52,9 @@ def admissible_text(s):
         body = s.evaluate(function, ["good"], q=(rows, 0, f" + i*{L}", stride), m=("P", 0, "", 1), x=("X", 0, "", 1))
         lines += [f"for i in range({count}):", *indented(s.positions(function, "i", table)),
                   *indented(s.lanes([*body, f"{here} = {here} if good else 0"]))]
-    lines += [f"for lane in range({L}):", f"    if {here} == 0:", "        return False"]
+    lines += [f"for lane in {lanes_of_elements(L)}:", f"    if {here} == 0:", "        return False"]
     return s.module("whether a state is admissible", f"""
-def kernel(first, last, w, state, I, T, geometry, tiled_values, t):
+def kernel(first, last, w, state, elements, I, T, geometry, tiled_values, t):
     for tile in range(first, last):
 {indent(chr(10).join(lines), " " * 8)}
     return True

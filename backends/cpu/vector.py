@@ -43,6 +43,12 @@ def copy(dtype):
     return call
 
 
+def entry(builder, index, i, lane):
+    """index[i + lane], of whatever width the list's numbers are, as an offset."""
+    number = builder.load(builder.gep(index, [builder.add(i, lane)]))
+    return number if number.type == INDEX else builder.sext(number, INDEX)
+
+
 def gather(variables, dtype):
     """Compiled gather(source, stride, index, i, target, t):
     target[t + v*L + lane] = source[v*stride + index[i + lane]] for every variable v and lane."""
@@ -52,8 +58,7 @@ def gather(variables, dtype):
         source, index, target = (data(context, builder, signature, args, i) for i in (0, 2, 4))
         _, stride, _, i, _, t = args
         with cgutils.for_range(builder, ir.Constant(INDEX, width)) as loop:
-            number = builder.load(builder.gep(index, [builder.add(i, loop.index)]))
-            number = number if number.type == INDEX else builder.sext(number, INDEX)
+            number = entry(builder, index, i, loop.index)
             place = builder.add(t, loop.index)
             for v in range(variables):
                 value = builder.load(builder.gep(source, [number]))
@@ -77,8 +82,7 @@ def scatter(variables, dtype):
         source, target, index = (data(context, builder, signature, args, i) for i in (0, 2, 4))
         _, s, _, stride, _, i = args
         with cgutils.for_range(builder, ir.Constant(INDEX, width)) as loop:
-            number = builder.load(builder.gep(index, [builder.add(i, loop.index)]))
-            number = number if number.type == INDEX else builder.sext(number, INDEX)
+            number = entry(builder, index, i, loop.index)
             place = builder.add(s, loop.index)
             for v in range(variables):
                 value = builder.load(builder.gep(source, [builder.add(place, ir.Constant(INDEX, v * width))]))
@@ -104,8 +108,7 @@ def collect(variables, dtype):
         for half in (0, 1):
             values = [ir.Constant(vector, ir.Undefined)] * variables
             for lane in range(width):
-                number = builder.load(builder.gep(index, [builder.add(i, ir.Constant(INDEX, half * width + lane))]))
-                number = number if number.type == INDEX else builder.sext(number, INDEX)
+                number = entry(builder, index, i, ir.Constant(INDEX, half * width + lane))
                 for v, value in enumerate(values):
                     one = builder.load(builder.gep(source, [number]))
                     values[v] = builder.insert_element(value, one, ir.Constant(ir.IntType(32), lane))

@@ -4,7 +4,7 @@ C dc_i/dt = integral of sum_k (F . grad r_k) dphi_i/dr_k + phi_i s dr  -  sum_fa
 over the reference cell and its faces, by quadrature.  The mass matrix is the identity.
 Fuhry, Giuliani & Krivodonova 2014, equation (12); Cockburn & Shu 1998.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 
 from .. import backends
@@ -42,7 +42,7 @@ class ModalDG:
     limiter_variables: str = "conserved"
     indicator: str | None = None
     positivity: bool = False
-    surface: str | None = None
+    surface: str | None = field(default=None, repr=False)          # of no consequence but for rounding
 
     def __post_init__(self):
         if not isinstance(self.order, Integral) or self.order not in range(7):

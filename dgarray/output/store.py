@@ -262,6 +262,10 @@ def check_path(path, overwrite=False):
 
 
 def _make_room(path, overwrite):
+    """Remove an existing store, which is gone at once: killed half way, a store that reads and is wrong must not stay."""
     check_path(path, overwrite)
+    aside = path.with_name(f".{path.name}.replaced")
+    shutil.rmtree(aside, ignore_errors=True)
     if path.exists():
-        shutil.rmtree(path)
+        path.rename(aside)
+        shutil.rmtree(aside)
