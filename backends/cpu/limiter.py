@@ -9,6 +9,7 @@ from .limiter_source import LimiterSource
 from .tiles import aligned, in_tiles
 
 CALLS = 4                # pieces for each thread
+ALONE = 64               # tiles below which one thread is done before others have woken up
 AHEAD = 3                # pieces of a stage for each thread by which it is ahead of what limits it: fewer, and threads wait
 
 
@@ -67,7 +68,11 @@ class LimiterFused:
                 stage(piece, worker)
             else:
                 self.call(name, piece, worker, q)
-        self.workers.run_in_order(task, needs)
+        if self.tiles < ALONE:
+            for number in range(len(tasks)):
+                task(number, 0)
+        else:
+            self.workers.run_in_order(task, needs)
 
     def looks_at(self, name):
         """What a kernel reads: (what it works on, the kernel that makes what it reads, where), numbers of elements or of
