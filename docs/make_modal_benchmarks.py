@@ -3,7 +3,7 @@
     python docs/make_modal_benchmarks.py measure
     python docs/make_modal_benchmarks.py
 
-The first measures and keeps the numbers in benchmarks/modal-dg.json (with --quick on tiny meshes, to see that it runs), then
+The first measures and keeps the numbers in modal-dg.json (with --quick on tiny meshes, to see that it runs), then
 both replace what stands between the page's two comments.
 """
 import json
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-RESULTS = FOLDER / "benchmarks" / "modal-dg.json"
+RESULTS = FOLDER / "modal-dg.json"
 BEGIN, END = "<!-- made by make_modal_benchmarks.py: begin -->\n", "<!-- made by make_modal_benchmarks.py: end -->"
 PARTS = "volume", "edges", "right-hand side", "limiter", "time step", "check"
 FLAT = 0.25          # how much the cost of a DOF update may vary from the smallest to the largest mesh
