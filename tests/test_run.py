@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from burgers import Burgers
-from dgarray.backends.arrays import Fetched, NodalArrays
+from dgarray.backends.dg_arrays import Fetched, NodalArrays
 
 import dgarray as dg
 from dgarray.output import checkpoint

@@ -139,8 +139,9 @@ def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {
         """Lines that lift what the edges contribute, add it to the volume's, and update the registers."""
         L, N, V, padded = self.L, self.N, self.V, matmul.padded(self.N)
         asked = ["register"] * k + ["start"] * q0
-        lines = ["if tile + 1 == tiles:", f"    for i in range({V * self.height}):",       # the lanes beyond the last element
-                 f"        for lane in range(filled, {L}):",                              # do as it does
+        # Lanes beyond the last element have its fluxes, and its state but for rounding, which may grow: nobody reads them.
+        lines = ["if tile + 1 == tiles:", f"    for i in range({V * self.height}):",
+                 f"        for lane in range(filled, {L}):",
                  f"            faces[(place*{V * self.height} + i)*{L} + lane] = faces[(place*{V * self.height} + i)*{L} "
                  "+ filled - 1]",
                  f"for v in range({V}):", f"    for i in range({padded}):",

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ...codegen import write_module
-from ..arrays import NodalArrays
+from ..dg_arrays import NodalArrays
 from . import matmul
 from .filter_source import filter_text
 from .limiter import LimiterFused

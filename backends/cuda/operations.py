@@ -1,7 +1,7 @@
 """What all DG on the GPU has in common: the state as it lies on the device, the clock, whole steps as CUDA graphs."""
 import numpy as np
 
-from ..arrays import NodalArrays
+from ..dg_arrays import NodalArrays
 from .layout import Layout
 
 STAGES = 8                # times that the clock on the device has room for

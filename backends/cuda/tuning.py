@@ -25,7 +25,7 @@ import numpy as np
 
 from ... import names
 from ...codegen import cache_folder, private_folder, write_file
-from ..arrays import NodalArrays
+from ..dg_arrays import NodalArrays
 from .layout import WARP
 from .variant import Shape, candidates, default, from_dict, shortlist
 

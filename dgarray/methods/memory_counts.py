@@ -6,9 +6,10 @@ parameters P that vary.
 from copy import copy
 from math import comb
 
-from ..backends.arrays import BLOCK_BYTES, PIECE
+from ..backends.arrays import PIECE
 from ..backends.cpu.edges import surface_of
 from ..backends.cpu.nodal_source import CACHED
+from ..backends.dg_arrays import BLOCK_BYTES
 from ..reference import modal_simplex, quadrature
 
 PROJECTED = 4096          # elements that the projection of the initial state takes at a time

@@ -1,0 +1,347 @@
+"""Every operation of DG as batched matrix products and elementwise expressions on NumPy or CuPy arrays: the reference.
+
+State is q[variable, node, element].  Operations work through blocks of elements or faces that fit the processor's cache, shared
+by threads; on a GPU one block holds all.  Nothing here converts an array to NumPy but `host`.
+"""
+from functools import cached_property
+
+import numpy as np
+
+from .limiter import Limiter
+
+BLOCK_BYTES = 1 << 19          # one temporary of a block; a few dozen of them share the last-level cache
+ALL = slice(None)
+
+
+class Fetched:
+    """An array that has arrived on the host, see `NodalArrays.fetch`."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def ready(self):
+        return True
+
+    def result(self):
+        return self.values
+
+
+class NodalArrays:
+    """Nodal DG as batched matrix products; see Hesthaven & Warburton 2008, chapter 6, for every symbol.
+
+    Modal DG is the same text: its tables have matrices that take the state to values at points of quadrature, where nodal DG
+    has the state itself (`at_points`, `at_faces`), and from there back.
+
+    check_every   steps between two looks at whether the state is finite: more than one where a look waits for a device
+    Operations may also have step(stages, stepper, states, k, t, dt), a whole step: see `dgarray.stepping.step` and `stages`."""
+
+    check_every = 1
+
+    def __init__(self, backend, tables):
+        self.backend, self.xp, self.tables, self.needs_x = backend, backend.xp, tables, tables.needs_x
+
+    # What the operations read is moved to the backend when the first needs it: kernels that replace some have their own.
+
+    @cached_property
+    def minus_D(self):
+        return self.backend.array(-np.concatenate(self.tables.differentiation, axis=1))
+
+    @cached_property
+    def lift_matrix(self):
+        return self.backend.array(self.tables.lift)
+
+    @cached_property
+    def gradients(self):
+        return self.backend.array(self.tables.gradients)
+
+    @cached_property
+    def normals(self):
+        return self.backend.array(self.tables.normals)
+
+    @cached_property
+    def scale(self):
+        return self.backend.array(self.tables.scale)
+
+    @cached_property
+    def parameters(self):
+        return {name: self.backend.array(values) for name, values in self.tables.parameters.items()}
+
+    @cached_property
+    def interpolate(self):
+        return None if self.tables.interpolate is None else self.backend.array(self.tables.interpolate)
+
+    @cached_property
+    def trace(self):
+        return None if self.tables.trace is None else self.backend.array(self.tables.trace)
+
+    @cached_property
+    def x(self):
+        return self.backend.array(self.tables.coordinates())
+
+    @cached_property
+    def face_x(self):
+        return self.x if self.trace is None else self.backend.array(self.tables.coordinates(self.tables.face_points))
+
+    @cached_property
+    def groups(self):
+        return [self._group(g) for g in self.tables.groups]
+
+    def state(self, q):
+        """A copy of the state q[variable, node, element] of the host, as the operations want it."""
+        return self.backend.array(np.array(q))
+
+    def host(self, state):
+        """The state as q[variable, node, element] on the host."""
+        return self.backend.host(state)
+
+    def fetch(self, state):
+        """The state on its way to the host: ready(), whether it has arrived; result(), as `host`, which waits for it.
+
+        The state may be changed at once; here it has arrived on return."""
+        return Fetched(self.host(state))
+
+    def take(self, state, elements):
+        """The state of some elements on the host, q[variable, node, element of `elements`]: the only copy is of these."""
+        return self.backend.host(state[:, :, self.backend.integers(elements)])
+
+    def zeros(self):
+        """A state of zeros."""
+        return self.backend.zeros((self.tables.variables, self.tables.rows, self.tables.elements))
+
+    @cached_property
+    def faces(self):
+        """Interior faces, each once, in blocks; built on first use because fused kernels do not need them.
+
+        Sorted by element, so that a block gathers and scatters within a small part of the arrays."""
+        faces, host, backend = self.tables.interior_faces(), self.tables, self.backend
+        order = np.argsort(faces["cells"][0], kind="stable")
+        blocks = []
+        for columns in self.blocks(len(order), len(faces["nodes"][0])):
+            some = order[columns]
+            cells, sides = faces["cells"][:, some], faces["sides"][:, some]
+            blocks.append(dict(
+                nodes=[backend.integers(a[:, some]) for a in faces["nodes"]],
+                slots=[backend.integers(a[:, some]) for a in faces["slots"]],
+                normals=backend.array(host.normals[sides[0], :, cells[0]].T),
+                scales=[backend.array(host.scale[side, cell]) for side, cell in zip(sides, cells)],
+                parameters=[{name: backend.array(v[cell]) for name, v in host.parameters.items()} for cell in cells]))
+        return blocks
+
+    def _group(self, group):
+        host = self.tables
+        cells, sides = group.faces.T
+        return dict(jump=group.jump, nodes=self.backend.integers(group.nodes), slots=self.backend.integers(group.slots),
+                    normals=self.backend.array(host.normals[sides, :, cells].T),
+                    scale=self.backend.array(host.scale[sides, cells]),
+                    face={name: self.backend.array(values) for name, values in group.values.items()},
+                    parameters={name: self.backend.array(v[cells]) for name, v in host.parameters.items()})
+
+    def blocks(self, count, rows):
+        """Slices of `count` columns so that one temporary with `rows` rows fits the cache; one slice on a GPU."""
+        size = count if self.backend.name == "cupy" else max(16, BLOCK_BYTES // (rows * self.backend.dtype.itemsize))
+        return [slice(i, min(i + size, count)) for i in range(0, count, size)]
+
+    def at(self, columns):
+        """The law's parameters of these elements."""
+        return {name: values[columns] for name, values in self.parameters.items()}
+
+    def position(self, columns):
+        return {"x": tuple(self.x[:, :, columns])} if self.needs_x else {}
+
+    def volume(self, q, t, columns=ALL):
+        """-div F(q) at the nodes of these elements, (variable, node, element): - sum_k D_k (F(q) . grad r_k).
+
+        Of modal DG the same in weak form, with the projected sources."""
+        q = self.at_points(q[:, :, columns])
+        variables, nodes, count = q.shape
+        fluxes = self.tables.functions.volume(
+            q=tuple(q), g=tuple(self.gradients[k, d, columns] for k, d in np.ndindex(self.gradients.shape[:2])),
+            t=t, m=self.at(columns), **self.position(columns))
+        stacked = self.xp.empty((variables, len(fluxes) // variables * nodes, count), q.dtype)
+        for i, flux in enumerate(fluxes):
+            k, v = divmod(i, variables)
+            stacked[v, k * nodes:(k + 1) * nodes] = flux
+        return self.backend.product(self.minus_D, stacked)
+
+    @cached_property
+    def face_values(self):
+        """Room for the result of `face_flux`."""
+        return self.backend.zeros((self.tables.variables, self.lift_matrix.shape[1] * self.tables.elements))
+
+    def at_points(self, q):
+        """The state q (variable, row, element) at the points of the volume, (variable, point, element)."""
+        return q if self.interpolate is None else self.backend.product(self.interpolate, q)
+
+    def at_faces(self, q):
+        """The state where face fluxes are gathered from: values at the points of all faces, (variable, face * face point,
+        element), or the state itself where these are among its nodes.  The next call overwrites the result."""
+        if self.trace is None:
+            return q
+        blocks = self.blocks(q.shape[2], len(self.trace))
+
+        def task(piece, _):
+            columns = blocks[piece]
+            self.traces[:, :, columns] = self.backend.product(self.trace, q[:, :, columns])
+        self.backend.workers.run(task, len(blocks))
+        return self.traces
+
+    @cached_property
+    def traces(self):
+        """Room for the result of `at_faces`."""
+        return self.backend.zeros((self.tables.variables, len(self.trace), self.tables.elements))
+
+    def face_flux(self, q, t):
+        """(F(q-) . n - F*) J_face / J at every face node of every element, (variable, face * face node, element).
+
+        Of modal DG - F* J_face / J.  Each interior face is visited once and serves both sides.  The next call overwrites the
+        result."""
+        variables, _, elements = q.shape
+        flat, out = self.at_faces(q).reshape(variables, -1), self.face_values
+        for group in self.groups:
+            self._boundary_flux(flat, out, group, t)
+        self.backend.workers.run(lambda piece, _: self._interior_flux(flat, out, self.faces[piece], t), len(self.faces))
+        return out.reshape(variables, -1, elements)
+
+    def _interior_flux(self, flat, out, block, t):
+        left, right = block["nodes"]
+        ml, mr = block["parameters"]
+        inputs = {"x": self._points(left)} if self.needs_x else {}
+        jumps = self.tables.functions.pair(
+            l=tuple(row[left] for row in flat), r=tuple(row[right] for row in flat), n=tuple(block["normals"]),
+            s=block["scales"], t=t, ml=ml, mr=mr, **inputs)
+        for side, slots in enumerate(block["slots"]):
+            for v, row in enumerate(out):
+                row[slots] = jumps[side * len(out) + v]
+
+    def _boundary_flux(self, flat, out, group, t):
+        nodes = group["nodes"]
+        inputs = {"x": self._points(nodes)} if self.needs_x else {}
+        jump = group["jump"](q=tuple(row[nodes] for row in flat), n=tuple(group["normals"]), s=(group["scale"],), t=t,
+                             m=group["parameters"], **inputs, **({"face": group["face"]} if group["face"] else {}))
+        for row, value in zip(out, jump):
+            row[group["slots"]] = value
+
+    def _points(self, nodes):
+        return tuple(row[nodes] for row in self.face_x.reshape(len(self.face_x), -1))
+
+    def lift(self, flux, columns=ALL):
+        """L f: face fluxes lifted to the nodes of these elements, (variable, node, element)."""
+        return self.backend.product(self.lift_matrix, flux[:, :, columns])
+
+    def finish(self, r, q, t, columns=ALL):
+        """(r + s(q, x, t)) / C at these elements, r (variable, node, element): sources and the law's capacity."""
+        if not self.tables.finishes:
+            return r
+        result = self.tables.functions.finish(r=tuple(r), q=tuple(q[:, :, columns]), t=t, m=self.at(columns),
+                                              **self.position(columns))
+        for v, value in enumerate(result):
+            r[v] = value
+        return r
+
+    def rhs(self, q, t):
+        """dq/dt = (-div F + L (F.n - F*) + s) / C."""
+        out = self.xp.empty_like(q)
+
+        def keep(columns, r):
+            out[:, :, columns] = r
+        self._tendencies(q, t, keep)
+        return out
+
+    def _tendencies(self, q, t, use):
+        """Compute dq/dt block by block and call use(elements of the block, their dq/dt)."""
+        t = self.time(t)
+        flux, blocks = self.face_flux(q, t), self.blocks(q.shape[2], max(q.shape[1], len(self.tables.points)))
+
+        def task(piece, _):
+            columns = blocks[piece]
+            use(columns, self.finish(self.volume(q, t, columns) + self.lift(flux, columns), q, t, columns))
+        self.backend.workers.run(task, len(blocks))
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
+        k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r,  limited.  `out` may not be `q`."""
+        def update(columns, r):
+            here = (slice(None), slice(None), columns)
+            if row.w or row.v:
+                terms = [(factor, array[here]) for factor, array in ((row.A, k), (row.v, q)) if factor]
+                self.backend.combine(k[here], *terms, *([(row.w * dt, r)] if row.w else []))
+            terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
+            self.backend.combine(out[here], *terms, *([(row.C * dt, r)] if row.C else []))
+        self._tendencies(q, t, update)
+        self.limit(out)
+
+    @cached_property
+    def limiter(self):
+        """What changes a state in place after every stage; None where the method has none."""
+        return None if self.tables.limits is None else Limiter(self)
+
+    def limit(self, q):
+        """Limit the state q (variable, row, element) in place, as the method says."""
+        if self.limiter is not None:
+            self.limiter(q)
+
+    def filter(self, q):
+        """Filter the state q (variable, node, element) in place at the end of a step, where the method has a filter."""
+        def task(columns):
+            q[:, :, columns] = self.backend.product(self.filter_matrix, q[:, :, columns])
+        blocks = self.blocks(q.shape[2], q.shape[1])
+        self.backend.workers.run(lambda piece, _: task(blocks[piece]), len(blocks))
+
+    @cached_property
+    def filter_matrix(self):
+        return self.backend.array(self.tables.filter)
+
+    def rate(self, q, t, exponent):
+        """Largest norm over an element's faces of s J_face / J, (sum_faces (s J_face / J)^exponent)^(1 / exponent), with s the
+        wave speed normal to the face, the largest at the nodes (of modal DG at the points of the face): 1 / time."""
+        q, t, faces = self.at_faces(q), self.time(t), []
+        for face in range(len(self.scale)):
+            rows = self.rows_of(face)
+            x = {"x": tuple(self.face_x[:, rows])} if self.needs_x else {}
+            speed = self.tables.functions.wave_speed(q=tuple(q[:, rows]), n=tuple(self.normals[face]), t=t, m=self.parameters,
+                                                     **x)[0]
+            speed = self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
+            faces.append(speed * self.scale[face])
+        peak = max(self.backend.largest(values) for values in faces)
+        if not 0 < peak < np.inf:
+            return peak if peak == 0 else np.nan
+        # Relative to the peak, because powers of rates in small units overflow in float32.
+        return peak * self.backend.largest(sum((values / peak) ** exponent for values in faces)) ** (1 / exponent)
+
+    def rows_of(self, face):
+        """The rows of `at_faces` that wave speeds at a face are taken from."""
+        count = self.lift_matrix.shape[1] // len(self.scale)
+        return ALL if self.trace is None else slice(face * count, (face + 1) * count)
+
+    def change(self, q, p):
+        """Largest |q - p| and largest |q| of every variable, (2, variable), on the host."""
+        return self._largest((q[:, :, part], p[:, :, part]) for part in self.blocks(q.shape[2], q.shape[1]))
+
+    def _largest(self, parts, axes=(1, 2)):
+        """The same over pairs of parts of the states."""
+        return np.max([[self.backend.host(self.xp.max(self.xp.abs(a), axis=axes)) for a in (q - p, q)] for q, p in parts],
+                      axis=0).astype(float)
+
+    def finite(self, q):
+        """Whether every value of the state is finite."""
+        return self.backend.finite(q)
+
+    def admissible(self, q, t):
+        """Where the state is admissible to the law, (node, element); of modal DG at the points of volume and faces."""
+        inside = self._admissible(self.at_points(q), t, self.position(ALL))
+        if self.trace is None:
+            return inside
+        x = {"x": tuple(self.face_x)} if self.needs_x else {}
+        return self.xp.concatenate([inside, self._admissible(self.at_faces(q), t, x)])
+
+    def all_admissible(self, q, t):
+        """Whether the state is admissible everywhere."""
+        return bool(self.admissible(q, t).all())
+
+    def _admissible(self, q, t, x):
+        values = self.tables.functions.admissible(q=tuple(q), t=self.time(t), m=self.parameters, **x)[0]
+        return self.xp.broadcast_to(values, q.shape[1:])
+
+    def time(self, t):
+        """The time as an array without dimensions: functions of a Python float would be float64 and promote float32."""
+        return self.xp.asarray(t, dtype=self.backend.dtype)
