@@ -2,6 +2,7 @@
 import numpy as np
 
 from .dg_arrays import NodalArrays
+from .hermite_arrays import HermiteArrays
 from .memory import host_free
 from .workers import Workers
 
@@ -81,6 +82,10 @@ class ArrayBackend:
     def modal(self, tables):
         """The operations of modal DG on these tables (`dgarray.methods.modal_dg.ModalTables`)."""
         return NodalArrays(self, tables)
+
+    def hermite(self, tables):
+        """The operations of Hermite's method on these tables (`dgarray.methods.hermite_tables.HermiteTables`)."""
+        return HermiteArrays(self, tables)
 
 
 def moved(xp, values):

@@ -5,6 +5,7 @@ from .analysis.integrals import BoundaryIntegral, VolumeIntegral
 from .analysis.probes import Extrema, Points, SurfaceFields
 from .analysis.riemann import riemann
 from .boundary import (
+    Sponge,
     absorbing,
     curved_wall,
     far_field,
@@ -25,8 +26,8 @@ from .failure import SolutionError
 from .fluxes import central, hll, hllc, roe, rusanov, upwind
 from .interrupt import Interrupted
 from .laws import Acoustics, Advection, Euler, Law, Maxwell
-from .mesh import Mesh, box, interval, read_mesh, rectangle
-from .methods import ExponentialFilter, ModalDG, NodalDG
+from .mesh import Grid, Mesh, box, interval, read_mesh, rectangle
+from .methods import ExponentialFilter, Hermite, ModalDG, NodalDG
 from .names import choose
 from .output import OutputError
 from .simulation import Simulation
@@ -35,9 +36,9 @@ __version__ = "0.1.0"
 
 # `open` is public too, but not exported by a star, because it is the name of a function of Python's own.
 __all__ = [
-    "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "Fourier", "Interrupted", "Law",
-    "Maxwell", "Mesh", "ModalDG", "NodalDG", "OutputError", "Points", "Simulation", "SolutionError", "SurfaceFields",
-    "VolumeIntegral",
+    "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "Fourier", "Grid", "Hermite",
+    "Interrupted", "Law", "Maxwell", "Mesh", "ModalDG", "NodalDG", "OutputError", "Points", "Simulation", "SolutionError",
+    "Sponge", "SurfaceFields", "VolumeIntegral",
     "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "incident", "inflow",
     "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "read_mesh", "rectangle",
     "riemann", "roe", "rusanov", "scattered", "upwind", "wall",

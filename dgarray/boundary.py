@@ -5,6 +5,7 @@ the state outside.  The numerical flux does the rest, so a user's own condition 
 attribute `flux` uses that numerical flux at its faces whatever the interior uses.  One with the attribute `of_faces` may ask
 for `face`, numbers of each face: of_faces(mesh, faces) -> {name: (face,)}, with the names in of_faces.names.
 """
+from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
@@ -103,6 +104,26 @@ absorbing.flux = upwind
 def outflow(q):
     """Free outflow: q+ = q-.  Right where everything leaves, such as a supersonic gas."""
     return q
+
+
+@dataclass(frozen=True)
+class Sponge:
+    """A layer in which waves are damped before they leave a grid: dq/dt = ... - sigma q within `width` of the side.
+
+    sigma = s_0 (depth / width)^3, s_0 = 2 c log(1 / reflection) / width, so that a wave along the normal that goes through the
+    layer and back is left with that share of its amplitude.
+    width        length, of at least some wavelengths for waves that meet it at an angle
+    reflection   above 0, below 1
+    Raises ValueError for other values.  Israeli & Orszag 1981."""
+
+    width: float
+    reflection: float = 1e-6
+
+    def __post_init__(self):
+        if not (isinstance(self.width, Real) and 0 < self.width < np.inf):
+            raise ValueError(f"width={self.width!r} is not allowed for Sponge; it must be a positive length")
+        if not (isinstance(self.reflection, Real) and 0 < self.reflection < 1):
+            raise ValueError(f"reflection={self.reflection!r} is not allowed for Sponge; it must be above 0 and below 1")
 
 
 def prescribed(g):

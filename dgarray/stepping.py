@@ -84,6 +84,13 @@ class RK2:
     stages = Stage(c=0.0, alpha=1.0, C=0.5), Stage(c=0.5, alpha=1.0, C=1.0)
 
 
+class Taylor:
+    """The Taylor series in time of Hermite's method, from the grid to the dual grid and back: two halves of a step."""
+
+    name, order = "taylor", None
+    stages = Stage(c=0.0), Stage(c=0.5)
+
+
 STEPPERS = {stepper.name: stepper for stepper in (LSRK54, RK4, SSP33, RK2, SSP22, SSP54)}
 
 

@@ -2,10 +2,11 @@
 from .describe import describe
 from .errors import MeshError, MeshWarning
 from .generate import box, interval, rectangle
+from .grid import Grid
 from .mesh import Mesh
 from .mesh import build as from_arrays
 from .read import read_mesh
 from .unstructured import polygon
 
-__all__ = ["Mesh", "MeshError", "MeshWarning", "box", "describe", "from_arrays", "interval", "polygon", "read_mesh",
-           "rectangle"]
+__all__ = ["Grid", "Mesh", "MeshError", "MeshWarning", "box", "describe", "from_arrays", "interval", "polygon",
+           "read_mesh", "rectangle"]

@@ -30,8 +30,8 @@ def rectangle(lower=(0, 0), upper=(1, 1), cells=(8, 8), periodic=False, perturb=
     diagonals = "right", "left", "alternate"
     if diagonal not in diagonals:
         raise MeshError(f"diagonal {diagonal!r} does not exist; allowed: {', '.join(diagonals)}{nearest(diagonal, diagonals)}")
-    cells = _per_axis(cells, 2, "cells")
-    return _lattice(lower, upper, cells, _per_axis(periodic, 2, "periodic"), perturb, seed, SIDES[0],
+    cells = per_axis(cells, 2, "cells")
+    return _lattice(lower, upper, cells, per_axis(periodic, 2, "periodic"), perturb, seed, SIDES[0],
                     lambda corner, counts: _triangles(corner, counts, diagonal), f"rectangle({cells[0]} x {cells[1]})")
 
 
@@ -40,12 +40,13 @@ def box(lower=(0, 0, 0), upper=(1, 1, 1), cells=(4, 4, 4), periodic=False, pertu
 
     Boundaries: left, right (x), front, back (y), bottom, top (z). periodic: one flag, or one for each of x, y, z.
     perturb, seed: as for `interval`. Raises MeshError for bounds, counts or a perturbation that give no mesh."""
-    cells = _per_axis(cells, 3, "cells")
-    return _lattice(lower, upper, cells, _per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1], _tetrahedra,
+    cells = per_axis(cells, 3, "cells")
+    return _lattice(lower, upper, cells, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1], _tetrahedra,
                     f"box({cells[0]} x {cells[1]} x {cells[2]})")
 
 
-def _per_axis(value, dim, name):
+def per_axis(value, dim, name):
+    """One value for each axis, from one for all or a sequence. Raises MeshError for another number of them."""
     values = tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else (value,) * dim
     if len(values) != dim:
         raise MeshError(f"{name} {value!r} does not fit; allowed: one value or {dim}")

@@ -1,0 +1,119 @@
+"""Uniform Cartesian grids in one, two and three dimensions, for methods that keep their unknowns at the grid's nodes."""
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from numbers import Integral
+
+import numpy as np
+
+from .errors import MeshError
+from .generate import SIDES, per_axis
+
+AXES = ("x", "y", "z")
+GRID_SIDES = {1: (("left", "right"),), 2: SIDES[0], 3: SIDES[1]}
+LARGEST = 2 ** 40          # more nodes are taken for a mistyped number
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The box [lower, upper] with `cells` cells of equal size along each axis; nodes lie at the cells' corners.
+
+    lower, upper   corners, a number in 1D
+    cells          number of cells along x, y, z; one for all axes or one each
+    periodic       one flag, or one for each axis; along a periodic axis the last node is the first
+    Boundaries of the other axes: left, right (x); 2D: bottom, top (y); 3D: front, back (y), bottom, top (z).
+    Raises MeshError for bounds and counts that give no grid."""
+
+    lower: tuple = (0.0,)
+    upper: tuple = (1.0,)
+    cells: tuple = (16,)
+    periodic: tuple = False
+
+    def __post_init__(self):
+        try:
+            lower, upper = (tuple(np.atleast_1d(np.asarray(getattr(self, name), float)).tolist()) for name in ("lower", "upper"))
+        except (TypeError, ValueError):
+            raise MeshError(f"lower={self.lower!r}, upper={self.upper!r} are not allowed; give numbers") from None
+        dim = len(lower)
+        if len(upper) != dim or dim > 3 or not np.isfinite([*lower, *upper]).all() or not all(map(float.__lt__, lower, upper)):
+            raise MeshError(f"lower={self.lower!r} must be below upper={self.upper!r} in 1, 2 or 3 coordinates, all finite")
+        cells = per_axis(self.cells, dim, "cells")
+        if any(not isinstance(n, Integral) or n < 1 for n in cells) or prod(cells) > LARGEST:
+            raise MeshError(f"cells={self.cells!r} is not allowed; give whole numbers from 1, for {dim} "
+                            f"ax{'es' if dim > 1 else 'is'}, at most {LARGEST:.0e} cells in all")
+        periodic = per_axis(self.periodic, dim, "periodic")
+        if any(not isinstance(p, (bool, np.bool_)) for p in periodic):
+            raise MeshError(f"periodic={self.periodic!r} is not allowed; give True or False, or one for each axis")
+        for name, value in (("lower", lower), ("upper", upper), ("cells", tuple(map(int, cells))),
+                            ("periodic", tuple(map(bool, periodic)))):
+            object.__setattr__(self, name, value)
+
+    cell_type, notes = "grid", ()
+
+    def __repr__(self):
+        glued = [axis for axis, glue in zip(AXES, self.periodic) if glue]
+        return (f"Grid({' x '.join(map(str, self.cells))} cells of {' x '.join(f'{h:.6g}' for h in self.spacing)}"
+                + f", periodic in {', '.join(glued)}" * bool(glued) + ")")
+
+    @property
+    def source(self):
+        return repr(self)
+
+    @property
+    def dim(self):
+        return len(self.cells)
+
+    @property
+    def spacing(self):
+        """Length of a cell along x, y, z."""
+        return tuple((b - a) / n for a, b, n in zip(self.lower, self.upper, self.cells))
+
+    @property
+    def nodes(self):
+        """Number of nodes along x, y, z."""
+        return tuple(n if glue else n + 1 for n, glue in zip(self.cells, self.periodic))
+
+    @property
+    def shape(self):
+        """Number of nodes along z, y, x."""
+        return self.nodes[::-1]
+
+    @property
+    def boundaries(self):
+        """{name: (axis, side)} of the sides that are not periodic; side 0 is the lower one."""
+        return {name: (axis, side) for axis, pair in enumerate(GRID_SIDES[self.dim]) if not self.periodic[axis]
+                for side, name in enumerate(pair)}
+
+    @cached_property
+    def axes(self):
+        """Coordinates of the nodes along x, y, z."""
+        return tuple(a + h * np.arange(n) for a, h, n in zip(self.lower, self.spacing, self.nodes))
+
+    def places(self, rows=slice(None)):
+        """Coordinates x, y, z of the nodes in some rows along the last axis, arrays that broadcast to (z, y, x)."""
+        axes = (*self.axes[:-1], self.axes[-1][rows])
+        return tuple(np.meshgrid(*axes[::-1], indexing="ij", sparse=True))[::-1]
+
+    def node(self, number):
+        """Coordinates (x, y, z) of the node of that number, counted with x fastest."""
+        return tuple(float(axis[i]) for axis, i in zip(self.axes, np.unravel_index(number, self.shape)[::-1]))
+
+    def weights(self):
+        """Weights of the trapezoidal rule along x, y, z: integral of u over the box = sum of w u over the nodes."""
+        rules = []
+        for h, n, glue in zip(self.spacing, self.nodes, self.periodic):
+            rule = np.full(n, h)
+            rule[[0, -1]] *= 1.0 if glue else 0.5
+            rules.append(rule)
+        return tuple(rules)
+
+    def locate(self, points):
+        """Cells and places in them of points (point, dim): indices (dim, point), -1 outside, and s (dim, point) from 0 to 1."""
+        cells, places = [], []
+        for x, a, b, h, n in zip(np.asarray(points, float).T, self.lower, self.upper, self.spacing, self.cells):
+            s = (x - a) / h
+            cell = np.clip(np.floor(s), 0, n - 1)
+            outside = ~((x >= a - 1e-12 * (b - a)) & (x <= b + 1e-12 * (b - a)))
+            cells.append(np.where(outside, -1, cell).astype(int))
+            places.append(s - cell)
+        return np.array(cells), np.array(places)

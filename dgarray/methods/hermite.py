@@ -1,0 +1,124 @@
+"""Hermite's method on grids: a polynomial of degree 2N + 1 between nodes that hold N derivatives, evolved by its Taylor series.
+
+Goodrich, Hagstrom & Lorenz 2006; Vargas, Chan, Hagstrom & Warburton 2016.
+"""
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from ..mesh import Grid
+from ..names import choose
+from ..taylor import expand
+from ..trace import TraceError
+from .hermite_fit import fitted
+from .hermite_tables import HermiteTables
+from .linear import LinearLaw
+from .physics import place
+
+VARIANTS = ("two-kernel", "monolithic", "collapsed")
+
+
+@dataclass(frozen=True)
+class Hermite:
+    """Hermite's method of order 2N + 1, N = `order` from 0 to 6, for linear laws on a `Grid`; its time step, h over the wave
+    speed, does not depend on N.
+
+    stages       of the Taylor series in time, by default dim (2N + 1), which is exact for constant coefficients; fewer are
+                 cheaper, of lower order in time, and may need a smaller cfl
+    variant      "two-kernel": interpolate all, then evolve all; "monolithic": both in one; "collapsed": one map along each axis,
+                 for laws whose variables do not depend on one another; None: the fastest. All agree to rounding
+    pruned       leave out what no later stage needs
+    derivatives  whether the output keeps all scaled derivatives besides the values
+    Raises ValueError for values that are not allowed."""
+
+    order: int = 3
+    stages: int | None = None
+    variant: str | None = None
+    pruned: bool = True
+    derivatives: bool = False
+
+    def __post_init__(self):
+        if not isinstance(self.order, Integral) or isinstance(self.order, bool) or self.order not in range(7):
+            raise ValueError(f"order={self.order!r} is not allowed for Hermite; it must be a whole number from 0 to 6")
+        if self.stages is not None and (not isinstance(self.stages, Integral) or isinstance(self.stages, bool)
+                                        or not 1 <= self.stages <= 100):
+            raise ValueError(f"stages={self.stages!r} is not allowed for Hermite; it must be None or a whole number from 1 to 100")
+        if self.variant is not None:
+            choose("variant", self.variant, VARIANTS)
+        for name in ("pruned", "derivatives"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name}={getattr(self, name)!r} is not allowed for Hermite; it must be True or False")
+
+    def check(self, grid, law, boundary, flux=None, source=None):
+        """Raise ValueError where grid, law, boundary, flux and source do not fit."""
+        if not isinstance(grid, Grid):
+            raise ValueError(f"Hermite works on grids, not on {grid!r}; give e.g. dgarray.Grid(lower=(0, 0), upper=(1, 1), "
+                             "cells=(64, 64))")
+        if law.dim != grid.dim:
+            raise ValueError(f"the grid has dimension {grid.dim}, but the law has {law.dim}: {law!r}")
+        if flux is not None:
+            raise ValueError(f"Hermite has no numerical flux, but got flux={getattr(flux, '__name__', flux)}; leave it out")
+        if source is not None:
+            raise ValueError("Hermite takes no source of its own; what the law has, such as a conductivity, is allowed")
+        LinearLaw(law)
+
+    def kernels(self, backend):
+        """Which kernels compute on a backend, "fused" or "array"."""
+        return backend.kernels
+
+    def discretise(self, grid, law, boundary, backend, flux=None, source=None):
+        """The operations of this method on the grid: a HermiteOperator on the backend.
+
+        Raises ValueError where grid, law and boundary do not fit."""
+        self.check(grid, law, boundary, flux, source)
+        return HermiteOperator(self, HermiteTables(self, grid, law, boundary), backend)
+
+
+class HermiteOperator:
+    """Hermite's method for one law on one grid, on a backend."""
+
+    def __init__(self, method, tables, backend):
+        self.method, self.tables, self.backend = method, tables, backend
+        self.shape = (tables.variables, tables.rows, tables.elements)
+        self.operations = operations = backend.hermite(tables)
+        self.state, self.host, self.zeros, self.fetch = operations.state, operations.host, operations.zeros, operations.fetch
+        self.stage, self.finite, self.change = operations.stage, operations.finite, operations.change
+        self.check_every = operations.check_every
+
+    def sound(self, q, t):
+        """Whether every value of the state is finite."""
+        return self.finite(q)
+
+    def inadmissible(self, q, t):
+        """Linear laws allow every state."""
+        return np.empty((0, 3), int)
+
+    def max_dt(self, q, t, stepper):
+        """Largest stable step: no wave comes from a cell's boundary to its centre in half of it, dt = min_k h_k / speed_k."""
+        return min((h / s if s else np.inf for h, s in zip(self.tables.grid.spacing, self.tables.speeds)))
+
+    def project(self, f, t=0.0):
+        """The scaled derivatives of the initial state f(x, t) -> tuple at the nodes, (variable, coefficient, node), on the host
+        in float64: by Taylor arithmetic through the traced function; of a function that cannot be traced, from a fit."""
+        grid, tables = self.tables.grid, self.tables
+        q = np.empty((tables.variables, tables.rows, *grid.shape))
+        for rows in pieces(grid, tables.rows * tables.variables):
+            x, h = grid.places(rows), grid.spacing
+            try:
+                values = expand(f, x, h, tables.order, {"t": t}, "initial state")
+            except TraceError:
+                values = fitted(f, x, h, tables.order, t)
+            if len(values) != tables.variables:
+                raise ValueError(f"the initial state{place(f)} returns {len(values)} components; it must return "
+                                 f"{tables.variables}: {', '.join(tables.law.variables)}")
+            for v, value in enumerate(values):
+                q[v, :, rows] = value.reshape(tables.rows, *value.shape[tables.dim:])
+        return q.reshape(self.shape)
+
+
+def pieces(grid, width, size=1 << 22):
+    """Slices of rows of nodes along the last axis, of about `size` numbers where each node has `width`."""
+    rows, row = grid.shape[0], int(np.prod(grid.shape[1:])) * width
+    step = max(1, size // row)
+    return [slice(first, min(first + step, rows)) for first in range(0, rows, step)]
