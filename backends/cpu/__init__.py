@@ -3,6 +3,7 @@ import numpy as np
 
 from ..arrays import ArrayBackend
 from .edges import EdgesFused, surface_of
+from .hermite import HermiteFused
 from .nodal import NodalFused
 from .reduce import all_finite
 
@@ -26,3 +27,6 @@ class CpuBackend(ArrayBackend):
     def modal(self, tables):
         surface = surface_of(tables.surface, tables.dim, tables.order, self.dtype)
         return (EdgesFused if surface == "edges" else NodalFused)(self, tables)
+
+    def hermite(self, tables):
+        return HermiteFused(self, tables)

@@ -1,0 +1,104 @@
+"""Hermite's method on the CPU: a half-step in one pass over the state, or in two, by kernels generated for law, order and dtype."""
+import numpy as np
+
+from ...codegen import write_module
+from ..hermite_arrays import HermiteArrays
+from .hermite_recursion import Recursion, weights
+from .hermite_source import HermiteSource
+from .tiles import aligned
+
+ALONG = 32               # targets along the last axis that a thread takes at a time
+GROUPS = 64              # groups of cells at a time in 1D
+
+
+class HermiteFused(HermiteArrays):
+    """Overrides the half-steps of the reference where coefficients are constant.
+
+    Along each axis targets lie between positions, target i between i and i + 1; every position has a source node and factors
+    of its coefficients, which are those of an image at a wall."""
+
+    def __init__(self, backend, tables):
+        super().__init__(backend, tables)
+        if tables.systems is not None:
+            return
+        dtype, d, n = backend.dtype, tables.dim, tables.order + 1
+        self.variant = tables.method.variant or ("collapsed" if tables.collapsible else "monolithic")
+        self.recursion = None if self.variant == "collapsed" else Recursion(tables)
+        g = np.ones(2 * n) if self.recursion is None else weights(2 * n)
+        self.source = HermiteSource(tables, dtype, self.variant, g[:, None] * tables.interpolation[0], self.recursion)
+        self.scale = 1 / np.prod(np.meshgrid(*[g[:n]] * d, indexing="ij"), axis=0).ravel().astype(dtype)
+        self.modules = write_module(self.source.text(), f"hermite_{d}d_{dtype}")
+        self.scratch = [tuple(aligned(size, dtype) for size in self.source.sizes) for _ in range(backend.threads)]
+        self.halves = [self.half(half) for half in (0, 1)]
+        self._coefficients = None, None
+
+    def half(self, half):
+        """What kernels know of the neighbours in a half: positions of x, y, z, their factors, and whether each group of cells
+        lies inside the grid; and the parts in which the threads take the targets."""
+        L, lengths = self.source.L, self.tables.targets[half]
+        sources, factors = [], []
+        for axis in self.tables.neighbours[half]:
+            sources.append(np.append(axis.low, axis.high[-1]).astype(np.int64))
+            factors.append(np.append(axis.low_signs, axis.high_signs[..., -1:], axis=-1).astype(self.backend.dtype))
+        groups, count = -(-lengths[0] // L), sources[0].size
+        follows = np.append(np.diff(sources[0]) == 1, False) & (factors[0] == 1).all(axis=(0, 1))
+        follows &= np.append((factors[0] == 1).all(axis=(0, 1))[1:], False)
+        inside = np.array([(g + 1) * L < count and follows[g * L:(g + 1) * L].all() for g in range(groups)])
+        none, one = np.zeros(1, np.int64), np.ones(1, self.backend.dtype)
+        sources += [none] * (3 - len(sources))
+        factors = [f.ravel() for f in factors] + [one] * (3 - len(factors))
+        if len(lengths) == 1:
+            parts = [(0, 0, 1, first, min(first + GROUPS, groups)) for first in range(0, groups, GROUPS)]
+        else:
+            along = max(1, min(ALONG, -(-lengths[-1] // (4 * self.backend.threads))))
+            parts = [(y, first, min(first + along, lengths[-1]), 0, groups) for first in range(0, lengths[-1], along)
+                     for y in (range(lengths[1]) if len(lengths) == 3 else (0,))]
+        return (*sources, *factors, inside), parts
+
+    def coefficients(self, tau):
+        """What kernels know of the law and of the length of the half-step."""
+        if self._coefficients[0] != tau:
+            self._coefficients = tau, self.of_length(tau)
+        return self._coefficients[1]
+
+    def of_length(self, tau):
+        def numbers(values):
+            return np.ascontiguousarray(np.append(values, 0.0), self.backend.dtype)       # never empty
+        stages = self.tables.stages
+        if self.recursion is None:
+            left, right = self.tables.collapsed(tau)
+            maps = np.stack([left, right], axis=2)
+            return numbers(maps), *[numbers([])] * 3, self.scale, stages, 0, 0
+        r = self.recursion
+        factors = r.factors(tau, stages)
+        steps, gains, begins = (numbers(np.multiply.outer(f, [a for terms in sums.values() for a in terms.values()]))
+                                for f, sums in zip(factors, (r.step, r.gain, r.begin)))
+        return numbers([]), steps, gains, begins, self.scale, stages, *r.bounds(stages, self.tables.method.pruned)
+
+    def half_step(self, q, out, half, tau):
+        if self.tables.systems is not None:
+            return super().half_step(q, out, half, tau)
+        for kernel in (["kernel"] if self.variant != "two-kernel" else ["interpolate", "evolve"]):
+            self.run(kernel, q, out, half, tau)
+
+    def run(self, kernel, q, out, half, tau):
+        """One kernel on all parts."""
+        (axes, parts), function = self.halves[half], getattr(self.modules, kernel)
+        *_, ny, nx = 1, *q.shape[2:]
+        arguments = (q.reshape(-1), out.reshape(-1), self.interpolants, nx, ny, int(np.prod(q.shape[2:])), *axes,
+                     *self.coefficients(tau))
+
+        def task(part, worker):
+            G, Y, F, w, c = self.scratch[worker]
+            function(*parts[part], G, Y, F, self.interpolants if kernel == "interpolate" else w, c, *arguments)
+        self.backend.workers.run(task, len(parts))
+
+    @property
+    def interpolants(self):
+        """Of the two-kernel variant the interpolants of all cells, (cell group, variable, t_z, t_y, t_x, lane)."""
+        if self.variant != "two-kernel":
+            return self.scale
+        if not hasattr(self, "_interpolants"):
+            groups = max(axes[-1].size * int(np.prod(targets[1:])) for (axes, _), targets in zip(self.halves, self.tables.targets))
+            self._interpolants = aligned(groups * self.source.cell, self.backend.dtype)
+        return self._interpolants

@@ -1,0 +1,186 @@
+"""Arithmetic on whole vector registers of lanes: what kernels whose innermost index is a cell of a row are made of.
+
+Each function makes a compiled one; arrays are flat, places are numbers of their values.
+"""
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .matmul import vector_bytes
+from .vector import INDEX, data, scalar_type
+
+
+def width(dtype):
+    """Lanes in a vector register."""
+    return vector_bytes() // np.dtype(dtype).itemsize
+
+
+class Vectors:
+    """Instructions on vectors of one dtype, put where the builder stands."""
+
+    def __init__(self, builder, dtype):
+        self.builder, self.size, self.width = builder, np.dtype(dtype).itemsize, width(dtype)
+        self.scalar = scalar_type(dtype)
+        self.type = ir.VectorType(self.scalar, self.width)
+        self.fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(self.type, [self.type] * 3),
+                                                  f"llvm.fma.v{self.width}f{8 * self.size}")
+
+    def at(self, pointer, place):
+        return self.builder.bitcast(self.builder.gep(pointer, [place]), self.type.as_pointer())
+
+    def load(self, pointer, place):
+        return self.builder.load(self.at(pointer, place), align=self.size)
+
+    def store(self, value, pointer, place):
+        self.builder.store(value, self.at(pointer, place), align=self.size)
+
+    def spread(self, number):
+        """A vector of equal numbers."""
+        undefined = ir.Constant(self.type, ir.Undefined)
+        lane = self.builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
+        return self.builder.shuffle_vector(lane, undefined, ir.Constant(ir.VectorType(ir.IntType(32), self.width), None))
+
+    def constant(self, number):
+        return ir.Constant(self.type, [ir.Constant(self.scalar, float(number))] * self.width)
+
+    def plus(self, place, *steps):
+        """A place and numbers of values after it, of this language or of the compiler."""
+        for step in steps:
+            place = self.builder.add(place, ir.Constant(INDEX, step) if isinstance(step, int) else step)
+        return place
+
+    def dot(self, factors, values):
+        """sum of factor * value; a factor None is one."""
+        total = None
+        for factor, value in sorted(zip(factors, values), key=lambda pair: pair[0] is not None):
+            if total is None:
+                total = value if factor is None else self.builder.fmul(factor, value)
+            elif factor is None:
+                total = self.builder.fadd(total, value)
+            else:
+                total = self.builder.call(self.fma, [factor, value, total])
+        return total
+
+
+def linear(outputs, dtype, vectors, add=False):
+    """Compiled call(target, t, source, places, factors) for `vectors` registers of neighbouring lanes: for all outputs
+    (place, terms),  target[t + place] = (+=) sum over terms (factor, row, shift) of factors[factor] source[places[row] + shift].
+
+    Everything is read before anything is written."""
+    def emit(context, builder, signature, args):
+        v = Vectors(builder, dtype)
+        target, source = (data(context, builder, signature, args, i) for i in (0, 2))
+        used = sorted({factor for _, terms in outputs for factor, _, _ in terms if factor is not None})
+        factors = {number: v.spread(builder.extract_value(args[4], number)) for number in used} | {None: None}
+        rows = [builder.extract_value(args[3], i) for i in range(signature.args[3].count)]
+        for i in range(vectors):
+            lane, results = i * v.width, []
+            for place, terms in outputs:
+                values = [v.load(source, v.plus(rows[row], shift + lane)) for _, row, shift in terms]
+                coefficients = [factors[factor] for factor, _, _ in terms]
+                if add:
+                    values.append(v.load(target, v.plus(args[1], place + lane)))
+                    coefficients.append(None)
+                results.append((place + lane, v.dot(coefficients, values)))
+            for place, value in results:
+                v.store(value, target, v.plus(args[1], place))
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, target, t, source, places, factors):
+        return types.void(target, types.int64, source, places, factors), emit
+
+    return call
+
+
+def interpolation(left, dtype):
+    """Compiled call(source, low, high, jump, target, t, step, count) for `count` registers of lanes:
+    target[t + i step] = sum_j left[i, j] (source[low + j jump] + (-1)^(i + j) source[high + j jump]).
+
+    Even i need the sums, odd i the differences: half as many products as with two matrices."""
+    def body(v, source, low, high, jump, target, t, step):
+        sums = [], []
+        for j in range(left.shape[1]):
+            shift = v.builder.mul(jump, ir.Constant(INDEX, j))
+            pair = [v.load(source, v.plus(place, shift)) for place in (low, high)]
+            both = v.builder.fadd(*pair), v.builder.fsub(*pair)
+            sums[0].append(both[j % 2])
+            sums[1].append(both[1 - j % 2])
+        for i, row in enumerate(left):
+            some = np.flatnonzero(row)
+            value = v.dot([v.constant(row[j]) for j in some], [sums[i % 2][j] for j in some])
+            v.store(value, target, v.plus(t, v.builder.mul(step, ir.Constant(INDEX, i))))
+
+    def emit(context, builder, signature, args):
+        v = Vectors(builder, dtype)
+        source, target = (data(context, builder, signature, args, i) for i in (0, 4))
+        _, low, high, jump, _, t, step, count = args
+        with cgutils.for_range(builder, count) as loop:
+            lane = builder.mul(loop.index, ir.Constant(INDEX, v.width))
+            body(v, source, v.plus(low, lane), v.plus(high, lane), jump, target, v.plus(t, lane), step)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, source, low, high, jump, target, t, step, count):
+        integer = types.int64
+        return types.void(source, integer, integer, integer, target, integer, integer, integer), emit
+
+    return call
+
+
+def mapping(rows, dtype):
+    """Compiled call(matrix, a, source, low, high, jump, target, t, step, count) for `count` registers of lanes: with the
+    matrices A = matrix[a:], B after it, (rows, rows),
+    target[t + i step] = sum_j A[i, j] source[low + j jump] + B[i, j] source[high + j jump]."""
+    def body(v, matrix, a, source, places, jump, target, t, step, vectors):
+        def shifted(place, count, number, lane=0):
+            return v.plus(place, v.builder.mul(count, ir.Constant(INDEX, number)), lane * v.width)
+        ends = [[[v.load(source, shifted(place, jump, j, lane)) for place in places for j in range(rows)]]
+                for lane in range(vectors)]
+        for i in range(rows):
+            numbers = [v.plus(a, side * rows * rows + i * rows + j) for side in (0, 1) for j in range(rows)]
+            factors = [v.spread(v.builder.load(v.builder.gep(matrix, [number]))) for number in numbers]
+            for lane in range(vectors):
+                v.store(v.dot(factors, ends[lane][0]), target, shifted(t, step, i, lane))
+
+    def emit(context, builder, signature, args):
+        v = Vectors(builder, dtype)
+        matrix, source, target = (data(context, builder, signature, args, i) for i in (0, 2, 6))
+        _, a, _, low, high, jump, _, t, step, count = args
+        two = ir.Constant(INDEX, 2)
+        with cgutils.for_range(builder, builder.sdiv(count, two)) as loop:       # two at a time share the matrix's numbers
+            lane = builder.mul(loop.index, ir.Constant(INDEX, 2 * v.width))
+            body(v, matrix, a, source, (v.plus(low, lane), v.plus(high, lane)), jump, target, v.plus(t, lane), step, 2)
+        with builder.if_then(builder.icmp_signed("==", builder.srem(count, two), ir.Constant(INDEX, 1))):
+            lane = builder.mul(builder.sub(count, ir.Constant(INDEX, 1)), ir.Constant(INDEX, v.width))
+            body(v, matrix, a, source, (v.plus(low, lane), v.plus(high, lane)), jump, target, v.plus(t, lane), step, 1)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, matrix, a, source, low, high, jump, target, t, step, count):
+        integer = types.int64
+        return types.void(matrix, integer, source, integer, integer, integer, target, integer, integer, integer), emit
+
+    return call
+
+
+def scaled(dtype):
+    """Compiled call(source, s, target, t, factor, count): target[t:] = factor source[s:] for `count` registers of lanes."""
+    def emit(context, builder, signature, args):
+        v = Vectors(builder, dtype)
+        source, target = (data(context, builder, signature, args, i) for i in (0, 2))
+        _, s, _, t, factor, count = args
+        factor = v.spread(factor)
+        with cgutils.for_range(builder, count) as loop:
+            lane = builder.mul(loop.index, ir.Constant(INDEX, v.width))
+            v.store(builder.fmul(factor, v.load(source, v.plus(s, lane))), target, v.plus(t, lane))
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, source, s, target, t, factor, count):
+        real = types.float32 if np.dtype(dtype) == np.float32 else types.float64
+        return types.void(source, types.int64, target, types.int64, real, types.int64), emit
+
+    return call
