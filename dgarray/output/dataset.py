@@ -56,12 +56,9 @@ class Layout:
                 raise ValueError(f"{name} has the shape {array.shape}; in {self.dim}D it must be "
                                  f"({', '.join('any' if want is None else str(want) for want in shape)})")
             object.__setattr__(self, name, array)
-        if not self.variables or len(set(self.variables)) != len(self.variables):
-            raise ValueError(f"variables {self.variables} must be at least one name, each once")
-        taken = sorted(set(self.variables) & RESERVED)
-        if taken:
-            raise ValueError(f"variable name {taken[0]!r} is taken by the dataset; names not allowed: "
-                             f"{', '.join(sorted(RESERVED))}")
+        named(self.variables, RESERVED)
+
+    state_dims = "variable, node, element"
 
     def __repr__(self):
         return (f"Layout({', '.join(self.variables)} of order {self.order} on {len(self.cells)} "
@@ -80,6 +77,34 @@ class Layout:
         """Nodes of all elements, one (element, node) array per axis: x = sum_i lambda_i points[cells[e, i]]."""
         corners = self.reference.barycentric(self.reference.nodes)
         return [self.points[self.cells, axis].astype("float64") @ corners.T for axis in range(self.dim)]
+
+    @property
+    def shapes(self):
+        """{name: shape of one snapshot} of the arrays along time."""
+        return dict.fromkeys(self.variables, self.shape[:0:-1])
+
+    def fields(self, q):
+        """{name: one snapshot} of the arrays along time, from a state (variable, node, element)."""
+        return {name: values.T for name, values in zip(self.variables, q)}
+
+    def dataset(self, times, values):
+        """The run's xarray.Dataset, see `dataset`."""
+        return dataset(self, times, values)
+
+    def attributes(self):
+        """The attributes of the run's dataset."""
+        return {**given(self.attrs), "Conventions": "CF-1.11 UGRID-1.0", "dim": int(self.dim), "order": int(self.order),
+                "cell_type": CELL_TYPES[self.dim], "variables": json.dumps(self.variables),
+                "nodes": "warp and blend, biunit simplex"}
+
+
+def named(variables, reserved):
+    """Raise ValueError unless these are names of variables: at least one, each once, none of the dataset's own."""
+    if not variables or len(set(variables)) != len(variables):
+        raise ValueError(f"variables {variables} must be at least one name, each once")
+    taken = sorted(set(variables) & reserved)
+    if taken:
+        raise ValueError(f"variable name {taken[0]!r} is taken by the dataset; names not allowed: {', '.join(sorted(reserved))}")
 
 
 def dataset(layout, times, values):
@@ -100,7 +125,7 @@ def dataset(layout, times, values):
     if layout.regions:
         coords["region"] = ("element", *_region_flags(layout))
     _add_topology(layout, units, data, coords)
-    return xr.Dataset(data, coords, attributes(layout))
+    return xr.Dataset(data, coords, layout.attributes())
 
 
 def _add_topology(layout, units, data, coords):
@@ -153,12 +178,9 @@ def _flags(title, names, members):
                                                 "flag_meanings": " ".join(meanings)}
 
 
-def attributes(layout):
-    """The attributes of the run's dataset."""
-    attrs = {str(name): plain(value) for name, value in layout.attrs.items()}
-    return {**attrs, "Conventions": "CF-1.11 UGRID-1.0", "dim": int(layout.dim), "order": int(layout.order),
-            "cell_type": CELL_TYPES[layout.dim], "variables": json.dumps(layout.variables),
-            "nodes": "warp and blend, biunit simplex"}
+def given(attrs):
+    """Inputs of a run as attributes of its dataset."""
+    return {str(name): plain(value) for name, value in attrs.items()}
 
 
 def plain(value):

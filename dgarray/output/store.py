@@ -5,14 +5,13 @@ store that reads up to its last snapshot.
 """
 import os
 import shutil
-from math import ceil
+from math import ceil, prod
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from dgarray.output import files
-from dgarray.output.dataset import attributes, dataset
 from dgarray.output.files import Files
 
 
@@ -23,7 +22,7 @@ class OutputError(OSError):
 class Store:
     """Snapshots q(t) and records of one run.
 
-    layout     Layout of the dataset
+    layout     Layout of the dataset, or GridLayout
     path       folder of the zarr store, or None to keep everything in memory
     dtype      "float64" or "float32", the run's
     overwrite  replace an existing store at `path`
@@ -39,7 +38,7 @@ class Store:
             raise ValueError(f"dtype {dtype!r} is not allowed; allowed: float64, float32")
         self.path = None if path is None else Path(path)
         self.series = {s.name: s for s in series}
-        self._times, self._snapshots = [], {name: [] for name in layout.variables}
+        self._times, self._snapshots = [], {name: [] for name in layout.shapes}
         self._rows = {s.name: [] for s in series}
         self._results = {}
         self._coming = None          # (time, fetch) of the snapshot that is on its way
@@ -47,7 +46,7 @@ class Store:
         if resume is not None:
             self._files = Files(self.path, self._growing)
             self._files.truncate(resume)
-            self._files.group["attributes"] |= attributes(layout)          # "coordinates", which is xarray's own, stays
+            self._files.group["attributes"] |= layout.attributes()          # "coordinates", which is xarray's own, stays
             self._files.commit()
             self._times = [float(t) for t in xr.open_zarr(self.path)["time"].values]
         elif self.path is not None:
@@ -64,7 +63,7 @@ class Store:
         return len(self._times) + (self._coming is not None)
 
     def append(self, t, q):
-        """Add the snapshot q (variable, node, element) at the time t, later than all before.
+        """Add the snapshot q, a state of the layout's shape, at the time t, later than all before.
 
         With a path it is on disk on return. Raises ValueError for another shape or a time that does not increase,
         OutputError if it cannot be written."""
@@ -74,15 +73,16 @@ class Store:
             raise ValueError("the store is closed; append before close()")
         if q.shape != self.layout.shape:
             raise ValueError(f"snapshot has the shape {q.shape}; "
-                             f"it must be (variable, node, element) = {self.layout.shape}")
+                             f"it must be ({self.layout.state_dims}) = {self.layout.shape}")
         if not np.isfinite(t) or (self._times and t <= self._times[-1]):
             last = f"later than the last snapshot, t = {self._times[-1]!r}" if self._times else "finite"
             raise ValueError(f"snapshot time {t!r} is not allowed; it must be {last}")
+        fields = self.layout.fields(q)
         if self.path is None:
-            for name, values in zip(self.layout.variables, q):
-                self._snapshots[name].append(np.array(values.T, dtype=self.dtype, order="C"))
+            for name, values in fields.items():
+                self._snapshots[name].append(np.array(values, dtype=self.dtype, order="C"))
         else:
-            fields = {name: values.T[None] for name, values in zip(self.layout.variables, q)}
+            fields = {name: values[None] for name, values in fields.items()}
             self._write("time", fields | {"time": np.array([t])}, f"the snapshot of t = {t:.6g}")
         self._times.append(t)
 
@@ -129,7 +129,7 @@ class Store:
             self._files.commit([axis])
         except OSError as error:
             self._files.truncate(counts)
-            self._files.drop(axis, [name for name in values if name in self.layout.variables])
+            self._files.drop(axis, [name for name in values if name in self.layout.shapes])
             raise self._failed(what, error) from error
         except BaseException:
             self._files.truncate(counts)
@@ -164,13 +164,12 @@ class Store:
         self.settle()
         if self.path is not None:
             return xr.open_zarr(self.path)
-        _, nodes, elements = self.layout.shape
         values = {}
         for name, snapshots in self._snapshots.items():
-            values[name] = np.stack(snapshots) if snapshots else np.empty((0, elements, nodes), self.dtype)
+            values[name] = np.stack(snapshots) if snapshots else np.empty((0, *self.layout.shapes[name]), self.dtype)
             # The list goes on as views, so that the field is not held twice.
             self._snapshots[name] = list(values[name])
-        return with_records(dataset(self.layout, self._times, values), self.series.values(), self._rows, self._results)
+        return with_records(self.layout.dataset(self._times, values), self.series.values(), self._rows, self._results)
 
     def close(self):
         """Refuse further snapshots; the store on disk is complete after every append."""
@@ -185,16 +184,15 @@ class Store:
 
     def _create(self):
         """An empty store at `path`, made beside it and renamed, so that it appears complete or not at all."""
-        _, nodes, elements = self.layout.shape
-        pieces = max(1, ceil(elements * nodes * self.dtype.itemsize / files.CHUNK_BYTES))
-        step = ceil(elements / pieces)
-        empty = dataset(self.layout, [], {name: np.empty((0, elements, nodes), self.dtype) for name in self.layout.variables})
+        shapes = self.layout.shapes
+        empty = self.layout.dataset([], {name: np.empty((0, *shape), self.dtype) for name, shape in shapes.items()})
         empty = with_records(empty, self.series.values())
         encoding = {name: {"_FillValue": None, "compressors": None} for name in empty.variables}
-        for name in self.layout.variables:
-            encoding[name].update(chunks=(1, step, nodes), fill_value=np.nan)
+        for name, (first, *rest) in shapes.items():
+            pieces = max(1, ceil(first * prod(rest) * self.dtype.itemsize / files.CHUNK_BYTES))
+            encoding[name].update(chunks=(1, ceil(first / pieces), *rest), fill_value=np.nan)
         for members in self._growing.values():
-            for name in set(members) - set(self.layout.variables):
+            for name in set(members) - set(shapes):
                 row = int(np.prod(empty[name].shape[1:])) * empty[name].dtype.itemsize
                 rows = int(np.clip(files.CHUNK_BYTES // 16 // max(row, 1), 1, files.TIME_CHUNK))
                 encoding[name]["chunks"] = (rows, *(max(size, 1) for size in empty[name].shape[1:]))
@@ -220,7 +218,7 @@ class Store:
 def growing(layout, series):
     """{axis: names of the arrays along it}: snapshots along "time", and each record over time along its own."""
     records = {f"{s.name}_time": (f"{s.name}_time", *(f"{s.name}_{v}" for v in s.variables)) for s in series if s.over_time}
-    return {"time": ("time", *layout.variables), **records}
+    return {"time": ("time", *layout.shapes), **records}
 
 
 def with_records(ds, series, rows=None, results=None):
