@@ -15,6 +15,7 @@ class ArrayBackend:
     note   why "auto" has chosen this backend, where there is a reason to tell"""
 
     kernels, note = "array", ""
+    hermite_variant = "two-kernel"          # the fastest of Hermite's variants for systems
 
     def __init__(self, xp, dtype, name, threads=1):
         self.xp, self.dtype, self.name = xp, np.dtype(dtype), name

@@ -7,7 +7,6 @@ Goodrich, Hagstrom & Lorenz 2006; Vargas, Chan, Hagstrom & Warburton 2016, algor
 import numpy as np
 
 from ..taylor import apply
-
 from .dg_arrays import Fetched
 
 
@@ -21,7 +20,7 @@ class HermiteArrays:
 
     def __init__(self, backend, tables):
         self.backend, self.tables, self.xp = backend, tables, backend.xp
-        self.variant = tables.method.variant or ("collapsed" if tables.collapsible else "two-kernel")
+        self.variant = tables.method.chosen(tables.linear, backend)
         self.left, self.right = (backend.array(m) for m in tables.interpolation)
         self.box = (tables.order + 1,) * tables.dim
         self.full = (2 * tables.order + 2,) * tables.dim
@@ -114,7 +113,7 @@ class HermiteArrays:
         return c
 
     def spread(self, signs, axis):
-        """Factors (variable, coefficient, node) along an axis, as an array that multiplies (variable, *coefficients, *nodes)."""
+        """Factors (variable, coefficient, node) along an axis, shaped to multiply (variable, *coefficients, *nodes)."""
         d = self.tables.dim
         shape = [1] * (1 + 2 * d)
         shape[0], shape[d - axis], shape[2 * d - axis] = signs.shape

@@ -65,17 +65,17 @@ class Failure:
                                  f"no element can be named; the last good state is of t = {self.t:.6g}", self.time, self.step,
                                  self.stage)
         element, variable, _ = self.where[0]
-        centre, names = mesh.centroids[element], near_boundaries(mesh, element)
+        names = mesh.near(element)
         many = len(np.unique(self.where[:, 0]))
         stage = "" if self.stage is None else f", stage {self.stage} of {len(stepper.stages)}"
         what = law.variables[variable] if self.word == "finite" else "the state"
-        message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in element "
-                   f"{mesh.numbers[element]} with centre ({', '.join(f'{c:.6g}' for c in centre)}), "
-                   f"{near(names)}; "
-                   f"{many} element{'s are' if many > 1 else ' is'} affected; the last good state is of t = {self.t:.6g}")
+        where = mesh.named_place(element)
+        message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in {where}, {near(names)}; "
+                   f"{many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected; the last good state is of "
+                   f"t = {self.t:.6g}")
         return SolutionError(message, self.time, self.step, self.stage,
                              law.variables[variable] if self.word == "finite" else None, int(mesh.numbers[element]),
-                             tuple(map(float, centre)), names)
+                             mesh.centre(element), names)
 
     def dump(self, path, mesh, law, order):
         """Write the last good state, and which elements are bad, of the elements around the first bad one: .vtu or .png.
@@ -119,9 +119,3 @@ def neighbourhood(mesh, element, layers):
     for _ in range(layers):
         found = np.unique(np.concatenate([found, mesh.neighbour_cell[found].ravel()]))
     return found
-
-
-def near_boundaries(mesh, element):
-    """Names of the boundaries that the element, or one that shares a corner with it, has a face on."""
-    near = np.isin(mesh.cells, mesh.cells[element]).any(axis=1)
-    return [name for name, rows in mesh.boundaries.items() if near[rows[:, 0]].any()]

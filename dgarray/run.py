@@ -66,6 +66,9 @@ class March:
         if not stable > 0:
             raise SolutionError(f"the wave speed is not finite at t = {self.t:.6g} (step {self.steps})", self.t, self.steps)
         if fixed is not None:
+            if fixed > stable and self.operator.method.strict:
+                raise ValueError(f"dt={fixed:.6g} is above the largest stable step, {stable:.6g}; force=True of "
+                                 f"{type(self.operator.method).__name__} takes it nevertheless")
             if fixed > stable and not self.warned:
                 self.warned = True
                 warnings.warn(f"dt={fixed:.6g} is above the largest stable step, {stable:.6g}", stacklevel=5)
@@ -136,17 +139,15 @@ class Run:
         bad = np.argwhere(~np.isfinite(first.transpose(2, 0, 1)))
         if len(bad):
             sim, (element, variable, _) = self.sim, bad[0]
-            centre = ", ".join(f"{c:.6g}" for c in sim.mesh.centroids[element])
-            raise ValueError(f"the initial state is not finite: {sim.law.variables[variable]} in element "
-                             f"{sim.mesh.numbers[element]} with centre ({centre})")
+            raise ValueError(f"the initial state is not finite: {sim.law.variables[variable]} in "
+                             f"{sim.mesh.named_place(element)}")
         with np.errstate(all="ignore"):
             bad = self.operator.inadmissible(first, 0.0)
         if len(bad):
             mesh, names = self.sim.mesh, ", ".join(self.sim.law.variables)
-            centre = ", ".join(f"{c:.6g}" for c in mesh.centroids[bad[0, 0]])
             hint = "; of rho, v and p law.conservative makes them" if self.sim.law.conservative else ""
-            raise ValueError(f"the initial state is not admissible in element {mesh.numbers[bad[0, 0]]} with centre "
-                             f"({centre}); initial gives the variables {names}{hint}")
+            raise ValueError(f"the initial state is not admissible in {mesh.named_place(bad[0, 0])}; initial gives the "
+                             f"variables {names}{hint}")
         self.begin, self.initial = totals(self.operator.tables, self.operator.nodal(first)), digest(first)
         self.march.start(first)
         self.march.largest_step()

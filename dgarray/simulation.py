@@ -11,18 +11,22 @@ from threading import Lock
 import numpy as np
 
 from . import backends
+from .analysis.grid import grid_error
 from .analysis.norms import l2_error
 from .analysis.probes import Recorder
 from .analysis.totals import totals
 from .failure import check_dump
 from .fluxes import upwind
 from .laws.law import shown
+from .mesh import Grid
 from .methods.memory import check as check_memory
+from .methods.physics import place
 from .names import choose
-from .output import RESERVED, Layout, check_path, checkpoint
+from .output import RESERVED, GridLayout, Layout, check_path, checkpoint
 from .output.checkpoint import digest
+from .pointwise import components
 from .run import Run, snapshot_count
-from .stepping import STEPPERS, registers
+from .stepping import registers
 from .trace import call
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
@@ -42,7 +46,7 @@ class Simulation:
     exact                 f(x, t) -> tuple, for errors
     until, every          end of the run and interval between snapshots, unless `run` gives them
     backend, kernels, dtype, threads   see `dgarray.backends.get`
-    stepper               "lsrk54" (default), "rk4", "ssp33", "ssp54"; for orders 0 and 1 also "rk2", "ssp22"
+    stepper               of DG "lsrk54" (default), "rk4", "ssp33", "ssp54"; for orders 0 and 1 also "rk2", "ssp22"
     cfl, dt               time step as a share of the largest stable one, or fixed by hand
     steady                end before `until` where a step changes every variable by at most this share of its largest value
     record                {name: recorder}: what is kept besides snapshots, e.g. {"receivers": dgarray.Points([(0, 0)])}
@@ -52,13 +56,12 @@ class Simulation:
     """
 
     def __init__(self, mesh, law, method, boundary=None, initial=None, *, flux=None, source=None, exact=None, until=None,
-                 every=None, backend="auto", kernels=None, dtype="float64", threads=None, stepper="lsrk54", cfl=0.9, dt=None,
+                 every=None, backend="auto", kernels=None, dtype="float64", threads=None, stepper=None, cfl=0.9, dt=None,
                  steady=None, record=None, case=None, results=None):
         given = locals()
         self.options = {name: given[name] for name in OPTIONS}
         self.mesh, self.law, self.method = mesh, law, method
         self.initial = initial if initial is not None else zero_state(law)
-        self.stepper = STEPPERS[choose("stepper", stepper, STEPPERS)]
         for name, value, attribute in (("mesh", mesh, "cells"), ("law", law, "variables"), ("method", method, "discretise")):
             if not hasattr(value, attribute) or isinstance(value, type):
                 raise ValueError(f"{name}={value!r} is not allowed; give a {name}, e.g. {EXAMPLES[name]}")
@@ -73,7 +76,11 @@ class Simulation:
             if given[name] is not None and not callable(given[name]):
                 raise ValueError(f"{name}={given[name]!r} is not allowed; it must be a function"
                                  + (" such as dgarray.upwind" if name == "flux" else " of x and t"))
+        self.stepper = method.stepper(stepper)
         if cfl > 1 and dt is None:
+            if method.strict:
+                raise ValueError(f"cfl={cfl} is above 1: the run would be unstable; force=True of {type(method).__name__} "
+                                 "takes it nevertheless")
             warnings.warn(f"cfl={cfl} is above 1: the run will be unstable", stacklevel=2)
         method.check(mesh, law, boundary, flux, source)
         self.record = check_records(record, law)
@@ -120,15 +127,19 @@ class Simulation:
 
     def layout(self, until=None, every=None):
         """What the dataset holds besides times and values; every input of the run is an attribute."""
-        defaults = {"initial": self.initial, "flux": self.options["flux"] or upwind}
+        defaults = {"initial": self.initial, "stepper": self.stepper.name}
+        if not isinstance(self.mesh, Grid):
+            defaults["flux"] = self.options["flux"] or upwind
         inputs = self.options | defaults | {"until": until, "every": every, "record": None}
         attrs = {name: described(value) for name, value in inputs.items() if value is not None and name != "mesh"}
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
                   "kernels": self.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
                   "records": {name: type(recorder).__name__ for name, recorder in self.record.items()}}
-        return Layout(self.mesh.dim, self.method.nodal_order, self.mesh.points, self.mesh.cells, self.mesh.numbers,
-                      self.law.variables, dict(self.law.long_names), dict(self.law.units), attrs, self.mesh.regions,
-                      self.mesh.boundaries)
+        named = self.law.variables, dict(self.law.long_names), dict(self.law.units), attrs
+        if isinstance(self.mesh, Grid):
+            return GridLayout(self.mesh, self.method.order, self.method.derivatives, *named)
+        return Layout(self.mesh.dim, self.method.nodal_order, self.mesh.points, self.mesh.cells, self.mesh.numbers, *named,
+                      self.mesh.regions, self.mesh.boundaries)
 
     def run(self, until=None, every=None, out=None, overwrite=False, progress=None, *, restart=False, checkpoint=600.0,
             checkpoint_every=None, live=None, dump_on_error=None):
@@ -185,9 +196,9 @@ class Simulation:
     def _check_exact(self):
         """Raise ValueError before the run if the exact solution could not be compared after it."""
         if self.options["exact"] is not None:
-            some = tuple(self.mesh.centroids[:2].T)
-            self.operator.tables.physics.checked(call(self.options["exact"], dict(x=some, t=0.0), "exact solution"),
-                                                 "the exact solution", self.options["exact"])
+            exact, names = self.options["exact"], self.law.variables
+            components(call(exact, dict(x=self.mesh.examples, t=0.0), "exact solution"), len(names),
+                       f"the exact solution{place(exact)}", names)
 
     def memory(self, until=None, every=None, out=None):
         """What a run takes, a `dgarray.methods.memory.Plan`; snapshots that no output takes are in it."""
@@ -208,7 +219,7 @@ class Simulation:
         """What must be the same for a run to go on from a checkpoint (`fixed`), what may change, though not bit for bit
         (`bits`), and what makes another problem from there on (`problem`)."""
         o, mesh, tables = self.options, self.mesh, self.operator.tables
-        cells = f"{len(mesh.cells)} {mesh.cell_type} cells, digest {digest(mesh.points, mesh.cells, mesh.neighbour_face)}"
+        cells = f"{tables.elements} {mesh.cell_type} cells, digest {digest(*mesh.identity)}"
         fixed = {"mesh": cells, "law": repr(self.law), "method": repr(self.method),
                  "coefficients of the law": [digest(values) for values in tables.parameters.values()],
                  "records": {name: repr(recorder) for name, recorder in self.record.items()}}
@@ -254,14 +265,17 @@ class Simulation:
         last, errors = run.operator.host(march.states[0]), None
         dofs, last = last.size, run.operator.nodal(last)
         if o["exact"] is not None:
-            each = l2_error(last.astype(float), o["exact"], march.t, self.mesh.points, self.mesh.cells,
-                            self.method.nodal_order)
+            if isinstance(self.mesh, Grid):
+                each = grid_error(self.mesh, last[:, 0], o["exact"], march.t)
+            else:
+                each = l2_error(last.astype(float), o["exact"], march.t, self.mesh.points, self.mesh.cells,
+                                self.method.nodal_order)
             errors = dict(zip(self.law.variables, map(float, each))) | {"total": float(np.sqrt(np.sum(each ** 2)))}
         end = totals(run.operator.tables, last)
         return {
             "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": self.method.order,
             "backend": self.backend.name, "kernels": self.kernels, "dtype": str(self.backend.dtype),
-            "threads": self.backend.threads, "elements": len(self.mesh.cells), "dofs": dofs, "steps": march.steps,
+            "threads": self.backend.threads, "elements": run.operator.tables.elements, "dofs": dofs, "steps": march.steps,
             "dt": march.dt, "time": march.t, "steady": run.steady.time, "rhs_evaluations": evaluations, "wall_s": wall,
             "setup_s": setup, "dof_updates_per_s": dofs * evaluations / wall if wall else 0.0, "l2_error": errors,
             "conserved": {name: {"initial": run.begin[name], "final": end[name]} for name in run.begin},

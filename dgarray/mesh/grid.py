@@ -1,5 +1,5 @@
 """Uniform Cartesian grids in one, two and three dimensions, for methods that keep their unknowns at the grid's nodes."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from numbers import Integral
@@ -31,7 +31,7 @@ class Grid:
 
     def __post_init__(self):
         try:
-            lower, upper = (tuple(np.atleast_1d(np.asarray(getattr(self, name), float)).tolist()) for name in ("lower", "upper"))
+            lower, upper = (tuple(np.asarray(value, float).reshape(-1).tolist()) for value in (self.lower, self.upper))
         except (TypeError, ValueError):
             raise MeshError(f"lower={self.lower!r}, upper={self.upper!r} are not allowed; give numbers") from None
         dim = len(lower)
@@ -94,8 +94,42 @@ class Grid:
         axes = (*self.axes[:-1], self.axes[-1][rows])
         return tuple(np.meshgrid(*axes[::-1], indexing="ij", sparse=True))[::-1]
 
-    def node(self, number):
-        """Coordinates (x, y, z) of the node of that number, counted with x fastest."""
+    @property
+    def examples(self):
+        """Coordinates of one or two nodes, a tuple of arrays."""
+        return tuple(axis[:2] if k == 0 else np.full(len(self.axes[0][:2]), axis[0]) for k, axis in enumerate(self.axes))
+
+    @property
+    def identity(self):
+        """The arrays that make it this grid."""
+        return tuple(np.array(value) for value in (self.lower, self.upper, self.cells, self.periodic))
+
+    @property
+    def measures(self):
+        """Length, area or volume of a cell, (1,)."""
+        return np.array([prod(self.spacing)])
+
+    def refined(self):
+        """The grid of twice as many cells along each axis."""
+        return replace(self, cells=tuple(2 * n for n in self.cells))
+
+    def named_place(self, number):
+        """Where a node is, for messages."""
+        return f"node {number} at ({', '.join(f'{c:.6g}' for c in self.centre(number))})"
+
+    def near(self, number):
+        """Names of the sides that a node is on, or next to."""
+        place = np.unravel_index(number, self.shape)[::-1]
+        return [name for name, (axis, side) in self.boundaries.items()
+                if abs(int(place[axis]) - side * (self.nodes[axis] - 1)) <= 1]
+
+    @property
+    def numbers(self):
+        """Numbers of the nodes, counted with x fastest."""
+        return range(prod(self.nodes))
+
+    def centre(self, number):
+        """Coordinates (x, y, z) of a node."""
         return tuple(float(axis[i]) for axis, i in zip(self.axes, np.unravel_index(number, self.shape)[::-1]))
 
     def weights(self):

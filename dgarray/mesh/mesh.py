@@ -80,6 +80,29 @@ class Mesh:
         """(cell, face, dim): own face vertex i is the neighbour's face vertex orientation[..., i], in FACES order."""
         return self.neighbours.orientation
 
+    @property
+    def examples(self):
+        """Coordinates of one or two places in the mesh, a tuple of arrays."""
+        return tuple(self.centroids[:2].T)
+
+    @property
+    def identity(self):
+        """The arrays that make it this mesh."""
+        return self.points, self.cells, self.neighbour_face
+
+    def named_place(self, element):
+        """Where an element is, for messages."""
+        return f"element {self.numbers[element]} with centre ({', '.join(f'{c:.6g}' for c in self.centre(element))})"
+
+    def centre(self, element):
+        """Coordinates of an element's centre."""
+        return tuple(map(float, self.centroids[element]))
+
+    def near(self, element):
+        """Names of the boundaries that the element, or one that shares a corner with it, has a face on."""
+        near = np.isin(self.cells, self.cells[element]).any(axis=1)
+        return [name for name, rows in self.boundaries.items() if near[rows[:, 0]].any()]
+
     @cached_property
     def boundary_faces(self):
         """(count, 2) rows (cell, local face) of all faces without a neighbour."""

@@ -9,10 +9,12 @@ import numpy as np
 
 from ..mesh import Grid
 from ..names import choose
+from ..stepping import Taylor
 from ..taylor import expand
 from ..trace import TraceError
 from .hermite_fit import fitted
-from .hermite_tables import HermiteTables
+from .hermite_memory import hermite_plan
+from .hermite_tables import HermiteTables, side_conditions
 from .linear import LinearLaw
 from .physics import place
 
@@ -26,10 +28,11 @@ class Hermite:
 
     stages       of the Taylor series in time, by default dim (2N + 1), which is exact for constant coefficients; fewer are
                  cheaper, of lower order in time, and may need a smaller cfl
-    variant      "two-kernel": interpolate all, then evolve all; "monolithic": both in one; "collapsed": one map along each axis,
-                 for laws whose variables do not depend on one another; None: the fastest. All agree to rounding
+    variant      "two-kernel": interpolate all, then evolve all; "monolithic": both in one; "collapsed": one map along each
+                 axis, for laws whose variables do not depend on one another; None: the fastest. All agree to rounding
     pruned       leave out what no later stage needs
     derivatives  whether the output keeps all scaled derivatives besides the values
+    force        whether a cfl above 1, or a dt above the largest stable one, is taken nevertheless
     Raises ValueError for values that are not allowed."""
 
     order: int = 3
@@ -37,16 +40,18 @@ class Hermite:
     variant: str | None = None
     pruned: bool = True
     derivatives: bool = False
+    force: bool = False
 
     def __post_init__(self):
         if not isinstance(self.order, Integral) or isinstance(self.order, bool) or self.order not in range(7):
             raise ValueError(f"order={self.order!r} is not allowed for Hermite; it must be a whole number from 0 to 6")
         if self.stages is not None and (not isinstance(self.stages, Integral) or isinstance(self.stages, bool)
                                         or not 1 <= self.stages <= 100):
-            raise ValueError(f"stages={self.stages!r} is not allowed for Hermite; it must be None or a whole number from 1 to 100")
+            raise ValueError(f"stages={self.stages!r} is not allowed for Hermite; it must be None or a whole number from 1 to "
+                             "100")
         if self.variant is not None:
             choose("variant", self.variant, VARIANTS)
-        for name in ("pruned", "derivatives"):
+        for name in ("pruned", "derivatives", "force"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ValueError(f"{name}={getattr(self, name)!r} is not allowed for Hermite; it must be True or False")
 
@@ -61,7 +66,45 @@ class Hermite:
             raise ValueError(f"Hermite has no numerical flux, but got flux={getattr(flux, '__name__', flux)}; leave it out")
         if source is not None:
             raise ValueError("Hermite takes no source of its own; what the law has, such as a conductivity, is allowed")
-        LinearLaw(law)
+        linear = LinearLaw(law)
+        if self.variant == "collapsed":
+            self.chosen(linear, None)
+        side_conditions(grid, boundary)
+
+    @property
+    def strict(self):
+        """Whether a step above the largest stable one is refused."""
+        return not self.force
+
+    def stepper(self, name):
+        """The Taylor series in time. Raises ValueError for the name of any other stepper."""
+        if name not in (None, Taylor.name):
+            raise ValueError(f"stepper={name!r} is not allowed for Hermite, which steps by a Taylor series in time; leave it "
+                             "out")
+        return Taylor
+
+    def chosen(self, linear, backend):
+        """The variant that runs for a law (`LinearLaw`) on a backend.
+
+        Raises ValueError for "collapsed" where a half-step is no product of maps along the axes."""
+        collapsible = self.collapsible(linear)
+        if self.variant == "collapsed" and not collapsible:
+            raise ValueError(f"variant='collapsed' is not possible for {linear.law!r}"
+                             + (f" with stages={self.stages}" if self.stages else "") + "; it needs constant coefficients, "
+                             "variables that do not depend on one another, and all stages")
+        return self.variant or ("collapsed" if collapsible else backend.hermite_variant)
+
+    def collapsible(self, linear):
+        """Whether a half-step is a product of maps along x, y and z: no variable depends on another, all stages are taken."""
+        if linear.varies or (self.stages or np.inf) < linear.law.dim * (2 * self.order + 1):
+            return False
+        system = linear.system((0.0,) * linear.law.dim, (1.0,) * linear.law.dim, 0)
+        terms, decay = system.terms()
+        return not decay and all(i == j for i, _, j, _ in terms)
+
+    def memory(self, grid, law, backend, stepper, boundary=None, flux=None, source=None):
+        """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed from counts."""
+        return hermite_plan(grid, law, self, backend)
 
     def kernels(self, backend):
         """Which kernels compute on a backend, "fused" or "array"."""
@@ -82,9 +125,21 @@ class HermiteOperator:
         self.method, self.tables, self.backend = method, tables, backend
         self.shape = (tables.variables, tables.rows, tables.elements)
         self.operations = operations = backend.hermite(tables)
-        self.state, self.host, self.zeros, self.fetch = operations.state, operations.host, operations.zeros, operations.fetch
+        self.state, self.host, self.zeros = operations.state, operations.host, operations.zeros
         self.stage, self.finite, self.change = operations.stage, operations.finite, operations.change
         self.check_every = operations.check_every
+
+    def nodal(self, q):
+        """What the output keeps of a state of the host, (variable, coefficient, node): all coefficients, or values alone."""
+        return q if self.method.derivatives else q[:, :1]
+
+    def fetch(self, q):
+        """What the output keeps on its way to the host: ready(), whether it is there; result(), which waits for it."""
+        return self.operations.fetch(q if self.method.derivatives else q[:, :1])
+
+    def take(self, q, nodes):
+        """The coefficients at some nodes on the host, (variable, coefficient, node of `nodes`)."""
+        return self.operations.take(q, nodes)
 
     def sound(self, q, t):
         """Whether every value of the state is finite."""
@@ -95,14 +150,14 @@ class HermiteOperator:
         return np.empty((0, 3), int)
 
     def max_dt(self, q, t, stepper):
-        """Largest stable step: no wave comes from a cell's boundary to its centre in half of it, dt = min_k h_k / speed_k."""
-        return min((h / s if s else np.inf for h, s in zip(self.tables.grid.spacing, self.tables.speeds)))
+        """Largest stable step, min_k h_k / speed_k: in half of it no wave comes from a cell's boundary to its centre."""
+        return min(h / s if s else np.inf for h, s in zip(self.tables.grid.spacing, self.tables.speeds))
 
     def project(self, f, t=0.0):
         """The scaled derivatives of the initial state f(x, t) -> tuple at the nodes, (variable, coefficient, node), on the host
-        in float64: by Taylor arithmetic through the traced function; of a function that cannot be traced, from a fit."""
+        in the run's dtype: by Taylor arithmetic through the traced function; where it cannot be traced, from a fit."""
         grid, tables = self.tables.grid, self.tables
-        q = np.empty((tables.variables, tables.rows, *grid.shape))
+        q = np.empty((tables.variables, tables.rows, *grid.shape), self.backend.dtype)
         for rows in pieces(grid, tables.rows * tables.variables):
             x, h = grid.places(rows), grid.spacing
             try:

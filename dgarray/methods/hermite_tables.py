@@ -6,6 +6,7 @@ import numpy as np
 
 from ..boundary import Sponge
 from ..names import choose
+from ..pointwise import record
 from ..reference import hermite
 from ..taylor import exp
 from ..trace import call
@@ -46,6 +47,7 @@ class HermiteTables:
         self.rows, self.elements = (self.order + 1) ** self.dim, int(np.prod(grid.nodes))
         self.stages = method.stages or self.dim * (2 * self.order + 1)
         self.linear = LinearLaw(law)
+        self.parameters = self.linear.parameters(grid.places())
         self.speeds = self.linear.speeds(grid.places())
         conditions = side_conditions(grid, boundary)
         signs = {name: self.signs(name, condition) for name, condition in conditions.items()}
@@ -76,9 +78,8 @@ class HermiteTables:
 
     @property
     def collapsible(self):
-        """Whether a half-step is a product of maps along x, y and z: no variable depends on another, all stages are taken."""
-        return (self.terms is not None and not self.decay and self.stages >= self.dim * (2 * self.order + 1)
-                and all(i == j for i, _, j, _ in self.terms))
+        """Whether a half-step is a product of maps along x, y and z."""
+        return self.method.collapsible(self.linear)
 
     def collapsed(self, tau):
         """(left, right), each (variable, axis, N + 1, N + 1): the maps along each axis of a half-step of length tau."""
@@ -115,7 +116,7 @@ class HermiteTables:
         S A_n S = -A_n, S A_t S = A_t for directions t along the wall, and A_n S q = A_n q+ with the condition's exterior q+."""
         law, d, v = self.law, self.dim, self.variables
         m = {key: 1.0 if number is None else number for key, number in self.linear.numbers.items()}
-        m = self.linear.functions["flux"].inputs["m"] and _record(m)
+        m = record("m", *m)(**m)
         x = tuple(np.full(d, 0.5))
         normal = tuple((2.0 * side - 1) * (k == axis) for k in range(d))
 
@@ -154,11 +155,6 @@ class HermiteTables:
         return [(axis, exp(-dt * rates, 1)) for axis, rates in self.layers]
 
 
-def _record(values):
-    from ..pointwise import record
-    return record("m", *values)(**values)
-
-
 def side_conditions(grid, boundary):
     """{side: condition} of all sides that are not periodic. Raises ValueError for names that do not exist and sides without."""
     if boundary is None:
@@ -173,6 +169,6 @@ def side_conditions(grid, boundary):
                              "dgarray.Sponge(width)")
     missing = [repr(name) for name in grid.boundaries if name not in boundary and "default" not in boundary]
     if missing:
-        raise ValueError(f"the side{'s' * (len(missing) > 1)} {', '.join(missing)} of the grid {'have' if len(missing) > 1 else 'has'}"
-                         " no condition; give one by name, boundary={'default': condition}, or a periodic axis")
+        sides = f"side {missing[0]} of the grid has" if len(missing) == 1 else f"sides {', '.join(missing)} of the grid have"
+        raise ValueError(f"the {sides} no condition; give one by name, boundary={{'default': condition}}, or a periodic axis")
     return {name: boundary.get(name, boundary.get("default")) for name in grid.boundaries}

@@ -89,7 +89,8 @@ class LinearLaw:
         degree in each coordinate."""
         d, law = self.law.dim, self.law
         at = {f"x{k}": placed(x, h, degree, k) for k in range(d)} if self.varies else {}
-        at |= {f"m_{name}": expand(value, x, h, degree, name=name)[0] for name, value in law.parameters.items() if callable(value)}
+        at |= {f"m_{name}": expand(value, x, h, degree, name=name)[0]
+               for name, value in law.parameters.items() if callable(value)}
         unit = np.eye(max(d, len(law.variables)))
 
         def entries(name, n=None):
@@ -101,9 +102,11 @@ class LinearLaw:
                     if np.any(value):
                         found[i, j] = value if np.ndim(value) else float(value)
             return found
-        capacity = evaluate(self.functions["capacity"].graph, at, d) if "capacity" in self.functions else [1.0] * len(law.variables)
-        return LinearSystem(tuple(entries("flux", k) for k in range(d)), entries("source") if "source" in self.functions else {},
-                            tuple(apply("divide", d, 1.0, c) for c in capacity))
+        capacity = self.functions.get("capacity")
+        factors = evaluate(capacity.graph, at, d) if capacity else [1.0] * len(law.variables)
+        source = entries("source") if "source" in self.functions else {}
+        return LinearSystem(tuple(entries("flux", k) for k in range(d)), source,
+                            tuple(apply("divide", d, 1.0, c) for c in factors))
 
     def parameters(self, x):
         """{name: values at the places x} of the parameters that are functions. Raises ValueError for values out of bounds."""
@@ -111,7 +114,8 @@ class LinearLaw:
         for name, value in self.law.parameters.items():
             if callable(value):
                 values[name] = np.asarray(call(value, dict(x=x), name), float)
-                check_bounds(self.law, name, values[name], f"{name} between {values[name].min():.6g} and {values[name].max():.6g}")
+                low, high = values[name].min(), values[name].max()
+                check_bounds(self.law, name, values[name], f"{name} between {low:.6g} and {high:.6g}")
         return values
 
     def speeds(self, x):

@@ -14,12 +14,12 @@ from ..names import choose
 from ..reference import quadrature
 from .limiting import Limiting
 from .memory import modal_plan
-from .nodal_dg import NodalOperator, check_degree, check_given
+from .nodal_dg import DG, NodalOperator, check_degree, check_given
 from .tables import ModalTables
 
 
 @dataclass(frozen=True)
-class ModalDG:
+class ModalDG(DG):
     """Modal discontinuous Galerkin of polynomial degree `order` (0 to 6) on intervals, triangles or tetrahedra.
 
     quadrature   degree up to which the quadrature is exact, at least 2 order: by default 2 order in the cells and 2 order + 1

@@ -13,9 +13,10 @@ import numpy as np
 from .. import backends
 from ..backends.arrays import ArrayBackend
 from ..fluxes import upwind
+from ..mesh import Grid
 from ..names import choose
 from ..reference import quadrature
-from ..stepping import real_limit, stages
+from ..stepping import STEPPERS, real_limit, stages
 from ..trace import call
 from .filter import ExponentialFilter
 from .given import boundary_groups, face_values
@@ -29,8 +30,18 @@ from .tables import NO_LIMITS, NodalTables, QuadratureTables
 DEGREES = 50          # the highest degree of the rules on triangles
 
 
+class DG:
+    """What the discontinuous Galerkin methods share."""
+
+    strict = False          # a step above the largest stable one is warned about
+
+    def stepper(self, name):
+        """The time stepper of that name, by default lsrk54. Raises ValueError for a name that does not exist."""
+        return STEPPERS[choose("stepper", name or "lsrk54", STEPPERS)]
+
+
 @dataclass(frozen=True)
-class NodalDG:
+class NodalDG(DG):
     """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10) on intervals, triangles or tetrahedra.
 
     start        how the initial state is put on the elements, "projection" (L2) or "interpolation" (values at the nodes)
@@ -102,6 +113,9 @@ def check_degree(method):
 
 def check_given(mesh, law, boundary, flux, source, weak=False):
     """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit."""
+    if isinstance(mesh, Grid):
+        raise ValueError(f"discontinuous Galerkin works on meshes of lines, triangles and tetrahedra, not on {mesh!r}; give a "
+                         "mesh such as dgarray.rectangle(), or the method Hermite")
     if law.dim != mesh.dim:
         raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
     numbers = {name: None if callable(value) or isinstance(value, dict) else float(value)

@@ -49,8 +49,8 @@ def values(N, s):
 
 
 def evolved(N, shift):
-    """(left, right), each (N + 1, N + 1): the scaled derivatives 0 .. N at the place middle + shift h of the interpolant between
-    two nodes.  An exact solution of du/dt + a du/dx = 0 over the time tau is the shift - a tau / h."""
+    """(left, right), each (N + 1, N + 1): the scaled derivatives 0 .. N at the place middle + shift h of the interpolant
+    between two nodes.  An exact solution of du/dt + a du/dx = 0 over the time tau is the shift - a tau / h."""
     full = 2 * N + 2
     moved = np.zeros((N + 1, full))
     for i in range(N + 1):
