@@ -170,6 +170,8 @@ class HermiteArrays:
         d = self.tables.dim
         for axis, factors in self.tables.damping(dt):
             near = np.flatnonzero(factors[0] != 1)
+            if not len(near):          # a step of length zero
+                continue
             some = slice(near[0], near[-1] + 1)
             c = self.xp.moveaxis(q.reshape(len(q), *self.box, *q.shape[2:]), (d - axis, 2 * d - axis), (0, -1))[..., some]
             factors = self.backend.array(factors[:, some])

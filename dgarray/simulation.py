@@ -275,7 +275,8 @@ class Simulation:
         return {
             "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": self.method.order,
             "backend": self.backend.name, "kernels": self.kernels, "dtype": str(self.backend.dtype),
-            "threads": self.backend.threads, "elements": run.operator.tables.elements, "dofs": dofs, "steps": march.steps,
+            "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
+            "elements": run.operator.tables.elements, "dofs": dofs, "steps": march.steps,
             "dt": march.dt, "time": march.t, "steady": run.steady.time, "rhs_evaluations": evaluations, "wall_s": wall,
             "setup_s": setup, "dof_updates_per_s": dofs * evaluations / wall if wall else 0.0, "l2_error": errors,
             "conserved": {name: {"initial": run.begin[name], "final": end[name]} for name in run.begin},

@@ -242,5 +242,6 @@ def tan(a, d):
 
 
 RULES = {"add": add, "subtract": subtract, "negative": negative, "multiply": multiply, "divide": divide, "sqrt": sqrt,
-         "exp": exp, "log": log, "sin": lambda a, d: sin_cos(a, d)[0], "cos": lambda a, d: sin_cos(a, d)[1], "tan": tan,
-         "tanh": tanh, "arctan2": arctan2, "power": power, "absolute": absolute, "sign": sign, "minimum": minimum, "maximum": maximum}
+         "exp": exp, "log": log, "tan": tan, "tanh": tanh, "arctan2": arctan2, "power": power, "absolute": absolute,
+         "sin": lambda a, d: sin_cos(a, d)[0], "cos": lambda a, d: sin_cos(a, d)[1],
+         "sign": sign, "minimum": minimum, "maximum": maximum}

@@ -2,7 +2,7 @@
 
 Goodrich, Hagstrom & Lorenz 2006; Vargas, Chan, Hagstrom & Warburton 2016.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral
 
 import numpy as np
@@ -54,6 +54,10 @@ class Hermite:
         for name in ("pruned", "derivatives", "force"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ValueError(f"{name}={getattr(self, name)!r} is not allowed for Hermite; it must be True or False")
+
+    def __repr__(self):
+        more = "".join(f", {f.name}={value!r}" for f in fields(self)[1:] if (value := getattr(self, f.name)) != f.default)
+        return f"Hermite(order={self.order!r}{more})"
 
     def check(self, grid, law, boundary, flux=None, source=None):
         """Raise ValueError where grid, law, boundary, flux and source do not fit."""

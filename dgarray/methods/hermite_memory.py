@@ -22,7 +22,7 @@ def hermite_plan(grid, law, method, backend):
     device = backend.name == "cupy"
     host, on_device = ({"state and registers": 0}, kept) if device else (kept, {})
     transient = {"set-up": (entries * full * nodes * 8, 0), "initial state": (state * (2 if device else 1), 0),
-                 "steps": (0, work) if device else (work, 0), "report": (state, 0)}
+                 "time step": (0, 0), "steps": (0, work) if device else (work, 0), "report": (state, 0)}
     host, on_device = ({what: int(n) for what, n in part.items() if n} for part in (host, on_device))
     return Plan(host, on_device, {phase: tuple(map(int, row)) for phase, row in transient.items()}, output, v,
                 8 * sum(grid.nodes), backend.free_memory())

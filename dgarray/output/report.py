@@ -43,7 +43,8 @@ class Progress:
 
 def summary(report, roofline=""):
     """The report of a run as a short table: errors, conserved totals, speed, where the time went."""
-    lines = [f"{report['case'] or report['law']}: {report['method']} on {report['elements']} elements, "
+    places = "nodes" if report["cell_type"] == "grid" else "elements"
+    lines = [f"{report['case'] or report['law']}: {report['method']} on {report['elements']} {places}, "
              f"{report['dofs']} degrees of freedom, {report['backend']} {report['kernels']} {report['dtype']}, "
              f"{report['threads']} threads",
              f"{report['steps']} steps to t = {report['time']:.6g}, dt = {report['dt']:.4g}"
