@@ -319,12 +319,11 @@ def export_output(options):
 def open_output(path):
     import xarray
 
-    from . import output
     if not (path / "zarr.json").is_file():
         raise ValueError(f"{path}: there is no output of a run; give the folder that --out named")
     try:
         dataset = xarray.open_zarr(path)
-        output.Accessor(dataset)
+        dataset.dg          # which only a run's dataset has
     except Exception as error:
         raise ValueError(f"{path} cannot be read as the output of a run: {error}") from error
     return dataset

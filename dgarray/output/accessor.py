@@ -3,7 +3,6 @@ import json
 from functools import cached_property
 
 import numpy as np
-import xarray as xr
 
 from dgarray.analysis.norms import jacobians, l2_error
 from dgarray.mesh.locate import Locator
@@ -13,7 +12,6 @@ from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS
 from dgarray.reference.simplex import simplex
 
 
-@xr.register_dataset_accessor("dg")
 class Accessor:
     """What a dataset of nodal polynomials can answer; it needs only what the dataset holds.
 
@@ -65,6 +63,16 @@ class Accessor:
         """Which element holds a point: `locator.find(x)`."""
         return Locator(self.points, self.cells)
 
+    @cached_property
+    def bounds(self):
+        """Lowest and highest coordinates (2, dim) of the domain."""
+        corners = self.points[self.cells]
+        return np.stack([corners.min(axis=(0, 1)), corners.max(axis=(0, 1))])
+
+    def evaluation(self, points):
+        """The fields' evaluation at points (..., dim), an `output.post.Evaluation`, for `sample` and its relatives."""
+        return post.locate(self, points)
+
     def norm(self, variable, time=-1):
         """L2 norm by the exact mass matrix, sqrt(sum_e J_e u_e^T M u_e): a number, for time=None a DataArray over time."""
         return post.norm(self._ds, variable, time)
@@ -87,12 +95,15 @@ class Accessor:
         if variable is not None:
             choose("variable", variable, names, " in the law; it has")
         index = self.index(time)
-        q = np.stack([self.values(name, index).T for name in names])
         t = float(self._ds["time"].values.reshape(-1)[index])
-        errors = dict(zip(names, l2_error(q, exact, t, self.points, self.cells, self.order).tolist()))
+        errors = dict(zip(names, self._errors(names, exact, t, index).tolist()))
         if variable is not None:
             return errors[variable]
         return {**errors, "total": float(np.hypot.reduce(list(errors.values())))}
+
+    def _errors(self, names, exact, t, index):
+        q = np.stack([self.values(name, index).T for name in names])
+        return l2_error(q, exact, t, self.points, self.cells, self.order)
 
     def sample(self, points, time=None):
         """Values of the polynomials at any points, exact to rounding, NaN outside the mesh.

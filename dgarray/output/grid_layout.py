@@ -45,20 +45,15 @@ class GridLayout:
         return self.grid.dim
 
     @property
-    def exponents(self):
-        """j (derivative, dim), along x, y, z, of the scaled derivatives h^|j| D^j q / j! in the order of the state."""
-        rows = self.order + 1 if self.derivatives else 1
-        return np.stack(np.unravel_index(np.arange(rows ** self.dim), (rows,) * self.dim)[::-1], axis=-1)
-
-    @property
     def shape(self):
         """(variable, coefficient, node) of a state; without derivatives only the first coefficient, the values."""
-        return len(self.variables), len(self.exponents), int(np.prod(self.grid.shape))
+        rows = (self.order + 1) ** self.dim if self.derivatives else 1
+        return len(self.variables), rows, int(np.prod(self.grid.shape))
 
     @property
     def shapes(self):
         """{name: shape of one snapshot} of the arrays along time."""
-        more = {f"{name}{SUFFIX}": (len(self.exponents), *self.grid.shape) for name in self.variables if self.derivatives}
+        more = {f"{name}{SUFFIX}": (self.shape[1], *self.grid.shape) for name in self.variables if self.derivatives}
         return dict.fromkeys(self.variables, self.grid.shape) | more
 
     def fields(self, q):
@@ -84,8 +79,8 @@ class GridLayout:
                 long = {"long_name": f"h^|j| D^j {name} / j!", "units": units[name]}
                 data[f"{name}{SUFFIX}"] = ("time", "derivative", *reversed(axes)), values[f"{name}{SUFFIX}"], long
         if self.derivatives:
-            for axis, j in zip(axes, self.exponents.T):
-                coords[f"derivative_{axis}"] = "derivative", j.astype("int64"), {"long_name": f"order j_{axis} of the derivative"}
+            for axis, j in zip(axes, exponents(self.order, self.dim)):
+                coords[f"derivative_{axis}"] = "derivative", j, {"long_name": f"j_{axis}, the order of the derivative in {axis}"}
         return xr.Dataset(data, coords, self.attributes())
 
     def attributes(self):
@@ -94,3 +89,8 @@ class GridLayout:
         places = {name: json.dumps(getattr(grid, name)) for name in ("lower", "upper", "cells", "periodic")}
         return {**given(self.attrs), "Conventions": "CF-1.11", "dim": grid.dim, "order": int(self.order),
                 "cell_type": grid.cell_type, "variables": json.dumps(self.variables), **places}
+
+
+def exponents(order, dim):
+    """Arrays j_x, j_y, ... (derivative,) of the scaled derivatives h^|j| D^j q / j! in the order of the state."""
+    return np.unravel_index(np.arange((order + 1) ** dim), (order + 1,) * dim)[::-1]

@@ -20,36 +20,36 @@ KEPT_VALUES = 1 << 24
 GRID_POINTS = 1 << 31
 
 
-def by_snapshot(field, function, dims=(), shape=(), elements=None, dtype=None):
+def by_snapshot(field, function, dims=(), shape=(), some=None, dtype=None, core=("element", "node")):
     """Apply a function of one snapshot to all: a Variable with the leading dims of the field, then `dims`.
 
-    field:    DataArray with the dims element and node, and any others
-    function: (element, node) -> array of `shape`
-    elements: positions of the only elements that the function gets, sorted; None for all
+    field:    DataArray with the dims `core`, and any others
+    function: array with the dims `core` -> array of `shape`
+    some:     {dim of core: positions, sorted} of the only ones that the function gets; None for all
     dtype:    of the result, by default that of the field (integers become float64)"""
-    source = field.variable.transpose(..., "element", "node")
-    lead = source.dims[:-2]
+    source = field.variable.transpose(..., *core)
+    lead = source.dims[:-len(core)]
+    outer = source.ndim - len(core)
     dtype = np.dtype(dtype or np.result_type(source.dtype, np.float32))
 
     def chosen(variable):
-        return variable if elements is None else variable.isel(element=elements)
+        return variable if some is None else variable.isel(some)
 
     def on_block(block):
-        out = np.empty((*block.shape[:-2], *shape), dtype)
-        for index in np.ndindex(block.shape[:-2]):
+        out = np.empty((*block.shape[:outer], *shape), dtype)
+        for index in np.ndindex(block.shape[:outer]):
             out[index] = function(block[index])
         return out
 
     if source.chunks is None:
-        out = np.empty((*source.shape[:-2], *shape), dtype)
-        for index in np.ndindex(source.shape[:-2]):
+        out = np.empty((*source.shape[:outer], *shape), dtype)
+        for index in np.ndindex(source.shape[:outer]):
             out[index] = function(chosen(source[index]).values)
         return xr.Variable((*lead, *dims), out)
-    # The elements are chosen before the chunks are joined, so that chunks without any of them are not read.
-    whole = chosen(source).chunk({"element": -1, "node": -1})
-    return xr.apply_ufunc(on_block, whole, input_core_dims=[("element", "node")], output_core_dims=[dims],
-                          exclude_dims={"element", "node"}, dask="parallelized", output_dtypes=[dtype],
-                          dask_gufunc_kwargs={"output_sizes": dict(zip(dims, shape))})
+    # What is asked for is chosen before the chunks are joined, so that chunks without any of it are not read.
+    whole = chosen(source).chunk(dict.fromkeys(core, -1))
+    return xr.apply_ufunc(on_block, whole, input_core_dims=[core], output_core_dims=[dims], exclude_dims=set(core),
+                          dask="parallelized", output_dtypes=[dtype], dask_gufunc_kwargs={"output_sizes": dict(zip(dims, shape))})
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,14 +101,24 @@ class Evaluation:
                 out[self._inside[block]] = np.einsum("pn,pn->p", matrix, nodal[rows[block]])
             return out.reshape(self.element.shape)
 
-        return by_snapshot(field, at_places, tuple(dims), self.element.shape, hit)
+        return by_snapshot(field, at_places, tuple(dims), self.element.shape, {"element": hit})
+
+    def coords(self, dims):
+        """The coordinate that says which element holds each place."""
+        return {"element": (dims, self.element, {"long_name": "element that holds the point, -1 outside"})}
 
     def dataset(self, ds, dims, coords, attrs):
         """All nodal fields of `ds` at the places, with `coords` and the coordinates along the fields' other dims."""
         data = {name: labelled(self(ds[name], dims), ds[name]) for name in ds.dg.variables}
-        lead = {dim for variable in data.values() for dim in variable.dims} - set(dims)
-        kept = {name: coord.variable for name, coord in ds.coords.items() if set(coord.dims) <= lead}
-        return xr.Dataset(data, {**kept, **coords}, {**ds.attrs, **attrs})
+        return gathered(ds, data, dims, coords, attrs)
+
+
+def gathered(ds, data, dims, coords, attrs):
+    """Dataset of the Variables `data` over `dims`, with `coords`, the coordinates of `ds` along their other dims, and its
+    attributes and more."""
+    lead = {dim for variable in data.values() for dim in variable.dims} - set(dims)
+    kept = {name: coord.variable for name, coord in ds.coords.items() if set(coord.dims) <= lead}
+    return xr.Dataset(data, {**kept, **coords}, {**ds.attrs, **attrs})
 
 
 def labelled(variable, source, **attrs):
@@ -122,10 +132,10 @@ def at_time(ds, time):
     return ds if time is None or "time" not in ds.dims else ds.isel(time=ds.dg.index(time))
 
 
-def locate(ds, points):
+def locate(dg, points):
     """Evaluation at the points (..., dim) of the mesh's coordinates."""
-    element, r = ds.dg.locator.find(points.reshape(-1, ds.dg.dim))
-    return Evaluation(ds.dg.reference, element.reshape(points.shape[:-1]), r.reshape(points.shape))
+    element, r = dg.locator.find(points.reshape(-1, dg.dim))
+    return Evaluation(dg.reference, element.reshape(points.shape[:-1]), r.reshape(points.shape))
 
 
 def sample(ds, points, time=None):
@@ -153,8 +163,8 @@ def line(ds, a, b, n=101, time=None):
 
 def _along(ds, time, points, dim, coords, how):
     # The accessor of the whole dataset keeps its locator for the next call.
-    evaluation = locate(ds, points)
-    coords = {**coords, "element": (dim, evaluation.element, {"long_name": "element that holds the point, -1 outside"})}
+    evaluation = ds.dg.evaluation(points)
+    coords = {**coords, **evaluation.coords(dim)}
     for number, axis in enumerate(ds.dg.axes):
         coords[axis] = dim, points[:, number], ds[axis].attrs if axis in ds else {}
     return evaluation.dataset(at_time(ds, time), (dim,), coords, {"sampled": how})
@@ -163,8 +173,8 @@ def _along(ds, time, points, dim, coords, how):
 def grid(ds, shape=None, lower=None, upper=None, time=None, spacing=None):
     """Values on a regular grid; see Accessor.grid."""
     dg = ds.dg
-    lower = dg.points[dg.cells].min(axis=(0, 1)) if lower is None else _position(ds, "lower", lower)
-    upper = dg.points[dg.cells].max(axis=(0, 1)) if upper is None else _position(ds, "upper", upper)
+    lower = dg.bounds[0] if lower is None else _position(ds, "lower", lower)
+    upper = dg.bounds[1] if upper is None else _position(ds, "upper", upper)
     if (upper < lower).any():
         raise ValueError(f"upper {tuple(upper.tolist())} is below lower {tuple(lower.tolist())}; "
                          f"it must not be smaller in any direction")
@@ -185,7 +195,7 @@ def grid(ds, shape=None, lower=None, upper=None, time=None, spacing=None):
     dims = tuple(reversed(dg.axes))
     points = np.stack(np.meshgrid(*reversed(ticks), indexing="ij")[::-1], axis=-1)
     coords = {axis: (axis, tick, {"long_name": axis, "units": dg.units(axis)}) for axis, tick in zip(dg.axes, ticks)}
-    return locate(ds, points).dataset(at_time(ds, time), dims, coords, {"sampled": "polynomials evaluated on a regular grid"})
+    return dg.evaluation(points).dataset(at_time(ds, time), dims, coords, {"sampled": "polynomials evaluated on a regular grid"})
 
 
 def norm(ds, variable, time=-1):
@@ -257,13 +267,14 @@ def gradient(ds, variable, time=None):
 
         added[f"d{variable}_d{axis}"] = labelled(
             by_snapshot(field, derivative, ("element", "node"), shape), field,
-            long_name=f"d({field.attrs.get('long_name', variable)})/d{axis}", units=_quotient(dg, variable, axis),
+            long_name=f"d({field.attrs.get('long_name', variable)})/d{axis}", units=quotient(dg, variable, axis),
             **{name: field.attrs[name] for name in ("mesh", "location") if name in field.attrs})
     rest = at_time(ds, time).drop_vars(dg.variables)
     return rest.assign(added).assign_attrs(variables=json.dumps(list(added)))
 
 
-def _quotient(dg, variable, axis):
+def quotient(dg, variable, axis):
+    """Units of a derivative along an axis."""
     above, below = dg.units(variable), dg.units(axis)
     return above if below == UNITLESS else f"{'1' if above == UNITLESS else above}/({below})"
 

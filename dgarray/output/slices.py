@@ -26,7 +26,7 @@ def cut(ds, plane, time=None):
     parent, weights, points, corners = pieces(dg.points, dg.cells, origin, normal)
     parent, weights, points, corners = tidy(parent, weights, points, corners, (points - origin) @ tangents.T)
     if not len(parent):
-        low, high = dg.points[dg.cells].min(axis=(0, 1)), dg.points[dg.cells].max(axis=(0, 1))
+        low, high = dg.bounds
         extent = ", ".join(f"{axis} from {a:g} to {b:g}" for axis, a, b in zip(dg.axes, low, high))
         raise ValueError(f"the plane {text} misses the mesh, which has {extent}")
     # Coordinates along the axes stay what they are; others are lengths from the origin.

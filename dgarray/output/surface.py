@@ -41,7 +41,7 @@ def surface(ds, name, time=None):
 
     def on_faces(values):
         return values[place[:, None], faces.nodes]
-    data = {v: by_snapshot(chosen[v], on_faces, ("face", "face_node"), faces.shape, elements) for v in ds.dg.variables}
+    data = {v: by_snapshot(chosen[v], on_faces, ("face", "face_node"), faces.shape, {"element": elements}) for v in ds.dg.variables}
     for v, field in data.items():
         # On a surface the values no longer lie on the mesh.
         field.attrs = {key: value for key, value in ds[v].attrs.items() if key not in ("mesh", "location")}

@@ -217,8 +217,7 @@ def boundary_rows(ds, names):
 
 def domain_bounds(ds):
     """(x low, x high, y low, ...) of the domain."""
-    corners = ds.dg.points[ds.dg.cells]
-    return np.column_stack([corners.min(axis=(0, 1)), corners.max(axis=(0, 1))]).ravel()
+    return ds.dg.bounds.T.ravel()
 
 
 def middle_planes(ds):

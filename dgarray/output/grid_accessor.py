@@ -1,0 +1,181 @@
+"""`ds.dg` of datasets on grids: values at nodes and, where the run kept them, all scaled derivatives, which determine the
+Hermite interpolant between the nodes."""
+import json
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+
+from dgarray.analysis import grid_norms
+from dgarray.mesh import Grid
+from dgarray.names import choose
+from dgarray.output import grid_post
+from dgarray.output.accessor import Accessor
+from dgarray.output.grid_layout import SUFFIX
+from dgarray.output.post import by_snapshot
+
+
+class GridAccessor(Accessor):
+    """What a dataset of fields on a grid can answer, dims (time, z, y, x); times as of `Accessor`.
+
+    A run with `Hermite(..., derivatives=True)` keeps the scaled derivatives, of which `sample`, `line`, `grid` and `gradient`
+    are made, and exact integrals; without them norms and integrals are those of the trapezoidal rule, and `slice` is through
+    nodes. `record`, `plot`, `animate`, `units`, `field` and `index` are those of `Accessor`."""
+
+    def __repr__(self):
+        derivatives = f" and their derivatives up to {self.order} in each direction" if self.hermite else ""
+        return f"{', '.join(self.variables)}: values{derivatives} at the nodes of {self.lattice!r}"
+
+    @cached_property
+    def lattice(self):
+        """The Grid of the nodes. Raises ValueError for a part of a grid, which is none."""
+        lower, upper, cells, periodic = (json.loads(self._ds.attrs[name]) for name in grid_post.PLACES)
+        grid, sizes = Grid(lower, upper, tuple(cells), tuple(periodic)), tuple(self._ds.sizes.get(axis, 0) for axis in self.axes)
+        if sizes != grid.nodes:
+            raise ValueError(f"the dataset has {', '.join(map(str, sizes))} nodes along {', '.join(self.axes)}, the grid of the run "
+                             f"{', '.join(map(str, grid.nodes))}; a part of a grid has no norms, points or pictures of its own")
+        return grid
+
+    @property
+    def variables(self):
+        """Names of the fields of values: the law's in its order, then those that the user added."""
+        law, axes = json.loads(self._ds.attrs.get("variables", "[]")), set(self.axes)
+        added = (name for name, data in self._ds.data_vars.items() if axes <= set(data.dims) and "derivative" not in data.dims)
+        return tuple(dict.fromkeys([*(name for name in law if name in self._ds.data_vars), *added]))
+
+    @property
+    def hermite(self):
+        """Names of the fields whose derivatives the dataset holds."""
+        return tuple(name for name in self.variables if f"{name}{SUFFIX}" in self._ds)
+
+    @property
+    def bounds(self):
+        """Lowest and highest coordinates (2, dim) of the grid."""
+        return np.array([self.lattice.lower, self.lattice.upper])
+
+    def derivatives(self, variable):
+        """The scaled derivatives h^|j| D^j u / j! of a field, a DataArray (time, derivative, z, y, x).
+
+        Raises ValueError for an unknown variable and where the dataset does not hold them."""
+        self.field(variable)
+        if variable not in self.hermite:
+            raise ValueError(self.needs(variable))
+        return self._ds[f"{variable}{SUFFIX}"]
+
+    def needs(self, variable):
+        """Why values of a field between the nodes cannot be had."""
+        return (f"the dataset holds values of {variable!r} at the nodes only; values between them and derivatives need a run with "
+                f"Hermite({self.order}, derivatives=True)")
+
+    def evaluation(self, points):
+        """The fields' evaluation at points (..., dim), an `output.grid_post.GridEvaluation`."""
+        return grid_post.GridEvaluation(self.lattice, self.order, self.axes, np.asarray(points, float))
+
+    def norm(self, variable, time=-1):
+        """L2 norm: of the interpolant, exact, or of values by the trapezoidal rule; a number, or over time a DataArray."""
+        return self._reduced(variable, time, grid_norms.norm, "float64")
+
+    def integral(self, variable, time=-1):
+        """Integral over the grid: of the interpolant, exact, or of values by the trapezoidal rule; as `norm`."""
+        complex_values = np.iscomplexobj(self.field(variable))
+        return self._reduced(variable, time, grid_norms.integral, "complex128" if complex_values else "float64")
+
+    def _reduced(self, variable, time, reduce, dtype):
+        order = self.order if variable in self.hermite else 0
+        field = self.derivatives(variable) if order else self.field(variable).expand_dims("derivative")
+        if time is not None and "time" in field.dims:
+            field = field.isel(time=self.index(time))
+        grid = self.lattice
+        out = by_snapshot(field, lambda c: reduce(grid, order, c), dtype=dtype, core=("derivative", *self.axes[::-1]))
+        if not out.dims:
+            return out.values.item()
+        coords = {name: coord.variable for name, coord in field.coords.items() if set(coord.dims) <= set(out.dims)}
+        return xr.DataArray(out, coords, name=variable)
+
+    def error(self, variable, exact=None, time=-1):
+        """L2 norm of u - exact(x, t) at the nodes by the trapezoidal rule.
+
+        `error("Ez", exact)` is a number; `error(exact)` a dict by variable with "total", the root sum of squares.
+        exact: exact(x, t), x a tuple of arrays that broadcast to (z, y, x), returns a tuple with one component per variable
+        Raises ValueError for an unknown variable or another number of components."""
+        return super().error(variable, exact, time)
+
+    def _errors(self, names, exact, t, index):
+        values = np.stack([self.values(name, index) for name in names])
+        return grid_norms.l2_error(self.lattice, values, exact, t)
+
+    def sample(self, points, time=None):
+        """Values of the interpolant at any points, NaN outside the grid; points (point, dim).
+
+        Returns a Dataset with the dim `point` (and `time`, unless one time is chosen) of the fields with derivatives, with x,
+        y, z as coordinates. Raises ValueError for another shape and for a dataset without derivatives."""
+        return super().sample(points, time)
+
+    def slice(self, plane, time=None):
+        """The dataset on a plane (3D) or a line (2D) across an axis such as "z=0.5": again one on a grid, with derivatives.
+
+        Returns a Dataset with the dims (time, and two of z, y, x) and an own `dg`.
+        Raises ValueError for a plane that is not understood, not across an axis, or misses the grid; without derivatives for
+        planes between those of the nodes."""
+        return grid_post.cut(self._ds, plane, time)
+
+    def gradient(self, variable, time=None):
+        """The derivatives of a field along the axes at the nodes.
+
+        Returns the dataset with the fields d{variable}_dx, d{variable}_dy, d{variable}_dz (time, z, y, x) in place of its own.
+        Raises ValueError for an unknown variable, for a dataset without derivatives and for order 0."""
+        return grid_post.gradient(self._ds, variable, time)
+
+    def to_vtk(self, path, variables=None, time=None, overwrite=False):
+        """Write fields at the nodes for ParaView, PyVista or VTK, as an image; returns the path.
+
+        path: `.vtkhdf` holds all snapshots, `.vti` one (the last, if time is None); periodic axes get their first nodes again
+        at the end
+        Raises ValueError for another suffix, an unknown variable or time, a path that exists (unless overwrite)."""
+        from dgarray.output.grid_vtk import export
+
+        return export(self._ds, path, variables, time, overwrite)
+
+    def values(self, variable, time=-1):
+        """The values at the nodes at one time as an array (z, y, x). Raises ValueError for an unknown variable or time."""
+        field = self.field(variable)
+        if "time" in field.dims:
+            field = field.isel(time=self.index(time))
+        return field.transpose(*self.axes[::-1]).values
+
+    def coefficients(self, variable, time=-1):
+        """The scaled derivatives of a field at one time as an array (derivative, z, y, x). Raises ValueError as `derivatives`."""
+        field = self.derivatives(variable)
+        if "time" in field.dims:
+            field = field.isel(time=self.index(time))
+        return field.transpose("derivative", *self.axes[::-1]).values
+
+    def _no(self, what, instead):
+        raise ValueError(f"{what} for meshes, and this dataset is on a grid; {instead}")
+
+    def cell_mean(self, variable=None, time=None):
+        """For meshes only: raises ValueError."""
+        self._no("means over cells are", "take ds.dg.integral, or the values at the nodes")
+
+    def surface(self, name, time=None):
+        """For meshes only: raises ValueError, which says how to get the values on a side of the grid."""
+        sides = {side: f"{self.axes[axis]}={self.bounds[end, axis]:g}" for side, (axis, end) in self.lattice.boundaries.items()}
+        self._no("surfaces are", "its sides are slices: " + (", ".join(f"{side} is ds.dg.slice({plane!r})"
+                                                                       for side, plane in sides.items()) or "none, all is periodic"))
+
+    def to_ugrid(self, subdivide=1, time=None):
+        """For meshes only: raises ValueError."""
+        self._no("UGRID is", "xarray and CF tools read it as it is")
+
+    @property
+    def reference(self):
+        """For meshes only: raises ValueError."""
+        self._no("reference cells are", "its polynomials are those of dgarray.reference.hermite")
+
+    points = cells = jacobians = locator = reference
+
+
+@xr.register_dataset_accessor("dg")
+def accessor(ds):
+    """The accessor of a run's dataset: a GridAccessor on grids, else an Accessor."""
+    return (GridAccessor if ds.attrs.get("cell_type") == "grid" else Accessor)(ds)

@@ -1,0 +1,153 @@
+"""Point values, slices and derivatives of datasets on grids, by the Hermite interpolant between the nodes."""
+import json
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+
+from dgarray.mesh import Grid
+from dgarray.mesh.interpolant import along, ends, interpolant
+from dgarray.output.grid_layout import SUFFIX, exponents
+from dgarray.output.post import KEPT_VALUES, at_time, by_snapshot, gathered, labelled, quotient
+from dgarray.output.slices import TOLERANCE, parse
+
+
+@dataclass(frozen=True, eq=False)
+class GridEvaluation:
+    """The interpolant at fixed places, NaN outside the grid.
+
+    grid: the Grid;  order: N;  axes: names of its coordinates;  points (..., dim)"""
+
+    grid: Grid
+    order: int
+    axes: tuple
+    points: np.ndarray
+
+    @cached_property
+    def _blocks(self):
+        """Slices of the points whose weights are held at once."""
+        flat = self.points.reshape(-1, self.grid.dim)
+        step = max(1, KEPT_VALUES // (2 * self.order + 2) ** self.grid.dim)
+        return [(slice(first, first + step), flat[first:first + step]) for first in range(0, len(flat), step)]
+
+    @cached_property
+    def _kept(self):
+        return [interpolant(self.grid, self.order, points) for _, points in self._blocks]
+
+    def _weights(self):
+        return self._kept if len(self._blocks) < 2 else (interpolant(self.grid, self.order, points) for _, points in self._blocks)
+
+    @cached_property
+    def _needed(self):
+        """{axis: numbers of the nodes that hold weights}."""
+        flat = self.points.reshape(-1, self.grid.dim)
+        found = {axis: np.unique(ends(self.grid, 0, k, flat[:, k])[0]) for k, axis in enumerate(self.axes)}
+        # Without any point, one node keeps the shapes and dtypes as they are.
+        return {axis: numbers if len(numbers) else np.zeros(1, int) for axis, numbers in found.items()}
+
+    def __call__(self, field, dims):
+        """The field (DataArray of scaled derivatives) at the places: a Variable (..., *dims), lazy if the field is."""
+        axes, shape = self.axes[::-1], self.points.shape[:-1]
+
+        def at_places(c):
+            out = np.empty(int(np.prod(shape)), np.result_type(c.dtype, np.float32))
+            c, local = c.reshape(len(c), -1), tuple(len(self._needed[axis]) for axis in axes)
+            for (block, _), (nodes, weights) in zip(self._blocks, self._weights()):
+                numbers = zip(axes, np.unravel_index(nodes, self.grid.shape))
+                places = np.ravel_multi_index([np.searchsorted(self._needed[axis], n) for axis, n in numbers], local)
+                out[block] = np.einsum("pvc,cpv->p", weights, c[:, places])
+            return out.reshape(shape)
+
+        return by_snapshot(field, at_places, tuple(dims), shape, self._needed, core=("derivative", *axes))
+
+    def coords(self, dims):
+        """No coordinate says where a point lies."""
+        return {}
+
+    def dataset(self, ds, dims, coords, attrs):
+        """All fields of `ds` at the places, with `coords` and the coordinates along the fields' other dims."""
+        names = ds.dg.hermite or ds.dg.variables[:1]          # the first is then refused
+        data = {name: labelled(self(ds.dg.derivatives(name), dims), ds[name]) for name in names}
+        out = gathered(ds.drop_vars(["derivative", *(f"derivative_{axis}" for axis in ds.dg.axes)], errors="ignore"), data, dims,
+                       coords, attrs)
+        for name in (*PLACES, "cell_type"):
+            del out.attrs[name]
+        return out.assign_attrs(variables=json.dumps(list(data)))
+
+
+PLACES = ("lower", "upper", "cells", "periodic")
+
+
+def cut(ds, plane, time=None):
+    """The dataset on a plane across an axis; see GridAccessor.slice."""
+    dg = ds.dg
+    if dg.dim == 1:
+        raise ValueError("a 1D dataset has no slice; point values are ds.dg.sample(points)")
+    origin, normal, text = parse(plane, dg.axes)
+    across = np.flatnonzero(normal)
+    if len(across) > 1:
+        raise ValueError(f"the plane {text} is not across an axis; a grid is cut by planes such as '{dg.axes[-1]}=0.5', other "
+                         "values are ds.dg.sample(points)")
+    number, grid, chosen = int(across[0]), dg.lattice, at_time(ds, time)
+    axis, place = dg.axes[number], origin[across]
+    low, high = grid.lower[number], grid.upper[number]
+    if not low - TOLERANCE * (high - low) <= place[0] <= high + TOLERANCE * (high - low):
+        raise ValueError(f"the plane {text} misses the grid, which has {axis} from {low:g} to {high:g}")
+    rest = [k for k in range(dg.dim) if k != number]
+    axes = tuple(dg.axes[k] for k in rest)
+    data = {}
+    if dg.hermite:
+        numbers, weights = ends(grid, dg.order, number, place)
+        needed, where = np.unique(numbers, return_inverse=True)
+        kept = {f"derivative_{name}": ("derivative", j) for name, j in zip(axes, exponents(dg.order, dg.dim - 1))}
+    for name in dg.variables:
+        if name not in dg.hermite:
+            data[name] = on_node(ds, chosen[name], axis, number, float(place[0]))
+            continue
+        shape = (dg.order + 1) ** (dg.dim - 1), *(grid.nodes[k] for k in reversed(rest))
+
+        def on_plane(c, shape=shape):
+            c = along(c.reshape(*(dg.order + 1,) * dg.dim, *c.shape[1:]), dg.dim, number, where.reshape(numbers.shape), weights)
+            return np.squeeze(c, -1 - number).reshape(shape)
+        field = chosen[f"{name}{SUFFIX}"]
+        new = by_snapshot(field, on_plane, ("derivative", *reversed(axes)), shape, {axis: needed},
+                          core=("derivative", *reversed(dg.axes)))
+        data[name] = labelled(new.isel(derivative=0), chosen[name])
+        data[f"{name}{SUFFIX}"] = labelled(new, field)
+    coords = {name: coord.variable for name, coord in chosen.coords.items() if set(coord.dims) <= {"time"} or name in axes}
+    if dg.hermite:
+        coords |= {name: xr.Variable(dims, j, chosen[name].attrs) for name, (dims, j) in kept.items()}
+    coords[axis] = xr.Variable((), place[0], chosen[axis].attrs)
+    places = {name: json.dumps([getattr(grid, name)[k] for k in rest]) for name in PLACES}
+    attrs = {"dim": dg.dim - 1, "axes": " ".join(axes), "variables": json.dumps(list(dg.variables)), **places,
+             "plane": f"{ds.attrs['plane']}, {text}" if "plane" in ds.attrs else text}
+    return xr.Dataset(data, coords, {name: value for name, value in ds.attrs.items() if name != "records"} | attrs)
+
+
+def on_node(ds, field, axis, number, place):
+    """A field of values in the plane of nodes at a place. Raises ValueError where there is none."""
+    grid = ds.dg.lattice
+    low, h = grid.lower[number], grid.spacing[number]
+    position = round((place - low) / h)
+    if abs(low + position * h - place) > 1e-9 * h:
+        raise ValueError(f"{ds.dg.needs(field.name)}; nodes lie in the planes {axis}={low + (position - 1) * h:.6g}, "
+                         f"{low + position * h:.6g}, {low + (position + 1) * h:.6g}")
+    return field.isel({axis: position % grid.nodes[number]}).variable
+
+
+def gradient(ds, variable, time=None):
+    """Derivatives along the axes at the nodes; see GridAccessor.gradient."""
+    dg, chosen = ds.dg, at_time(ds, time)
+    dg.field(variable)
+    if dg.order < 1:
+        raise ValueError("a dataset of order 0 holds no derivatives; run with Hermite(1, derivatives=True) or a higher order")
+    field, added = dg.derivatives(variable), {}
+    if time is not None and "time" in field.dims:
+        field = field.isel(time=dg.index(time))
+    for k, axis in enumerate(dg.axes):
+        first = field.isel(derivative=(dg.order + 1) ** k) / dg.lattice.spacing[k]
+        added[f"d{variable}_d{axis}"] = labelled(first.variable, chosen[variable], units=quotient(dg, variable, axis),
+                                                 long_name=f"d({chosen[variable].attrs.get('long_name', variable)})/d{axis}")
+    rest = chosen.drop_vars([name for name in chosen.variables if "derivative" in chosen[name].dims or name in dg.variables])
+    return rest.assign(added).assign_attrs(variables=json.dumps(list(added)))
