@@ -1,15 +1,12 @@
-"""Integrals, norms and errors of fields on grids.
+"""Integrals and norms of fields on grids.
 
 With the scaled derivatives c (coefficient, z, y, x), j from 0 to N in each direction, they are those of the Hermite interpolant,
 exact; of values alone, N = 0, an integral is that of the trapezoidal rule.
 """
-from functools import reduce
-
 import numpy as np
 
 from ..mesh import Grid
 from ..reference import hermite
-from ..trace import call
 
 # Numbers of a field whose mass is applied at once.
 BLOCK_VALUES = 1 << 20
@@ -72,20 +69,3 @@ def mass_times(grid, N, c):
         c[:, high] += products[N + 1:]
         c = np.moveaxis(c, (0, 1), (d - 1 - axis, 2 * d - 1 - axis))
     return c.reshape(-1, *grid.shape)
-
-
-def l2_error(grid, values, exact, t):
-    """L2 norm of the values (variable, z, y, x) at the nodes less exact(x, t), by the trapezoidal rule, (variable,).
-
-    Raises ValueError if `exact` returns another number of components."""
-    expected = call(exact, {"x": grid.places(), "t": t}, "exact solution")
-    expected = tuple(expected) if isinstance(expected, (tuple, list)) else (expected,)
-    if len(expected) != len(values):
-        raise ValueError(f"the exact solution returns {len(expected)} component{'s' * (len(expected) != 1)}; "
-                         f"it must return {len(values)}, one for each variable")
-    return np.array([norm(grid, 0, (own - u)[None]) for own, u in zip(values, expected)])
-
-
-def weights(grid):
-    """Weights (z, y, x) of the trapezoidal rule."""
-    return reduce(np.multiply.outer, grid.weights()[::-1])

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..backends.arrays import PIECE
+from ..mesh import Grid
 from ..pointwise import Pointwise, components
 from ..reference import quadrature
-from .places import boundary_surface, taker, title
+from .grid import parts
+from .places import at_nodes, boundary_surface, grid_sides, side_nodes, taker, title
 from .probes import Recorder, Recording, whole
 from .series import Series
 from .totals import totals
@@ -15,7 +17,7 @@ from .totals import totals
 
 @dataclass(frozen=True, repr=False)
 class BoundaryIntegral(Recorder):
-    """Integral over a named boundary, sum over its faces of integral f dS; dims (time,).
+    """Integral over a named boundary, sum over its faces of integral f dS; dims (time,).  On a grid by the trapezoidal rule.
 
     boundary    name, or several names in a tuple
     function    f(q, n, x, t, m) -> number or tuple, in plain NumPy, of the state inside, the outward unit normal, position,
@@ -23,7 +25,7 @@ class BoundaryIntegral(Recorder):
                 variable of the law out of the domain, under the variable's name
     every       steps between samples
     names       of the components; by default the function's name, with _0, _1, ... where there are several
-    degree      up to which polynomials f are integrated exactly, 2 order + 4 by default"""
+    degree      up to which polynomials f are integrated exactly, on meshes; 2 order + 4 by default"""
 
     boundary: str | tuple
     function: Callable = None
@@ -36,7 +38,11 @@ class BoundaryIntegral(Recorder):
 
     def attach(self, name, operator):
         """The Recording of this recorder in one run."""
-        tables, surface = operator.tables, boundary_surface(name, operator, self.boundary)
+        tables, attrs = operator.tables, {"boundary": title(self.boundary), "long_name": f"integral over {title(self.boundary)}"}
+        if isinstance(tables.mesh, Grid):
+            names, measure = self._on_grid(name, operator)
+            return Recording(Series(name, {}, dict.fromkeys(names, ((), attrs))), self.every, measure)
+        surface = boundary_surface(name, operator, self.boundary)
         x, weights, matrix = surface.quadrature(self.degree or 2 * tables.cell.order + 4)
         cells, take = surface.rows[:, 0], taker(operator, surface.rows[:, 0])
         fixed = {"n": tuple(n[:, None] for n in surface.normals), "x": tuple(x),
@@ -48,19 +54,42 @@ class BoundaryIntegral(Recorder):
         def measure(state, t):
             q = surface.take(take(state)) @ matrix.T
             return [np.sum(value * weights) for value in integrand(weights.shape, q=tuple(q), t=t, **fixed)]
-        attrs = {"boundary": title(self.boundary), "long_name": f"integral over {title(self.boundary)}"}
         return Recording(Series(name, {}, dict.fromkeys(integrand.names, ((), attrs))), self.every, measure)
+
+    def _on_grid(self, name, operator):
+        """Names of the components and the function (state, t) -> integrals over sides of a grid."""
+        tables, grid = operator.tables, operator.tables.mesh
+        refuse_degree(name, self.degree)
+        function, names = ((self.function, self.names) if self.function is not None
+                           else (tables.law.flux, tuple(tables.law.variables)))
+        faces = []
+        for axis, side in grid_sides(name, grid, self.boundary):
+            nodes = side_nodes(grid, axis, side)
+            places = np.unravel_index(nodes, grid.shape)[::-1]
+            x = tuple(nodes_along[i] for nodes_along, i in zip(grid.axes, places))
+            weights = np.prod([rule[i] for k, (rule, i) in enumerate(zip(grid.weights(), places)) if k != axis], axis=0)
+            n = tuple(np.full(1, (2.0 * side - 1) * (k == axis)) for k in range(grid.dim))
+            faces.append((nodes, np.broadcast_to(weights, nodes.shape), {"n": n, "x": x, "m": tables.linear.parameters(x)}))
+        integrand = _Integrand(name, tables, function, names, faces[0][1].shape, faces[0][2])
+
+        def measure(state, t):
+            total = np.zeros(len(integrand.names))
+            for nodes, weights, fixed in faces:
+                q = tuple(operator.take(state, nodes)[:, 0].astype(float))
+                total += [np.sum(value * weights) for value in integrand(weights.shape, q=q, t=t, **fixed)]
+            return total
+        return integrand.names, measure
 
 
 @dataclass(frozen=True, repr=False)
 class VolumeIntegral(Recorder):
-    """Integral over the domain; dims (time,).
+    """Integral over the domain; dims (time,).  On a grid by the trapezoidal rule.
 
     function    f(q, x, t, m) -> number or tuple, in plain NumPy, of state, position, time and the law's parameters, as many
                 of them as it asks for; by default the totals of the law: of C q for every variable, and of the energy
     every       steps between samples
     names       of the components; by default the function's name, with _0, _1, ... where there are several
-    degree      up to which polynomials f are integrated exactly, 2 order + 4 by default"""
+    degree      up to which polynomials f are integrated exactly, on meshes; 2 order + 4 by default"""
 
     function: Callable = None
     every: int = 1
@@ -73,16 +102,18 @@ class VolumeIntegral(Recorder):
     def attach(self, name, operator):
         """The Recording of this recorder in one run."""
         tables = operator.tables
+        if isinstance(tables.mesh, Grid):
+            refuse_degree(name, self.degree)
         if self.function is None:
             names = (*tables.law.variables, *(() if tables.law.energy is None else ("energy",)))
 
             def measure(state, t):
-                return totals(tables, operator.nodal(operator.host(state))).values()
+                return totals(tables, at_nodes(operator, state)).values()
         else:
-            names, integral = self._integral(name, tables)
+            names, integral = (self._on_grid if isinstance(tables.mesh, Grid) else self._integral)(name, tables)
 
             def measure(state, t):
-                return integral(operator.nodal(operator.host(state)), t)
+                return integral(at_nodes(operator, state), t)
         attrs = {"long_name": "integral over the domain"}
         return Recording(Series(name, {}, dict.fromkeys(names, ((), attrs))), self.every, measure)
 
@@ -108,6 +139,28 @@ class VolumeIntegral(Recorder):
         return integrand.names, integral
 
 
+    def _on_grid(self, name, tables):
+        """The same on a grid; q (variable, 1, node)."""
+        grid, some = tables.mesh, tables.mesh.examples
+        integrand = _Integrand(name, tables, self.function, self.names, some[0].shape,
+                               {"x": some, "m": tables.linear.parameters(some)})
+
+        def integral(q, t):
+            total, q = np.zeros(len(integrand.names)), q.reshape(len(q), *grid.shape)
+            for rows, x, weights in parts(grid):
+                here = tuple(q[:, rows].astype(float))
+                values = integrand(here[0].shape, q=here, t=t, x=x, m=tables.linear.parameters(x))
+                total += [np.sum(value * weights) for value in values]
+            return total
+        return integrand.names, integral
+
+
+def refuse_degree(name, degree):
+    """Raise ValueError for a degree on a grid."""
+    if degree is not None:
+        raise ValueError(f"record {name!r}: degree={degree!r} is for meshes; on a grid integrals are by the trapezoidal rule")
+
+
 class _Integrand:
     """A function of the user at points of quadrature: its components by name.
 
@@ -116,7 +169,8 @@ class _Integrand:
     def __init__(self, name, tables, function, names, shape, fixed):
         self.role = f"record {name!r}"
         extra = {"n": tables.dim} if "n" in fixed else {}
-        self.function = Pointwise(function, {**tables.physics.state, **extra}, self.role)
+        state = {"q": tables.variables, **tables.linear.given} if isinstance(tables.mesh, Grid) else tables.physics.state
+        self.function = Pointwise(function, {**state, **extra}, self.role)
         with np.errstate(all="ignore"):
             count = len(components(self.function(q=(np.ones(shape),) * tables.variables, t=0.0, **fixed), None, self.role))
         if names is None:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..mesh import Grid
+from ..mesh.interpolant import interpolant
 from ..mesh.locate import Locator
 from ..names import choose
 from .series import Fixed
@@ -47,27 +49,42 @@ def at_points(name, operator, points):
         x = x.reshape(-1, mesh.dim)
     if x.ndim != 2 or x.shape[1] != mesh.dim or not len(x):
         raise ValueError(f"record {name!r}: points have the shape {x.shape}; it must be (point, {mesh.dim})")
+    coords = {axis: Fixed(("point",), column, {"long_name": f"{axis} of the points", "units": units(law, axis)})
+              for axis, column in zip(AXES, x.T)}
+    if isinstance(mesh, Grid):
+        nodes, weights = interpolant(mesh, operator.tables.order, x)
+        refuse_outside(name, x, np.isnan(weights[:, 0, 0]), mesh.lower, mesh.upper, "grid")
+        take = taker(operator, nodes.ravel())
+
+        def read(state, numbers):
+            c = take(state)[numbers]
+            return np.einsum("pvc,kcpv->kp", weights, c.reshape(*c.shape[:2], *nodes.shape))
+        return Place({"point": len(x)}, coords, {}, read)
     element, r = Locator(mesh.points, mesh.cells).find(x)
-    outside = np.flatnonzero(element < 0)
-    if len(outside):
-        where, low, high = (", ".join(f"{c:.6g}" for c in corner) for corner in (
-            x[outside[0]], mesh.points.min(axis=0), mesh.points.max(axis=0)))
-        others = f" (and {len(outside) - 1} more)" if len(outside) > 1 else ""
-        raise ValueError(f"record {name!r}: point {outside[0]} at ({where}) is outside the mesh{others}; "
-                         f"the mesh lies between ({low}) and ({high})")
+    refuse_outside(name, x, element < 0, mesh.points.min(axis=0), mesh.points.max(axis=0), "mesh")
     matrix, take = operator.tables.cell.interpolation(r), taker(operator, element)
 
     def read(state, numbers):
         return np.einsum("pn,vnp->vp", matrix, take(state)[numbers])
-    coords = {axis: Fixed(("point",), column, {"long_name": f"{axis} of the points", "units": units(law, axis)})
-              for axis, column in zip(AXES, x.T)}
     coords["cell_number"] = Fixed(("point",), mesh.numbers[element].astype("int64"),
                                   {"long_name": "position among the cells of the mesh file, from 0"})
     return Place({"point": len(x)}, coords, {}, read)
 
 
+def refuse_outside(name, x, outside, lower, upper, of):
+    """Raise ValueError for the first of the points x (point, dim) that is outside."""
+    outside = np.flatnonzero(outside)
+    if len(outside):
+        where, low, high = (", ".join(f"{c:.6g}" for c in corner) for corner in (x[outside[0]], lower, upper))
+        others = f" (and {len(outside) - 1} more)" if len(outside) > 1 else ""
+        raise ValueError(f"record {name!r}: point {outside[0]} at ({where}) is outside the {of}{others}; "
+                         f"the {of} lies between ({low}) and ({high})")
+
+
 def on_boundary(name, operator, boundary):
-    """The Place of the nodes of a named boundary. Raises ValueError for an unknown name."""
+    """The Place of the nodes of a named boundary, on a grid of one side. Raises ValueError for an unknown name."""
+    if isinstance(operator.tables.mesh, Grid):
+        return on_side(name, operator, boundary)
     surface = boundary_surface(name, operator, boundary)
     take = taker(operator, surface.rows[:, 0])
 
@@ -77,12 +94,55 @@ def on_boundary(name, operator, boundary):
     return Place(dict(zip(("face", "face_node"), surface.shape)), coords, {"boundary": title(boundary)}, read)
 
 
-def in_volume(operator):
-    """The Place of all nodes of the mesh; its coordinates are those of the run's dataset."""
+def on_side(name, operator, boundary):
+    """The Place of the nodes of one side of a grid."""
+    law, grid, chosen = operator.tables.law, operator.tables.mesh, grid_sides(name, operator.tables.mesh, boundary)
+    if len(chosen) > 1:
+        raise ValueError(f"record {name!r}: boundary={boundary!r} are several sides; on a grid give one, and a recorder for each")
+    (normal, side), = chosen
+    rest, nodes = [k for k in reversed(range(grid.dim)) if k != normal], side_nodes(grid, normal, side)
+    sizes = {AXES[k]: grid.nodes[k] for k in rest}
+
     def read(state, numbers):
-        return operator.nodal(operator.host(state))[numbers].transpose(0, 2, 1)
-    tables = operator.tables
+        values = operator.take(state, nodes)[numbers, 0].astype(float)
+        return values.reshape(len(values), *sizes.values())
+    coords = {AXES[k]: Fixed((AXES[k],) if k in rest else (), grid.axes[k] if k in rest else (grid.lower, grid.upper)[side][k],
+                             {"long_name": f"{AXES[k]} of the nodes", "units": units(law, AXES[k])}) for k in range(grid.dim)}
+    return Place(sizes, coords, {"boundary": title(boundary)}, read)
+
+
+def grid_sides(name, grid, boundary):
+    """[(axis, side)] of a side of a grid by name, or of several in a tuple. Raises ValueError for an unknown name."""
+    names = tuple(boundary) if isinstance(boundary, (tuple, list)) else (boundary,)
+    return [grid.boundaries[choose(f"record {name!r}: boundary", each, grid.boundaries, " on the grid; it has")]
+            for each in names]
+
+
+def side_nodes(grid, axis, side):
+    """Numbers of a grid's nodes on one side, counted with x fastest."""
+    numbers = np.arange(int(np.prod(grid.shape))).reshape(grid.shape)
+    return np.take(numbers, -side, axis=grid.dim - 1 - axis).ravel()
+
+
+def in_volume(operator):
+    """The Place of all nodes of the mesh or grid; its coordinates are those of the run's dataset."""
+    tables, grid = operator.tables, operator.tables.mesh
+
+    def read(state, numbers):
+        values = at_nodes(operator, state)[numbers]
+        return values.reshape(len(values), *grid.shape) if isinstance(grid, Grid) else values.transpose(0, 2, 1)
+    if isinstance(grid, Grid):
+        coords = {axis: Fixed((axis,), nodes, {"long_name": f"{axis} of the nodes", "units": units(tables.law, axis)})
+                  for axis, nodes in zip(AXES, grid.axes)}
+        return Place(dict(zip(AXES[grid.dim - 1::-1], grid.shape)), coords, {}, read)
     return Place({"element": tables.elements, "node": len(tables.cell.nodes)}, {}, {}, read)
+
+
+def at_nodes(operator, state):
+    """The values at all nodes on the host: (variable, node, element), on a grid (variable, 1, node)."""
+    if isinstance(operator.tables.mesh, Grid):
+        return operator.host(state[:, :1])
+    return operator.nodal(operator.host(state))
 
 
 def boundary_surface(name, operator, boundary):
@@ -99,7 +159,9 @@ def boundary_surface(name, operator, boundary):
 
 
 def taker(operator, elements):
-    """The function state -> q (variable, node, len(elements)) in float64 on the host; each element is copied once."""
+    """The function state -> q (variable, node, len(elements)) in float64 on the host; each element is copied once.
+
+    On a grid these are nodes, and q is (variable, coefficient, len(nodes))."""
     unique, place = np.unique(elements, return_inverse=True)
 
     def take(state):

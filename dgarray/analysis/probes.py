@@ -8,7 +8,8 @@ from numbers import Integral
 
 import numpy as np
 
-from .places import at_points, choice, on_boundary, units
+from ..mesh import Grid
+from .places import at_nodes, at_points, choice, on_boundary, units
 from .series import Series
 from .surface import AXES
 
@@ -69,12 +70,13 @@ class Recorder:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Points(Recorder):
-    """Point receivers: the polynomials at any points, exact to rounding; dims (time, point).
+    """Point receivers: the polynomials at any points, exact to rounding; dims (time, point).  On a grid they are the Hermite
+    interpolants between the nodes.
 
     points      (point, dim), in 1D also (point,); a point on a face gets the value of one of its elements
     every       steps between samples
     variables   names, all of the law by default
-    Coordinates: x, y, z and cell_number of the element (position in the mesh file).
+    Coordinates: x, y, z and, on a mesh, cell_number of the element (position in the mesh file).
     Raises ValueError for points outside the mesh, naming the first."""
 
     points: object
@@ -91,9 +93,10 @@ class Points(Recorder):
 
 @dataclass(frozen=True, repr=False)
 class SurfaceFields(Recorder):
-    """The fields at the nodes of a named boundary, seen from inside; dims (time, face, face_node).
+    """The fields at the nodes of a named boundary, seen from inside; dims (time, face, face_node).  On a grid those at the
+    nodes of one side, dims (time, two of z, y, x), with these coordinates.
 
-    boundary    name, or several names in a tuple
+    boundary    name, or on a mesh several names in a tuple
     every       steps between samples
     variables   names, all of the law by default
     Coordinates: x, y, z, normal_x ..., area and cell_number, see `dgarray.analysis.surface.Surface`."""
@@ -128,6 +131,11 @@ class Extrema(Recorder):
     def attach(self, name, operator):
         """The Recording of this recorder in one run."""
         tables, series = operator.tables, {}
+
+        def place(node, element):
+            if isinstance(tables.mesh, Grid):
+                return tables.mesh.centre(element)
+            return tables.origin[:, element] + tables.cell.nodes[node] @ tables.tangents[:, :, element]
         chosen = choice(name, tables.law, self.variables)
         for v in chosen:
             for short, long in (("min", "least"), ("max", "greatest")):
@@ -136,12 +144,11 @@ class Extrema(Recorder):
                                                           "units": units(tables.law, of)}
 
         def measure(state, t):
-            result, q = [], operator.nodal(operator.host(state))
+            result, q = [], at_nodes(operator, state)
             for values in (q[number] for number in chosen.values()):
                 for find in (np.argmin, np.argmax):
                     node, element = np.unravel_index(find(values), values.shape)
-                    x = tables.origin[:, element] + tables.cell.nodes[node] @ tables.tangents[:, :, element]
-                    result += [values[node, element], *x]
+                    result += [values[node, element], *place(node, element)]
             return result
         return Recording(Series(name, {}, series), self.every, measure)
 

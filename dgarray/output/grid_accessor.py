@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from dgarray.analysis import grid_norms
+from dgarray.analysis.grid import grid_error
 from dgarray.mesh import Grid
 from dgarray.names import choose
 from dgarray.output import grid_post
@@ -101,8 +102,7 @@ class GridAccessor(Accessor):
         return super().error(variable, exact, time)
 
     def _errors(self, names, exact, t, index):
-        values = np.stack([self.values(name, index) for name in names])
-        return grid_norms.l2_error(self.lattice, values, exact, t)
+        return grid_error(self.lattice, np.stack([self.values(name, index).ravel() for name in names]), exact, t)
 
     def sample(self, points, time=None):
         """Values of the interpolant at any points, NaN outside the grid; points (point, dim).

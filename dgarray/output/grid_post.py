@@ -11,6 +11,7 @@ from dgarray.mesh.interpolant import along, ends, interpolant
 from dgarray.output.grid_layout import SUFFIX, exponents
 from dgarray.output.post import KEPT_VALUES, at_time, by_snapshot, gathered, labelled, quotient
 from dgarray.output.slices import TOLERANCE, parse
+from dgarray.output.surface import PLACES
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +75,6 @@ class GridEvaluation:
         for name in (*PLACES, "cell_type"):
             del out.attrs[name]
         return out.assign_attrs(variables=json.dumps(list(data)))
-
-
-PLACES = ("lower", "upper", "cells", "periodic")
 
 
 def cut(ds, plane, time=None):

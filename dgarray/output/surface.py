@@ -10,6 +10,7 @@ from dgarray.output.dataset import RESERVED, UNITLESS
 from dgarray.output.post import by_snapshot
 
 LAYOUT = ("dim", "order")
+PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
 
 def boundaries(ds):
@@ -77,6 +78,8 @@ def record(ds, name):
         part = part.drop_vars("time_span")
     if {"element", "node"} <= set(part.dims):
         part = _with_mesh(ds, part)
+    elif set(ds.dg.axes) <= set(part.dims):
+        part = part.assign_attrs({key: ds.attrs[key] for key in ("cell_type", *PLACES)}, variables=json.dumps(list(part.data_vars)))
     return part
 
 
