@@ -11,14 +11,14 @@ import os
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import h5py
 import numpy as np
 
 from dgarray.output.aside import written
 from dgarray.output.dataset import UNITLESS
-from dgarray.output.lagrange import XML_TYPES, Grid, real
+from dgarray.output.lagrange import Grid, real
+from dgarray.output.vtk_xml import Appended
 
 # The versions that brought what is used here: steps in VTKHDF, and today's node order of hexahedra in .vtu.
 VTKHDF_VERSION, VTU_VERSION = (2, 0), "2.1"
@@ -39,14 +39,8 @@ def export(ds, path, variables=None, time=None, overwrite=False):
     if path.suffix not in (".vtkhdf", ".vtu"):
         raise ValueError(f"{path}: the suffix {path.suffix!r} is not known; allowed: .vtkhdf (all snapshots), .vtu (one)")
     dg = ds.dg
-    fields = _fields(dg, ds, variables)
-    if "time" not in ds.coords:
-        steps, times = [0], None
-    else:
-        last, times = dg.index(-1), np.atleast_1d(ds["time"].values).astype("float64")
-        one = path.suffix == ".vtu" or time is not None
-        steps = [last if time is None else dg.index(time)] if one else list(range(len(times)))
-        times = times[steps]
+    fields = fields_of(ds, variables, ("element", "node"))
+    steps, times = snapshots(ds, time, path.suffix == ".vtu")
     grid, cell_data, field_data = _grid(ds, list(fields))
 
     def snapshot(name, step):
@@ -55,12 +49,12 @@ def export(ds, path, variables=None, time=None, overwrite=False):
 
     if times is not None and len(times) == 1:
         field_data["TimeValue"] = times
-    with _aside(path, overwrite) as aside:
+    with aside_of(path, overwrite) as aside:
         if path.suffix == ".vtu":
             readers = {name: (field.dtype, partial(snapshot, name, steps[0])) for name, field in fields.items()}
             _write_xml(aside, grid, readers, cell_data, field_data)
         else:
-            _write_hdf(aside, grid, fields, snapshot, steps, times, cell_data, field_data)
+            write_hdf(aside, _fill_hdf, grid, fields, snapshot, steps, times, cell_data, field_data)
     return path
 
 
@@ -78,25 +72,44 @@ def write_vtu(path, points, cells, order, fields, cell_fields=None, field_data=N
         if values.shape != shape:
             raise ValueError(f"field {name!r} has the shape {values.shape}; it must be {shape}")
     path = Path(path)
-    with _aside(path, overwrite) as aside:
+    with aside_of(path, overwrite) as aside:
         _write_xml(aside, grid, {name: (values.dtype, partial(fields.get, name)) for name, values in fields.items()},
                    {name: grid.cell_values(values) for name, values in cell_fields.items()}, field_data or {})
     return path
 
 
-def _fields(dg, ds, variables):
-    """The DataArrays to write by name, checked."""
+def fields_of(ds, variables, dims):
+    """The DataArrays to write by name, checked to be real numbers over time and these dims."""
     def fits(field):
-        return set(field.dims) <= {"time", "element", "node"} and field.dtype.kind in "fiub"
+        return set(field.dims) <= {"time", *dims} and field.dtype.kind in "fiub"
 
     if variables is None:
-        return {name: ds[name] for name in dg.variables if fits(ds[name])}
-    chosen = {name: dg.field(name) for name in ([variables] if isinstance(variables, str) else variables)}
+        return {name: ds[name] for name in ds.dg.variables if fits(ds[name])}
+    chosen = {name: ds.dg.field(name) for name in ([variables] if isinstance(variables, str) else variables)}
     for name, field in chosen.items():
         if not fits(field):
             raise ValueError(f"variable {name!r} has the dims {field.dims} and the type {field.dtype}; "
-                             "a VTK file takes real numbers over (time, element, node)")
+                             f"a VTK file takes real numbers over (time, {', '.join(dims)})")
     return chosen
+
+
+def snapshots(ds, time, one):
+    """Positions of the snapshots to write, all or one, by default the last, and their times; [0], None without times."""
+    if "time" not in ds.coords:
+        return [0], None
+    last, times = ds.dg.index(-1), np.atleast_1d(ds["time"].values).astype("float64")
+    steps = [last if time is None else ds.dg.index(time)] if one or time is not None else list(range(len(times)))
+    return steps, times[steps]
+
+
+def field_data_of(ds, names, **more):
+    """What a file says besides values: names, long_names, units, and the run's attributes."""
+    data = {"variables": names, "long_names": [str(ds[name].attrs.get("long_name", name)) for name in names],
+            "units": [str(ds[name].attrs.get("units", UNITLESS)) for name in names], **more}
+    for name, value in ds.attrs.items():
+        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        data.setdefault(str(name), np.array([value]) if number else [str(value)])
+    return data
 
 
 def _grid(ds, names):
@@ -113,19 +126,12 @@ def _grid(ds, names):
     cell_data = {name: grid.cell_values(array.values) for name, array in ds.variables.items()
                  if array.dims == ("element",) and array.dtype.kind in "fiub" and name != "mesh_volume_types"}
     cell_data["boundary"] = np.concatenate([np.zeros(len(grid.cells), "int32"), boundary])
-    field_data = {"variables": names, "long_names": [str(ds[name].attrs.get("long_name", name)) for name in names],
-                  "units": [str(ds[name].attrs.get("units", UNITLESS)) for name in names],
-                  "boundary_names": ["elements", *meanings]}
-    if "region" in ds:
-        field_data["region_names"] = ds["region"].attrs["flag_meanings"].split()
-    for name, value in ds.attrs.items():
-        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        field_data.setdefault(str(name), np.array([value]) if number else [str(value)])
-    return grid, cell_data, field_data
+    more = {"region_names": ds["region"].attrs["flag_meanings"].split()} if "region" in ds else {}
+    return grid, cell_data, field_data_of(ds, names, boundary_names=["elements", *meanings], **more)
 
 
 @contextmanager
-def _aside(path, overwrite):
+def aside_of(path, overwrite):
     """A name beside `path` to write to, synced and renamed to it at the end, removed after an error."""
     folder = path.absolute().parent
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
@@ -169,11 +175,12 @@ class _Kept:
             raise self.error
 
 
-def _write_hdf(path, grid, fields, snapshot, steps, times, cell_data, field_data):
+def write_hdf(path, fill, *arguments):
+    """A new HDF5 file, filled by fill(kept, *arguments)."""
     with path.open("w+b", buffering=0) as raw:
         kept = _Kept(raw)
         try:
-            _fill_hdf(kept, grid, fields, snapshot, steps, times, cell_data, field_data)
+            fill(kept, *arguments)
         finally:
             kept.check()                             # the first error, not what HDF5 makes of it
 
@@ -190,18 +197,16 @@ def _fill_hdf(kept, grid, fields, snapshot, steps, times, cell_data, field_data)
         root["Connectivity"], root["Offsets"], root["Types"] = connectivity, offsets, types
         _fill(root.create_dataset("Points", (grid.size, 3), "float64"), 0, grid.coordinates())
         for name, values in cell_data.items():
-            _member(root, "CellData", name, values)
+            member(root, "CellData", name, values)
         for name, values in field_data.items():
-            texts = [text.encode() for text in values] if isinstance(values, list) else None
-            # VTK reads no texts of HDF5's character set UTF-8; it takes and shows UTF-8 bytes declared as ASCII.
-            _member(root, "FieldData", name, values if texts is None else np.array(texts, h5py.string_dtype("ascii")))
+            member(root, "FieldData", name, stored(values))
         moving = {name: "time" in field.dims for name, field in fields.items()}
         if times is not None:
             _write_steps(root.create_group("Steps"), grid, times, moving, cell_data, field_data)
         for position, step in enumerate(steps):
             for name, field in fields.items():
                 if position == 0:
-                    _member(root, "PointData", name, shape=(grid.size * (len(steps) if moving[name] else 1),),
+                    member(root, "PointData", name, shape=(grid.size * (len(steps) if moving[name] else 1),),
                             dtype=real(field.dtype))
                 if position == 0 or moving[name]:
                     _fill(root["PointData"][name], position * grid.size, grid.values(snapshot(name, step)))
@@ -216,18 +221,29 @@ def _write_steps(group, grid, times, moving, cell_data, field_data):
     for name in ("PartOffsets", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets"):
         group[name] = static
     for name, moves in moving.items():
-        _member(group, "PointDataOffsets", name, np.arange(count) * grid.size if moves else static)
+        member(group, "PointDataOffsets", name, np.arange(count) * grid.size if moves else static)
     for name in cell_data:
-        _member(group, "CellDataOffsets", name, static)
+        member(group, "CellDataOffsets", name, static)
+    steps_of_field_data(group, count, field_data)
+
+
+def steps_of_field_data(group, count, field_data):
+    """Where each of `count` steps finds the field data: at 0."""
     for name, values in field_data.items():
-        _member(group, "FieldDataOffsets", name, static)
-        _member(group, "FieldDataSizes", name, np.tile([1, len(values)], (count, 1)))
+        member(group, "FieldDataOffsets", name, np.zeros(count, "int64"))
+        member(group, "FieldDataSizes", name, np.tile([1, len(values)], (count, 1)))
 
 
-def _member(root, group, name, data=None, **options):
+def member(root, group, name, data=None, **options):
     if "/" in name:
         raise ValueError(f"the name {name!r} holds a '/', which VTKHDF does not allow; rename it, or write .vtu")
     root.require_group(group).create_dataset(name, data=data, **options)
+
+
+def stored(values):
+    """Field data for HDF5: an array as it is, texts as what VTK reads."""
+    # VTK reads no texts of HDF5's character set UTF-8; it takes and shows UTF-8 bytes declared as ASCII.
+    return np.array([text.encode() for text in values], h5py.string_dtype("ascii")) if isinstance(values, list) else values
 
 
 def _fill(dataset, start, blocks):
@@ -237,47 +253,19 @@ def _fill(dataset, start, blocks):
 
 
 def _write_xml(path, grid, fields, cell_data, field_data):
-    """VTK's XML format: a head that names the arrays, then their bytes one after another, each behind its length."""
     connectivity, offsets, types = grid.topology()
-    arrays, tags, position = [], [], 0
-
-    def array(tag, name, dtype, shape, blocks):
-        nonlocal position
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        tags.append(f'<{tag} Name={quoteattr(name)} format="appended" offset="{position}"/>')
-        arrays.append((size, np.dtype(dtype).newbyteorder("<"), blocks))
-        position += 8 + size
-
-    def numbers(name, dtype, shape, blocks, more=""):
-        kind = XML_TYPES[np.dtype(dtype).str[1:]]
-        array(f'DataArray type="{kind}"{more}', name, dtype, shape, blocks)
-
-    tags += [f'<?xml version="1.0"?>\n<VTKFile type="UnstructuredGrid" version="{VTU_VERSION}" byte_order="LittleEndian" '
-             'header_type="UInt64">', "<UnstructuredGrid>", "<FieldData>"]
-    for name, values in field_data.items():
-        many = f' NumberOfTuples="{len(values)}"'
-        if isinstance(values, list):
-            texts = np.frombuffer(b"".join(text.encode() + b"\0" for text in values), "uint8")
-            array('Array type="String"' + many, name, "uint8", texts.shape, lambda texts=texts: [texts])
-        else:
-            values = np.asarray(values, "float64" if np.asarray(values).dtype.kind == "f" else "int64")
-            numbers(name, values.dtype, values.shape, lambda values=values: [values], many)
-    tags += ["</FieldData>", f'<Piece NumberOfPoints="{grid.size}" NumberOfCells="{len(types)}">', "<PointData>"]
+    file = Appended("UnstructuredGrid", VTU_VERSION)
+    file.field_data(field_data)
+    file.tag(f'<Piece NumberOfPoints="{grid.size}" NumberOfCells="{len(types)}">', "<PointData>")
     for name, (dtype, read) in fields.items():
-        numbers(name, real(dtype), (grid.size,), lambda read=read: grid.values(read()))
-    tags += ["</PointData>", "<CellData>"]
+        file.numbers(name, real(dtype), (grid.size,), lambda read=read: grid.values(read()))
+    file.tag("</PointData>", "<CellData>")
     for name, values in cell_data.items():
-        numbers(name, values.dtype, values.shape, lambda values=values: [values])
-    tags += ["</CellData>", "<Points>"]
-    numbers("Points", "float64", (grid.size, 3), grid.coordinates, ' NumberOfComponents="3"')
-    tags += ["</Points>", "<Cells>"]
+        file.numbers(name, values.dtype, values.shape, lambda values=values: [values])
+    file.tag("</CellData>", "<Points>")
+    file.numbers("Points", "float64", (grid.size, 3), grid.coordinates, ' NumberOfComponents="3"')
+    file.tag("</Points>", "<Cells>")
     for name, values in (("connectivity", connectivity), ("offsets", offsets[1:]), ("types", types)):
-        numbers(name, values.dtype, values.shape, lambda values=values: [values])
-    tags += ["</Cells>", "</Piece>", "</UnstructuredGrid>", '<AppendedData encoding="raw">', "_"]
-    with path.open("wb") as file:
-        file.write("\n".join(tags).encode())
-        for size, dtype, blocks in arrays:
-            file.write(np.uint64(size).astype("<u8").tobytes())
-            for block in blocks():
-                file.write(np.ascontiguousarray(block, dtype).data)
-        file.write(b"\n</AppendedData>\n</VTKFile>\n")
+        file.numbers(name, values.dtype, values.shape, lambda values=values: [values])
+    file.tag("</Cells>", "</Piece>")
+    file.write(path)
