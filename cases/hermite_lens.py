@@ -34,4 +34,5 @@ def hermite_lens(order=3, cells=24, slowness=0.6, radius=0.5, width=0.15, sponge
 
     grid = Grid((-2, -1.5), (3, 1.5), (5 * cells, 3 * cells), periodic=(False, True))
     method = Hermite(order, stages or None, derivatives=bool(derivatives))
-    return Simulation(grid, Acoustics(2, sound_speed=sound_speed), method, Sponge(sponge), initial, until=until, every=until / 4, case="hermite_lens", results=results)
+    return Simulation(grid, Acoustics(2, sound_speed=sound_speed), method, Sponge(sponge), initial, until=until,
+                      every=until / 4, case="hermite_lens", results=results)
