@@ -2,6 +2,7 @@
 import builtins
 import errno
 import inspect
+import os
 import re
 import sys
 from pathlib import Path
@@ -87,7 +88,8 @@ def script_line(error):
     trace = error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if name.endswith(".py") and not str(Path(name).resolve()).startswith(package) and Path(name).is_file():
+        library = f"-packages{os.sep}" in name or str(Path(name).resolve()).startswith(package)
+        if name.endswith(".py") and not library and Path(name).is_file():
             found = f"{name}:{trace.tb_lineno}"
         trace = trace.tb_next
     return found

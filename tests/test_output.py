@@ -431,7 +431,16 @@ def test_the_accessor_serves_parts_of_a_dataset_and_added_fields():
     ds["square"] = ds.a**2
     assert ds.dg.variables == ("a", "b", "square")
     assert ds.dg.norm("square") == pytest.approx(4)
-    assert ds.isel(time=0).dg.norm("a") == pytest.approx(1)
+    one, bare = ds.isel(time=0), ds.isel(time=0, drop=True)
+    assert one.dg.norm("a") == one.dg.norm("a", 0.0) == bare.dg.norm("a") == bare.dg.norm("a", 0) == pytest.approx(1)
+    for each in (one, bare, ds.assign(a=one.a.drop_vars("time"))):
+        for call in (each.dg.norm, each.dg.integral, each.dg.values, each.dg.cell_mean, each.dg.gradient):
+            with pytest.raises(ValueError, match="time 1.5 is not in the dataset; it has t = 0|has no coordinate time"):
+                call("a", time=1.5)
+            with pytest.raises(ValueError, match="time index 2 is not in the dataset"):
+                call("a", time=2)
+        with pytest.raises(ValueError, match="time 1.5 is not in the dataset; it has t = 0|has no coordinate time"):
+            each.dg.slice("x=0.5", time=1.5)
     part = ds.isel(element=slice(0, 3), time=-1)
     assert part.dg.integral("a") == pytest.approx(2 * part.dg.jacobians.sum() * 2)
     assert part.dg.sample(np.zeros((1, 2)) + 0.5).sizes == {"point": 1}

@@ -1,6 +1,7 @@
 """`ds.dg`: norms, errors, integrals, point values and pictures of a run's dataset, exact for its polynomials."""
 import json
 from functools import cached_property
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -95,7 +96,7 @@ class Accessor:
         if variable is not None:
             choose("variable", variable, names, " in the law; it has")
         index = self.index(time)
-        t = float(self._ds["time"].values.reshape(-1)[index])
+        t = float(self._times()[index])
         errors = dict(zip(names, self._errors(names, exact, t, index).tolist()))
         if variable is not None:
             return errors[variable]
@@ -226,10 +227,8 @@ class Accessor:
 
     def values(self, variable, time=-1):
         """The field at one time as an array (element, node). Raises ValueError for an unknown variable or time."""
-        field = self.field(variable)
-        if "time" in field.dims:
-            field = field.isel(time=self.index(time))
-        return field.transpose("element", "node").values
+        field, index = self.field(variable), self.index(time)
+        return (field.isel(time=index) if "time" in field.dims else field).transpose("element", "node").values
 
     def field(self, variable):
         """The DataArray of a nodal field; a misspelt name is answered with the nearest one."""
@@ -240,16 +239,30 @@ class Accessor:
         return self._ds[name].attrs.get("units", UNITLESS)
 
     def index(self, time):
-        """Position of a time: an int is an index, negative from the end; a float chooses the nearest snapshot."""
-        times = self._ds["time"].values.reshape(-1)
-        if not len(times):
+        """Position of a time: an int is an index, negative from the end; a float chooses the nearest snapshot.
+
+        A dataset without the dim time has one snapshot, one without the coordinate time no times to choose by.
+        Raises ValueError for what it does not have."""
+        time = time.item() if getattr(time, "ndim", None) == 0 else time
+        if not isinstance(time, Real) or isinstance(time, bool):
+            raise ValueError(f"time {time!r} is not allowed; give an index (int, -1 the last) or a time (float)")
+        count = self._ds.sizes.get("time", 1)
+        if not count:
             raise ValueError("the dataset holds no snapshot yet")
-        if isinstance(time, (int, np.integer)):
-            if not -len(times) <= time < len(times):
-                raise ValueError(f"time index {time} is not in the dataset; it has {len(times)} snapshots, "
-                                 f"allowed: {-len(times)} to {len(times) - 1} (a float chooses by time)")
-            return int(time) % len(times)
+        if isinstance(time, Integral):
+            if not -count <= time < count:
+                raise ValueError(f"time index {time} is not in the dataset; it has {count} snapshot{'s' * (count > 1)}, "
+                                 f"allowed: {-count} to {count - 1} (a float chooses by time)")
+            return int(time) % count
+        times = self._times()
         slack = 1e-9 * max(abs(times[0]), abs(times[-1]))
         if not times[0] - slack <= time <= times[-1] + slack:
-            raise ValueError(f"time {time:g} is not in the dataset; it has t = {times[0]:g} to {times[-1]:g}")
+            last = f" to {times[-1]:g}" * (count > 1)
+            raise ValueError(f"time {time:g} is not in the dataset; it has t = {times[0]:g}{last}")
         return int(np.abs(times - time).argmin())
+
+    def _times(self):
+        """The times of the snapshots (time,); ValueError for a dataset without them."""
+        if "time" not in self._ds.coords:
+            raise ValueError("the dataset has no coordinate time, so that no time can be chosen or compared with")
+        return self._ds["time"].values.reshape(-1)

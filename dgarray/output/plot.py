@@ -96,7 +96,8 @@ def needs_volume(ds, slice=None, surface=None, **_):
 
 def one_time(ds, variable, time):
     """The dataset at one time. Raises ValueError for an unknown variable or time."""
-    return ds.isel(time=[ds.dg.index(time)]) if "time" in ds.dg.field(variable).dims else ds
+    field, index = ds.dg.field(variable), ds.dg.index(time)
+    return ds.isel(time=[index]) if "time" in field.dims else ds
 
 
 def seen(ds, variable, plane):

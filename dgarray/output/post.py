@@ -127,9 +127,13 @@ def labelled(variable, source, **attrs):
     return xr.Variable(variable.dims, variable.data, {**kept, **attrs})
 
 
-def at_time(ds, time):
-    """The dataset at one time, or all of it for None and where there is no dim time."""
-    return ds if time is None or "time" not in ds.dims else ds.isel(time=ds.dg.index(time))
+def at_time(ds, time, field=None):
+    """The dataset, or a field of it, at one time, which it must have; all of it for None."""
+    data = ds if field is None else field
+    if time is None:
+        return data
+    index = ds.dg.index(time)
+    return data.isel(time=index) if "time" in data.dims else data
 
 
 def locate(dg, points):
@@ -216,9 +220,7 @@ def integral(ds, variable, time=-1):
 
 def _reduced(ds, variable, time, reduce, combine, dtype):
     dg = ds.dg
-    field = dg.field(variable)
-    if time is not None and "time" in field.dims:
-        field = field.isel(time=dg.index(time))
+    field = at_time(ds, time, dg.field(variable))
 
     def number(nodal):
         return reduce(nodal.T, dg.reference.mass, dg.jacobians)

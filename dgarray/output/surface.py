@@ -7,7 +7,7 @@ import xarray as xr
 from dgarray.analysis.surface import Surface
 from dgarray.names import choose
 from dgarray.output.dataset import RESERVED, UNITLESS
-from dgarray.output.post import by_snapshot
+from dgarray.output.post import at_time, by_snapshot
 
 LAYOUT = ("dim", "order")
 PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
@@ -30,14 +30,14 @@ def surface(ds, name, time=None):
 
     time    index (int) or time (float) of one snapshot; all by default
     Coordinates: x, y, z, normal_x ..., area, cell_number, see `dgarray.analysis.surface.Surface`.
-    Raises ValueError for an unknown boundary."""
+    Raises ValueError for an unknown boundary or time."""
     named = boundaries(ds)
     # Names are kept without white space.
     key = "_".join(str(name).split())
     if key not in named:
         choose("boundary", name, named, " in the dataset; it has")
     faces = Surface(ds.dg.points, ds.dg.cells, ds.dg.order, named[key])
-    chosen = ds if time is None or "time" not in ds.dims else ds.isel(time=ds.dg.index(time))
+    chosen = at_time(ds, time)
     elements, place = np.unique(faces.rows[:, 0], return_inverse=True)
 
     def on_faces(values):
