@@ -7,7 +7,7 @@ from scipy.special import j0, j1
 
 from dgarray import Acoustics, NodalDG, Simulation, absorbing, rectangle
 
-from .common import case_mesh
+from .common import case_mesh, check_numbers
 
 # Radii per pulse width at which the integrals are taken; panels of Gauss points in wave number.  Both to about 1e-12.
 RADII_PER_WIDTH, PANELS, POINTS = 60, 30, 16
@@ -22,6 +22,7 @@ def acoustic_pulse(order=4, cells=20, half_width=0.2, size=2.5, until=1.5, every
 
     The square [-size, size]^2 has absorbing sides; the default ends before the pulse feels them.
     At t = 0.5, 1, 1.5 the pressure at the centre is -0.187825, -0.0318140, -0.0133522 (an independent evaluation)."""
+    check_numbers(above=0, half_width=half_width, size=size)
     mesh = case_mesh(mesh, lambda: rectangle((-size, -size), (size, size), (cells, cells), diagonal="alternate"), 2)
     a = np.log(2) / half_width**2
     reach = 1.01 * float(np.max(np.hypot(*mesh.points.T)))

@@ -3,7 +3,7 @@ import numpy as np
 
 from dgarray import Advection, NodalDG, Simulation, box, interval, rectangle
 
-from .common import case_mesh, energy_ratio
+from .common import case_mesh, check_box, check_numbers, energy_ratio
 
 SIDES = {1: (("left", "right"),), 2: (("left", "right"), ("bottom", "top")),
          3: (("left", "right"), ("front", "back"), ("bottom", "top"))}
@@ -16,7 +16,9 @@ def advection_wave(order=4, dim=2, cells=4, speed=1.0, waves=1, until=1.0, mesh=
 
     dim: 1, 2 or 3; cells: boxes along a side; mesh: a file of a box with sides left, right, bottom, top, front, back
     Hesthaven & Warburton 2008, chapter 2."""
-    if mesh is None and dim not in SIDES:
+    check_numbers(least=1, whole=True, waves=waves)
+    check_numbers(speed=speed)
+    if mesh is None and dim not in (1, 2, 3):
         raise ValueError(f"dim={dim!r} is not allowed; it must be 1, 2 or 3")
     if mesh is None:
         build = {1: interval, 2: rectangle, 3: box}[dim]
@@ -24,6 +26,11 @@ def advection_wave(order=4, dim=2, cells=4, speed=1.0, waves=1, until=1.0, mesh=
     else:
         mesh = case_mesh(mesh, None)
         mesh = mesh.periodic(*SIDES[mesh.dim]) if mesh.boundaries else mesh
+        check_box(mesh)
+        lengths = np.ptp(mesh.points, axis=0)
+        if not np.allclose(lengths * waves, np.round(lengths * waves), atol=1e-6):
+            raise ValueError(f"{mesh.source} has sides of {', '.join(f'{a:g}' for a in lengths)}; with waves={waves} they "
+                             f"must be multiples of {1 / waves:.6g}")
     k = 2 * np.pi * waves
 
     def exact(x, t):

@@ -1,5 +1,6 @@
 """What several cases share: their mesh files, the choice of a method, shocks, what is reported at the end of a run."""
 import json
+from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,27 @@ def case_mesh(mesh, built_in, dim=None):
     if dim is not None and mesh.dim != dim:
         raise ValueError(f"{mesh.source} is {mesh.dim}D ({mesh.cell_type} cells); this case is {dim}D")
     return mesh
+
+
+def check_box(mesh, *sides):
+    """Raise ValueError unless the mesh fills a box along the axes, its first sides from `low` to `high`: (low, high), ...
+
+    Without any, a box of any size."""
+    low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
+    size = float(np.prod(high - low))
+    wrong = any(not np.allclose(ends, (a, b), atol=1e-6) for ends, a, b in zip(sides, low, high))
+    if wrong or abs(mesh.measures.sum() - size) > 1e-6 * size:
+        box = " x ".join(f"[{a:g}, {b:g}]" for a, b in sides) + " x ..." * (0 < len(sides) < mesh.dim)
+        raise ValueError(f"{mesh.source} does not fill {box or 'a box along the axes'}, as this case needs it")
+
+
+def check_numbers(above=None, least=None, whole=False, **keywords):
+    """Raise ValueError unless each of these keywords is a finite number, above or at least some other, or a whole one."""
+    for name, value in keywords.items():
+        good = isinstance(value, Integral if whole else Real) and not isinstance(value, bool) and np.isfinite(value)
+        if not good or (above is not None and value <= above) or (least is not None and value < least):
+            bound = f" above {above:g}" if above is not None else f", {least:g} or more" if least is not None else ""
+            raise ValueError(f"{name}={value!r} is not allowed; it must be a {'whole' if whole else 'finite'} number{bound}")
 
 
 def dg_method(method, order, start):

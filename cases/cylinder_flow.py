@@ -6,7 +6,7 @@ from dgarray.mesh import from_arrays
 from dgarray.names import choose
 from dgarray.reference import quadrature
 
-from .common import case_mesh, dg_method
+from .common import case_mesh, check_numbers, dg_method
 
 RADIUS, FAR = 0.5, 20.0
 AROUND, LAYERS = 16, 4         # boxes of two triangles at level 0
@@ -25,6 +25,8 @@ def cylinder_flow(order=2, level=1, mach=0.38, walls="curved", until=100.0, mesh
     walls: "curved" (Krivodonova & Berger) or "straight" (the polygon's own edges reflect); method: "modal" or "nodal"
     mesh: a file with the boundaries cylinder and far, the cylinder around the origin
     Bassi & Rebay 1997; Krivodonova & Berger 2006, section 4.2."""
+    check_numbers(least=0, whole=True, level=level)
+    check_numbers(mach=mach)
     mesh = case_mesh(mesh, lambda: rings(level), 2)
     for name in ("cylinder", "far"):
         choose("boundary", name, mesh.boundaries, f" in {mesh.source}, and this case needs it; the mesh has")

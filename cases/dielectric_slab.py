@@ -3,7 +3,7 @@ import numpy as np
 
 from dgarray import Maxwell, NodalDG, Simulation, upwind
 
-from .common import case_mesh
+from .common import case_mesh, check_numbers
 
 
 def dielectric_slab(order=4, eps=4.0, angle=30.0, frequency=1.0, polarisation="TM", until=1.0, every=None, mesh=None,
@@ -23,6 +23,8 @@ def dielectric_slab(order=4, eps=4.0, angle=30.0, frequency=1.0, polarisation="T
     Raises ValueError for another polarisation and where the wave does not travel in the slab."""
     if polarisation not in ("TM", "TE"):
         raise ValueError(f"polarisation={polarisation!r} is not allowed; allowed: TM, TE")
+    check_numbers(above=0, eps=eps, frequency=frequency)
+    check_numbers(angle=angle)
     w = 2 * np.pi * frequency
     kx, ky = w * np.cos(np.radians(angle)), w * np.sin(np.radians(angle))
     if not abs(angle) < 90 or eps * w**2 <= ky**2:

@@ -5,7 +5,7 @@ from dgarray import Euler, Simulation, outflow, prescribed, wall
 from dgarray.mesh import polygon
 from dgarray.names import choose
 
-from .common import behind_shock, case_mesh, euler_stepper, flux_named, least, limited_dg
+from .common import behind_shock, case_mesh, check_box, check_numbers, euler_stepper, flux_named, least, limited_dg
 
 MACH, FOOT, ANGLE = 10.0, 1 / 6, np.pi / 3
 WIDTH, HEIGHT = 4.0, 1.0
@@ -30,9 +30,11 @@ def double_mach(order=1, elements=4000, limiter="auto", limiter_variables="conse
     flux: rusanov, hll, hllc or roe; mesh: a file with the boundaries left, behind, wedge, right, top
     Reported: where the Mach stem stands on the wedge, and the triple point, where it meets the shock.
     Woodward & Colella 1984, section 4; Fuhry, Giuliani & Krivodonova 2014, section 5.2, table 4 and figure 10."""
+    check_numbers(least=3, whole=True, elements=elements)
     mesh = case_mesh(mesh, lambda: channel(elements), 2)
     for name in SIDES:
         choose("boundary", name, mesh.boundaries, f" in {mesh.source}, and this case needs it; the mesh has")
+    check_box(mesh, (0, WIDTH), (0, HEIGHT))
     law, ahead = Euler(2), (1.4, 0.0, 0.0, 1.0)
     rho, speed, p = behind_shock(law.gamma, MACH, ahead[0], ahead[-1])
     behind = rho, float(speed * np.sin(ANGLE)), float(-speed * np.cos(ANGLE)), p

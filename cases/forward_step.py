@@ -5,7 +5,7 @@ from dgarray import Euler, Simulation, outflow, prescribed, wall
 from dgarray.mesh import polygon
 from dgarray.names import choose
 
-from .common import case_mesh, euler_stepper, flux_named, least, limited_dg
+from .common import case_mesh, check_numbers, euler_stepper, flux_named, least, limited_dg
 
 MACH, WIDTH, HEIGHT, AT, STEP = 3.0, 3.0, 1.0, 0.6, 0.2
 CORNERS = (0, 0), (AT, 0), (AT, STEP), (WIDTH, STEP), (WIDTH, HEIGHT), (0, HEIGHT)
@@ -26,6 +26,7 @@ def forward_step(order=1, elements=6000, limiter="auto", limiter_variables="cons
     indicator as of ModalDG
     flux: rusanov, hll, hllc or roe; mesh: a file with the boundaries inlet, outlet, wall
     Emery 1968; Woodward & Colella 1984, section 4."""
+    check_numbers(least=3, whole=True, elements=elements)
     mesh = case_mesh(mesh, lambda: tunnel(elements), 2)
     for name in ("inlet", "outlet", "wall"):
         choose("boundary", name, mesh.boundaries, f" in {mesh.source}, and this case needs it; the mesh has")

@@ -4,7 +4,7 @@ import numpy as np
 from dgarray import Euler, Simulation, box, hllc, rectangle
 
 from .advection_wave import SIDES
-from .common import case_mesh, dg_method
+from .common import case_mesh, check_box, check_numbers, dg_method
 
 
 def isentropic_vortex(order=3, dim=2, cells=16, size=7.0, strength=5.0, gamma=1.4, until=1.0, mesh=None, method="modal",
@@ -20,13 +20,20 @@ def isentropic_vortex(order=3, dim=2, cells=16, size=7.0, strength=5.0, gamma=1.
     mesh: a file of a box with sides left, right, bottom, top, front, back; method: "modal" or "nodal"
     The flux is hllc: with rusanov even orders lose 0.3 of their order.
     Shu 1998, ICASE report 97-65, section 5; Yee, Sandham & Djomehri 1999."""
+    check_numbers(least=1, whole=True, cells=cells)
+    check_numbers(above=0, size=size)
+    check_numbers(strength=strength)
     if mesh is None and dim not in (2, 3):
         raise ValueError(f"dim={dim!r} is not allowed; it must be 2 or 3")
+    dim = int(dim)
     if mesh is None:
         lower, upper = (-size, -size, 0)[:dim], (size, size, 2 * size / cells)[:dim]
         mesh = (rectangle, box)[dim - 2](lower, upper, (cells, cells, 1)[:dim], periodic=True)
     else:
         mesh = case_mesh(mesh, None)
+        if mesh.dim == 1:
+            raise ValueError(f"{mesh.source} is 1D; this case is 2D or 3D")
+        check_box(mesh)
         mesh = mesh.periodic(*SIDES[mesh.dim]) if mesh.boundaries else mesh
     law = Euler(mesh.dim, gamma)
     low, high = mesh.points.min(axis=0)[:2], mesh.points.max(axis=0)[:2]

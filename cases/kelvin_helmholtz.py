@@ -5,7 +5,7 @@ from dgarray import Euler, Simulation, hllc, rectangle
 from dgarray.reference import quadrature
 
 from .advection_wave import SIDES
-from .common import case_mesh, dg_method, least
+from .common import case_mesh, check_box, check_numbers, dg_method, least
 
 
 def kelvin_helmholtz(order=3, cells=32, thickness=0.025, push=0.01, until=1.5, every=0.5, mesh=None, method="modal",
@@ -20,11 +20,13 @@ def kelvin_helmholtz(order=3, cells=32, thickness=0.025, push=0.01, until=1.5, e
     cells: squares of two triangles along a side; mesh: a file of a box with the sides left, right, bottom, top
     method: "modal" or "nodal".  Without a limiter: later the gas mixes below the size of any mesh.
     McNally, Lyra & Passy 2012, section 2 and equations (7) to (10)."""
+    check_numbers(above=0, thickness=thickness, push=push)
     if mesh is None:
         mesh = rectangle(cells=cells, periodic=True)
     else:
         mesh = case_mesh(mesh, None, 2)
         mesh = mesh.periodic(*SIDES[2]) if mesh.boundaries else mesh
+        check_box(mesh, (0, 1), (0, 1))
     law = Euler(2, 5 / 3)
 
     def initial(x):

@@ -1,6 +1,5 @@
 """Scattering of a plane wave by a conducting sphere, 3D Maxwell on a mesh file."""
 from math import pi, sqrt
-from numbers import Integral
 
 import numpy as np
 import xarray as xr
@@ -9,7 +8,7 @@ from dgarray import Fourier, Maxwell, NodalDG, Simulation, absorbing, pec, plane
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
 from dgarray.mesh import from_arrays
 
-from .common import case_mesh
+from .common import case_mesh, check_numbers
 
 HALF_PULSE = 3.5        # widths from the centre of the pulse to where it has fallen below 2e-5
 DECAY = 10.0            # radii that the wave travels after the pulse: the slowest mode of the sphere falls to 1 %
@@ -35,8 +34,7 @@ def maxwell_sphere(order=3, ka=1.0, level=0, until=None, mesh=None, start="proje
     kas = np.atleast_1d(ka)
     if kas.dtype.kind not in "fiu" or kas.ndim != 1 or not kas.size or not (np.isfinite(kas) & (kas > 0)).all():
         raise ValueError(f"ka={ka!r} is not allowed; it must be a positive number, or several")
-    if isinstance(level, bool) or not isinstance(level, Integral) or level < 0:
-        raise ValueError(f"level={level!r} is not allowed; it must be a whole number, 0 or more")
+    check_numbers(least=0, whole=True, level=level)
     mesh = case_mesh(mesh, "sphere.msh", 3)
     mesh.named("sphere"), mesh.named("outer")
     for _ in range(level):

@@ -3,8 +3,8 @@ import numpy as np
 
 from dgarray import Euler, Simulation
 
-from .common import behind_shock, case_mesh, flux_named, least, limited_dg
-from .sod import tube, tube_ends
+from .common import behind_shock, check_numbers, flux_named, least, limited_dg
+from .sod import tube_ends, tube_mesh
 
 MACH, AT, HALF = 3.0, -4.0, 5.0
 
@@ -21,7 +21,8 @@ def shu_osher(order=1, dim=1, cells=400, waves=5.0, strength=0.2, limiter="auto"
     indicator as of ModalDG
     flux: rusanov, hll, hllc or roe; mesh: a file of [-5, 5] (times a height) with the boundaries left, right (bottom, top)
     Shu & Osher 1989, example 8."""
-    mesh = case_mesh(mesh, lambda: tube(dim, -HALF, HALF, cells))
+    check_numbers(waves=waves, strength=strength)
+    mesh = tube_mesh(mesh, dim, -HALF, HALF, cells)
     law = Euler(mesh.dim)
     behind, still = behind_shock(law.gamma, MACH, 1.0, 1.0), (0.0,) * (mesh.dim - 1)
 

@@ -2,7 +2,7 @@
 from dgarray import Euler, Simulation, interval, outflow, rectangle, riemann, wall
 from dgarray.names import choose
 
-from .common import case_mesh, flux_named, l1_error, least, limited_dg
+from .common import case_mesh, check_box, check_numbers, flux_named, l1_error, least, limited_dg
 
 # Primitive variables (rho, u, p) on the left and on the right, where they meet, the time at which they are compared.
 TESTS = {
@@ -32,7 +32,7 @@ def sod(order=1, test="sod", dim=1, cells=100, limiter="auto", limiter_variables
     mesh: a file of [0, 1] (times a height) with the boundaries left, right (bottom, top)
     Sod 1978; Lax 1954; Toro 2009, table 6.2 (tests 1 to 5)."""
     left, right, at, end = TESTS[choose("test", test, TESTS)]
-    mesh = case_mesh(mesh, lambda: tube(dim, 0.0, 1.0, cells))
+    mesh = tube_mesh(mesh, dim, 0.0, 1.0, cells)
     law = Euler(mesh.dim)
     exact = riemann(law, *((rho, u, *(0.0,) * (mesh.dim - 1), p) for rho, u, p in (left, right)), at=at)
 
@@ -45,8 +45,18 @@ def sod(order=1, test="sod", dim=1, cells=100, limiter="auto", limiter_variables
                       case="sod", results=results)
 
 
+def tube_mesh(mesh, dim, lower, upper, cells):
+    """The mesh that a user gave, which must be such a tube, or else `tube`."""
+    mesh = case_mesh(mesh, lambda: tube(dim, lower, upper, cells))
+    check_box(mesh, (lower, upper))
+    for name in mesh.boundaries:
+        choose(f"{mesh.source}: the boundary", name, ("left", "right", "bottom", "top"), " in this case; allowed")
+    return mesh
+
+
 def tube(dim, lower, upper, cells):
     """An interval, or a channel of triangles of a tenth of its length."""
+    check_numbers(least=1, whole=True, cells=cells)
     if dim not in (1, 2):
         raise ValueError(f"dim={dim!r} is not allowed; it must be 1 or 2")
     if dim == 1:

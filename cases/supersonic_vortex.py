@@ -6,7 +6,7 @@ import numpy as np
 from dgarray import Euler, Simulation, curved_wall, inflow, outflow, prescribed, rectangle, wall
 from dgarray.names import choose
 
-from .common import case_mesh, dg_method
+from .common import case_mesh, check_numbers, dg_method
 
 INNER, OUTER, MACH = 1.0, 1.384, 2.25
 NAMES = {"left": "inner", "right": "outer", "top": "inlet", "bottom": "outlet"}
@@ -28,6 +28,7 @@ def supersonic_vortex(order=1, level=0, walls="curved", until=3.0, steady=1e-14,
     outlet what is inside; method: "modal" or "nodal"
     mesh: a file with the boundaries inlet, outlet, inner, outer
     Fuhry, Giuliani & Krivodonova 2014, section 5.1; Krivodonova & Berger 2006; Aftosmis, Gaitonde & Tavares 1994."""
+    check_numbers(least=0, whole=True, level=level)
     mesh = case_mesh(mesh, lambda: ring(level), 2)
     law = Euler(2)
 

@@ -3,7 +3,7 @@ import numpy as np
 
 from dgarray import Maxwell, NodalDG, Simulation, pec, rectangle
 
-from .common import case_mesh, energy_ratio
+from .common import case_mesh, check_box, check_numbers, energy_ratio
 
 
 def tm_cavity(order=4, cells=3, m=1, n=1, until=1.0, mesh=None, start="projection"):
@@ -17,10 +17,9 @@ def tm_cavity(order=4, cells=3, m=1, n=1, until=1.0, mesh=None, start="projectio
     chapter 6.  On that book's meshes of 46 and 146 triangles an independent modal code (upwind flux, start by projection)
     has the L2 errors of Ez 8.20e-2, 9.95e-3, 1.17e-3, 1.26e-4 and 2.24e-2, 1.67e-3, 1.19e-4, 6.30e-6 at N = 1, 2, 3, 4.
     """
+    check_numbers(least=1, whole=True, m=m, n=n)
     mesh = case_mesh(mesh, lambda: rectangle((-1, -1), (1, 1), (cells, cells), diagonal="alternate"), 2)
-    low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
-    if not np.allclose([low, high], [[-1, -1], [1, 1]], atol=1e-6) or abs(mesh.measures.sum() - 4) > 1e-6:
-        raise ValueError(f"{mesh.source} does not fill the square [-1, 1]^2; this case has its exact solution there")
+    check_box(mesh, (-1, 1), (-1, 1))
     kx, ky = m * np.pi, n * np.pi
     w = np.hypot(kx, ky)
 

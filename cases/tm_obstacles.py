@@ -3,7 +3,7 @@ import numpy as np
 
 from dgarray import Maxwell, NodalDG, Simulation, absorbing, pec
 
-from .common import case_mesh
+from .common import case_mesh, check_numbers
 
 
 def tm_obstacles(order=4, eps=3.0, x0=-1.3, y0=0.0, half_width=0.15, wavelength=0.25, until=2.4, every=0.1,
@@ -16,6 +16,8 @@ def tm_obstacles(order=4, eps=3.0, x0=-1.3, y0=0.0, half_width=0.15, wavelength=
     mesh: a file with the boundaries "obstacles" and "outer" and the regions "vacuum" and "lens"
     The kind of problem that Kloeckner, Warburton & Hesthaven 2013 demonstrate their TM solver for; no published numbers.
     results: the part of the energy that is still inside, and the largest |Ez| in the lens and where it is."""
+    check_numbers(above=0, eps=eps, half_width=half_width, wavelength=wavelength)
+    check_numbers(x0=x0, y0=y0)
     mesh = case_mesh(mesh, "obstacles.msh", 2)
     mesh.named("lens")
     a = np.log(2) / half_width**2

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import warnings
+from numbers import Real
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -62,6 +63,12 @@ def case_keywords(function, options):
         if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             option = f"--{name}" if getattr(options, name, None) is not None else f"--set {name}"
             choose(f"{option}: the keyword", name, parameters, f" in case '{function.__name__}'; it has")
+    for item in options.set:
+        name, _, text = item.partition("=")
+        default = parameters[name].default if name in parameters else None
+        if isinstance(default, Real) and isinstance(keywords[name], str):
+            kind = "true or false" if isinstance(default, bool) else "a number"
+            raise ValueError(f"--set {name}: {text!r} is not allowed; give {kind}, such as {default}")
     return keywords
 
 

@@ -286,7 +286,7 @@ class Simulation:
 
 def positive(name, value):
     """Raise ValueError unless value is a positive finite number."""
-    if not (isinstance(value, Real) and value > 0 and isfinite(value)):
+    if not (isinstance(value, Real) and value > 0 and isfinite(value)) or isinstance(value, bool):
         raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
 
 

@@ -1,5 +1,6 @@
 """Meshes of intervals, rectangles and boxes, without a mesh program."""
 from itertools import permutations
+from numbers import Real
 
 import numpy as np
 
@@ -17,6 +18,9 @@ def interval(lower=0.0, upper=1.0, cells=16, periodic=False, perturb=0.0, seed=0
 
     perturb: inner points move by up to that part of a cell's width, at random from `seed`; at most 0.5, exclusive.
     Raises MeshError for bounds, counts or a perturbation that give no mesh."""
+    for name, value in (("lower", lower), ("upper", upper)):
+        if not isinstance(value, Real):
+            raise MeshError(f"interval: {name}={value!r} is not allowed; it must be a number")
     return _lattice((lower,), (upper,), (cells,), (periodic,), perturb, seed, (("left", "right"),), _lines,
                     f"interval({lower:g}, {upper:g}, {cells})")
 
@@ -56,10 +60,10 @@ def per_axis(value, dim, name):
 def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source):
     """Mesh of the box [lower, upper] with counts[axis] bricks along each axis, each cut into simplices by `split`."""
     dim = len(counts)
-    lower, upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
+    lower, upper = _numbers(source, "lower", lower), _numbers(source, "upper", upper)
     if lower.shape != (dim,) or upper.shape != (dim,) or not np.all(np.isfinite([lower, upper]) & (lower < upper)):
         raise MeshError(f"{source}: lower {lower.tolist()} must be below upper {upper.tolist()} in {dim} coordinates")
-    if any(count != int(count) or count < 1 for count in counts):
+    if not all(isinstance(count, Real) and count >= 1 and count % 1 == 0 for count in counts):
         raise MeshError(f"{source}: cells must be whole numbers from 1; got {tuple(counts)}")
     counts = tuple(int(count) for count in counts)
     place = np.stack(np.meshgrid(*[np.arange(n + 1) for n in counts], indexing="ij"), axis=-1).reshape(-1, dim)
@@ -77,8 +81,16 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     return mesh.periodic(*[pair for pair, glue in zip(sides, periodic) if glue])
 
 
+def _numbers(source, name, values):
+    """The coordinates as an array of floats. Raises MeshError for what is none."""
+    try:
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise MeshError(f"{source}: {name} {values!r} is not allowed; it must be numbers") from None
+
+
 def _perturbed(points, place, counts, width, perturb, seed):
-    if not 0 <= perturb < 0.5:
+    if not (isinstance(perturb, Real) and 0 <= perturb < 0.5):
         raise MeshError(f"perturb {perturb!r} is not allowed; it must lie in [0, 0.5)")
     inner = np.all((place > 0) & (place < counts), axis=1)
     shift = np.random.default_rng(seed).uniform(-1, 1, points.shape)

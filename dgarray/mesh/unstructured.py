@@ -1,4 +1,6 @@
 """Unstructured triangles of a polygon, without a mesh program."""
+from numbers import Real
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.spatial import Delaunay
@@ -21,13 +23,14 @@ def polygon(corners, h, names=None, seed=0):
     seed      of the random numbers: the same mesh for the same seed
     Raises MeshError for what is no polygon, and where h is too large for it."""
     corners = np.array(corners, dtype=float)
+    h = float(h) if isinstance(h, Real) else h
     if corners.ndim != 2 or corners.shape[0] < 3 or corners.shape[1] != 2 or not np.isfinite(corners).all():
         raise MeshError(f"polygon: corners of the shape {corners.shape} are not allowed; give three points (x, y) or more")
     names = ("boundary",) * len(corners) if names is None else tuple(names)
     if len(names) != len(corners):
         raise MeshError(f"polygon: {len(names)} names do not fit; there are {len(corners)} sides")
     ends, area = np.roll(corners, -1, axis=0), polygon_area(corners)
-    if not (0 < h < np.sqrt(max(area, 0.0))):
+    if not (isinstance(h, Real) and 0 < h < np.sqrt(max(area, 0.0))):
         raise MeshError(f"polygon: h={h!r} and the area {area:.6g} of the corners do not fit; the corners must go round "
                         "anticlockwise and h be positive and below the area's root")
     pieces = np.ceil(np.linalg.norm(ends - corners, axis=1) / h * (1 - 1e-12)).astype(int)
