@@ -510,6 +510,15 @@ def problem(law, condition=dg.wall, **options):
     (lambda: dg.Euler(2).conservative((1.0, 0.0, 1.0)),
      "a state of 3 components is not allowed; Euler(dim=2, gamma=1.4) needs 4: rho, u, v, p"),
     (lambda: dg.Euler(1).primitive((1.0,)), "1 component is not allowed"),
+    *((lambda f=f, q=q: getattr(dg.Euler(2), f)(q),
+       f"a state of {len(q)} components is not allowed; Euler(dim=2, gamma=1.4) needs 4: rho, rho_u, rho_v, E")
+      for f in ("velocity", "pressure", "sound_speed", "mach", "entropy", "admissible", "primitive")
+      for q in ((1.0, 0.0, 2.5), (1.0, 0.0, 0.0, 0.0, 2.5))),
+    (lambda: dg.Euler(2).flux((1.0, 0.0, 2.5), (1.0, 0.0)), "a state of 3 components is not allowed"),
+    (lambda: dg.Euler(2).wave_speed((1.0, 0.0, 0.0, 2.5), (1.0,)), "vectors of 2 and 1 components do not fit"),
+    (lambda: dg.Acoustics(2).flux((1.0, 0.0), (1.0, 0.0)), "needs 3: p, vx, vy"),
+    (lambda: dg.Maxwell(2).flux((1.0, 0.0), (1.0, 0.0)), "needs 3: Hx, Hy, Ez"),
+    (lambda: dg.Advection((1.0,)).flux((1.0, 0.0), (1.0,), (0.0,)), "needs 1: u"),
     (lambda: problem(dg.Maxwell(2), dg.pec, flux=dg.hllc),
      "has no numerical flux 'hllc'; allowed: upwind, central, rusanov, hll"),
     (lambda: problem(dg.Acoustics(2), flux=dg.roe), "has no numerical flux 'roe'"),

@@ -1,7 +1,9 @@
 """Linear acoustics: pressure and velocity."""
 import numpy as np
 
-from .law import Law, check_dim, check_parameters, dot
+from .law import Law, check_dim, check_parameters, counted, dot
+
+VARIABLES = ("p", "vx", "vy", "vz")
 
 
 class Acoustics(Law):
@@ -16,7 +18,7 @@ class Acoustics(Law):
 
     def __init__(self, dim=2, density=1.0, sound_speed=1.0):
         self.dim = check_dim(dim)
-        self.variables = ("p", "vx", "vy", "vz")[:1 + dim]
+        self.variables = VARIABLES[:1 + self.dim]
         self.long_names = {"p": "acoustic pressure", **{v: f"velocity, {v[1]} component" for v in self.variables[1:]}}
         self.parameters = {"rho": density, "c": sound_speed}
         check_parameters(self)
@@ -27,7 +29,7 @@ class Acoustics(Law):
 
     def flux(self, q, n):
         """F . n = (v . n, p n)."""
-        return (dot(q[1:], n), *(q[0] * k for k in n))
+        return (dot(counted(q, VARIABLES[:1 + self.dim], self)[1:], n), *(q[0] * k for k in n))
 
     def wave_speed(self, n, m):
         """c |n|."""
@@ -39,11 +41,12 @@ class Acoustics(Law):
         v* = (Z- v- + Z+ v+ - alpha [p] n) / (Z- + Z+),  p* = (Z+ p- + Z- p+ - alpha Z- Z+ n.[v]) / (Z- + Z+)
         LeVeque 2002, section 9.9."""
         zl, zr = ml.rho * ml.c, mr.rho * mr.c
-        vl, vr = dot(l[1:], n), dot(r[1:], n)
+        vl, vr = (dot(counted(q, VARIABLES[:1 + self.dim], self)[1:], n) for q in (l, r))
         v = (zl * vl + zr * vr - alpha * (r[0] - l[0])) / (zl + zr)
         p = (zr * l[0] + zl * r[0] - alpha * (zl * zr) * (vr - vl)) / (zl + zr)
         return (v, *(p * k for k in n))
 
     def energy(self, q, m):
         """(p^2 / (rho c^2) + rho |v|^2) / 2."""
+        counted(q, VARIABLES[:1 + self.dim], self)
         return (q[0] ** 2 / (m.rho * m.c ** 2) + m.rho * dot(q[1:], q[1:])) / 2

@@ -1,7 +1,7 @@
 """Linear advection of a scalar."""
 import numpy as np
 
-from .law import Law, dot, shown
+from .law import Law, counted, dot, shown
 
 
 class Advection(Law):
@@ -40,7 +40,7 @@ class Advection(Law):
 
     def flux(self, q, n, x):
         """F . n = (a . n) u."""
-        return (self.speed(n, x) * q[0],)
+        return (self.speed(n, x) * counted(q, Advection.variables, self)[0],)
 
     def wave_speed(self, n, x):
         """|a . n|."""
@@ -48,9 +48,9 @@ class Advection(Law):
 
     def upwind(self, l, r, n, x, alpha):
         """(a . n) (u- + u+) / 2 - alpha |a . n| (u+ - u-) / 2."""
-        speed = self.speed(n, x)
+        speed, l, r = self.speed(n, x), counted(l, Advection.variables, self), counted(r, Advection.variables, self)
         return (speed * ((l[0] + r[0]) / 2) - alpha * np.abs(speed) * ((r[0] - l[0]) / 2),)
 
     def energy(self, q):
         """u^2 / 2."""
-        return q[0] ** 2 / 2
+        return counted(q, Advection.variables, self)[0] ** 2 / 2

@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from .law import Law, check_dim, dot
+from .law import Law, check_dim, counted, dot
 
 
 class Euler(Law):
@@ -28,8 +28,8 @@ class Euler(Law):
         if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
             raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
         self.gamma = float(gamma)
-        self.variables = ("rho", *("rho_u", "rho_v", "rho_w")[:dim], "E")
-        self.primitive_variables = ("rho", *"uvw"[:dim], "p")
+        self.variables = conserved(self.dim)
+        self.primitive_variables = ("rho", *"uvw"[:self.dim], "p")
         self.long_names = {"rho": "density", "E": "total energy density",
                            **{m: f"momentum density, {axis} component" for m, axis in zip(self.variables[1:-1], "xyz")}}
 
@@ -38,6 +38,7 @@ class Euler(Law):
 
     def velocity(self, q):
         """v = m / rho."""
+        counted(q, conserved(self.dim), self)
         volume = 1 / q[0]          # one division for all components, and for the speed of sound
         return tuple(m * volume for m in q[1:-1])
 
@@ -67,12 +68,12 @@ class Euler(Law):
 
     def primitive(self, q):
         """w = (rho, v, p) of the conserved variables q = (rho, m, E)."""
-        q = counted(q, self.variables, self)
+        q = tuple(q)
         return (q[0], *self.velocity(q), self.pressure(q))
 
     def conservative(self, w):
         """q = (rho, rho v, p / (gamma - 1) + rho |v|^2 / 2) of w = (rho, v, p); ValueError unless w has dim + 2 components."""
-        rho, *v, p = counted(w, self.primitive_variables, self)
+        rho, *v, p = counted(tuple(w), self.primitive_variables, self)
         m = tuple(rho * u for u in v)
         return (rho, *m, p / (self.gamma - 1) + dot(m, v) / 2)
 
@@ -88,7 +89,7 @@ class Euler(Law):
         (dp - rho c dv . n) / (2 c^2),  drho - dp / c^2,  rho dv . t,  (dp + rho c dv . n) / (2 c^2), with
         rho dv = dm - v drho,  dp = (gamma - 1) (dE - v . dm + |v|^2 / 2 drho).  Toro 2009, sections 3.1 and 3.2."""
         v, c2, k = self.velocity(mean), self.sound_speed_squared(mean), 1 / self.sound_speed_squared(mean)
-        push = tuple(m - u * q[0] for m, u in zip(q[1:-1], v))          # rho dv
+        push = tuple(m - u * q[0] for m, u in zip(counted(q, conserved(self.dim), self)[1:-1], v))          # rho dv
         dp = (self.gamma - 1) * (q[-1] - dot(v, q[1:-1]) + dot(v, v) / 2 * q[0]) * k
         along = dot(push, n) * np.sqrt(c2) * k
         return ((dp - along) / 2, q[0] - dp, *(dot(push, t) for t in tangents(n)), (dp + along) / 2)
@@ -177,6 +178,11 @@ class Euler(Law):
         return tuple((a + b - d) / 2 for a, b, d in zip(self.flux(l, n), self.flux(r, n), jump))
 
 
+def conserved(dim):
+    """Names of the conserved variables, those that each of Euler's functions takes."""
+    return ("rho", *("rho_u", "rho_v", "rho_w")[:dim], "E")
+
+
 def entropy_fixed(speed, l, r):
     """The absolute speed of a wave with that of the states on both sides: a rarefaction across zero does not stand still."""
     return np.maximum(np.abs(speed), np.maximum(speed - l, r - speed))
@@ -191,12 +197,3 @@ def tangents(n):
     x, y, z = n
     k = 1 / (1 + np.abs(z))
     return ((1 - x * x * k, -x * y * k, np.where(z < 0, x, -x)), (-x * y * k, 1 - y * y * k, np.where(z < 0, y, -y)))
-
-
-def counted(values, names, law):
-    """The values as a tuple; ValueError unless there is one for each name."""
-    values = tuple(values)
-    if len(values) != len(names):
-        raise ValueError(f"a state of {len(values)} component{'s' * (len(values) != 1)} is not allowed; "
-                         f"{law!r} needs {len(names)}: {', '.join(names)}")
-    return values

@@ -66,8 +66,18 @@ def shown(value):
 
 
 def dot(a, b):
-    """Sum of a_i b_i over components, of which both must have as many."""
-    return sum(x * y for x, y in zip(a, b, strict=True))
+    """Sum of a_i b_i over components, of which both must have as many, else ValueError."""
+    if len(a) != len(b):
+        raise ValueError(f"vectors of {len(a)} and {len(b)} components do not fit; both must have as many, the law's dim")
+    return sum(x * y for x, y in zip(a, b))
+
+
+def counted(values, names, law):
+    """The components as they are; ValueError unless there is one for each name."""
+    if len(values) != len(names):
+        raise ValueError(f"a state of {len(values)} component{'s' * (len(values) != 1)} is not allowed; "
+                         f"{law!r} needs {len(names)}: {', '.join(names)}")
+    return values
 
 
 def check_dim(dim):

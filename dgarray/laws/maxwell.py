@@ -1,7 +1,7 @@
 """Maxwell's equations in 1D, 2D (TM, TE) and 3D."""
 import numpy as np
 
-from .law import Law, check_dim, check_parameters, dot
+from .law import Law, check_dim, check_parameters, counted, dot
 
 FIELDS = {                     # components that are present, in the order of the papers
     (1, "TM"): ("Ez", "Hy"),
@@ -50,7 +50,7 @@ class Maxwell(Law):
 
     def fields(self, q):
         """E and H as three-vectors; components that this dimension does not have are zero."""
-        present = dict(zip(self.variables, q))
+        present = dict(zip(self.variables, counted(q, self.variables, self)))
         return tuple(tuple(present.get(field + axis, 0.0) for axis in "xyz") for field in "EH")
 
     def state(self, E, H):
