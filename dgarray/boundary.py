@@ -3,7 +3,8 @@
 A condition may ask for q (interior state), n (outward unit normal), x, t, m (the element's parameters) and `law`; it returns
 the state outside.  The numerical flux does the rest, so a user's own condition is one NumPy function.  A condition with the
 attribute `flux` uses that numerical flux at its faces whatever the interior uses.  One with the attribute `of_faces` may ask
-for `face`, numbers of each face: of_faces(mesh, faces) -> {name: (face,)}, with the names in of_faces.names.
+for `face`, numbers of each face: of_faces(mesh, faces) -> {name: (face,)}, with the names in of_faces.names.  One with the
+attribute `check` is asked before anything is computed: check(mesh, faces, law) raises ValueError where it does not fit.
 """
 from dataclasses import dataclass
 from numbers import Real
@@ -46,7 +47,7 @@ def curved_wall(normal, corner=45.0):
              vertices; N is the normal where the curve is nearest to x, right to third order, as orders 1 and 2 need it
     corner   of "spline": degrees; where the boundary turns by more there is a corner
     The mesh has its boundary vertices on the wall.  Gives DG its full order where `wall` gives the second at best.
-    Krivodonova & Berger 2006."""
+    ValueError where N is zero or lies along the edges.  Krivodonova & Berger 2006."""
     if isinstance(normal, str):
         return spline_wall(choose("curved_wall: the normal", normal, ("spline",)), corner)
     function_of_x(normal, "curved_wall")
@@ -55,8 +56,25 @@ def curved_wall(normal, corner=45.0):
         N = components(call(normal, dict(x=x), "normal"), law.dim, "the normal of curved_wall")
         scale = (1 / dot(N, N)) ** 0.5
         return mirrored(q, tuple(scale * k for k in N), law, "curved_wall")
-    curved_wall_state.__qualname__ = f"curved_wall({shown(normal)})"
+
+    def check(mesh, faces, law):
+        need(law, "momentum", "curved_wall", "Acoustics or Euler")
+        shares = np.array([w for w in np.ndindex((PARTS + 1,) * mesh.dim) if sum(w) == PARTS]) / PARTS
+        x = np.einsum("sc,fcd->dfs", shares, mesh.points[mesh.face_points(faces)])
+        N = components(call(normal, dict(x=tuple(x)), "normal"), law.dim, "the normal of curved_wall")
+        N = np.array([np.broadcast_to(k, x.shape[1:]) for k in N], float)
+        cosine = np.abs(np.einsum("dfs,fd->fs", N, mesh.normals[faces[:, 0], faces[:, 1]]))
+        wrong = np.argwhere(~(cosine > LEAST_COSINE * np.sqrt(dot(N, N))) | ~np.isfinite(cosine))
+        if len(wrong):
+            place, value = (", ".join(f"{c:.6g}" for c in a[(slice(None), *wrong[0])]) for a in (x, N))
+            raise ValueError(f"the normal of curved_wall is ({value}) at ({place}) of the boundary; it must be finite, not "
+                             "zero, and neither tangential nor nearly so")
+    curved_wall_state.check, curved_wall_state.__qualname__ = check, f"curved_wall({shown(normal)})"
     return curved_wall_state
+
+
+PARTS = 4                   # of an edge, at whose ends the normals of a curved wall are looked at
+LEAST_COSINE = 0.17         # of the angle between them and the face's: 80 degrees
 
 
 def spline_wall(name, corner):
@@ -159,7 +177,7 @@ def scattered(condition, field):
         outside = call(condition, given if face is None else given | {"face": face})
         return tuple(a - b for a, b in zip(outside, f))
     scattered_state.__qualname__ = f"scattered({shown(condition)}, {shown(field)})"
-    for name in ("flux", "of_faces"):
+    for name in ("flux", "of_faces", "check"):
         if hasattr(condition, name):
             setattr(scattered_state, name, getattr(condition, name))
     return scattered_state

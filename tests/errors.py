@@ -555,6 +555,8 @@ GROUPS["The problem"] = [
          "def mirror(q):\n    return np.sqrt(q[0] > 0), q[1], q[2]"),
     case("A value kept from an earlier call", "boundary=mirror", "kept from an earlier call",
          "kept = []\n\ndef mirror(q):\n    kept.append(q[0])\n    return kept[0] + q[1], q[1], q[2]"),
+    case("A wall without a normal", "boundary=dg.curved_wall(lambda x: (0.0, 0.0))", "normal of curved_wall is .* not zero"),
+    case("A normal along the wall", "boundary=dg.curved_wall(lambda x: (1.0, 0.0))", "neither tangential"),
     case("An incident wave that is no function", "boundary=dg.incident(1.0)", "give a function of x and t"),
     case("A wave that goes nowhere", "boundary=dg.incident(dg.plane_wave(dg.Acoustics(2), (1, 1), 1.0, np.sin))",
          "unit vector"),

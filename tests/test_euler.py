@@ -536,6 +536,13 @@ def problem(law, condition=dg.wall, **options):
     (lambda: dg.curved_wall((1, 0)), "function of x"),
     (lambda: problem(dg.Euler(2), dg.curved_wall(lambda x: x[0])), "normal of curved_wall returns 1 component;"),
     (lambda: problem(dg.Maxwell(2), dg.curved_wall(lambda x: x)), "'curved_wall' needs a law of Acoustics or Euler type"),
+    *((lambda normal=normal: problem(dg.Acoustics(2), {"left": dg.curved_wall(normal), "default": dg.wall}), message)
+      for normal, message in (
+          (lambda x: (0.0, 0.0), "the normal of curved_wall is (0, 0) at ("),
+          (lambda x: (0.0 * x[1], 1.0), "tangential"), (lambda x: (-0.1, 1.0 + x[1]), "tangential"),
+          (lambda x: (np.nan, 1.0), "it must be finite"))),
+    (lambda: problem(dg.Acoustics(2), dg.scattered(dg.curved_wall(lambda x: (0.0, 0.0)), lambda x, t: (0, 0, 0))), "(0, 0) at"),
+    (lambda: problem(dg.Acoustics(3), dg.curved_wall(lambda x: (1.0, 0.0, 0.0))), "tangential"),
     (lambda: dg.inflow(1.0), "function of x and t"),
     (lambda: dg.pressure_outflow(-1.0), "positive number or a function"),
     (lambda: dg.plane_wave(dg.Euler(2), (1, 0), 1.0, np.sin), "needs a law with variables p and v"),

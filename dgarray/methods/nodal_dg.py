@@ -122,6 +122,9 @@ def check_given(mesh, law, boundary, flux, source, weak=False):
                for name, value in law.parameters.items()}
     physics = Physics(law, flux or upwind, source, numbers, weak)
     groups = boundary_groups(mesh, boundary)
+    for _, faces, condition in groups:
+        if hasattr(condition, "check"):
+            condition.check(mesh, faces, law)
     jumps = [physics.boundary_jump(name, condition) for name, _, condition in groups]
     for function in (*vars(physics.functions).values(), *jumps):
         function.graph                                    # noqa: B018  tracing is the check
