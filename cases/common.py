@@ -1,5 +1,4 @@
 """What several cases share: their mesh files, the choice of a method, shocks, what is reported at the end of a run."""
-import json
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 from dgarray import ModalDG, NodalDG, hll, hllc, roe, rusanov
 from dgarray.mesh import Mesh, read_mesh
 from dgarray.names import choose
+from dgarray.output.dataset import variables_of
 from dgarray.reference import modal_simplex, quadrature
 
 MESHES = Path(__file__).parent / "meshes"
@@ -100,7 +100,7 @@ def l1_error(dataset, exact, names, time=-1, degree=12):
     points, weights = quadrature(dg.dim, degree)
     interpolation, corners = dg.reference.interpolation(points), dg.reference.barycentric(points)
     x = tuple(dg.points[dg.cells, axis] @ corners.T for axis in range(dg.dim))
-    expected = dict(zip(json.loads(dataset.attrs["variables"]), exact(x, t)))
+    expected = dict(zip(variables_of(dataset), exact(x, t)))
     shares = dg.jacobians / (dg.jacobians.sum() * weights.sum())
     return {name: float(shares @ (np.abs(dg.values(name, time) @ interpolation.T - expected[name]) @ weights))
             for name in names}

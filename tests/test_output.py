@@ -449,6 +449,27 @@ def test_the_accessor_serves_parts_of_a_dataset_and_added_fields():
     assert "polynomials of degree 3" in repr(ds.dg)
 
 
+@pytest.mark.parametrize("engine", ["scipy", "netcdf4"])
+def test_netcdf_files_give_the_dataset_back(engine, tmp_path):
+    if engine == "netcdf4":
+        pytest.importorskip("netCDF4")
+    ds = filled(layout(), lambda x, t: (1 + t, x[..., 0]), times=(0.0, 1.0)).dataset()
+    ds.to_netcdf(tmp_path / "a.nc", engine=engine)
+    with xr.open_dataset(tmp_path / "a.nc", engine=engine) as again:
+        assert again.dg.variables == ("a", "b")
+        assert again.dg.norm("b") == ds.dg.norm("b")
+        assert again.dg.slice("x=0.5").dg.norm("b") == ds.dg.slice("x=0.5").dg.norm("b")
+
+
+def test_stores_that_name_the_variables_as_before_are_read():
+    ds = filled(layout(variables=("b", "a")), lambda x, t: (1 + t, x[..., 0])).dataset()
+    old = ds.assign_attrs(variables=ds.attrs["fields"])
+    del old.attrs["fields"]
+    assert old[["a", "b", *(name for name in ds.variables if name not in "ab")]].dg.variables == ("b", "a")
+    assert old.dg.error(lambda x, t: (0.0, 0.0)) == ds.dg.error(lambda x, t: (0.0, 0.0))
+    assert old.dg.gradient("a").dg.variables == ("da_dx", "da_dy")
+
+
 def test_import_is_light():
     """zarr and matplotlib are loaded by the calls that need them."""
     code = "import sys, dgarray.output; print([m for m in ('zarr', 'matplotlib') if m in sys.modules])"

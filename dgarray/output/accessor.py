@@ -1,5 +1,4 @@
 """`ds.dg`: norms, errors, integrals, point values and pictures of a run's dataset, exact for its polynomials."""
-import json
 from functools import cached_property
 from numbers import Integral, Real
 
@@ -9,7 +8,7 @@ from dgarray.analysis.norms import jacobians, l2_error
 from dgarray.mesh.locate import Locator
 from dgarray.names import choose
 from dgarray.output import post
-from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS
+from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.reference.simplex import simplex
 
 
@@ -35,9 +34,8 @@ class Accessor:
     @property
     def variables(self):
         """Names of the nodal fields: the law's in its order, then those that the user added."""
-        law = json.loads(self._ds.attrs.get("variables", "[]"))
         added = (name for name, data in self._ds.data_vars.items() if {"element", "node"} <= set(data.dims))
-        return tuple(dict.fromkeys([*(name for name in law if name in self._ds.data_vars), *added]))
+        return tuple(dict.fromkeys([*(name for name in variables_of(self._ds) if name in self._ds.data_vars), *added]))
 
     @property
     def reference(self):
@@ -92,7 +90,7 @@ class Accessor:
             variable, exact = None, variable
         if not callable(exact):
             raise ValueError(f"the exact solution is {exact!r}; it must be a function exact(x, t)")
-        names = tuple(json.loads(self._ds.attrs["variables"]))
+        names = variables_of(self._ds)
         if variable is not None:
             choose("variable", variable, names, " in the law; it has")
         index = self.index(time)

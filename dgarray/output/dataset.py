@@ -94,7 +94,7 @@ class Layout:
     def attributes(self):
         """The attributes of the run's dataset."""
         return {**given(self.attrs), "Conventions": "CF-1.11 UGRID-1.0", "dim": int(self.dim), "order": int(self.order),
-                "cell_type": CELL_TYPES[self.dim], "variables": json.dumps(self.variables),
+                "cell_type": CELL_TYPES[self.dim], **naming(self.variables),
                 "nodes": "warp and blend, biunit simplex"}
 
 
@@ -181,6 +181,16 @@ def _flags(title, names, members):
 def given(attrs):
     """Inputs of a run as attributes of its dataset."""
     return {str(name): plain(value) for name, value in attrs.items()}
+
+
+def naming(variables):
+    """The attribute that names the law's variables. (SciPy's netCDF files cannot have one called `variables`.)"""
+    return {"fields": json.dumps(list(variables))}
+
+
+def variables_of(ds):
+    """The names of the law's variables, in its order, also of a store that calls this attribute `variables`."""
+    return tuple(json.loads(ds.attrs.get("fields", ds.attrs.get("variables", "[]"))))
 
 
 def plain(value):

@@ -12,6 +12,7 @@ from dgarray.mesh import Grid
 from dgarray.names import choose
 from dgarray.output import grid_post
 from dgarray.output.accessor import Accessor
+from dgarray.output.dataset import variables_of
 from dgarray.output.grid_layout import SUFFIX
 from dgarray.output.post import by_snapshot
 
@@ -40,7 +41,7 @@ class GridAccessor(Accessor):
     @property
     def variables(self):
         """Names of the fields of values: the law's in its order, then those that the user added."""
-        law, axes = json.loads(self._ds.attrs.get("variables", "[]")), set(self.axes)
+        law, axes = variables_of(self._ds), set(self.axes)
         added = (name for name, data in self._ds.data_vars.items() if axes <= set(data.dims) and "derivative" not in data.dims)
         return tuple(dict.fromkeys([*(name for name in law if name in self._ds.data_vars), *added]))
 

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from dgarray.mesh import Grid
-from dgarray.output.dataset import AXES, UNITLESS, given, named
+from dgarray.output.dataset import AXES, UNITLESS, given, named, naming
 
 GRID_RESERVED = frozenset((*AXES, "time", "derivative", *(f"derivative_{axis}" for axis in AXES)))
 SUFFIX = "_derivatives"          # of the array that holds all scaled derivatives of a variable
@@ -88,7 +88,7 @@ class GridLayout:
         grid = self.grid
         places = {name: json.dumps(getattr(grid, name)) for name in ("lower", "upper", "cells", "periodic")}
         return {**given(self.attrs), "Conventions": "CF-1.11", "dim": grid.dim, "order": int(self.order),
-                "cell_type": grid.cell_type, "variables": json.dumps(self.variables), **places}
+                "cell_type": grid.cell_type, **naming(self.variables), **places}
 
 
 def exponents(order, dim):

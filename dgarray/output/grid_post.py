@@ -8,6 +8,7 @@ import xarray as xr
 
 from dgarray.mesh import Grid
 from dgarray.mesh.interpolant import along, ends, interpolant
+from dgarray.output.dataset import naming
 from dgarray.output.grid_layout import SUFFIX, exponents
 from dgarray.output.post import KEPT_VALUES, at_time, by_snapshot, gathered, labelled, quotient
 from dgarray.output.slices import TOLERANCE, parse
@@ -74,7 +75,7 @@ class GridEvaluation:
                        coords, attrs)
         for name in (*PLACES, "cell_type"):
             del out.attrs[name]
-        return out.assign_attrs(variables=json.dumps(list(data)))
+        return out.assign_attrs(naming(data))
 
 
 def cut(ds, plane, time=None):
@@ -118,7 +119,7 @@ def cut(ds, plane, time=None):
         coords |= {name: xr.Variable(dims, j, chosen[name].attrs) for name, (dims, j) in kept.items()}
     coords[axis] = xr.Variable((), place[0], chosen[axis].attrs)
     places = {name: json.dumps([getattr(grid, name)[k] for k in rest]) for name in PLACES}
-    attrs = {"dim": dg.dim - 1, "axes": " ".join(axes), "variables": json.dumps(list(dg.variables)), **places,
+    attrs = {"dim": dg.dim - 1, "axes": " ".join(axes), **naming(dg.variables), **places,
              "plane": f"{ds.attrs['plane']}, {text}" if "plane" in ds.attrs else text}
     return xr.Dataset(data, coords, {name: value for name, value in ds.attrs.items() if name != "records"} | attrs)
 
@@ -148,4 +149,4 @@ def gradient(ds, variable, time=None):
         added[f"d{variable}_d{axis}"] = labelled(first.variable, chosen[variable], units=quotient(dg, variable, axis),
                                                  long_name=f"d({chosen[variable].attrs.get('long_name', variable)})/d{axis}")
     rest = chosen.drop_vars([name for name in chosen.variables if "derivative" in chosen[name].dims or name in dg.variables])
-    return rest.assign(added).assign_attrs(variables=json.dumps(list(added)))
+    return rest.assign(added).assign_attrs(naming(added))

@@ -3,7 +3,6 @@
 Every function takes the dataset and returns labelled xarray objects. Where a field is chunked (dask) the result is lazy,
 with one snapshot per task; else one snapshot at a time is read.
 """
-import json
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from dgarray.analysis.norms import integrate, l2_norm
-from dgarray.output.dataset import UNITLESS
+from dgarray.output.dataset import UNITLESS, naming
 from dgarray.reference.simplex import Simplex
 
 # Entries of interpolation matrices that are kept for the next snapshot; larger ones are computed again in blocks.
@@ -272,7 +271,7 @@ def gradient(ds, variable, time=None):
             long_name=f"d({field.attrs.get('long_name', variable)})/d{axis}", units=quotient(dg, variable, axis),
             **{name: field.attrs[name] for name in ("mesh", "location") if name in field.attrs})
     rest = at_time(ds, time).drop_vars(dg.variables)
-    return rest.assign(added).assign_attrs(variables=json.dumps(list(added)))
+    return rest.assign(added).assign_attrs(naming(added))
 
 
 def quotient(dg, variable, axis):

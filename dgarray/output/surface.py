@@ -6,7 +6,7 @@ import xarray as xr
 
 from dgarray.analysis.surface import Surface
 from dgarray.names import choose
-from dgarray.output.dataset import RESERVED, UNITLESS
+from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
 from dgarray.output.post import at_time, by_snapshot
 
 LAYOUT = ("dim", "order")
@@ -47,7 +47,7 @@ def surface(ds, name, time=None):
         # On a surface the values no longer lie on the mesh.
         field.attrs = {key: value for key, value in ds[v].attrs.items() if key not in ("mesh", "location")}
     coords = faces.coords(ds["cell_number"].values, ds["x"].attrs.get("units", UNITLESS))
-    attrs = {key: ds.attrs[key] for key in LAYOUT} | {"variables": json.dumps(list(data)), "boundary": str(name)}
+    attrs = {key: ds.attrs[key] for key in LAYOUT} | naming(data) | {"boundary": str(name)}
     if "time" in chosen.coords:
         coords["time"] = chosen["time"].variable
     return xr.Dataset(data, coords, attrs)
@@ -64,7 +64,7 @@ def record(ds, name):
     prefix = f"{name}_"
     # A record "a" does not own the variables "a_b_x" of a record "a_b".
     longer = tuple(f"{other}_" for other in classes if other.startswith(prefix))
-    fields = {*RESERVED, *json.loads(ds.attrs.get("variables", "[]"))}
+    fields = {*RESERVED, *variables_of(ds)}
     own = [v for v in ds.variables if str(v).startswith(prefix) and v not in fields
            and not (longer and str(v).startswith(longer))]
     part = ds[own].drop_vars([c for c in ds[own].coords if c not in own])
@@ -88,5 +88,5 @@ def _with_mesh(ds, part):
     topology = [v for v in ds.variables if v in RESERVED and v != "time"]
     mesh = ds[topology].drop_vars([c for c in ds[topology].coords if c not in topology])
     return mesh.assign(part.data_vars).assign_coords(part.coords).assign_attrs(
-        {**part.attrs, "cell_type": ds.attrs["cell_type"], "variables": json.dumps(list(part.data_vars))})
+        {**part.attrs, "cell_type": ds.attrs["cell_type"], **naming(part.data_vars)})
 
