@@ -3,7 +3,7 @@
 State is q[variable, node, element].  Operations work through blocks of elements or faces that fit the processor's cache, shared
 by threads; on a GPU one block holds all.  Nothing here converts an array to NumPy but `host`.
 """
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -293,25 +293,32 @@ class NodalArrays:
 
     def rate(self, q, t, exponent):
         """Largest norm over an element's faces of s J_face / J, (sum_faces (s J_face / J)^exponent)^(1 / exponent), with s the
-        wave speed normal to the face, the largest at the nodes (of modal DG at the points of the face): 1 / time."""
-        q, t, faces = self.at_faces(q), self.time(t), []
-        for face in range(len(self.scale)):
-            rows = self.rows_of(face)
-            x = {"x": tuple(self.face_x[:, rows])} if self.needs_x else {}
-            speed = self.tables.functions.wave_speed(q=tuple(q[:, rows]), n=tuple(self.normals[face]), t=t, m=self.parameters,
-                                                     **x)[0]
-            speed = self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
-            faces.append(speed * self.scale[face])
+        wave speed normal to the face, the largest at the element's points (by quadrature those of the volume and all faces; of
+        laws whose speed does not depend on the state those of the face): 1 / time."""
+        t, places = self.time(t), [(self.at_faces(q), self.face_x if self.needs_x else None)]
+        if self.tables.speeds_inside:
+            places.append((self.at_points(q), self.x if self.needs_x else None))
+        faces = []
+        for face, scale in enumerate(self.scale):
+            rows = ALL if self.tables.speeds_everywhere else self.rows_of(face)
+            speeds = [self._speed(values[:, rows], x if x is None else x[:, rows], face, t) for values, x in places]
+            faces.append(reduce(self.xp.maximum, speeds) * scale)
         peak = max(self.backend.largest(values) for values in faces)
         if not 0 < peak < np.inf:
             return peak if peak == 0 else np.nan
         # Relative to the peak, because powers of rates in small units overflow in float32.
         return peak * self.backend.largest(sum((values / peak) ** exponent for values in faces)) ** (1 / exponent)
 
+    def _speed(self, q, x, face, t):
+        """The largest wave speed normal to a face at these points of every element."""
+        x = {} if x is None else {"x": tuple(x)}
+        speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.normals[face]), t=t, m=self.parameters, **x)[0]
+        return self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
+
     def rows_of(self, face):
-        """The rows of `at_faces` that wave speeds at a face are taken from."""
-        count = self.lift_matrix.shape[1] // len(self.scale)
-        return ALL if self.trace is None else slice(face * count, (face + 1) * count)
+        """The rows of a face's points among those of all faces."""
+        count = len(self.trace) // len(self.scale)
+        return slice(face * count, (face + 1) * count)
 
     def change(self, q, p):
         """Largest |q - p| and largest |q| of every variable, (2, variable), on the host."""

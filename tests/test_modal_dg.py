@@ -72,6 +72,31 @@ def test_free_stream(law, order):
     assert np.abs(rhs(operator, q)).max() < 1e-13 * rate * (order + 1) ** 2
 
 
+@pytest.mark.parametrize("method", [dg.ModalDG(0), dg.ModalDG(1), dg.ModalDG(3), dg.NodalDG(2, quadrature=6), dg.NodalDG(3)])
+@pytest.mark.parametrize("law", [Burgers(2), dg.Euler(2), dg.Advection(lambda x: (np.cos(3 * x[0]), x[1] ** 2), dim=2)],
+                         ids=lambda law: type(law).__name__)
+def test_the_rate_sees_the_fastest_wave_of_an_element(law, method):
+    """Towards each face that of all points, those of the volume from order 2 on; of a linear law by quadrature that of the
+    points of the face."""
+    operator = method.discretise(dg.rectangle(cells=(3, 2), perturb=0.2), law, dg.outflow, backends.get("numpy", "array"))
+    tables, gas, linear = operator.tables, len(law.variables) == 4, isinstance(law, dg.Advection)
+    q = operator.project(lambda x: law.conservative((1.0, 0.3, 0.1, 1.0)) if gas else (1.0,))
+    q += 0.05 * random_state(operator, 5)
+
+    def speeds(points, face):
+        """(point, element)"""
+        values = np.einsum("pi,vie->vpe", tables.cell.interpolation(points), operator.nodal(q))
+        given = {"x": tuple(tables.coordinates(points))} if linear else {"q": tuple(values)}
+        return law.wave_speed(n=tuple(tables.normals[face]), **given)
+    total = 0
+    for face, own in enumerate(np.split(tables.face_points, 3) if tables.weak else 3 * [tables.points]):
+        points = own if linear or not tables.weak else tables.face_points
+        if tables.weak and not linear and method.order > 1:
+            points = np.concatenate([points, tables.points])
+        total = total + speeds(points, face).max(axis=0) * tables.scale[face]
+    assert operator.operations.rate(q, 0.0, 1.0) == pytest.approx(total.max(), rel=1e-12)
+
+
 @pytest.mark.parametrize("flux", [dg.upwind, dg.rusanov])
 @pytest.mark.parametrize("law", [Burgers(1), Burgers(2), Burgers(3), dg.Maxwell(3), dg.Acoustics(2)], ids=repr)
 def test_totals_are_conserved(law, flux):

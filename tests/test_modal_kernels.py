@@ -77,6 +77,18 @@ def test_gas(dim, order, flux, dtype):
         agree(fused, reference, order, dtype, 100)
 
 
+@pytest.mark.parametrize("order", range(7))
+@pytest.mark.parametrize("quadrature", [False, True])
+def test_rates_of_rough_states(order, quadrature):
+    """Where the fastest wave may be at any point of an element; dimensions and dtypes take turns."""
+    dim, dtype, results = 1 + (order + quadrature) % 3, ("float64", "float32")[order // 2 % 2], []
+    method = (lambda order: dg.NodalDG(max(order, 1), quadrature=2 * order + 3)) if quadrature else dg.ModalDG
+    for operator, q in gas(dim, order, dtype, dg.rusanov, method=method):
+        q += 0.02 / (order + 1) * np.random.default_rng(order).standard_normal(q.shape)
+        results.append(np.array([operator.operations.rate(operator.state(q), 0.0, exponent) for exponent in (1.0, 1.7)]))
+    agree(results[1], results[0], order, dtype)
+
+
 @pytest.mark.parametrize("dim, cells, surface", [(2, (40, 40), "elements"), (2, (40, 40), "edges"), (3, (7, 7, 7), "elements")])
 def test_many_pieces_of_tiles(dim, cells, surface):
     """Face values of elements in other pieces are computed again; the result does not depend on who takes which piece."""

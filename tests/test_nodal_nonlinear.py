@@ -126,10 +126,11 @@ def test_filter_of_every_degree(dim, order):
     assert np.abs(chosen.matrix(cell) @ cell.vandermonde - cell.vandermonde * sigma).max() <= 1e-12
 
 
-def inviscid(method):
+def inviscid(method, **options):
     """Burgers' equation on four intervals, far past the time at which a shock forms."""
     return dg.Simulation(dg.interval(0, 1, 4, periodic=True), Burgers(), method, flux=dg.rusanov, backend="numpy",
-                         kernels="array", threads=1, initial=lambda x: (np.sin(2 * np.pi * x[0]),), until=1.0, cfl=0.5)
+                         kernels="array", threads=1, initial=lambda x: (np.sin(2 * np.pi * x[0]),), until=1.0,
+                         **{"cfl": 0.5} | options)
 
 
 def test_aliasing_that_quadrature_and_filter_cure():
@@ -141,6 +142,18 @@ def test_aliasing_that_quadrature_and_filter_cure():
         norms = [sim.run(every=0.1).dg.norm("u", time) for time in range(11)]
         assert np.all(np.diff(norms) <= 1e-12) and norms[-1] < 0.5 * norms[0]
         assert abs(sim.report["conserved"]["u"]["final"]) <= 1e-14
+
+
+@pytest.mark.parametrize("method, stepper, cfl", [
+    (dg.NodalDG(4, quadrature=12), "lsrk54", 0.9), (dg.NodalDG(4, quadrature=12), "rk4", 0.9), (dg.ModalDG(4), "lsrk54", 0.9),
+    (dg.ModalDG(4), "rk4", 1.0), (dg.ModalDG(6), "rk4", 1.0)])
+def test_the_step_where_a_shock_stands_inside_an_element(method, stepper, cfl):
+    """The fastest wave is then inside: with steps by the speeds at each face alone these runs end early, and at order 6 also
+    with steps by the largest at all faces."""
+    sim = inviscid(method, stepper=stepper, cfl=cfl)
+    ds = sim.run(every=0.2)
+    norms = [ds.dg.norm("u", time) for time in range(6)]
+    assert np.all(np.diff(norms) <= 1e-12) and norms[-1] < 0.5 * norms[0] and sim.report["time"] == 1.0
 
 
 @pytest.mark.parametrize("options, lost", [({"quadrature": 9}, 0), ({"filter": dg.ExponentialFilter(0.01)}, 0.2),

@@ -205,7 +205,8 @@ class NodalFused(NodalArrays):
     def rate(self, q, t, exponent):
         real = self.backend.dtype.type
         found = self._each("rate", lambda kernel, first, last, scratch: kernel(
-            first, last, scratch, q, self.tables.elements, self.T, self.geometry, self.tiled_values, real(t), real(exponent)))
+            first, last, scratch, q, self.tables.elements, self.I, self.T, self.geometry, self.tiled_values, real(t),
+            real(exponent)))
         return float(np.max(found))
 
     def admissible(self, q, t):

@@ -9,20 +9,36 @@ def lanes_of_elements(L):
     return f"range(min({L}, elements - tile*{L}))"
 
 
+def fastest(s):
+    """Lines that put the largest wave speed normal to each face into the rows S, see `NodalArrays.rate`.
+
+    A point is visited once for all faces for which it counts, so that what their speeds have in common is computed once."""
+    L, d, F, function = s.L, s.d, range(s.F), s.t.functions.wave_speed
+    if s.t.speeds_everywhere:
+        parts = [(F, "i", s.F * s.M, *s.at_faces, "FACE_POINTS")] * s.modal
+        parts += [(F, "i", s.B, *s.values, "POINTS")] * (s.t.speeds_inside or not s.modal)
+    else:
+        parts = [([f], f"({f * s.M} + i)", s.M, *s.at_faces, "FACE_POINTS") for f in F]
+    lines = [f"for row in range({s.F}):", *indented(s.lanes([f"w[{s.at['S']} + row*{L} + lane] = 0"]))]
+    for faces, point, count, rows, stride, table in parts:
+        body = [line for f in faces for line in s.evaluate(
+            function, [f"s{f}"], q=(rows, 0, f" + {point}*{L}", stride), n=("G", d * d + f * d, "", 1), m=("P", 0, "", 1),
+            x=("X", 0, "", 1))]
+        for f in faces:
+            here = s.lane("S", f)
+            body.append(f"{here} = {here} if (s{f} <= {here}) | ({here} != {here}) else s{f}")
+        lines += [f"for i in range({count}):", *indented([*s.positions(function, point, table), *s.lanes(body)])]
+    return lines
+
+
 def rate_text(s):
     """The kernel that finds the largest rate, see `NodalArrays.rate`; a NaN ends it.  s: the Source of the stage's kernels."""
-    L, d, function = s.L, s.d, s.t.functions.wave_speed
-    rows, height = s.at_faces
-    count, row, table = (s.M, f"(f*{s.M} + i)", "FACE_POINTS") if s.modal else (s.N, "i", "POINTS")
-    body = s.evaluate(function, ["speed"], q=(rows, 0, f" + {row}*{L}", height), n=("G", d * d, f" + f*{d * L}", 1),
-                      m=("P", 0, "", 1), x=("X", 0, "", 1))
+    L, d = s.L, s.d
     here = f"w[{s.at['S']} + f*{L} + lane]"
     own = lanes_of_elements(L)
     scale = s.lane("G", d * d + s.F * d, f" + f*{L}")
     faces = [f"{s.lane('S', f)}*{s.lane('G', d * d + s.F * d + f)}" for f in range(s.F)]
-    lines = [*s.load_tile(), *s.trace(), f"for f in range({s.F}):", *indented(s.lanes([f"{here} = 0"])),
-             f"    for i in range({count}):", *indented(s.positions(function, row, table), 2),
-             *indented(s.lanes([*body, f"{here} = {here} if (speed <= {here}) | ({here} != {here}) else speed"]), 2),
+    lines = [*s.load_tile(), *(s.at_points() if s.t.speeds_inside else []), *s.trace(), *fastest(s),
              "if exponent == one:", *indented(s.lanes([f"{s.lane('QL', 0)} = {' + '.join(faces)}"])),
              f"    for lane in {own}:", f"        total = {s.lane('QL', 0)}",
              "        if not total < infinity:", "            return nan", "        largest = max(largest, total)",
@@ -32,7 +48,7 @@ def rate_text(s):
              f"                total += ({here}*{scale}/peak)**exponent",
              "            largest = max(largest, peak*total**(one/exponent))"]
     return s.module("the largest rate", f"""
-def kernel(first, last, w, state, elements, T, geometry, tiled_values, t, exponent):
+def kernel(first, last, w, state, elements, I, T, geometry, tiled_values, t, exponent):
     zero, one, infinity, nan = np.{s.dtype}(0), np.{s.dtype}(1), np.{s.dtype}(np.inf), np.{s.dtype}(np.nan)
     largest = zero
     for tile in range(first, last):

@@ -116,7 +116,8 @@ class ModalCuda(DeviceOperations):
     def rate(self, q, t, exponent):
         real = self.backend.dtype.type
         self._trace(q)
-        self.launch("rate", self.flux, self.found, self.points, self.geometry, real(t), real(exponent), *self.end)
+        self.launch("rate", q, self.flux, self.found, self.matrix, self.points, self.geometry, real(t), real(exponent),
+                    *self.end)
         return self.backend.largest(self.found)
 
     def all_admissible(self, q, t):

@@ -204,21 +204,35 @@ def kernel({arguments}, elements, width):
 
     def rate(self):
         """For each element the norm over its faces of s J_face / J, see `NodalArrays.rate`; NaN where it is not finite."""
-        function, dialect = self.t.functions.wave_speed, Python(str(self.dtype))
-        lines, (speed,) = self.compute(function, dialect)
+        function, dialect, F = self.t.functions.wave_speed, Python(str(self.dtype)), range(self.F)
         infinity, nan = dialect.literal(np.inf), dialect.literal(np.nan)
-        at = [f"at = np.uint64(f*{self.M} + m)*width + e"]
-        at += [f"q{v} = values[at + np.uint64({v * self.S})*width]" for v in self.variables(function)]
-        body = [*self.element, "peak, total = zero, zero", f"for f in range({self.F}):", "    fastest = zero",
-                f"    for m in range({self.M}):",
-                *indented([*at, *self.reads(function, f"({self.B} + f*{self.M} + m)", "f"), *lines,
-                           f"fastest = fastest if ({speed} <= fastest) | (fastest != fastest) else {speed}"], 2),
-                "    value = fastest*" + self.number(f"{self.row['s']} + f"),
-                f"    if not value < {infinity}:", f"        peak = {nan}",
-                "    if value > peak:", "        total, peak = total*(peak/value)**exponent + one, value",
-                "    elif value > zero:", "        total += (value/peak)**exponent",
-                "found[i] = peak*total**(one/exponent)"]
-        return self.module("rates", "values, found, points, geometry, t, exponent", body, dialect)
+        body = [*self.element, "peak, total = zero, zero", *(f"fastest{f} = zero" for f in F)]
+        if self.t.speeds_inside:
+            inside = [*self.values(self.variables(function), "point"), *self.speeds(function, "point", F, dialect)]
+            body += [f"for point in range({self.B}):", *indented(inside)]
+        own = [(f * self.M, (f + 1) * self.M, [f]) for f in F]
+        for first, last, faces in [(0, self.S, F)] if self.t.speeds_everywhere else own:
+            body += [f"for m in range({first}, {last}):", *indented(self.speeds_at_faces(function, "m", faces, dialect))]
+        for f in F:
+            body += [f"value = fastest{f}*" + self.number(self.row["s"] + f),
+                     f"if not value < {infinity}:", f"    peak = {nan}",
+                     "if value > peak:", "    total, peak = total*(peak/value)**exponent + one, value",
+                     "elif value > zero:", "    total += (value/peak)**exponent"]
+        body += ["found[i] = peak*total**(one/exponent)"]
+        return self.module("rates", "state, values, found, matrix, points, geometry, t, exponent", body, dialect)
+
+    def speeds_at_faces(self, function, point, faces, dialect):
+        """As `speeds`, at a point of the faces, where the state is among `values`."""
+        reads = [f"q{v} = values[at + np.uint64({v * self.S})*width]" for v in self.variables(function)]
+        return [f"at = np.uint64({point})*width + e", *reads, *self.speeds(function, f"({self.B} + {point})", faces, dialect)]
+
+    def speeds(self, function, point, faces, dialect):
+        """Lines that take the wave speeds normal to these faces at the point of this number, where the state is q<v>, into
+        the largest of each face."""
+        lines, (speed,) = self.compute(function, dialect)
+        return [line for f in faces for line in (
+            *self.reads(function, point, f), *lines,
+            f"fastest{f} = fastest{f} if ({speed} <= fastest{f}) | (fastest{f} != fastest{f}) else {speed}")]
 
     def admissible(self):
         """For each element 1 where its state is not admissible at some point, else 0."""

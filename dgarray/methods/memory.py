@@ -117,13 +117,14 @@ def plan_of(counts, mesh, law, method, physics, jumps, backend, stepper):
     c.sources = bool(physics.sources)
     states = sum(registers(stepper)) + 1          # one more is kept to find the cause of a failure
     spectrum = of_spectrum(c, law, physics, backend.threads)
-    at_nodes = physics.functions.wave_speed.depends_on("q") or uses_x or getattr(law, "admissible", None) is not None
+    c.everywhere = physics.functions.wave_speed.depends_on("q")
+    at_nodes = c.everywhere or uses_x or getattr(law, "admissible", None) is not None
     checks = getattr(law, "admissible", None) is not None
     # The kernels of the CPU, and those by quadrature, compute wave speeds; the array text says where the first state is not
     # admissible.
     modal = counts is ModalCounts
     rates = not spectrum and not (method.kernels(backend) == "fused" and (backend.name == "numpy" or modal))
-    pointwise = c.pointwise(at_nodes) if rates or checks else 0
+    pointwise = c.pointwise(at_nodes, rates) if rates or checks else 0
     kind = {("numpy", "array"): on_arrays, ("numpy", "fused"): fused, ("cupy", "array"): on_device,
             ("cupy", "fused"): partial(modal_on_device, physics, jumps) if modal else
             partial(fused_on_device, law, physics, jumps)}[backend.name, method.kernels(backend)]

@@ -103,8 +103,8 @@ class Counts:
                            for rows, count in ((self.N, self.E), (self.M, self.inner)))
         return max(self.volume_temporaries(elements), self.face_temporaries(faces))
 
-    def pointwise(self, at_nodes):
-        """Wave speeds and what is admissible, at all nodes or one for each element."""
+    def pointwise(self, at_nodes, rates):
+        """Wave speeds, if the array text computes the rates, and what is admissible, at all nodes or one for each element."""
         return (self.d + 4) * self.N * self.E * self.b * at_nodes + 8 * self.E * (self.d + self.F + 6)
 
     @property
@@ -217,8 +217,11 @@ class ModalCounts(Counts):
         from ..backends.cuda.modal_limiter import fused
         return fused(options)
 
-    def pointwise(self, at_nodes):
-        """Wave speeds at the points of one face after the other; what is admissible at all points at once."""
-        speeds = (self.d + 4) * self.M * self.b * at_nodes + 8 * (self.d + self.F + 6)
+    def pointwise(self, at_nodes, rates):
+        """Wave speeds normal to one face after the other, at its points, or at those of all faces and, beside the state there,
+        of the volume (see `NodalTables.speeds_inside`); what is admissible at all points at once."""
+        inside = self.Q * (self.everywhere and self.order > 1)
+        points = max(inside, self.F * self.M) if self.everywhere else self.M
+        speeds = rates * (((self.d + 4) * points * at_nodes + self.V * inside) * self.b + 8 * (self.d + self.F + 6))
         at_points = max((self.V + max(self.V, self.d + 4)) * self.Q, (self.d + 4) * self.F * self.M) * self.b * self.checked
         return self.E * max(speeds, at_points)

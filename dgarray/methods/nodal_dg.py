@@ -206,7 +206,7 @@ class NodalOperator:
     def _step_of_table(self, q, t, stepper):
         """The step by the measured table; in the weak form at most
 
-        dt = min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|,
+        dt = min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|, s as in `NodalArrays.rate`,
         and no longer than the table allows this stepper, its rate taken with exponent 1.
         Where s is the same on all faces, h is an interval's length, the radius of a triangle's inscribed circle, two thirds of
         that of a tetrahedron's inscribed sphere.  At order 0 a forward Euler step makes averages of the values around.

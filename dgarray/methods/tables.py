@@ -79,6 +79,17 @@ class NodalTables:
         return [graph.nodes[i][:2] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.variables)]
 
     @cached_property
+    def speeds_everywhere(self):
+        """Whether the speed of waves towards a face is the largest at all points of an element and not at those of the face:
+        where the state in it jumps, the fastest wave that an element holds may come from another face, or from none."""
+        return not self.weak or self.functions.wave_speed.depends_on("q")
+
+    @cached_property
+    def speeds_inside(self):
+        """Whether these are those of the volume too, and not of the faces alone, where a linear polynomial is largest."""
+        return self.weak and self.speeds_everywhere and self.order > 1
+
+    @cached_property
     def damping(self):
         """The law's largest damping rate, 1 / time; 0 without one."""
         if self.law.damping is None:
