@@ -15,8 +15,9 @@ from dgarray.backends.cuda import CudaBackend, modal_limiter
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.methods.hermite import VARIANTS
 from dgarray.methods.limiting import INDICATORS, LIMITERS, VARIABLES, Limiting
-from dgarray.stepping import STEPPERS
+from dgarray.stepping import STEPPERS, Taylor, step
 
 PAGE = Path(__file__).parents[1] / "docs" / "combinations.md"
 YES = ""          # the message where nothing is refused
@@ -137,8 +138,9 @@ def orders():
             "ModalDG": lambda order: dg.ModalDG(order)}
     for kind in product(LIMITERS, VARIABLES):
         rows[" of ".join(kind)] = lambda order, kind=kind: dg.ModalDG(order, None, *kind)
-    return {(name, order): outcome(dg.Euler(1), lambda make=make, order=order: make(order))
-            for (name, make), order in product(rows.items(), range(12))}
+    tried = {(name, order): outcome(dg.Euler(1), lambda make=make, order=order: make(order))
+             for (name, make), order in product(rows.items(), range(12))}
+    return tried | {("Hermite", order): on_grid(dg.Acoustics(1), lambda order=order: dg.Hermite(order)) for order in range(12)}
 
 
 @cache
@@ -158,9 +160,44 @@ def steppers():
     return result
 
 
+GRID_LAWS = LAWS | {"Acoustics with c(x)": [dg.Acoustics(dim, sound_speed=lambda x: 1 + 0.1 * np.cos(np.pi * x[0]))
+                                            for dim in (1, 2, 3)],
+                    "Maxwell with conductivity": [dg.Maxwell(1, sigma=0.5), dg.Maxwell(2, "TM", sigma=0.5),
+                                                  dg.Maxwell(2, "TE", sigma=0.5), dg.Maxwell(3, sigma=0.5)]}
+SIDES = {"periodic axes": None, **{condition.__name__: condition for condition in (dg.pec, dg.pmc, dg.wall, dg.open)},
+         "Sponge": dg.Sponge(0.5), "absorbing": dg.absorbing, "outflow": dg.outflow, "a function of your own": own}
+
+
+def on_grid(law, method, boundary=None):
+    """As `outcome`, of a step of Hermite's method on a tiny grid."""
+    grid, g = dg.Grid((1,) * law.dim, (2,) * law.dim, 2, periodic=boundary is None), state_of(law)
+    try:
+        operator = method().discretise(grid, law, boundary, backends.get("numpy", "array", "float64", 1))
+    except (TypeError, ValueError) as error:
+        return str(error)
+    states = [operator.state(operator.project(g)), operator.zeros()]
+    states = step(operator, Taylor, states, None, 0.0, 0.5 * operator.max_dt(None, 0.0, Taylor))
+    assert operator.sound(states[0], 0.0) and np.any(operator.host(states[0])), (law, method, boundary)
+    return YES
+
+
+@cache
+def sides():
+    """{(law, condition): {dim: messages}} of Hermite's method."""
+    return {(name, side): by_dim(laws, [on_grid(law, lambda: dg.Hermite(1), SIDES[side]) for law in laws])
+            for (name, laws), side in product(GRID_LAWS.items(), SIDES)}
+
+
+@cache
+def variants():
+    """{(law, variant): {dim: messages}} of Hermite's method."""
+    return {(name, variant): by_dim(laws, [on_grid(law, lambda: dg.Hermite(1, variant=variant)) for law in laws])  # noqa: B023
+            for (name, laws), variant in product(GRID_LAWS.items(), VARIANTS)}
+
+
 def kernels():
     """{(method, backend): "fused" or "array"} where the backend's fused kernels are asked for."""
-    methods = METHODS | {"ModalDG with a limiter": dg.ModalDG(1, limiter="vertex")}
+    methods = METHODS | {"ModalDG with a limiter": dg.ModalDG(1, limiter="vertex"), "Hermite": dg.Hermite(2)}
     found = {"numpy": CpuBackend("float64", 1), "cupy": object.__new__(CudaBackend)}
     return {(name, backend): method.kernels(found[backend]) for (name, method), backend in product(methods.items(), found)}
 
@@ -197,7 +234,7 @@ def refusals(found):
 
 def kind_of(message):
     """A message without the names that differ from law to law and from order to order."""
-    for laws in LAWS.values():
+    for laws in GRID_LAWS.values():
         for law in laws:
             message = message.replace(repr(law), "LAW")
     return "".join("N" if c.isdigit() else c for c in message)
@@ -220,7 +257,7 @@ Every line of these tables has been tried: one stage on a tiny mesh in 1D, 2D an
 
 ## Orders
 
-Methods, and limiters of `ModalDG`, for Euler in 1D:
+Methods, and limiters of `ModalDG`, for Euler in 1D (Hermite: acoustics):
 
 {table("", by_order, ["orders"], lambda row, _: by_order[row])}
 
@@ -253,6 +290,20 @@ At order 1, each with and without `indicator="kxrcf"`, of Euler also with and wi
 {table("", ["positivity=True"], names, lambda row, law: cell(positivity()[law])).splitlines()[-1]}
 
 {refusals(limiters() | positivity())}
+
+## Hermite's method
+
+On grids, of orders {by_order["Hermite"]}; sides with a condition, or periodic:
+
+{table("", list(SIDES), list(GRID_LAWS), lambda side, law: cell(sides()[law, side]))}
+
+{refusals(sides())}
+
+Variants:
+
+{table("", VARIANTS, list(GRID_LAWS), lambda variant, law: cell(variants()[law, variant]))}
+
+{refusals(variants())}
 
 ## Methods and kernels
 
