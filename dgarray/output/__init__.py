@@ -2,8 +2,8 @@
 from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import RESERVED, Layout, dataset
 from dgarray.output.grid_accessor import GridAccessor
-from dgarray.output.grid_layout import GridLayout
+from dgarray.output.grid_layout import GRID_RESERVED, GridLayout
 from dgarray.output.live import Live
 from dgarray.output.store import OutputError, Store, check_path
 
-__all__ = ["RESERVED", "Accessor", "GridAccessor", "GridLayout", "Layout", "Live", "OutputError", "Store", "check_path", "dataset"]
+__all__ = ["GRID_RESERVED", "RESERVED", "Accessor", "GridAccessor", "GridLayout", "Layout", "Live", "OutputError", "Store", "check_path", "dataset"]

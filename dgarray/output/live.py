@@ -7,7 +7,8 @@ from time import monotonic
 import numpy as np
 
 from dgarray.names import choose
-from dgarray.output.dataset import AXES, dataset
+from dgarray.output.dataset import AXES
+from dgarray.output.grid_layout import GridLayout
 from dgarray.output.plot import extent, flat_picture, limits_of, seen, writable
 from dgarray.output.slices import parse
 
@@ -25,7 +26,7 @@ class Live:
         if live.due():
             live.update(host(q), t)
 
-    layout    Layout of the run's dataset
+    layout    Layout or GridLayout of the run's dataset; on a grid the values at the nodes are drawn
     variable  name of the variable
     path      image file to renew; None for a window, or VARIABLE.png in the current folder where there is no screen
     seconds   between two pictures at least; more where drawing would take more than a tenth of the time
@@ -40,12 +41,12 @@ class Live:
         self.variable, self.seconds = variable, seconds
         if slice is not None and layout.dim < 3:
             raise ValueError(f"slice={slice!r} is for 3D; the run is {layout.dim}D")
-        self.plane, self.elements, self.layout = slice, None, replace(layout, variables=(variable,), boundaries={})
+        self.plane, self.elements, self.on_grid = slice, None, isinstance(layout, GridLayout)
+        self.layout = replace(layout, variables=(variable,), **({"derivatives": False} if self.on_grid else {"boundaries": {}}))
         if layout.dim == 3:
             self._only_what_is_cut()
-        _, nodes, elements = self.layout.shape
         self.path = writable(path) if path is not None else None
-        self.picture = flat_picture(self._flat(np.zeros((nodes, elements)), 0.0), variable, pyplot=self.path is None,
+        self.picture = flat_picture(self._flat(np.zeros(self.layout.shapes[variable]), 0.0), variable, pyplot=self.path is None,
                                     triangles=TRIANGLES, **options)
         self.window = self.path is None and _is_window(self.picture.ax.figure)
         if self.path is None and not self.window:
@@ -66,12 +67,14 @@ class Live:
         return not self.closed and monotonic() >= self.next
 
     def update(self, q, t):
-        """Draw the state q (variable, node, element) at the time t."""
+        """Draw the state q (variable, node, element), on a grid (variable, coefficient, node), at the time t."""
         if self.closed:
             return
         start = monotonic()
         u = np.asarray(q[self.number])
-        u = u.T if self.elements is None else self._flat(u[:, self.elements], t).dg.values(self.variable)
+        u = u[0].reshape(self.layout.grid.shape) if self.on_grid else u.T if self.elements is None else u[:, self.elements].T
+        if self.layout.dim == 3:
+            u = self._flat(u, t).dg.values(self.variable)
         u = self.picture.evaluate(u)
         low, high = extent(u)
         self.range = (low, high) if self.range is None else (min(low, self.range[0]), max(high, self.range[1]))
@@ -104,6 +107,11 @@ class Live:
     def _only_what_is_cut(self):
         """Keep the cells that touch the plane: all others would be sorted out again at every picture."""
         layout = self.layout
+        if self.on_grid:
+            if self.plane is None:
+                z = layout.grid.axes[2]
+                self.plane = f"z={float(z[len(z) // 2])!r}"
+            return
         if self.plane is None:
             z = layout.points[layout.cells][..., 2]
             self.plane = f"z={float(z.min() + z.max()) / 2!r}"
@@ -117,8 +125,8 @@ class Live:
         self.layout = replace(layout, cells=layout.cells[self.elements], numbers=layout.numbers[self.elements], regions=regions)
 
     def _flat(self, u, t):
-        """The 1D or 2D dataset that is drawn, of the values u (node, element) at the time t."""
-        return seen(dataset(self.layout, [t], {self.variable: u.T[None]}), self.variable, self.plane)
+        """The 1D or 2D dataset that is drawn, of the values u (element, node), or (z, y, x), at the time t."""
+        return seen(self.layout.dataset([t], {self.variable: u[None]}), self.variable, self.plane)
 
 
 def _is_window(figure):

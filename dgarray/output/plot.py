@@ -82,6 +82,10 @@ def flat_picture(ds, variable, ax=None, pyplot=False, slice=None, surface=None, 
         figure = Figure(figsize=figure_size(flat), layout="compressed")
         FigureCanvasAgg(figure)
         ax = figure.add_subplot()
+    if flat.attrs["cell_type"] == "grid":
+        from dgarray.output.grid_plot import GridPicture
+
+        return GridPicture(flat, variable, ax, **options)
     return Picture(flat, variable, ax, **options)
 
 
@@ -116,29 +120,40 @@ class Picture:
 
     def __init__(self, ds, variable, ax, limits=None, mesh=False, cmap=None, colorbar=True, triangles=TRIANGLES, isolines=None,
                  **line):
-        dg, self.lines, self.levels = ds.dg, None, levels(isolines, ds.dg.dim)
+        self.lines, self.levels = None, levels(isolines, ds.dg.dim)
         self.ds, self.variable, self.ax, self.limits, self.cmap = ds, variable, ax, checked(limits), cmap
+        if ds.dg.dim > 1:
+            for name in line:
+                choose("option", name, ("limits", "mesh", "cmap", "colorbar", "isolines", "slice"), " for this picture; it has")
+        self._make(mesh, colorbar, triangles, line)
+
+    def _make(self, mesh, colorbar, triangles, line):
+        """Lines or triangles, without values yet."""
+        dg = self.ds.dg
         self.corners, small = _divisions(dg, triangles)
         self.interpolation = dg.reference.interpolation(2 * self.corners[:, 1:] - 1)
         x = [dg.points[dg.cells, axis] @ self.corners.T for axis in range(dg.dim)]
         if dg.dim == 1:
             self._lines(x[0], mesh, line)
         else:
-            for name in line:
-                choose("option", name, ("limits", "mesh", "cmap", "colorbar", "isolines", "slice"), " for this picture; it has")
             self._triangles(x, small, mesh, colorbar)
 
     def _lines(self, x, mesh, line):
         """Each element's polynomial as its own line: jumps between elements stay visible."""
-        ds, dg = self.ds, self.ds.dg
+        dg = self.ds.dg
         self.order = np.argsort(dg.points[dg.cells, 0].mean(axis=1))
-        (self.artist,) = self.ax.plot(self._gaps(x), np.full(x.size + len(x), np.nan), **line)
-        if mesh:
-            for corner in np.unique(dg.points[dg.cells, 0]):
-                self.ax.axvline(corner, color="0.85", linewidth=0.6, zorder=0)
-        self.ax.set(xlabel=label(ds, dg.axes[0]), ylabel=label(ds, self.variable), xlim=(x.min(), x.max()))
+        self._line(self._flat(x), np.unique(dg.points[dg.cells, 0]) if mesh else (), line)
 
-    def _gaps(self, values):
+    def _line(self, x, corners, line):
+        """A line over x, without values yet, with thin vertical ones at the corners."""
+        (self.artist,) = self.ax.plot(x, np.full(x.size, np.nan), **line)
+        for corner in corners:
+            self.ax.axvline(corner, color="0.85", linewidth=0.6, zorder=0)
+        self.ax.set(xlabel=label(self.ds, self.ds.dg.axes[0]), ylabel=label(self.ds, self.variable),
+                    xlim=(np.nanmin(x), np.nanmax(x)))
+
+    def _flat(self, values):
+        """Values as those of the line, with gaps between elements."""
         return np.hstack([values[self.order], np.full((len(values), 1), np.nan)]).ravel()
 
     def _triangles(self, x, small, mesh, colorbar):
@@ -157,10 +172,15 @@ class Picture:
         if mesh:
             ax.add_collection(LineCollection(dg.points[sides(dg.cells)], colors="black", alpha=0.35, linewidths=0.4),
                               autolim=False)
-        ax.set(aspect="equal", xlabel=label(ds, dg.axes[0]), ylabel=label(ds, dg.axes[1]))
         ax.margins(0)
+        self._frame(colorbar)
+
+    def _frame(self, colorbar):
+        """Labels and colour bar of a picture in 2D."""
+        ds, dg, ax = self.ds, self.ds.dg, self.ax
+        ax.set(aspect="equal", xlabel=label(ds, dg.axes[0]), ylabel=label(ds, dg.axes[1]))
         if colorbar:
-            width, height = np.ptp(dg.points, axis=0)
+            width, height = np.ptp(dg.bounds, axis=0)
             below = width > WIDE * height
             ax.figure.colorbar(self.artist, ax=ax, label=label(ds, self.variable),
                                location="bottom" if below else "right",
@@ -179,11 +199,11 @@ class Picture:
         """Draw the values u (element, point) at the time t; limits (low, high) if none were fixed."""
         low, high = self.limits or limits or limits_of(*extent(u))
         if self.ds.dg.dim == 1:
-            self.artist.set_ydata(self._gaps(u))
+            self.artist.set_ydata(self._flat(u))
             margin = 0 if self.limits else 0.05 * (high - low)
             self.ax.set_ylim(low - margin, high + margin)
         else:
-            self.artist.set_array(u.ravel())
+            self._colour(u)
             self.artist.set(clim=(low, high), cmap=self.cmap or colours(low, high))
             if self.levels is not None:
                 self._isolines(u)
@@ -192,11 +212,17 @@ class Picture:
             place = f" {'in the plane' if self.ds.dg.dim == 2 else 'on the line'} {self.ds.attrs['plane'].replace('=', ' = ')}"
         self.ax.set_title(title(self.ds, self.variable, place, t))
 
+    def _colour(self, u):
+        self.artist.set_array(u.ravel())
+
+    def _contours(self, u):
+        return self.ax.tricontour(self.triangulation, u.ravel(), self.levels, colors="black", linewidths=0.4)
+
     def _isolines(self, u):
         """Draw the lines of equal value anew."""
         if self.lines is not None:
             self.lines.remove()
-        self.lines = self.ax.tricontour(self.triangulation, u.ravel(), self.levels, colors="black", linewidths=0.4)
+        self.lines = self._contours(u)
 
     def save(self, path, dpi=150):
         """Write the figure to an image file, its kind by the suffix."""
@@ -301,7 +327,7 @@ def figure_size(ds):
     """Width and height in inches: in 2D the domain's own shape with room for the labels and the colour bar."""
     if ds.dg.dim == 1:
         return 6.4, 4.0
-    width, height = np.ptp(ds.dg.points, axis=0)
+    width, height = np.ptp(ds.dg.bounds, axis=0)
     if width > WIDE * height:
         return 7.0, float(max(6.2 * height / width + 1.6, 2.4))
     if width >= height:

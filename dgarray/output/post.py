@@ -48,7 +48,8 @@ def by_snapshot(field, function, dims=(), shape=(), some=None, dtype=None, core=
     # What is asked for is chosen before the chunks are joined, so that chunks without any of it are not read.
     whole = chosen(source).chunk(dict.fromkeys(core, -1))
     return xr.apply_ufunc(on_block, whole, input_core_dims=[core], output_core_dims=[dims], exclude_dims=set(core),
-                          dask="parallelized", output_dtypes=[dtype], dask_gufunc_kwargs={"output_sizes": dict(zip(dims, shape))})
+                          dask="parallelized",
+                          dask_gufunc_kwargs={"output_sizes": dict(zip(dims, shape)), "meta": np.empty(0, dtype)})
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from dgarray.analysis.surface import Surface
 from dgarray.mesh.faces import face_points
 from dgarray.names import choose
 from dgarray.output.dataset import AXES
+from dgarray.output.grid_plot import GridPart, side_plane
 from dgarray.output.plot import checked, colours, extent, label, limits_of, seen, title
 from dgarray.output.surface import boundaries
 from dgarray.output.triangles import lattice, outlines, sides, subdivision
@@ -51,20 +52,20 @@ class Scene:
         check_rendering()
         ds.dg.field(variable)
         self.ds, self.variable, self.limits, self.cmap = ds, variable, checked(limits), cmap
-        if surface is None:
-            self.parts = [SlicePart(seen(ds, variable, plane), variable) for plane in slice or middle_planes(ds)]
-            self.place = ""
-        else:
-            names = (surface,) if isinstance(surface, str) else tuple(surface)
+        names = (surface,) if isinstance(surface, str) else tuple(surface or ())
+        on_grid, self.place = ds.attrs["cell_type"] == "grid", f" on {', '.join(names)}" if names else ""
+        if names and not on_grid:
             self.parts = [SurfacePart(ds, variable, boundary_rows(ds, names))]
-            self.place = f" on {', '.join(names)}"
-        corners, small = lattice(subdivision(sum(part.count for part in self.parts), ds.dg.order))
+        else:
+            planes = [side_plane(ds, name) for name in names] or slice or middle_planes(ds)
+            self.parts = [(GridPart if on_grid else SlicePart)(seen(ds, variable, plane), variable) for plane in planes]
+        corners, small = lattice(subdivision(sum(part.count for part in self.parts), max(ds.dg.order, 1)))
         places = [part.place(corners) for part in self.parts]
         x = np.concatenate([place.reshape(-1, 3) for place in places])
         triangles = (np.arange(len(x) // len(corners))[:, None, None] * len(corners) + small).reshape(-1, 3)
         self.field = pyvista.PolyData.from_regular_faces(x, triangles)
         self.field.point_data[variable] = np.zeros(len(x))
-        self._furnish(pyvista, mesh, colorbar, surface is not None, off_screen)
+        self._furnish(pyvista, mesh, colorbar, bool(names) and not on_grid, off_screen)
         self.plotter.camera_position = camera
         self.plotter.camera.zoom(ZOOM)
         self.plotter.camera.SetWindowCenter(0, -RAISED)
@@ -223,6 +224,8 @@ def domain_bounds(ds):
 def middle_planes(ds):
     """Three planes across the axes through the middle of the domain."""
     middle = domain_bounds(ds).reshape(3, 2).mean(axis=1)
+    if ds.attrs["cell_type"] == "grid":          # at nodes, whose values are always there
+        middle = np.array([axis[np.abs(axis - m).argmin()] for axis, m in zip(ds.dg.lattice.axes, middle)])
     return [f"{axis}={value!r}" for axis, value in zip(AXES, middle.tolist())]
 
 
