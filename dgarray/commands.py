@@ -330,7 +330,7 @@ def open_output(path):
         raise ValueError(f"{path}: there is no output of a run; give the folder that --out named")
     try:
         dataset = xarray.open_zarr(path)
-        dataset.dg          # which only a run's dataset has
+        repr(dataset.dg)          # which only a run's dataset has
     except Exception as error:
         raise ValueError(f"{path} cannot be read as the output of a run: {error}") from error
     return dataset

@@ -78,15 +78,22 @@ def results(title, expression, words, **more):
     return case(title, f"results=lambda ds: {{'x': {expression}}}", words, **more)
 
 
+def on_grid(title, changes, words, **more):
+    """A mistake in a script with Hermite's method on a grid."""
+    return case(title, f"mesh=dg.Grid((0, 0), (1, 1), (4, 4)), method=dg.Hermite(1), {changes}", words, **more)
+
+
 @cache
 def stored():
-    """Folder with runs to look at: flat.zarr (2D), thick.zarr (3D), line.zarr (1D)."""
+    """Folder with runs to look at: flat.zarr (2D), thick.zarr (3D), line.zarr (1D), nodes.zarr (on a 2D grid)."""
     folder = Path(tempfile.mkdtemp())
     meshes = {"flat": dg.rectangle(cells=(2, 2)), "thick": dg.box(cells=(1, 1, 1)), "line": dg.interval(cells=4)}
     for name, mesh in meshes.items():
         record = {"ears": dg.Points([mesh.points.mean(axis=0)]), "walls": dg.SurfaceFields("left")}
         dg.Simulation(mesh, dg.Acoustics(mesh.dim), dg.NodalDG(1), dg.wall, until=0.1, backend="numpy", kernels="array",
                       threads=1, dt=0.05, record=record).run(out=folder / f"{name}.zarr")
+    dg.Simulation(dg.Grid((0, 0), (1, 1), (4, 4)), dg.Acoustics(2), dg.Hermite(1), dg.wall, until=0.1, backend="numpy",
+                  kernels="array", threads=1).run(out=folder / "nodes.zarr")
     return folder
 
 
@@ -751,6 +758,19 @@ GROUPS["Looking at results"] = [
         stores("thick"), lambda: mock.patch("dgarray.output.volume.PROBE", "import sys; sys.exit(1)"),
         lambda: contextlib.closing(Uncached()))),
     Wrong("A file of another kind", "export flat.zarr -o flat.xyz", "allowed: .vtkhdf", prepare=stores("flat")),
+    Wrong("A file for meshes, of a grid", "export nodes.zarr -o nodes.vtu", r"allowed: .vtkhdf \(all snapshots\), .vti",
+          prepare=stores("nodes")),
+    Wrong("A slice of a grid between its nodes", "plot nodes.zarr p --slice y=0.3", "nodes lie in the planes y=0, 0.25, 0.5",
+          prepare=stores("nodes")),
+    Wrong("A slice beside a grid", "plot nodes.zarr p --slice y=3", "misses the grid", prepare=stores("nodes")),
+    on_grid("Values between nodes", "results=lambda ds: {'x': ds.dg.sample([(0.1, 0.1)])}", "derivatives=True"),
+    on_grid("A part of a grid", "results=lambda ds: {'x': ds.isel(x=slice(2)).dg.norm('p')}", "a part of a grid"),
+    on_grid("A surface of a grid", "results=lambda ds: {'x': ds.dg.surface('left')}", r"left is ds.dg.slice\('x=0'\)"),
+    on_grid("A plane across no axis", "results=lambda ds: {'x': ds.dg.slice(((0, 0), (1, 1)))}", "not across an axis"),
+    on_grid("A point outside the grid", "record={'r': dg.Points([(2, 0)])}", "outside the grid"),
+    on_grid("A side that the grid has not", "record={'r': dg.SurfaceFields('front')}", "it has: left, right, bottom, top"),
+    on_grid("Fields on several sides", "record={'r': dg.SurfaceFields(('left', 'top'))}", "several sides"),
+    on_grid("A degree on a grid", "record={'r': dg.VolumeIntegral(degree=3)}", "degree=3 is for meshes"),
     Wrong("A file that exists", "export flat.zarr", "--overwrite", prepare=both(stores("flat"), file("flat.vtkhdf"))),
     Wrong("A file in no folder", "export flat.zarr -o nowhere/flat.vtu", "nowhere", prepare=stores("flat")),
     Wrong("A file to a folder", "export flat.zarr -o notes.vtu", "is a folder",

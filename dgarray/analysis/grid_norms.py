@@ -1,7 +1,7 @@
 """Integrals and norms of fields on grids.
 
-With the scaled derivatives c (coefficient, z, y, x), j from 0 to N in each direction, they are those of the Hermite interpolant,
-exact; of values alone, N = 0, an integral is that of the trapezoidal rule.
+With the scaled derivatives c (coefficient, z, y, x), j from 0 to N in each direction, they are those of the Hermite
+interpolant, exact; of values alone, N = 0, those of the trapezoidal rule.
 """
 import numpy as np
 

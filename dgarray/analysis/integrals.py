@@ -38,7 +38,8 @@ class BoundaryIntegral(Recorder):
 
     def attach(self, name, operator):
         """The Recording of this recorder in one run."""
-        tables, attrs = operator.tables, {"boundary": title(self.boundary), "long_name": f"integral over {title(self.boundary)}"}
+        tables = operator.tables
+        attrs = {"boundary": title(self.boundary), "long_name": f"integral over {title(self.boundary)}"}
         if isinstance(tables.mesh, Grid):
             names, measure = self._on_grid(name, operator)
             return Recording(Series(name, {}, dict.fromkeys(names, ((), attrs))), self.every, measure)

@@ -98,7 +98,8 @@ def on_side(name, operator, boundary):
     """The Place of the nodes of one side of a grid."""
     law, grid, chosen = operator.tables.law, operator.tables.mesh, grid_sides(name, operator.tables.mesh, boundary)
     if len(chosen) > 1:
-        raise ValueError(f"record {name!r}: boundary={boundary!r} are several sides; on a grid give one, and a recorder for each")
+        raise ValueError(f"record {name!r}: boundary={boundary!r} are several sides; on a grid give one, and a recorder for "
+                         "each")
     (normal, side), = chosen
     rest, nodes = [k for k in reversed(range(grid.dim)) if k != normal], side_nodes(grid, normal, side)
     sizes = {AXES[k]: grid.nodes[k] for k in rest}

@@ -6,4 +6,5 @@ from dgarray.output.grid_layout import GRID_RESERVED, GridLayout
 from dgarray.output.live import Live
 from dgarray.output.store import OutputError, Store, check_path
 
-__all__ = ["GRID_RESERVED", "RESERVED", "Accessor", "GridAccessor", "GridLayout", "Layout", "Live", "OutputError", "Store", "check_path", "dataset"]
+__all__ = ["GRID_RESERVED", "RESERVED", "Accessor", "GridAccessor", "GridLayout", "Layout", "Live",
+           "OutputError", "Store", "check_path", "dataset"]

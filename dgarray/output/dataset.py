@@ -104,7 +104,8 @@ def named(variables, reserved):
         raise ValueError(f"variables {variables} must be at least one name, each once")
     taken = sorted(set(variables) & reserved)
     if taken:
-        raise ValueError(f"variable name {taken[0]!r} is taken by the dataset; names not allowed: {', '.join(sorted(reserved))}")
+        raise ValueError(f"variable name {taken[0]!r} is taken by the dataset; names not allowed: "
+                         f"{', '.join(sorted(reserved))}")
 
 
 def dataset(layout, times, values):

@@ -9,7 +9,6 @@ import xarray as xr
 from dgarray.analysis import grid_norms
 from dgarray.analysis.grid import grid_error
 from dgarray.mesh import Grid
-from dgarray.names import choose
 from dgarray.output import grid_post
 from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import variables_of
@@ -32,10 +31,12 @@ class GridAccessor(Accessor):
     def lattice(self):
         """The Grid of the nodes. Raises ValueError for a part of a grid, which is none."""
         lower, upper, cells, periodic = (json.loads(self._ds.attrs[name]) for name in grid_post.PLACES)
-        grid, sizes = Grid(lower, upper, tuple(cells), tuple(periodic)), tuple(self._ds.sizes.get(axis, 0) for axis in self.axes)
+        grid = Grid(lower, upper, tuple(cells), tuple(periodic))
+        sizes = tuple(self._ds.sizes.get(axis, 0) for axis in self.axes)
         if sizes != grid.nodes:
-            raise ValueError(f"the dataset has {', '.join(map(str, sizes))} nodes along {', '.join(self.axes)}, the grid of the run "
-                             f"{', '.join(map(str, grid.nodes))}; a part of a grid has no norms, points or pictures of its own")
+            have, had = (", ".join(map(str, counts)) for counts in (sizes, grid.nodes))
+            raise ValueError(f"the dataset has {have} nodes along {', '.join(self.axes)}, the grid of the run {had}; a part of "
+                             "a grid has no norms, points or pictures of its own")
         return grid
 
     @property
@@ -66,8 +67,8 @@ class GridAccessor(Accessor):
 
     def needs(self, variable):
         """Why values of a field between the nodes cannot be had."""
-        return (f"the dataset holds values of {variable!r} at the nodes only; values between them and derivatives need a run with "
-                f"Hermite({self.order}, derivatives=True)")
+        return (f"the dataset holds values of {variable!r} at the nodes only; values between them and derivatives need a run "
+                f"with Hermite({self.order}, derivatives=True)")
 
     def evaluation(self, points):
         """The fields' evaluation at points (..., dim), an `output.grid_post.GridEvaluation`."""
@@ -145,7 +146,7 @@ class GridAccessor(Accessor):
         return field.transpose(*self.axes[::-1]).values
 
     def coefficients(self, variable, time=-1):
-        """The scaled derivatives of a field at one time as an array (derivative, z, y, x). Raises ValueError as `derivatives`."""
+        """The scaled derivatives of a field at one time, an array (derivative, z, y, x). Raises ValueError as `derivatives`."""
         field = self.derivatives(variable)
         if "time" in field.dims:
             field = field.isel(time=self.index(time))
@@ -161,8 +162,8 @@ class GridAccessor(Accessor):
     def surface(self, name, time=None):
         """For meshes only: raises ValueError, which says how to get the values on a side of the grid."""
         sides = {side: f"{self.axes[axis]}={self.bounds[end, axis]:g}" for side, (axis, end) in self.lattice.boundaries.items()}
-        self._no("surfaces are", "its sides are slices: " + (", ".join(f"{side} is ds.dg.slice({plane!r})"
-                                                                       for side, plane in sides.items()) or "none, all is periodic"))
+        slices = ", ".join(f"{side} is ds.dg.slice({plane!r})" for side, plane in sides.items())
+        self._no("surfaces are", f"its sides are slices: {slices or 'none, all is periodic'}")
 
     def to_ugrid(self, subdivide=1, time=None):
         """For meshes only: raises ValueError."""

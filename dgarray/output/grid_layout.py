@@ -80,7 +80,7 @@ class GridLayout:
                 data[f"{name}{SUFFIX}"] = ("time", "derivative", *reversed(axes)), values[f"{name}{SUFFIX}"], long
         if self.derivatives:
             for axis, j in zip(axes, exponents(self.order, self.dim)):
-                coords[f"derivative_{axis}"] = "derivative", j, {"long_name": f"j_{axis}, the order of the derivative in {axis}"}
+                coords[f"derivative_{axis}"] = "derivative", j, {"long_name": f"j_{axis}, order of the derivative in {axis}"}
         return xr.Dataset(data, coords, self.attributes())
 
     def attributes(self):

@@ -1,4 +1,4 @@
-"""Pictures of fields on grids: the interpolant where the dataset holds derivatives, else the values, linear between the nodes."""
+"""Pictures of fields on grids: of the interpolant where the dataset holds derivatives, else of the values at the nodes."""
 import numpy as np
 
 from dgarray.mesh.interpolant import on_lattice
@@ -79,12 +79,13 @@ class GridPart:
         self.places = np.einsum("pv,tvk->tpk", corners, triangles)          # in a cell of length 1
         i, j = (a.ravel() for a in np.meshgrid(*map(np.arange, self.grid.cells)))
         x = np.empty((len(i), *self.places.shape[:2], 3))
-        for axis in AXES:
+        for number, axis in enumerate(AXES):
             if axis in self.flat.dg.axes:
                 k = self.flat.dg.axes.index(axis)
-                x[..., AXES.index(axis)] = self.grid.lower[k] + self.grid.spacing[k] * ((i, j)[k][:, None, None] + self.places[..., k])
+                s = (i, j)[k][:, None, None] + self.places[..., k]
+                x[..., number] = self.grid.lower[k] + self.grid.spacing[k] * s
             else:
-                x[..., AXES.index(axis)] = float(self.flat[axis])
+                x[..., number] = float(self.flat[axis])
         self.cells = i, j
         return x.reshape(-1, len(corners), 3)
 

@@ -38,7 +38,9 @@ class GridEvaluation:
         return [interpolant(self.grid, self.order, points) for _, points in self._blocks]
 
     def _weights(self):
-        return self._kept if len(self._blocks) < 2 else (interpolant(self.grid, self.order, points) for _, points in self._blocks)
+        if len(self._blocks) < 2:
+            return self._kept
+        return (interpolant(self.grid, self.order, points) for _, points in self._blocks)
 
     @cached_property
     def _needed(self):
@@ -71,8 +73,7 @@ class GridEvaluation:
         """All fields of `ds` at the places, with `coords` and the coordinates along the fields' other dims."""
         names = ds.dg.hermite or ds.dg.variables[:1]          # the first is then refused
         data = {name: labelled(self(ds.dg.derivatives(name), dims), ds[name]) for name in names}
-        out = gathered(ds.drop_vars(["derivative", *(f"derivative_{axis}" for axis in ds.dg.axes)], errors="ignore"), data, dims,
-                       coords, attrs)
+        out = gathered(ds, data, dims, coords, attrs)
         for name in (*PLACES, "cell_type"):
             del out.attrs[name]
         return out.assign_attrs(naming(data))

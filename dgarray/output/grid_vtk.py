@@ -31,7 +31,8 @@ def export(ds, path, variables=None, time=None, overwrite=False):
     other arguments, field data and errors as of `output.vtk.export`"""
     path = Path(path)
     if path.suffix not in (".vtkhdf", ".vti"):
-        raise ValueError(f"{path}: the suffix {path.suffix!r} is not known for a grid; allowed: .vtkhdf (all snapshots), .vti (one)")
+        raise ValueError(f"{path}: the suffix {path.suffix!r} is not known for a grid; allowed: .vtkhdf (all snapshots), "
+                         ".vti (one)")
     fields = fields_of(ds, variables, ds.dg.axes[::-1])
     steps, times = snapshots(ds, time, path.suffix == ".vti")
     field_data = field_data_of(ds, list(fields))

@@ -42,7 +42,8 @@ def surface(ds, name, time=None):
 
     def on_faces(values):
         return values[place[:, None], faces.nodes]
-    data = {v: by_snapshot(chosen[v], on_faces, ("face", "face_node"), faces.shape, {"element": elements}) for v in ds.dg.variables}
+    data = {v: by_snapshot(chosen[v], on_faces, ("face", "face_node"), faces.shape, {"element": elements})
+            for v in ds.dg.variables}
     for v, field in data.items():
         # On a surface the values no longer lie on the mesh.
         field.attrs = {key: value for key, value in ds[v].attrs.items() if key not in ("mesh", "location")}
@@ -79,7 +80,8 @@ def record(ds, name):
     if {"element", "node"} <= set(part.dims):
         part = _with_mesh(ds, part)
     elif set(ds.dg.axes) <= set(part.dims):
-        part = part.assign_attrs({key: ds.attrs[key] for key in ("cell_type", *PLACES)}, variables=json.dumps(list(part.data_vars)))
+        part = part.assign_attrs({key: ds.attrs[key] for key in ("cell_type", *PLACES)} |
+                                 {"variables": json.dumps(list(part.data_vars))})
     return part
 
 

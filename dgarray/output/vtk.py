@@ -38,7 +38,6 @@ def export(ds, path, variables=None, time=None, overwrite=False):
     path = Path(path)
     if path.suffix not in (".vtkhdf", ".vtu"):
         raise ValueError(f"{path}: the suffix {path.suffix!r} is not known; allowed: .vtkhdf (all snapshots), .vtu (one)")
-    dg = ds.dg
     fields = fields_of(ds, variables, ("element", "node"))
     steps, times = snapshots(ds, time, path.suffix == ".vtu")
     grid, cell_data, field_data = _grid(ds, list(fields))
