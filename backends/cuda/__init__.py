@@ -1,6 +1,7 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
 from ..arrays import ArrayBackend
 from ..memory import host_free
+from .hermite import HermiteCuda
 from .modal import ModalCuda
 from .nodal import NodalCuda
 
@@ -28,3 +29,7 @@ class CudaBackend(ArrayBackend):
     def modal(self, tables):
         """The operations of DG by quadrature on these tables."""
         return ModalCuda(self, tables)
+
+    def hermite(self, tables, variant=None):
+        """The operations of Hermite's method on these tables, in the variant that is given or else the fastest known."""
+        return HermiteCuda(self, tables, variant)
