@@ -41,12 +41,12 @@ __device__ __forceinline__ void face(const Source& s, const Grid& g, const Work&
     constexpr int LINES = DIM == 3 ? ENDS : 1;             // both neighbours along y and their coefficients
     for (int i = part; i < VARIABLES * (N + 1) * LINES; i += PARTS) {
         const int v = w.variable + i / LINES / (N + 1), j = i / LINES % (N + 1), line = i % LINES;
-        const int high = line / (N + 1), row = DIM == 3 ? j * (N + 1) + line % (N + 1) : j;
+        const int row = DIM == 3 ? j * (N + 1) + line % (N + 1) : j, beside = line > N ? y.node[1] : y.node[0];
         const real* c = s.q + offset(v * ROWS + row * (N + 1)) * g.nodes;
         real e[ENDS], p[OUT];
 #pragma unroll
         for (int k = 0; k < ENDS; ++k)
-            e[k] = c[k % (N + 1) * g.nodes + node(g, x.node[k / (N + 1)], y.node[high], last)];
+            e[k] = c[k % (N + 1) * g.nodes + node(g, x.node[k / (N + 1)], beside, last)];
         reflect(s, x, v, e);
         apply(e, p, s.map);
 #pragma unroll

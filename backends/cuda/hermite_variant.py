@@ -2,14 +2,13 @@
 from dataclasses import asdict, dataclass, fields, replace
 
 from ...names import choose
-from .variant import REGISTER_FILE, THREADS
+from .variant import THREADS
 
 KERNELS = {"two-kernel": ("interpolate", "evolve"), "monolithic": ("monolithic",), "collapsed": ("collapsed",)}
 PLACES = ("registers", "shared")
 THREADS_WANTED = {4: 512, 8: 256}     # of a block by default: with a few blocks on a multiprocessor
 LANES = {1: 128, 2: 32, 3: 32}        # targets of a block at most, by dimension
-KEPT = 256                            # bytes of a thread's registers that may be taken by its polynomials and what it keeps
-OTHER_REGISTERS = 10                  # of a thread for each byte of a number, besides
+OWN = {"registers": 320, "shared": 2 ** 20}     # bytes of a thread's registers by default for its numbers with each `keep`
 
 
 @dataclass(frozen=True)
@@ -110,21 +109,18 @@ class HermiteShape:
 
 
 def sized(shape, kernel, shared_per_block):
-    """The variant with this kernel that counting favours, None where the device has too little shared memory for any: half of
-    it for a block, so that two share a multiprocessor, else all."""
+    """The variant with this kernel that counting favours: a block takes half of the shared memory, so that two share a
+    multiprocessor, else all of it; None where that is too little for a single target."""
     parts = max(shape.parts(each) for each in KERNELS[kernel])
-    most = THREADS_WANTED[shape.itemsize] // parts
-    lanes = min(LANES[shape.dim], 1 << max(0, most.bit_length() - 1))
-    lives = [keep for keep in PLACES if all(shape.own_bytes(HermiteVariant(kernel, keep=keep), each) <= KEPT
+    most = max(1, THREADS_WANTED[shape.itemsize] // parts)
+    lanes = min(LANES[shape.dim], 1 << most.bit_length() - 1)
+    keeps = [keep for keep in PLACES if all(shape.own_bytes(HermiteVariant(kernel, keep=keep), each) <= OWN[keep]
                                             for each in KERNELS[kernel])]
-    keep = lives[0] if lives else "shared"
-    for limit in (shared_per_block // 2, shared_per_block):
-        found = HermiteVariant(kernel, lanes, keep=keep)
-        while found.lanes > 1 and not shape.fits(found, limit):
-            found = replace(found, lanes=found.lanes // 2)
-        for each in (found, replace(found, keep="registers")):
-            if shape.fits(each, limit):
-                return each
+    for keep, limit in (*((keeps[0], share) for share in (shared_per_block // 2, shared_per_block)), ("registers", shared_per_block)):
+        for count in (lanes >> i for i in range(lanes.bit_length())):
+            found = HermiteVariant(kernel, count, keep=keep)
+            if shape.fits(found, limit):
+                return found
     return None
 
 
