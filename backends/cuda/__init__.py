@@ -13,7 +13,7 @@ class CudaBackend(ArrayBackend):
 
     device: `dgarray.backends.cuda.device.Device`"""
 
-    kernels = "fused"
+    kernels, hermite_variant = "fused", "monolithic"
 
     def __init__(self, dtype, device):
         super().__init__(device.xp, dtype, "cupy")
