@@ -9,6 +9,8 @@ from .hermite_variant import KERNELS, HermiteShape, default
 from .operations import Arriving
 
 ROOM = 2 ** 29            # bytes of the polynomials between two kernels, at most, and of one plane of targets at least
+LONG = 2 ** 31            # numbers in an array that need offsets of 64 bits
+FULL = 4                  # blocks for each multiprocessor that fill a device
 
 
 class HermiteCuda(HermiteArrays):
@@ -36,7 +38,7 @@ class HermiteCuda(HermiteArrays):
         two = self.variant == "two-kernel"
         self.planes = 1 if tables.dim == 1 else nodes[-1]
         self.planes = max(1, min(self.planes, ROOM // (per_plane * dtype.itemsize))) if two else self.planes
-        wide = max(tables.variables * tables.rows * self.nodes, two * per_plane * self.planes) >= 2 ** 31
+        wide = max(tables.variables * tables.rows * self.nodes, two * per_plane * self.planes) >= LONG
         self.offset = np.dtype(np.int64 if wide else np.int32)
         self.kernels = {name: self.device.compile(source(name, self.shape, self.choice, tables, dtype, wide), dtype)(name)
                         for name in KERNELS[self.variant]}
@@ -102,9 +104,6 @@ class HermiteCuda(HermiteArrays):
         if self._maps[0] != tau:
             self._maps = tau, self.backend.array(np.concatenate(self.tables.collapsed(tau), axis=-1).reshape(-1))
         return self._maps[1]
-
-
-FULL = 4                  # blocks for each multiprocessor that fill a device
 
 
 def chosen(shape, device, kernel):
