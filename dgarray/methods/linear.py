@@ -105,8 +105,10 @@ class LinearLaw:
         capacity = self.functions.get("capacity")
         factors = evaluate(capacity.graph, at, d) if capacity else [1.0] * len(law.variables)
         source = entries("source") if "source" in self.functions else {}
+        inverse = (apply("divide", d, 1.0, c) for c in factors)
+        # Python's numbers, because those of NumPy make float64 of arrays of float32.
         return LinearSystem(tuple(entries("flux", k) for k in range(d)), source,
-                            tuple(apply("divide", d, 1.0, c) for c in factors))
+                            tuple(c if np.ndim(c) else float(c) for c in inverse))
 
     def parameters(self, x):
         """{name: values at the places x} of the parameters that are functions. Raises ValueError for values out of bounds."""
