@@ -1,11 +1,10 @@
 """Hermite's method on the GPU: a half-step as one kernel, or as two with the polynomials in memory between them."""
-import warnings
-
 import numpy as np
 
 from ..hermite_arrays import HermiteArrays
 from .hermite_source import source
-from .hermite_variant import KERNELS, HermiteShape, default
+from .hermite_tuning import choose
+from .hermite_variant import KERNELS, HermiteShape
 from .operations import Arriving
 
 ROOM = 2 ** 29            # bytes of the polynomials between two kernels, at most, and of one plane of targets at least
@@ -25,7 +24,7 @@ class HermiteCuda(HermiteArrays):
         self.shape, self.choice = HermiteShape.of(tables, dtype), None
         if tables.terms is None:
             return
-        self.choice = variant or chosen(self.shape, self.device, tables.method.variant)
+        self.choice = variant or choose(backend, tables)
         if self.choice is None:
             return
         if not self.shape.fits(self.choice, self.device.shared_per_block):
@@ -69,13 +68,16 @@ class HermiteCuda(HermiteArrays):
         if self.choice is None:
             super().half_step(q, out, half, tau)
             return
-        targets = self.tables.targets[half]
-        last = 1 if self.tables.dim == 1 else targets[-1]
-        for first in range(0, last, self.planes):
-            self.launch(q, out, half, tau, first, min(first + self.planes, last))
+        self.advance(q, out, half, tau, 0, 1 if self.tables.dim == 1 else self.tables.targets[half][-1])
+
+    def advance(self, q, out, half, tau, first, end):
+        """The half-step to the targets from `first` to `end` along the last axis (0 to 1 in 1D: all), in stretches for which
+        there is room."""
+        for start in range(first, end, self.planes):
+            self.launch(q, out, half, tau, start, min(start + self.planes, end))
 
     def launch(self, q, out, half, tau, first, end):
-        """The half-step to the targets from `first` to `end` along the last axis."""
+        """One stretch of `advance`."""
         shape, choice, targets, nodes = self.shape, self.choice, self.tables.targets[half], self.tables.grid.nodes
         real, d = self.backend.dtype.type, self.tables.dim
         ty, ny = (targets[1], nodes[1]) if d == 3 else (1, 1)
@@ -88,7 +90,7 @@ class HermiteCuda(HermiteArrays):
             "interpolate": (q, self.polynomials, *inputs[2:], *sizes, np.int32(depth)),
             "evolve": (self.polynomials, out, real(tau), *sizes),
             "monolithic": (*inputs, real(tau), *sizes, np.int32(depth)),
-            "collapsed": (*inputs, self.maps(tau), *sizes, np.int32(depth))}
+            "collapsed": (*inputs, self.maps(tau) if self.variant == "collapsed" else None, *sizes, np.int32(depth))}
         for name in KERNELS[self.variant]:
             stretches = -(-(end - first) // (1 if name == "evolve" else depth))
             blocks = groups * stretches * (self.tables.variables // shape.of_block(name))
@@ -104,15 +106,3 @@ class HermiteCuda(HermiteArrays):
         if self._maps[0] != tau:
             self._maps = tau, self.backend.array(np.concatenate(self.tables.collapsed(tau), axis=-1).reshape(-1))
         return self._maps[1]
-
-
-def chosen(shape, device, kernel):
-    """The variant with the kernel that is asked for, else the fastest; with a warning where that does not fit the device, and
-    None where nothing does."""
-    found = default(shape, device.shared_per_block, kernel)
-    if found is None or kernel not in (None, found.kernel):
-        instead = "the array expressions are" if found is None else f"variant '{found.kernel}' is"
-        warnings.warn(f"{kernel or 'a kernel'} of order {shape.order} with {shape.variables} variables needs more than the "
-                      f"{device.shared_per_block} bytes of shared memory that a block of {device.name} has; {instead} used",
-                      stacklevel=2)
-    return found

@@ -8,6 +8,7 @@ KERNELS = {"two-kernel": ("interpolate", "evolve"), "monolithic": ("monolithic",
 PLACES = ("registers", "shared")
 THREADS_WANTED = {4: 512, 8: 256}     # of a block by default: with a few blocks on a multiprocessor
 LANES = {1: 128, 2: 32, 3: 32}        # targets of a block at most, by dimension
+DEPTHS = 4, 8, 32, 64                 # besides the default
 OWN = {"registers": 320, "shared": 2 ** 20}     # bytes of a thread's registers by default for its numbers with each `keep`
 
 
@@ -134,6 +135,30 @@ def default(shape, shared_per_block, kernel=None):
         if found is not None:
             return found
     return None
+
+
+def candidates(shape, shared_per_block, kernel=None):
+    """Every variant worth timing, the default first: of each kernel, or of the one that is asked for, twice and four times as
+    many targets in a block and as few, longer and shorter stretches, and both places of the face that is kept."""
+    found = [default(shape, shared_per_block, kernel)]
+    for each in [found[0].kernel] if kernel else KERNELS:
+        base = sized(shape, each, shared_per_block)
+        if base is not None:
+            wide = [replace(base, lanes=lanes) for lanes in (base.lanes // 4, base.lanes // 2, base.lanes, 2 * base.lanes,
+                                                             4 * base.lanes) if lanes]
+            found += [replace(v, keep=keep) for v in wide for keep in PLACES]
+            found += [replace(base, depth=depth) for depth in DEPTHS]
+    return [v for v in dict.fromkeys(found) if shape.fits(v, shared_per_block)]
+
+
+def shortlist(shape, shared_per_block, kernel=None):
+    """A few of the candidates, for the first run: one change at a time."""
+    first = default(shape, shared_per_block, kernel)
+    others = (each for each in KERNELS if each != first.kernel and not kernel and first.kernel != "collapsed")
+    found = [first, *(sized(shape, each, shared_per_block) for each in others),
+             *(replace(first, lanes=lanes) for lanes in (first.lanes // 2, 2 * first.lanes) if lanes),
+             *(replace(first, keep=keep) for keep in PLACES), *(replace(first, depth=depth) for depth in DEPTHS[::2])]
+    return [v for v in dict.fromkeys(found) if v is not None and shape.fits(v, shared_per_block)]
 
 
 def from_dict(values):

@@ -78,8 +78,13 @@ def read(path):
 
 def entry(device, tables, dtype):
     """What is kept about this device and problem: (file, entry), the entry None where no table has one."""
+    return entry_of(device, problem(tables), setting(tables, dtype))
+
+
+def entry_of(device, problem, setting):
+    """The same by the names of problem and setting."""
     for path in (private_folder() / NAME, table_file(), SHIPPED):
-        found = read(path).get(device.name, {}).get(problem(tables), {}).get(setting(tables, dtype))
+        found = read(path).get(device.name, {}).get(problem, {}).get(setting)
         if found is not None:
             return path, found
     return None, None
@@ -105,13 +110,18 @@ def keep(device, tables, dtype, found):
     """Put an entry into the table of this machine, whatever other processes do at the moment; returns the file.
 
     Where the cache folder cannot be written, the entry is kept for the rest of the process only."""
+    return keep_as(device, problem(tables), setting(tables, dtype), found)
+
+
+def keep_as(device, problem, setting, found):
+    """The same by the names of problem and setting."""
     path = table_file()
     try:
-        _put(path, device.name, problem(tables), setting(tables, dtype), found)
+        _put(path, device.name, problem, setting, found)
     except OSError as error:
-        warnings.warn(f"the tuning cannot be kept in {path} ({error.strerror}); it is lost with this process", stacklevel=3)
+        warnings.warn(f"the tuning cannot be kept in {path} ({error.strerror}); it is lost with this process", stacklevel=4)
         path = private_folder() / NAME
-        _put(path, device.name, problem(tables), setting(tables, dtype), found)
+        _put(path, device.name, problem, setting, found)
     return path
 
 
@@ -154,16 +164,21 @@ def choose(backend, tables):
     most = min(tables.elements, elements_that_fit(device, shape, variants))
     if not asked or not getattr(device, "tunes", False) or most < filling(device):
         return default(shape, device.shared_per_block)
-    if sys.stderr.isatty():
-        print(f"dgarray: tuning the kernels of {problem(tables)}, {setting(tables, backend.dtype)} for {device.name}: once, "
-              f"about {FIRST_RUN + COMPILING * len(variants):.0f} s; kept in {table_file()}; DGARRAY_TUNE=0 turns it off",
-              file=sys.stderr, flush=True)
+    tell(device, problem(tables), setting(tables, backend.dtype), len(variants))
     try:
         return tune(backend, tables, variants, FIRST_RUN)[0]
     except Exception as error:
         warnings.warn(f"tuning failed, the default variant is used ({' '.join(str(error).split()) or type(error).__name__}); "
                       "DGARRAY_TUNE=0 turns it off", stacklevel=2)
         return default(shape, device.shared_per_block)
+
+
+def tell(device, problem, setting, variants):
+    """One line on a terminal that so many variants are about to be tuned."""
+    if sys.stderr.isatty():
+        print(f"dgarray: tuning the kernels of {problem}, {setting} for {device.name}: once, about "
+              f"{FIRST_RUN + COMPILING * variants:.0f} s; kept in {table_file()}; DGARRAY_TUNE=0 turns it off",
+              file=sys.stderr, flush=True)
 
 
 def filling(device):

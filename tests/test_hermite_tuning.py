@@ -1,0 +1,152 @@
+"""The tuner of Hermite's kernels: which variants, the fastest right one wins, the table keeps it; and what the kernels cost."""
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from dgarray.backends.cuda import CudaBackend, hermite_cost, hermite_tuning, tuning
+from dgarray.backends.cuda.hermite_variant import KERNELS, HermiteShape, HermiteVariant, candidates, default, shortlist
+from dgarray.methods.hermite_tables import HermiteTables
+
+import dgarray as dg
+
+SHARED = 232448
+FEW = [HermiteVariant("monolithic", 4, 2), HermiteVariant("two-kernel", 2), HermiteVariant("monolithic", 2, keep="shared")]
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path, monkeypatch):
+    """Every test has a cache folder, a private one and a shipped table of its own."""
+    monkeypatch.setenv("DGARRAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("DGARRAY_TUNE", raising=False)
+    monkeypatch.setattr(tuning, "private_folder", lambda: tmp_path / "private")
+    monkeypatch.setattr(tuning, "SHIPPED", tmp_path / "shipped.json")
+
+
+@pytest.fixture
+def backend(device):
+    return CudaBackend("float64", device)
+
+
+def tables(order=1, law=None, cells=(4, 5), **options):
+    law = law or dg.Acoustics(2)
+    return HermiteTables(dg.Hermite(order, **options), dg.Grid((0,) * law.dim, (1,) * law.dim, cells, False), law,
+                         {"default": dg.Sponge(0.3)} if isinstance(law, dg.Advection) else dg.wall)
+
+
+def clock(monkeypatch, device, fastest):
+    """The device measures one second a call, less for one variant."""
+    of = {}
+
+    class Trial(hermite_tuning.Trial):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            of[self.run] = self.variant
+
+    def measure(function, repeats):
+        function()
+        return [0.5 if of[function] == fastest else 1.0] * repeats
+    monkeypatch.setattr(hermite_tuning, "Trial", Trial)
+    monkeypatch.setattr(device, "seconds", measure)
+
+
+@pytest.mark.parametrize("variables, dim, itemsize", list(product((1, 3, 6), (1, 2, 3), (4, 8))))
+@pytest.mark.parametrize("shared", [SHARED, 49152])
+def test_candidates_are_few_and_sound(variables, dim, itemsize, shared):
+    for order, kernel in product(range(7), (None, "monolithic", "two-kernel")):
+        shape = HermiteShape(dim, order, variables, itemsize, collapsible=variables == 1)
+        first = default(shape, shared, kernel)
+        if first is None:
+            continue                         # the array text is used
+        every, short = candidates(shape, shared, kernel), shortlist(shape, shared, kernel)
+        assert 2 <= len(short) <= 8 and len(short) <= len(every) <= 45
+        assert set(short) <= set(every)
+        for found in (every, short):
+            assert found[0] == first and len(set(found)) == len(found)
+            assert all(shape.fits(v, shared) for v in found)
+            assert not kernel or {v.kernel for v in found} == {first.kernel}
+
+
+def test_the_fastest_right_one_wins_and_is_kept(backend, monkeypatch):
+    t, lines = tables(), []
+    clock(monkeypatch, backend.device, FEW[1])
+    found, ranking = hermite_tuning.tune(backend, t, FEW, 0.1, lines.append)
+    assert found == FEW[1] and ranking[0] == (FEW[1], 0.5 / tuning.STAGES) and len(ranking) == 3
+    table = json.loads(tuning.table_file().read_text())
+    entry = table[backend.device.name]["Hermite, Acoustics 2D, 3 variables, 4 + 0 terms"]["order 1, float64"]
+    assert entry["variant"]["kernel"] == "two-kernel" and entry["of"] == 3 and entry["elements"] == 20
+    assert "3 variants on 20 targets" in lines[0]
+    operations = backend.hermite(t)
+    assert operations.choice == FEW[1] and operations.variant == "two-kernel"
+
+
+@pytest.mark.parametrize("law, cells", [(dg.Advection(0.7), (5,)), (dg.Advection((1.0, 0.5, -0.3)), (3, 2, 4))])
+def test_every_dimension_is_tuned(backend, monkeypatch, law, cells):
+    """Every kernel's result agrees, to rounding, with the array text's."""
+    t = tables(2, law, cells)
+    variants = [HermiteVariant(kernel, 2) for kernel in KERNELS]
+    clock(monkeypatch, backend.device, variants[2])
+    assert len(hermite_tuning.tune(backend, t, variants, 0.1)[1]) == 3
+
+
+def test_a_wrong_variant_is_left_out(backend, monkeypatch):
+    t = tables()
+    clock(monkeypatch, backend.device, FEW[0])
+    made = backend.hermite
+
+    def wrong(tables, variant=None):
+        operations = made(tables, variant)
+        if variant == FEW[0]:
+            operations.signs = tuple(backend.array(np.full(signs.shape, 1.001)) for signs in operations.signs)
+            operations.around = tuple(backend.integers(np.maximum(backend.host(a), 1)) for a in operations.around)
+        return operations
+    monkeypatch.setattr(backend, "hermite", wrong)
+    with pytest.warns(UserWarning, match="lanes=4, .* is left out on emulated GPU: its results differ by"):
+        found, ranking = hermite_tuning.tune(backend, t, FEW, 0.1)
+    assert found != FEW[0] and len(ranking) == 2
+    monkeypatch.setattr(backend, "hermite", lambda *_: 1 / 0)
+    with pytest.raises(RuntimeError, match="no variant of the kernels of Hermite, .* works on emulated GPU: division by zero"):
+        hermite_tuning.tune(backend, t, FEW, 0.1)
+
+
+@pytest.mark.parametrize("entry, words", [
+    ({}, "there is no variant"), ({"variant": {"lane": 3}}, "choice 'lane' does not exist"),
+    ({"variant": {"kernel": "collapsed"}}, "does not fit this device and problem"),
+    ({"variant": {"lanes": 4096}}, "lanes=4096.* does not fit this device and problem")])
+def test_a_broken_entry_is_named(backend, entry, words):
+    t = tables()
+    tuning.keep_as(backend.device, hermite_tuning.problem(t), hermite_tuning.setting(t, "float64"), entry)
+    with pytest.raises(ValueError, match=f"Hermite, Acoustics 2D, .*: order 1, float64: .*{words}.*; correct it or delete it"):
+        backend.hermite(t)
+
+
+def test_the_first_run(backend, monkeypatch):
+    """Tuned once where the device asks for it and the grid fills it; not with DGARRAY_TUNE=0."""
+    t, calls = tables(cells=(16, 16)), []
+    monkeypatch.setattr(hermite_tuning, "tune", lambda *arguments: calls.append(arguments) or (FEW[2], []))
+    assert backend.hermite(t).choice == default(HermiteShape.of(t, backend.dtype), SHARED) and not calls
+    monkeypatch.setattr(type(backend.device), "tunes", True, raising=False)
+    monkeypatch.setenv("DGARRAY_TUNE", "0")
+    backend.hermite(t)
+    backend.hermite(tables())
+    assert not calls
+    monkeypatch.delenv("DGARRAY_TUNE")
+    assert backend.hermite(t).choice == FEW[2] and len(calls) == 1
+    backend.hermite(tables())                                  # 30 nodes fill nothing
+    assert len(calls) == 1
+
+
+def test_operations_are_those_of_the_recursion():
+    """Coefficients that a stage computes, by hand: N = 0 in 2D, of 2 x 2 all with degree at most 2 - s."""
+    t = tables(0)
+    assert hermite_cost.coefficients(HermiteShape.of(t, np.dtype(float)), t) == [3, 1]
+    whole = tables(0, pruned=False)
+    assert hermite_cost.coefficients(HermiteShape.of(whole, np.dtype(float)), whole) == [4, 4]
+    advection = tables(3, dg.Advection((1.0, 0.5, -0.3)), (2, 2, 2))
+    shape = HermiteShape.of(advection, np.dtype("float32"))
+    stages = hermite_cost.coefficients(shape, advection)
+    assert len(stages) == 21 and stages[-1] == 1 and stages[0] == 8 ** 3 - 1
+    assert sum(stages) == 21 * 8 ** 3 / 2                      # half of all, by symmetry
+    assert hermite_cost.operations("collapsed", shape, advection) == 4 * 8 * 2 * (4 * 8 + 4 * 4 + 4 * 4)
+    assert hermite_cost.moved("monolithic", shape) == 2 * 64 * 4
+    assert hermite_cost.moved("two-kernel", shape) == 2 * (64 + 512) * 4
