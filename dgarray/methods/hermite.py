@@ -7,6 +7,7 @@ from numbers import Integral
 
 import numpy as np
 
+from ..boundary import Sponge
 from ..mesh import Grid
 from ..names import choose
 from ..stepping import Taylor
@@ -14,7 +15,7 @@ from ..taylor import expand
 from ..trace import TraceError
 from .hermite_fit import fitted
 from .hermite_memory import hermite_plan
-from .hermite_tables import HermiteTables, side_conditions
+from .hermite_tables import HermiteTables, mirror, side_conditions
 from .linear import LinearLaw
 from .physics import place
 
@@ -73,7 +74,9 @@ class Hermite:
         linear = LinearLaw(law)
         if self.variant == "collapsed":
             self.chosen(linear, None)
-        side_conditions(grid, boundary)
+        for name, condition in side_conditions(grid, boundary).items():
+            if not isinstance(condition, Sponge):
+                mirror(linear, grid, name, condition)
 
     @property
     def strict(self):

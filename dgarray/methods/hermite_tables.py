@@ -107,35 +107,7 @@ class HermiteTables:
         a sponge."""
         if isinstance(condition, Sponge):
             return np.zeros((self.variables, self.order + 1))
-        axis, side = self.grid.boundaries[name]
-        return self.mirror(name, condition, axis, side)[:, None] * (-1.0) ** np.arange(self.order + 1)
-
-    def mirror(self, name, condition, axis, side):
-        """S (variable,), +1 or -1: with it the mirror image of a solution is one, and meets the condition at the wall.
-
-        S A_n S = -A_n, S A_t S = A_t for directions t along the wall, and A_n S q = A_n q+ with the condition's exterior q+."""
-        law, d, v = self.law, self.dim, self.variables
-        m = {key: 1.0 if number is None else number for key, number in self.linear.numbers.items()}
-        m = record("m", *m)(**m)
-        x = tuple(np.full(d, 0.5))
-        normal = tuple((2.0 * side - 1) * (k == axis) for k in range(d))
-
-        def matrix(function, role, **given):
-            columns = [tuple(call(function, dict(q=tuple(q), x=x, t=0.0, m=m, law=law, **given), role)) for q in np.eye(v)]
-            return np.array(columns, float).T
-        try:
-            outside = matrix(condition, f"boundary {name!r}", n=normal)
-        except TypeError as error:
-            raise ValueError(f"boundary {name!r}: {error}") from None
-        along = [matrix(law.flux, "flux", n=tuple(np.eye(d)[k])) for k in range(d)]
-        for S in np.array(np.meshgrid(*[(1.0, -1.0)] * v, indexing="ij")).reshape(v, -1).T:
-            turned = [S[:, None] * A * S for A in along]
-            right = [np.allclose(turn, -A if k == axis else A) for k, (turn, A) in enumerate(zip(turned, along))]
-            if all(right) and np.allclose(along[axis] * S, along[axis] @ outside):
-                return S
-        raise ValueError(f"boundary {name!r}: {getattr(condition, '__qualname__', condition)} is no wall that mirrors waves of "
-                         f"{law!r}; Hermite takes pec, pmc, wall and open where they fit the law, Sponge(width) to let waves "
-                         "out, and periodic axes")
+        return mirror(self.linear, self.grid, name, condition)[:, None] * (-1.0) ** np.arange(self.order + 1)
 
     def layer(self, axis, side, sponge):
         """(axis, rates (N + 1, node)) of a sponge: series of sigma = s_0 (depth / width)^3 about the nodes, depth from the
@@ -172,3 +144,31 @@ def side_conditions(grid, boundary):
         sides = f"side {missing[0]} of the grid has" if len(missing) == 1 else f"sides {', '.join(missing)} of the grid have"
         raise ValueError(f"the {sides} no condition; give one by name, boundary={{'default': condition}}, or a periodic axis")
     return {name: boundary.get(name, boundary.get("default")) for name in grid.boundaries}
+
+
+def mirror(linear, grid, name, condition):
+    """S (variable,), +1 or -1: with it the mirror image of a solution is one, and meets the condition at the side `name`.
+
+    S A_n S = -A_n, S A_t S = A_t for directions t along the wall, and A_n S q = A_n q+ with the condition's exterior q+.
+    linear: `LinearLaw`.  Raises ValueError where there is none."""
+    law, d, v = linear.law, grid.dim, len(linear.law.variables)
+    axis, side = grid.boundaries[name]
+    m = {key: 1.0 if number is None else number for key, number in linear.numbers.items()}
+    given = dict(x=tuple(np.full(d, 0.5)), t=0.0, m=record("m", *m)(**m), law=law)
+
+    def matrix(function, role, n):
+        columns = [tuple(call(function, given | dict(q=tuple(q), n=tuple(n)), role)) for q in np.eye(v)]
+        return np.array(columns, float).T
+    try:
+        outside = matrix(condition, f"boundary {name!r}", (2 * side - 1) * np.eye(d)[axis])
+    except TypeError as error:
+        raise ValueError(f"boundary {name!r}: {error}") from None
+    along = [matrix(law.flux, "flux", n) for n in np.eye(d)]
+    for S in np.array(np.meshgrid(*[(1.0, -1.0)] * v, indexing="ij")).reshape(v, -1).T:
+        turned = [S[:, None] * A * S for A in along]
+        right = [np.allclose(turn, -A if k == axis else A) for k, (turn, A) in enumerate(zip(turned, along))]
+        if all(right) and np.allclose(along[axis] * S, along[axis] @ outside):
+            return S
+    raise ValueError(f"boundary {name!r}: {getattr(condition, '__qualname__', condition)} is no wall that mirrors waves of "
+                     f"{law!r}; Hermite takes pec, pmc, wall and open where they fit the law, Sponge(width) to let waves out, "
+                     "and periodic axes")
