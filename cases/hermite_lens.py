@@ -4,7 +4,7 @@ import numpy as np
 from dgarray import Acoustics, Grid, Hermite, Simulation, Sponge
 
 
-def hermite_lens(order=3, cells=24, slowness=0.6, radius=0.5, width=0.15, sponge=0.75, until=3.0, stages=0, derivatives=False):
+def hermite_lens(order=3, cells=24, slowness=0.6, radius=0.5, width=0.15, sponge=0.75, until=2.1, stages=0, derivatives=False):
     """A pulse with a plane front meets a round lens in which sound is slower, and comes to a focus behind it.
 
     p_t / c^2 + div v = 0,  v_t + grad p = 0  on [-2, 3] x [-1.5, 1.5], periodic in y, a sponge on the left and the right;
@@ -28,9 +28,9 @@ def hermite_lens(order=3, cells=24, slowness=0.6, radius=0.5, width=0.15, sponge
         return p, p, 0 * p
 
     def results(dataset):
-        p = dataset.p[-1]
-        highest = p.argmax(...)
-        return {"focus": float(p.max()), "focus_x": float(p.x[highest["x"]]), "focus_y": float(p.y[highest["y"]])}
+        p = dataset.p[-1].load()
+        row, column = np.unravel_index(p.values.argmax(), p.shape)
+        return {"focus": float(p.max()), "focus_x": float(p.x[column]), "focus_y": float(p.y[row])}
 
     grid = Grid((-2, -1.5), (3, 1.5), (5 * cells, 3 * cells), periodic=(False, True))
     method = Hermite(order, stages or None, derivatives=bool(derivatives))
