@@ -129,6 +129,13 @@ ENTRIES = {
     "kelvin_helmholtz": Entry({"cells": 16}, None, {"variable": "rho", "time": 1.5}),
     "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
                             ((1, 2, 3, 4), 3)),
+    "hermite_advection": Entry({"order": 2, "dim": 2, "cells": 16, "steps": 20, "waves": 2}, None, {"variable": "u"},
+                               ((1, 2), 2)),
+    "hermite_acoustics": Entry({"order": 3, "cells": 6, "waves": 2, "derivatives": True}, 0.25, {"variable": "p", "time": 0.75},
+                               ((1, 2, 3), 2)),
+    "hermite_cavity": Entry({"order": 3, "cells": 6, "m": 2, "derivatives": True}, 0.25, {"variable": "Ez", "time": 1.0},
+                            ((1, 2, 3), 2)),
+    "hermite_lens": Entry({"order": 2, "cells": 12, "derivatives": True}, None, {"variable": "p"}),
 }
 
 
@@ -185,7 +192,7 @@ def commands(name, entry):
 
 def table(report, observed):
     """The numbers of a run as a table in Markdown."""
-    rows = {"elements": report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
+    rows = {"nodes" if report["cell_type"] == "grid" else "elements": report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
             "time": number(report["time"])}
     if report["l2_error"]:
         rows |= {f"L2 error of {key}" if key != "total" else "L2 error, all": number(value)
