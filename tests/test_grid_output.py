@@ -173,6 +173,9 @@ def test_lines_and_grids_of_points_are_samples():
     fine = ds.dg.grid((7, 5), time=0.0)
     assert fine["u"].dims == ("y", "x") and float(fine["x"][-1]) == 2.0 and float(fine["y"][0]) == -1.0
     assert np.allclose(fine["u"], field((fine["x"].values, fine["y"].values[:, None]), 0.0)[0])
+    beyond = ds.dg.grid(lower=(1.8, 0.5), upper=(2.2, 0.5), shape=(3, 1))["u"]
+    assert beyond.shape == (3, 1, 3) and np.isnan(beyond[..., 2]).all()
+    assert np.allclose(beyond[1, 0, :2], field((np.array([1.8, 2.0]), 0.5), 0.5)[0])
     with pytest.raises(ValueError, match=r"Hermite\(2, derivatives=True\)"):
         filled(2, False).dg.sample([[0.1, 0.1]])
 

@@ -72,6 +72,10 @@ class Accessor:
         """The fields' evaluation at points (..., dim), an `output.post.Evaluation`, for `sample` and its relatives."""
         return post.locate(self, points)
 
+    def evaluation_on(self, ticks):
+        """The same at all points with these coordinates, one array for each axis, for `grid`."""
+        return self.evaluation(np.stack(np.meshgrid(*reversed(ticks), indexing="ij")[::-1], axis=-1))
+
     def norm(self, variable, time=-1):
         """L2 norm by the exact mass matrix, sqrt(sum_e J_e u_e^T M u_e): a number, for time=None a DataArray over time."""
         return post.norm(self._ds, variable, time)

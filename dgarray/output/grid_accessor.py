@@ -74,6 +74,10 @@ class GridAccessor(Accessor):
         """The fields' evaluation at points (..., dim), an `output.grid_post.GridEvaluation`."""
         return grid_post.GridEvaluation(self.lattice, self.order, self.axes, np.asarray(points, float))
 
+    def evaluation_on(self, ticks):
+        """The same at all points with these coordinates, an `output.grid_post.LatticeEvaluation`, axis by axis."""
+        return grid_post.LatticeEvaluation(self.lattice, self.order, self.axes, ticks)
+
     def norm(self, variable, time=-1):
         """L2 norm: of the interpolant, exact, or of values by the trapezoidal rule; a number, or over time a DataArray."""
         return self._reduced(variable, time, grid_norms.norm, "float64")

@@ -79,6 +79,25 @@ class GridEvaluation:
         return out.assign_attrs(naming(data))
 
 
+@dataclass(frozen=True, eq=False)
+class LatticeEvaluation(GridEvaluation):
+    """The interpolant at all points with given coordinates; points: an array for each axis."""
+
+    def __call__(self, field, dims):
+        """The field (DataArray of scaled derivatives) at the places: a Variable (..., *dims), lazy if the field is."""
+        axes, dim = self.axes, self.grid.dim
+        found = [ends(self.grid, self.order, k, x) for k, x in enumerate(self.points)]
+        needed = {axis: np.unique(numbers) for axis, (numbers, _) in zip(axes, found)}
+
+        def on_lattice(c):
+            c = c.reshape(*(self.order + 1,) * dim, *c.shape[1:])
+            for k, (axis, (numbers, weights)) in enumerate(zip(axes, found)):
+                c = along(c, dim, k, np.searchsorted(needed[axis], numbers), weights)
+            return c
+        shape = tuple(len(x) for x in reversed(self.points))
+        return by_snapshot(field, on_lattice, tuple(dims), shape, needed, core=("derivative", *axes[::-1]))
+
+
 def cut(ds, plane, time=None):
     """The dataset on a plane across an axis; see GridAccessor.slice."""
     dg = ds.dg

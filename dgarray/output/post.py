@@ -197,10 +197,9 @@ def grid(ds, shape=None, lower=None, upper=None, time=None, spacing=None):
         _refuse_large(counts)
         ticks = [start + step * np.arange(count) for start, step, count in zip(lower, steps, counts)]
     dims = tuple(reversed(dg.axes))
-    points = np.stack(np.meshgrid(*reversed(ticks), indexing="ij")[::-1], axis=-1)
     coords = {axis: (axis, tick, {"long_name": axis, "units": dg.units(axis)}) for axis, tick in zip(dg.axes, ticks)}
     attrs = {"sampled": "polynomials evaluated on a regular grid"}
-    return dg.evaluation(points).dataset(at_time(ds, time), dims, coords, attrs)
+    return dg.evaluation_on(ticks).dataset(at_time(ds, time), dims, coords, attrs)
 
 
 def norm(ds, variable, time=-1):
