@@ -4,6 +4,7 @@ They follow each other on a piece of tiles while its values are in the second-le
 the face points of the piece's elements and of those around it; each edge takes those of its two sides and puts in their places
 what the edge contributes to both, s (-F*), so that the products that lift it find it where the element wants it.
 """
+from itertools import islice
 from textwrap import indent
 
 from . import matmul
@@ -21,6 +22,7 @@ class EdgeSource(Source):
     def __init__(self, tables, dtype, needs_x):
         super().__init__(tables, dtype, needs_x)
         self.height = matmul.padded(self.F * self.M)
+        self.geometry = (self.at["P"] - self.at["G"]) // self.L
         self.known = self.d + 2 + 2 * len(self.P) + self.d * self.M * needs_x
         self.E = self.known + self.per_face
         for name, rows in (("E", self.E), ("C", 2 * self.V)):
@@ -38,7 +40,7 @@ class EdgeSource(Source):
         names = "faces, tendency", "state, out, register, start", "geometry, tiled_values", "A, alpha, beta, B, wdt, C, v_"
         scratch, states, metrics, factors = names
         called = [f"volume(begin, end, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t)",
-                  "edges(edge_start[piece], edge_start[piece + 1], w, faces, kinds, numbers, left, right, t)",
+                  f"edges(edge_start[piece], edge_start[piece + 1], begin, w, faces, {states}, kinds, numbers, left, right, t)",
                   f"update(begin, end, w, {scratch}, {states}, EL, {metrics}, tiles, filled, t, {factors})"][:calls]
         return self.module("a Runge-Kutta stage by edges", f"""
 def volume(first, last, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t):
@@ -53,9 +55,9 @@ def volume(first, last, w, {scratch}, halo_start, halo, state, D, I, T, {metrics
 
 
 @njit(**OPTIONS)
-def edges(first, last, w, faces, kinds, numbers, left, right, t):
+def edges(first, last, begin, w, faces, {states}, kinds, numbers, left, right, t):
     for edge in range(first, last):
-{block(self.edge(), 2)}
+{block(self.edge(["out"] + ["register"] * k + ["start"] * q0), 2)}
 
 
 @njit(**OPTIONS)
@@ -82,19 +84,17 @@ def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {
         """Lines that put a tile's values at its face points into `faces`, its integrals over the volume into `tendency`."""
         L, N, V, at, padded = self.L, self.N, self.V, self.at, matmul.padded
         here = f"state, (tile*{V} + v)*{N * L}"
-        return [*self.load_numbers(),
+        return [*self.load_numbers(), f"prefetch(geometry, (tile + 1)*{self.geometry * L}, {self.cache_lines(self.d * self.d)})",
                 f"for v in range({V}):",
                 f"    trace(T, 0, {here}, faces, {self.of_variable(self.height)})",
                 f"    interpolate(I, 0, {here}, w, {at['BQ']} + v*{padded(self.B) * L})",
                 *self.fluxes(),
                 f"for v in range({V}):",
-                f"    differentiate(D, 0, w, {at['RHS']} + v*{self.column * L}, tendency, {self.of_variable(padded(N))})",
-                *self.ask_for("state", "tile + 1")]
+                f"    differentiate(D, 0, w, {at['RHS']} + v*{self.column * L}, tendency, {self.of_variable(padded(N))})"]
 
     def load_numbers(self):
         """Lines that copy what the volume needs of a tile beside the state: gradients, positions, parameters."""
-        rows, positions = (self.at["P"] - self.at["G"]) // self.L, self.d * self.d + self.F * (self.d + 1)
-        lines = []
+        rows, positions, lines = self.geometry, self.d * self.d + self.F * (self.d + 1), []
         for first, last in ((0, self.d * self.d), (positions, rows)):
             if last > first:
                 lines += [f"for row in range({first}, {last}):",
@@ -109,36 +109,53 @@ def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {
                 f"for v in range({V}):",
                 f"    trace(T, 0, w, {self.at['Q']} + v*{N * L}, faces, {self.of_variable(self.height)})"]
 
-    def edge(self):
-        """Lines for L edges of one kind: inside the mesh, or of one group of the boundary, which come first."""
-        d, P, groups = self.d, len(self.P), self.t.groups
+    def edge(self, arrays):
+        """Lines for L edges of one kind: inside the mesh, or of one group of the boundary, which come first; they ask for the
+        arrays that the update of this piece goes through."""
+        d, P, groups, asked = self.d, len(self.P), self.t.groups, self.ask_in_time(arrays)
         scales, parameters = d, d + 2
         places = dict(n=("E", 0, "", 1), s=("E", scales, "", 1), x=("E", parameters + 2 * P, f" + j*{d * self.L}", 1))
-        inside = self.at_edge(self.t.functions.pair, 2, places | dict(
+        inside = self.at_edge(self.t.functions.pair, 2, asked, places | dict(
             l=("QL", 0, "", 1), r=("QR", 0, "", 1), ml=("E", parameters, "", 1), mr=("E", parameters + P, "", 1)))
-        lines = [f"for row in range({self.E}):",
+        lines = [f"prefetch(numbers, (edge + 2)*{self.E * self.L}, {self.cache_lines(self.E)})",
+                 *(f"prefetch({side}, (edge + 2)*{self.M * self.L}, {side}.itemsize*{self.M * self.L}//64)"
+                   for side in ("left", "right")),
+                 f"for row in range({self.E}):",
                  f"    copy(numbers, (edge*{self.E} + row)*{self.L}, w, {self.at['E']} + row*{self.L})",
                  "kind = kinds[edge]", f"if kind == {len(groups)}:", *indented(inside)]
         for number, group in enumerate(groups):
             own = dict(q=("QL", 0, "", 1), m=("E", parameters, "", 1), face=list(group.values))
-            lines += [f"elif kind == {number}:", *indented(self.at_edge(group.jump, 1, places | own))]
+            lines += [f"elif kind == {number}:", *indented(self.at_edge(group.jump, 1, asked, places | own))]
         return lines
 
-    def at_edge(self, function, sides, places):
+    def cache_lines(self, rows):
+        """How many cache lines so many rows are."""
+        return -(-rows * self.L * self.dtype.itemsize // 64)
+
+    def ask_in_time(self, arrays):
+        """Lines, in the loops over a piece's vectors of edges and their points, that ask for a few cache lines of these arrays:
+        at the last point for all that the update of the piece goes through.  There are F / 2 vectors a tile or more."""
+        count = -(-2 * self.cache_lines(self.V * self.N) // (self.F * self.M))
+        first = f"begin*{self.V * self.N * self.L} + ((edge - first)*{self.M} + j)*{count * 64 // self.dtype.itemsize}"
+        return [f"    prefetch({array}, {first}, {count})" for array in arrays]
+
+    def at_edge(self, function, sides, asked, places):
         """Lines that evaluate a function at the points of L edges and put its values in the places of what they came from."""
         L, V, stride = self.L, self.V, self.height * self.L
         sides = ("left", "right")[:sides]
         body = self.evaluate(function, [self.lane("C", i) for i in range(V * len(sides))], **places)
-        return [f"for j in range({self.M}):",
-                f"    at = (edge*{self.M} + j)*{L}",
-                *(f"    gather_q(faces, {stride}, {side}, at, w, {self.at[name]})" for side, name in zip(sides, ("QL", "QR"))),
-                *indented(self.lanes(body)),
-                *(f"    scatter(w, {self.at['C'] + i * V * L}, faces, {stride}, {side}, at)" for i, side in enumerate(sides))]
+        gathers = [f"    gather_q(faces, {stride}, {side}, at, w, {self.at[name]})" for side, name in zip(sides, ("QL", "QR"))]
+        scatters = [f"    scatter(w, {self.at['C'] + i * V * L}, faces, {stride}, {side}, at)" for i, side in enumerate(sides)]
+        asks, lines = iter(asked), [f"for j in range({self.M}):", f"    at = (edge*{self.M} + j)*{L}"]
+        for moves, rest in ((gathers, self.lanes(body)), (scatters, [])):
+            for move in moves:
+                lines += [move, *islice(asks, 1)]
+            lines += indented(rest)
+        return [*lines, *asks]
 
     def right_hand_side(self, k, q0, q, r):
         """Lines that lift what the edges contribute, add it to the volume's, and update the registers."""
         L, N, V, padded = self.L, self.N, self.V, matmul.padded(self.N)
-        asked = ["register"] * k + ["start"] * q0
         # Lanes beyond the last element have its fluxes, and its state but for rounding, which may grow: nobody reads them.
         lines = ["if tile + 1 == tiles:", f"    for i in range({V * self.height}):",
                  f"        for lane in range(filled, {L}):",
@@ -147,7 +164,7 @@ def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {
                  f"for v in range({V}):", f"    for i in range({padded}):",
                  f"        copy(tendency, {self.of_variable(padded)} + i*{L}, w, {self.at['R']} + (v*{padded} + i)*{L})",
                  f"    lift(EL, 0, faces, {self.of_variable(self.height)}, w, {self.at['R']} + v*{padded * L})",
-                 *(line for array in asked for line in self.ask_for(array, "tile + 1"))]
+                 *self.ask_for("state", f"tile + {self.piece}")]
         finish = self.finished()
         if q or (q0 and k) or finish:
             lines += self.load("state", V * N, "Q")

@@ -125,22 +125,19 @@ def collect(variables, dtype):
     return call
 
 
-def prefetch(dtype):
-    """Compiled prefetch(source, s, lines): ask for `lines` cache lines from source[s] on, without waiting for them."""
-    step = 64 // np.dtype(dtype).itemsize
+@intrinsic
+def prefetch(typingctx, source, s, lines):
+    """prefetch(source, s, lines): ask for `lines` cache lines from source[s] on, without waiting for them."""
 
     def ask(context, builder, signature, args):
         byte, integer = ir.IntType(8).as_pointer(), ir.IntType(32)
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(ir.VoidType(), [byte, integer, integer, integer]), "llvm.prefetch.p0")
         first = builder.gep(data(context, builder, signature, args, 0), [args[1]])
+        step = 64 * 8 // signature.args[0].dtype.bitwidth
         with cgutils.for_range(builder, args[2]) as loop:
             place = builder.gep(first, [builder.mul(loop.index, ir.Constant(INDEX, step))])
             builder.call(function, [builder.bitcast(place, byte), *(integer(i) for i in (0, 2, 1))])
         return context.get_dummy_value()
 
-    @intrinsic
-    def call(typingctx, source, s, lines):
-        return types.void(source, types.int64, types.int64), ask
-
-    return call
+    return types.void(source, types.int64, types.int64), ask
