@@ -44,11 +44,11 @@ class EdgeSource(Source):
                   f"update(begin, end, w, {scratch}, {states}, EL, {metrics}, tiles, filled, t, {factors})"][:calls]
         return self.module("a Runge-Kutta stage by edges", f"""
 def volume(first, last, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t):
+{block(self.around(), 1)}
     place = 0
     for tile in range(first, last):
 {block(self.volume_and_traces(), 2)}
         place += 1
-    piece = first // {self.piece}
     for around in range(halo_start[piece], halo_start[piece + 1]):
 {block(self.traces_around(), 2)}
         place += 1
@@ -84,10 +84,12 @@ def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {
         """Lines that put a tile's values at its face points into `faces`, its integrals over the volume into `tendency`."""
         L, N, V, at, padded = self.L, self.N, self.V, self.at, matmul.padded
         here = f"state, (tile*{V} + v)*{N * L}"
-        return [*self.load_numbers(), f"prefetch(geometry, (tile + 1)*{self.geometry * L}, {self.cache_lines(self.d * self.d)})",
+        return [*self.load_numbers(),
+                f"prefetch(geometry, (tile + 1)*{self.geometry * L}, {self.cache_lines(self.d * self.d)})",
                 f"for v in range({V}):",
                 f"    trace(T, 0, {here}, faces, {self.of_variable(self.height)})",
                 f"    interpolate(I, 0, {here}, w, {at['BQ']} + v*{padded(self.B) * L})",
+                *self.ask_around(),
                 *self.fluxes(),
                 f"for v in range({V}):",
                 f"    differentiate(D, 0, w, {at['RHS']} + v*{self.column * L}, tendency, {self.of_variable(padded(N))})"]
@@ -112,14 +114,14 @@ def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {
     def edge(self, arrays):
         """Lines for L edges of one kind: inside the mesh, or of one group of the boundary, which come first; they ask for the
         arrays that the update of this piece goes through."""
-        d, P, groups, asked = self.d, len(self.P), self.t.groups, self.ask_in_time(arrays)
+        d, P, groups = self.d, len(self.P), self.t.groups
+        # There are F / 2 vectors of edges a tile, or more.
+        asked = self.ask_in_turn(arrays, "begin", f"(edge - first)*{self.M} + j", self.F * self.M / 2)
         scales, parameters = d, d + 2
         places = dict(n=("E", 0, "", 1), s=("E", scales, "", 1), x=("E", parameters + 2 * P, f" + j*{d * self.L}", 1))
         inside = self.at_edge(self.t.functions.pair, 2, asked, places | dict(
             l=("QL", 0, "", 1), r=("QR", 0, "", 1), ml=("E", parameters, "", 1), mr=("E", parameters + P, "", 1)))
         lines = [f"prefetch(numbers, (edge + 2)*{self.E * self.L}, {self.cache_lines(self.E)})",
-                 *(f"prefetch({side}, (edge + 2)*{self.M * self.L}, {side}.itemsize*{self.M * self.L}//64)"
-                   for side in ("left", "right")),
                  f"for row in range({self.E}):",
                  f"    copy(numbers, (edge*{self.E} + row)*{self.L}, w, {self.at['E']} + row*{self.L})",
                  "kind = kinds[edge]", f"if kind == {len(groups)}:", *indented(inside)]
@@ -128,30 +130,19 @@ def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {
             lines += [f"elif kind == {number}:", *indented(self.at_edge(group.jump, 1, asked, places | own))]
         return lines
 
-    def cache_lines(self, rows):
-        """How many cache lines so many rows are."""
-        return -(-rows * self.L * self.dtype.itemsize // 64)
-
-    def ask_in_time(self, arrays):
-        """Lines, in the loops over a piece's vectors of edges and their points, that ask for a few cache lines of these arrays:
-        at the last point for all that the update of the piece goes through.  There are F / 2 vectors a tile or more."""
-        count = -(-2 * self.cache_lines(self.V * self.N) // (self.F * self.M))
-        first = f"begin*{self.V * self.N * self.L} + ((edge - first)*{self.M} + j)*{count * 64 // self.dtype.itemsize}"
-        return [f"    prefetch({array}, {first}, {count})" for array in arrays]
-
     def at_edge(self, function, sides, asked, places):
         """Lines that evaluate a function at the points of L edges and put its values in the places of what they came from."""
         L, V, stride = self.L, self.V, self.height * self.L
         sides = ("left", "right")[:sides]
         body = self.evaluate(function, [self.lane("C", i) for i in range(V * len(sides))], **places)
-        gathers = [f"    gather_q(faces, {stride}, {side}, at, w, {self.at[name]})" for side, name in zip(sides, ("QL", "QR"))]
-        scatters = [f"    scatter(w, {self.at['C'] + i * V * L}, faces, {stride}, {side}, at)" for i, side in enumerate(sides)]
+        gathers = [f"gather_q(faces, {stride}, {side}, at, w, {self.at[name]})" for side, name in zip(sides, ("QL", "QR"))]
+        scatters = [f"scatter(w, {self.at['C'] + i * V * L}, faces, {stride}, {side}, at)" for i, side in enumerate(sides)]
         asks, lines = iter(asked), [f"for j in range({self.M}):", f"    at = (edge*{self.M} + j)*{L}"]
         for moves, rest in ((gathers, self.lanes(body)), (scatters, [])):
             for move in moves:
-                lines += [move, *islice(asks, 1)]
+                lines += indented([move, *islice(asks, 1)])
             lines += indented(rest)
-        return [*lines, *asks]
+        return [*lines, *indented(asks)]
 
     def right_hand_side(self, k, q0, q, r):
         """Lines that lift what the edges contribute, add it to the volume's, and update the registers."""

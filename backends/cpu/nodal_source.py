@@ -1,6 +1,7 @@
 """Text of the fused kernels: the tracer's scalar code in loops over the lanes of a tile."""
 from hashlib import sha256
 from inspect import getsource
+from math import ceil
 from textwrap import indent
 
 import numpy as np
@@ -134,17 +135,17 @@ class Source:
                              x=("X", 0, "", 1))
         return [f"for i in range({B}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
 
-    def volume(self, arrays=("register",)):
+    def volume(self):
         L = self.L
         reduce = [f"    reduce_(R, 0, w, {self.at['RHS']} + v*{self.column * L}, w, "
                   f"{self.at['RHS'] + self.W * L} + v*{self.column * L})"] * bool(self.low)
-        return [*self.at_points(), *self.fluxes(), f"for v in range({self.V}):", *reduce,
-                *(line for array in arrays for line in self.ask_for(array, "tile"))]
+        return [*self.at_points(), *self.fluxes(), *([f"for v in range({self.V}):", *reduce] if reduce else [])]
 
     def flux_row(self, v):
         return v * self.column + self.W + self.reduced
 
-    def faces(self):
+    def faces(self, arrays=()):
+        """Lines that put the jumps into their rows; they ask for what the update of this tile goes through."""
         d, M, L, V = self.d, self.M, self.L, self.V
         function = self.t.functions.left
         step, face = f" + (f*{M} + j)*{L}", f" + f*{d * L}"
@@ -162,6 +163,7 @@ class Source:
                 *indented(self.positions(function, "node", "FACE_POINTS"), 2),
                 *indented(own, 2),
                 f"        gather_q({values}, {stride}, exterior, (tile*{self.F * M} + f*{M} + j)*{L}, w, {self.at['QR']})",
+                *indented(self.ask_in_turn(arrays, "tile", f"f*{M} + j", self.F * M), 2),
                 *indented(self.lanes(body), 2)]
 
     def boundaries(self):
@@ -188,7 +190,8 @@ class Source:
         L, V, padded = self.L, self.V, matmul.padded(self.N)
         lines = [f"for v in range({V}):",
                  f"    lift(EL, 0, w, {self.at['RHS'] + self.first * L} + v*{self.column * L}, w, "
-                 f"{self.at['R']} + v*{padded * L})", *self.ask_for("state", "tile + 1"), *self.ask_for_neighbours()]
+                 f"{self.at['R']} + v*{padded * L})",
+                 *self.ask_for("state", f"tile + {self.piece if self.modal else 1}"), *self.ask_for_neighbours()]
         return [*lines, *self.finished()]
 
     def finished(self):
@@ -201,10 +204,34 @@ class Source:
                              x=("X", 0, "", 1))
         return [f"for i in range({N}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
 
+    def cache_lines(self, rows):
+        """How many cache lines so many rows are."""
+        return ceil(rows * self.L * self.dtype.itemsize / 64)
+
+    def ask_in_turn(self, arrays, tile, turn, turns):
+        """Lines that ask for some cache lines of these arrays, from this tile on: after so many turns a tile for all of it.
+
+        What a stage goes through comes while fluxes are evaluated only if it is asked for a few lines at a time; and `out` like
+        what is read, because an ordinary store fetches its line first."""
+        count = ceil(self.cache_lines(self.V * self.N) / turns)
+        first = f"{tile}*{self.V * self.N * self.L} + ({turn})*{count * 64 // self.dtype.itemsize}"
+        return [f"prefetch({array}, {first}, {count})" for array in arrays]
+
     def ask_for(self, array, tile):
         """Lines, in a loop over v, that ask memory for one variable of a tile while the products keep the processor busy."""
         size = self.N * self.L
         return [f"    prefetch({array}, (({tile})*{self.V} + v)*{size}, {size * self.dtype.itemsize // 64})"]
+
+    def around(self):
+        """Lines that find the elements around a piece: `other` to `end` in the list, a share of them for each tile."""
+        return [f"piece = first // {self.piece}",
+                f"other, end = halo_start[piece]*{self.L}, halo_start[piece + 1]*{self.L}",
+                "share = (end - other)//(last - first) + 1"]
+
+    def ask_around(self):
+        """Lines, after a loop over v, that ask for a tile's share of the elements around the piece."""
+        return ["    for asked in range(other, min(other + share, end)):", f"        for i in range({self.N}):",
+                f"            prefetch(state, halo[asked] + (v*{self.N} + i)*{self.L}, 1)", "other += share"]
 
     def ask_for_neighbours(self):
         """The same for the outside face values of the next tile, as far as its neighbours lie beyond the tiles beside it."""
@@ -248,9 +275,9 @@ class Source:
                 f"        copy(w, {self.at['T']} + (v*{height} + i)*{L}, faces, ((place*{V} + v)*{count} + i)*{L})"]
         gather = [f"for i in range({V * N}):", f"    for lane in range({L}):",
                   f"        w[{self.at['Q']} + i*{L} + lane] = state[halo[around*{L} + lane] + i*{L}]"]
-        return ["place = 0", "for tile in range(first, last):",
-                *indented([*self.load("state", V * N, "Q"), *self.trace(), *keep, "place += 1"]),
-                f"piece = first // {self.piece}", "for around in range(halo_start[piece], halo_start[piece + 1]):",
+        return [*self.around(), "place = 0", "for tile in range(first, last):",
+                *indented([*self.load("state", V * N, "Q"), *self.trace(), *self.ask_around(), *keep, "place += 1"]),
+                "for around in range(halo_start[piece], halo_start[piece + 1]):",
                 *indented([*gather, *self.trace(), *keep, "place += 1"])] if self.modal else []
 
     def own_face_values(self):
@@ -267,8 +294,9 @@ class Source:
 
     def stage_text(self, k, q0, q, r):
         """The kernel of a stage; which of register k, q0, q and r the update uses."""
-        tile = [*self.load_tile(), *self.own_face_values(), *self.volume(["register"] * k + ["start"] * q0),
-                *self.faces(), *self.boundaries(), *self.finish(), *self.update(k, q0, q, r)]
+        arrays = ["out"] + ["register"] * k + ["start"] * q0
+        tile = [*self.load_tile(), *self.own_face_values(), *self.volume(), *self.faces(arrays), *self.boundaries(),
+                *self.finish(), *self.update(k, q0, q, r)]
         return self.module("a Runge-Kutta stage", f"""
 def kernel(first, last, w, faces, halo_start, halo, state, out, register, start, R, EL, I, T, geometry, tiled_values, values,
            elements, exterior, neighbour, patch_start, patches, patch_values, t, A, alpha, beta, B, wdt, C, v_):
