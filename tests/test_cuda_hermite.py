@@ -5,16 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
-from dgarray.backends.cuda import CudaBackend, hermite, hermite_variant
+from dgarray.backends.cuda import CudaBackend, hermite
 from dgarray.backends.cuda.hermite import HermiteCuda
 from dgarray.backends.cuda.hermite_source import source
 from dgarray.backends.cuda.hermite_variant import KERNELS, HermiteShape, HermiteVariant, default, from_dict, sized
 from dgarray.backends.hermite_arrays import HermiteArrays
-from dgarray.methods.hermite_tables import HermiteTables
-from dgarray.stepping import Taylor
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.methods.hermite_tables import HermiteTables
 
 SHARED = {"sm_80": 163 * 1024, "sm_90": 227 * 1024}          # bytes that a block may have
 SPILLS = 48                                                  # bytes a thread that are allowed
@@ -57,13 +56,13 @@ def arrays(tables, dtype="float64"):
 
 
 def cuda(device, tables, dtype="float64", **changes):
-    """The kernels in the default variant with changes; where that is too much for a block, with fewer targets in it."""
+    """The kernels in the default variant with changes and few targets in a block."""
     backend = CudaBackend(dtype, device)
     shape = HermiteShape.of(tables, backend.dtype)
-    kernel = changes.pop("kernel", None)
-    variant = replace(sized(shape, kernel, device.shared_per_block) or HermiteVariant() if kernel
-                      else default(shape, device.shared_per_block), **changes)
-    while not shape.fits(variant, device.shared_per_block) and variant.lanes > 1:
+    variant = default(shape, device.shared_per_block, changes.get("kernel"))
+    variant = replace(variant, lanes=min(variant.lanes, 4))          # every thread is one of the CPU
+    variant = replace(variant, **changes)
+    while not shape.fits(variant, device.shared_per_block):
         variant = replace(variant, lanes=variant.lanes // 2)
     return HermiteCuda(backend, tables, variant)
 
@@ -264,7 +263,7 @@ def test_the_default_fits_wherever_something_does(dim, variables, itemsize):
                 assert polynomials > 0.9 * limit          # less than a thread's coefficients and their padding
                 continue
             assert shape.fits(found, limit)
-            assert found.kernel == "collapsed" if variables == 1 else "monolithic" or polynomials > 0.6 * limit
+            assert found.kernel == ("collapsed" if variables == 1 else "monolithic") or polynomials > 0.6 * limit
             for kernel in KERNELS[found.kernel]:
                 assert shape.threads(found, kernel) <= 1024
 
@@ -276,7 +275,7 @@ def test_what_does_not_fit_falls_back_and_says_so(device, monkeypatch):
                         for each in KERNELS[kernel]) for kernel in ("monolithic", "two-kernel")}
     assert need["monolithic"] == need["two-kernel"]       # the face that is kept goes to registers first
     monkeypatch.setattr(device, "shared_per_block", need["monolithic"] - 8)
-    with pytest.warns(UserWarning, match="monolithic of order 2 with 6 variables needs more than the .* array expressions are used"):
+    with pytest.warns(UserWarning, match="monolithic of order 2 with 6 variables needs more than .*; array expressions"):
         operations = HermiteCuda(CudaBackend("float64", device), tables)
     check_halves(operations, tables)
     with pytest.raises(ValueError, match="kernel=monolithic, lanes=4.* does not fit"):
@@ -302,7 +301,7 @@ PROBLEMS = [("advection 3D", "collapsed"), ("acoustics 3D", "monolithic"), ("max
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("order", range(7))
 def test_every_order_compiles(order, dtype):
-    """Registers enough for the block, next to no spills in all but the largest, no float64 in float32 code; problems in turns."""
+    """Registers enough for a block, next to no spills in all but the largest, no float64 in float32; problems in turns."""
     for number, (system, kernel) in list(enumerate(PROBLEMS))[(order + (dtype == "float32")) % 2::2]:
         arch = ARCHITECTURES[(number + order) // 2 % 2]
         tables = tables_of(system, order)

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from dgarray.backends.cuda import CudaBackend, hermite_cost, hermite_tuning, tuning
 from dgarray.backends.cuda.hermite_variant import KERNELS, HermiteShape, HermiteVariant, candidates, default, shortlist
-from dgarray.methods.hermite_tables import HermiteTables
 
 import dgarray as dg
+from dgarray import backends
+from dgarray.analysis import tune as analysis
+from dgarray.cli import main
+from dgarray.methods.hermite_tables import HermiteTables
 
 SHARED = 232448
 FEW = [HermiteVariant("monolithic", 4, 2), HermiteVariant("two-kernel", 2), HermiteVariant("monolithic", 2, keep="shared")]
@@ -150,3 +153,44 @@ def test_operations_are_those_of_the_recursion():
     assert hermite_cost.operations("collapsed", shape, advection) == 4 * 8 * 2 * (4 * 8 + 4 * 4 + 4 * 4)
     assert hermite_cost.moved("monolithic", shape) == 2 * 64 * 4
     assert hermite_cost.moved("two-kernel", shape) == 2 * (64 + 512) * 4
+
+
+@pytest.fixture
+def gpu(device, monkeypatch):
+    """The command line has this device; grids are small, ceilings known, and two variants are tried."""
+    monkeypatch.setattr(backends, "get", lambda name, kernels=None, dtype="float64", threads=None: CudaBackend(dtype, device))
+    monkeypatch.setattr(backends, "gpu_problem", lambda kernels=None: None)
+    monkeypatch.setattr(hermite_tuning, "ENOUGH", 30)
+    monkeypatch.setattr(tuning, "FIRST_RUN", 0.01)
+    monkeypatch.setattr(analysis, "ceilings", lambda device, dtype: {"bandwidth": 1e12, "multiply_add": 1e13})
+    monkeypatch.setattr(analysis.hermite_variant, "shortlist", lambda *_: [HermiteVariant("collapsed", 4),
+                                                                           HermiteVariant("monolithic", 2)])
+    return device
+
+
+def test_the_whole_command(gpu, capsys):
+    assert main(["tune", "--law", "hermite-advection-3d", "--orders", "1", "--dtype", "float32", "--quick"]) == 0
+    out, lines = capsys.readouterr()
+    assert "2 variants on 27 targets" in lines and "Hermite, Advection 3D, 1 variables, 3 + 0 terms, order 1, float32" in out
+    assert len([line for line in out.splitlines() if "collapsed" in line or "monolithic" in line]) == 2
+    assert out.endswith(f"kept in {tuning.table_file()}\n")
+    t = analysis.Own("hermite-advection-3d", 1).tables()
+    ranking = [(HermiteVariant("collapsed"), 2.0), (HermiteVariant("monolithic"), 4.0)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hermite_tuning, "tune", lambda *_: (None, ranking))
+        result = analysis.tune(CudaBackend("float32", gpu), t, quick=True)
+    shape = HermiteShape.of(t, np.dtype("float32"))
+    assert [share for *_, share in result["ranking"]] == [
+        27 * max(2 * 8 * 4 / 1e12, hermite_cost.operations(kernel, shape, t) / 1e13) / seconds
+        for kernel, seconds in (("collapsed", 2.0), ("monolithic", 4.0))]
+
+
+def test_cases(gpu):
+    grid = dg.Grid((0, 0), (1, 1), (4, 4), True)
+    case = dg.Simulation(grid, dg.Acoustics(2), dg.Hermite(2), initial=lambda x: (0 * x[0],) * 3)
+    assert analysis.tables_of(case).grid is grid
+    varying = dg.Simulation(grid, dg.Acoustics(2, sound_speed=lambda x: 1 + 0.1 * np.sin(2 * np.pi * x[0])), dg.Hermite(2),
+                            initial=lambda x: (0 * x[0],) * 3)
+    analysis.check([case])
+    with pytest.raises(ValueError, match="has coefficients that vary, which Hermite has no kernels for on the GPU"):
+        analysis.check([case, varying])

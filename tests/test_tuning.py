@@ -528,9 +528,9 @@ def test_mistakes_are_seen_before_anything_is_tuned(arguments, words, capsys):
     assert re.search(words, lines[0]), lines[0]
 
 
-def test_only_nodal_dg_is_tuned():
+def test_methods_without_kernels_to_choose_are_not_tuned():
     other = SimpleNamespace(method=object(), options={"case": "mine"})
-    with pytest.raises(ValueError, match="case 'mine' is by object; only NodalDG is tuned"):
+    with pytest.raises(ValueError, match="case 'mine' is by object; only NodalDG and Hermite are tuned"):
         analysis.check([analysis.Own("maxwell-2d", 3), other])
 
 

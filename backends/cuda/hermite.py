@@ -1,4 +1,6 @@
 """Hermite's method on the GPU: a half-step as one kernel, or as two with the polynomials in memory between them."""
+from dataclasses import replace
+
 import numpy as np
 
 from ..hermite_arrays import HermiteArrays
@@ -24,7 +26,7 @@ class HermiteCuda(HermiteArrays):
         self.shape, self.choice = HermiteShape.of(tables, dtype), None
         if tables.terms is None:
             return
-        self.choice = variant or choose(backend, tables)
+        self.choice = variant or suited(choose(backend, tables), tables.grid.nodes[0])
         if self.choice is None:
             return
         if not self.shape.fits(self.choice, self.device.shared_per_block):
@@ -106,3 +108,8 @@ class HermiteCuda(HermiteArrays):
         if self._maps[0] != tau:
             self._maps = tau, self.backend.array(np.concatenate(self.tables.collapsed(tau), axis=-1).reshape(-1))
         return self._maps[1]
+
+
+def suited(variant, nodes):
+    """The variant with no more targets in a block than a row of so many nodes has, up to a power of two."""
+    return variant and replace(variant, lanes=min(variant.lanes, 1 << (nodes - 1).bit_length()))

@@ -1,4 +1,4 @@
-"""CUDA C of Hermite's kernels: sizes, the interpolation and the law's terms as straight-line code, before the texts hermite_*.cu."""
+"""CUDA C of Hermite's kernels: sizes, interpolation and the law's terms as straight-line code before the texts hermite_*.cu."""
 from importlib.resources import files
 
 import numpy as np
@@ -74,8 +74,8 @@ def stages(tables):
 
 
 def interpolation(left, right, dialect):
-    """`apply` of Hermite's interpolation, p_t = sum_k left[t, k] e_k + right[t, k] e'_k.  As the mirror image of a polynomial has
-    right[t, k] = (-1)^(t + k) left[t, k], sums of both ends' numbers give the even t and differences the odd ones."""
+    """`apply` of Hermite's interpolation, p_t = sum_k left[t, k] e_k + right[t, k] e'_k.  By mirror symmetry right[t, k] is
+    (-1)^(t + k) left[t, k], so sums of both ends' numbers give the even t and differences the odd ones."""
     count, n = left.shape
     lines = []
     for k in range(n):

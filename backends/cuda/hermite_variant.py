@@ -117,7 +117,8 @@ def sized(shape, kernel, shared_per_block):
     lanes = min(LANES[shape.dim], 1 << most.bit_length() - 1)
     keeps = [keep for keep in PLACES if all(shape.own_bytes(HermiteVariant(kernel, keep=keep), each) <= OWN[keep]
                                             for each in KERNELS[kernel])]
-    for keep, limit in (*((keeps[0], share) for share in (shared_per_block // 2, shared_per_block)), ("registers", shared_per_block)):
+    half = shared_per_block // 2
+    for keep, limit in ((keeps[0], half), (keeps[0], shared_per_block), ("registers", shared_per_block)):
         for count in (lanes >> i for i in range(lanes.bit_length())):
             found = HermiteVariant(kernel, count, keep=keep)
             if shape.fits(found, limit):

@@ -2,20 +2,24 @@
 from dataclasses import dataclass
 from math import comb
 
-from ..backends.cuda import tuning
+from ..backends.cuda import hermite_cost, hermite_tuning, hermite_variant, tuning
 from ..backends.cuda.ceilings import ceilings
 from ..backends.cuda.variant import Shape, default, shortlist
 from ..boundary import pec, wall
 from ..fluxes import upwind
-from ..laws import Acoustics, Maxwell
-from ..mesh import box, rectangle
-from ..methods import NodalDG
+from ..laws import Acoustics, Advection, Maxwell
+from ..mesh import Grid, box, rectangle
+from ..methods import Hermite, NodalDG
+from ..methods.hermite_tables import HermiteTables
+from ..methods.linear import LinearLaw
 from ..methods.nodal_dg import NodalTables
 from ..names import choose
 from .roofline import bound, cost
 
 PROBLEMS = {"maxwell-3d": (Maxwell(3), pec), "maxwell-2d": (Maxwell(2), pec),
             "acoustics-3d": (Acoustics(3), wall), "acoustics-2d": (Acoustics(2), wall)}
+HERMITE = {"hermite-maxwell-3d": Maxwell(3), "hermite-acoustics-3d": Acoustics(3),
+           "hermite-advection-3d": Advection((1.0, 0.7, 0.4))}
 ORDERS = range(1, 6)
 ENOUGH = 15_000                # elements that a case's mesh is refined to, so that the device has something to do
 __all__ = ["ORDERS", "PROBLEMS", "Own", "ceilings", "check", "tables_of", "tune"]
@@ -23,17 +27,20 @@ __all__ = ["ORDERS", "PROBLEMS", "Own", "ceilings", "check", "tables_of", "tune"
 
 @dataclass(frozen=True)
 class Own:
-    """A problem of the package's own list, on a box or rectangle; ValueError for a name or order that does not exist."""
+    """A problem of the package's own list, on a box, rectangle or grid; ValueError for a name or order that does not exist."""
 
     name: str
     order: int
 
     def __post_init__(self):
-        choose("law", self.name, PROBLEMS)
-        NodalDG(self.order)
+        choose("law", self.name, [*PROBLEMS, *HERMITE])
+        (Hermite if self.name in HERMITE else NodalDG)(self.order)
 
     def tables(self, elements=None):
         """Its tables with about so many elements, as many as `tuning` likes by default."""
+        if self.name in HERMITE:
+            cells = round((elements or hermite_tuning.ENOUGH) ** (1 / 3))
+            return HermiteTables(Hermite(self.order), Grid((0, 0, 0), (1, 1, 1), cells, True), HERMITE[self.name], None)
         law, boundary = PROBLEMS[self.name]
         elements = elements or tuning.enough(len(law.variables) * comb(self.order + law.dim, law.dim))
         mesh = box(cells=round((elements / 6) ** (1 / 3))) if law.dim == 3 else rectangle(cells=round((elements / 2) ** 0.5))
@@ -41,9 +48,11 @@ class Own:
 
 
 def tables_of(problem):
-    """The tables of one of our `Own` or of a simulation, whose mesh is refined until it has enough elements."""
+    """The tables of one of our `Own` or of a simulation; a mesh is refined until it has enough elements, a grid stays."""
     if isinstance(problem, Own):
         return problem.tables()
+    if isinstance(problem.method, Hermite):
+        return HermiteTables(problem.method, problem.mesh, problem.law, problem.options["boundary"])
     mesh, options = problem.mesh, problem.options
     while len(mesh.cells) < ENOUGH:
         mesh = mesh.refined()
@@ -52,27 +61,56 @@ def tables_of(problem):
 
 
 def check(problems):
-    """Raise ValueError where a simulation is by a method that is not tuned, or where the table of this machine is broken."""
+    """Raise ValueError where a simulation is by a method that has no kernels to tune, or where the table of this machine is
+    broken."""
     for problem in problems:
-        if not isinstance(problem, Own) and not isinstance(problem.method, NodalDG):
-            raise ValueError(f"case '{problem.options['case']}' is by {type(problem.method).__name__}; only NodalDG is tuned")
+        if isinstance(problem, Own):
+            continue
+        if not isinstance(problem.method, (NodalDG, Hermite)):
+            raise ValueError(f"case '{problem.options['case']}' is by {type(problem.method).__name__}; only NodalDG and Hermite "
+                             "are tuned")
+        if isinstance(problem.method, Hermite) and LinearLaw(problem.law).varies:
+            raise ValueError(f"case '{problem.options['case']}' has coefficients that vary, which Hermite has no kernels for on "
+                             "the GPU; nothing can be tuned")
     tuning.read(tuning.table_file())
 
 
 def tune(backend, tables, quick=False, progress=None, limits=None):
-    """Tune for one problem and keep the result: a dict of what was found, seconds those of a stage.
+    """Tune for one problem and keep the result: a dict of what was found, seconds those of a stage, of Hermite's of a half-step.
 
     quick     the short list of variants of a first run
     progress  function called with a line of text now and then
     limits    of `dgarray.backends.cuda.ceilings.ceilings`, measured by default; the bound that follows from them is that of one
               kernel which visits each face from both sides
     Result: device, problem, setting, elements, file, default (variant), ranking [(variant, seconds, share of the bound)]."""
-    device, shape = backend.device, Shape.of(tables, backend.dtype)
+    device, limits = backend.device, limits or ceilings(backend.device, backend.dtype)
+    if isinstance(tables, HermiteTables):
+        return tune_hermite(backend, tables, quick, progress, limits)
+    shape = Shape.of(tables, backend.dtype)
     variants = shortlist(shape, device.shared_per_block) if quick else None
     _, ranking = tuning.tune(backend, tables, variants, tuning.FIRST_RUN if quick else tuning.SECONDS, progress)
     file, found = tuning.entry(device, tables, backend.dtype)
-    limits = limits or ceilings(device, backend.dtype)
     least = found["elements"] * bound(cost(tables, "fused", backend.dtype, backend="cupy"), limits)
     return {"device": device.name, "problem": tuning.problem(tables), "setting": tuning.setting(tables, backend.dtype),
             "elements": found["elements"], "file": str(file), "default": default(shape, device.shared_per_block),
             "ranking": [(variant, seconds, least / seconds) for variant, seconds in ranking]}
+
+
+def tune_hermite(backend, tables, quick, progress, limits):
+    """The same for Hermite's kernels; the bound is that of the variant's own operations and bytes, each face made once."""
+    device, asked = backend.device, tables.method.variant
+    shape = hermite_variant.HermiteShape.of(tables, backend.dtype)
+    standard = hermite_variant.default(shape, device.shared_per_block, asked)
+    if standard is None:
+        raise RuntimeError(f"no kernel of {hermite_tuning.problem(tables)}, {hermite_tuning.setting(tables, backend.dtype)} fits "
+                           f"the {device.shared_per_block} bytes of shared memory of a block of {device.name}")
+    variants = hermite_variant.shortlist(shape, device.shared_per_block, asked) if quick else None
+    _, ranking = hermite_tuning.tune(backend, tables, variants, tuning.FIRST_RUN if quick else tuning.SECONDS, progress)
+    names = hermite_tuning.problem(tables), hermite_tuning.setting(tables, backend.dtype)
+    file, found = tuning.entry_of(device, *names)
+
+    def least(kernel):
+        return found["elements"] * max(hermite_cost.operations(kernel, shape, tables) / limits["multiply_add"],
+                                       hermite_cost.moved(kernel, shape) / limits["bandwidth"])
+    return {"device": device.name, "problem": names[0], "setting": names[1], "elements": found["elements"], "file": str(file),
+            "default": standard, "ranking": [(v, seconds, least(v.kernel) / seconds) for v, seconds in ranking]}
