@@ -7,6 +7,8 @@ backend    kernels   arrays   hot operations
 "cupy"     "array"   CuPy     the reference's text on the GPU
 "auto"               CuPy where a CUDA device is usable, else NumPy
 """
+from numbers import Real
+
 from ..names import choose
 from .arrays import ArrayBackend
 from .gpu import gpu_problem
@@ -21,7 +23,7 @@ def check(name="numpy", kernels=None, dtype="float64", threads=None):
     choose("dtype", dtype_name(dtype), DTYPES)
     if kernels is not None:
         choose("kernels", kernels, KERNELS)
-    if threads is not None and (threads != int(threads) or threads < 1):
+    if threads is not None and (not isinstance(threads, Real) or threads % 1 or threads < 1):
         raise ValueError(f"threads={threads!r} is not allowed; it must be a whole number from 1")
     if threads is not None and name == "cupy":
         raise ValueError(f"threads={threads} is for the CPU; backend 'cupy' takes none")

@@ -1,9 +1,9 @@
 """Arrays on NumPy or CuPy, and what every method needs of them: products in pieces, reductions, moves to and from the host."""
 import numpy as np
 
+from ..free import host_free
 from .dg_arrays import NodalArrays
 from .hermite_arrays import HermiteArrays
-from .memory import host_free
 from .workers import Workers
 
 PIECE = 1 << 18                # multiply-adds of a product that BLAS libraries leave to one thread

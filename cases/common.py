@@ -6,6 +6,7 @@ import numpy as np
 
 from dgarray import ModalDG, NodalDG, hll, hllc, roe, rusanov
 from dgarray.mesh import Mesh, read_mesh
+from dgarray.methods.limiting import INDICATORS, LIMITERS
 from dgarray.names import choose
 from dgarray.output.dataset import variables_of
 from dgarray.reference import modal_simplex, quadrature
@@ -66,6 +67,8 @@ def limited_dg(order, start, limiter, limiter_variables, indicator, positivity):
 
     "none" for the limiter or the indicator, as the command line can say it, is None."""
     choose("start", start, ("projection",), " for modal DG; allowed")
+    choose("limiter", "none" if limiter is None else limiter, ("auto", "none", *LIMITERS))
+    choose("indicator", "none" if indicator is None else indicator, ("none", *INDICATORS))
     if limiter == "auto":
         limiter = (None, "barth-jespersen")[order] if order < 2 else "vertex"
     names = {"limiter": limiter, "limiter_variables": limiter_variables, "indicator": indicator}

@@ -3,6 +3,7 @@ import numpy as np
 
 from dgarray import BoundaryIntegral, Euler, Simulation, curved_wall, far_field, wall
 from dgarray.mesh import from_arrays
+from dgarray.mesh.room import check_room
 from dgarray.names import choose
 from dgarray.reference import quadrature
 
@@ -53,6 +54,7 @@ def cylinder_flow(order=2, level=1, mach=0.38, walls="curved", until=100.0, mesh
 def rings(level):
     """Triangles between both circles, in rings that grow outwards, corners on the circles."""
     around, layers = AROUND * 2**level, LAYERS * 2**level
+    check_room(f"rings({level})", 2 * around * layers, 2)
     steps = np.linspace(0, FINEST / 4, layers + 1)
     radius = RADIUS * (1 + 2 * np.pi / FINEST * (GROWTH**steps - 1) / (GROWTH - 1))
     angle = 2 * np.pi / around * np.arange(around)

@@ -7,6 +7,7 @@ import xarray as xr
 from dgarray import Fourier, Maxwell, NodalDG, Simulation, absorbing, pec, plane_wave, scattered
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
 from dgarray.mesh import from_arrays
+from dgarray.mesh.room import check_room
 
 from .common import case_mesh, check_numbers
 
@@ -37,6 +38,7 @@ def maxwell_sphere(order=3, ka=1.0, level=0, until=None, mesh=None, start="proje
     check_numbers(least=0, whole=True, level=level)
     mesh = case_mesh(mesh, "sphere.msh", 3)
     mesh.named("sphere"), mesh.named("outer")
+    check_room(f"the mesh at level={level}", len(mesh.cells) * 8**level, 3)
     for _ in range(level):
         mesh = refined_sphere(mesh)
     radius, outer = equal_radius(mesh), corner_radii(mesh, "outer").min()

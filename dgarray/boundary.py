@@ -11,6 +11,7 @@ from numbers import Real
 
 import numpy as np
 
+from .boundary_checks import check_normal, check_pressure, check_state
 from .fluxes import upwind
 from .laws.euler import Euler
 from .laws.law import dot, shown
@@ -54,27 +55,12 @@ def curved_wall(normal, corner=45.0):
 
     def curved_wall_state(q, x, law):
         N = components(call(normal, dict(x=x), "normal"), law.dim, "the normal of curved_wall")
+        if all(isinstance(k, Real) and k == 0 for k in N):
+            raise ValueError("the normal of curved_wall is zero; it must point away from the wall")
         scale = (1 / dot(N, N)) ** 0.5
         return mirrored(q, tuple(scale * k for k in N), law, "curved_wall")
-
-    def check(mesh, faces, law):
-        need(law, "momentum", "curved_wall", "Acoustics or Euler")
-        shares = np.array([w for w in np.ndindex((PARTS + 1,) * mesh.dim) if sum(w) == PARTS]) / PARTS
-        x = np.einsum("sc,fcd->dfs", shares, mesh.points[mesh.face_points(faces)])
-        N = components(call(normal, dict(x=tuple(x)), "normal"), law.dim, "the normal of curved_wall")
-        N = np.array([np.broadcast_to(k, x.shape[1:]) for k in N], float)
-        cosine = np.abs(np.einsum("dfs,fd->fs", N, mesh.normals[faces[:, 0], faces[:, 1]]))
-        wrong = np.argwhere(~(cosine > LEAST_COSINE * np.sqrt(dot(N, N))) | ~np.isfinite(cosine))
-        if len(wrong):
-            place, value = (", ".join(f"{c:.6g}" for c in a[(slice(None), *wrong[0])]) for a in (x, N))
-            raise ValueError(f"the normal of curved_wall is ({value}) at ({place}) of the boundary; it must be finite, not "
-                             "zero, and neither tangential nor nearly so")
-    curved_wall_state.check, curved_wall_state.__qualname__ = check, f"curved_wall({shown(normal)})"
+    curved_wall_state.check, curved_wall_state.__qualname__ = check_normal(normal), f"curved_wall({shown(normal)})"
     return curved_wall_state
-
-
-PARTS = 4                   # of an edge, at whose ends the normals of a curved wall are looked at
-LEAST_COSINE = 0.17         # of the angle between them and the face's: 80 degrees
 
 
 def spline_wall(name, corner):
@@ -148,9 +134,10 @@ def prescribed(g):
     """The exterior state is g(x, t), a tuple of components: a Dirichlet condition on what enters."""
     function_of_x(g, "prescribed")
 
-    def prescribed_state(x, t):
-        return call(g, dict(x=x, t=t), "prescribed state")
-    prescribed_state.flux, prescribed_state.__qualname__ = upwind, f"prescribed({shown(g)})"
+    def prescribed_state(x, t, law):
+        return state_of(g, x, t, law, "prescribed")
+    prescribed_state.flux, prescribed_state.check = upwind, check_state(g, "prescribed")
+    prescribed_state.__qualname__ = f"prescribed({shown(g)})"
     return prescribed_state
 
 
@@ -158,9 +145,10 @@ def incident(field):
     """An incident field enters, everything else leaves: q+ = field(x, t) in the upwind flux (total-field formulation)."""
     function_of_x(field, "incident")
 
-    def incident_state(x, t):
-        return call(field, dict(x=x, t=t), "incident field")
-    incident_state.flux, incident_state.__qualname__ = upwind, f"incident({shown(field)})"
+    def incident_state(x, t, law):
+        return state_of(field, x, t, law, "incident")
+    incident_state.flux, incident_state.check = upwind, check_state(field, "incident")
+    incident_state.__qualname__ = f"incident({shown(field)})"
     return incident_state
 
 
@@ -172,7 +160,7 @@ def scattered(condition, field):
     Kloeckner et al. 2009, section 6 (figure 12)."""
     def scattered_state(q, n, x, t, m, law, face=None):
         linear(law, "scattered")
-        f = call(field, dict(x=x, t=t), "incident field")
+        f = state_of(field, x, t, law, "scattered")
         given = dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law)
         outside = call(condition, given if face is None else given | {"face": face})
         return tuple(a - b for a, b in zip(outside, f))
@@ -239,7 +227,7 @@ def far_field(g):
         u, c = (plus + minus) / 2, (plus - minus) / (2 * a)
         rho, uk, ck, *v = (np.where(ui > 0, i, e) for i, e in zip(inside, outside))
         return joined(law, n, rho * (c / ck) ** a, v, u - uk, c)
-    return at_boundary(far_field_state, f"far_field({shown(g)})")
+    return at_boundary(far_field_state, f"far_field({shown(g)})", check_state(g, "far_field"))
 
 
 def inflow(g):
@@ -254,7 +242,7 @@ def inflow(g):
         _, ui, ci, *_ = split(law, q, n)
         rho, u, c, *v = split(law, state_of(g, x, t, law, "inflow"), n)
         return joined(law, n, rho, v, 0.0, np.where(u + c > 0, ci + (law.gamma - 1) / 2 * (ui - u), c))
-    return at_boundary(inflow_state, f"inflow({shown(g)})")
+    return at_boundary(inflow_state, f"inflow({shown(g)})", check_state(g, "inflow"))
 
 
 def pressure_outflow(p):
@@ -273,7 +261,10 @@ def pressure_outflow(p):
         ratio = np.where(u < c, given / law.pressure(q), 1.0)
         outside = c * ratio ** ((law.gamma - 1) / (2 * law.gamma))
         return joined(law, n, rho * ratio ** (1 / law.gamma), v, (c - outside) * (2 / (law.gamma - 1)), outside)
-    return at_boundary(outflow_state, f"pressure_outflow({shown(p)})")
+    return at_boundary(outflow_state, f"pressure_outflow({shown(p)})", check_pressure(p))
+
+
+FACTORIES = curved_wall, prescribed, incident, scattered, plane_wave, far_field, inflow, pressure_outflow
 
 
 def state_of(g, x, t, law, condition):
@@ -292,13 +283,13 @@ def joined(law, n, rho, v, push, c):
     return law.conservative((rho, *(a + push * k for a, k in zip(v, n)), rho * c * c * (1 / law.gamma)))
 
 
-def at_boundary(condition, name):
+def at_boundary(condition, name, check):
     """A condition that gives the state at the boundary itself: the numerical flux there is F(q+) . n."""
     def outer(law):
         def flux(r, n, x, t, mr):
             return call(law.flux, dict(q=r, n=n, x=x, t=t, m=mr))
         return flux
-    condition.flux, condition.__qualname__ = outer, name
+    condition.flux, condition.__qualname__, condition.check = outer, name, check
     return condition
 
 

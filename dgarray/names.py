@@ -2,12 +2,15 @@
 from difflib import get_close_matches
 
 
-def choose(what, value, allowed, where="; allowed"):
-    """Return `value` if it is among the allowed names, else raise ValueError naming them and the nearest one."""
+def choose(what, value, allowed, where="; allowed", also=()):
+    """Return `value` if it is among the allowed names, else raise ValueError naming them and the nearest one.
+
+    also: what is allowed beside these names, for the message"""
     allowed = [str(name) for name in allowed]
     if value in allowed:
         return value
-    raise ValueError(f"{what} {value!r} does not exist{where}: {', '.join(allowed) or 'none'}{nearest(value, allowed)}")
+    listed = ", ".join([*also, *allowed]) or "none"
+    raise ValueError(f"{what} {value!r} does not exist{where}: {listed}{nearest(value, allowed)}")
 
 
 def nearest(value, allowed):

@@ -15,10 +15,11 @@ def record(name, *fields):
     return namedtuple(name, fields)
 
 
-def components(result, count=None, role="function", names=()):
+def components(result, count=None, role="function", names=(), meaning=""):
     """The result of a physics function as a tuple of components; one component needs no tuple around it.
 
-    Raises ValueError unless there are `count` of them, naming the role of the function and the law's variables."""
+    Raises ValueError unless there are `count` of them, naming the role of the function and the law's variables, or what they
+    mean."""
     result = tuple(result) if isinstance(result, (tuple, list, Iterator)) else (result,)
     if any(value is None for value in result):
         raise ValueError(f"{role} returns None; it must return {'a number' if count == 1 else 'a tuple of components'}")
@@ -26,8 +27,29 @@ def components(result, count=None, role="function", names=()):
     if words:
         raise ValueError(f"{role} returns {words[0]!r}; it must return numbers")
     if count is not None and len(result) != count:
+        array = ", as a tuple, not as an array" * (count > 1 and len(result) == 1 and getattr(result[0], "ndim", 0) > 0)
         raise ValueError(f"{role} returns {len(result)} component{'s' * (len(result) != 1)}; it must return {count}"
-                         + (f": {', '.join(names)}" if names else ""))
+                         + (f": {', '.join(names)}" if names else meaning) + array)
+    return result
+
+
+def at_points(function, x, t, count, role, names=()):
+    """The components of a user's function(x, t) at many points: `count` numbers, or arrays of the shape of the x (dim arrays).
+
+    Raises ValueError, which names the role, for another number of components, other shapes, and an `if` on arrays."""
+    try:
+        result = call(function, dict(x=x, t=t), role)
+    except ValueError as error:
+        if "truth value of an array" not in str(error):
+            raise
+        raise ValueError(f"{role} decides a branch by arrays; the x hold many points: use np.where instead of if, & and | "
+                         "instead of and and or") from error
+    result, shape = components(result, count, role, names, ", one for each variable"), x[0].shape
+    for number, value in enumerate(result):
+        ours = getattr(value, "shape", ())
+        if len(ours) > len(shape) or any(a not in (1, b) for a, b in zip(ours[::-1], shape[::-1])):
+            raise ValueError(f"{role}: component {names[number] if names else number} has the shape {ours}; it must be a "
+                             f"number or have that of the x, here {shape}")
     return result
 
 

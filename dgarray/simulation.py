@@ -24,7 +24,7 @@ from .methods.physics import place
 from .names import choose
 from .output import GRID_RESERVED, RESERVED, GridLayout, Layout, check_path, checkpoint
 from .output.checkpoint import digest
-from .pointwise import components
+from .pointwise import at_points
 from .run import Run, snapshot_count
 from .stepping import registers
 from .trace import call
@@ -70,8 +70,10 @@ class Simulation:
             raise ValueError(f"the law {type(law).__name__} has no {', '.join(missing)}; "
                              "a law needs dim, variables, flux, wave_speed")
         for name in ("cfl", "dt", "until", "every", "steady"):
-            if given[name] is not None:
+            if given[name] is not None or name == "cfl":
                 positive(name, given[name])
+        if steady is not None and steady >= 1:
+            raise ValueError(f"steady={steady!r} is not allowed; it must be a share below 1")
         for name in ("initial", "source", "exact", "flux"):
             if given[name] is not None and not callable(given[name]):
                 raise ValueError(f"{name}={given[name]!r} is not allowed; it must be a function"
@@ -197,8 +199,7 @@ class Simulation:
         """Raise ValueError before the run if the exact solution could not be compared after it."""
         if self.options["exact"] is not None:
             exact, names = self.options["exact"], self.law.variables
-            components(call(exact, dict(x=self.mesh.examples, t=0.0), "exact solution"), len(names),
-                       f"the exact solution{place(exact)}", names)
+            at_points(exact, self.mesh.examples, 0.0, len(names), f"the exact solution{place(exact)}", names)
 
     def memory(self, until=None, every=None, out=None):
         """What a run takes, a `dgarray.methods.memory.Plan`; snapshots that no output takes are in it."""

@@ -538,10 +538,12 @@ def problem(law, condition=dg.wall, **options):
     (lambda: problem(dg.Maxwell(2), dg.curved_wall(lambda x: x)), "'curved_wall' needs a law of Acoustics or Euler type"),
     *((lambda normal=normal: problem(dg.Acoustics(2), {"left": dg.curved_wall(normal), "default": dg.wall}), message)
       for normal, message in (
-          (lambda x: (0.0, 0.0), "the normal of curved_wall is (0, 0) at ("),
+          (lambda x: (0.0, 0.0), "the normal of curved_wall is zero"),
+          (lambda x: (0 * x[0], 0 * x[1]), "the normal of curved_wall is (0, 0) at ("),
+          (lambda x: (x[1], 0.0), "the normal of curved_wall is (0, 0) at (0, 0)"),
           (lambda x: (0.0 * x[1], 1.0), "tangential"), (lambda x: (-0.1, 1.0 + x[1]), "tangential"),
           (lambda x: (np.nan, 1.0), "it must be finite"))),
-    (lambda: problem(dg.Acoustics(2), dg.scattered(dg.curved_wall(lambda x: (0.0, 0.0)), lambda x, t: (0, 0, 0))), "(0, 0) at"),
+    (lambda: problem(dg.Acoustics(2), dg.scattered(dg.curved_wall(lambda x: (0.0, 0.0)), lambda x, t: (0, 0, 0))), "is zero"),
     (lambda: problem(dg.Acoustics(3), dg.curved_wall(lambda x: (1.0, 0.0, 0.0))), "tangential"),
     (lambda: dg.inflow(1.0), "function of x and t"),
     (lambda: dg.pressure_outflow(-1.0), "positive number or a function"),

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from dgarray.backends.arrays import ArrayBackend
 from dgarray.backends.cuda import CudaBackend, tuning
-from dgarray.backends.memory import host_free
 from emulated import EmulatedDevice
 from strict import StrictArray
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.free import host_free
 from dgarray.methods.memory import EARLY, Plan, check, shown
 from dgarray.run import March
 

@@ -1,5 +1,6 @@
 """Meshes: reading and refusing files, generators, connectivity, periodic gluing, refinement."""
 import re
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import meshio
 import numpy as np
 import pytest
 
-from dgarray.mesh import MeshError, MeshWarning, box, describe, from_arrays, interval, polygon, read_mesh, rectangle
+from dgarray.mesh import MeshError, MeshWarning, box, describe, from_arrays, interval, polygon, read_mesh, rectangle, room
 from dgarray.reference.simplex import FACES
 
 DATA = Path(__file__).parent / "data"
@@ -621,3 +622,23 @@ def test_describe_prints_what_a_user_asks():
 def test_cells_must_be_whole_numbers():
     with pytest.raises(MeshError, match="the cells must be whole numbers, those of their points"):
         from_arrays(np.array([[0.0, 0], [1, 0], [0, 1]]), [(0, 1, 2.5)])
+
+
+@pytest.mark.parametrize("make", [
+    lambda: interval(cells=4000), lambda: rectangle(cells=40), lambda: box(cells=10), lambda: rectangle(cells=20).refined(),
+    lambda: polygon([(0, 0), (1, 0), (1, 1), (0, 1)], 0.025)])
+def test_memory_for_a_mesh_is_known_before_it_is_made(make, monkeypatch):
+    make()          # what is imported and kept at the first time does not count
+    tracemalloc.start()
+    mesh = make()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.9 < room.BYTES[mesh.dim] * len(mesh.cells) / peak < 1.1
+    monkeypatch.setattr(room, "host_free", lambda: peak // 2)
+    with pytest.raises(MeshError, match=r"would have \d+ cells, which take about .* only .* GiB are free; take fewer"):
+        make()
+
+
+def test_the_number_of_cells_is_known_without_limit():
+    with pytest.raises(MeshError, match="would have 1e.300 cells"):
+        rectangle(cells=1e200)

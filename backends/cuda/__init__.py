@@ -1,6 +1,6 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
+from ...free import host_free
 from ..arrays import ArrayBackend
-from ..memory import host_free
 from .hermite import HermiteCuda
 from .modal import ModalCuda
 from .nodal import NodalCuda

@@ -1,8 +1,11 @@
 """Observed orders of convergence."""
 from inspect import signature
 from math import log
+from numbers import Integral
 
 import numpy as np
+
+from ..methods.stability import check_stepper
 
 
 def eoc(case, orders=(1, 2, 3), levels=3, report=None, run=None, **keywords):
@@ -17,16 +20,18 @@ def eoc(case, orders=(1, 2, 3), levels=3, report=None, run=None, **keywords):
     eoc = log(e_coarse / e_fine) / log(h_coarse / h_fine), None on the first level.
     On level i the step is smaller by 2^(-i ((order + 1)/p - 1)) where order + 1 exceeds the order p of the time stepper, so
     that its error falls as fast as the spatial one; a step fixed by hand is halved beside that."""
-    if levels < 2:
+    if not isinstance(levels, Integral) or levels < 2:
         raise ValueError(f"levels={levels!r} is not allowed; observed orders need at least 2")
-    rows = []
+    rows, orders = [], list(orders)
     first = keywords.pop("level", 0)
     own = "level" in signature(case).parameters and keywords.get("mesh") is None
-    for order in orders:
-        sim, before = case(order=order, **(dict(level=first) if own else {}), **keywords), None
-        sim = sim.replace(**(run or {}))
+    sims = [case(order=order, **(dict(level=first) if own else {}), **keywords).replace(**(run or {})) for order in orders]
+    for sim in sims:          # all are looked at before the first one runs
         if sim.options["exact"] is None:
             raise ValueError(f"case {sim.options['case'] or case.__name__!r} has no exact solution; eoc needs one")
+        check_stepper(sim.method.order, sim.stepper)
+    for order, sim in zip(orders, sims):
+        before = None
         cfl, dt = sim.options["cfl"], sim.options["dt"]
         for level in range(levels):
             sharper = max(0.0, (order + 1) / sim.stepper.order - 1)

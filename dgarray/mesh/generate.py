@@ -1,5 +1,6 @@
 """Meshes of intervals, rectangles and boxes, without a mesh program."""
 from itertools import permutations
+from math import factorial, prod
 from numbers import Real
 
 import numpy as np
@@ -9,6 +10,7 @@ from ..reference.simplex import FACES
 from .errors import MeshError
 from .geometry import signed_measures
 from .mesh import build
+from .room import check_room
 
 SIDES = (("left", "right"), ("bottom", "top")), (("left", "right"), ("front", "back"), ("bottom", "top"))
 
@@ -66,6 +68,7 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     if not all(isinstance(count, Real) and count >= 1 and count % 1 == 0 for count in counts):
         raise MeshError(f"{source}: cells must be whole numbers from 1; got {tuple(counts)}")
     counts = tuple(int(count) for count in counts)
+    check_room(source, prod(counts) * factorial(dim), dim)
     place = np.stack(np.meshgrid(*[np.arange(n + 1) for n in counts], indexing="ij"), axis=-1).reshape(-1, dim)
     number = np.arange(len(place)).reshape([n + 1 for n in counts])
     cells = split(_corners(number), counts)

@@ -10,6 +10,7 @@ from . import checks, clean, geometry, periodic, refine
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
 from .locality import hilbert_order
+from .room import check_room
 
 CELL_TYPES = {1: "line", 2: "triangle", 3: "tetra"}
 
@@ -197,6 +198,7 @@ class Mesh:
         """A copy with every cell split at its edge midpoints into 2, 4 or 8; names, regions and periods are kept.
 
         The children of the cell with number k have the numbers 2^dim k and following."""
+        check_room(f"{self.source}, refined,", len(self.cells) * 2**self.dim, self.dim)
         points, children, midpoint = refine.split(self.points, self.cells)
         parts = children.shape[1]
 

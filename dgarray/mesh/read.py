@@ -1,6 +1,7 @@
 """Meshes from files, through meshio."""
 import contextlib
 import io
+import os
 from pathlib import Path
 
 import meshio
@@ -24,6 +25,8 @@ def read_mesh(path):
     Physical groups, references, markers and sets become region names and, one dimension below, boundary names.
     A mesh at constant z is read as 2D. Cells are counted as in the file, from 0, among those of the highest dimension.
     Raises MeshError, one line with file, place and remedy, for a file that cannot be used; warns with `mesh.notes`."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise MeshError(f"read_mesh({path!r}) is not allowed; give the name of a mesh file")
     path = Path(path)
     data = _read(path)
     try:

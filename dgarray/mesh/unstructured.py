@@ -8,6 +8,7 @@ from scipy.spatial import Delaunay
 from .errors import MeshError
 from .geometry import signed_measures
 from .mesh import build
+from .room import check_room
 
 JITTER = 0.4           # of the lattice's points, in spacings: the triangulation has no rows any more
 NEAREST = 0.6          # distance of inner points from the boundary, in spacings: no boundary edge has one in its circle
@@ -33,6 +34,7 @@ def polygon(corners, h, names=None, seed=0):
     if not (isinstance(h, Real) and 0 < h < np.sqrt(max(area, 0.0))):
         raise MeshError(f"polygon: h={h!r} and the area {area:.6g} of the corners do not fit; the corners must go round "
                         "anticlockwise and h be positive and below the area's root")
+    check_room("polygon", 4 * area / (np.sqrt(3) * h * h), 2)
     pieces = np.ceil(np.linalg.norm(ends - corners, axis=1) / h * (1 - 1e-12)).astype(int)
     shell = np.concatenate([a + np.arange(n)[:, None] / n * (b - a) for a, b, n in zip(corners, ends, pieces)])
     points = np.concatenate([shell, inner_points(corners, ends, h, seed)])

@@ -1,9 +1,10 @@
 """What the user gave, put on the mesh: conditions on boundary faces, parameters on elements."""
 import numpy as np
 
+from ..boundary import FACTORIES
 from ..laws.law import check_bounds
 from ..names import choose
-from ..trace import arguments
+from ..trace import arguments, parameters
 
 
 def boundary_groups(mesh, boundary):
@@ -20,6 +21,10 @@ def boundary_groups(mesh, boundary):
     for name, condition in boundary.items():
         if name != "default" or "default" in mesh.boundaries:
             choose("boundary", str(name), mesh.boundaries, " in the mesh; it has")
+        if any(condition is factory for factory in FACTORIES):
+            needed = [name for name, p in parameters(condition).items() if p.default is p.empty]
+            raise ValueError(f"boundary {name!r}: {condition.__name__} makes a condition, it is none; call it: "
+                             f"dgarray.{condition.__name__}({', '.join(needed)})")
         if not callable(condition):
             raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec")
     owner = np.full(mesh.neighbour_face.shape, -1)

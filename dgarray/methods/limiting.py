@@ -30,7 +30,7 @@ class Limiting(NamedTuple):
     def check(self, order):
         """Raise ValueError for names that do not exist and options that do not go together."""
         if self.limiter is not None:
-            choose("limiter", self.limiter, LIMITERS)
+            choose("limiter", self.limiter, LIMITERS, also=["None"])
             linear = self.limiter == "barth-jespersen" or self.variables != "conserved"
             allowed = "order 1" if linear else "order 1 and above"
             if order < 1 or linear and order > 1:
@@ -39,7 +39,7 @@ class Limiting(NamedTuple):
                                  + ("; take limiter='vertex' of conserved variables" if order > 1 else ""))
         choose("limiter_variables", self.variables, VARIABLES)
         if self.indicator is not None:
-            choose("indicator", self.indicator, INDICATORS)
+            choose("indicator", self.indicator, INDICATORS, also=["None"])
         for name, given, default in (("limiter_variables", self.variables, "conserved"), ("indicator", self.indicator, None)):
             if given != default and self.limiter is None:
                 raise ValueError(f"{name}={given!r} needs a limiter; give limiter={LIMITERS[-1]!r}")

@@ -50,7 +50,7 @@ class ModalDG(DG):
         check_degree(self)
         self.limiting.check(self.order)
         if self.surface is not None:
-            choose("surface", self.surface, ("edges", "elements"))
+            choose("surface", self.surface, ("edges", "elements"), also=["None"])
 
     @property
     def limiting(self):

@@ -17,7 +17,6 @@ from ..mesh import Grid
 from ..names import choose
 from ..reference import quadrature
 from ..stepping import STEPPERS, real_limit, stages
-from ..trace import call
 from .filter import ExponentialFilter
 from .given import boundary_groups, face_values
 from .memory import modal_plan, nodal_plan
@@ -122,14 +121,13 @@ def check_given(mesh, law, boundary, flux, source, weak=False):
                for name, value in law.parameters.items()}
     physics = Physics(law, flux or upwind, source, numbers, weak)
     groups = boundary_groups(mesh, boundary)
-    for _, faces, condition in groups:
-        if hasattr(condition, "check"):
-            condition.check(mesh, faces, law)
     jumps = [physics.boundary_jump(name, condition) for name, _, condition in groups]
     for function in (*vars(physics.functions).values(), *jumps):
         function.graph                                    # noqa: B018  tracing is the check
     for _, faces, condition in groups:
         face_values(mesh, faces, condition)
+        if hasattr(condition, "check"):
+            condition.check(mesh, faces, law)
 
 
 class NodalOperator:
@@ -245,7 +243,7 @@ class NodalOperator:
         for first in range(0, tables.elements, PROJECTED):
             some = slice(first, first + PROJECTED)
             x = tuple(tables.origin[d, some] + points @ tables.tangents[:, d, some] for d in range(cell.dim))
-            values = tables.physics.checked(call(f, dict(x=x, t=t), "initial state"), "the initial state", f)
+            values = tables.physics.at_points(f, x, t, "the initial state")
             for v, value in enumerate(values):
                 q[v, :, some] = matrix @ np.broadcast_to(self._real(value, tables.law.variables[v]), x[0].shape)
         return q

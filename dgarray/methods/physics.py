@@ -1,8 +1,9 @@
 """A law, a numerical flux and boundary conditions as the pointwise functions that a method asks a backend to evaluate."""
 from types import SimpleNamespace
 
-from ..pointwise import Pointwise, components
-from ..trace import call
+from ..laws.law import shown
+from ..pointwise import Pointwise, at_points, components
+from ..trace import call, parameters
 
 
 class Physics:
@@ -23,7 +24,7 @@ class Physics:
         self.sources = {role: function for role, function in given.items() if function is not None}
         d, v = law.dim, len(law.variables)
         self.state = {"q": v, "x": d, "t": None, "m": parameters}
-        self.numerical = flux(law)
+        self.numerical = numerical_flux(flux, law)
         m = {"ml": parameters, "mr": parameters}
         self.functions = SimpleNamespace(
             volume=Pointwise(self.volume, {**self.state, "g": d * d}, "flux"),
@@ -47,6 +48,11 @@ class Physics:
         """The components of a function of the law or the user, as many as the law has variables, else ValueError."""
         return components(result, len(self.law.variables), role + place(function), self.law.variables)
 
+    def at_points(self, function, x, t, role):
+        """The components of a user's function(x, t) at many points, see `dgarray.pointwise.at_points`."""
+        names = self.law.variables
+        return at_points(function, x, t, len(names), role + place(function), names)
+
     def star(self, numerical, l, r, n, x, t, ml, mr):
         """F*, the numerical flux between two states."""
         sides = dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr)
@@ -68,7 +74,7 @@ class Physics:
         """s (F.n - F*), weak - s F*, at a boundary; the exterior state is the condition's, its parameters the element's own.
 
         Of a condition with `of_faces` the jump has the input `face` too, numbers of each face."""
-        numerical = getattr(condition, "flux", self.flux)(self.law)
+        numerical = numerical_flux(getattr(condition, "flux", self.flux), self.law)
         given = {"face": dict.fromkeys(condition.of_faces.names)} if hasattr(condition, "of_faces") else {}
 
         def jump(q, n, s, x, t, m, face=None):
@@ -97,6 +103,19 @@ class Physics:
 
     def admissible(self, q, x, t, m):
         return components(call(self.law.admissible, dict(q=q, x=x, t=t, m=m), "admissibility"), 1, "the law's admissible")
+
+
+def numerical_flux(flux, law):
+    """The numerical flux of a law; ValueError for what is no function of a law that returns a function."""
+    needed = [name for name, p in parameters(flux).items() if p.default is p.empty and p.kind in (0, 1, 3)]
+    if len(needed) != 1:
+        raise ValueError(f"flux={shown(flux)} asks for {', '.join(needed) or 'nothing'}; it must be a function of the law that "
+                         "returns F*(l, r, n), such as dgarray.upwind")
+    made = flux(law)
+    if not callable(made):
+        raise ValueError(f"flux={shown(flux)} returns {shown(made)}; it must return a function F*(l, r, n), as "
+                         "dgarray.upwind does")
+    return made
 
 
 def place(function):

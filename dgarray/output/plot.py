@@ -279,17 +279,25 @@ def checked(limits):
     """The limits as a tuple (low, high), or None. Raises ValueError unless they are two finite numbers, the lower first."""
     if limits is None:
         return None
-    pair = np.asarray(limits, dtype="float64")
+    pair = numbers(limits)
     if pair.shape != (2,) or not np.isfinite(pair).all() or pair[0] >= pair[1]:
         raise ValueError(f"limits {limits!r} are not allowed; they must be two finite numbers (low, high), low below high")
     return tuple(pair.tolist())
+
+
+def numbers(values):
+    """The values as an array, an empty one for what are no numbers."""
+    try:
+        return np.asarray(values, dtype="float64")
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def levels(isolines, dim):
     """The values of the lines that (low, high, count) asks for, or None. Raises ValueError for others, and in 1D."""
     if isolines is None:
         return None
-    given = np.asarray(isolines, dtype="float64")
+    given = numbers(isolines)
     if dim == 1:
         raise ValueError(f"isolines {isolines!r} are for 2D; the dataset is 1D")
     if given.shape != (3,) or not np.isfinite(given).all() or given[0] >= given[1] or given[2] < 2 or given[2] % 1:

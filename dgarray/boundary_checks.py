@@ -1,0 +1,73 @@
+"""What the functions given to boundary conditions return on the boundary at the start, looked at before anything is computed.
+
+Each function here makes the attribute `check` of a condition: check(mesh, faces, law) raises ValueError.
+"""
+import numpy as np
+
+from .pointwise import at_points
+from .trace import arguments, call
+
+PARTS = 4                   # of an edge, at whose ends the functions are looked at
+LEAST_COSINE = 0.17         # of the angle between a curved wall's normal and the face's: 80 degrees
+
+
+def check_normal(normal):
+    """That the normal of a curved wall is finite, not zero, and neither tangential nor nearly so."""
+    def check(mesh, faces, law):
+        x = face_places(mesh, faces, 0)
+        N = values(normal, x, "the normal of curved_wall", "xyz"[:law.dim])
+        with np.errstate(all="ignore"):
+            cosine = np.abs(np.einsum("dfs,fd->fs", N, mesh.normals[tuple(faces.T)])) / np.linalg.norm(N, axis=0)
+        wrong = np.argwhere(~(cosine > LEAST_COSINE))
+        if len(wrong):
+            raise ValueError(f"the normal of curved_wall is {shown_at(N, wrong[0])} at {shown_at(x, wrong[0])}; "
+                             "it must be finite, not zero, and neither tangential nor nearly so")
+    return check
+
+
+def check_state(g, condition):
+    """That the state g(x, t) is finite and admissible at t = 0."""
+    def check(mesh, faces, law):
+        x, role = face_places(mesh, faces, 1), f"the state of {condition}"
+        q = values(g, x, role, law.variables)
+        finite = np.isfinite(q).all(axis=0)
+        good = finite
+        if law.admissible is not None and not {*arguments(law.admissible)} - {"q", "x", "t"}:
+            with np.errstate(all="ignore"):
+                good = finite & call(law.admissible, dict(q=tuple(q), x=tuple(x), t=0.0))
+        wrong = np.argwhere(~good)
+        if len(wrong):
+            hint = f"; law.conservative makes it of {', '.join(law.primitive_variables)}" if law.conservative else ""
+            raise ValueError(f"{role} is not {'admissible' if finite.all() else 'finite'} at {shown_at(x, wrong[0])}, t = 0: "
+                             f"({', '.join(law.variables)}) = {shown_at(q, wrong[0])}{hint}")
+    return check
+
+
+def check_pressure(p):
+    """That the pressure, a number or a function of x and t, is positive at t = 0."""
+    def check(mesh, faces, law):
+        if callable(p):
+            x = face_places(mesh, faces, 1)
+            wrong = np.argwhere(~(values(p, x, "the pressure of pressure_outflow", ("p",))[0] > 0))
+            if len(wrong):
+                raise ValueError(f"the pressure of pressure_outflow is not positive at {shown_at(x, wrong[0])}, t = 0")
+    return check
+
+
+def face_places(mesh, faces, least):
+    """Points of the faces (count, 2), (dim, face, point): their barycentric coordinates are multiples of 1 / PARTS, at least
+    `least` of them, so that 0 takes corners too."""
+    shares = np.array([w for w in np.ndindex((PARTS + 1,) * mesh.dim) if sum(w) == PARTS and min(w) >= least]) / PARTS
+    return np.einsum("sc,fcd->dfs", shares, mesh.points[mesh.face_points(faces)])
+
+
+def values(function, x, role, names):
+    """The components of function(x, t) at t = 0 (component, face, point)."""
+    with np.errstate(all="ignore"):
+        found = at_points(function, tuple(x), 0.0, len(names), role, names)
+    return np.array([np.broadcast_to(c, x.shape[1:]) for c in found], dtype=float)
+
+
+def shown_at(values, index):
+    """The components (component, ...) at one place as text."""
+    return "(" + ", ".join(f"{value:.6g}" for value in values[(slice(None), *index)]) + ")"
