@@ -27,7 +27,6 @@ from .output.checkpoint import digest
 from .pointwise import at_points
 from .run import Run, snapshot_count
 from .stepping import registers
-from .trace import call
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
            "dtype", "threads", "stepper", "cfl", "dt", "steady", "record", "case", "results")

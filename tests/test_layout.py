@@ -34,8 +34,8 @@ ALLOWED = {
     "failure": {"mesh", "output", "stepping"},
     "steady": set(),
     "run": {"failure", "interrupt", "output", "analysis", "stepping", "steady"},
-    "simulation": {"names", "trace", "backends", "methods", "mesh", "stepping", "output", "analysis", "failure", "run",
-                   *PHYSICS},
+    "simulation": {"names", "pointwise", "trace", "backends", "methods", "mesh", "stepping", "output", "analysis", "failure",
+                   "run", *PHYSICS},
 }
 TOP = {"cli", "commands", "oneline", "__init__", "__main__", "cases"}
 # The norms, the observed orders and the benchmark are parts of `analysis` that drive whole runs.
