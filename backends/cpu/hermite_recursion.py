@@ -48,12 +48,10 @@ class Recursion:
                 self.begin, self.gain = ({i: single[i] for i in some} for some in (self.kept, self.rest))
 
     def factors(self, tau, stages):
-        """What the sums' coefficients are multiplied with: of step and gain at every stage, and of begin."""
+        """What the sums' coefficients are multiplied with, at every stage: {sum: (stages + 1,)}."""
         s = np.arange(stages + 1)
-        with np.errstate(divide="ignore"):
-            one = np.where(s > 0, tau / s, 0)
-            step = one if self.stride == 1 else np.where(s > 1, tau / s * tau / (s - 1), 0)
-        return step, np.where(s < stages, tau / (s + 1), 0), tau
+        return {"step": (tau / np.maximum(s, 1)) * (tau / np.maximum(s - 1, 1) if self.stride == 2 else 1),
+                "begin": np.full(1, tau), "gain": tau / (s + 1)}
 
     def points(self, stage, stages, pruned, box=None):
         """Number of coefficients j of a kept variable that a stage finds: see `bounds`."""

@@ -1,10 +1,13 @@
-"""Text of the Taylor series in the fused kernels of Hermite's method: loops over coefficients around compiled sums.
+"""Text of the Taylor series in the fused kernels of Hermite's method: loops over rows of coefficients around compiled sums.
 
-w holds a block for each variable, those with a series of their own first, and, where two stages are made at once, blocks for the
-odd stages of these.  A block has rows of 2N + 2 coefficients of x and so many zeros as a term reaches beyond; after its rows
-comes one of zeros, which is what rows beyond the last one are.
+w holds a block for each variable, those with a series of their own first, and, where two stages are made at once, further blocks
+for the odd stages of these.  A block has rows of 2N + 2 coefficients of x and as many zeros as a term reaches beyond; after its
+rows comes one of zeros, which is what a term finds beyond the last row.
 """
+from itertools import product
 from textwrap import indent
+
+import numpy as np
 
 from .hermite_recursion import size
 
@@ -20,84 +23,86 @@ class SeriesSource:
         self.slots = {v: slot for slot, v in enumerate((*recursion.kept, *recursion.rest))}
         self.size = (self.V + (recursion.stride - 1) * len(recursion.kept)) * self.block
         self.node = self.n ** self.d * L
-        self.itself = {i: {((0,) * self.d, i): None} for i in recursion.kept}         # sums of one term, the stage itself
+        self.sums = {"step": recursion.step} | ({"begin": recursion.begin, "gain": recursion.gain} if recursion.stride == 2 else {})
 
     def definitions(self):
-        """Lines that define the compiled sums."""
-        lines = [f"slots = {tuple(self.slots[v] for v in range(self.V))!r}", f"step = {self.linear(self.r.step)}"]
-        if self.r.stride == 2:
-            lines.append(f"begin = {self.linear(self.r.begin)}")
-            lines.append(f"gain = {self.linear(self.r.gain, True)}")
-        return [*lines, f"total = {self.linear(self.itself, True)}"]
+        """Lines that define the compiled sums; of those that make a stage, also with the stage added to the series' sum."""
+        lines = [f"slots = {tuple(self.slots[v] for v in range(self.V))!r}"]
+        for name, sums in self.sums.items():
+            if name == "gain":
+                lines.append(f"gain = {self.linear(sums, 'c')}")
+            else:
+                lines += [f"{name} = {self.linear(sums)}", f"{name}_and_add = {self.linear(sums, further=True)}"]
+        return lines
 
-    def linear(self, sums, add=False):
-        """Compiled sums: their results go to blocks of w, or are added to what is in c."""
+    def linear(self, sums, target="w", further=False):
+        """Compiled sums: results go to the blocks of their variables in w, or are added to what is in c."""
         number, rows, outputs = 0, self.rows(sums), []
         for i, terms in sums.items():
             texts = []
-            for (shift, m), a in terms.items():
-                texts.append((None if a is None else number, rows.index(shift[1:]), self.slots[m] * self.block + shift[0] * self.L))
-                number += a is not None
-            outputs.append((self.node * i if add else self.slots[i] * self.block, texts))
-        return f"lanes.linear({outputs!r}, real, {self.vectors}, add={add})"
+            for shift, m in terms:
+                texts.append((number, rows.index(shift[1:]), self.slots[m] * self.block + shift[0] * self.L))
+                number += 1
+            outputs.append((self.slots[i] * self.block if target == "w" else self.node * i, texts, self.node * i if further else None))
+        return f"lanes.linear({outputs!r}, real, {self.vectors}, {target == 'c'})"
 
     def rows(self, sums):
         """The rows (y, z) in which terms lie, as steps from that of the result."""
-        return sorted({shift[1:] for terms in sums.values() for shift, _ in terms} | {(0,) * (self.d - 1)})
+        return sorted({shift[1:] for terms in sums.values() for shift, _ in terms})
 
-    def places(self, sums, inside):
-        """Text of the places of these rows."""
-        for shift in self.rows(sums):
-            steps = sum(s * self.m ** k for k, s in enumerate(shift)) * self.row
-            conditions = " and ".join(f"j{k} < {self.m - s}" for k, s in enumerate(shift, 1) if s)
-            yield f"row + {steps}" + f" if {conditions} else beyond" * (bool(conditions) and not inside)
+    def table(self, sums):
+        """Of every row of coefficients, those of results first and lower ones before higher ones: sum of j_y and j_z, how much
+        they are beyond N, where its results lie in c, where it lies in w, and where its terms do.
 
-    def sweep(self, name, sums, base, target, factors, box=False, degree="degree - s"):
-        """Loops over the coefficients that stage s finds (see `Recursion.bounds`), or those of them that are results."""
-        left, total, loops = "needed - s", f"{degree} + 1", []
-        for k in range(self.d - 1, -1, -1):
-            most = f"min({self.n}, {total})" if box else f"min({self.m}, {self.n} + {left}, {total})"
-            loops.append([f"for j{k} in range({most}):"] + [f"left{k} = {left} - max(0, j{k} - {self.n - 1})"] * (k > 0 and not box))
-            left, total = f"left{k}", f"{total} - j{k}"
+        In this order a row can be replaced by its next stage, because terms lie in the same row or in later ones."""
+        found = []
+        for js in product(range(self.m), repeat=self.d - 1):
+            number = [sum(j * length ** k for k, j in enumerate(js)) for length in (self.n, self.m)]
+            beyond = sum(max(0, j - self.n + 1) for j in js)
+            ends = [tuple(map(sum, zip(js, shift))) for shift in self.rows(sums)]
+            ends = [sum(j * self.m ** k for k, j in enumerate(end)) if max(end, default=0) < self.m else self.m ** (self.d - 1)
+                    for end in ends]
+            found.append((max(js, default=0) >= self.n, sum(js), beyond, number[0] * self.n * self.L,
+                          *(row * self.row for row in (number[1], *ends))))
+        return np.array(sorted(found), np.int64)[:, 1:]
 
-        def number(length):
-            return " + ".join(f"j{k} * {length ** (k - 1)}" for k in range(1, self.d)) or "0"
-        places = list(self.places(sums, box))
-        before = [f"row = {base} + ({number(self.m)}) * {self.row}",
-                  *(f"row{i} = {place}" for i, place in enumerate(places)),
-                  f"target = {f'({number(self.n)}) * {self.n * self.L}' if box else target}"]
-        call = (f"{name}({'c' if box else 'w'}, target + j0 * {self.L}, w, "
-                f"({' '.join(f'row{i} + j0 * {self.L},' for i in range(len(places)))}), {factors})")
-        text = f"{loops[-1][0]}\n    {call}"
-        text = "\n".join([*before, text])
-        for lines in loops[-2::-1]:
-            text = f"{lines[0]}\n" + indent("\n".join([*lines[1:], text]), "    ")
-        return text
+    def sweep(self, name, target, factors, base="base"):
+        """Loops over the coefficients that stage s finds (see `Recursion.bounds`), which are added to the sum."""
+        n, count = self.n, len(self.rows(self.sums[name]))
+        places = "(" + " ".join(f"{base} + {name}s[r, {4 + i}] + lane," for i in range(count)) + ")"
+
+        def points(name, indices):
+            return (f"for j in range({indices}):\n    lane = j * {self.L}\n"
+                    f"    {name}(w, {target} + {name.split('_')[0]}s[r, 3] + lane, w, {places}, {factors}, c, {name.split('_')[0]}s[r, 2] + lane)")
+        most = f"most = min({self.m}, {n} + needed - s - {name}s[r, 1], degree - s + 1 - {name}s[r, 0])"
+        return "\n".join([f"for r in range({n ** (self.d - 1)}):", indent("\n".join([
+            most, points(f"{name}_and_add", f"min({n}, most)"), points(name, f"{n}, most")]), "    "),
+            f"for r in range({n ** (self.d - 1)}, {self.m ** (self.d - 1)}):", indent(f"{most}\n{points(name, 'most')}", "    ")])
 
     def text(self, jit):
         """The function: the Taylor series of the interpolants in w, summed up in c."""
-        r, d = self.r, self.d
-        odd, beyond = self.V * self.block, self.m ** (d - 1) * self.row
+        n, odd = self.n, self.V * self.block
 
-        def factors(array, sums, stage):
-            return f"({' '.join(f'{array}[{stage} * {size(sums)} + {i}],' for i in range(size(sums))) or 'one,'})"
+        def factors(name, stage="s"):
+            count = size(self.sums[name])
+            return f"factors = ({' '.join(f'{name}_factors[{stage} * {count} + {i}],' for i in range(count)) or 'one,'})"
+        lines = [f"for r in range({n ** (self.d - 1)}):",
+                 *(f"    scaled(w, {slot * self.block} + steps[r, 3], c, {v * self.node} + steps[r, 2], one, {n * self.vectors})"
+                   for v, slot in self.slots.items())]
+        if self.r.stride == 2:
+            lines += ["s = 1", factors("begin", 0), self.sweep("begin", odd, "factors", 0)]
+        lines += [f"for start in range({self.r.stride}):", f"    base = start * {odd}"]
+        if self.r.stride == 2:
+            count = len(self.rows(self.r.gain))
+            places = " ".join(f"base + gains[r, {4 + i}] + lane," for i in range(count))
+            lines += ["    for s in range(start, stages, 2):", f"        {factors('gain')}", f"        for r in range({n ** (self.d - 1)}):",
+                      f"            for j in range(min({n}, degree - s - gains[r, 0])):", f"                lane = j * {self.L}",
+                      f"                gain(c, gains[r, 2] + lane, w, ({places}), factors, c, 0)",
+                      "        s += 2", "        if s <= stages:"]
+        else:
+            lines += ["    for s in range(1, stages + 1):", "        if True:"]
+        lines += [f"            {factors('step')}", indent(self.sweep("step", "base", "factors"), " " * 12)]
+        text = "\n".join(lines)
+        return f"{jit}\ndef series({self.arguments}):\n{indent(text, '    ')}"
 
-        def rows(length, row):
-            return " + ".join(f"j{k} * {length ** (k - 1) * row}" for k in range(1, d)) or "0"
-        start = [f"scaled(w, {self.slots[v] * self.block} + {rows(self.m, self.row)}, c, {v * self.node} + {rows(self.n, self.n * self.L)}, "
-                 f"one, {self.n * self.vectors})" for v in range(self.V)]
-        text = "\n".join(start)
-        for k in range(1, d):
-            text = f"for j{k} in range({self.n}):\n{indent(text, '    ')}"
-        text += f"\nfor start in range({r.stride}):\n"
-        if r.stride == 2:
-            text += (f"    if start == 1:\n        s, beyond = 1, {beyond}\n        factors = {factors('begins', r.begin, 0)}\n"
-                     + indent(self.sweep("begin", r.begin, 0, f"row + {odd}", "factors"), " " * 8) + "\n")
-        text += (f"    base = start * {odd}\n    beyond = base + {beyond}\n    for s in range(start, stages + 1, {r.stride}):\n"
-                 f"        if s > start:\n            factors = {factors('steps', r.step, 's')}\n"
-                 + indent(self.sweep("step", r.step, "base", "row", "factors"), " " * 12)
-                 + "\n        if s > 0:\n" + indent(self.sweep("total", self.itself, "base", "", "(one,)", box=True), " " * 12))
-        if r.stride == 2:
-            text += (f"\n        if s < stages:\n            found = {factors('gains', r.gain, 's')}\n"
-                     + indent(self.sweep("gain", r.gain, "base", "", "found", box=True, degree="degree - s - 1"), " " * 12))
-        return f"{jit}\ndef series(w, c, steps, gains, begins, stages, needed, degree):\n{indent(text, '    ')}"
+    arguments = "w, c, steps, begins, gains, step_factors, begin_factors, gain_factors, stages, needed, degree"
