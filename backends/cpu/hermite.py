@@ -28,8 +28,6 @@ class HermiteFused(HermiteArrays):
         self.source = HermiteSource(tables, dtype, self.variant, g[:, None] * tables.interpolation[0], self.recursion)
         self.scale = 1 / np.prod(np.meshgrid(*[g[:n]] * d, indexing="ij"), axis=0).ravel().astype(dtype)
         self.modules = write_module(self.source.text(), f"hermite_{d}d_{dtype}")
-        series = self.source.series
-        self.rows = series and [series.table(series.sums.get(name, {})) for name in ("step", "begin", "gain")]
         self.scratch = [tuple(aligned(size, dtype) for size in self.source.sizes) for _ in range(backend.threads)]
         self.halves = [self.half(half) for half in (0, 1)]
         self._coefficients = None, None
@@ -66,14 +64,14 @@ class HermiteFused(HermiteArrays):
     def of_length(self, tau):
         def numbers(values):
             return np.ascontiguousarray(np.append(values, 0.0), self.backend.dtype)       # never empty
-        stages, none, table = self.tables.stages, numbers([]), np.zeros((1, 1), np.int64)
+        stages, none = self.tables.stages, numbers([])
         if self.recursion is None:
             left, right = self.tables.collapsed(tau)
-            return numbers(np.stack([left, right], axis=2)), *[table] * 3, *[none] * 3, stages, 0, 0
+            return numbers(np.stack([left, right], axis=2)), *[none] * 3, stages, 0, 0
         r, sums = self.recursion, self.source.series.sums
         values = [numbers(np.multiply.outer(f, [a for terms in sums.get(name, {}).values() for a in terms.values()]))
                   for name, f in r.factors(tau, stages).items()]
-        return none, *self.rows, *values, stages, *r.bounds(stages, self.tables.method.pruned)
+        return none, *values, stages, *r.bounds(stages, self.tables.method.pruned)
 
     def half_step(self, q, out, half, tau):
         if self.tables.systems is not None:

@@ -53,20 +53,28 @@ class Recursion:
         return {"step": (tau / np.maximum(s, 1)) * (tau / np.maximum(s - 1, 1) if self.stride == 2 else 1),
                 "begin": np.full(1, tau), "gain": tau / (s + 1)}
 
-    def points(self, stage, stages, pruned, box=None):
-        """Number of coefficients j of a kept variable that a stage finds: see `bounds`."""
-        m, n = 2 * self.order + 2, self.order + 1
-        needed, degree = self.bounds(stages, pruned)
-        j = np.indices((box or m,) * self.dim)
-        beyond, total = np.maximum(0, j - n + 1).sum(axis=0), j.sum(axis=0)
-        return int(np.count_nonzero((beyond <= needed - stage) & (total <= degree - stage)))
-
     def bounds(self, stages, pruned):
-        """(needed, degree): stage s finds j with sum max(0, j_k - N) <= needed - s, which later stages need, and with
-        sum j_k <= degree - s, beyond which b_s is zero where nothing decays."""
+        """(needed, degree): later stages than s need j with sum max(0, j_k - N) <= needed - s of its coefficients, and those with
+        sum j_k > degree - s are zero where nothing decays."""
         most = 2 * self.dim * (2 * self.order + 2) + stages
         decays = any(not any(shift) for terms in self.step.values() for shift, _ in terms)
         return stages if pruned else most, self.dim * (2 * self.order + 1) if pruned and not decays else most
+
+    def points(self, stage, stages, pruned):
+        """Number of coefficients of a kept variable that a stage finds: rows in y and z within the bounds, of each the first
+        N + 1 coefficients, and the others where they are needed and until they are zero."""
+        n = self.order + 1
+        needed, degree = self.bounds(stages, pruned)
+        j = np.indices((2 * n,) * (self.dim - 1)).reshape(self.dim - 1, (2 * n) ** (self.dim - 1))
+        left, total = needed - stage - np.maximum(0, j - n + 1).sum(axis=0), degree - stage - j.sum(axis=0)
+        rows = (left >= 0) & (total >= 0)
+        return n * int(rows.sum() + (rows & (left > 0) & (total + self.stride >= n)).sum())
+
+    def results(self, degree):
+        """Number of the results that are added to at a stage, in rows with sum j_k <= degree."""
+        n = self.order + 1
+        j = np.indices((n,) * (self.dim - 1)).reshape(self.dim - 1, n ** (self.dim - 1))
+        return n * int((j.sum(axis=0) <= degree).sum())
 
 
 def add(sums, shift, variable, a):

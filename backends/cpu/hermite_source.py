@@ -53,7 +53,7 @@ class HermiteSource:
         """The module: `kernel` of all, or of two kernels `interpolate` and `evolve`."""
         parts = [self.head(), self.fill(), self.faces(), self.roll(), self.store()]
         store = "store(c, out, (z * ny + y) * nx + x, width, count, nodes, scale)"
-        evolve = f"series({SeriesSource.arguments})"
+        evolve = "series(w, c, steps, begins, gains, stages, needed, degree)"
         if self.collapsed:
             parts.append(self.kernel("kernel", f"roll(F, below, above, maps, c, 0, count)\n{store}"))
         elif self.variant == "monolithic":
@@ -195,5 +195,5 @@ def store(c, out, at, width, count, nodes, scale):
                     face.format(slot="above", p=f"{last} + 1", ahead="ahead")] * faces
             lines += [*first, f"for {last} in range(first, last):", indent("\n".join(step + inner), "    ")]
         return (f"{JIT}\ndef {name}(y, first, last, begin, end, G, Y, F, w, c, q, out, R, nx, ny, nodes, sx, sy, sz, fx, fy, fz, inside, "
-                f"scale, maps, steps, begins, gains, step_factors, begin_factors, gain_factors, stages, needed, degree):\n"
+                f"scale, maps, steps, begins, gains, stages, needed, degree):\n"
                 + indent("\n".join([*at, "for group in range(begin, end):", indent("\n".join(lines), "    ")]), "    "))

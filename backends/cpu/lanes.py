@@ -65,35 +65,32 @@ class Vectors:
 
 
 def linear(outputs, dtype, vectors, add=False):
-    """Compiled call(target, t, source, places, factors, total, u) for `vectors` registers of neighbouring lanes: for all outputs
-    (place, terms, further),
+    """Compiled call(target, t, source, places, factors) for `vectors` registers of neighbouring lanes: for all outputs
+    (place, terms), terms (factor, row, shift), a factor None being one,
 
-        target[t + place] = (+=) sum over terms (factor, row, shift) of factors[factor] source[places[row] + shift]
+        target[t + place] = (+=) sum over terms of factors[factor] source[places[row] + shift]
 
-    and, where further is not None, total[u + further] += the same.  Everything is read before anything is written."""
+    Everything is read before anything is written."""
     def emit(context, builder, signature, args):
         v = Vectors(builder, dtype)
-        target, source, total = (data(context, builder, signature, args, i) for i in (0, 2, 5))
-        used = sorted({factor for _, terms, _ in outputs for factor, _, _ in terms if factor is not None})
+        target, source = (data(context, builder, signature, args, i) for i in (0, 2))
+        used = sorted({factor for _, terms in outputs for factor, _, _ in terms if factor is not None})
         factors = {number: v.spread(builder.extract_value(args[4], number)) for number in used} | {None: None}
         rows = [builder.extract_value(args[3], i) for i in range(signature.args[3].count)]
         for lane in range(0, vectors * v.width, v.width):
             results = []
-            for place, terms, further in outputs:
+            for place, terms in outputs:
                 values = [v.load(source, v.plus(rows[row], shift + lane)) for _, row, shift in terms]
                 value = v.dot([factors[factor] for factor, _, _ in terms], values) if terms else v.constant(0)
                 place = v.plus(args[1], place + lane)
-                results.append((builder.fadd(v.load(target, place), value) if add else value, target, place))
-                if further is not None:
-                    further = v.plus(args[6], further + lane)
-                    results.append((builder.fadd(v.load(total, further), value), total, further))
-            for result in results:
-                v.store(*result)
+                results.append((builder.fadd(v.load(target, place), value) if add else value, place))
+            for value, place in results:
+                v.store(value, target, place)
         return context.get_dummy_value()
 
     @intrinsic
-    def call(typingctx, target, t, source, places, factors, total, u):
-        return types.void(target, types.int64, source, places, factors, total, types.int64), emit
+    def call(typingctx, target, t, source, places, factors):
+        return types.void(target, types.int64, source, places, factors), emit
 
     return call
 
