@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dgarray.backends.cpu.edges import EdgesFused, surface_of
+from dgarray.backends.cpu.nodal_source import indented
 from dgarray.cases import supersonic_vortex
 from test_kernels import box_of
 from test_memory import traced
@@ -70,6 +71,43 @@ def test_each_face_once_in_a_piece(mesh):
         own = (places // row * lanes + places % lanes) < elements
         assert own.sum() == elements * o.source.F * o.source.M
     assert boundary_faces == len(mesh.boundary_faces)
+
+
+@pytest.mark.parametrize("mesh, order, dtype", [(PERIODIC, 1, "float64"), (PERIODIC, 4, "float32"),
+                                                (dg.box(cells=8), 2, "float64"), (dg.interval(0, 1, 1500), 0, "float64")],
+                         ids=repr)
+def test_all_that_a_stage_goes_through_is_asked_for(mesh, order, dtype):
+    """Every cache line of a piece's new state at its edges and at its faces, and every value of the elements around it."""
+    o = fused(mesh, order, dtype, boundary=dg.wall if mesh.boundaries else None).operations
+    s, lines = o.source, set()
+
+    def prefetch(array, first, count):
+        first, beside = divmod(first * o.backend.dtype.itemsize, 64)
+        assert beside == 0 or count == 1
+        lines.update(range(first, first + count))
+
+    def run(lines, **names):
+        exec("\n".join(lines), names | {"prefetch": prefetch, "out": None, "state": None})
+
+    of_tile = s.cache_lines(s.V * s.N)
+    edges = ["for edge in range(first, last):", f"    for j in range({s.M}):", *indented(s.ask_at_edges(["out"]), 2)]
+    faces = [f"for f in range({s.F}):", f"    for j in range({s.M}):", *indented(s.ask_at_faces(["out"]), 2)]
+    around = [*s.around(), "for tile in range(first, last):", f"    for v in range({s.V}):", *indented(s.ask_around())]
+    for piece, (first, last) in enumerate(zip(o.edge_start, o.edge_start[1:])):
+        tiles = range(piece * o.piece, min((piece + 1) * o.piece, o.tiles))
+        wanted = set(range(tiles[0] * of_tile, (tiles[-1] + 1) * of_tile))
+        run(edges, first=int(first), last=int(last), begin=tiles[0])
+        assert wanted <= lines and len(lines) < 3 * len(wanted)
+        lines.clear()
+        for tile in tiles:
+            run(faces, tile=tile)
+        assert wanted <= lines and len(lines) < 3 * len(wanted)
+        lines.clear()
+        start, halo = o.halo
+        run(around, first=tiles[0], last=tiles[-1] + 1, halo_start=start, halo=halo)
+        places = halo[start[piece] * o.lanes:start[piece + 1] * o.lanes, None] + np.arange(s.V * s.N) * o.lanes
+        assert lines == set((places.ravel() * o.backend.dtype.itemsize // 64).tolist())
+        lines.clear()
 
 
 def disturbed(operator):

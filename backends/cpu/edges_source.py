@@ -114,9 +114,7 @@ def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {
     def edge(self, arrays):
         """Lines for L edges of one kind: inside the mesh, or of one group of the boundary, which come first; they ask for the
         arrays that the update of this piece goes through."""
-        d, P, groups = self.d, len(self.P), self.t.groups
-        # There are F / 2 vectors of edges a tile, or more.
-        asked = self.ask_in_turn(arrays, "begin", f"(edge - first)*{self.M} + j", self.F * self.M / 2)
+        d, P, groups, asked = self.d, len(self.P), self.t.groups, self.ask_at_edges(arrays)
         scales, parameters = d, d + 2
         places = dict(n=("E", 0, "", 1), s=("E", scales, "", 1), x=("E", parameters + 2 * P, f" + j*{d * self.L}", 1))
         inside = self.at_edge(self.t.functions.pair, 2, asked, places | dict(
@@ -129,6 +127,11 @@ def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {
             own = dict(q=("QL", 0, "", 1), m=("E", parameters, "", 1), face=list(group.values))
             lines += [f"elif kind == {number}:", *indented(self.at_edge(group.jump, 1, asked, places | own))]
         return lines
+
+    def ask_at_edges(self, arrays):
+        """Lines, in loops over the edges of a piece and their points, that ask for its part of these arrays: F / 2 vectors of
+        edges belong to a tile, or more."""
+        return self.ask_in_turn(arrays, "begin", f"(edge - first)*{self.M} + j", self.F * self.M / 2)
 
     def at_edge(self, function, sides, asked, places):
         """Lines that evaluate a function at the points of L edges and put its values in the places of what they came from."""

@@ -163,7 +163,7 @@ class Source:
                 *indented(self.positions(function, "node", "FACE_POINTS"), 2),
                 *indented(own, 2),
                 f"        gather_q({values}, {stride}, exterior, (tile*{self.F * M} + f*{M} + j)*{L}, w, {self.at['QR']})",
-                *indented(self.ask_in_turn(arrays, "tile", f"f*{M} + j", self.F * M), 2),
+                *indented(self.ask_at_faces(arrays), 2),
                 *indented(self.lanes(body), 2)]
 
     def boundaries(self):
@@ -216,6 +216,10 @@ class Source:
         count = ceil(self.cache_lines(self.V * self.N) / turns)
         first = f"{tile}*{self.V * self.N * self.L} + ({turn})*{count * 64 // self.dtype.itemsize}"
         return [f"prefetch({array}, {first}, {count})" for array in arrays]
+
+    def ask_at_faces(self, arrays):
+        """Lines, in loops over a tile's faces and their points, that ask for its part of these arrays."""
+        return self.ask_in_turn(arrays, "tile", f"f*{self.M} + j", self.F * self.M)
 
     def ask_for(self, array, tile):
         """Lines, in a loop over v, that ask memory for one variable of a tile while the products keep the processor busy."""
