@@ -118,8 +118,8 @@ def build_parser():
     tune.add_argument("--orders", metavar="1-9", help="polynomial orders (default: those of the cases; 1-5 of the own list)")
     tune.add_argument("--dtype", action="append", metavar="TYPE", help="float64 or float32 (default: both)")
     tune.add_argument("--law", action="append", metavar="NAME",
-                      help="a problem of the own list: maxwell-3d, maxwell-2d, acoustics-3d, acoustics-2d; not tuned without being "
-                           "named: hermite-maxwell-3d, hermite-acoustics-3d, hermite-advection-3d; may be repeated")
+                      help="a problem of the own list: maxwell-3d, maxwell-2d, acoustics-3d, acoustics-2d; and, tuned where "
+                           "named only: hermite-maxwell-3d, hermite-acoustics-3d, hermite-advection-3d; may be repeated")
     tune.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set any keyword of the cases")
     tune.add_argument("--quick", action="store_true", help="few variants, as at the first run of a problem")
 

@@ -104,8 +104,7 @@ def check_halves(operations, tables, dtype="float64", tau=None, factor=3):
         assert np.abs(expected).max() > 1e-6 * largest.max()
 
 
-@pytest.mark.parametrize("number", range(3))
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system, number", [(name, number) for name in SYSTEMS for number in range(3 if "3D" in name else 2)])
 def test_half_steps_agree_with_the_array_text(device, system, number):
     """Every law, the orders 0 to 6, dtypes and variants taking turns."""
     place = list(SYSTEMS).index(system)
@@ -144,9 +143,10 @@ def test_variables_in_blocks_of_their_own(device, kernel):
     check_halves(cuda(device, tables, kernel=kernel, lanes=3, depth=2), tables)
 
 
-@pytest.mark.parametrize("options", [dict(pruned=False), dict(stages=1), dict(stages=4), dict(stages=5, pruned=False),
-                                     dict(stages=30)])
-@pytest.mark.parametrize("system", ["acoustics 2D", "maxwell TE"])
+@pytest.mark.parametrize("system, options", [
+    ("acoustics 2D", dict(pruned=False)), ("acoustics 2D", dict(stages=1)), ("acoustics 2D", dict(stages=4)),
+    ("acoustics 2D", dict(stages=30)), ("maxwell TE", dict(stages=5, pruned=False)), ("maxwell TE", dict(stages=5)),
+    ("maxwell TE", dict(stages=30))])
 def test_stages_and_pruning(device, system, options):
     """Fewer stages and more, whole and pruned, without a law's decay and with it."""
     tables = tables_of(system, 2, **options)

@@ -67,16 +67,16 @@ def check(problems):
         if isinstance(problem, Own):
             continue
         if not isinstance(problem.method, (NodalDG, Hermite)):
-            raise ValueError(f"case '{problem.options['case']}' is by {type(problem.method).__name__}; only NodalDG and Hermite "
-                             "are tuned")
+            raise ValueError(f"case '{problem.options['case']}' is by {type(problem.method).__name__}; only NodalDG and "
+                             "Hermite are tuned")
         if isinstance(problem.method, Hermite) and LinearLaw(problem.law).varies:
-            raise ValueError(f"case '{problem.options['case']}' has coefficients that vary, which Hermite has no kernels for on "
-                             "the GPU; nothing can be tuned")
+            raise ValueError(f"case '{problem.options['case']}' has coefficients that vary, which Hermite has no kernels for "
+                             "on the GPU; nothing can be tuned")
     tuning.read(tuning.table_file())
 
 
 def tune(backend, tables, quick=False, progress=None, limits=None):
-    """Tune for one problem and keep the result: a dict of what was found, seconds those of a stage, of Hermite's of a half-step.
+    """Tune for one problem and keep the result: a dict of what was found, seconds those of a stage, Hermite's of a half-step.
 
     quick     the short list of variants of a first run
     progress  function called with a line of text now and then
@@ -102,8 +102,8 @@ def tune_hermite(backend, tables, quick, progress, limits):
     shape = hermite_variant.HermiteShape.of(tables, backend.dtype)
     standard = hermite_variant.default(shape, device.shared_per_block, asked)
     if standard is None:
-        raise RuntimeError(f"no kernel of {hermite_tuning.problem(tables)}, {hermite_tuning.setting(tables, backend.dtype)} fits "
-                           f"the {device.shared_per_block} bytes of shared memory of a block of {device.name}")
+        raise RuntimeError(f"no kernel of {hermite_tuning.problem(tables)}, {hermite_tuning.setting(tables, backend.dtype)} "
+                           f"fits the {device.shared_per_block} bytes of shared memory of a block of {device.name}")
     variants = hermite_variant.shortlist(shape, device.shared_per_block, asked) if quick else None
     _, ranking = hermite_tuning.tune(backend, tables, variants, tuning.FIRST_RUN if quick else tuning.SECONDS, progress)
     names = hermite_tuning.problem(tables), hermite_tuning.setting(tables, backend.dtype)
