@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import vtk
 import xarray as xr
+from dgarray.backends.arrays import ArrayBackend
+from strict import StrictNamespace
 from vtk.util.numpy_support import vtk_to_numpy
 
 import dgarray as dg
@@ -316,6 +318,18 @@ def test_recorders_on_a_grid(tmp_path):
     assert volume["p"].dims == ("frequency", "y", "x") and volume.dg.lattice == ds.dg.lattice
     assert np.allclose(volume["p"][0, :, 0], ds.dg.record("side")["p"][0])
     assert volume.dg.norm("p", None).shape == (2,)
+
+
+@pytest.mark.parametrize("recorder", [
+    dg.Points([(0.3, 0.7)]), dg.Extrema(), dg.VolumeIntegral(), dg.SurfaceFields("right"), dg.BoundaryIntegral("left"),
+    dg.Fourier((1.0,))], ids=lambda recorder: type(recorder).__name__)
+def test_recorders_copy_to_the_host_explicitly(recorder):
+    """The same on arrays that, like CuPy's, are never converted by themselves."""
+    plain = acoustics().operator
+    strict = type(plain)(plain.method, plain.tables, ArrayBackend(StrictNamespace(), "float64", "strict"))
+    first = plain.project(standing)
+    there, here = (list(recorder.attach("r", operator).measure(operator.state(first), 0.0)) for operator in (strict, plain))
+    np.testing.assert_array_equal(there, here)
 
 
 @pytest.mark.parametrize("recorder, said", [
