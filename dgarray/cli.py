@@ -93,7 +93,7 @@ def build_parser():
     run.add_argument("--live", nargs="?", const="", metavar="FILE.png",
                      help="show the field while it computes: in a window, or in a picture that is renewed")
     run.add_argument("--live-variable", metavar="NAME", help="variable of --live (default: the law's last)")
-    run.add_argument("--dump-on-error", metavar="FILE.vtu|FILE.png", help="where a value goes bad, write what lies around it")
+    run.add_argument("--dump-on-error", metavar="FILE.vtu|.vti|.png", help="where a value goes bad, write what lies around it")
     run.add_argument("--json", metavar="FILE", help="write the summary as JSON")
 
     eoc = command("eoc", do.run_eoc, "Observed orders of convergence of a case with an exact solution.")

@@ -3,11 +3,12 @@ from pathlib import Path
 
 import numpy as np
 
-from .output import Layout, dataset
+from .mesh import Grid
+from .output import GridLayout, Layout, dataset
 from .stepping import stages, step
 
 LAYERS = 3          # layers of elements around the first bad one in a dump
-DUMPS = (".vtu", ".png")
+DUMPS, GRID_DUMPS = (".vtu", ".png"), (".vti", ".png")
 
 
 class SolutionError(RuntimeError):
@@ -77,12 +78,15 @@ class Failure:
                              law.variables[variable] if self.word == "finite" else None, int(mesh.numbers[element]),
                              mesh.centre(element), names)
 
-    def dump(self, path, mesh, law, order):
+    def dump(self, path, mesh, law, method):
         """Write the last good state, and which elements are bad, of the elements around the first bad one: .vtu or .png.
 
-        The field drawn in a picture is the first bad variable."""
+        On a grid it is the whole state, .vti or .png. The field drawn in a picture is the first bad variable."""
         first, variable = self.where[0, :2] if len(self.where) else (0, 0)
-        path, around = Path(path), neighbourhood(mesh, first, LAYERS)
+        if isinstance(mesh, Grid):
+            self._dump_grid(path, mesh, law, law.variables[variable])
+            return
+        path, order, around = Path(path), method.nodal_order, neighbourhood(mesh, first, LAYERS)
         part, good = mesh.part(around), self.operator.nodal(self.good[:, :, around])
         if path.suffix == ".vtu":
             from .output.vtk import write_vtu
@@ -97,6 +101,17 @@ class Failure:
             values = {name: field.T[None] for name, field in zip(law.variables, good)}
             plot(dataset(layout, [self.t], values), law.variables[variable], -1, path, mesh=True)
 
+    def _dump_grid(self, path, grid, law, variable):
+        layout = GridLayout(grid, 0, False, law.variables, dict(law.long_names), dict(law.units))
+        ds = layout.dataset([self.t], {name: values[None] for name, values in layout.fields(self.good[:, :1]).items()})
+        if Path(path).suffix == ".vti":
+            bad = np.isin(grid.numbers, self.where[:, 0]).reshape(grid.shape)
+            name = "bad" if "bad" not in law.variables else "bad_nodes"
+            ds.assign({name: (ds.dg.axes[::-1], bad.astype("int32"))}).dg.to_vtk(path, overwrite=True)
+        else:
+            from .output.plot import plot
+            plot(ds, variable, -1, path)
+
 
 def near(names):
     """Where an element is, for messages."""
@@ -104,11 +119,11 @@ def near(names):
     return f"near the {plural} {', '.join(names)}" if names else "away from boundaries"
 
 
-def check_dump(path):
-    """Raise ValueError if there can be no dump of that name."""
-    path = Path(path)
-    if path.suffix not in DUMPS:
-        raise ValueError(f"the dump {path} has the suffix {path.suffix!r}; allowed: {', '.join(DUMPS)}")
+def check_dump(path, mesh):
+    """Raise ValueError if there can be no dump of that name for a run on this mesh or grid."""
+    path, allowed = Path(path), GRID_DUMPS if isinstance(mesh, Grid) else DUMPS
+    if path.suffix not in allowed:
+        raise ValueError(f"the dump {path} has the suffix {path.suffix!r}; allowed: {', '.join(allowed)}")
     if not path.resolve().parent.is_dir():
         raise ValueError(f"the dump {path}: the folder {path.resolve().parent} does not exist")
 

@@ -274,7 +274,7 @@ class Run:
         failure = Failure(march)
         error = failure.error(sim.stepper, sim.mesh, sim.law)
         if self.dump:
-            failure.dump(self.dump, sim.mesh, sim.law, sim.method.nodal_order)
+            failure.dump(self.dump, sim.mesh, sim.law, sim.method)
         march.t, march.dt, march.steps = failure.t, failure.dt, failure.step - 1
         march.set(failure.good)
         self._keep_good()

@@ -154,7 +154,7 @@ class Simulation:
                      between them. Also at the start, at the end, on Ctrl-C, on SIGTERM, and of the last good state
         progress     object with update(t, dt, steps), called after every step
         live         object with due() and update(q, t), such as `dgarray.output.Live`
-        dump_on_error   .vtu or .png file to write where a value goes bad: the elements around it
+        dump_on_error   .vtu or .png file to write where a value goes bad: the elements around it; on a grid .vti or .png
         The functions given are evaluated anew by every run.
         Raises SolutionError where a value is not finite or not admissible, the last good state is kept; ValueError for bad
         times, an output that exists, a checkpoint of another problem, or too little memory; OutputError where the output cannot
@@ -169,7 +169,7 @@ class Simulation:
                 if value is not None:
                     positive(name, value)
             if dump_on_error is not None:
-                check_dump(dump_on_error)
+                check_dump(dump_on_error, self.mesh)
             if out is not None and (not isinstance(out, (str, Path)) or not str(out)):
                 raise ValueError(f"out={out!r} is not allowed; give the name of a folder")
             for name, value, needed in (("live", live, ("due", "update")), ("progress", progress, ("update",))):

@@ -430,6 +430,27 @@ def test_vtk_reads_a_single_snapshot(part, tmp_path):
     assert Image(ds.dg.lattice).extent == [0, 4, 0, 3, 0, 2]
 
 
+@pytest.mark.parametrize("name", ["bad.vti", "bad.png"])
+def test_a_run_that_goes_bad_is_dumped(name, tmp_path):
+    with pytest.warns(UserWarning, match="unstable"):
+        sim = dg.Simulation(grid(2, True), dg.Acoustics(dim=2), Hermite(N, force=True), until=1e3, cfl=2.9, dtype="float32",
+                            initial=lambda x: (np.sin(np.pi * x[0]), 0, 0), backend="numpy", kernels="array")
+    with np.errstate(all="ignore"), pytest.raises(dg.SolutionError, match=f"see .*{name}") as error:
+        sim.run(dump_on_error=tmp_path / name)
+    if name == "bad.vti":
+        reader = vtk.vtkXMLImageDataReader()
+        reader.SetFileName(str(tmp_path / name))
+        reader.Update()
+        image, last = reader.GetOutputDataObject(0), error.value.dataset["p"][-1].values
+        p = vtk_to_numpy(image.GetPointData().GetArray("p")).reshape(4, 5)
+        assert np.isfinite(p).all() and np.array_equal(p[:3, :4], last)
+        assert vtk_to_numpy(image.GetPointData().GetArray("bad")).any()
+    else:
+        assert (tmp_path / name).stat().st_size > 1000
+    with pytest.raises(ValueError, match="allowed: .vti, .png"):
+        sim.run(dump_on_error=tmp_path / "bad.vtu")
+
+
 SCRIPT = """
 import numpy as np
 import dgarray as dg
