@@ -67,8 +67,8 @@ def limited_dg(order, start, limiter, limiter_variables, indicator, positivity):
 
     "none" for the limiter or the indicator, as the command line can say it, is None."""
     choose("start", start, ("projection",), " for modal DG; allowed")
-    choose("limiter", "none" if limiter is None else limiter, ("auto", "none", *LIMITERS))
-    choose("indicator", "none" if indicator is None else indicator, ("none", *INDICATORS))
+    choose("limiter", "none" if limiter is None else limiter, (*LIMITERS, "auto", "none"))
+    choose("indicator", "none" if indicator is None else indicator, (*INDICATORS, "none"))
     if limiter == "auto":
         limiter = (None, "barth-jespersen")[order] if order < 2 else "vertex"
     names = {"limiter": limiter, "limiter_variables": limiter_variables, "indicator": indicator}

@@ -23,6 +23,11 @@ def upwind(law, alpha=1.0):
     return flux
 
 
+def named(flux, law):
+    """The numerical flux that `flux` stands for, None for `upwind`: of a law without an upwind flux that is `rusanov`."""
+    return rusanov if flux in (None, upwind) and law.upwind is None else flux or upwind
+
+
 def central(law):
     """The average of both sides, weighted by impedance where the law knows one: no dissipation."""
     return upwind(law, alpha=0.0)

@@ -9,8 +9,13 @@ def choose(what, value, allowed, where="; allowed", also=()):
     allowed = [str(name) for name in allowed]
     if value in allowed:
         return value
-    listed = ", ".join([*also, *allowed]) or "none"
+    listed = ", ".join([*allowed, *also]) or "none"
     raise ValueError(f"{what} {value!r} does not exist{where}: {listed}{nearest(value, allowed)}")
+
+
+def plural(count, noun):
+    """The count with its noun: 1 cell, 2 cells."""
+    return f"{count} {noun}{'s' * bool(count != 1)}"
 
 
 def nearest(value, allowed):

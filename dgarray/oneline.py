@@ -11,6 +11,7 @@ from . import backends, cases
 from .failure import SolutionError
 from .names import nearest
 from .output import OutputError
+from .run import IN_ERROR
 
 FAILED, BAD_INPUT, BAD_SOLUTION = 1, 2, 3
 # What a machine says that has no room or no right to write.
@@ -34,6 +35,7 @@ def one_line(error):
     if isinstance(error, SyntaxError):
         return f"{error.msg} ({error.filename}:{error.lineno})"
     text, place, name = " ".join(str(error).split()), script_line(error), f"{type(error).__name__}: "
+    text = text.replace(f", {IN_ERROR}", "; dgarray run keeps it with --out")
     if isinstance(error, OSError) and error.strerror:
         name, text = "", f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, PLAIN) or type(error) is ImportError:

@@ -16,6 +16,7 @@ from .stepping import registers, step
 
 COPY = 64             # steps between copies of the state, from which a failure is traced
 SNAPSHOTS = 1_000_000  # more are taken for a mistyped interval
+IN_ERROR = "the last snapshot of the dataset of this error"
 FLUSH = 1000          # steps after which the rows of records are written at the latest
 
 
@@ -287,7 +288,7 @@ class Run:
         self._finish_early()
 
     def _where_kept(self):
-        return f"the last snapshot of {self.out if self.out else 'the dataset of this error'}"
+        return f"the last snapshot of {self.out}" if self.out else IN_ERROR
 
     def _finish(self):
         """Write the records that are known at the end only, the last checkpoint and the last live picture."""

@@ -16,7 +16,7 @@ from .analysis.norms import l2_error
 from .analysis.probes import Recorder
 from .analysis.totals import totals
 from .failure import check_dump
-from .fluxes import upwind
+from .fluxes import named
 from .laws.law import shown
 from .mesh import Grid
 from .methods.memory import check as check_memory
@@ -40,7 +40,7 @@ class Simulation:
     mesh, law, method     e.g. read_mesh("cavity.msh"), Maxwell(dim=3), NodalDG(order=4)
     boundary              {name: condition}, or one condition for every boundary face; "default" stands for all others
     initial               function f(x) or f(x, t) -> tuple of components at t = 0
-    flux                  numerical flux, a function of the law: upwind (default), central, rusanov
+    flux                  numerical flux, a function of the law: upwind (default), central, rusanov, hll, for Euler hllc and roe
     source                f(x, t) or f(q, x, t) -> tuple, added to the right-hand side of the law
     exact                 f(x, t) -> tuple, for errors
     until, every          end of the run and interval between snapshots, unless `run` gives them
@@ -130,7 +130,7 @@ class Simulation:
         """What the dataset holds besides times and values; every input of the run is an attribute."""
         defaults = {"initial": self.initial, "stepper": self.stepper.name}
         if not isinstance(self.mesh, Grid):
-            defaults["flux"] = self.options["flux"] or upwind
+            defaults["flux"] = named(self.options["flux"], self.law)
         inputs = self.options | defaults | {"until": until, "every": every, "record": None}
         attrs = {name: described(value) for name, value in inputs.items() if value is not None and name != "mesh"}
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,

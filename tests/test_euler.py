@@ -555,6 +555,12 @@ def test_bad_input_is_named(make, message):
     assert message in str(caught.value)
 
 
+def test_the_dataset_names_the_flux_that_is_used():
+    for law, flux, name in ((dg.Euler(2), None, "rusanov"), (dg.Euler(2), dg.upwind, "rusanov"), (dg.Euler(2), dg.hllc, "hllc"),
+                            (dg.Euler(2), dg.central, "central"), (dg.Acoustics(2), None, "upwind")):
+        assert problem(law, flux=flux, kernels="array").layout().attrs["flux"] == name
+
+
 def test_rusanov_is_what_a_law_without_its_own_solver_gets():
     law, l, r, n = dg.Euler(2), states(2, 1), states(2, 2), normals(2)
     assert np.array_equal(flux_of(dg.upwind, law, l, r, n), flux_of(dg.rusanov, law, l, r, n))

@@ -266,7 +266,7 @@ def a_plan(host, device=0):
 def test_shown():
     assert [shown(n) for n in (0, 999, 1500, 5 * 2 ** 20, 1.24 * GIB)] == ["0 B", "999 B", "1.46 KiB", "5 MiB", "1.24 GiB"]
     text = str(a_plan(GIB))
-    assert text == "memory: 1.75 GiB (state and registers 1 GiB, initial state for a while 512 MiB, metrics 256 MiB)"
+    assert text == "memory: 1.75 GiB (state and registers 1 GiB, temporary for the initial state 512 MiB, metrics 256 MiB)"
 
 
 def machine(*free, dtype="float64"):
@@ -278,7 +278,7 @@ def test_check():
     check(plan, machine(7 * GIB, 3 * GIB))
     check(plan, machine(None, None))
     wanted = (r"needs 7 GiB of memory, but only 6 GiB are free; most goes to state and registers 4 GiB, "
-              r"initial state for a while 2 GiB, .*fewer elements, a lower order or dtype='float32'")
+              r"temporary for the initial state 2 GiB, .*fewer elements, a lower order or dtype='float32'")
     with pytest.raises(ValueError, match=wanted):
         check(plan, machine(6 * GIB, 3 * GIB))
     with pytest.raises(ValueError, match=r"needs 3 GiB of the GPU's memory, but only 2.5 GiB are free"):

@@ -9,6 +9,7 @@ from numbers import Integral
 import numpy as np
 
 from ..mesh import Grid
+from ..names import plural
 from .places import at_nodes, at_points, choice, on_boundary, units
 from .series import Series
 from .surface import AXES
@@ -26,7 +27,7 @@ class Recording:
         self._times, self._rows = [], {variable: [] for variable in series.variables}
 
     def __repr__(self):
-        return f"<Recording {self.series.name}: {', '.join(self.series.variables)}, every {self.every} steps>"
+        return f"<Recording {self.series.name}: {', '.join(self.series.variables)}, every {plural(self.every, 'step')}>"
 
     def sample(self, state, t, step):
         """Look at the backend's state at the time t after `step` steps, if it is the turn of this step."""

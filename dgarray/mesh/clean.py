@@ -1,6 +1,7 @@
 """The steps that turn points and cells as they come into arrays that a mesh can be built on."""
 import numpy as np
 
+from ..names import plural
 from . import geometry
 from .errors import MeshError
 from .faces import find_faces
@@ -51,7 +52,8 @@ def orient(points, cells, label):
     if len(flat):
         what = ("length", "area", "volume")[points.shape[1] - 1]
         names = ", ".join(label(k) for k in flat[:5]) + (", ..." if len(flat) > 5 else "")
-        raise MeshError(f"{len(flat)} cells have no {what}: {names}; remesh or merge their nodes")
+        have = "have" if len(flat) > 1 else "has"
+        raise MeshError(f"{plural(len(flat), 'cell')} {have} no {what}: {names}; remesh or merge their nodes")
     inverted = measures < 0
     cells[inverted, -2:] = cells[inverted, :-3:-1]
     return cells, int(inverted.sum())

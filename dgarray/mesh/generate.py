@@ -5,7 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..names import nearest
+from ..names import nearest, plural
 from ..reference.simplex import FACES
 from .errors import MeshError
 from .geometry import signed_measures
@@ -76,7 +76,7 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     points = _perturbed(points, place, counts, (upper - lower) / counts, perturb, seed)
     inverted = np.count_nonzero(signed_measures(points, cells) <= 0)
     if inverted:
-        raise MeshError(f"{source}: perturb {perturb} turns {inverted} cells over; take a smaller one")
+        raise MeshError(f"{source}: perturb {perturb} turns {plural(inverted, 'cell')} over; take a smaller one")
     faces = cells[:, FACES[dim]].reshape(-1, dim)
     facets = {name: faces[np.all(place[faces, axis] == end, axis=1)]
               for axis, pair in enumerate(sides) for name, end in zip(pair, (0, counts[axis]))}

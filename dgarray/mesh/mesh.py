@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..names import nearest
+from ..names import nearest, plural
 from . import checks, clean, geometry, periodic, refine
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
@@ -53,7 +53,7 @@ class Mesh:
     def __repr__(self):
         names = ", ".join(f"{name} {len(rows)}" for name, rows in self.boundaries.items())
         unnamed = f"; {len(self.unnamed)} unnamed boundary faces" if len(self.unnamed) else ""
-        counts = f"{len(self.cells)} {self.cell_type} cells"
+        counts = plural(len(self.cells), f"{self.cell_type} cell")
         return f"<Mesh {self.source}: {counts}; {names or 'no boundary names'}{unnamed}>"
 
     @property
@@ -280,7 +280,7 @@ def _build(points, cells, facets, groups, numbers, elements, source, found, inhe
     clean.check_input(points, cells, label)
     points, cells, facets, unused = clean.drop_unused(points, cells, facets)
     notes = list(found)
-    notes += [f"{unused} nodes that no cell uses are left out"] if unused else []
+    notes += [f"{plural(unused, 'node')} that no cell uses {'is' if unused == 1 else 'are'} left out"] if unused else []
     cells, inverted = clean.orient(points, cells, label)
     if inverted:
         notes.append(f"{inverted} of {len(cells)} cells were inverted and have been re-oriented")

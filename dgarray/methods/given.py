@@ -3,7 +3,7 @@ import numpy as np
 
 from ..boundary import FACTORIES
 from ..laws.law import check_bounds
-from ..names import choose
+from ..names import choose, plural
 from ..trace import arguments, parameters
 
 
@@ -45,8 +45,9 @@ def boundary_groups(mesh, boundary):
         missing = [repr(name) for name, rows in mesh.boundaries.items() if (owner[rows[:, 0], rows[:, 1]] < 0).any()]
         kinds = [f"of {', '.join(missing)}"] * bool(missing) + [f"{len(mesh.unnamed)} without a name"] * bool(len(mesh.unnamed))
         where = ", ".join(f"{c:.6g}" for c in mesh.face_centres(left[-1:])[0])
-        raise ValueError(f"{len(left)} boundary faces have no condition ({' and '.join(kinds)}), e.g. the face at ({where}); "
-                         "give one by name, or boundary={'default': condition}")
+        have = "have" if len(left) > 1 else "has"
+        raise ValueError(f"{plural(len(left), 'boundary face')} {have} no condition ({' and '.join(kinds)}), e.g. the face at "
+                         f"({where}); give one by name, or boundary={{'default': condition}}")
     return [group for group in groups if len(group[1])]
 
 
@@ -73,7 +74,7 @@ def element_values(mesh, law, name, value):
                 raise ValueError(f"{name}={value!r} gives elements of region {region!r} two values; its regions overlap")
             values[cells] = number
         if np.isnan(values).any():
-            raise ValueError(f"{name}={value!r} leaves {int(np.isnan(values).sum())} elements without a value; "
+            raise ValueError(f"{name}={value!r} leaves {plural(int(np.isnan(values).sum()), 'element')} without a value; "
                              f"regions of the mesh: {', '.join(mesh.regions) or 'none'}")
     else:
         return None

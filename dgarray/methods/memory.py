@@ -64,7 +64,7 @@ class Plan:
     def largest(self, place=0):
         """What takes the most on the host (0) or the device (1), largest first: list of (what, bytes)."""
         phase, row = max(self.transient.items(), key=lambda item: item[1][place], default=("", (0, 0)))
-        parts = {**(self.host, self.device)[place], f"{phase} for a while": row[place]}
+        parts = {**(self.host, self.device)[place], f"temporary for the {phase}": row[place]}
         return sorted(((what, size) for what, size in parts.items() if size), key=lambda part: -part[1])
 
     def __str__(self):

@@ -6,7 +6,7 @@ import numpy as np
 
 from dgarray.analysis.norms import jacobians, l2_error
 from dgarray.mesh.locate import Locator
-from dgarray.names import choose
+from dgarray.names import choose, plural
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.reference.simplex import simplex
@@ -253,7 +253,7 @@ class Accessor:
             raise ValueError("the dataset holds no snapshot yet")
         if isinstance(time, Integral):
             if not -count <= time < count:
-                raise ValueError(f"time index {time} is not in the dataset; it has {count} snapshot{'s' * (count > 1)}, "
+                raise ValueError(f"time index {time} is not in the dataset; it has {plural(count, 'snapshot')}, "
                                  f"allowed: {-count} to {count - 1} (a float chooses by time)")
             return int(time) % count
         times = self._times()

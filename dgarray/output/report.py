@@ -8,6 +8,8 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
+from ..names import plural
+
 
 class Rate(ProgressColumn):
     """Steps per second so far."""
@@ -43,11 +45,11 @@ class Progress:
 
 def summary(report, roofline=""):
     """The report of a run as a short table: errors, conserved totals, speed, where the time went."""
-    places = "nodes" if report["cell_type"] == "grid" else "elements"
-    lines = [f"{report['case'] or report['law']}: {report['method']} on {report['elements']} {places}, "
+    place = "node" if report["cell_type"] == "grid" else "element"
+    lines = [f"{report['case'] or report['law']}: {report['method']} on {plural(report['elements'], place)}, "
              f"{report['dofs']} degrees of freedom, {report['backend']} {report['kernels']} {report['dtype']}, "
-             f"{report['threads']} threads",
-             f"{report['steps']} steps to t = {report['time']:.6g}, dt = {report['dt']:.4g}"
+             f"{plural(report['threads'], 'thread')}",
+             f"{plural(report['steps'], 'step')} to t = {report['time']:.6g}, dt = {report['dt']:.4g}"
              + (", steady" if report["steady"] is not None else "")]
     table = Table(box=None, pad_edge=False)
     table.add_column("")

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from dgarray.names import plural
 from dgarray.output import files
 from dgarray.output.files import Files
 
@@ -57,7 +58,7 @@ class Store:
                 raise OutputError(f"{self.path} cannot be written: {error.strerror or error}") from error
 
     def __repr__(self):
-        return f"Store({len(self._times)} snapshots of {self.layout}, {self.path or 'in memory'})"
+        return f"Store({plural(len(self._times), 'snapshot')} of {self.layout}, {self.path or 'in memory'})"
 
     def __len__(self):
         return len(self._times) + (self._coming is not None)
