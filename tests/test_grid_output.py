@@ -377,6 +377,9 @@ def test_slices_in_space_show_the_interpolant(derivatives):
     corners = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.25, 0.25]])
     x, values = part.place(corners), part.read(0)
     assert x.shape == (part.count, 4, 3) == (16, 4, 3)
+    a, b, c = np.moveaxis(x[:, :3], 1, 0)
+    assert np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2 == pytest.approx(2.0)          # of the plane
+    assert x[:, :3].mean(axis=(0, 1)) == pytest.approx([1.0, 0.3 if derivatives else 1.0, 1.5])
     good = slice(None) if derivatives else slice(0, 3)          # bilinear between the nodes
     assert np.allclose(values[:, good], field(np.moveaxis(x, -1, 0), 0.0)[0][:, good], rtol=1e-12)
 
