@@ -103,7 +103,7 @@ def test_attributes_say_what_grid_it_is_and_what_was_run():
     ds = filled(2, periodic=(True, False))
     assert {name: ds.attrs[name] for name in ("dim", "order", "cell_type", "Conventions", "case", "n")} == {
         "dim": 2, "order": N, "cell_type": "grid", "Conventions": "CF-1.11", "case": "none", "n": 3}
-    assert [json.loads(ds.attrs[name]) for name in ("lower", "upper", "cells", "periodic", "variables")] == [
+    assert [json.loads(ds.attrs[name]) for name in ("lower", "upper", "cells", "periodic", "fields")] == [
         [0.0, -1.0], [2.0, 1.0], [4, 3], [True, False], ["u", "v"]]
     assert ds.dg.lattice == grid(2, (True, False)) and ds.dg.variables == ("u", "v") and ds.dg.units("u") == "V"
     assert ds["u"].attrs["long_name"] == "a field" and ds["u_derivatives"].attrs["long_name"] == "h^|j| D^j u / j!"
@@ -132,6 +132,13 @@ def test_what_does_not_fit_is_refused():
         Store(GridLayout(grid(1), N, False, ("u",))).append(0.0, np.zeros((1, 3, 5)))
     with pytest.raises(ValueError, match="3 nodes along x, the grid of the run 5"):
         filled(1).isel(x=slice(0, 3)).dg.norm("u")
+
+
+def test_scipy_writes_the_dataset_as_netcdf(tmp_path):
+    filled(2).to_netcdf(tmp_path / "a.nc", engine="scipy")
+    with xr.open_dataset(tmp_path / "a.nc", engine="scipy") as back:
+        assert back.dg.lattice == grid(2) and back.dg.norm("u") == filled(2).dg.norm("u")
+        assert np.array_equal(back.dg.sample(places(2))["u"], filled(2).dg.sample(places(2))["u"])
 
 
 # The interpolant
