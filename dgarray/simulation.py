@@ -136,10 +136,10 @@ class Simulation:
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
                   "kernels": self.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
                   "records": {name: type(recorder).__name__ for name, recorder in self.record.items()}}
-        named = self.law.variables, dict(self.law.long_names), dict(self.law.units), attrs
+        fields = self.law.variables, dict(self.law.long_names), dict(self.law.units), attrs
         if isinstance(self.mesh, Grid):
-            return GridLayout(self.mesh, self.method.order, self.method.derivatives, *named)
-        return Layout(self.mesh.dim, self.method.nodal_order, self.mesh.points, self.mesh.cells, self.mesh.numbers, *named,
+            return GridLayout(self.mesh, self.method.order, self.method.derivatives, *fields)
+        return Layout(self.mesh.dim, self.method.nodal_order, self.mesh.points, self.mesh.cells, self.mesh.numbers, *fields,
                       self.mesh.regions, self.mesh.boundaries)
 
     def run(self, until=None, every=None, out=None, overwrite=False, progress=None, *, restart=False, checkpoint=600.0,

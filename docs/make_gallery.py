@@ -192,7 +192,8 @@ def commands(name, entry):
 
 def table(report, observed):
     """The numbers of a run as a table in Markdown."""
-    rows = {"nodes" if report["cell_type"] == "grid" else "elements": report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
+    places = "nodes" if report["cell_type"] == "grid" else "elements"
+    rows = {places: report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
             "time": number(report["time"])}
     if report["l2_error"]:
         rows |= {f"L2 error of {key}" if key != "total" else "L2 error, all": number(value)
