@@ -23,7 +23,7 @@ def upwind(law, alpha=1.0):
     return flux
 
 
-def named(flux, law):
+def flux_used(flux, law):
     """The numerical flux that `flux` stands for, None for `upwind`: of a law without an upwind flux that is `rusanov`."""
     return rusanov if flux in (None, upwind) and law.upwind is None else flux or upwind
 

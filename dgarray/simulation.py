@@ -16,7 +16,7 @@ from .analysis.norms import l2_error
 from .analysis.probes import Recorder
 from .analysis.totals import totals
 from .failure import check_dump
-from .fluxes import named
+from .fluxes import flux_used
 from .laws.law import shown
 from .mesh import Grid
 from .methods.memory import check as check_memory
@@ -130,7 +130,7 @@ class Simulation:
         """What the dataset holds besides times and values; every input of the run is an attribute."""
         defaults = {"initial": self.initial, "stepper": self.stepper.name}
         if not isinstance(self.mesh, Grid):
-            defaults["flux"] = named(self.options["flux"], self.law)
+            defaults["flux"] = flux_used(self.options["flux"], self.law)
         inputs = self.options | defaults | {"until": until, "every": every, "record": None}
         attrs = {name: described(value) for name, value in inputs.items() if value is not None and name != "mesh"}
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
@@ -147,7 +147,7 @@ class Simulation:
         """Run to the time `until` and return an xarray.Dataset of the snapshots and records, dims (time, element, node).
 
         every        interval between snapshots; by default the first and the last state are kept
-        out          folder of a zarr store that snapshots are streamed to; overwrite: replace an existing one
+        out          folder of a zarr store that snapshots are streamed to, in a folder that exists; overwrite: replace one
         restart      go on in the store `out` from its last good checkpoint: bit for bit as if the run had not been
                      interrupted, on the same backend, dtype and thread count
         checkpoint   seconds of wall clock between checkpoints (None: none by the clock); checkpoint_every: time of the model
@@ -238,7 +238,7 @@ class Simulation:
             raise ValueError(f"{out}: there is no output to go on with; run without restart first")
         if checkpoint.not_begun(out):
             return None
-        arrays, facts = checkpoint.load(out)
+        o, (arrays, facts) = self.options, checkpoint.load(out)
         self._operator = self._discretised()
         now, then = json.loads(json.dumps(self.identity())), facts["run"]
         for name, here in now["fixed"].items():
@@ -252,8 +252,9 @@ class Simulation:
             if changed:
                 warnings.warn(f"going on from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=3)
         if digest(self._operator.project(self.initial)) != facts["initial"]:
-            warnings.warn(f"going on from t = {facts['t']:.6g}: the initial state differs from that of {out}, and is not used",
-                          stacklevel=3)
+            errors = "; the errors reported are those against the exact solution given now" * (o["exact"] is not None)
+            warnings.warn(f"going on from t = {facts['t']:.6g}: the initial state differs from that of {out}, and is not used"
+                          f"{errors}", stacklevel=3)
         if facts["t"] >= until:
             warnings.warn(f"{out} is at t = {facts['t']:.6g} already, and until={until:g}: nothing is left to do", stacklevel=3)
         return arrays, facts

@@ -711,6 +711,7 @@ GROUPS["The run and its output"] = [
     Wrong("An output that exists", "run tm_cavity --out flat.zarr", "--restart .*--overwrite", prepare=stores("flat")),
     Wrong("An output that is no store", "run tm_cavity --out notes --overwrite", "not a zarr store",
           prepare=lambda: Path("notes").mkdir()),
+    Wrong("An output in no folder", "run tm_cavity --out nowhere/out.zarr", "the folder .*nowhere does not exist"),
     Wrong("An output in a file", "run tm_cavity --out notes.txt/out.zarr", "cannot be written to", prepare=file("notes.txt")),
     Wrong("A folder that is read-only", "run tm_cavity --out out.zarr", "cannot be written to", prepare=read_only),
     Wrong("JSON in a folder that is read-only", "run tm_cavity --json r.json", "cannot be written to", prepare=read_only),

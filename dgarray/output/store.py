@@ -203,7 +203,6 @@ class Store:
                 encoding[f"{series.name}_{variable}"].update(chunks=(1, *shape[1:]) if len(shape) > 1 else shape)
         partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
         shutil.rmtree(partial, ignore_errors=True)
-        partial.parent.mkdir(parents=True, exist_ok=True)
         try:
             empty.to_zarr(partial, mode="w", zarr_format=3, consolidated=False, encoding=encoding)
             made = Files(partial, self._growing)
@@ -248,9 +247,10 @@ def with_records(ds, series, rows=None, results=None):
 def check_path(path, overwrite=False):
     """Raise ValueError if a store cannot be made at `path`: it exists and may not be replaced, or no folder is there for it."""
     path = Path(path)
-    folder = next(p for p in path.absolute().parents if p.exists())
+    folder = path.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise ValueError(f"{path} cannot be made, because {folder} cannot be written to")
+        raise ValueError(f"{path} cannot be made, because the folder {folder} "
+                         + ("cannot be written to" if folder.exists() else "does not exist"))
     if not path.exists():
         return
     if not overwrite:
