@@ -2,12 +2,12 @@
 from dataclasses import asdict, dataclass, fields, replace
 
 from ...names import choose
-from .variant import THREADS
+from .variant import OTHER_REGISTERS, REGISTER_FILE, THREADS
 
 KERNELS = {"two-kernel": ("interpolate", "evolve"), "monolithic": ("monolithic",), "collapsed": ("collapsed",)}
 PLACES = ("registers", "shared")
-THREADS_WANTED = {4: 512, 8: 256}     # of a block by default: with a few blocks on a multiprocessor
-LANES = {1: 128, 2: 32, 3: 32}        # targets of a block at most, by dimension
+MOST = 512                            # threads of a block by default
+LANES = {1: 128, 2: 32, 3: 32}        # targets of a block by default, at most, by dimension
 DEPTHS = 4, 8, 32, 64                 # besides the default
 OWN = {"registers": 320, "shared": 2 ** 20}     # bytes of a thread's registers by default for its numbers with each `keep`
 
@@ -101,6 +101,11 @@ class HermiteShape:
         pencils = self.variables * 3 * (self.order + 1) if kernel in ("evolve", "monolithic") else 2 * self.ends
         return (pencils + (kernel != "evolve") * kept) * self.itemsize
 
+    def light(self, variant, kernel):
+        """Whether a block is of the usual size, and two of them have registers on a multiprocessor, about."""
+        registers = self.own_bytes(variant, kernel) // 4 + OTHER_REGISTERS * self.itemsize
+        return self.threads(variant, kernel) <= min(MOST, REGISTER_FILE // 2 // registers)
+
     def fits(self, variant, shared_per_block):
         """Whether a device with so much shared memory for a block can run it."""
         if variant.kernel == "collapsed" and not self.collapsible:
@@ -110,18 +115,17 @@ class HermiteShape:
 
 
 def sized(shape, kernel, shared_per_block):
-    """The variant with this kernel that counting favours: a block takes half of the shared memory, so that two share a
-    multiprocessor, else all of it; None where that is too little for a single target."""
-    parts = max(shape.parts(each) for each in KERNELS[kernel])
-    most = max(1, THREADS_WANTED[shape.itemsize] // parts)
-    lanes = min(LANES[shape.dim], 1 << most.bit_length() - 1)
+    """The variant with this kernel that counting favours: as many targets in a block as leave registers and shared memory of a
+    multiprocessor for a second block, which works while one waits; where not even one does, a block may take all the shared
+    memory. None where that is too little for a single target."""
+    kernels, half = KERNELS[kernel], shared_per_block // 2
+    most = [1 << i for i in reversed(range(LANES[shape.dim].bit_length()))]
     keeps = [keep for keep in PLACES if all(shape.own_bytes(HermiteVariant(kernel, keep=keep), each) <= OWN[keep]
-                                            for each in KERNELS[kernel])]
-    half = shared_per_block // 2
+                                            for each in kernels)]
     for keep, limit in ((keeps[0], half), (keeps[0], shared_per_block), ("registers", shared_per_block)):
-        for count in (lanes >> i for i in range(lanes.bit_length())):
-            found = HermiteVariant(kernel, count, keep=keep)
-            if shape.fits(found, limit):
+        for lanes in most:
+            found = HermiteVariant(kernel, lanes, keep=keep)
+            if shape.fits(found, limit) and (lanes == 1 or all(shape.light(found, each) for each in kernels)):
                 return found
     return None
 
