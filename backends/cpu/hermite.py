@@ -33,27 +33,48 @@ class HermiteFused(HermiteArrays):
         self._coefficients = None, None
 
     def half(self, half):
-        """What kernels know of the neighbours in a half: positions of x, y, z, their factors, and whether each group of cells
-        lies inside the grid; and the parts in which the threads take the targets."""
-        L, lengths = self.source.L, self.tables.targets[half]
-        sources, factors = [], []
-        for axis in self.tables.neighbours[half]:
-            sources.append(np.append(axis.low, axis.high[-1]).astype(np.int64))
-            factors.append(np.append(axis.low_signs, axis.high_signs[..., -1:], axis=-1).astype(self.backend.dtype))
-        groups, count = -(-lengths[0] // L), sources[0].size
-        follows = np.append(np.diff(sources[0]) == 1, False) & (factors[0] == 1).all(axis=(0, 1))
-        follows &= np.append((factors[0] == 1).all(axis=(0, 1))[1:], False)
-        inside = np.array([(g + 1) * L < count and follows[g * L:(g + 1) * L].all() for g in range(groups)])
-        none, one = np.zeros(1, np.int64), np.ones(1, self.backend.dtype)
-        sources += [none] * (3 - len(sources))
-        factors = [f.ravel() for f in factors] + [one] * (3 - len(factors))
+        """What kernels know of the neighbours in a half: positions of x, y, z, images' numbers i as -1 - i; their factors; lanes
+        of each group that follow each other in the state; and the parts in which threads take the targets."""
+        L, lengths, dtype = self.source.L, self.tables.targets[half], self.backend.dtype
+        sources, factors = [np.zeros(1, np.int64)] * 3, [np.ones(1, dtype)] * 3
+        for k, axis in enumerate(self.tables.neighbours[half]):
+            sources[k] = np.append(axis.low, axis.high[-1]).astype(np.int64)
+            factors[k] = np.append(axis.low_signs, axis.high_signs[..., -1:], axis=-1).astype(dtype)
+            image = (factors[k] != 1).any(axis=(0, 1))
+            if k:
+                sources[k][image] = -1 - sources[k][image]
+            else:
+                near = np.flatnonzero((sources[0][1:] == sources[0][:-1] + 1) & ~image[1:] & ~image[:-1])
+                first, last = (near[0], near[-1] + 1) if len(near) else (0, 0)
+        groups = np.arange(0, lengths[0], L)
+        lo, hi = (np.clip(end - groups, 0, L + 1) for end in (first, last + (last > first)))
         if len(lengths) == 1:
-            parts = [(0, 0, 1, first, min(first + GROUPS, groups)) for first in range(0, groups, GROUPS)]
+            parts = [(0, 0, 1, start, min(start + GROUPS, len(groups))) for start in range(0, len(groups), GROUPS)]
         else:
             along = max(1, min(ALONG, -(-lengths[-1] // (4 * self.backend.threads))))
-            parts = [(y, first, min(first + along, lengths[-1]), 0, groups) for first in range(0, lengths[-1], along)
+            parts = [(y, start, min(start + along, lengths[-1]), 0, len(groups)) for start in range(0, lengths[-1], along)
                      for y in (range(lengths[1]) if len(lengths) == 3 else (0,))]
-        return (*sources, *factors, inside), parts
+        return (*sources, *(f.ravel() for f in factors), lo, hi), parts
+
+    def zeros(self):
+        if self.tables.systems is not None:
+            return super().zeros()
+        t = self.tables
+        rows = *t.grid.shape[:-1], t.variables, t.rows
+        space = aligned(int(np.prod(rows)) * self.source.X, self.backend.dtype).reshape(*rows, -1)
+        d = t.dim
+        return space[..., :t.grid.nodes[0]].transpose(d - 1, d, *range(d - 1), d + 1)
+
+    def flat(self, q):
+        """All numbers of a state, [z, y, variable, coefficient, x]."""
+        return np.lib.stride_tricks.as_strided(q, (q[0, 0].size // q.shape[-1] * q.shape[0] * q.shape[1] * self.source.X,), q.strides[-1:])
+
+    def state(self, q):
+        if self.tables.systems is not None:
+            return super().state(q)
+        state = self.zeros()
+        state[...] = q.reshape(*q.shape[:2], *self.tables.grid.shape)
+        return state
 
     def coefficients(self, tau):
         """What kernels know of the law and of the length of the half-step."""
@@ -82,9 +103,7 @@ class HermiteFused(HermiteArrays):
     def run(self, kernel, q, out, half, tau):
         """One kernel on all parts."""
         (axes, parts), function = self.halves[half], getattr(self.modules, kernel)
-        *_, ny, nx = 1, *q.shape[2:]
-        arguments = (q.reshape(-1), out.reshape(-1), self.interpolants, nx, ny, int(np.prod(q.shape[2:])), *axes, self.scale,
-                     *self.coefficients(tau))
+        arguments = (self.flat(q), self.flat(out), self.interpolants, q.shape[-2], *axes, self.scale, *self.coefficients(tau))
 
         def task(part, worker):
             G, Y, F, w, c = self.scratch[worker]
@@ -93,10 +112,10 @@ class HermiteFused(HermiteArrays):
 
     @property
     def interpolants(self):
-        """Of the two-kernel variant the interpolants of all cells, (cell group, variable, t_z, t_y, t_x, lane)."""
+        """Of the two-kernel variant the interpolants of all groups of cells, (group, variable, t_z, t_y, t_x, lane)."""
         if self.variant != "two-kernel":
             return self.scale
         if not hasattr(self, "_interpolants"):
-            groups = max(axes[-1].size * int(np.prod(targets[1:])) for (axes, _), targets in zip(self.halves, self.tables.targets))
+            groups = max(-(-t[0] // self.source.L) * int(np.prod(t[1:])) for t in self.tables.targets)
             self._interpolants = aligned(groups * self.source.cell, self.backend.dtype)
         return self._interpolants
