@@ -1,5 +1,8 @@
 """Hermite's method on the CPU: a half-step in one pass over the state, or in two, by kernels generated for law, order and dtype."""
+from math import prod
+
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ...codegen import write_module
 from ..hermite_arrays import HermiteArrays
@@ -19,6 +22,7 @@ class HermiteFused(HermiteArrays):
 
     def __init__(self, backend, tables):
         super().__init__(backend, tables)
+        self.source = None
         if tables.systems is not None:
             return
         dtype, d, n = backend.dtype, tables.dim, tables.order + 1
@@ -57,24 +61,35 @@ class HermiteFused(HermiteArrays):
         return (*sources, *(f.ravel() for f in factors), lo, hi), parts
 
     def zeros(self):
-        if self.tables.systems is not None:
+        """An array (variable, coefficient, z, y, x) that lies in memory as [z, y, variable, coefficient, x].
+
+        What a group of cells needs is near together, and distances in memory are not the powers of two that grids like."""
+        if self.source is None:
             return super().zeros()
-        t = self.tables
+        t, d = self.tables, self.tables.dim
         rows = *t.grid.shape[:-1], t.variables, t.rows
-        space = aligned(int(np.prod(rows)) * self.source.X, self.backend.dtype).reshape(*rows, -1)
-        d = t.dim
+        space = aligned(prod(rows) * self.source.X, self.backend.dtype).reshape(*rows, -1)
         return space[..., :t.grid.nodes[0]].transpose(d - 1, d, *range(d - 1), d + 1)
 
     def flat(self, q):
-        """All numbers of a state, [z, y, variable, coefficient, x]."""
-        return np.lib.stride_tricks.as_strided(q, (q[0, 0].size // q.shape[-1] * q.shape[0] * q.shape[1] * self.source.X,), q.strides[-1:])
+        """All numbers of a state in the order in which they lie in memory."""
+        if self.source is None:
+            return q.reshape(-1)
+        return as_strided(q, (prod(q.shape[:-1]) * self.source.X,), q.strides[-1:])
 
     def state(self, q):
-        if self.tables.systems is not None:
-            return super().state(q)
         state = self.zeros()
         state[...] = q.reshape(*q.shape[:2], *self.tables.grid.shape)
         return state
+
+    def host(self, q):
+        return np.array(q, order="C").reshape(*q.shape[:2], -1)
+
+    def take(self, q, nodes):
+        return q[(slice(None), slice(None), *np.unravel_index(nodes, q.shape[2:]))]
+
+    def finite(self, q):
+        return self.backend.finite(self.flat(q))
 
     def coefficients(self, tau):
         """What kernels know of the law and of the length of the half-step."""
@@ -95,7 +110,7 @@ class HermiteFused(HermiteArrays):
         return none, *values, stages, *r.bounds(stages, self.tables.method.pruned)
 
     def half_step(self, q, out, half, tau):
-        if self.tables.systems is not None:
+        if self.source is None:
             return super().half_step(q, out, half, tau)
         for kernel in (["kernel"] if self.variant != "two-kernel" else ["interpolate", "evolve"]):
             self.run(kernel, q, out, half, tau)
@@ -116,6 +131,6 @@ class HermiteFused(HermiteArrays):
         if self.variant != "two-kernel":
             return self.scale
         if not hasattr(self, "_interpolants"):
-            groups = max(-(-t[0] // self.source.L) * int(np.prod(t[1:])) for t in self.tables.targets)
+            groups = max(-(-t[0] // self.source.L) * prod(t[1:]) for t in self.tables.targets)
             self._interpolants = aligned(groups * self.source.cell, self.backend.dtype)
         return self._interpolants

@@ -1,0 +1,37 @@
+"""How many operations and bytes the CPU kernels of Hermite's method need for a cell and half-step, counted from their tables."""
+import numpy as np
+
+from .hermite_recursion import Recursion, size
+
+
+def counts(tables, dtype, variant, pruned=None):
+    """{kernel: (floating-point operations, bytes)} for a cell and half-step; a multiply-add counts 2.
+
+    Kernels are "interpolation" and "evolution" of the variant "two-kernel", else the variant.  Operations are those of a cell
+    inside the grid, without what the lanes beyond a row's end do; a face between two cells is interpolated once.
+    Bytes are what must be moved: the state read and written, and in between the interpolants of two kernels."""
+    d, n, V = tables.dim, tables.order + 1, tables.variables
+    m, state, real = 2 * n, V * n ** d, np.dtype(dtype).itemsize
+    if variant == "collapsed":
+        return {variant: (V * d * n ** (d - 1) * n * (2 * 2 * n - 1), 2 * state * real)}
+    left = tables.interpolation[0]
+    column = 2 * n + 2 * np.count_nonzero(left) - len(left)         # sums and differences, then products
+    columns = sum(n ** (d - 1 - k) * m ** k for k in range(d))      # of a face along y, then x, and of the cell along z
+    interpolation, evolution = V * columns * column, series(tables, pruned) + state
+    if variant == "monolithic":
+        return {variant: (interpolation + evolution, 2 * state * real)}
+    moved = (state + V * m ** d) * real
+    return {"interpolation": (interpolation, moved), "evolution": (evolution, moved)}
+
+
+def series(tables, pruned=None):
+    """Operations of a Taylor series and of its sum."""
+    r, stages = Recursion(tables), tables.stages
+    pruned = tables.method.pruned if pruned is None else pruned
+    operations, degree = 0, r.bounds(stages, pruned)[1]
+    for s in range(stages + 1):
+        sums = {} if s < r.stride - 1 or s == 0 else r.begin if s == 1 and r.stride == 2 else r.step
+        operations += r.points(s, stages, pruned) * sum(2 * len(terms) - 1 for terms in sums.values())
+        operations += r.results(degree - s) * len(r.kept) * (s > 0)
+        operations += r.results(degree - s - 1) * 2 * size(r.gain) * (s < stages)
+    return operations

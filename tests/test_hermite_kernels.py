@@ -1,0 +1,68 @@
+"""Fused CPU kernels of Hermite's method: the same as the reference's arrays, for every law, order, dtype, variant and boundary."""
+import numpy as np
+import pytest
+
+from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, Sponge, backends, pec, wall
+from dgarray.stepping import Taylor, step
+
+LENGTHS = (1.0, 1.5, 0.8)
+CELLS = (11, 5, 6)
+
+
+def grid(dim, periodic=True, cells=CELLS):
+    return Grid((0.0,) * dim, LENGTHS[:dim], cells[:dim], periodic)
+
+
+def advanced(method, mesh, law, boundary, backend, initial, steps=2, cfl=0.9):
+    """The state after some steps from random numbers of several sizes, and the operator."""
+    operator = method.discretise(mesh, law, boundary, backend)
+    states = [operator.state(initial.copy()), operator.zeros()]
+    dt = cfl * operator.max_dt(None, 0.0, Taylor)
+    for i in range(steps):
+        states = step(operator, Taylor, states, None, i * dt, dt)
+    return operator.host(states[0]), operator
+
+
+def compare(mesh, law, order, boundary=None, dtype="float64", tolerance=200, **options):
+    """Both kernels from the same random state; the variant that ran."""
+    reference = {key: value for key, value in options.items() if key == "stages"}
+    rng = np.random.default_rng(order)
+    shape = (len(law.variables), (order + 1) ** law.dim, int(np.prod(mesh.nodes)))
+    # Derivative j is smaller by 4^-j: the last ones of rough data say nothing but rounding.
+    sizes = 0.25 ** np.indices((order + 1,) * law.dim).sum(axis=0).reshape(1, -1, 1)
+    initial = rng.standard_normal(shape) * sizes
+    expected, _ = advanced(Hermite(order, **reference), mesh, law, boundary, backends.get("numpy", "array"), initial)
+    found, operator = advanced(Hermite(order, **options), mesh, law, boundary, backends.get("numpy", "fused", dtype), initial)
+    assert found.dtype == dtype and np.abs(found).max() > 0
+    error = np.abs(found - expected).max() / np.abs(expected).max() / np.finfo(dtype).eps
+    assert error < tolerance, f"{error:.0f} eps"
+    return operator.operations.variant
+
+
+# Laws, dimensions, orders, dtypes, variants and boundaries in turns: every value of each with several others.
+CASES = [
+    (1, Advection(1.0), 6, None, "float64", {}),
+    (1, Advection(-0.7), 2, None, "float32", {"variant": "monolithic"}),
+    (1, Acoustics(1), 4, wall, "float64", {}),
+    (1, Maxwell(1), 0, pec, "float32", {"variant": "two-kernel", "pruned": False}),
+    (2, Advection((0.6, -1.0)), 5, None, "float32", {}),
+    (2, Advection((0.6, -1.0)), 3, None, "float64", {"variant": "two-kernel"}),
+    (2, Acoustics(2), 1, wall, "float64", {"pruned": False}),
+    (2, Acoustics(2), 2, {"default": wall, "left": Sponge(0.3), "top": Sponge(0.5)}, "float64", {}),
+    (2, Maxwell(2), 6, pec, "float64", {}),
+    (2, Maxwell(2, polarisation="TE", sigma=0.4), 2, pec, "float64", {}),
+    (3, Advection((1.0, 0.3, -0.5)), 3, None, "float64", {}),
+    (3, Advection((1.0, 0.3, -0.5)), 1, None, "float32", {"variant": "monolithic"}),
+    (3, Advection((1.0, 0.3, -0.5)), 2, None, "float64", {"variant": "two-kernel", "stages": 6}),
+    (3, Acoustics(3, density=1.4, sound_speed=0.8), 2, wall, "float32", {}),
+    (3, Acoustics(3, density=1.4, sound_speed=0.8), 3, None, "float64", {"stages": 5}),
+    (3, Maxwell(3, eps=2.0), 1, pec, "float64", {}),
+    (3, Maxwell(3, sigma=0.4), 0, None, "float64", {"variant": "two-kernel"}),
+]
+
+
+@pytest.mark.parametrize("dim, law, order, boundary, dtype, options", CASES,
+                         ids=[f"{c[0]}D-{type(c[1]).__name__}-{c[2]}-{c[4]}" for c in CASES])
+def test_fused_equals_the_reference(dim, law, order, boundary, dtype, options):
+    variant = compare(grid(dim, boundary is None), law, order, boundary, dtype, **options)
+    assert variant == options.get("variant", "collapsed" if isinstance(law, Advection) else "monolithic")
