@@ -99,7 +99,8 @@ class Hermite:
             raise ValueError(f"variant='collapsed' is not possible for {linear.law!r}"
                              + (f" with stages={self.stages}" if self.stages else "") + "; it needs constant coefficients, "
                              "variables that do not depend on one another, and all stages")
-        return self.variant or ("collapsed" if collapsible else backend.hermite_variant)
+        # Coefficients that vary run by the array text, in which a plane at a time is 7 times slower.
+        return self.variant or ("collapsed" if collapsible else "two-kernel" if linear.varies else backend.hermite_variant)
 
     def collapsible(self, linear):
         """Whether a half-step is a product of maps along x, y and z: no variable depends on another, all stages are taken."""
