@@ -128,7 +128,7 @@ def build_parser():
 
     plot = command("plot", do.plot_output, "Draw a variable of a run at its true polynomial order.")
     plot.add_argument("path", metavar="OUT.zarr")
-    plot.add_argument("variable", metavar="VARIABLE")
+    plot.add_argument("variable", metavar="VARIABLE", help="one of the run, of a gas also pressure, mach, u, v, ...")
     plot.add_argument("--time", type=number, metavar="T", help="time of the snapshot, the nearest is drawn (default: the last)")
     plot.add_argument("-o", "--output", metavar="FILE.png", help="picture to write (default: VARIABLE.png)")
     plot.add_argument("--limits", metavar="LOW,HIGH", help="range of colours (default: the field's, symmetric if signed)")

@@ -778,6 +778,7 @@ GROUPS["Looking at results"] = [
     Wrong("A store that is damaged", "info flat.zarr", "flat.zarr cannot be read", prepare=no_root),
     Wrong("A store of another program", "info flat.zarr", "not one of dgarray", prepare=foreign),
     Wrong("A misspelt variable", "plot flat.zarr vX", "did you mean 'vx'", prepare=stores("flat")),
+    Wrong("A field of a gas in other runs", "plot flat.zarr pressure", "it has: p, vx, vy", prepare=stores("flat")),
     Wrong("A time after the end", "plot flat.zarr p --time 5", "it has t = 0 to 0.1", prepare=stores("flat")),
     Wrong("Limits that are none", "plot flat.zarr p --limits low,high", "LOW,HIGH", prepare=stores("flat")),
     Wrong("Limits in the wrong order", "plot flat.zarr p --limits 1,-1", "low below high", prepare=stores("flat")),

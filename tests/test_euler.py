@@ -3,6 +3,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import xarray as xr
 from dgarray.backends.arrays import ArrayBackend
 from strict import StrictNamespace
 from test_kernels import box_of
@@ -11,6 +12,7 @@ from test_riemann import TORO
 
 import dgarray as dg
 from dgarray import backends, stepping
+from dgarray.derived import with_field
 from dgarray.pointwise import Pointwise
 from dgarray.trace import call
 
@@ -559,6 +561,29 @@ def test_the_dataset_names_the_flux_that_is_used():
     for law, flux, name in ((dg.Euler(2), None, "rusanov"), (dg.Euler(2), dg.upwind, "rusanov"), (dg.Euler(2), dg.hllc, "hllc"),
                             (dg.Euler(2), dg.central, "central"), (dg.Acoustics(2), None, "upwind")):
         assert problem(law, flux=flux, kernels="array").layout().attrs["flux"] == name
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_fields_that_follow_from_those_of_a_run(dim, tmp_path):
+    """As `dgarray plot OUT.zarr pressure` draws them: the law's functions at the nodes, lazy where the run's fields are."""
+    law = dg.Euler(dim, 1.6)
+    v = (0.3, -0.2, 0.1)[:dim]
+    sim = problem(law, dg.outflow, initial=lambda x: law.conservative((1.0 + 0.1 * x[0], *v, 0.8)), kernels="array", dt=1e-4)
+    sim.run(until=2e-4, out=tmp_path / "a.zarr")
+    ds = xr.open_zarr(tmp_path / "a.zarr")
+    q = [ds[name].values for name in law.variables]
+    for name, expected in (("pressure", law.pressure(q)), ("mach", law.mach(q)), ("entropy", law.entropy(q)),
+                           ("p", law.pressure(q)), ("u", law.velocity(q)[0]), ("sound_speed", law.sound_speed(q))):
+        more = with_field(ds, name)
+        assert more[name].chunks and more.dg.variables == (*law.variables, name)
+        assert np.array_equal(more[name].values, expected)
+        assert more.dg.norm(name, 0) > 0 and more[name].attrs["location"] == ds.rho.attrs["location"]
+    assert with_field(ds, "rho") is ds
+    with pytest.raises(ValueError, match="variable 'presure' does not exist .*; it has: rho, .*did you mean 'pressure'"):
+        with_field(ds, "presure")
+    for other in (*(ds.assign_attrs(law=text) for text in ("Mine()", "Euler(", "open('a')", "Euler(dim)")), ds.drop_vars("E")):
+        with pytest.raises(ValueError, match="variable 'pressure' does not exist in the dataset; it has: rho"):
+            with_field(other, "pressure")
 
 
 def test_rusanov_is_what_a_law_without_its_own_solver_gets():

@@ -30,6 +30,7 @@ ALLOWED = {
     "explain": {"trace", "codegen", "pointwise", *PHYSICS},
     "output": {"names", "reference", "mesh", "analysis"},
     "analysis": {"names", "pointwise", "trace", "reference", "mesh", "methods", "backends", "stepping", "codegen", *PHYSICS},
+    "derived": {"laws", "names"},
     "interrupt": set(),
     "failure": {"mesh", "output", "stepping"},
     "steady": set(),

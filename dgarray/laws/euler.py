@@ -22,6 +22,7 @@ class Euler(Law):
     """
 
     momentum = slice(1, -1)
+    derived = {"pressure": "pressure", "mach": "Mach number", "sound_speed": "speed of sound", "entropy": "specific entropy"}
 
     def __init__(self, dim=2, gamma=1.4):
         self.dim = check_dim(dim)

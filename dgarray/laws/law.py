@@ -28,6 +28,7 @@ class Law:
     primitive    (q) -> primitive variables w, named by primitive_variables; conservative (w) -> q
     characteristic   (q, mean, n) -> waves w of a difference q of states, the left eigenvectors of dF/dq . n at the state `mean`
                  times q, n a unit normal; from_characteristic (w, mean, n) -> q
+    derived      {name of a function of q that gives a number at every point: text}, fields that pictures may show
     momentum     slice of q that is a velocity or momentum, which a wall mirrors
     energy       (q, m) -> energy density
     admissible   (q, x, t, m) -> whether the state makes sense, e.g. density above zero; a run stops where it does not
@@ -48,6 +49,7 @@ class Law:
     speeds = signal_speeds = None
     primitive = conservative = None
     characteristic = from_characteristic = None
+    derived = {}
     momentum = None
     energy = None
     admissible = None

@@ -1,0 +1,31 @@
+"""Fields that follow from those of a run, such as the pressure of a gas, by the functions of its law."""
+import ast
+
+from . import laws
+from .names import choose
+
+
+def with_field(ds, name):
+    """The dataset with the nodal field `name`, its own or one that the law gives: values at the nodes, lazy where it is.
+
+    Raises ValueError for a name that neither has."""
+    law, own = law_of(ds), ds.dg.variables
+    derived = {} if law is None else dict(law.derived)
+    components = () if law is None or law.primitive is None else law.primitive_variables
+    choose("variable", name, dict.fromkeys([*own, *derived, *components]), " in the dataset; it has")
+    if name in own:
+        return ds
+    q = tuple(ds[variable] for variable in law.variables)
+    field = getattr(law, name)(q) if name in derived else law.primitive(q)[components.index(name)]
+    kept = {key: value for key, value in ds[law.variables[0]].attrs.items() if key in ("units", "mesh", "location")}
+    return ds.assign({name: field.assign_attrs(kept | {"long_name": derived.get(name, name)})})
+
+
+def law_of(ds):
+    """The law that the attribute `law` names, or None: for one that is not ours or not made of numbers, or misses fields."""
+    try:
+        made = ast.parse(str(ds.attrs.get("law")), mode="eval").body
+        law = getattr(laws, made.func.id)(**{part.arg: ast.literal_eval(part.value) for part in made.keywords})
+    except (AttributeError, SyntaxError, TypeError, ValueError):
+        return None
+    return law if {*law.variables} <= {*ds.dg.variables} else None
