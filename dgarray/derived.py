@@ -28,4 +28,4 @@ def law_of(ds):
         law = getattr(laws, made.func.id)(**{part.arg: ast.literal_eval(part.value) for part in made.keywords})
     except (AttributeError, SyntaxError, TypeError, ValueError):
         return None
-    return law if {*law.variables} <= {*ds.dg.variables} else None
+    return law if not made.args and {*law.variables} <= {*ds.dg.variables} else None
