@@ -14,7 +14,7 @@ def grid(dim, periodic=True, cells=CELLS):
 
 
 def advanced(method, mesh, law, boundary, backend, initial, steps=2, cfl=0.9):
-    """The state after some steps from random numbers of several sizes, and the operator."""
+    """The state after some steps, and the operator."""
     operator = method.discretise(mesh, law, boundary, backend)
     states = [operator.state(initial.copy()), operator.zeros()]
     dt = cfl * operator.max_dt(None, 0.0, Taylor)
@@ -23,8 +23,10 @@ def advanced(method, mesh, law, boundary, backend, initial, steps=2, cfl=0.9):
     return operator.host(states[0]), operator
 
 
-def compare(mesh, law, order, boundary=None, dtype="float64", tolerance=200, **options):
-    """Both kernels from the same random state; the variant that ran."""
+def compare(mesh, law, order, boundary=None, dtype="float64", **options):
+    """Both kernels from the same random state; the variant that ran.
+
+    The interpolation's condition, and with it the rounding of either, grows by about 2.6 with every order."""
     reference = {key: value for key, value in options.items() if key == "stages"}
     rng = np.random.default_rng(order)
     shape = (len(law.variables), (order + 1) ** law.dim, int(np.prod(mesh.nodes)))
@@ -35,7 +37,7 @@ def compare(mesh, law, order, boundary=None, dtype="float64", tolerance=200, **o
     found, operator = advanced(Hermite(order, **options), mesh, law, boundary, backends.get("numpy", "fused", dtype), initial)
     assert found.dtype == dtype and np.abs(found).max() > 0
     error = np.abs(found - expected).max() / np.abs(expected).max() / np.finfo(dtype).eps
-    assert error < tolerance, f"{error:.0f} eps"
+    assert error < 20 * 2.6 ** order, f"{error:.0f} eps"
     return operator.operations.variant
 
 
