@@ -5,7 +5,7 @@ from dgarray import Advection, Grid, Hermite, Simulation
 
 
 def hermite_advection(order=3, dim=3, cells=150, steps=200, cfl=0.9, speed=-1.0, waves=1, stages=0, variant="auto",
-                      pruned=True, until=None):
+                      pruned=True, derivatives=False, until=None):
     """A product of sines that a = speed (1, ..., 1) carries through the periodic unit box, by Hermite's method.
 
     u_t + div(a u) = 0,  u = prod_i sin(2 pi waves (x_i - a_i t)).
@@ -32,6 +32,7 @@ def hermite_advection(order=3, dim=3, cells=150, steps=200, cfl=0.9, speed=-1.0,
         return (u,)
 
     until = steps * cfl * grid.spacing[0] / abs(speed) if until is None else until
-    method = Hermite(order, stages or None, None if variant == "auto" else variant, bool(pruned))
+    method = Hermite(order, stages or None, None if variant == "auto" else variant, bool(pruned),
+                     bool(derivatives))
     return Simulation(grid, Advection((speed,) * dim), method, initial=lambda x: exact(x, 0.0), exact=exact, until=until,
                       cfl=cfl, case="hermite_advection")

@@ -129,7 +129,7 @@ ENTRIES = {
     "kelvin_helmholtz": Entry({"cells": 16}, None, {"variable": "rho", "time": 1.5}),
     "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
                             ((1, 2, 3, 4), 3)),
-    "hermite_advection": Entry({"order": 2, "dim": 2, "cells": 16, "steps": 20, "waves": 2}, None, {"variable": "u"},
+    "hermite_advection": Entry({"order": 2, "dim": 2, "cells": 16, "steps": 20, "waves": 2, "derivatives": True}, None, {"variable": "u"},
                                ((1, 2), 2)),
     "hermite_acoustics": Entry({"order": 3, "cells": 6, "waves": 2, "derivatives": True}, 0.25, {"variable": "p", "time": 0.75},
                                ((1, 2, 3), 2)),
