@@ -25,9 +25,9 @@ def expand(function, x, h, degree, parameters=(), name=None):
 
 
 def placed(x, h, degree, k):
-    """The coordinate x_k as a series about the places x: x_k + h_k xi_k."""
+    """The coordinate x_k as a series about the places x: x_k + h_k xi_k, at those places where it differs."""
     d = len(x)
-    series = np.zeros((degree + 1,) * d + np.broadcast_shapes(*(np.shape(a) for a in x)))
+    series = np.zeros((degree + 1,) * d + np.shape(x[k]))
     series[(0,) * d] = x[k]
     if degree:
         series[tuple(int(axis == d - 1 - k) for axis in range(d))] = h[k]
@@ -70,7 +70,7 @@ def apply(op, d, *operands):
         return exp(apply("multiply", d, operands[1], apply("log", d, operands[0])), d)
     if op in ("divide", "arctan2"):
         like = next(value for value in operands if np.ndim(value))
-        operands = tuple(whole(value, d, like.shape) for value in operands)
+        operands = tuple(value if np.ndim(value) else whole(value, d, like.shape) for value in operands)
     return RULES[op](*operands, d)
 
 
@@ -104,10 +104,17 @@ def multiply(a, b, d):
     if d == 0:
         return a * b
     out = np.zeros_like(a, shape=np.broadcast_shapes(a.shape, b.shape))
-    for k in range(len(out)):
-        for i in range(k + 1):
-            out[k] += multiply(a[i], b[k - i], d - 1)
+    there = nonzero(b)
+    for i in nonzero(a):
+        for j in there:
+            if i + j < len(out):
+                out[i + j] += multiply(a[i], b[j], d - 1)
     return out
+
+
+def nonzero(series):
+    """Numbers of the coefficients in the first variable that are not zero all over; on a GPU nobody looks."""
+    return [i for i, c in enumerate(series) if not isinstance(c, np.ndarray) or c.any()]
 
 
 def divide(a, b, d):
@@ -184,7 +191,8 @@ def arctan2(y, x, d):
     """(x x + y y) c' = x y' - y x'."""
     if d == 0:
         return np.arctan2(y, x)
-    square, c = multiply(x, x, d) + multiply(y, y, d), np.zeros(y.shape)
+    square = multiply(x, x, d) + multiply(y, y, d)
+    c = np.zeros(np.broadcast_shapes(x.shape, y.shape))
     c[0] = arctan2(y[0], x[0], d - 1)
     for k in range(1, len(c)):
         turn = sum(i / k * (multiply(x[k - i], y[i], d - 1) - multiply(y[k - i], x[i], d - 1)) for i in range(1, k + 1))
