@@ -73,15 +73,18 @@ class HermiteArrays:
         """Interpolate and evolve by the time tau.  Variants as `dgarray.Hermite` names them; "monolithic" keeps the
         interpolants of one plane of nodes at a time, not of all."""
         targets = self.tables.targets[half][::-1]
-        rows = range(targets[0]) if self.variant == "monolithic" else [slice(0, targets[0])]
-        place = (Ellipsis, *(slice(0, n) for n in targets[1:]))
-        for row in rows:
-            row = slice(row, row + 1) if isinstance(row, int) else row
+        place, step = (Ellipsis, *(slice(0, n) for n in targets[1:])), self.rows_at_a_time(targets[0])
+        for first in range(0, targets[0], step):
+            row = slice(first, min(first + step, targets[0]))
             if self.variant == "collapsed":
                 new = self.mapped(q, half, row, tau)
             else:
                 new = self.evolve(self.interpolate(q, half, row), half, row, tau)
             out[(slice(None), slice(None), row, *place[1:])] = new.reshape(*out.shape[:2], *new.shape[-self.tables.dim:])
+
+    def rows_at_a_time(self, count):
+        """How many of the rows along the last axis are interpolated, then evolved."""
+        return 1 if self.variant == "monolithic" else count
 
     def interpolate(self, q, half, row):
         """Coefficients about the target nodes in some rows along the last axis of the polynomials between their neighbours,

@@ -230,7 +230,10 @@ def test_observed_order(cupy, order):
     assert np.log2(errors[0] / errors[1]) > 2 * order + 0.6, errors
 
 
-def test_coefficients_that_vary_are_array_expressions_on_the_device(cupy):
+@pytest.mark.parametrize("room", [hermite.ROOM, 1])
+def test_coefficients_that_vary_are_array_expressions_on_the_device(cupy, monkeypatch, room):
+    """All rows at once, and one after the other."""
+    monkeypatch.setattr(hermite, "ROOM", room)
     law = dg.Acoustics(2, sound_speed=lambda x: 1 + 0.3 * np.sin(2 * np.pi * x[0]))
     found, expected = (simulation(backend, dg.Hermite(1), law, kernels=kernels).run(until=0.3).p.values
                        for backend, kernels in (("cupy", None), ("numpy", "array")))

@@ -72,6 +72,11 @@ class HermiteCuda(HermiteArrays):
             return
         self.advance(q, out, half, tau, 0, 1 if self.tables.dim == 1 else self.tables.targets[half][-1])
 
+    def rows_at_a_time(self, count):
+        """Of array expressions: rows for whose interpolants there is room, since a row alone does not fill the device."""
+        row = self.tables.variables * self.shape.ends ** self.tables.dim * self.tables.elements // self.tables.grid.nodes[-1]
+        return max(1, min(count, ROOM // 4 // (row * self.backend.dtype.itemsize)))
+
     def advance(self, q, out, half, tau, first, end):
         """The half-step to the targets from `first` to `end` along the last axis (0 to 1 in 1D: all), in stretches for which
         there is room."""
