@@ -44,6 +44,10 @@ class HermiteArrays:
         """A state (variable, coefficient, node) of the host on the backend."""
         return self.backend.array(q.reshape(*q.shape[:2], *self.tables.grid.shape))
 
+    def put(self, state, q):
+        """Set a state of the backend to the state q (variable, coefficient, node) of the host."""
+        state[...] = self.state(q)
+
     def host(self, q):
         """A state on the host, (variable, coefficient, node)."""
         return self.backend.host(q).reshape(*q.shape[:2], -1)

@@ -34,14 +34,14 @@ class March:
 
     def start(self, q):
         """Set the state q (variable, node, element) of the host, with all kernels compiled: a step of length zero may round."""
-        self.states[0][...] = self.operator.state(q)
+        self.operator.put(self.states[0], q)
         self.states = step(self.operator, self.stepper, self.states, self.k, self.t, 0.0)
         self.operator.sound(self.states[0], self.t)
         self.set(q)
 
     def set(self, q):
         """Go on from the state q of the host."""
-        self.states[0][...] = self.operator.state(q)
+        self.operator.put(self.states[0], q)
         if self.k is not None:
             self.k[...] = 0
         self.keep()

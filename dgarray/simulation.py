@@ -113,7 +113,7 @@ class Simulation:
     @property
     def kernels(self):
         """What computes: the backend's kernels, or the array text where it has none for the method."""
-        return self.method.kernels(self.backend)
+        return self.method.kernels(self.backend, self.law)
 
     @property
     def operator(self):
@@ -263,8 +263,8 @@ class Simulation:
         o, march, clock = self.options, run.march, run.clock
         evaluations = (march.steps - run.first_step) * len(self.stepper.stages)
         wall = sum(clock.seconds.get(name, 0.0) for name in ("time step", "stages", "finite check"))
-        last, errors = run.operator.host(march.states[0]), None
-        dofs, last = last.size, run.operator.nodal(last)
+        last, errors = run.operator.fetch(march.states[0]).result(), None
+        dofs = int(np.prod(run.operator.shape))
         if o["exact"] is not None:
             if isinstance(self.mesh, Grid):
                 each = grid_error(self.mesh, last[:, 0], o["exact"], march.t)

@@ -340,3 +340,23 @@ def test_free_elsewhere(tmp_path, monkeypatch):
     assert host_free(tmp_path) == 123
     monkeypatch.setitem(sys.modules, "psutil", None)
     assert host_free(tmp_path) is None
+
+
+@pytest.mark.parametrize("dim, cells, order, kernels, dtype, options", [
+    (3, 28, 2, "fused", "float64", {}), (3, 20, 1, "fused", "float32", {"variant": "two-kernel"}),
+    (2, 100, 3, "array", "float64", {"derivatives": True}), (3, 16, 1, "array", "float32", {"variant": "monolithic"}),
+    (2, 80, 2, "fused", "float64", {"sound_speed": lambda x: 1 + 0.1 * np.cos(x[0] + x[1])}),
+    (2, 80, 2, "array", "float32", {"sound_speed": lambda x: 1 + 0.1 * np.cos(x[0] + x[1])})])
+def test_plan_of_hermite(dim, cells, order, kernels, dtype, options):
+    """State, dual state and copy, interpolants where they are kept, series of coefficients."""
+    options = dict(options)
+    law = dg.Acoustics(dim, sound_speed=options.pop("sound_speed", 1.0))
+
+    def problem(cells):
+        return dg.Simulation(dg.Grid((0,) * dim, (1,) * dim, cells), law, dg.Hermite(order, **options), dg.wall,
+                             lambda x: (np.sin(x[0]), *(0.0,) * dim), backend="numpy", kernels=kernels, dtype=dtype, threads=1)
+    problem(3).run(until=1e-3)
+    sim = problem(cells)
+    plan = sim.memory(1e-3)
+    peak, _ = traced(lambda: sim.run(until=1e-3))
+    assert 0.9 < plan.peak_host / peak < 1.25, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"

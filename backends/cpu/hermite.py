@@ -79,8 +79,11 @@ class HermiteFused(HermiteArrays):
 
     def state(self, q):
         state = self.zeros()
-        state[...] = q.reshape(*q.shape[:2], *self.tables.grid.shape)
+        self.put(state, q)
         return state
+
+    def put(self, state, q):
+        state[...] = q.reshape(*q.shape[:2], *self.tables.grid.shape)
 
     def host(self, q):
         return np.array(q, order="C").reshape(*q.shape[:2], -1)

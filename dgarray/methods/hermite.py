@@ -114,9 +114,9 @@ class Hermite:
         """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed from counts."""
         return hermite_plan(grid, law, self, backend)
 
-    def kernels(self, backend):
-        """Which kernels compute on a backend, "fused" or "array"."""
-        return backend.kernels
+    def kernels(self, backend, law=None):
+        """Which kernels compute on a backend: "array" for a law whose coefficients vary."""
+        return "array" if law is not None and LinearLaw(law).varies else backend.kernels
 
     def discretise(self, grid, law, boundary, backend, flux=None, source=None):
         """The operations of this method on the grid: a HermiteOperator on the backend.
@@ -133,7 +133,7 @@ class HermiteOperator:
         self.method, self.tables, self.backend = method, tables, backend
         self.shape = (tables.variables, tables.rows, tables.elements)
         self.operations = operations = backend.hermite(tables)
-        self.state, self.host, self.zeros = operations.state, operations.host, operations.zeros
+        self.state, self.host, self.zeros, self.put = operations.state, operations.host, operations.zeros, operations.put
         self.stage, self.finite, self.change = operations.stage, operations.finite, operations.change
         self.check_every = operations.check_every
 
@@ -180,7 +180,7 @@ class HermiteOperator:
         return q.reshape(self.shape)
 
 
-def pieces(grid, width, size=1 << 22):
+def pieces(grid, width, size=1 << 17):
     """Slices of rows of nodes along the last axis, of about `size` numbers where each node has `width`."""
     rows, row = grid.shape[0], int(np.prod(grid.shape[1:])) * width
     step = max(1, size // row)

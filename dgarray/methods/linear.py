@@ -25,8 +25,12 @@ class LinearSystem:
     @property
     def constant(self):
         """Whether all coefficients are numbers."""
-        entries = (*(value for entries in self.flux for value in entries.values()), *self.source.values(), *self.inverse)
-        return all(np.ndim(value) == 0 for value in entries)
+        return all(np.ndim(value) == 0 for value in self.coefficients)
+
+    @property
+    def coefficients(self):
+        """All of them in a row."""
+        return *(value for entries in self.flux for value in entries.values()), *self.source.values(), *self.inverse
 
     def terms(self):
         """Of constant coefficients: the terms (i, k, j, a) and (i, j, b) of dq_i/dt = sum a dq_j/dx_k + sum b q_j."""
@@ -109,6 +113,14 @@ class LinearLaw:
         # Python's numbers, because those of NumPy make float64 of arrays of float32.
         return LinearSystem(tuple(entries("flux", k) for k in range(d)), source,
                             tuple(c if np.ndim(c) else float(c) for c in inverse))
+
+    def series(self):
+        """How many coefficients depend on x, and so are series."""
+        if not self.varies:
+            return 0
+        d = self.law.dim
+        system = self.system(tuple(np.full(1, 0.4 + 0.1 * k) for k in range(d)), (1.0,) * d, 1)
+        return sum(np.ndim(value) > 0 for value in system.coefficients)
 
     def parameters(self, x):
         """{name: values at the places x} of the parameters that are functions. Raises ValueError for values out of bounds."""

@@ -66,8 +66,8 @@ class ModalDG(DG):
         check_given(mesh, law, boundary, flux, source, weak=True)
         self.limiting.check_law(law)
 
-    def kernels(self, backend):
-        """Which kernels compute on a backend: "array" where it has no fused ones for this method."""
+    def kernels(self, backend, law=None):
+        """Which kernels compute on a backend, whatever the law: "array" where it has no fused ones for this method."""
         return "array" if type(backend).modal is ArrayBackend.modal else backend.kernels
 
     def memory(self, mesh, law, backend, stepper, boundary=None, flux=None, source=None):

@@ -78,8 +78,8 @@ class NodalDG(DG):
         """Degree of the nodal polynomials that the output holds."""
         return self.order
 
-    def kernels(self, backend):
-        """Which kernels compute on a backend, "fused" or "array"; by quadrature those of modal DG."""
+    def kernels(self, backend, law=None):
+        """Which kernels compute on a backend, "fused" or "array", whatever the law; by quadrature those of modal DG."""
         modal = self.quadrature is not None
         return "array" if modal and type(backend).modal is ArrayBackend.modal else backend.kernels
 
@@ -164,6 +164,10 @@ class NodalOperator:
     def take(self, state, elements):
         """Values at the nodes of some elements on the host, (variable, node, element of `elements`)."""
         return self.nodal(self.operations.take(state, elements))
+
+    def put(self, state, q):
+        """Set a state of the backend to the state q of the host."""
+        state[...] = self.state(q)
 
     def fetch(self, state):
         """Values at the nodes on their way to the host: ready(), whether they are there; result(), which waits for them."""
