@@ -21,9 +21,8 @@ from .hermite_series import SeriesSource
 
 KERNELS = sha256("".join(getsource(module) for module in (lanes, matmul, vector)).encode()).hexdigest()[:16]
 JIT = '@njit(nogil=True, cache=True, error_model="numpy")'
-CACHED = 1 << 15             # bytes of the interpolants of a group in the recursion
-CACHED_MAPS = 1 << 15        # bytes of one variable of a group in the collapsed variant
-MOST = 8                     # vector registers in a group
+CACHED = 1 << 15             # bytes of the Taylor series of a group, or of a variable of a group in the collapsed variant
+MOST = 4                     # vector registers in a group
 
 
 def row_pitch(nodes, dtype):
@@ -47,8 +46,8 @@ class HermiteSource:
         d, n = self.d, self.n
         self.m = n if self.collapsed else 2 * n
         self.W = lanes.width(dtype)
-        most, numbers = (CACHED_MAPS, n ** d) if self.collapsed else (CACHED, self.V * self.m ** d)
-        self.vectors = max(1, min(MOST, most // (numbers * matmul.vector_bytes())))
+        numbers = self.m ** d * (1 if self.collapsed else len(recursion.kept))
+        self.vectors = max(1, min(MOST, CACHED // (numbers * matmul.vector_bytes())))
         self.L = self.vectors * self.W
         self.GL = self.L + self.W
         self.X = row_pitch(tables.grid.nodes[0], dtype)
