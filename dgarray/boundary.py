@@ -50,7 +50,7 @@ def curved_wall(normal, corner=45.0):
     The mesh has its boundary vertices on the wall.  Gives DG its full order where `wall` gives the second at best.
     ValueError where N is zero or lies along the edges.  Krivodonova & Berger 2006."""
     if isinstance(normal, str):
-        return spline_wall(choose("curved_wall: the normal", normal, ("spline",)), corner)
+        return spline_wall(choose("curved_wall: the normal", normal, ("spline",), also=["or a function of x"]), corner)
     function_of_x(normal, "curved_wall")
 
     def curved_wall_state(q, x, law):

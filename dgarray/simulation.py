@@ -73,10 +73,10 @@ class Simulation:
                 positive(name, given[name])
         if steady is not None and steady >= 1:
             raise ValueError(f"steady={steady!r} is not allowed; it must be a share below 1")
-        for name in ("initial", "source", "exact", "flux"):
+        for name, kind in (*((name, " of x and t") for name in ("initial", "source", "exact")), ("results", " of the dataset"),
+                           ("flux", " such as dgarray.upwind")):
             if given[name] is not None and not callable(given[name]):
-                raise ValueError(f"{name}={given[name]!r} is not allowed; it must be a function"
-                                 + (" such as dgarray.upwind" if name == "flux" else " of x and t"))
+                raise ValueError(f"{name}={given[name]!r} is not allowed; it must be a function{kind}")
         self.stepper = method.stepper(stepper)
         if cfl > 1 and dt is None:
             if method.strict:

@@ -389,6 +389,8 @@ GROUPS["Cases and scripts"] = [
     case("No end", "until=None", "give --until"),
     Wrong("A record called probes", "run case.py --probe 0.5,0.5", "a record 'probes' already",
           script="record={'probes': dg.Extrema()}"),
+    case("Results that are no function", "results=3", "results=3 is not allowed; it must be a function of the dataset"),
+    case("A wall's normal that does not exist", "boundary=dg.curved_wall('splin')", "allowed: spline, or a function of x"),
     case("Results that are no dict", "results=lambda ds: 1.0", "must be a dict"),
     Wrong("A case in another dimension than the mesh", "run maxwell_cavity --mesh flat.msh", "this case is 3D",
           prepare=nasty("good_tri_4x4", "flat.msh")),
