@@ -24,14 +24,15 @@ def hermite_plan(grid, law, method, backend):
         interpolants = v * full * size
         kept["interpolants"] = max(interpolants * plane, min(interpolants * nodes, STRETCH)) if device else interpolants * nodes
     at_once = nodes if variant == "two-kernel" and not device else plane
-    work = 4 * v * (full if variant != "collapsed" else 2 * box) * at_once * size if kernels == "array" else 0
+    work = 5 * v * (full if variant != "collapsed" else 2 * box) * at_once * size if kernels == "array" else 0
     if device and kernels == "array":
-        work = max(work, 4 * min(v * full * nodes * size, STRETCH))
+        work = max(work, 5 * min(v * full * nodes * size, STRETCH))
     output = v * (box if method.derivatives else 1) * nodes * size
     host, on_device = ({}, kept) if device else (kept, {})
     host["coefficients"] = host.get("coefficients", 0) + 2 * series * 8
-    transient = {"set-up": (2 * series * 8, 0), "initial state": (given * (2 if device else 1), 0),
-                 "time step": (0, 0), "steps": (0, work) if device else (work, 0), "report": (output, 0)}
+    steps = (0, work) if device else (work, 0)
+    transient = {"set-up": (2 * series * 8, 0), "initial state": (given * (2 if device else 1) + steps[0], steps[1]),
+                 "time step": (0, 0), "steps": steps, "report": (output, 0)}
     host, on_device = ({what: int(n) for what, n in part.items() if n} for part in (host, on_device))
     return Plan(host, on_device, {phase: tuple(map(int, row)) for phase, row in transient.items()}, output, v,
                 8 * sum(grid.nodes), backend.free_memory())
