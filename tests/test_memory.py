@@ -359,4 +359,4 @@ def test_plan_of_hermite(dim, cells, order, kernels, dtype, options):
     sim = problem(cells)
     plan = sim.memory(1e-3)
     peak, _ = traced(lambda: sim.run(until=1e-3))
-    assert 0.9 < plan.peak_host / peak < 1.25, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"
+    assert 0.85 < plan.peak_host / peak < 1.25, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"

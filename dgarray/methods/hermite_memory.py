@@ -24,9 +24,9 @@ def hermite_plan(grid, law, method, backend):
         interpolants = v * full * size
         kept["interpolants"] = max(interpolants * plane, min(interpolants * nodes, STRETCH)) if device else interpolants * nodes
     at_once = nodes if variant == "two-kernel" and not device else plane
-    work = 5 * v * (full if variant != "collapsed" else 2 * box) * at_once * size if kernels == "array" else 0
+    work = 4 * v * (full if variant != "collapsed" else 2 * box) * at_once * size if kernels == "array" else 0
     if device and kernels == "array":
-        work = max(work, 5 * min(v * full * nodes * size, STRETCH))
+        work = max(work, 4 * min(v * full * nodes * size, STRETCH))
     output = v * (box if method.derivatives else 1) * nodes * size
     host, on_device = ({}, kept) if device else (kept, {})
     host["coefficients"] = host.get("coefficients", 0) + 2 * series * 8
