@@ -55,7 +55,8 @@ class HermiteFused(HermiteArrays):
         if len(lengths) == 1:
             parts = [(0, 0, 1, start, min(start + GROUPS, len(groups))) for start in range(0, len(groups), GROUPS)]
         else:
-            along = max(1, min(ALONG, -(-lengths[-1] // (4 * self.backend.threads))))
+            # In 2D only these parts are shared among the threads; a part's first face is interpolated twice.
+            along = ALONG if len(lengths) == 3 else max(1, min(ALONG, -(-lengths[1] // (4 * self.backend.threads))))
             parts = [(y, start, min(start + along, lengths[-1]), 0, len(groups)) for start in range(0, lengths[-1], along)
                      for y in (range(lengths[1]) if len(lengths) == 3 else (0,))]
         return (*sources, *(f.ravel() for f in factors), lo, hi), parts

@@ -22,7 +22,7 @@ from .hermite_series import SeriesSource
 KERNELS = sha256("".join(getsource(module) for module in (lanes, matmul, vector)).encode()).hexdigest()[:16]
 JIT = '@njit(nogil=True, cache=True, error_model="numpy")'
 CACHED = 1 << 15             # bytes of the Taylor series of a group, or of a variable of a group in the collapsed variant
-MOST = 4                     # vector registers in a group
+MOST, MOST_MAPS = 4, 8       # vector registers in a group; of the collapsed variant, where whole rows save memory traffic
 
 
 def row_pitch(nodes, dtype):
@@ -47,11 +47,13 @@ class HermiteSource:
         self.m = n if self.collapsed else 2 * n
         self.W = lanes.width(dtype)
         numbers = self.m ** d * (1 if self.collapsed else len(recursion.kept))
-        self.vectors = max(1, min(MOST, CACHED // (numbers * matmul.vector_bytes())))
+        self.vectors = max(1, min(MOST_MAPS if self.collapsed else MOST, CACHED // (numbers * matmul.vector_bytes())))
         self.L = self.vectors * self.W
         self.GL = self.L + self.W
         self.X = row_pitch(tables.grid.nodes[0], dtype)
-        self.face = self.V * (n * self.m ** (d - 1) if d > 1 else self.m) * self.L
+        # A register more than the coefficients of a face with the same j of the last axis: no powers of two, see `row_pitch`.
+        self.across = self.m ** (d - 1) * self.L + self.W
+        self.face = self.V * (n * self.across if d > 1 else self.m * self.L)
         self.cell = self.V * self.m ** d * self.L
         self.series = None if self.collapsed else SeriesSource(recursion, self.L, self.vectors)
         self.sizes = ((2 if d == 3 else 1) * n ** d * self.GL, n * n * self.m * self.GL if d == 3 else 0, 2 * self.face,
@@ -129,12 +131,12 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
             lines.append(self.map(0, "nodes", "low", "low + 1", "pitch", "F", f"f + v * {m * L}", L))
         elif d == 2:
             lines.append(nested(loops[:1], [f"at = low + jy * {n} * pitch", self.map(
-                0, "nodes", "at", "at + 1", "pitch", "F", f"f + (v * {n} + jy) * {m * L}", L)]))
+                0, "nodes", "at", "at + 1", "pitch", "F", f"f + (v * {n} + jy) * {self.across}", L)]))
         else:
             lines.append(nested([loops[0], loops[2]], [f"at = (jz * {n * n} + jx) * pitch", self.map(
                 1, "nodes", "low + at", "high + at", f"{n} * pitch", "Y", f"(jz * {m * n} + jx) * {GL}", n * GL, "count + 1")]))
             lines.append(nested([loops[0], f"for ty in range({m}):"], [f"at = (jz * {m} + ty) * {n * GL}", self.map(
-                0, "Y", "at", "at + 1", GL, "F", f"f + ((v * {n} + jz) * {m} + ty) * {m * L}", L)]))
+                0, "Y", "at", "at + 1", GL, "F", f"f + (v * {n} + jz) * {self.across} + ty * {m * L}", L)]))
         return (f"{JIT}\ndef face(q, G, Y, F, f, p, y, group, count, maps, ny, sx, sy, sz, fx, fy, fz, lo, hi):\n"
                 f"    x = group * {L}\n    {plain}\n    for v in range({self.V}):\n" + indent("\n".join(lines), "        "))
 
@@ -148,7 +150,7 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
             row, block = self.series.row, self.series.block
             blocks = [self.series.slots[v] * block for v in range(self.V)]
         rows = [f"ty * {row}"] * (d == 3)
-        across = m ** (d - 1) * L                             # from one j of the last axis to the next, in a face
+        across = self.across
         lines = [f"target = t + blocks[v] + {' + '.join(['tx * ' + str(L), *rows])}",
                  f"low = v * {n * across} + {' + '.join(['tx * ' + str(L), *[f'ty * {m * L}'] * (d == 3)])}",
                  self.map(d - 1, "F", "below + low", "above + low", across, "w", "target", row * m ** (d - 2) if d > 1 else 0)]
