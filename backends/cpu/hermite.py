@@ -53,12 +53,13 @@ class HermiteFused(HermiteArrays):
         groups = np.arange(0, lengths[0], L)
         lo, hi = (np.clip(end - groups, 0, L + 1) for end in (first, last + (last > first)))
         if len(lengths) == 1:
-            parts = [(0, 0, 1, start, min(start + GROUPS, len(groups))) for start in range(0, len(groups), GROUPS)]
+            parts = [(0, 1, 0, 1, start, min(start + GROUPS, len(groups))) for start in range(0, len(groups), GROUPS)]
         else:
             # In 2D only these parts are shared among the threads; a part's first face is interpolated twice.
             along = ALONG if len(lengths) == 3 else max(1, min(ALONG, -(-lengths[1] // (4 * self.backend.threads))))
-            parts = [(y, start, min(start + along, lengths[-1]), 0, len(groups)) for start in range(0, lengths[-1], along)
-                     for y in (range(lengths[1]) if len(lengths) == 3 else (0,))]
+            rows = lengths[1] if len(lengths) == 3 else 1
+            parts = [(y, min(y + self.source.rows, rows), start, min(start + along, lengths[-1]), 0, len(groups))
+                     for start in range(0, lengths[-1], along) for y in range(0, rows, self.source.rows)]
         return (*sources, *(f.ravel() for f in factors), lo, hi), parts
 
     def zeros(self):

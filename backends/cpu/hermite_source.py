@@ -23,6 +23,8 @@ KERNELS = sha256("".join(getsource(module) for module in (lanes, matmul, vector)
 JIT = '@njit(nogil=True, cache=True, error_model="numpy")'
 CACHED = 1 << 15             # bytes of the Taylor series of a group, or of a variable of a group in the collapsed variant
 MOST, MOST_MAPS = 4, 8       # vector registers in a group; of the collapsed variant, where whole rows save memory traffic
+CACHED_FACES = 1 << 18       # bytes of the faces of several rows of cells that a thread takes together, which read
+MOST_ROWS = 4                # the nodes between them once from memory
 
 
 def row_pitch(nodes, dtype):
@@ -54,9 +56,10 @@ class HermiteSource:
         # A register more than the coefficients of a face with the same j of the last axis: no powers of two, see `row_pitch`.
         self.across = self.m ** (d - 1) * self.L + self.W
         self.face = self.V * (n * self.across if d > 1 else self.m * self.L)
+        self.rows = max(1, min(MOST_ROWS, CACHED_FACES // (2 * self.face * np.dtype(dtype).itemsize))) if d == 3 else 1
         self.cell = self.V * self.m ** d * self.L
         self.series = None if self.collapsed else SeriesSource(recursion, self.L, self.vectors)
-        self.sizes = ((2 if d == 3 else 1) * n ** d * self.GL, n * n * self.m * self.GL if d == 3 else 0, 2 * self.face,
+        self.sizes = ((2 if d == 3 else 1) * n ** d * self.GL, n * n * self.m * self.GL if d == 3 else 0, 2 * self.rows * self.face,
                       self.series.size if self.series else 0, self.V * n ** d * self.L)
 
     def text(self):
@@ -182,23 +185,24 @@ def store(c, out, at, width, scale):
                 out[k * {self.X} + at + lane] = scale[j] * c[k * {self.L} + lane]'''
 
     def kernel(self, name, body, faces=True):
-        """All groups of a part of the targets: from first to last along the last axis, at y (in 3D)."""
+        """All groups of a part of the targets: from first to last along the last axis, in 3D in rows from `bottom` to `top`."""
         d, last = self.d, "xyz"[self.d - 1]
         face = "face(q, G, Y, F, {}, {}, y, group, count, maps, ny, sx, sy, sz, fx, fy, fz, lo, hi)"
+        slot = "((y - bottom) * 2 + {} % 2) * " + str(self.face) if d == 3 else "{} % 2 * " + str(self.face)
+        rows = ["for y in range(bottom, top):"] * (d == 3)
         lines = [f"width = min({self.L}, len(sx) - 1 - group * {self.L})",
                  f"count = (width + {self.W - 1}) // {self.W}" if self.collapsed else f"count = {self.vectors}"]
-        row = {1: "0", 2: "y", 3: "z * ny + y"}[d]
-        inner = [f"cell = {row.replace('ny', '(len(sy) - 1)')} * len(lo) + group" if d < 3 else
-                 "cell = (z * (len(sy) - 1) + y) * len(lo) + group", f"at = ({row}) * {self.V * self.n ** d * self.X} + group * {self.L}",
-                 body]
+        row, number = {1: ("0", "0"), 2: ("y", "y"), 3: ("z * ny + y", "z * (len(sy) - 1) + y")}[d]
+        inner = [f"cell = ({number}) * len(lo) + group", f"at = ({row}) * {self.V * self.n ** d * self.X} + group * {self.L}", body]
         if d == 1:
-            lines += [face.format(0, 0)] * faces + ["below = above = 0"] * faces + inner
+            lines += ["y = below = above = 0", face.format(0, 0), *inner] if faces else inner
         else:
-            lines += [face.format(f"first % 2 * {self.face}", "first")] * faces
-            step = [f"below, above = {last} % 2 * {self.face}, ({last} + 1) % 2 * {self.face}", face.format("above", f"{last} + 1")] * faces
-            lines += [f"for {last} in range(first, last):", indent("\n".join(step + inner), "    ")]
-        return (f"{JIT}\ndef {name}(y, first, last, begin, end, G, Y, F, w, c, q, out, R, ny, sx, sy, sz, fx, fy, fz, lo, hi, scale, "
-                f"maps, steps, begins, gains, stages, needed, degree):\n"
+            step = [f"below, above = {slot.format(last)}, {slot.format(f'({last} + 1)')}", face.format("above", f"{last} + 1")] * faces
+            before = ["y = 0"] * (d == 2 and faces)
+            lines += before + [nested(rows, [face.format(slot.format("first"), "first")])] * faces
+            lines += [nested([f"for {last} in range(first, last):", *rows], step + inner)]
+        return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, G, Y, F, w, c, q, out, R, ny, sx, sy, sz, fx, fy, fz, lo, hi, "
+                f"scale, maps, steps, begins, gains, stages, needed, degree):\n"
                 + indent("\n".join(["for group in range(begin, end):", indent("\n".join(lines), "    ")]), "    "))
 
 
