@@ -50,14 +50,14 @@ def test_the_time_step_is_that_of_modal_dg():
 
     def initial(x):
         return law.conservative((1.0 + 0.1 * x[0], 0.3, 0.1, 1.0))
-    steps = [operator.max_dt(operator.state(operator.project(initial)), 0.0, dg.simulation.STEPPERS["rk4"]) for operator in (
+    steps = [operator.max_dt(operator.state(operator.project(initial)), 0.0, dg.stepping.STEPPERS["rk4"]) for operator in (
         method(3, quadrature=7).discretise(mesh, law, dg.wall, backends.get("numpy", "array"))
         for method in (dg.NodalDG, dg.ModalDG))]
     assert steps[0] == pytest.approx(steps[1], rel=1e-12)
 
 
 def test_memory_is_that_of_modal_dg():
-    mesh, law, rk4 = dg.rectangle(cells=(9, 9)), dg.Euler(2), dg.simulation.STEPPERS["rk4"]
+    mesh, law, rk4 = dg.rectangle(cells=(9, 9)), dg.Euler(2), dg.stepping.STEPPERS["rk4"]
     sizes = [method.memory(mesh, law, backends.get("numpy", kernels), rk4, dg.wall).peak_host
              for kernels in ("array", "fused") for method in (dg.NodalDG(3, quadrature=8), dg.ModalDG(3, quadrature=8))]
     assert sizes[0] == sizes[1] and sizes[2] == pytest.approx(sizes[3], rel=0.1)
