@@ -161,8 +161,6 @@ def live_picture(sim, options):
 def roofline(sim):
     """One line: operations, bytes, and the share of this machine's bound that the run reached."""
     from .analysis.roofline import ceilings, roofline_line
-    if sim.mesh.cell_type == "grid":
-        return ""
     tables, dtype = sim.operator.tables, sim.report["dtype"]
     if sim.backend.name == "numpy":
         return roofline_line(sim.report, tables, ceilings(dtype, sim.backend.threads), sim.stepper)

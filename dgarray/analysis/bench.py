@@ -11,12 +11,13 @@ from .. import backends
 from ..backends.workers import Workers
 from ..boundary import pec, wall
 from ..fluxes import rusanov
-from ..laws import Acoustics, Euler, Maxwell
-from ..mesh import box, rectangle
-from ..methods import ModalDG, NodalDG
+from ..laws import Acoustics, Advection, Euler, Maxwell
+from ..mesh import Grid, box, rectangle
+from ..methods import Hermite, ModalDG, NodalDG
+from ..methods.hermite import VARIANTS
 from ..names import choose
 from ..output.rates import table
-from ..stepping import LSRK54, RK4, registers, step
+from ..stepping import LSRK54, RK4, Taylor, registers, step
 from .held import held
 from .roofline import Operation, bound, ceilings, cost, limit
 
@@ -39,6 +40,13 @@ class Row(NamedTuple):
     method: type = NodalDG
     stepper: object = LSRK54
     flux: object = None
+    options: dict = {}
+
+
+def hermite(law, order, boundary=None, **options):
+    """Hermite's method as in Vargas, Chan, Hagstrom & Warburton 2016; the aim is 40 % of the bound by the ceilings."""
+    return Row("grid" if boundary is None else "grid with walls", law, boundary, order, None, method=Hermite, stepper=Taylor,
+               options=options)
 
 
 def gas(mesh, order, target, **options):
@@ -65,17 +73,25 @@ ROWS = {
     "Euler 2D p=3, 49,928 triangles": gas("more gas triangles", 3, 173e6),
     "Euler 3D p=2": gas("gas tetrahedra", 2, 94e6),
     "Euler 3D p=3": gas("gas tetrahedra", 3, 80e6),
+    **{f"Hermite advection 3D N=3, {variant}": hermite(Advection((1.0, 0.5, 0.25)), 3, variant=variant)
+       for variant in VARIANTS},
+    "Hermite acoustics 3D N=3": hermite(Acoustics(3), 3),
+    "Hermite acoustics 3D N=3, not pruned": hermite(Acoustics(3), 3, pruned=False),
+    "Hermite Maxwell 3D N=2": hermite(Maxwell(3), 2, pec),
 }
 RATIOS = {
     "float32 / float64": ("Maxwell 3D N=3, float32", "Maxwell 3D N=3", 1.7),
     "2 threads / 1 thread": ("Maxwell 3D N=3", "Maxwell 3D N=3, 1 thread", 1.8),
     "float32 / float64, Euler": ("Euler 2D p=3, float32", "Euler 2D p=3", 1.7),
+    "collapsed / two-kernel, Hermite": ("Hermite advection 3D N=3, collapsed", "Hermite advection 3D N=3, two-kernel", 8.0),
+    "pruned / not pruned, Hermite": ("Hermite acoustics 3D N=3", "Hermite acoustics 3D N=3, not pruned", 1 / (1 - 0.25)),
 }
 # Cells of `box` and `rectangle`; a gas fills periodic ones.
 SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 27), "gas triangles": (100, 100),
-         "more gas triangles": (158, 158), "gas tetrahedra": (15, 15, 15)}
+         "more gas triangles": (158, 158), "gas tetrahedra": (15, 15, 15), "grid": (64, 64, 64),
+         "grid with walls": (48, 48, 48)}
 QUICK = {"tetrahedra": (6, 6, 6), "triangles": (20, 20), "setup": (8, 8, 8), "gas triangles": (14, 14),
-         "more gas triangles": (20, 20), "gas tetrahedra": (4, 4, 4)}
+         "more gas triangles": (20, 20), "gas tetrahedra": (4, 4, 4), "grid": (8, 8, 8), "grid with walls": (6, 6, 6)}
 SECONDS = {"ceilings": 2.0, "row": 2.0}          # how long to measure each
 STAGES = len(LSRK54.stages)          # of what the GPU's bench measures
 DIGITS = 6
@@ -108,8 +124,7 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None):
         return rounded(result)
     own = limits[ceiling("float64", threads)]
     scale = min(own[name] / REFERENCE[name] for name in REFERENCE)
-    meshes = {name: (box if "tetrahedra" in name else rectangle)(cells=sizes[name], periodic="gas" in name)
-              for name in dict.fromkeys(ROWS[row].mesh for row in rows)}
+    meshes = {name: mesh_of(name, sizes[name]) for name in dict.fromkeys(ROWS[row].mesh for row in rows)}
     for name in rows:
         say(name)
         target, problem = ROWS[name].target, problem_of_row(name, meshes)
@@ -126,6 +141,13 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None):
     say("set-up")
     result["setup"] = setup(sizes["setup"])
     return rounded(result)
+
+
+def mesh_of(name, cells):
+    """The mesh or grid of that name."""
+    if "grid" in name:
+        return Grid((0,) * 3, (1,) * 3, cells, periodic="walls" not in name)
+    return (box if "tetrahedra" in name else rectangle)(cells=cells, periodic="gas" in name)
 
 
 def ceiling(dtype, threads):
@@ -200,7 +222,11 @@ class Problem:
 
         Fused kernels have one operation, which takes the `stage` measured; those of the array kernels are timed on one
         thread."""
-        return (self.threads, {names[0]: stage}) if len(names) == 1 else (1, timed(self, names, quick))
+        if len(names) == 1:
+            return self.threads, {names[0]: stage}
+        if isinstance(self.operator.tables.mesh, Grid):
+            return self.threads, timed_kernels(self.operator.operations, self.states, quick)
+        return 1, timed(self, names, quick)
 
 
 def problem_of_case(name):
@@ -214,7 +240,7 @@ def problem_of_row(name, meshes):
     """The row of ROWS of that name as a Problem on one of the meshes."""
     row = ROWS[name]
     backend = backends.get("numpy", row.kernels, row.dtype, row.threads if row.kernels == "fused" else None)
-    operator = row.method(row.order).discretise(meshes[row.mesh], row.law, row.boundary, backend, row.flux)
+    operator = row.method(row.order, **row.options).discretise(meshes[row.mesh], row.law, row.boundary, backend, row.flux)
     return Problem(operator, operator.project(breeze(row.law)) if row.law.admissible else None, row.stepper)
 
 
@@ -282,6 +308,17 @@ def timed(problem, names, quick):
     operations.backend.workers = workers
     seconds["update"] = total - sum(seconds.values())
     return {name: value / steps / problem.stages for name, value in seconds.items()}
+
+
+def timed_kernels(operations, states, quick):
+    """{name: seconds of a half-step} of Hermite's two kernels."""
+    times = {"interpolate": [], "evolve": []}
+    for _ in range(2 if quick else 8):
+        for name, taken in times.items():
+            start = perf_counter()
+            operations.run(name, *states, 0, 1e-9)
+            taken.append(perf_counter() - start)
+    return {"interpolation": min(times["interpolate"]), "evolution": min(times["evolve"])}
 
 
 def ratio(problems, quick):

@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backends.cpu.edges import surface_of
+from ..mesh import Grid
 from ..stepping import LSRK54
+from .roofline_hermite import hermite_counts
 
 __all__ = ["Operation", "bound", "ceilings", "cost", "roofline_line"]
 
@@ -37,6 +39,8 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
     bytes     compulsory traffic: every array that a part reads or writes is moved once, what lies in a block or a tile
               stays in cache; values of neighbours are part of the state that is read anyway
     """
+    if isinstance(tables.mesh, Grid):
+        return [Operation(name, *each) for name, each in hermite_counts(tables, kernels, dtype, backend, variant).items()]
     if backend == "cupy":
         count = DeviceCount(tables, dtype, stepper)
         return count.fused(variant) if kernels == "fused" else count.array()
@@ -258,7 +262,8 @@ def roofline_line(report, tables, ceilings, stepper=LSRK54, variant=None):
     best = report["dofs"] / report["elements"] / seconds
     by_arithmetic = sum(o.flops / ceilings["multiply_add"] for o in least if limit(o, ceilings) == "arithmetic")
     side = "arithmetic" if by_arithmetic > seconds / 2 else "memory"
-    return (f"roofline: {quantity(flops, 'flop')} and {quantity(size, 'B')} per element and stage; bound by {side} at "
+    places = "node and half-step" if isinstance(tables.mesh, Grid) else "element and stage"
+    return (f"roofline: {quantity(flops, 'flop')} and {quantity(size, 'B')} per {places}; bound by {side} at "
             f"{best / 1e6:.4g} M DOF/s; {report['dof_updates_per_s'] / best:.0%} of it reached")
 
 

@@ -1,0 +1,33 @@
+"""Operations and bytes of a half-step of Hermite's method, see `dgarray.analysis.roofline`."""
+import numpy as np
+
+
+def hermite_counts(tables, kernels="fused", dtype="float64", backend="numpy", variant=None):
+    """{operation: (floating-point operations, bytes)} for a node and half-step.
+
+    variant   of a GPU's kernels, "two-kernel", "monolithic" or "collapsed"; None: the one that runs on a CPU"""
+    if kernels == "array":
+        return array_counts(tables, np.dtype(dtype).itemsize)
+    if backend == "cupy":
+        from ..backends.cuda.hermite_cost import moved, operations
+        from ..backends.cuda.hermite_variant import HermiteShape
+        shape = HermiteShape.of(tables, np.dtype(dtype))
+        kernel = variant or ("collapsed" if tables.collapsible else "monolithic")
+        return {kernel: (operations(kernel, shape, tables), moved(kernel, shape))}
+    from ..backends.cpu.hermite_counts import counts
+    usual = tables.method.variant or ("collapsed" if tables.collapsible else "monolithic")
+    found = counts(tables, dtype, variant or usual)
+    return {name: tuple(map(int, each)) for name, each in found.items()}
+
+
+def array_counts(tables, size):
+    """The same of the array text: products with the matrices as they are, all coefficients in every stage, each sum an array."""
+    d, v, n, m = tables.dim, tables.variables, tables.order + 1, 2 * tables.order + 2
+    columns = [n ** (d - 1 - k) * m ** k for k in range(d)]
+    if tables.systems is None:
+        terms = len(tables.terms) + len(tables.decay)
+    else:
+        terms = sum(map(len, tables.systems[0].flux)) + len(tables.systems[0].source)
+    interpolation, stage = v * sum(columns) * 2 * m * 2 * n, (2 * terms + 2 * v) * m ** d
+    moved = v * (n ** d + m ** d) * size
+    return {"interpolate": (interpolation, moved), "evolve": (tables.stages * stage, tables.stages * 4 * v * m ** d * size)}
