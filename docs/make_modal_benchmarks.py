@@ -14,6 +14,7 @@ FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "modal-dg.json"
 BEGIN, END = "<!-- made by make_modal_benchmarks.py: begin -->\n", "<!-- made by make_modal_benchmarks.py: end -->"
 PARTS = "volume", "edges", "right-hand side", "limiter", "time step", "check"
+NOTHING = "Nothing has been measured yet.\n"
 FLAT = 0.25          # how much the cost of a DOF update may vary from the smallest to the largest mesh
 
 
@@ -81,9 +82,14 @@ def section(results):
 
 def made(page, results):
     """The text of the page with tables made from results, or without any where there are none."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + BEGIN + "\n" + (section(results) if results else "Nothing has been measured yet.\n") + "\n" + END + after
+    return between(page, BEGIN, END, section(results) if results else NOTHING)
+
+
+def between(page, begin, end, text):
+    """The page with the text between two comments."""
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return before + begin + "\n" + text + "\n" + end + after
 
 
 if __name__ == "__main__":

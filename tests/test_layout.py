@@ -40,7 +40,7 @@ ALLOWED = {
 }
 TOP = {"cli", "commands", "oneline", "__init__", "__main__", "cases"}
 # The norms, the observed orders and the benchmark are parts of `analysis` that drive whole runs.
-DRIVERS = {("analysis", "bench"), ("analysis", "bench_gpu"), ("analysis", "bench_modal")}
+DRIVERS = {("analysis", "bench"), ("analysis", "bench_gpu"), ("analysis", "bench_modal"), ("analysis", "bench_hermite")}
 
 
 def modules():

@@ -21,7 +21,7 @@ def hermite_counts(tables, kernels="fused", dtype="float64", backend="numpy", va
 
 
 def array_counts(tables, size):
-    """The same of the array text: products with the matrices as they are, all coefficients in every stage, each sum an array."""
+    """The same of the array text: products with the matrices as they are, all coefficients in every stage, sums as arrays."""
     d, v, n, m = tables.dim, tables.variables, tables.order + 1, 2 * tables.order + 2
     columns = [n ** (d - 1 - k) * m ** k for k in range(d)]
     if tables.systems is None:

@@ -1,0 +1,76 @@
+"""Speed of Hermite's method as its paper shows it: the tables that `docs/make_hermite_benchmarks.py` puts into docs/hermite.md.
+
+The paper is Vargas, Chan, Hagstrom & Warburton 2016.
+"""
+from statistics import median
+
+import numpy as np
+
+from .. import backends
+from ..laws import Advection
+from ..mesh import Grid
+from ..methods import Hermite
+from ..methods.hermite import VARIANTS
+from ..stepping import Taylor
+from .bench import Problem, ceilings, machine, rounded
+from .roofline import bound
+
+__all__ = ["measure"]
+
+ORDERS = 1, 2, 3
+STEPS = 200                                       # of table 1
+LARGE = {"table": 150, "cells": 64, "seconds": 2.0}
+SMALL = {"table": 6, "cells": 5, "seconds": 0.0}
+
+
+def measure(quick=False, progress=None):
+    """A dict for JSON of all that is measured, times in s: machine, ceilings, table1, figure4, figure5; quick: on tiny grids.
+
+    As in the paper in single precision, 3D advection in a periodic box; table1: seconds of 200 steps on 150 points a side, by
+    the best and the median of the steps taken."""
+    say, take = progress or (lambda line: None), SMALL if quick else LARGE
+    threads = backends.get("numpy").threads
+    result = {"machine": machine(threads), "ceilings": ceilings("float32", threads, take["seconds"] or 0.1), "steps": STEPS,
+              "points": take["table"], "cells": take["cells"], "table1": [], "figure4": [], "figure5": []}
+    for order in ORDERS:
+        for variant in VARIANTS:
+            say(f"table 1: N = {order}, {variant}")
+            times = problem(take["table"], order, variant=variant).times(quick, take["seconds"])
+            result["table1"].append({"order": order, "variant": variant, "taken": len(times), "best": STEPS * min(times),
+                                     "median": STEPS * median(times)})
+    for order in ORDERS:
+        say(f"figure 4: N = {order}")
+        full = 3 * (2 * order + 1)
+        for stages in sorted({1, *(max(1, round(full * part / 6)) for part in range(1, 7))}):
+            result["figure4"].append({"order": order, "stages": stages}
+                                     | rates(problem(take["cells"], order, variant="monolithic", stages=stages), quick, take))
+    for order in ORDERS:
+        for variant in VARIANTS:
+            say(f"figure 5: N = {order}, {variant}")
+            result["figure5"] += kernels(problem(take["cells"], order, variant=variant), order, result["ceilings"], quick, take)
+    return rounded(result)
+
+
+def problem(cells, order, **options):
+    """Advection of the paper's equation (1), with random coefficients."""
+    grid = Grid((0,) * 3, (1,) * 3, cells, periodic=True)
+    operator = Hermite(order, **options).discretise(grid, Advection((-1.0, -1.0, -1.0)), None,
+                                                    backends.get("numpy", "fused", "float32"))
+    return Problem(operator, np.random.default_rng(0).standard_normal(operator.shape, np.float32), Taylor)
+
+
+def rates(problem, quick, take):
+    """DOF updates and operations in a second, of the best and the median step."""
+    times = problem.times(quick, take["seconds"])
+    flops = sum(o.flops for o in problem.counts()) * problem.operator.tables.elements * problem.stages
+    updates = problem.dofs * problem.stages
+    return {"updates": updates / min(times), "median": updates / median(times), "flops": flops / min(times)}
+
+
+def kernels(problem, order, most, quick, take):
+    """Operations, bytes, seconds of a half-step and the seconds that the ceilings allow, of each kernel of a variant."""
+    stage, counts = min(problem.times(quick, take["seconds"])) / problem.stages, problem.counts()
+    nodes = problem.operator.tables.elements
+    _, seconds = problem.seconds([o.name for o in counts], stage, quick)
+    return [{"order": order, "kernel": o.name, "flops": o.flops * nodes, "bytes": o.bytes * nodes, "seconds": seconds[o.name],
+             "bound": bound([o], most) * nodes} for o in counts]
