@@ -1,4 +1,4 @@
-"""Fused CPU kernels of Hermite's method: the same as the reference's arrays, for every law, order, dtype, variant and boundary."""
+"""Fused CPU kernels of Hermite's method: the same as the reference's arrays, for laws, orders, dtypes, variants, boundaries."""
 import numpy as np
 import pytest
 

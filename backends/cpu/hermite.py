@@ -1,4 +1,4 @@
-"""Hermite's method on the CPU: a half-step in one pass over the state, or in two, by kernels generated for law, order and dtype."""
+"""Hermite's method on the CPU: a half-step in one pass over the state or in two, by kernels made for law, order and dtype."""
 from math import prod
 
 import numpy as np
@@ -37,8 +37,8 @@ class HermiteFused(HermiteArrays):
         self._coefficients = None, None
 
     def half(self, half):
-        """What kernels know of the neighbours in a half: positions of x, y, z, images' numbers i as -1 - i; their factors; lanes
-        of each group that follow each other in the state; and the parts in which threads take the targets."""
+        """What kernels know of the neighbours in a half: positions of x, y, z, images' numbers i as -1 - i; their factors;
+        lanes of each group that follow each other in the state; and the parts in which threads take the targets."""
         L, lengths, dtype = self.source.L, self.tables.targets[half], self.backend.dtype
         sources, factors = [np.zeros(1, np.int64)] * 3, [np.ones(1, dtype)] * 3
         for k, axis in enumerate(self.tables.neighbours[half]):
@@ -116,7 +116,8 @@ class HermiteFused(HermiteArrays):
 
     def half_step(self, q, out, half, tau):
         if self.source is None:
-            return super().half_step(q, out, half, tau)
+            super().half_step(q, out, half, tau)
+            return
         for kernel in (["kernel"] if self.variant != "two-kernel" else ["interpolate", "evolve"]):
             self.run(kernel, q, out, half, tau)
 

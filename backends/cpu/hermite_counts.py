@@ -1,4 +1,4 @@
-"""How many operations and bytes the CPU kernels of Hermite's method need for a cell and half-step, counted from their tables."""
+"""Operations and bytes that the CPU kernels of Hermite's method need for a cell and half-step, counted from their tables."""
 import numpy as np
 
 from .hermite_recursion import Recursion, size

@@ -1,14 +1,15 @@
 """The Taylor series of Hermite's method for a system with constant coefficients, as the fewest sums of shifted coefficients.
 
-With b_0 = R and b_s = tau / s L b_(s-1) the solution after the time tau is the sum of all b_s: the same as algorithm 4 of Vargas
-et al. 2016, but b_s can take the place of b_(s-1).  Coefficients are weighted, g_j = product of j_k! / 4^j_k, so that
+With b_0 = R and b_s = tau / s L b_(s-1) the solution after the time tau is the sum of all b_s: the same as algorithm 4 of
+Vargas et al. 2016, but b_s can take the place of b_(s-1).  Coefficients are weighted, g_j = product of j_k! / 4^j_k, so that
 
     L:  w_i[j] = sum over terms (i, k, m, a) of 4 a w_m[j + e_k] + sum over decay (i, m, b) of b w_m[j]
 
 has no factor that depends on j.  Where variables are of two kinds and each depends on the other kind only (pressure and
-velocity; electric and magnetic field), L L of one kind makes two stages at once, and the other kind is found where it is wanted.
+velocity; electric and magnetic field), L L of one kind makes two stages at once, and the other kind is found where it is
+wanted.
 """
-from math import factorial, prod
+from math import factorial
 
 import numpy as np
 
@@ -54,8 +55,8 @@ class Recursion:
                 "begin": np.full(1, tau), "gain": tau / (s + 1)}
 
     def bounds(self, stages, pruned):
-        """(needed, degree): later stages than s need j with sum max(0, j_k - N) <= needed - s of its coefficients, and those with
-        sum j_k > degree - s are zero where nothing decays."""
+        """(needed, degree): later stages than s need j with sum max(0, j_k - N) <= needed - s of its coefficients, and those
+        with sum j_k > degree - s are zero where nothing decays."""
         most = 2 * self.dim * (2 * self.order + 2) + stages
         decays = any(not any(shift) for terms in self.step.values() for shift, _ in terms)
         return stages if pruned else most, self.dim * (2 * self.order + 1) if pruned and not decays else most
@@ -95,7 +96,7 @@ def two_kinds(single):
         while changed:
             changed = False
             for i, terms in single.items():
-                for shift, m in terms:
+                for _, m in terms:
                     for a, b in ((i, m), (m, i)):
                         if a in kind and b not in kind:
                             kind[b], changed = 1 - kind[a], True

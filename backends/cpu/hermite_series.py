@@ -1,8 +1,8 @@
 """Text of the Taylor series in the fused kernels of Hermite's method: loops over rows of coefficients around compiled sums.
 
-w holds a block for each variable, those with a series of their own first, and, where two stages are made at once, further blocks
-for the odd stages of these.  A block has rows of 2N + 2 coefficients of x and as many zeros as a term reaches beyond; after its
-rows comes one of zeros, which is what a term finds beyond the last row.
+w holds a block for each variable, those with a series of their own first, and, where two stages are made at once, further
+blocks for the odd stages of these.  A block has rows of 2N + 2 coefficients of x and as many zeros as a term reaches beyond;
+after its rows comes one of zeros, which is what a term finds beyond the last row.
 """
 from textwrap import indent
 
@@ -35,7 +35,8 @@ class SeriesSource:
         for i, terms in sums.items():
             texts = []
             for (shift, m), a in terms.items():
-                texts.append((None if a is None else number, rows.index(shift[1:]), self.slots[m] * self.block + shift[0] * self.L))
+                place = self.slots[m] * self.block + shift[0] * self.L
+                texts.append((None if a is None else number, rows.index(shift[1:]), place))
                 number += a is not None
             outputs.append((self.node * i if to_c else self.slots[i] * self.block, texts))
         return f"lanes.linear({outputs!r}, real, {self.vectors}, {to_c})"
@@ -54,7 +55,8 @@ class SeriesSource:
         left, total, loops = "needed - s", f"degree - s - {less}" if less else "degree - s", []
         for k in range(self.d - 1, 0, -1):
             most = f"min({n}, {total} + 1)" if result else f"min({m}, {n} + {left}, {total} + 1)"
-            loops.append([f"for j{k} in range({most}):", f"left{k} = {left} - max(0, j{k} - {n - 1})", f"total{k} = {total} - j{k}"])
+            loops.append([f"for j{k} in range({most}):", f"left{k} = {left} - max(0, j{k} - {n - 1})",
+                          f"total{k} = {total} - j{k}"])
             left, total = f"left{k}", f"total{k}"
 
         def number(length):
@@ -90,7 +92,8 @@ class SeriesSource:
             lines = [f"for j{k} in range({n}):", *("    " + line for line in lines)]
         if stride == 2:
             lines += ["s = 1", *factors("begin", 0), *self.sweep("begin", 0, f"row + {odd}")]
-        lines += [f"for start in range({stride}):", f"    base = start * {odd}", f"    for s in range(start, stages + 1, {stride}):"]
+        lines += [f"for start in range({stride}):", f"    base = start * {odd}",
+                  f"    for s in range(start, stages + 1, {stride}):"]
         stage = ["if s > start:", *("    " + line for line in [*factors("step"), *self.sweep("step", "base")]),
                  "if s > 0:", "    factors = (one,)", *("    " + line for line in self.sweep("add", "base"))]
         if stride == 2:

@@ -59,20 +59,20 @@ class HermiteSource:
         self.rows = max(1, min(MOST_ROWS, CACHED_FACES // (2 * self.face * np.dtype(dtype).itemsize))) if d == 3 else 1
         self.cell = self.V * self.m ** d * self.L
         self.series = None if self.collapsed else SeriesSource(recursion, self.L, self.vectors)
-        self.sizes = ((2 if d == 3 else 1) * n ** d * self.GL, n * n * self.m * self.GL if d == 3 else 0, 2 * self.rows * self.face,
-                      self.series.size if self.series else 0, self.V * n ** d * self.L)
+        self.sizes = ((2 if d == 3 else 1) * n ** d * self.GL, n * n * self.m * self.GL if d == 3 else 0,
+                      2 * self.rows * self.face, self.series.size if self.series else 0, self.V * n ** d * self.L)
 
     def text(self):
         """The module: `kernel` of all, or of two kernels `interpolate` and `evolve`."""
         parts = [self.head(), self.fill(), self.faces(), self.roll(), self.store()]
-        store = "store(c, out, at, width, scale)"
+        store, roll = "store(c, out, at, width, scale)", "roll(F, below, above, maps, {}, {}, count)"
         evolve = "series(w, c, steps, begins, gains, stages, needed, degree)"
         if self.collapsed:
-            parts.append(self.kernel("kernel", f"roll(F, below, above, maps, c, 0, count)\n{store}"))
+            parts.append(self.kernel("kernel", f"{roll.format('c', 0)}\n{store}"))
         elif self.variant == "monolithic":
-            parts += [self.series.text(JIT), self.kernel("kernel", f"roll(F, below, above, maps, w, 0, count)\n{evolve}\n{store}")]
+            parts += [self.series.text(JIT), self.kernel("kernel", f"{roll.format('w', 0)}\n{evolve}\n{store}")]
         else:
-            parts += [self.series.text(JIT), self.kernel("interpolate", f"roll(F, below, above, maps, w, cell * {self.cell}, count)"),
+            parts += [self.series.text(JIT), self.kernel("interpolate", roll.format("w", f"cell * {self.cell}")),
                       self.kernel("evolve", f"{self.load()}\n{evolve}\n{store}", faces=False)]
         return "\n\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -119,7 +119,8 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
             places, loops, k = ["v"], [f"for jx in range({n}):"], "jx"
             factor = "one"
         elif d == 2:
-            places, loops, k = [f"abs_(sy[p]) * {self.V} + v"], [f"for jy in range({n}):", f"for jx in range({n}):"], f"jy * {n} + jx"
+            places, k = [f"abs_(sy[p]) * {self.V} + v"], f"jy * {n} + jx"
+            loops = [f"for jy in range({n}):", f"for jx in range({n}):"]
             factor = f"fy[(v * {n} + jy) * len(sy) + p]"
         else:
             places = [f"(abs_(sz[p]) * ny + abs_(sy[y + {side}])) * {self.V} + v" for side in (0, 1)]
@@ -127,8 +128,9 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
             k = f"(jz * {n} + jy) * {n} + jx"
             factor = f"fz[(v * {n} + jz) * len(sz) + p] * fy[(v * {n} + jy) * len(sy) + y + {{side}}]"
         lines = [f"low = ({places[0]}) * {rows * X}", f"high = ({places[-1]}) * {rows * X}"]
-        fills = [f"fill(q, {place} + k * {X}, {factor.format(side=side)}, fx, (v * {n} + jx) * len(sx), sx, x, lo[group], hi[group], "
-                 f"G, k * {GL}{' + ' + str(rows * GL) if side else ''})" for side, place in zip((0, 1), ("low", "high")[:len(places)])]
+        fills = [f"fill(q, {place} + k * {X}, {factor.format(side=side)}, fx, (v * {n} + jx) * len(sx), sx, x, lo[group], "
+                 f"hi[group], G, k * {GL}{' + ' + str(rows * GL) if side else ''})"
+                 for side, place in zip((0, 1), ("low", "high")[:len(places)])]
         lines += ["if whole:", "    nodes, pitch = q, " + str(X), "    low, high = low + sx[x], high + sx[x]", "else:",
                   indent(nested(loops, [f"k = {k}", *fills]), "    "),
                   f"    nodes, pitch, low, high = G, {GL}, 0, {rows * GL}"]
@@ -163,7 +165,8 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
         if d == 1:
             lines = [f"scaled(F, v * {m * L}, w, t + blocks[v], one, {m * self.vectors})"]
         text = "\n".join("    " * i + line for i, line in enumerate(loops))
-        return (f"blocks = {tuple(blocks)!r}\n\n\n{JIT}\ndef roll(F, below, above, maps, w, t, count):\n    for v in range({self.V}):\n"
+        return (f"blocks = {tuple(blocks)!r}\n\n\n{JIT}\ndef roll(F, below, above, maps, w, t, count):\n"
+                f"    for v in range({self.V}):\n"
                 + indent(text + "\n" * bool(loops) + indent("\n".join(lines), "    " * len(loops)), "        "))
 
     def load(self):
@@ -195,7 +198,8 @@ def store(c, out, at, width, scale):
         lines = [f"width = min({self.L}, len(sx) - 1 - group * {self.L})",
                  f"count = (width + {self.W - 1}) // {self.W}" if self.collapsed else f"count = {self.vectors}"]
         row, number = {1: ("0", "0"), 2: ("y", "y"), 3: ("z * ny + y", "z * (len(sy) - 1) + y")}[d]
-        inner = [f"cell = ({number}) * len(lo) + group", f"at = ({row}) * {self.V * self.n ** d * self.X} + group * {self.L}", body]
+        inner = [f"cell = ({number}) * len(lo) + group",
+                 f"at = ({row}) * {self.V * self.n ** d * self.X} + group * {self.L}", body]
         if d == 1:
             lines += ["y = below = above = 0", face.format(0, 0), *inner] if faces else inner
         else:
@@ -205,12 +209,13 @@ def store(c, out, at, width, scale):
             lines_ = f"1 + width // {64 // np.dtype(self.dtype).itemsize}"
             step = [f"ask(q, ({node}) * {size} + group * {self.L}, {lines_})"] * faces
             step += [f"ask(out, ({row}) * {size} + group * {self.L}, {lines_})"] * (name != "interpolate")
-            step += [f"below, above = {slot.format(last)}, {slot.format(f'({last} + 1)')}", face.format("above", f"{last} + 1")] * faces
+            step += [f"below, above = {slot.format(last)}, {slot.format(f'({last} + 1)')}",
+                     face.format("above", f"{last} + 1")] * faces
             before = ["y = 0"] * (d == 2 and faces)
             lines += before + [nested(rows, [face.format(slot.format("first"), "first")])] * faces
             lines += [nested([f"for {last} in range(first, last):", *rows], step + inner)]
-        return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, G, Y, F, w, c, q, out, R, ny, sx, sy, sz, fx, fy, fz, lo, hi, "
-                f"scale, maps, steps, begins, gains, stages, needed, degree):\n"
+        return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, G, Y, F, w, c, q, out, R, ny, sx, sy, sz, fx, fy, "
+                f"fz, lo, hi, scale, maps, steps, begins, gains, stages, needed, degree):\n"
                 + indent("\n".join(["for group in range(begin, end):", indent("\n".join(lines), "    ")]), "    "))
 
 
