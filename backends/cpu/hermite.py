@@ -124,7 +124,8 @@ class HermiteFused(HermiteArrays):
     def run(self, kernel, q, out, half, tau):
         """One kernel on all parts."""
         (axes, parts), function = self.halves[half], getattr(self.modules, kernel)
-        arguments = (self.flat(q), self.flat(out), self.interpolants, q.shape[-2], *axes, self.scale, *self.coefficients(tau))
+        arguments = (self.flat(q), self.flat(out), self.interpolants, q.shape[-2], self.source.X, *axes, self.scale,
+                     *self.coefficients(tau))
 
         def task(part, worker):
             G, Y, F, w, c = self.scratch[worker]

@@ -35,6 +35,11 @@ def row_pitch(nodes, dtype):
     return (lines + (lines % 8 == 0)) * line
 
 
+def vectors(numbers, most=MOST):
+    """Vector registers of lanes in a group that needs so many numbers a lane."""
+    return max(1, min(most, CACHED // (numbers * matmul.vector_bytes())))
+
+
 class HermiteSource:
     """Text of the kernels for one law's terms, order, dimension and dtype.
 
@@ -49,7 +54,7 @@ class HermiteSource:
         self.m = n if self.collapsed else 2 * n
         self.W = lanes.width(dtype)
         numbers = self.m ** d * (1 if self.collapsed else len(recursion.kept))
-        self.vectors = max(1, min(MOST_MAPS if self.collapsed else MOST, CACHED // (numbers * matmul.vector_bytes())))
+        self.vectors = vectors(numbers, MOST_MAPS if self.collapsed else MOST)
         self.L = self.vectors * self.W
         self.GL = self.L + self.W
         self.X = row_pitch(tables.grid.nodes[0], dtype)
@@ -65,7 +70,7 @@ class HermiteSource:
     def text(self):
         """The module: `kernel` of all, or of two kernels `interpolate` and `evolve`."""
         parts = [self.head(), self.fill(), self.faces(), self.roll(), self.store()]
-        store, roll = "store(c, out, at, width, scale)", "roll(F, below, above, maps, {}, {}, count)"
+        store, roll = "store(c, out, at, width, scale, X)", "roll(F, below, above, maps, {}, {}, count)"
         evolve = "series(w, c, steps, begins, gains, stages, needed, degree)"
         if self.collapsed:
             parts.append(self.kernel("kernel", f"{roll.format('c', 0)}\n{store}"))
@@ -82,8 +87,8 @@ class HermiteSource:
                  "import numpy as np", "from numba import njit", "",
                  "from dgarray.backends.cpu import lanes, vector", "", f"real = np.{self.dtype}", "one = real(1)",
                  "scaled, prefetch = lanes.scaled(real), vector.prefetch", "", "",
-                 JIT, "def ask(q, at, lines):", f"    for k in range({self.V * self.n ** self.d}):",
-                 f"        prefetch(q, at + k * {self.X}, lines)", "", "",
+                 JIT, "def ask(q, at, lines, X):", f"    for k in range({self.V * self.n ** self.d}):",
+                 "        prefetch(q, at + k * X, lines)", "", "",
                  JIT, "def abs_(number):", "    return number if number >= 0 else -1 - number", "", ""]
         if self.collapsed:
             return "\n".join([*lines, f"mapping = lanes.mapping({self.n}, real)"])
@@ -111,7 +116,7 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
         """The nodes of a face, at position p along the last axis, mapped along the others; in 1D those of a row.
 
         They are read from the state where they follow each other there and are no images, else put together in G."""
-        n, m, GL, L, X, d = self.n, self.m, self.GL, self.L, self.X, self.d
+        n, m, GL, L, d = self.n, self.m, self.GL, self.L, self.d
         rows = n ** d
         image = " or ".join({1: [], 2: ["sy[p] < 0"], 3: ["sz[p] < 0", "sy[y] < 0", "sy[y + 1] < 0"]}[d])
         plain = f"whole = lo[group] == 0 and hi[group] > {L}" + f" and not ({image})" * bool(image)
@@ -127,11 +132,11 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
             loops = [f"for {j} in range({n}):" for j in ("jz", "jy", "jx")]
             k = f"(jz * {n} + jy) * {n} + jx"
             factor = f"fz[(v * {n} + jz) * len(sz) + p] * fy[(v * {n} + jy) * len(sy) + y + {{side}}]"
-        lines = [f"low = ({places[0]}) * {rows * X}", f"high = ({places[-1]}) * {rows * X}"]
-        fills = [f"fill(q, {place} + k * {X}, {factor.format(side=side)}, fx, (v * {n} + jx) * len(sx), sx, x, lo[group], "
+        lines = [f"low = ({places[0]}) * {rows} * X", f"high = ({places[-1]}) * {rows} * X"]
+        fills = [f"fill(q, {place} + k * X, {factor.format(side=side)}, fx, (v * {n} + jx) * len(sx), sx, x, lo[group], "
                  f"hi[group], G, k * {GL}{' + ' + str(rows * GL) if side else ''})"
                  for side, place in zip((0, 1), ("low", "high")[:len(places)])]
-        lines += ["if whole:", "    nodes, pitch = q, " + str(X), "    low, high = low + sx[x], high + sx[x]", "else:",
+        lines += ["if whole:", "    nodes, pitch = q, X", "    low, high = low + sx[x], high + sx[x]", "else:",
                   indent(nested(loops, [f"k = {k}", *fills]), "    "),
                   f"    nodes, pitch, low, high = G, {GL}, 0, {rows * GL}"]
         if d == 1:
@@ -144,7 +149,7 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
                 1, "nodes", "low + at", "high + at", f"{n} * pitch", "Y", f"(jz * {m * n} + jx) * {GL}", n * GL, "count + 1")]))
             lines.append(nested([loops[0], f"for ty in range({m}):"], [f"at = (jz * {m} + ty) * {n * GL}", self.map(
                 0, "Y", "at", "at + 1", GL, "F", f"f + (v * {n} + jz) * {self.across} + ty * {m * L}", L)]))
-        return (f"{JIT}\ndef face(q, G, Y, F, f, p, y, group, count, maps, ny, sx, sy, sz, fx, fy, fz, lo, hi):\n"
+        return (f"{JIT}\ndef face(q, G, Y, F, f, p, y, group, count, maps, ny, X, sx, sy, sz, fx, fy, fz, lo, hi):\n"
                 f"    x = group * {L}\n    {plain}\n    for v in range({self.V}):\n" + indent("\n".join(lines), "        "))
 
     def roll(self):
@@ -180,42 +185,42 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
         """The solution at the target nodes, weights taken off."""
         return f'''
 {JIT}
-def store(c, out, at, width, scale):
+def store(c, out, at, width, scale, X):
     whole = width // {self.W}
     for v in range({self.V}):
         for j in range({self.n ** self.d}):
             k = v * {self.n ** self.d} + j
-            scaled(c, k * {self.L}, out, k * {self.X} + at, scale[j], whole)
+            scaled(c, k * {self.L}, out, k * X + at, scale[j], whole)
             for lane in range(whole * {self.W}, width):
-                out[k * {self.X} + at + lane] = scale[j] * c[k * {self.L} + lane]'''
+                out[k * X + at + lane] = scale[j] * c[k * {self.L} + lane]'''
 
     def kernel(self, name, body, faces=True):
         """All groups of a part of the targets: from first to last along the last axis, in 3D in rows from `bottom` to `top`."""
         d, last = self.d, "xyz"[self.d - 1]
-        face = "face(q, G, Y, F, {}, {}, y, group, count, maps, ny, sx, sy, sz, fx, fy, fz, lo, hi)"
+        face = "face(q, G, Y, F, {}, {}, y, group, count, maps, ny, X, sx, sy, sz, fx, fy, fz, lo, hi)"
         slot = "((y - bottom) * 2 + {} % 2) * " + str(self.face) if d == 3 else "{} % 2 * " + str(self.face)
         rows = ["for y in range(bottom, top):"] * (d == 3)
         lines = [f"width = min({self.L}, len(sx) - 1 - group * {self.L})",
                  f"count = (width + {self.W - 1}) // {self.W}" if self.collapsed else f"count = {self.vectors}"]
         row, number = {1: ("0", "0"), 2: ("y", "y"), 3: ("z * ny + y", "z * (len(sy) - 1) + y")}[d]
         inner = [f"cell = ({number}) * len(lo) + group",
-                 f"at = ({row}) * {self.V * self.n ** d * self.X} + group * {self.L}", body]
+                 f"at = ({row}) * {self.V * self.n ** d} * X + group * {self.L}", body]
         if d == 1:
             lines += ["y = below = above = 0", face.format(0, 0), *inner] if faces else inner
         else:
             node = {2: "abs_(sy[min(y + 2, len(sy) - 1)])",
                     3: "abs_(sz[min(z + 2, len(sz) - 1)]) * ny + abs_(sy[y + 1])"}[d]
-            size = self.V * self.n ** d * self.X
+            size = f"{self.V * self.n ** d} * X"
             lines_ = f"1 + width // {64 // np.dtype(self.dtype).itemsize}"
-            step = [f"ask(q, ({node}) * {size} + group * {self.L}, {lines_})"] * faces
-            step += [f"ask(out, ({row}) * {size} + group * {self.L}, {lines_})"] * (name != "interpolate")
+            step = [f"ask(q, ({node}) * {size} + group * {self.L}, {lines_}, X)"] * faces
+            step += [f"ask(out, ({row}) * {size} + group * {self.L}, {lines_}, X)"] * (name != "interpolate")
             step += [f"below, above = {slot.format(last)}, {slot.format(f'({last} + 1)')}",
                      face.format("above", f"{last} + 1")] * faces
             before = ["y = 0"] * (d == 2 and faces)
             lines += before + [nested(rows, [face.format(slot.format("first"), "first")])] * faces
             lines += [nested([f"for {last} in range(first, last):", *rows], step + inner)]
-        return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, G, Y, F, w, c, q, out, R, ny, sx, sy, sz, fx, fy, "
-                f"fz, lo, hi, scale, maps, steps, begins, gains, stages, needed, degree):\n"
+        return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, G, Y, F, w, c, q, out, R, ny, X, sx, sy, sz, fx, "
+                f"fy, fz, lo, hi, scale, maps, steps, begins, gains, stages, needed, degree):\n"
                 + indent("\n".join(["for group in range(begin, end):", indent("\n".join(lines), "    ")]), "    "))
 
 

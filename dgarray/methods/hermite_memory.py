@@ -1,7 +1,11 @@
 """How much memory a run of Hermite's method will take, from counts alone."""
+from types import SimpleNamespace
+
 import numpy as np
 
-from ..backends.cpu.hermite_source import row_pitch
+from ..backends.cpu.hermite_recursion import Recursion
+from ..backends.cpu.hermite_source import row_pitch, vectors
+from ..backends.cpu.lanes import width
 from .linear import LinearLaw
 from .memory import Plan
 
@@ -21,8 +25,9 @@ def hermite_plan(grid, law, method, backend):
     kept = {"state and registers": 3 * state, "coefficients": 2 * series * size * (device or size < 8)}
     plane = nodes // grid.nodes[-1]
     if variant == "two-kernel" and kernels == "fused":          # on a device in stretches of planes
-        interpolants = v * full * size
-        kept["interpolants"] = max(interpolants * plane, min(interpolants * nodes, STRETCH)) if device else interpolants * nodes
+        one = v * full * size
+        kept["interpolants"] = (max(one * plane, min(one * nodes, STRETCH)) if device else
+                                one * nodes // grid.nodes[0] * filled(grid, law, method.order, linear, backend.dtype))
     at_once = nodes if variant == "two-kernel" and not device else plane
     work = 4 * v * (full if variant != "collapsed" else 2 * box) * at_once * size if kernels == "array" else 0
     if device and kernels == "array":
@@ -36,3 +41,11 @@ def hermite_plan(grid, law, method, backend):
     host, on_device = ({what: int(n) for what, n in part.items() if n} for part in (host, on_device))
     return Plan(host, on_device, {phase: tuple(map(int, row)) for phase, row in transient.items()}, output, v,
                 8 * sum(grid.nodes), backend.free_memory())
+
+
+def filled(grid, law, order, linear, dtype):
+    """Places that the kernels of the CPU have for the cells of a row, whole groups of lanes."""
+    terms, decay = linear.system((0.0,) * grid.dim, grid.spacing, 0).terms()
+    given = SimpleNamespace(dim=grid.dim, variables=len(law.variables), order=order, terms=terms, decay=decay)
+    lanes = vectors((2 * order + 2) ** grid.dim * len(Recursion(given).kept)) * width(dtype)
+    return -(-grid.nodes[0] // lanes) * lanes
