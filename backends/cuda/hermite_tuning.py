@@ -3,16 +3,14 @@
     {"NVIDIA H200": {"Hermite, Acoustics 3D, 4 variables, 6 + 0 terms": {"order 3, float32": {
         "variant": {"kernel": "monolithic", "lanes": 8, ...}, "seconds": of a half-step to so many "elements", ...}}}}
 """
-import time
 import warnings
-from dataclasses import asdict
 
 import numpy as np
 
 from ..hermite_arrays import HermiteArrays
 from . import tuning
 from .hermite_variant import HermiteShape, candidates, default, from_dict, shortlist
-from .tuning import FIRST_RUN, MEMORY, SECONDS, STAGES, race
+from .tuning import FIRST_RUN, MEMORY, SECONDS, STAGES
 
 ENOUGH = 60_000           # targets that are timed, more only where a plane of the grid has more
 
@@ -119,11 +117,8 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
         say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
     if not trials:
         raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
-    best = race(trials, seconds, device.seconds)
-    ranking = [(trial.variant, best[trial]) for trial in sorted(trials, key=best.get)]
+    ranking, found = tuning.decided(trials, seconds, device, bench.targets)
     fastest, took = ranking[0]
-    found = {"variant": asdict(fastest), "seconds": float(f"{took:.4g}"), "elements": bench.targets, "of": len(ranking),
-             "date": time.strftime("%Y-%m-%d")}
     say(f"{title}: {took:.3g} s a half-step with {fastest}; kept in {tuning.keep_as(device, *names, found)}")
     return fastest, ranking
 

@@ -207,13 +207,20 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
     trials, why = prepared(backend, part, variants, say)
     if not trials:
         raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
+    ranking, found = decided(trials, seconds, device, part.elements)
+    fastest, took = ranking[0]
+    say(f"{title}: {took:.3g} s a stage with {fastest}; kept in {keep(device, tables, backend.dtype, found)}")
+    return fastest, ranking
+
+
+def decided(trials, seconds, device, count):
+    """Race the trials: [(variant, seconds), fastest first], and the entry of the fastest for the table, timed on `count`
+    elements."""
     best = race(trials, seconds, device.seconds)
     ranking = [(trial.variant, best[trial]) for trial in sorted(trials, key=best.get)]
     fastest, took = ranking[0]
-    found = {"variant": asdict(fastest), "seconds": float(f"{took:.4g}"), "elements": part.elements, "of": len(ranking),
-             "date": time.strftime("%Y-%m-%d")}
-    say(f"{title}: {took:.3g} s a stage with {fastest}; kept in {keep(device, tables, backend.dtype, found)}")
-    return fastest, ranking
+    return ranking, {"variant": asdict(fastest), "seconds": float(f"{took:.4g}"), "elements": count, "of": len(ranking),
+                     "date": time.strftime("%Y-%m-%d")}
 
 
 def enough(values):
