@@ -1,6 +1,8 @@
 """Fused CPU kernels of Hermite's method: the same as the reference's arrays, for laws, orders, dtypes, variants, boundaries."""
 import numpy as np
 import pytest
+from dgarray.backends.cpu.hermite_counts import counts
+from dgarray.backends.cpu.hermite_recursion import Recursion, size
 
 from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, Sponge, backends, pec, wall
 from dgarray.stepping import Taylor, step
@@ -68,3 +70,55 @@ CASES = [
 def test_fused_equals_the_reference(dim, law, order, boundary, dtype, options):
     variant = compare(grid(dim, boundary is None), law, order, boundary, dtype, **options)
     assert variant == options.get("variant", "collapsed" if isinstance(law, Advection) else "monolithic")
+
+
+def test_states_are_what_was_put_in():
+    operator = Hermite(1).discretise(grid(3), Acoustics(3), None, backends.get("numpy", "fused"))
+    q = np.random.default_rng(0).standard_normal(operator.shape)
+    state = operator.state(q)
+    assert np.array_equal(operator.host(state), q) and operator.finite(state)
+    assert np.array_equal(operator.operations.take(state, [3, 100]), q[:, :, [3, 100]])
+    state[2, 1, 0, 3, 4] = np.nan
+    assert not operator.finite(state)
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    mesh, law = grid(2, False, (40, 70)), Acoustics(2)
+    initial = np.random.default_rng(0).standard_normal((3, 9, 41 * 71))
+    one, two = (advanced(Hermite(2), mesh, law, wall, backends.get("numpy", "fused", "float64", threads), initial)[0]
+                for threads in (1, None))
+    assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("dim, order", [(1, 3), (2, 2), (3, 1)])
+def test_what_the_dual_grid_does_not_use_stays_zero(dim, order):
+    operator = Hermite(order).discretise(grid(dim, False), Acoustics(dim), wall, backends.get("numpy", "fused"))
+    q = operator.state(np.random.default_rng(0).standard_normal(operator.shape))
+    out = operator.zeros()
+    operator.stage(q, out, None, None, 0.0, 0.01, Taylor.stages[0])
+    for axis in range(2, 2 + dim):
+        assert not np.take(out, -1, axis).any()
+    assert out[(slice(None), 0, *(slice(0, -1),) * dim)].all()
+
+
+def test_two_kinds_of_variables_make_two_stages_at_once():
+    tables = {law: Hermite(1).discretise(grid(law.dim), law, None, backends.get("numpy", "array")).tables
+              for law in (Acoustics(3), Maxwell(3), Maxwell(3, sigma=0.1), Advection((1.0, 0.3, -0.5)))}
+    acoustics, maxwell, lossy, advection = (Recursion(t) for t in tables.values())
+    assert (acoustics.stride, acoustics.kept, acoustics.rest) == (2, (0,), (1, 2, 3))
+    assert {shift for shift, _ in acoustics.step[0]} == {(2, 0, 0), (0, 2, 0), (0, 0, 2)}
+    assert maxwell.stride == 2 and len(maxwell.kept) == 3 and size(maxwell.step) == 12
+    assert (lossy.stride, len(lossy.kept)) == (1, 6) and advection.stride == 1
+
+
+def test_counts_of_operations():
+    """Small enough to count by hand: N = 0 in 1D, coefficients 0 and 1 between two nodes, one stage."""
+    def of(law, variant, **options):
+        tables = Hermite(0, **options).discretise(grid(1), law, None, backends.get("numpy", "array")).tables
+        return counts(tables, "float64", variant)
+    # Map: a sum, a difference, two products.  Series: the first piece of one coefficient, (b_1 = c b_0), the sum, the weight.
+    assert of(Advection(1.0), "two-kernel") == {"interpolation": (4, 24), "evolution": (3, 24)}
+    assert of(Advection(1.0), "monolithic") == {"monolithic": (7, 16)}
+    assert of(Advection(1.0), "collapsed") == {"collapsed": (3, 16)}          # two products and a sum
+    whole, pruned = (sum(flops for flops, _ in of(Acoustics(1), "monolithic", pruned=p).values()) for p in (False, True))
+    assert whole > pruned
