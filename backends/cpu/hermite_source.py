@@ -99,13 +99,26 @@ class HermiteSource:
         """A row of nodes, with one more than there are lanes: those from lo to hi follow each other in the state."""
         return f'''
 {JIT}
+def ghost(q, at, factor, fx, f, sx, position, G, to):
+    G[to] = factor * fx[f + position] * q[at + sx[position]]
+
+
+{JIT}
 def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
-    whole, last = (hi - lo) // {self.W}, min({self.L} + 1, len(sx) - x)
-    scaled(q, at + sx[x + lo], G, to + lo, factor, whole)
-    for lane in range(lo):
-        G[to + lane] = factor * fx[f + x + lane] * q[at + sx[x + lane]]
-    for lane in range(lo + whole * {self.W}, last):
-        G[to + lane] = factor * fx[f + x + lane] * q[at + sx[x + lane]]'''
+    last = min({self.L} + 1, len(sx) - x)
+    scaled(q, at + sx[min(x + lo, len(sx) - 1)], G, to + lo, factor, min({self.vectors}, (hi - lo + {self.W - 1}) // {self.W}))
+    if hi == {self.L} + 1:
+        G[to + {self.L}] = factor * q[at + sx[x + {self.L}]]
+    if lo == 1:                  # mostly there is one at the end of a row, too few for the compiler's loops
+        ghost(q, at, factor, fx, f, sx, x, G, to)
+    elif lo > 1:
+        for lane in range(lo):
+            ghost(q, at, factor, fx, f, sx, x + lane, G, to + lane)
+    if hi + 1 == last:
+        ghost(q, at, factor, fx, f, sx, x + hi, G, to + hi)
+    elif hi < last:
+        for lane in range(hi, last):
+            ghost(q, at, factor, fx, f, sx, x + lane, G, to + lane)'''
 
     def map(self, axis, source, low, high, jump, target, t, step, count="count"):
         """A call of the map along an axis."""
