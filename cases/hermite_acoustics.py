@@ -5,6 +5,8 @@ from dgarray import Acoustics, Grid, Hermite, Simulation, wall
 from dgarray import open as free_surface
 from dgarray.names import choose
 
+from .common import check_numbers
+
 
 def hermite_acoustics(order=3, dim=2, cells=16, wave="standing", waves=1, until=1.0, variant="auto", pruned=True,
                       derivatives=False):
@@ -20,6 +22,7 @@ def hermite_acoustics(order=3, dim=2, cells=16, wave="standing", waves=1, until=
     if dim not in (1, 2, 3):
         raise ValueError(f"dim={dim!r} is not allowed; it must be 1, 2 or 3")
     choose("wave", wave, ("standing", "free", "plane"))
+    check_numbers(least=1, whole=True, waves=waves)
     k, root = np.pi * waves, np.sqrt(dim)
     last = (np.sin, np.cos) if wave == "free" else (np.cos, lambda s: -np.sin(s))
 

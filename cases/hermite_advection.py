@@ -3,6 +3,8 @@ import numpy as np
 
 from dgarray import Advection, Grid, Hermite, Simulation
 
+from .common import check_numbers
+
 
 def hermite_advection(order=3, dim=3, cells=150, steps=200, cfl=0.9, speed=-1.0, waves=1, stages=0, variant="auto",
                       pruned=True, derivatives=False, until=None):
@@ -20,8 +22,8 @@ def hermite_advection(order=3, dim=3, cells=150, steps=200, cfl=0.9, speed=-1.0,
         raise ValueError(f"dim={dim!r} is not allowed; it must be 1, 2 or 3")
     if not speed or not np.isfinite(speed):
         raise ValueError(f"speed={speed!r} is not allowed; it must be finite and not zero")
-    if until is None and not (steps > 0 and np.isfinite(steps)):
-        raise ValueError(f"steps={steps!r} is not allowed; it must be a positive number")
+    check_numbers(above=0, steps=steps, cfl=cfl)
+    check_numbers(least=1, whole=True, waves=waves)
     grid = Grid((0,) * dim, (1,) * dim, cells, periodic=True)
     k = 2 * np.pi * waves
 

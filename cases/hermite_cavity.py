@@ -3,6 +3,8 @@ import numpy as np
 
 from dgarray import Grid, Hermite, Maxwell, Simulation, pec
 
+from .common import check_numbers
+
 
 def hermite_cavity(order=3, dim=2, cells=16, m=1, n=1, until=1.0, variant="auto", pruned=True, derivatives=False):
     """Mode (m, n) of the unit square or, in 3D, mode (m, n, 0) of the unit cube; perfectly conducting walls, eps = mu = 1.
@@ -14,6 +16,7 @@ def hermite_cavity(order=3, dim=2, cells=16, m=1, n=1, until=1.0, variant="auto"
     Goodrich, Hagstrom & Lorenz 2006; the cavity of Hesthaven & Warburton 2008, chapter 6."""
     if dim not in (2, 3):
         raise ValueError(f"dim={dim!r} is not allowed; it must be 2 or 3")
+    check_numbers(least=1, whole=True, m=m, n=n)
     kx, ky = m * np.pi, n * np.pi
     w = np.hypot(kx, ky)
 

@@ -3,6 +3,8 @@ import numpy as np
 
 from dgarray import Acoustics, Grid, Hermite, Simulation, Sponge
 
+from .common import check_numbers
+
 
 def hermite_lens(order=3, cells=24, slowness=0.6, radius=0.5, width=0.15, sponge=0.75, until=2.1, stages=0, derivatives=False):
     """A pulse with a plane front meets a round lens in which sound is slower, and comes to a focus behind it.
@@ -14,11 +16,9 @@ def hermite_lens(order=3, cells=24, slowness=0.6, radius=0.5, width=0.15, sponge
     0 for 2 (2 N + 1)
     Reports the largest pressure of the last snapshot (1 without the lens, as long as the pulse is in the box) and where it is.
     Varying coefficients, the future work of Vargas, Chan, Hagstrom & Warburton 2016, section 5."""
-    if not slowness > -1:
-        raise ValueError(f"slowness={slowness!r} is not allowed; it must be above -1")
-    for name, value in (("radius", radius), ("width", width), ("cells", cells)):
-        if not value > 0:
-            raise ValueError(f"{name}={value!r} is not allowed; it must be positive")
+    check_numbers(above=-1, slowness=slowness)
+    check_numbers(above=0, radius=radius, width=width)
+    check_numbers(least=1, whole=True, cells=cells)
 
     def sound_speed(x):
         return 1 / (1 + slowness * np.exp(-(x[0] ** 2 + x[1] ** 2) / radius ** 2))
