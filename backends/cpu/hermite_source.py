@@ -224,9 +224,17 @@ def store(c, out, at, width, scale, X):
             node = {2: "abs_(sy[min(y + 2, len(sy) - 1)])",
                     3: "abs_(sz[min(z + 2, len(sz) - 1)]) * ny + abs_(sy[y + 1])"}[d]
             size = f"{self.V * self.n ** d} * X"
-            lines_ = f"1 + width // {64 // np.dtype(self.dtype).itemsize}"
-            step = [f"ask(q, ({node}) * {size} + group * {self.L}, {lines_}, X)"] * faces
-            step += [f"ask(out, ({row}) * {size} + group * {self.L}, {lines_}, X)"] * (name != "interpolate")
+            ahead = f"1 + width // {64 // np.dtype(self.dtype).itemsize}"
+            # What a group needs next is asked for; groups that are no whole rows also have their ghosts far away.
+            x, bottom = f"group * {self.L}", node.replace("y + 1", "y")
+            ghosts = [] if self.collapsed else [
+                "if lo[group] > 0:", f"    ask(q, coming + sx[{x}], 1, X)",
+                f"if hi[group] < min({self.L} + 1, len(sx) - {x}):", f"    ask(q, coming + sx[{x} + hi[group]], 1, X)"]
+            asked = [f"ask(q, coming + {x}, {ahead}, X)", *ghosts]
+            step = [f"coming = ({node}) * {size}", *asked] * faces
+            if d == 3 and faces and not self.collapsed:
+                step.append(nested(["if y == bottom:"], [f"coming = ({bottom}) * {size}", *asked]))
+            step += [f"ask(out, ({row}) * {size} + {x}, {ahead}, X)"] * (name != "interpolate")
             step += [f"below, above = {slot.format(last)}, {slot.format(f'({last} + 1)')}",
                      face.format("above", f"{last} + 1")] * faces
             before = ["y = 0"] * (d == 2 and faces)
