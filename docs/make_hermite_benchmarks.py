@@ -41,6 +41,13 @@ def roofline(results):
     return table(["N", "kernel", "operations a byte", "GFLOP/s", "bound, GFLOP/s", "share"], rows)
 
 
+def pruning(results):
+    """What pruning saves."""
+    rows = [[row["order"], f"{1e3 * row['not pruned']:.3g}", f"{1e3 * row['pruned']:.3g}", f"{row['saved']:.0%}",
+             f"{row['median']:.0%}"] for row in results["pruning"]]
+    return table(["N", "all coefficients, ms", "pruned, ms", "saved, of the best", "median"], rows)
+
+
 def section(results):
     """All tables."""
     machine, most = results["machine"], results["ceilings"]
@@ -55,7 +62,8 @@ def section(results):
         f"The monolithic variant, pruned, {results['cells']} cells a side; the last line of each N has all stages.\n",
         stages(results),
         "### Roofline (figure 5)\n",
-        "Operations over bytes that must be moved, and the bound by matrix products and copies.\n", roofline(results)])
+        "Operations over bytes that must be moved, and the bound by matrix products and copies.\n", roofline(results),
+        "### Pruning\n", "The recursion of 3D acoustics, a half-step with and without pruning in turns.\n", pruning(results)])
 
 
 def made(page, results):

@@ -1,4 +1,7 @@
 """Fused CPU kernels of Hermite's method: the same as the reference's arrays, for laws, orders, dtypes, variants, boundaries."""
+import importlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from dgarray.backends.cpu.hermite_counts import counts
@@ -122,3 +125,30 @@ def test_counts_of_operations():
     assert of(Advection(1.0), "collapsed") == {"collapsed": (3, 16)}          # two products and a sum
     whole, pruned = (sum(flops for flops, _ in of(Acoustics(1), "monolithic", pruned=p).values()) for p in (False, True))
     assert whole > pruned
+
+
+def test_tables_of_the_benchmarks(tmp_path, monkeypatch):
+    """docs/make_hermite_benchmarks.py puts what was measured between the page's comments."""
+    docs = Path(__file__).parents[1] / "docs"
+    monkeypatch.syspath_prepend(str(docs))
+    make = importlib.import_module("make_hermite_benchmarks")
+    machine = {"processor": "a processor", "threads": 2}
+    kernel = {"order": 3, "kernel": "monolithic", "flops": 4e9, "bytes": 1e9, "seconds": 0.1, "bound": 0.05}
+    table1 = [{"order": N, "variant": "monolithic", "taken": 3, "best": 2.0 * N, "median": 3.0 * N} for N in (1, 2, 3)]
+    results = {"machine": machine, "ceilings": {"multiply_add": 2e11, "bandwidth": 5e10}, "steps": 200, "points": 150,
+               "cells": 64, "table1": table1,
+               "figure4": [{"order": 1, "stages": 9, "updates": 2e8, "median": 1e8, "flops": 3e10}], "figure5": [kernel],
+               "pruning": [{"order": 3, "pruned": 0.07, "not pruned": 0.1, "saved": 0.3, "median": 0.25}]}
+    page = make.made(f"before\n{make.BEGIN}old\n{make.END}\nafter", results)
+    assert page.startswith("before") and page.endswith("after") and "old" not in page
+    assert "| monolithic | 2 (3) | 4 (6) | 6 (9) | 2.09 | 13.77 | 36.17 |" in page and "| 1 | 9 | 200 (100) | 30 |" in page
+    assert "| 3 | monolithic | 4.0 | 40 | 80 | 50% |" in page and "| 3 | 100 | 70 | 30% | 25% |" in page
+
+
+def test_variants_agree_after_fifty_steps():
+    mesh, law, rng = grid(2), Advection((0.6, -1.0)), np.random.default_rng(2)
+    initial = rng.standard_normal((1, 4, int(np.prod(mesh.nodes))))
+    found = [advanced(Hermite(1, variant=variant), mesh, law, None, backends.get("numpy", "fused"), initial, 50)[0]
+             for variant in ("two-kernel", "monolithic", "collapsed")]
+    for other in found[1:]:
+        assert np.abs(other - found[0]).max() <= 1e-13 * np.abs(initial).max()

@@ -3,11 +3,12 @@
 The paper is Vargas, Chan, Hagstrom & Warburton 2016.
 """
 from statistics import median
+from time import perf_counter
 
 import numpy as np
 
 from .. import backends
-from ..laws import Advection
+from ..laws import Acoustics, Advection
 from ..mesh import Grid
 from ..methods import Hermite
 from ..methods.hermite import VARIANTS
@@ -27,11 +28,11 @@ def measure(quick=False, progress=None):
     """A dict for JSON of all that is measured, times in s: machine, ceilings, table1, figure4, figure5; quick: on tiny grids.
 
     As in the paper in single precision, 3D advection in a periodic box; table1: seconds of 200 steps on 150 points a side, by
-    the best and the median of the steps taken."""
+    the best and the median of the steps taken; pruning: of 3D acoustics."""
     say, take = progress or (lambda line: None), SMALL if quick else LARGE
     threads = backends.get("numpy").threads
     result = {"machine": machine(threads), "ceilings": ceilings("float32", threads, take["seconds"] or 0.1), "steps": STEPS,
-              "points": take["table"], "cells": take["cells"], "table1": [], "figure4": [], "figure5": []}
+              "points": take["table"], "cells": take["cells"], "table1": [], "figure4": [], "figure5": [], "pruning": []}
     for order in ORDERS:
         for variant in VARIANTS:
             say(f"table 1: N = {order}, {variant}")
@@ -48,13 +49,16 @@ def measure(quick=False, progress=None):
         for variant in VARIANTS:
             say(f"figure 5: N = {order}, {variant}")
             result["figure5"] += kernels(problem(take["cells"], order, variant=variant), order, result["ceilings"], quick, take)
+    for order in ORDERS:
+        say(f"pruning: N = {order}")
+        result["pruning"].append(pruning(order, take["cells"], quick))
     return rounded(result)
 
 
-def problem(cells, order, **options):
-    """Advection of the paper's equation (1), with random coefficients."""
+def problem(cells, order, law=None, **options):
+    """Advection of the paper's equation (1), or another law, with random coefficients."""
     grid = Grid((0,) * 3, (1,) * 3, cells, periodic=True)
-    operator = Hermite(order, **options).discretise(grid, Advection((-1.0, -1.0, -1.0)), None,
+    operator = Hermite(order, **options).discretise(grid, law or Advection((-1.0, -1.0, -1.0)), None,
                                                     backends.get("numpy", "fused", "float32"))
     return Problem(operator, np.random.default_rng(0).standard_normal(operator.shape, np.float32), Taylor)
 
@@ -74,3 +78,17 @@ def kernels(problem, order, most, quick, take):
     _, seconds = problem.seconds([o.name for o in counts], stage, quick)
     return [{"order": order, "kernel": o.name, "flops": o.flops * nodes, "bytes": o.bytes * nodes, "seconds": seconds[o.name],
              "bound": bound([o], most) * nodes} for o in counts]
+
+
+def pruning(order, cells, quick):
+    """Seconds of the recursion of 3D acoustics (the second of the two kernels) with and without pruning, in turns."""
+    both = [problem(cells, order, Acoustics(3), variant="two-kernel", pruned=pruned) for pruned in (True, False)]
+    times = [[], []]
+    for _ in range(2 if quick else 10):
+        for each, taken in zip(both, times):
+            start = perf_counter()
+            each.operator.operations.run("evolve", *each.states, 0, 1e-9)
+            taken.append(perf_counter() - start)
+    ratios = [1 - pruned / whole for pruned, whole in zip(*times)]
+    return {"order": order, "pruned": min(times[0]), "not pruned": min(times[1]), "saved": 1 - min(times[0]) / min(times[1]),
+            "median": median(ratios)}
