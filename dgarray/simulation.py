@@ -37,7 +37,7 @@ EXAMPLES = {"mesh": "dgarray.rectangle()", "law": "dgarray.Maxwell(dim=2)", "met
 class Simulation:
     """One problem: a law on a mesh by a method, with boundary conditions and an initial state.
 
-    mesh, law, method     e.g. read_mesh("cavity.msh"), Maxwell(dim=3), NodalDG(order=4)
+    mesh, law, method     e.g. read_mesh("cavity.msh"), Maxwell(dim=3), NodalDG(order=4); a Grid for Hermite(order=3)
     boundary              {name: condition}, or one condition for every boundary face; "default" stands for all others
     initial               function f(x) or f(x, t) -> tuple of components at t = 0
     flux                  numerical flux, a function of the law: upwind (default), central, rusanov, hll, for Euler hllc and roe
@@ -144,7 +144,8 @@ class Simulation:
 
     def run(self, until=None, every=None, out=None, overwrite=False, progress=None, *, restart=False, checkpoint=600.0,
             checkpoint_every=None, live=None, dump_on_error=None):
-        """Run to the time `until` and return an xarray.Dataset of the snapshots and records, dims (time, element, node).
+        """Run to the time `until` and return an xarray.Dataset of the snapshots and records, dims (time, element, node), on a
+        grid (time, z, y, x).
 
         every        interval between snapshots; by default the first and the last state are kept
         out          folder of a zarr store that snapshots are streamed to, in a folder that exists; overwrite: replace one
