@@ -151,7 +151,7 @@ def test_which_surface():
     operators = [dg.ModalDG(1, surface=name).discretise(PERIODIC, dg.Euler(2), None, backends.get("numpy", "array"))
                  for name in ("edges", "elements")]          # the array text is the same for both
     assert np.array_equal(*(o.host(o.rhs(o.state(disturbed(o)), 0.0)) for o in operators))
-    with pytest.raises(ValueError, match="surface 'edge' does not exist; allowed: edges, elements .did you mean 'edges'"):
+    with pytest.raises(ValueError, match="surface 'edge' does not exist; allowed: edges, elements, None .did you mean 'edges'"):
         dg.ModalDG(1, surface="edge")
 
 

@@ -317,7 +317,7 @@ def test_the_initial_state_is_limited_and_failures_are_found_again():
 
 @pytest.mark.parametrize("make, message", [
     (lambda: dg.ModalDG(1, limiter="barth-jesper"),
-     "limiter 'barth-jesper' does not exist; allowed: barth-jespersen, vertex (did"),
+     "limiter 'barth-jesper' does not exist; allowed: barth-jespersen, vertex, None (did"),
     (lambda: dg.ModalDG(2, limiter="barth-jespersen"), "limiter='barth-jespersen' is not allowed at order 2; it is"),
     (lambda: dg.ModalDG(0, limiter="vertex"), "limiter='vertex' is not allowed at order 0; it is for order 1 and"),
     (lambda: dg.ModalDG(2, limiter="vertex", limiter_variables="primitive"), "of primitive variables is not allowed at"),

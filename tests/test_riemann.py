@@ -136,7 +136,7 @@ def test_it_can_be_traced_as_a_boundary_state():
     solution = dg.riemann(law, (1.0, 0.0, 0.2, 1.0), (0.125, 0.0, 0.0, 0.1), at=0.5)
     x, t = (np.linspace(0, 1, 11), np.linspace(1, 2, 11)), 0.1
     assert Pointwise(solution, {"x": 2, "t": None}, "state").graph.depends_on("t")
-    assert np.allclose(solution(x=x, t=t), dg.prescribed(solution)(x=x, t=t))
+    assert np.allclose(solution(x=x, t=t), dg.prescribed(solution)(x=x, t=t, law=law))
 
 
 def test_a_run_is_compared_with_it():
