@@ -26,8 +26,8 @@ def counts(tables, dtype, variant, pruned=None):
 
 def series(tables, pruned=None):
     """Operations of a Taylor series and of its sum."""
-    r, stages = Recursion(tables), tables.stages
     pruned = tables.method.pruned if pruned is None else pruned
+    r, stages = Recursion(tables, pruned), tables.stages
     operations, degree = 0, r.bounds(stages, pruned)[1]
     for s in range(stages + 1):
         sums = {} if s < r.stride - 1 or s == 0 else r.begin if s == 1 and r.stride == 2 else r.step

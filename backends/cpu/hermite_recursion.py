@@ -24,13 +24,15 @@ def weights(count):
 class Recursion:
     """The sums for a law's terms: each is {variable: {(shift, variable): coefficient}}, shift = (x, y, z).
 
+    Not pruned, every stage finds all variables, as in the paper.
+
     stride   stages that `step` makes at once: 1, or 2 with two kinds
     kept     variables with a series of their own, rest: the others
     step     b_s of kept variables from b_(s - stride), to be multiplied with tau / s (and tau / (s - 1))
     begin    with two kinds: b_1 of kept variables from b_0 of the rest, times tau
     gain     b_(s+1) of the rest from b_s, times tau / (s + 1)"""
 
-    def __init__(self, tables):
+    def __init__(self, tables, pruned=True):
         self.dim, self.variables, self.order = tables.dim, tables.variables, tables.order
         single = {i: {} for i in range(self.variables)}
         for i, k, m, a in tables.terms:
@@ -39,7 +41,7 @@ class Recursion:
             add(single[i], (0,) * self.dim, m, b)
         self.stride, self.kept, self.rest = 1, tuple(range(self.variables)), ()
         self.step, self.begin, self.gain = single, {}, {}
-        kinds = two_kinds(single)
+        kinds = two_kinds(single) if pruned else None
         if kinds:
             kept = min(kinds, key=lambda some: size(squared(single, some)))
             if kept and size(squared(single, kept)) <= size(single):

@@ -27,7 +27,7 @@ def hermite_plan(grid, law, method, backend):
     if variant == "two-kernel" and kernels == "fused":          # on a device in stretches of planes
         one = v * full * size
         kept["interpolants"] = (max(one * plane, min(one * nodes, STRETCH)) if device else
-                                one * nodes // grid.nodes[0] * filled(grid, law, method.order, linear, backend.dtype))
+                                one * nodes // grid.nodes[0] * filled(grid, law, method, linear, backend.dtype))
     at_once = nodes if variant == "two-kernel" and not device else plane
     work = 4 * v * (full if variant != "collapsed" else 2 * box) * at_once * size if kernels == "array" else 0
     if device and kernels == "array":
@@ -43,9 +43,9 @@ def hermite_plan(grid, law, method, backend):
                 8 * sum(grid.nodes), backend.free_memory())
 
 
-def filled(grid, law, order, linear, dtype):
+def filled(grid, law, method, linear, dtype):
     """Places that the kernels of the CPU have for the cells of a row, whole groups of lanes."""
     terms, decay = linear.system((0.0,) * grid.dim, grid.spacing, 0).terms()
-    given = SimpleNamespace(dim=grid.dim, variables=len(law.variables), order=order, terms=terms, decay=decay)
-    lanes = vectors((2 * order + 2) ** grid.dim * len(Recursion(given).kept)) * width(dtype)
+    given = SimpleNamespace(dim=grid.dim, variables=len(law.variables), order=method.order, terms=terms, decay=decay)
+    lanes = vectors((2 * method.order + 2) ** grid.dim * len(Recursion(given, method.pruned).kept)) * width(dtype)
     return -(-grid.nodes[0] // lanes) * lanes

@@ -77,8 +77,9 @@ def single(results, compared):
     def beside(name):
         return f" ({change(compared[name])})" if name in compared else ""
     for name, r in results.get("ratios", {}).items():
-        yield (f"{name}: {r['best']:.2f} of the best, {r['median']:.2f} median, {r['least']:.2f} least of {r['pairs']} pairs "
-               f"(target {r['target']})")
+        target = f" (target {r['target']})" if r["target"] else ""
+        yield (f"{name}: {r['best']:.2f} of the best, {r['median']:.2f} median, {r['least']:.2f} least of {r['pairs']} "
+               f"pairs{target}")
     if "setup" in results:
         s = results["setup"]
         yield (f"set-up of {s['elements']} tetrahedra at order 3: {s['total']:.2f} s{beside('setup')} (mesh {s['mesh']:.2f}, "
