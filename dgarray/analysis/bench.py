@@ -73,20 +73,18 @@ ROWS = {
     "Euler 2D p=3, 49,928 triangles": gas("more gas triangles", 3, 173e6),
     "Euler 3D p=2": gas("gas tetrahedra", 2, 94e6),
     "Euler 3D p=3": gas("gas tetrahedra", 3, 80e6),
-    **{f"Hermite advection 3D N=3, {variant}": hermite(Advection((1.0, 0.5, 0.25)), 3, variant=variant)
+    **{f"Hermite advection, {variant}": hermite(Advection((1.0, 0.5, 0.25)), 3, variant=variant)
        for variant in VARIANTS},
-    "Hermite advection 3D N=3, two-kernel, not pruned": hermite(Advection((1.0, 0.5, 0.25)), 3, variant="two-kernel",
-                                                                pruned=False),
-    "Hermite acoustics 3D N=3": hermite(Acoustics(3), 3),
-    "Hermite Maxwell 3D N=2": hermite(Maxwell(3), 2, pec),
+    "Hermite advection, unpruned": hermite(Advection((1.0, 0.5, 0.25)), 3, variant="two-kernel", pruned=False),
+    "Hermite acoustics N=3": hermite(Acoustics(3), 3),
+    "Hermite Maxwell N=2": hermite(Maxwell(3), 2, pec),
 }
 RATIOS = {
     "float32 / float64": ("Maxwell 3D N=3, float32", "Maxwell 3D N=3", 1.7),
     "2 threads / 1 thread": ("Maxwell 3D N=3", "Maxwell 3D N=3, 1 thread", 1.8),
     "float32 / float64, Euler": ("Euler 2D p=3, float32", "Euler 2D p=3", 1.7),
-    "collapsed / two-kernel, Hermite": ("Hermite advection 3D N=3, collapsed", "Hermite advection 3D N=3, two-kernel", None),
-    "collapsed / two-kernel as in the paper, Hermite": (
-        "Hermite advection 3D N=3, collapsed", "Hermite advection 3D N=3, two-kernel, not pruned", 8.0),
+    "collapsed / two-kernel, Hermite": ("Hermite advection, collapsed", "Hermite advection, two-kernel", None),
+    "collapsed / two-kernel as in the paper, Hermite": ("Hermite advection, collapsed", "Hermite advection, unpruned", 8.0),
 }
 # Cells of `box` and `rectangle`; a gas fills periodic ones.
 SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 27), "gas triangles": (100, 100),
