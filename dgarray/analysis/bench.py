@@ -105,8 +105,8 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None):
     progress   function called with a line of text before each part
     rows       names of the rows of the package's own list to measure, all by default; ValueError for others
     sizes      {"tetrahedra": cells, "triangles": cells, ...} of `box` and `rectangle`, instead of those of SIZES or QUICK
-    Every rate is that of whole steps (LSRK with five evaluations, of Euler RK4 with four), DOF updates of all variables,
-    compile excluded.
+    Every rate is that of whole steps (LSRK with five evaluations, of Euler RK4 with four, of Hermite two half-steps), DOF
+    updates of all variables, compile excluded.
     Result: machine, ceilings, rows (see `row`) and, for the own list, ratios, memory and setup; numbers have six digits."""
     say = progress or (lambda line: None)
     rows = list(ROWS) if rows is None else [choose("row", name, ROWS) for name in rows]
