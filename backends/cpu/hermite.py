@@ -26,7 +26,6 @@ class HermiteFused(HermiteArrays):
         if tables.systems is not None:
             return
         dtype, d, n = backend.dtype, tables.dim, tables.order + 1
-        self.variant = tables.method.variant or ("collapsed" if tables.collapsible else "monolithic")
         self.recursion = None if self.variant == "collapsed" else Recursion(tables, tables.method.pruned)
         g = np.ones(2 * n) if self.recursion is None else weights(2 * n)
         self.source = HermiteSource(tables, dtype, self.variant, g[:, None] * tables.interpolation[0], self.recursion)

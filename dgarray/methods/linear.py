@@ -23,11 +23,6 @@ class LinearSystem:
     inverse: tuple
 
     @property
-    def constant(self):
-        """Whether all coefficients are numbers."""
-        return all(np.ndim(value) == 0 for value in self.coefficients)
-
-    @property
     def coefficients(self):
         """All of them in a row."""
         return *(value for entries in self.flux for value in entries.values()), *self.source.values(), *self.inverse
