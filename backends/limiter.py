@@ -11,13 +11,13 @@ class Limiter:
     Slopes: where u = mean + sum over degrees q of u_q, the parts become alpha_q u_q.
     Barth-Jespersen (order 1): the largest alpha_1 in [0, 1] of each variable with which u at the points of the faces is within
     the averages of the element and its neighbours across faces.  Barth & Jespersen 1989; Fuhry, Giuliani & Krivodonova 2014,
-    equations (17) to (19).
+    equations (17) to (19).  With "barth-jespersen-vertices" the neighbours are all elements that share a vertex with it.
     Vertex: the same at the vertices with the averages of all elements around each; from the highest degree q down, by the
     partial derivatives of order q - 1 of the projection on degree q, which are linear; alpha_q is the smallest of these, but
     at least alpha_(q+1).  Kuzmin 2010.
     Beyond a boundary there is no average.  Linear states would be flat there, so there the states around are mirrored,
     u+ + u- = 2 mean: the nearest average across a face where all are above, or all below, the element's own (Barth-Jespersen);
-    the farthest around any vertex, at vertices of the boundary.
+    the farthest around any vertex, at vertices of the boundary, and for Barth-Jespersen in elements that have one.
 
     Primitive variables: of the linear functions through their values at the vertices, about their value of the mean state.
     Characteristic variables: of the waves L (u - mean) along one direction n, L the left eigenvectors of the mean state; n is
@@ -53,7 +53,7 @@ class Limiter:
     def lists(self):
         """The index lists that the limiter needs."""
         of_faces, of_vertices = ("neighbours", "outer"), ("vertices", "around", "outer_vertices")
-        names = of_faces if self.options.limiter == "barth-jespersen" else of_vertices
+        names = of_vertices if self.options.around else of_faces
         return {name: self.backend.integers(getattr(self.limits, name)) for name in names}
 
     @cached_property
@@ -144,7 +144,7 @@ class Limiter:
     def _extremes(self, mean):
         """What all elements must know of the averages (variable, element): themselves, or the largest and least around each
         vertex, (variable, vertex)."""
-        if self.options.limiter == "barth-jespersen":
+        if not self.options.around:
             return mean, mean
         around = mean[:, self.lists["around"]]
         return self.xp.max(around, axis=1), self.xp.min(around, axis=1)
@@ -159,7 +159,7 @@ class Limiter:
 
     def _room(self, extremes, mean, columns):
         """How much more and less than the mean is allowed, in coefficients of mode 0: (variable, point or 1, element)."""
-        if self.options.limiter == "barth-jespersen":
+        if not self.options.around:
             return self._room_across(extremes[0][:, self.lists["neighbours"][:, columns]] - mean, columns)
         vertices = self.lists["vertices"][:, columns]
         return self._room_around(extremes[0][:, vertices] - mean, extremes[1][:, vertices] - mean, columns)
@@ -178,6 +178,8 @@ class Limiter:
         """The same from the largest and least changes (variable, vertex, element) to the averages around the vertices."""
         xp, outer = self.xp, self.lists["outer_vertices"][:, columns]
         most = xp.max(xp.maximum(high, -low), axis=1)[:, None]
+        if self.options.at_faces:
+            high, low, outer = xp.max(high, axis=1)[:, None], xp.min(low, axis=1)[:, None], xp.any(outer, axis=0)
         return xp.where(outer, most, high), xp.where(outer, -most, low)
 
     def _limit_waves(self, q, columns, used):
@@ -192,7 +194,7 @@ class Limiter:
         def waves(u):
             return xp.stack(limits.characteristic(q=tuple(u), **at))
 
-        if self.options.limiter == "barth-jespersen":
+        if not self.options.around:
             across = self.lists["neighbours"][:, columns]
             high, low = self._room_across(waves(q[:, 0][:, across] - mean[:, None]), columns)
         else:

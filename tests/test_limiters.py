@@ -14,14 +14,16 @@ import dgarray as dg
 from dgarray import backends, stepping
 from dgarray.analysis.riemann import riemann
 from dgarray.methods.memory import shown
+from dgarray.reference.simplex import FACES
 
 BARTH, VERTEX = {"limiter": "barth-jespersen"}, {"limiter": "vertex"}
+WIDE = {"limiter": "barth-jespersen-vertices"}
 PRIMITIVE, WAVES = {"limiter_variables": "primitive"}, {"limiter_variables": "characteristic"}
 SENSED, POSITIVE = {"indicator": "kxrcf"}, {"positivity": True}
 ALL = [(1, BARTH), (1, BARTH | POSITIVE),
        (1, BARTH | SENSED), (1, VERTEX), (2, VERTEX), (3, VERTEX | SENSED), (1, BARTH | PRIMITIVE),
        (1, VERTEX | PRIMITIVE), (2, POSITIVE), (4, VERTEX | POSITIVE), (1, BARTH | PRIMITIVE | POSITIVE | SENSED),
-       (1, BARTH | WAVES), (1, VERTEX | WAVES | SENSED)]
+       (1, BARTH | WAVES), (1, VERTEX | WAVES | SENSED), (1, WIDE), (1, WIDE | WAVES)]
 NAMES = ["-".join([str(order), *map(str, options.values())]) for order, options in ALL]
 
 
@@ -67,10 +69,18 @@ def test_averages_stay_bit_for_bit(dim, order, options):
         assert np.abs(limited(operator, uniform) - uniform).max() < 1e-13
 
 
-def mirrored(mesh, means):
+def mirrored(mesh, means, wide=False):
     """The largest and least value that is allowed in each element: averages around it, at the boundary with a mirror image."""
     highest, lowest = [], []
+    edge = {v for e, face in mesh.boundary_faces for v in mesh.cells[e][list(FACES[mesh.dim][face])]}
     for e, mean in enumerate(means):
+        if wide:
+            around = means[np.isin(mesh.cells, mesh.cells[e]).any(axis=1)]
+            most = np.abs(around - mean).max()
+            high, low = (mean + most, mean - most) if edge & set(mesh.cells[e]) else (around.max(), around.min())
+            highest.append(high)
+            lowest.append(low)
+            continue
         inside = mesh.neighbour_face[e] >= 0
         around = means[mesh.neighbour_cell[e][inside]]
         high, low = max(mean, *around, mean), min(mean, *around, mean)
@@ -83,15 +93,16 @@ def mirrored(mesh, means):
     return np.array(highest), np.array(lowest)
 
 
+@pytest.mark.parametrize("limiter", [BARTH, WIDE], ids=["faces", "vertices"])
 @pytest.mark.parametrize("dim", [1, 2, 3])
-def test_barth_jespersen_element_by_element(dim):
-    """Against the paper's equations (17) to (19), written as loops."""
+def test_barth_jespersen_element_by_element(dim, limiter):
+    """Against the paper's equations (17) to (19), written as loops; with the averages around the vertices as well."""
     mesh = box_of(dim)
-    operator = operator_of(mesh, Burgers(dim), 1, BARTH)
+    operator = operator_of(mesh, Burgers(dim), 1, limiter)
     c = random_state(operator, 2)
     found, trace = limited(operator, c)[0], operator.tables.reference.trace
     means = c[0, 0] * trace[0, 0]
-    highest, lowest = mirrored(mesh, means)
+    highest, lowest = mirrored(mesh, means, limiter is WIDE)
     for e in range(len(means)):
         alpha = 1.0
         for value in trace @ c[0, :, e]:
@@ -317,7 +328,7 @@ def test_the_initial_state_is_limited_and_failures_are_found_again():
 
 @pytest.mark.parametrize("make, message", [
     (lambda: dg.ModalDG(1, limiter="barth-jesper"),
-     "limiter 'barth-jesper' does not exist; allowed: barth-jespersen, vertex, None (did"),
+     "limiter 'barth-jesper' does not exist; allowed: barth-jespersen, barth-jespersen-vertices, vertex, None (did"),
     (lambda: dg.ModalDG(2, limiter="barth-jespersen"), "limiter='barth-jespersen' is not allowed at order 2; it is"),
     (lambda: dg.ModalDG(0, limiter="vertex"), "limiter='vertex' is not allowed at order 0; it is for order 1 and"),
     (lambda: dg.ModalDG(2, limiter="vertex", limiter_variables="primitive"), "of primitive variables is not allowed at"),
@@ -342,6 +353,7 @@ def test_bad_input_is_named_in_one_line(make, message):
     (1, 1, BARTH | PRIMITIVE, "float64"), (2, 1, VERTEX | PRIMITIVE, "float32"), (3, 1, VERTEX | SENSED, "float32"),
     (2, 1, BARTH | WAVES | SENSED, "float32"), (3, 1, BARTH | WAVES, "float64"), (2, 1, VERTEX | WAVES, "float64"),
     (3, 2, VERTEX, "float64"), (2, 3, VERTEX, "float32"), (3, 4, VERTEX, "float64"), (1, 5, VERTEX | SENSED, "float64"),
+    (2, 1, WIDE, "float64"), (3, 1, WIDE | PRIMITIVE | POSITIVE, "float32"), (1, 1, WIDE | WAVES, "float64"),
     (2, 6, VERTEX | POSITIVE, "float64"), (1, 2, POSITIVE, "float64"), (3, 2, POSITIVE, "float32")],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else str(value))
 def test_the_fused_limiter_of_rough_states(dim, order, options, dtype):
@@ -385,8 +397,8 @@ def test_limiting_follows_the_stage_piece_by_piece(order, options):
 
 @pytest.mark.filterwarnings("ignore:dt=")
 @pytest.mark.parametrize("kernels", ["array", "fused"])
-@pytest.mark.parametrize("order, options", [(1, BARTH), (1, VERTEX | SENSED), (1, BARTH | PRIMITIVE), (3, VERTEX)],
-                         ids=["barth", "vertex-kxrcf", "primitive", "vertex"])
+@pytest.mark.parametrize("order, options", [(1, BARTH), (1, VERTEX | SENSED), (1, BARTH | PRIMITIVE), (3, VERTEX), (1, WIDE)],
+                         ids=["barth", "vertex-kxrcf", "primitive", "vertex", "wide"])
 def test_the_memory_plan_counts_limiters(order, options, kernels):
     law = dg.Euler(2)
 

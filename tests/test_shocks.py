@@ -168,7 +168,7 @@ def test_streams_roll_up():
     (cases.sod, {"test": "toro6"}, "allowed: sod, lax, toro1, toro2, toro3, toro4, toro5"),
     (cases.sod, {"dim": 3}, "dim=3 is not allowed; it must be 1 or 2"),
     (cases.sod, {"flux": "hlc"}, "flux 'hlc' does not exist; allowed: rusanov, hll, hllc, roe"),
-    (cases.sod, {"limiter": "minmod"}, "allowed: barth-jespersen, vertex"),
+    (cases.sod, {"limiter": "minmod"}, "allowed: barth-jespersen, barth-jespersen-vertices, vertex"),
     (cases.shu_osher, {"start": "interpolation"}, "for modal DG; allowed: projection"),
     (cases.double_mach, {"mesh": dg.rectangle()}, "behind"),
     (cases.forward_step, {"mesh": dg.rectangle()}, "inlet"),

@@ -20,7 +20,7 @@ class LimiterFused:
         self.operations, self.limits = operations, operations.tables.limits
         self.workers = operations.backend.workers
         self.lanes, self.tiles, self.dtype = operations.lanes, operations.tiles, operations.backend.dtype
-        around = self.limits.around if self.limits.options.limiter == "vertex" else np.zeros((1, 1), int)
+        around = self.limits.around if self.limits.options.around else np.zeros((1, 1), int)
         self.around_vertices = around
         self.vertex_tiles = -(-around.shape[1] // self.lanes)
         self.source = LimiterSource(operations.source, self.limits, floor)

@@ -141,7 +141,8 @@ def share_around(k):
 
 
 def share_at_vertices(k, extremes):
-    """Lines of one lane that find the share of the slopes c0, c1, .. about `mean` from (largest, least) around each vertex."""
+    """Lines of one lane that find the share of the slopes c0, c1, .. about `mean` from (largest, least) around each vertex: at
+    every vertex from those around it; at the points of faces from those around all vertices."""
     number = k.tile.dialect.literal
     zero, one, unit = number(0.0), number(1.0), number(k.limits.unit)
     lines = [f"most = {zero}"]
@@ -149,9 +150,15 @@ def share_at_vertices(k, extremes):
         lines += [f"high{i}, low{i} = {high} - mean, {low} - mean", f"most = high{i} if high{i} > most else most",
                   f"most = -low{i} if -low{i} > most else most"]
     lines.append(f"share = {one}")
-    for i, point in enumerate(k.limits.check):
-        lines += [f"mirrored = outer[(tile*{k.K} + {i})*{k.L} + lane] > {zero}",
-                  f"high = (most if mirrored else high{i})*{unit}", f"low = (-most if mirrored else low{i})*{unit}",
+    outer = [f"outer[(tile*{k.K} + {i})*{k.L} + lane]" for i in range(k.K)]
+    if k.options.at_faces:
+        lines += [line for i in range(1, k.K) for line in (f"high0 = high{i} if high{i} > high0 else high0",
+                                                           f"low0 = low{i} if low{i} < low0 else low0")]
+        outer = [" + ".join(outer)]
+    places = [0] * len(k.limits.check) if k.options.at_faces else range(k.K)
+    for i, point in zip(places, k.limits.check):
+        lines += [f"mirrored = {outer[i]} > {zero}", f"high = (most if mirrored else high{i})*{unit}",
+                  f"low = (-most if mirrored else low{i})*{unit}",
                   f"change = {changes(k, point)}", "over, under = change > high, change < low",
                   f"room = high if over else (low if under else {one})",
                   f"here = room/(change if over | under else {one})", "share = here if here < share else share"]

@@ -34,7 +34,7 @@ class LimiterSource:
         self.limits, self.options, self.floor = limits, limits.options, floor
         self.d, self.V, self.N, self.L = s.d, s.V, s.N, s.L
         self.K = s.d + 1
-        self.vertex = self.options.limiter == "vertex"
+        self.vertex = self.options.around
         self.variables = self.options.variables
         self.degrees = limiter_degrees.Degrees(limits) if self.vertex and limits.order > 1 else None
         self.means = len(self.degrees.parts) * s.V if self.degrees else s.V if self.variables == "primitive" else 0

@@ -16,7 +16,8 @@ from ..pointwise import Pointwise
 from ..reference import simplex
 from ..reference.simplex import FACES
 
-LIMITERS, VARIABLES, INDICATORS = ("barth-jespersen", "vertex"), ("conserved", "primitive", "characteristic"), ("kxrcf",)
+LIMITERS = "barth-jespersen", "barth-jespersen-vertices", "vertex"
+VARIABLES, INDICATORS = ("conserved", "primitive", "characteristic"), ("kxrcf",)
 
 
 class Limiting(NamedTuple):
@@ -27,11 +28,21 @@ class Limiting(NamedTuple):
     indicator: str | None = None
     positivity: bool = False
 
+    @property
+    def at_faces(self):
+        """Whether new extremes are looked for at the points of the faces, and not at the vertices; at order 1 only."""
+        return self.limiter in LIMITERS[:2]
+
+    @property
+    def around(self):
+        """Whether they are new beside the averages around the vertices, and not beside those across the faces."""
+        return self.limiter in LIMITERS[1:]
+
     def check(self, order):
         """Raise ValueError for names that do not exist and options that do not go together."""
         if self.limiter is not None:
             choose("limiter", self.limiter, LIMITERS, also=["None"])
-            linear = self.limiter == "barth-jespersen" or self.variables != "conserved"
+            linear = self.at_faces or self.variables != "conserved"
             allowed = "order 1" if linear else "order 1 and above"
             if order < 1 or linear and order > 1:
                 of = f" of {self.variables} variables" if self.variables != "conserved" else ""
@@ -102,9 +113,9 @@ class Limits:
 
     @cached_property
     def check(self):
-        by_faces = self.options.limiter == "barth-jespersen"
-        points = self.reference.face_points.reshape(-1, self.dim) if by_faces else simplex(self.dim, 1).vertices
-        if by_faces and self.dim > 1:
+        at_faces = self.options.at_faces
+        points = self.reference.face_points.reshape(-1, self.dim) if at_faces else simplex(self.dim, 1).vertices
+        if at_faces and self.dim > 1:
             points = points[ConvexHull(points).vertices]
         return self.reference.basis.evaluate_basis(points)[:, self.linear]
 

@@ -179,7 +179,7 @@ class ModalCounts(Counts):
         if (backend.name, method.kernels(backend)) == ("cupy", "fused") and self.limited_on_device(options):
             return 4 * F * E * bool(options.limiter), 0
         state, by_host = self.V * self.N * E * self.b, (backend.name, method.kernels(backend)) == ("numpy", "fused")
-        lists = {None: 0, "barth-jespersen": (8 * F + 1) * E, "vertex": (24 * F + 1) * E}[options.limiter]
+        lists = ((24 if options.around else 8) * F + 1) * E * bool(options.limiter)
         if by_host:
             return self.limiter_in_tiles(options)
         taken = sensed = 0
@@ -189,11 +189,11 @@ class ModalCounts(Counts):
         if options.variables == "primitive":
             taken += 2 * state
         elif options.variables == "characteristic":
-            taken += (3 if options.limiter == "vertex" else 1) * state
+            taken += (3 if options.around else 1) * state
         elif options.limiter == "vertex" and self.order > 1:
             parts = sum(comb(q + d - 2, d - 1) for q in range(1, self.order + 1))
             taken += parts * (d + 1) * self.V * E * self.b + 3 * state
-        rows = max(F * self.M * (options.limiter == "barth-jespersen"), F * (options.limiter == "vertex"),
+        rows = max(F * self.M * options.at_faces, F * (options.limiter == "vertex"),
                    (self.Q + F * self.M) * options.positivity)
         columns = E if backend.name == "cupy" else min(E, backend.threads * max(16, BLOCK_BYTES // (rows * self.b)))
         return lists, max(sensed, taken + 5 * self.V * rows * columns * self.b)
@@ -204,11 +204,11 @@ class ModalCounts(Counts):
         K, V, E, b, parts = self.F, self.V, self.E, self.b, comb(self.order - 1 + self.d, self.d)
         means = V * parts if self.order > 1 and options.limiter else V * (options.variables == "primitive")
         size = b * E * means + bool(options.indicator) * E * (b * K * self.sensors + 8 * K + 8 + b)
-        if options.limiter == "vertex":
+        if options.around:
             size += (24 * K + 1) * E + (12 + b) * K * E + 2 * b * max(means, V) * self.points
         elif options.limiter:
             size += (1 + 4) * K * E
-        slopes = options.limiter == "barth-jespersen" or options.variables == "characteristic"
+        slopes = options.at_faces or options.variables == "characteristic"
         return size, 4 * 8 * V * K * self.M * min(E, max(16, BLOCK_BYTES // (8 * K * self.M))) * slopes
 
     @staticmethod

@@ -25,7 +25,9 @@ class ModalDG(DG):
     quadrature   degree up to which the quadrature is exact, at least 2 order: by default 2 order in the cells and 2 order + 1
                  on the faces (order + 1 Gauss points on an edge); more is for fluxes that are far from polynomials
     limiter      what keeps slopes from making new extremes, after every stage and at the start: None;
-                 "barth-jespersen" at order 1: by the averages of the neighbours across faces;
+                 "barth-jespersen" at order 1: at the points of the faces, by the averages of the neighbours across faces;
+                 "barth-jespersen-vertices" at order 1: the same by the averages of all neighbours, those at a vertex too,
+                 which cuts smooth slopes less;
                  "vertex" from order 1 on: by those around each vertex, degree by degree (Kuzmin)
     limiter_variables   which variables are limited, one by one: "conserved", at order 1 also "primitive" or "characteristic",
                  the waves along the gradient of the density, which keeps shocks and contacts cleanest
