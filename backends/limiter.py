@@ -17,7 +17,8 @@ class Limiter:
     at least alpha_(q+1).  Kuzmin 2010.
     Beyond a boundary there is no average.  Linear states would be flat there, so there the states around are mirrored,
     u+ + u- = 2 mean: the nearest average across a face where all are above, or all below, the element's own (Barth-Jespersen);
-    the farthest around any vertex, at vertices of the boundary, and for Barth-Jespersen in elements that have one.
+    the farthest around any vertex, at vertices of the boundary; in elements that have one there, for Barth-Jespersen with all
+    vertices, the extremes around that vertex around which they are nearest.
 
     Primitive variables: of the linear functions through their values at the vertices, about their value of the mean state.
     Characteristic variables: of the waves L (u - mean) along one direction n, L the left eigenvectors of the mean state; n is
@@ -52,7 +53,7 @@ class Limiter:
     @cached_property
     def lists(self):
         """The index lists that the limiter needs."""
-        of_faces, of_vertices = ("neighbours", "outer"), ("vertices", "around", "outer_vertices")
+        of_faces, of_vertices = ("neighbours", "outer"), ("vertices", "around", "outer_vertices", "alone")
         names = of_vertices if self.options.around else of_faces
         return {name: self.backend.integers(getattr(self.limits, name)) for name in names}
 
@@ -178,9 +179,13 @@ class Limiter:
         """The same from the largest and least changes (variable, vertex, element) to the averages around the vertices."""
         xp, outer = self.xp, self.lists["outer_vertices"][:, columns]
         most = xp.max(xp.maximum(high, -low), axis=1)[:, None]
-        if self.options.at_faces:
-            high, low, outer = xp.max(high, axis=1)[:, None], xp.min(low, axis=1)[:, None], xp.any(outer, axis=0)
-        return xp.where(outer, most, high), xp.where(outer, -most, low)
+        if not self.options.at_faces:
+            return xp.where(outer, most, high), xp.where(outer, -most, low)
+        alone, mirrors = self.lists["alone"][:, columns], xp.any(outer, axis=0)
+        above, below = (xp.min(xp.where(alone, most, room), axis=1) for room in (-low, high))
+        high, low = xp.max(high, axis=1), xp.min(low, axis=1)
+        return (xp.where(mirrors, xp.maximum(high, above), high)[:, None],
+                xp.where(mirrors, xp.minimum(low, -below), low)[:, None])
 
     def _limit_waves(self, q, columns, used):
         """Limit the waves of these elements, where something is limited."""

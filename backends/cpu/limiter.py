@@ -190,7 +190,7 @@ class LimiterFused:
 
     @cached_property
     def outer(self):
-        return self.tiled(self.limits.outer_vertices.astype(self.dtype))
+        return self.tiled((self.limits.outer_vertices + self.limits.alone * 1.0).astype(self.dtype))
 
     @cached_property
     def around(self):

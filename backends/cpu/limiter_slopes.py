@@ -142,27 +142,48 @@ def share_around(k):
 
 def share_at_vertices(k, extremes):
     """Lines of one lane that find the share of the slopes c0, c1, .. about `mean` from (largest, least) around each vertex: at
-    every vertex from those around it; at the points of faces from those around all vertices."""
-    number = k.tile.dialect.literal
-    zero, one, unit = number(0.0), number(1.0), number(k.limits.unit)
-    lines = [f"most = {zero}"]
-    for i, (high, low) in enumerate(extremes):
-        lines += [f"high{i}, low{i} = {high} - mean, {low} - mean", f"most = high{i} if high{i} > most else most",
-                  f"most = -low{i} if -low{i} > most else most"]
+    every vertex from those around it, at the points of faces from those around all vertices."""
+    one = k.tile.dialect.literal(1.0)
+    lines, each = room_of_element(k) if k.options.at_faces else room_at_vertices(k)
+    lines = [*(f"high{i}, low{i} = {high} - mean, {low} - mean" for i, (high, low) in enumerate(extremes)), *lines]
     lines.append(f"share = {one}")
-    outer = [f"outer[(tile*{k.K} + {i})*{k.L} + lane]" for i in range(k.K)]
-    if k.options.at_faces:
-        lines += [line for i in range(1, k.K) for line in (f"high0 = high{i} if high{i} > high0 else high0",
-                                                           f"low0 = low{i} if low{i} < low0 else low0")]
-        outer = [" + ".join(outer)]
-    places = [0] * len(k.limits.check) if k.options.at_faces else range(k.K)
-    for i, point in zip(places, k.limits.check):
-        lines += [f"mirrored = {outer[i]} > {zero}", f"high = (most if mirrored else high{i})*{unit}",
-                  f"low = (-most if mirrored else low{i})*{unit}",
-                  f"change = {changes(k, point)}", "over, under = change > high, change < low",
+    for i, point in enumerate(k.limits.check):
+        lines += [*each(i), f"change = {changes(k, point)}", "over, under = change > high, change < low",
                   f"room = high if over else (low if under else {one})",
                   f"here = room/(change if over | under else {one})", "share = here if here < share else share"]
     return lines
+
+
+def outer(k, i):
+    """Text of one lane: 0 inside the mesh, 1 where a vertex is at the boundary, 2 where no other element is around it."""
+    return f"outer[(tile*{k.K} + {i})*{k.L} + lane]"
+
+
+def room_at_vertices(k):
+    """Lines before those at all vertices, and lines of a vertex, that find the room `high` and `low` there."""
+    zero, unit = (k.tile.dialect.literal(value) for value in (0.0, k.limits.unit))
+    return farthest(k), lambda i: [f"mirrored = {outer(k, i)} > {zero}", f"high = (most if mirrored else high{i})*{unit}",
+                                   f"low = (-most if mirrored else low{i})*{unit}"]
+
+
+def room_of_element(k):
+    """The same, the room being that of all points of the element."""
+    zero, one, unit = (k.tile.dialect.literal(value) for value in (0.0, 1.0, k.limits.unit))
+    lines = [*farthest(k), f"high, low, above, below, sides = high0, low0, most, most, {zero}"]
+    for i in range(k.K):
+        lines += [f"high = high{i} if high{i} > high else high", f"low = low{i} if low{i} < low else low",
+                  f"side = {outer(k, i)}", "sides += side", f"among = side <= {one}",
+                  f"above = -low{i} if among & (-low{i} < above) else above",
+                  f"below = high{i} if among & (high{i} < below) else below"]
+    return [*lines, f"mirrored = sides > {zero}", f"high = (above if mirrored & (above > high) else high)*{unit}",
+            f"low = (-below if mirrored & (-below < low) else low)*{unit}"], lambda i: []
+
+
+def farthest(k):
+    """Lines that find `most`, the largest distance from the mean to an average around a vertex."""
+    return [f"most = {k.tile.dialect.literal(0.0)}",
+            *(line for i in range(k.K) for line in (f"most = high{i} if high{i} > most else most",
+                                                    f"most = -low{i} if -low{i} > most else most"))]
 
 
 def waves_around(k):

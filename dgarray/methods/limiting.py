@@ -82,7 +82,8 @@ class Limits:
     indices                        {degree q: partial derivatives of order q - 1, as tuples of directions}
     neighbours (face, element)     the element itself at a boundary;  outer (face, element): whether it is one
     vertices (dim + 1, element)    numbers of its vertices, those that a periodic boundary glues are one
-    around (count, vertex)         elements around each, filled up with the first;  outer_vertices (dim + 1, element)
+    around (count, vertex)         elements around each, filled up with the first;  outer_vertices (dim + 1, element);
+                                   alone (dim + 1, element): whether no other element is around such a vertex
     averages (face, mode)          averages over the faces;  beyond (face, element): the face on the other side as
                                    face * elements + element, at a boundary the same
     threshold (element,)           of the indicator, (h / L)^((order + 1) / 2)
@@ -171,6 +172,10 @@ class Limits:
         outer = np.zeros(self.around.shape[1], bool)
         outer[self.vertices[places, cell[:, None]]] = True
         return outer[self.vertices]
+
+    @cached_property
+    def alone(self):
+        return (self.around == self.around[0]).all(axis=0)[self.vertices] & self.outer_vertices
 
     @cached_property
     def averages(self):
