@@ -104,14 +104,11 @@ class HermiteFused(HermiteArrays):
     def of_length(self, tau):
         def numbers(values):
             return np.ascontiguousarray(np.append(values, 0.0), self.backend.dtype)       # never empty
-        stages, none = self.tables.stages, numbers([])
         if self.recursion is None:
             left, right = self.tables.collapsed(tau)
-            return numbers(np.stack([left, right], axis=2)), *[none] * 3, stages, 0, 0
-        r, sums = self.recursion, self.source.series.sums
-        values = [numbers(np.multiply.outer(f, [a for terms in sums.get(name, {}).values() for a in terms.values()]))
-                  for name, f in r.factors(tau, stages).items()]
-        return none, *values, stages, *r.bounds(stages, self.tables.method.pruned)
+            return numbers(np.stack([left, right], axis=2)), *[np.zeros((0, 0), np.int32)] * 2, numbers([])
+        series = self.source.series
+        return numbers([]), series.program, series.stages, numbers(series.factors(tau))
 
     def half_step(self, q, out, half, tau):
         if self.source is None:

@@ -1,7 +1,8 @@
 """Operations and bytes that the CPU kernels of Hermite's method need for a cell and half-step, counted from their tables."""
 import numpy as np
 
-from .hermite_recursion import Recursion, size
+from .hermite_recursion import Recursion
+from .hermite_series import SeriesSource
 
 
 def counts(tables, dtype, variant, pruned=None):
@@ -27,11 +28,4 @@ def counts(tables, dtype, variant, pruned=None):
 def series(tables, pruned=None):
     """Operations of a Taylor series and of its sum."""
     pruned = tables.method.pruned if pruned is None else pruned
-    r, stages = Recursion(tables, pruned), tables.stages
-    operations, degree = 0, r.bounds(stages, pruned)[1]
-    for s in range(stages + 1):
-        sums = {} if s < r.stride - 1 or s == 0 else r.begin if s == 1 and r.stride == 2 else r.step
-        operations += r.points(s, stages, pruned) * sum(2 * len(terms) - 1 for terms in sums.values())
-        operations += r.results(degree - s) * len(r.kept) * (s > 0)
-        operations += r.results(degree - s - 1) * 2 * size(r.gain) * (s < stages)
-    return operations
+    return SeriesSource(Recursion(tables, pruned), tables.stages, pruned).operations()

@@ -9,6 +9,7 @@ has no factor that depends on j.  Where variables are of two kinds and each depe
 velocity; electric and magnetic field), L L of one kind makes two stages at once, and the other kind is found where it is
 wanted.
 """
+from itertools import product
 from math import factorial
 
 import numpy as np
@@ -30,7 +31,8 @@ class Recursion:
     kept     variables with a series of their own, rest: the others
     step     b_s of kept variables from b_(s - stride), to be multiplied with tau / s (and tau / (s - 1))
     begin    with two kinds: b_1 of kept variables from b_0 of the rest, times tau
-    gain     b_(s+1) of the rest from b_s, times tau / (s + 1)"""
+    gain     with two kinds: the rest from tau times the sum of all b_s / (s + 1) of kept variables, s < stages: L
+             is applied once, whatever the number of stages"""
 
     def __init__(self, tables, pruned=True):
         self.dim, self.variables, self.order = tables.dim, tables.variables, tables.order
@@ -50,11 +52,9 @@ class Recursion:
                 self.step = squared(single, kept)
                 self.begin, self.gain = ({i: single[i] for i in some} for some in (self.kept, self.rest))
 
-    def factors(self, tau, stages):
-        """What the sums' coefficients are multiplied with, at every stage: {sum: (stages + 1,)}."""
-        s = np.arange(stages + 1)
-        return {"step": (tau / np.maximum(s, 1)) * (tau / np.maximum(s - 1, 1) if self.stride == 2 else 1),
-                "begin": np.full(1, tau), "gain": tau / (s + 1)}
+    def factor(self, tau, stage):
+        """What `step` is multiplied with for b_s, s the stage; of `begin`, b_1, tau."""
+        return tau / max(stage, 1) * (tau / (stage - 1) if self.stride == 2 and stage > 1 else 1)
 
     def bounds(self, stages, pruned):
         """(needed, degree): later stages than s need j with sum max(0, j_k - N) <= needed - s of its coefficients, and those
@@ -63,21 +63,21 @@ class Recursion:
         decays = any(not any(shift) for terms in self.step.values() for shift, _ in terms)
         return stages if pruned else most, self.dim * (2 * self.order + 1) if pruned and not decays else most
 
-    def points(self, stage, stages, pruned):
-        """Number of coefficients of a kept variable that a stage finds: rows in y and z within the bounds, of each the first
-        N + 1 coefficients, and the others where they are needed and until they are zero."""
-        n = self.order + 1
+    def lengths(self, stage, stages, pruned):
+        """How many coefficients of a kept variable a stage finds in each row of x: {(j_y, j_z): count}."""
+        n, m = self.order + 1, 2 * self.order + 2
         needed, degree = self.bounds(stages, pruned)
-        j = np.indices((2 * n,) * (self.dim - 1)).reshape(self.dim - 1, (2 * n) ** (self.dim - 1))
-        left, total = needed - stage - np.maximum(0, j - n + 1).sum(axis=0), degree - stage - j.sum(axis=0)
-        rows = (left >= 0) & (total >= 0)
-        return n * int(rows.sum() + (rows & (left > 0) & (total + self.stride >= n)).sum())
+        found = {}
+        for j in rows(m, self.dim):
+            left, total = needed - stage - sum(max(0, i - n + 1) for i in j), degree - stage - sum(j)
+            if left >= 0 and total >= 0:
+                found[j] = min(m, n + left, total + 1)
+        return found
 
-    def results(self, degree):
-        """Number of the results that are added to at a stage, in rows with sum j_k <= degree."""
-        n = self.order + 1
-        j = np.indices((n,) * (self.dim - 1)).reshape(self.dim - 1, n ** (self.dim - 1))
-        return n * int((j.sum(axis=0) <= degree).sum())
+
+def rows(length, dim):
+    """(j_y, j_z), as many as there are axes beside x, in the order in which they lie in memory."""
+    return [j[::-1] for j in product(range(length), repeat=dim - 1)]
 
 
 def add(sums, shift, variable, a):

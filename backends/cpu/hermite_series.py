@@ -1,102 +1,164 @@
-"""Text of the Taylor series in the fused kernels of Hermite's method: loops over rows of coefficients around compiled sums.
+"""The Taylor series in the fused kernels of Hermite's method: a list of rows of coefficients, and compiled sums along a row.
 
-w holds a block for each variable, those with a series of their own first, and, where two stages are made at once, further
-blocks for the odd stages of these.  A block has rows of 2N + 2 coefficients of x and as many zeros as a term reaches beyond;
-after its rows comes one of zeros, which is what a term finds beyond the last row.
+w holds a block for each variable, those with a series of their own first: (2N + 2)^(d - 1) rows of 2N + 2 coefficients of x.
+Where two stages are made at once, there follow blocks for the odd stages of the kept variables, then the sum U of all
+b_s / (s + 1), whose derivatives the other variables gain at the end: boxes of N + 2 coefficients along each axis.
 """
 from textwrap import indent
 
-from .hermite_recursion import size
+import numpy as np
+
+from .hermite_recursion import rows
+
+PARTS = "start", "begin", "step", "gain"
 
 
 class SeriesSource:
-    """Text for a `hermite_recursion.Recursion`, for groups of L lanes in so many vector registers."""
+    """The rows of a `hermite_recursion.Recursion` of so many stages, for groups of L lanes in so many vector registers.
 
-    def __init__(self, recursion, L, vectors):
+    routines   {part: pieces of the sums of its rows, see `lanes.rows`}; rows whose results or terms differ have others
+    program    (row, 5): routine of the part, coefficients that are found, and the places of the row in w, c and U
+    stages     (stage, 3): the first row, the row after the last and the first of its factors, of start, begin, steps and gain"""
+
+    def __init__(self, recursion, stages, pruned, L=1, vectors=1):
         self.r, self.d, self.V, self.L, self.vectors = recursion, recursion.dim, recursion.variables, L, vectors
+        self.count, self.pruned = stages, pruned
         self.n, self.m = recursion.order + 1, 2 * recursion.order + 2
-        self.row = (self.m + recursion.stride) * L
-        self.block = (self.m ** (self.d - 1) + 1) * self.row
+        self.row = self.m * L
+        # Registers between planes and blocks: no powers of two.
+        self.plane = self.m ** min(1, self.d - 1) * self.row + L
+        self.block = self.m ** max(0, self.d - 2) * self.plane + L
         self.slots = {v: slot for slot, v in enumerate((*recursion.kept, *recursion.rest))}
-        self.size = (self.V + (recursion.stride - 1) * len(recursion.kept)) * self.block
-        self.node = self.n ** self.d * L
-        self.sums = {"step": recursion.step, "add": {i: {((0,) * self.d, i): None} for i in recursion.kept}}
-        if recursion.stride == 2:
-            self.sums |= {"begin": recursion.begin, "gain": recursion.gain}
+        self.odd = self.V * self.block
+        self.weighted = self.odd + (recursion.stride - 1) * len(recursion.kept) * self.block
+        self.box = (self.n + 1) ** self.d * L if recursion.stride == 2 else 0
+        self.size = self.weighted + len(recursion.kept) * self.box
+        self.sums = {"start": {i: {((0,) * self.d, i): None} for i in self.slots}, "begin": recursion.begin,
+                     "step": recursion.step, "gain": recursion.gain}
+        self.values = {part: sorted({a for terms in sums.values() for a in terms.values()} - {None})
+                       if part != "start" else [] for part, sums in self.sums.items()}
+        self.reach = {m: {shift for terms in recursion.gain.values() for shift, k in terms if k == m} for m in recursion.kept}
+        self.routines, program, self.stages, self.factored = {part: [] for part in PARTS}, [], [], []
+        for part, stage, some in self.order():
+            factors = sum(1 + len(self.values[name]) for name, _ in self.factored)
+            self.stages.append((len(program), len(program) + len(some), factors))
+            self.factored.append((part, stage))
+            program += some
+        self.program, self.stages = np.array(program, np.int32), np.array(self.stages, np.int32)
+
+    def order(self):
+        """(part, stage, rows) of what is done one after the other, rows in ascending order: a row can take the place of its
+        last stage, because terms lie in the same row or in later ones."""
+        n, r = self.n, self.r
+        extended = [j for j in rows(n + 1, self.d) if max(j, default=0) < n
+                    or any(self.spans(j, shift[1:]) for shifts in self.reach.values() for shift in shifts)]
+        yield "start", 0, [self.entry("start", j, 0, n + 1) for j in extended]
+        if r.stride == 2:
+            yield "begin", 1, [self.entry("begin", j, 1, count, odd=True) for j, count in self.lengths(1)]
+        for first in range(r.stride):
+            for s in range(first + r.stride, self.count + 1, r.stride):
+                yield "step", s, [self.entry("step", j, s, count, odd=first == 1) for j, count in self.lengths(s)]
+        if r.stride == 2:
+            yield "gain", 0, [self.entry("gain", j, 0, n) for j in rows(n, self.d)]
+
+    def lengths(self, stage):
+        return self.r.lengths(stage, self.count, self.pruned).items()
+
+    def spans(self, j, shift):
+        """Whether the row j of U is wanted for a derivative of rows with all j_k <= N."""
+        return all(step <= i < self.n + step for i, step in zip(j, shift))
+
+    def entry(self, part, j, stage, count, odd=False):
+        """The line of the program for row j of a part: results go to w, to c where all j_k <= N, and to U where they are
+        wanted."""
+        n, L, outputs = self.n, self.L, []
+        sizes = (self.row, self.plane) if part != "gain" else ((n + 1) * L, (n + 1) ** 2 * L)
+        inside, written = max(j, default=0) < n, part in ("begin", "step")
+        for i, terms in self.sums[part].items():
+            slot, texts = self.slots[i], []
+            for (shift, m), a in terms.items():
+                if all(k + step < self.m for k, step in zip(j, shift[1:])):
+                    source = self.slots[m] * (self.box if part == "gain" else self.block)
+                    texts.append((None if part == "start" else 1 + self.values[part].index(a),
+                                  source + sum(step * size for step, size in zip(shift, (L, *sizes))), shift[0]))
+            first = part == "start"
+            results = [("w", 0, slot * self.block + (part == "begin") * self.odd, None, False, 0, self.m)] * written
+            results += [("c", 1, i * n ** self.d * L, None, not first, 0, n)] * inside
+            reached = [shift[0] for shift in self.reach.get(i, ()) if self.spans(j, shift[1:])]
+            if reached and part != "gain" and stage < self.count:
+                results.append(("w", 2, self.weighted + slot * self.box, None if first else 0, not first, 0, n + max(reached)))
+            if results:
+                outputs.append((texts, results))
+        routine = pieces(outputs, self.m if part != "gain" else n + 1, L)
+        if routine not in self.routines[part]:
+            self.routines[part].append(routine)
+        place = (self.weighted if part == "gain" else odd * (part != "begin") * self.odd) + at(j, sizes)
+        return (self.routines[part].index(routine), count, place, at(j, (n * L, n * n * L)),
+                at(j, ((n + 1) * L, (n + 1) ** 2 * L)))
+
+    def factors(self, tau):
+        """What the sums are multiplied with: of every stage the weight in U, then the factors of its terms."""
+        result = []
+        for part, stage in self.factored:
+            own = self.r.factor(tau, stage)
+            result += [1 / (stage + 1), *((tau if part == "gain" else own) * a for a in self.values[part])]
+        return np.array(result)
+
+    def operations(self):
+        """Floating-point operations of all rows; a multiply-add counts 2."""
+        total = 0
+        for (part, _), (begin, end, _) in zip(self.factored, self.stages):
+            for number, count in self.program[begin:end, :2]:
+                total += sum(max(0, min(count, last) - first) * operations(sums)
+                             for first, last, sums in self.routines[part][number])
+        return int(total)
 
     def definitions(self):
         """Lines that define the compiled sums."""
-        lines = [f"slots = {tuple(self.slots[v] for v in range(self.V))!r}"]
-        return lines + [f"{name} = {self.linear(sums, name in ('add', 'gain'))}" for name, sums in self.sums.items()]
-
-    def linear(self, sums, to_c):
-        """Compiled sums: results go to the blocks of their variables in w, or are added to what is in c."""
-        number, rows, outputs = 0, self.rows(sums), []
-        for i, terms in sums.items():
-            texts = []
-            for (shift, m), a in terms.items():
-                place = self.slots[m] * self.block + shift[0] * self.L
-                texts.append((None if a is None else number, rows.index(shift[1:]), place))
-                number += a is not None
-            outputs.append((self.node * i if to_c else self.slots[i] * self.block, texts))
-        return f"lanes.linear({outputs!r}, real, {self.vectors}, {to_c})"
-
-    def rows(self, sums):
-        """The rows (y, z) in which terms lie, as steps from that of the result."""
-        return sorted({shift[1:] for terms in sums.values() for shift, _ in terms})
-
-    def sweep(self, name, base, target="row", less=0):
-        """Loops over rows and coefficients.  Rows that stage s finds: see `Recursion.rows`; of results `less` rows less.
-
-        A row's first N + 1 coefficients, and its others where a later stage needs them and until they are zero, are found
-        in one piece without a branch.  In ascending order a row can take the place of its last stage, because terms lie in
-        the same row or in later ones."""
-        n, m, result, rows = self.n, self.m, name in ("add", "gain"), self.rows(self.sums[name])
-        left, total, loops = "needed - s", f"degree - s - {less}" if less else "degree - s", []
-        for k in range(self.d - 1, 0, -1):
-            most = f"min({n}, {total} + 1)" if result else f"min({m}, {n} + {left}, {total} + 1)"
-            loops.append([f"for j{k} in range({most}):", f"left{k} = {left} - max(0, j{k} - {n - 1})",
-                          f"total{k} = {total} - j{k}"])
-            left, total = f"left{k}", f"total{k}"
-
-        def number(length):
-            return " + ".join(f"j{k} * {length ** (k - 1)}" for k in range(1, self.d)) or "0"
-        body = [f"row = {base} + ({number(m)}) * {self.row}"]
-        for i, shift in enumerate(rows):
-            steps = sum(s * m ** k for k, s in enumerate(shift)) * self.row
-            inside = " and ".join(f"j{k} < {m - s}" for k, s in enumerate(shift, 1) if s and not result)
-            body.append(f"row{i} = row + {steps}" + f" if {inside} else {base} + {m ** (self.d - 1) * self.row}" * bool(inside))
-        body.append(f"target = {f'({number(n)}) * {n * self.L}' if result else target}")
-        places = " ".join(f"row{i} + lane," for i in range(len(rows)))
-        call = f"{name}({'c' if result else 'w'}, target + lane, w, ({places}), factors)"
-        body += [f"for j in range({n}):", f"    lane = j * {self.L}", f"    {call}"]
-        if not result:
-            body += [f"if {left} > 0 and {total} + {self.r.stride} >= {n}:", f"    for j in range({n}, {m}):",
-                     f"        lane = j * {self.L}", f"        {call}"]
-        for lines in loops[::-1]:
-            body = [lines[0], *("    " + line for line in [*lines[1:], *body])]
-        return body
+        return [f"slots = {tuple(self.slots[v] for v in range(self.V))!r}",
+                *(f"{part}{i} = lanes.rows({routine!r}, real, {self.vectors})" for part in PARTS
+                  for i, routine in enumerate(self.routines[part]))]
 
     def text(self, jit):
         """The function: the Taylor series of the interpolants in w, summed up in c."""
-        n, d, stride, odd = self.n, self.d, self.r.stride, self.V * self.block
+        gains = int(self.r.stride == 2)
+        spans = {"start": "range(1)", "begin": f"range(1, {1 + gains})", "step": f"range({1 + gains}, len(stages) - {gains})",
+                 "gain": f"range(len(stages) - {gains}, len(stages))"}
+        lines = []
+        for part in PARTS:
+            if self.routines[part]:
+                factors = "".join(f"factors[f + {i}], " for i in range(1 + len(self.values[part])))
+                lines += [f"for s in {spans[part]}:", "    f = stages[s, 2]", f"    some = ({factors.strip()})",
+                          "    for i in range(stages[s, 0], stages[s, 1]):",
+                          "        routine, count = program[i, 0], program[i, 1]"]
+                for number, _ in enumerate(self.routines[part]):
+                    places = " ".join(f"np.int64(program[i, {2 + k}])," for k in range(3))
+                    lines += [f"        {'el' if number else ''}if routine == {number}:",
+                              f"            {part}{number}(w, c, ({places}), count, some)"]
+        return f"{jit}\ndef series(w, c, program, stages, factors):\n" + indent("\n".join(lines), "    ")
 
-        def factors(name, stage="s"):
-            count = size(self.sums[name])
-            return [f"factors = ({' '.join(f'{name}s[{stage} * {count} + {i}],' for i in range(count)) or 'one,'})"]
-        rows = [" + ".join(f"j{k} * {length ** (k - 1) * row}" for k in range(1, d)) or "0"
-                for length, row in ((self.m, self.row), (n, n * self.L))]
-        lines = [f"scaled(w, {slot * self.block} + {rows[0]}, c, {v * self.node} + {rows[1]}, one, {n * self.vectors})"
-                 for v, slot in self.slots.items()]
-        for k in range(1, d):
-            lines = [f"for j{k} in range({n}):", *("    " + line for line in lines)]
-        if stride == 2:
-            lines += ["s = 1", *factors("begin", 0), *self.sweep("begin", 0, f"row + {odd}")]
-        lines += [f"for start in range({stride}):", f"    base = start * {odd}",
-                  f"    for s in range(start, stages + 1, {stride}):"]
-        stage = ["if s > start:", *("    " + line for line in [*factors("step"), *self.sweep("step", "base")]),
-                 "if s > 0:", "    factors = (one,)", *("    " + line for line in self.sweep("add", "base"))]
-        if stride == 2:
-            stage += ["if s < stages:", *("    " + line for line in [*factors("gain"), *self.sweep("gain", "base", less=1)])]
-        text = "\n".join([*lines, *(" " * 8 + line for line in stage)])
-        return f"{jit}\ndef series(w, c, steps, begins, gains, stages, needed, degree):\n{indent(text, '    ')}"
+
+def pieces(outputs, m, L):
+    """Pieces of a row of m coefficients for `lanes.rows`: where a result is wanted, and a term lies inside the row.
+
+    outputs: [(terms (factor, place, shift along x), results (name, place, offset, factor, add, first, last))]"""
+    ends = sorted({m - term[-1] for terms, _ in outputs for term in terms}
+                  | {end for _, results in outputs for result in results for end in result[-2:]})
+    found = []
+    for first, last in zip(ends, ends[1:]):
+        sums = [([(factor, place) for factor, place, shift in terms if first + shift < m],
+                 [tuple(result) for *result, begin, end in results if begin <= first < end]) for terms, results in outputs]
+        sums = [(terms, results) for terms, results in sums if results]
+        if sums:
+            found.append((first, last, sums))
+    return found
+
+
+def operations(sums):
+    """Floating-point operations on a coefficient."""
+    return sum(max(0, sum(1 + (factor is not None) for factor, _ in terms) - 1)
+               + sum(add + (factor is not None) for *_, factor, add in results) for terms, results in sums)
+
+
+def at(j, sizes):
+    return sum(i * size for i, size in zip(j, sizes))

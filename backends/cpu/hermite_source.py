@@ -63,7 +63,7 @@ class HermiteSource:
         self.face = self.V * (n * self.across if d > 1 else self.m * self.L)
         self.rows = max(1, min(MOST_ROWS, CACHED_FACES // (2 * self.face * np.dtype(dtype).itemsize))) if d == 3 else 1
         self.cell = self.V * self.m ** d * self.L
-        self.series = None if self.collapsed else SeriesSource(recursion, self.L, self.vectors)
+        self.series = None if self.collapsed else SeriesSource(recursion, tables.stages, tables.method.pruned, self.L, self.vectors)
         self.sizes = ((2 if d == 3 else 1) * n ** d * self.GL, n * n * self.m * self.GL if d == 3 else 0,
                       2 * self.rows * self.face, self.series.size if self.series else 0, self.V * n ** d * self.L)
 
@@ -71,7 +71,7 @@ class HermiteSource:
         """The module: `kernel` of all, or of two kernels `interpolate` and `evolve`."""
         parts = [self.head(), self.fill(), self.faces(), self.roll(), self.store()]
         store, roll = "store(c, out, at, width, scale, X)", "roll(F, below, above, maps, {}, {}, count)"
-        evolve = "series(w, c, steps, begins, gains, stages, needed, degree)"
+        evolve = "series(w, c, program, stages, factors)"
         if self.collapsed:
             parts.append(self.kernel("kernel", f"{roll.format('c', 0)}\n{store}"))
         elif self.variant == "monolithic":
@@ -166,33 +166,35 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
                 f"    x = group * {L}\n    {plain}\n    for v in range({self.V}):\n" + indent("\n".join(lines), "        "))
 
     def roll(self):
-        """The map along the last axis, from two faces to the cells between them; in 1D a copy."""
+        """The map along the last axis, from two faces to the cells between them; in 1D a copy.
+
+        Coefficients of x follow each other in the faces and in what is found."""
         n, m, d, L = self.n, self.m, self.d, self.L
         if self.collapsed or self.variant == "two-kernel":
-            row, block = m * L, m ** d * L
-            blocks = [v * block for v in range(self.V)]
+            row, step, blocks = m * L, m ** (d - 1) * L, [v * m ** d * L for v in range(self.V)]
         else:
-            row, block = self.series.row, self.series.block
-            blocks = [self.series.slots[v] * block for v in range(self.V)]
-        rows = [f"ty * {row}"] * (d == 3)
-        across = self.across
-        lines = [f"target = t + blocks[v] + {' + '.join(['tx * ' + str(L), *rows])}",
-                 f"low = v * {n * across} + {' + '.join(['tx * ' + str(L), *[f'ty * {m * L}'] * (d == 3)])}",
-                 self.map(d - 1, "F", "below + low", "above + low", across, "w", "target", row * m ** (d - 2) if d > 1 else 0)]
-        loops = [f"for {t} in range({m}):" for t in ("ty", "tx")[3 - d:]] if d > 1 else []
+            row, step = self.series.row, self.series.plane if d == 3 else self.series.row
+            blocks = [self.series.slots[v] * self.series.block for v in range(self.V)]
+        target, low = (f" + ty * {number}" * (d == 3) for number in (row, m * L))
+        lines = [f"target = t + blocks[v]{target}", f"low = v * {n * self.across}{low}"]
         if d == 1:
             lines = [f"scaled(F, v * {m * L}, w, t + blocks[v], one, {m * self.vectors})"]
-        text = "\n".join("    " * i + line for i, line in enumerate(loops))
+        elif self.collapsed:
+            lines = [nested([f"for tx in range({m}):"], [*lines, self.map(
+                d - 1, "F", f"below + low + tx * {L}", f"above + low + tx * {L}", self.across, "w", f"target + tx * {L}", step)])]
+        else:
+            lines.append(self.map(d - 1, "F", "below + low", "above + low", self.across, "w", "target", step,
+                                  str(m * self.vectors)))
         return (f"blocks = {tuple(blocks)!r}\n\n\n{JIT}\ndef roll(F, below, above, maps, w, t, count):\n"
-                f"    for v in range({self.V}):\n"
-                + indent(text + "\n" * bool(loops) + indent("\n".join(lines), "    " * len(loops)), "        "))
+                + indent(nested([f"for v in range({self.V}):", *[f"for ty in range({m}):"] * (d == 3)], lines), "    "))
 
     def load(self):
         """The interpolants of a cell, from where the first kernel has left them."""
-        rows = self.m ** (self.d - 1)
-        return "\n".join([f"for v in range({self.V}):", f"    for row in range({rows}):",
-                          f"        scaled(R, cell * {self.cell} + (v * {rows} + row) * {self.m * self.L}, w, "
-                          f"slots[v] * {self.series.block} + row * {self.series.row}, one, {self.m * self.vectors})"])
+        m, d = self.m, self.d
+        planes, rows = (m, m) if d == 3 else (1, m ** (d - 1))
+        return nested([f"for v in range({self.V}):", f"for tz in range({planes}):", f"for ty in range({rows}):"], [
+            f"scaled(R, cell * {self.cell} + ((v * {planes} + tz) * {rows} + ty) * {m * self.L}, w, "
+            f"slots[v] * {self.series.block} + tz * {self.series.plane} + ty * {self.series.row}, one, {m * self.vectors})"])
 
     def store(self):
         """The solution at the target nodes, weights taken off."""
@@ -241,7 +243,7 @@ def store(c, out, at, width, scale, X):
             lines += before + [nested(rows, [face.format(slot.format("first"), "first")])] * faces
             lines += [nested([f"for {last} in range(first, last):", *rows], step + inner)]
         return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, G, Y, F, w, c, q, out, R, ny, X, sx, sy, sz, fx, "
-                f"fy, fz, lo, hi, scale, maps, steps, begins, gains, stages, needed, degree):\n"
+                f"fy, fz, lo, hi, scale, maps, program, stages, factors):\n"
                 + indent("\n".join(["for group in range(begin, end):", indent("\n".join(lines), "    ")]), "    "))
 
 

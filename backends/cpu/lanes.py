@@ -63,34 +63,52 @@ class Vectors:
                 total = self.builder.call(self.fma, [factor, value, total])
         return total
 
+    def scaled(self, value, factor, added):
+        """factor value + added; None for a factor of one, and for nothing to add."""
+        if added is None:
+            return value if factor is None else self.builder.fmul(factor, value)
+        return self.builder.fadd(added, value) if factor is None else self.builder.call(self.fma, [factor, value, added])
 
-def linear(outputs, dtype, vectors, add=False):
-    """Compiled call(target, t, source, places, factors) for `vectors` registers of neighbouring lanes: for all outputs
-    (place, terms), terms (factor, row, shift), a factor None being one,
 
-        target[t + place] = (+=) sum over terms of factors[factor] source[places[row] + shift]
+def rows(pieces, dtype, vectors):
+    """Compiled call(w, c, places, count, factors): sums along a row of coefficients, of which j < count are found, each
+    `vectors` registers of neighbouring lanes.
 
-    Everything is read before anything is written."""
+    pieces: [(first, last, sums)] for first <= j < last, sums: [(terms, results)], a sum being
+
+        value = sum over terms (factor, shift) of factors[factor] w[places[0] + shift + j L]
+        w or c [places[place] + shift + j L] = (or +=) factors[factor] value    for results (name, place, shift, factor, add)
+
+    where a factor None is one.  Of a j everything is read before anything is written."""
     def emit(context, builder, signature, args):
         v = Vectors(builder, dtype)
-        target, source = (data(context, builder, signature, args, i) for i in (0, 2))
-        used = sorted({factor for _, terms in outputs for factor, _, _ in terms if factor is not None})
-        factors = {number: v.spread(builder.extract_value(args[4], number)) for number in used} | {None: None}
-        rows = [builder.extract_value(args[3], i) for i in range(signature.args[3].count)]
-        for lane in range(0, vectors * v.width, v.width):
-            results = []
-            for place, terms in outputs:
-                values = [v.load(source, v.plus(rows[row], shift + lane)) for _, row, shift in terms]
-                value = v.dot([factors[factor] for factor, _, _ in terms], values) if terms else v.constant(0)
-                place = v.plus(args[1], place + lane)
-                results.append((builder.fadd(v.load(target, place), value) if add else value, place))
-            for value, place in results:
-                v.store(value, target, place)
+        arrays = {name: data(context, builder, signature, args, i) for i, name in enumerate("wc")}
+        places = [builder.extract_value(args[2], i) for i in range(signature.args[2].count)]
+        sums = [each for _, _, some in pieces for each in some]
+        used = {factor for terms, _ in sums for factor, _ in terms} | {result[3] for _, some in sums for result in some}
+        factors = {number: v.spread(builder.extract_value(args[4], number)) for number in used - {None}} | {None: None}
+
+        def body(j, sums):
+            j = builder.mul(j, ir.Constant(INDEX, vectors * v.width))
+            starts = [builder.add(place, j) for place in places]
+            for lane in range(0, vectors * v.width, v.width):
+                values = [v.dot([factors[factor] for factor, _ in terms],
+                                [v.load(arrays["w"], v.plus(starts[0], shift + lane)) for _, shift in terms])
+                          if terms else v.constant(0) for terms, _ in sums]
+                for value, (_, results) in zip(values, sums):
+                    for name, place, shift, factor, add in results:
+                        at = v.plus(starts[place], shift + lane)
+                        v.store(v.scaled(value, factors[factor], v.load(arrays[name], at) if add else None), arrays[name], at)
+        for first, last, some in pieces:
+            first, last = (ir.Constant(INDEX, number) for number in (first, last))
+            stop = builder.select(builder.icmp_signed("<", args[3], last), args[3], last)
+            with cgutils.for_range(builder, stop, first) as loop:
+                body(loop.index, some)
         return context.get_dummy_value()
 
     @intrinsic
-    def call(typingctx, target, t, source, places, factors):
-        return types.void(target, types.int64, source, places, factors), emit
+    def call(typingctx, w, c, places, count, factors):
+        return types.void(w, c, places, types.int64, factors), emit
 
     return call
 
