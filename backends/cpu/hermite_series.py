@@ -17,8 +17,9 @@ class SeriesSource:
     """The rows of a `hermite_recursion.Recursion` of so many stages, for groups of L lanes in so many vector registers.
 
     routines   {part: pieces of the sums of its rows, see `lanes.rows`}; rows whose results or terms differ have others
-    program    (row, 5): routine of the part, coefficients that are found, and the places of the row in w, c and U
-    stages     (stage, 3): the first row, the row after the last and the first of its factors, of start, begin, steps and gain"""
+    program    (run of neighbouring rows, 7): routine of the part, rows, coefficients that are found in the first row and how
+               many more in each further one, and the places of the first row in w, c and U
+    stages     (stage, 3): the first run, the run after the last and the first factor, of start, begin, steps and gain"""
 
     def __init__(self, recursion, stages, pruned, L=1, vectors=1):
         self.r, self.d, self.V, self.L, self.vectors = recursion, recursion.dim, recursion.variables, L, vectors
@@ -41,9 +42,10 @@ class SeriesSource:
         self.routines, program, self.stages, self.factored = {part: [] for part in PARTS}, [], [], []
         for part, stage, some in self.order():
             factors = sum(1 + len(self.values[name]) for name, _ in self.factored)
-            self.stages.append((len(program), len(program) + len(some), factors))
+            runs = self.runs(some, part)
+            self.stages.append((len(program), len(program) + len(runs), factors))
             self.factored.append((part, stage))
-            program += some
+            program += runs
         self.program, self.stages = np.array(program, np.int32), np.array(self.stages, np.int32)
 
     def order(self):
@@ -60,6 +62,24 @@ class SeriesSource:
                 yield "step", s, [self.entry("step", j, s, count, odd=first == 1) for j, count in self.lengths(s)]
         if r.stride == 2:
             yield "gain", 0, [self.entry("gain", j, 0, n) for j in rows(n, self.d)]
+
+    def runs(self, entries, part):
+        """Neighbouring rows with the same routine, whose coefficients are ever as many more or less, as one."""
+        found = []
+        for routine, count, *places in entries:
+            if found:
+                last, number, first, more, *begin = found[-1]
+                if (last == routine and (number == 1 or count == first + number * more)
+                        and places == [place + number * step for place, step in zip(begin, self.steps(part))]):
+                    found[-1] = last, number + 1, first, count - first if number == 1 else more, *begin
+                    continue
+            found.append((routine, 1, count, 0, *places))
+        return found
+
+    def steps(self, part):
+        """From a row to the next in w, c and U."""
+        box = (self.n + 1) * self.L
+        return box if part == "gain" else self.row, self.n * self.L, box
 
     def lengths(self, stage):
         return self.r.lengths(stage, self.count, self.pruned).items()
@@ -108,10 +128,16 @@ class SeriesSource:
         """Floating-point operations of all rows; a multiply-add counts 2."""
         total = 0
         for (part, _), (begin, end, _) in zip(self.factored, self.stages):
-            for number, count in self.program[begin:end, :2]:
+            for number, count in ((run[0], run[2] + row * run[3]) for run in self.program[begin:end] for row in range(run[1])):
                 total += sum(max(0, min(count, last) - first) * operations(sums)
                              for first, last, sums in self.routines[part][number])
         return int(total)
+
+    def found(self, part, number):
+        """How many coefficients a routine finds: for the compiler a number where that is always the same."""
+        runs = self.program[[i for (name, _), (begin, end, _) in zip(self.factored, self.stages) if name == part
+                             for i in range(begin, end) if self.program[i, 0] == number]]
+        return str(runs[0, 2]) if (runs[:, 2] == runs[0, 2]).all() and not runs[:, 3].any() else "count + row * more"
 
     def definitions(self):
         """Lines that define the compiled sums."""
@@ -130,11 +156,14 @@ class SeriesSource:
                 factors = "".join(f"factors[f + {i}], " for i in range(1 + len(self.values[part])))
                 lines += [f"for s in {spans[part]}:", "    f = stages[s, 2]", f"    some = ({factors.strip()})",
                           "    for i in range(stages[s, 0], stages[s, 1]):",
-                          "        routine, count = program[i, 0], program[i, 1]"]
+                          "        routine, count, more = program[i, 0], program[i, 2], program[i, 3]",
+                          "        at, c_at, u_at = np.int64(program[i, 4]), np.int64(program[i, 5]), np.int64(program[i, 6])"]
+                at, c_at, u_at = self.steps(part)
                 for number, _ in enumerate(self.routines[part]):
-                    places = " ".join(f"np.int64(program[i, {2 + k}])," for k in range(3))
                     lines += [f"        {'el' if number else ''}if routine == {number}:",
-                              f"            {part}{number}(w, c, ({places}), count, some)"]
+                              "            for row in range(program[i, 1]):",
+                              f"                {part}{number}(w, c, (at + row * {at}, c_at + row * {c_at}, u_at + row * {u_at}), "
+                              f"{self.found(part, number)}, some)"]
         return f"{jit}\ndef series(w, c, program, stages, factors):\n" + indent("\n".join(lines), "    ")
 
 
