@@ -92,8 +92,10 @@ class HermiteSource:
                  JIT, "def abs_(number):", "    return number if number >= 0 else -1 - number", "", ""]
         if self.collapsed:
             return "\n".join([*lines, f"mapping = lanes.mapping({self.n}, real)"])
-        return "\n".join([*lines, f"left = np.array({self.left.tolist()!r})", "interpolation = lanes.interpolation(left, real)",
-                          *self.series.definitions()])
+        lines += [f"left = np.array({self.left.tolist()!r})", "interpolation = lanes.interpolation(left, real)"]
+        if self.variant == "two-kernel" and self.d > 1:
+            lines.append("past_interpolation = lanes.interpolation(left, real, past=True)")
+        return "\n".join([*lines, *self.series.definitions()])
 
     def fill(self):
         """A row of nodes, with one more than there are lanes: those from lo to hi follow each other in the state."""
@@ -183,8 +185,8 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
             lines = [nested([f"for tx in range({m}):"], [*lines, self.map(
                 d - 1, "F", f"below + low + tx * {L}", f"above + low + tx * {L}", self.across, "w", f"target + tx * {L}", step)])]
         else:
-            lines.append(self.map(d - 1, "F", "below + low", "above + low", self.across, "w", "target", step,
-                                  str(m * self.vectors)))
+            call = self.map(d - 1, "F", "below + low", "above + low", self.across, "w", "target", step, str(m * self.vectors))
+            lines.append("past_" * (self.variant == "two-kernel") + call)
         return (f"blocks = {tuple(blocks)!r}\n\n\n{JIT}\ndef roll(F, below, above, maps, w, t, count):\n"
                 + indent(nested([f"for v in range({self.V}):", *[f"for ty in range({m}):"] * (d == 3)], lines), "    "))
 

@@ -33,8 +33,11 @@ class Vectors:
     def load(self, pointer, place):
         return self.builder.load(self.at(pointer, place), align=self.size)
 
-    def store(self, value, pointer, place):
-        self.builder.store(value, self.at(pointer, place), align=self.size)
+    def store(self, value, pointer, place, past=False):
+        """past: by the caches, to memory; the place is then that of a whole register."""
+        stored = self.builder.store(value, self.at(pointer, place), align=self.size * (self.width if past else 1))
+        if past:
+            stored.set_metadata("nontemporal", self.builder.module.add_metadata([ir.IntType(32)(1)]))
 
     def spread(self, number):
         """A vector of equal numbers."""
@@ -113,11 +116,12 @@ def rows(pieces, dtype, vectors):
     return call
 
 
-def interpolation(left, dtype):
+def interpolation(left, dtype, past=False):
     """Compiled call(source, low, high, jump, target, t, step, count) for `count` registers of lanes:
     target[t + i step] = sum_j left[i, j] (source[low + j jump] + (-1)^(i + j) source[high + j jump]).
 
-    Even i need the sums, odd i the differences: half as many products as with two matrices."""
+    Even i need the sums, odd i the differences: half as many products as with two matrices.
+    past: the target goes past the caches, see `Vectors.store`."""
     def body(v, source, low, high, jump, target, t, step):
         sums = [], []
         for j in range(left.shape[1]):
@@ -129,7 +133,7 @@ def interpolation(left, dtype):
         for i, row in enumerate(left):
             some = np.flatnonzero(row)
             value = v.dot([v.constant(row[j]) for j in some], [sums[i % 2][j] for j in some])
-            v.store(value, target, v.plus(t, v.builder.mul(step, ir.Constant(INDEX, i))))
+            v.store(value, target, v.plus(t, v.builder.mul(step, ir.Constant(INDEX, i))), past)
 
     def emit(context, builder, signature, args):
         v = Vectors(builder, dtype)
