@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from dgarray.backends.cpu.hermite_counts import counts, series
 from dgarray.backends.cpu.hermite_recursion import Recursion, size
+from dgarray.backends.cpu.hermite_series import SeriesSource
 
 from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, Sponge, backends, pec, wall
 from dgarray.stepping import Taylor, step
@@ -112,6 +113,30 @@ def test_two_kinds_of_variables_make_two_stages_at_once():
     assert {shift for shift, _ in acoustics.step[0]} == {(2, 0, 0), (0, 2, 0), (0, 0, 2)}
     assert maxwell.stride == 2 and len(maxwell.kept) == 3 and size(maxwell.step) == 12
     assert (lossy.stride, len(lossy.kept)) == (1, 6) and advection.stride == 1
+
+
+@pytest.mark.parametrize("law, order, stages", [
+    (Acoustics(3), 1, None), (Acoustics(3), 2, 7), (Advection((1.0, 0.3, -0.5)), 2, None), (Maxwell(2), 3, 5),
+    (Acoustics(1), 4, None), (Maxwell(3, sigma=0.1), 1, 4)])
+def test_rows_of_the_series(law, order, stages):
+    """Every stage finds just the coefficients that are not zero and that later stages or the nodes need, each once, and in
+    ascending order: none takes the place of one that is still needed."""
+    tables = Hermite(order, stages=stages).discretise(grid(law.dim), law, None, backends.get("numpy", "array")).tables
+    r, m, degree, loses = Recursion(tables), 2 * order + 2, law.dim * (2 * order + 1), len(tables.decay) > 0
+    source, whole = SeriesSource(r, tables.stages, True), SeriesSource(Recursion(tables, False), tables.stages, False)
+    assert source.operations() < whole.operations()
+    j = np.indices((m,) * law.dim)                          # z, y, x
+    total, excess = j.sum(axis=0).ravel(), np.maximum(j - order, 0).sum(axis=0).ravel()
+    places = np.tensordot(np.array([1, source.row, source.plane][:law.dim][::-1]), j, 1).ravel()
+    found = {}
+    for (part, stage), (begin, end, _) in zip(source.factored, source.stages):
+        if part in ("begin", "step"):
+            rows = [(place + row * source.row, count + row * more)
+                    for _, number, count, more, place, *_ in source.program[begin:end] for row in range(number)]
+            found[stage] = [(place + x) % source.odd for place, count in rows for x in range(count)]
+    assert sorted(found) == list(range(1, tables.stages + 1))
+    for stage, some in found.items():
+        assert some == sorted(places[(excess <= tables.stages - stage) & (loses | (total <= degree - stage))])
 
 
 def test_counts_of_operations():

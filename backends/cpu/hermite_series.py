@@ -145,8 +145,12 @@ class SeriesSource:
                 *(f"{part}{i} = lanes.rows({routine!r}, real, {self.vectors})" for part in PARTS
                   for i, routine in enumerate(self.routines[part]))]
 
-    def text(self, jit):
-        """The function: the Taylor series of the interpolants in w, summed up in c."""
+    def text(self, jit, ahead=0, line=0):
+        """The function: the Taylor series of the interpolants in w, summed up in c.
+
+        ahead: cache lines of R, of so many numbers, from `coming` on that are asked for meanwhile, some with each run."""
+        asked = -(-ahead // len(self.program))
+        asks = [f"        prefetch(R, coming, {asked})", f"        coming += {asked * line}"] * (ahead > 0)
         gains = int(self.r.stride == 2)
         spans = {"start": "range(1)", "begin": f"range(1, {1 + gains})", "step": f"range({1 + gains}, len(stages) - {gains})",
                  "gain": f"range(len(stages) - {gains}, len(stages))"}
@@ -158,13 +162,14 @@ class SeriesSource:
                           "    for i in range(stages[s, 0], stages[s, 1]):",
                           "        routine, count, more = program[i, 0], program[i, 2], program[i, 3]",
                           "        at, c_at, u_at = np.int64(program[i, 4]), np.int64(program[i, 5]), np.int64(program[i, 6])"]
-                at, c_at, u_at = self.steps(part)
+                lines += asks
+                places = ", ".join(f"{name} + row * {step}" for name, step in zip(("at", "c_at", "u_at"), self.steps(part)))
                 for number, _ in enumerate(self.routines[part]):
                     lines += [f"        {'el' if number else ''}if routine == {number}:",
                               "            for row in range(program[i, 1]):",
-                              f"                {part}{number}(w, c, (at + row * {at}, c_at + row * {c_at}, u_at + row * {u_at}), "
-                              f"{self.found(part, number)}, some)"]
-        return f"{jit}\ndef series(w, c, program, stages, factors):\n" + indent("\n".join(lines), "    ")
+                              f"                {part}{number}(w, c, ({places}), {self.found(part, number)}, some)"]
+        more = ", R, coming" * (ahead > 0)
+        return f"{jit}\ndef series(w, c, program, stages, factors{more}):\n" + indent("\n".join(lines), "    ")
 
 
 def pieces(outputs, m, L):

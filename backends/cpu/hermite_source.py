@@ -63,7 +63,9 @@ class HermiteSource:
         self.face = self.V * (n * self.across if d > 1 else self.m * self.L)
         self.rows = max(1, min(MOST_ROWS, CACHED_FACES // (2 * self.face * np.dtype(dtype).itemsize))) if d == 3 else 1
         self.cell = self.V * self.m ** d * self.L
-        self.series = None if self.collapsed else SeriesSource(recursion, tables.stages, tables.method.pruned, self.L, self.vectors)
+        self.series = None
+        if not self.collapsed:
+            self.series = SeriesSource(recursion, tables.stages, tables.method.pruned, self.L, self.vectors)
         self.sizes = ((2 if d == 3 else 1) * n ** d * self.GL, n * n * self.m * self.GL if d == 3 else 0,
                       2 * self.rows * self.face, self.series.size if self.series else 0, self.V * n ** d * self.L)
 
@@ -77,7 +79,10 @@ class HermiteSource:
         elif self.variant == "monolithic":
             parts += [self.series.text(JIT), self.kernel("kernel", f"{roll.format('w', 0)}\n{evolve}\n{store}")]
         else:
-            parts += [self.series.text(JIT), self.kernel("interpolate", roll.format("w", f"cell * {self.cell}")),
+            line = 64 // np.dtype(self.dtype).itemsize
+            evolve = evolve.replace("factors", "factors, R, coming")
+            parts += [self.series.text(JIT, self.cell // line, line),
+                      self.kernel("interpolate", roll.format("w", f"cell * {self.cell}")),
                       self.kernel("evolve", f"{self.load()}\n{evolve}\n{store}", faces=False)]
         return "\n\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -182,8 +187,8 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
         if d == 1:
             lines = [f"scaled(F, v * {m * L}, w, t + blocks[v], one, {m * self.vectors})"]
         elif self.collapsed:
-            lines = [nested([f"for tx in range({m}):"], [*lines, self.map(
-                d - 1, "F", f"below + low + tx * {L}", f"above + low + tx * {L}", self.across, "w", f"target + tx * {L}", step)])]
+            lines = [nested([f"for tx in range({m}):"], [*lines, f"x = tx * {L}", self.map(
+                d - 1, "F", "below + low + x", "above + low + x", self.across, "w", "target + x", step)])]
         else:
             call = self.map(d - 1, "F", "below + low", "above + low", self.across, "w", "target", step, str(m * self.vectors))
             lines.append("past_" * (self.variant == "two-kernel") + call)
@@ -191,12 +196,15 @@ def fill(q, at, factor, fx, f, sx, x, lo, hi, G, to):
                 + indent(nested([f"for v in range({self.V}):", *[f"for ty in range({m}):"] * (d == 3)], lines), "    "))
 
     def load(self):
-        """The interpolants of a cell, from where the first kernel has left them."""
+        """The interpolants of a cell, from where the first kernel has left them, and where those of the next cell are."""
         m, d = self.m, self.d
         planes, rows = (m, m) if d == 3 else (1, m ** (d - 1))
+        after = {1: "group + 1", 2: "cell + len(lo)",
+                 3: "cell + len(lo) if y + 1 < top else ((z + 1) * (len(sy) - 1) + bottom) * len(lo) + group"}[d]
         return nested([f"for v in range({self.V}):", f"for tz in range({planes}):", f"for ty in range({rows}):"], [
             f"scaled(R, cell * {self.cell} + ((v * {planes} + tz) * {rows} + ty) * {m * self.L}, w, "
-            f"slots[v] * {self.series.block} + tz * {self.series.plane} + ty * {self.series.row}, one, {m * self.vectors})"])
+            f"slots[v] * {self.series.block} + tz * {self.series.plane} + ty * {self.series.row}, one, {m * self.vectors})"
+        ]) + f"\ncoming = ({after}) * {self.cell}"
 
     def store(self):
         """The solution at the target nodes, weights taken off."""
