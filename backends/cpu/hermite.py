@@ -36,9 +36,12 @@ class HermiteFused(HermiteArrays):
         self._coefficients = None, None
 
     def half(self, half):
-        """What kernels know of the neighbours in a half: positions of x, y, z, images' numbers i as -1 - i; their factors;
-        lanes of each group that follow each other in the state; and the parts in which threads take the targets."""
-        L, lengths, dtype = self.source.L, self.tables.targets[half], self.backend.dtype
+        """What kernels know of the neighbours in a half, and the parts in which threads take the targets.
+
+        Along x: the place of the first target's lower neighbour in a row, how many targets and places a row has, what lies
+        beyond its ends, as pairs (place, source), and the factors there of every variable and coefficient.  Of y and z the
+        positions, images' numbers i as -1 - i, and their factors."""
+        L, lengths, dtype, n = self.source.L, self.tables.targets[half], self.backend.dtype, self.tables.order + 1
         sources, factors = [np.zeros(1, np.int64)] * 3, [np.ones(1, dtype)] * 3
         for k, axis in enumerate(self.tables.neighbours[half]):
             sources[k] = np.append(axis.low, axis.high[-1]).astype(np.int64)
@@ -47,19 +50,24 @@ class HermiteFused(HermiteArrays):
             if k:
                 sources[k][image] = -1 - sources[k][image]
             else:
-                near = np.flatnonzero((sources[0][1:] == sources[0][:-1] + 1) & ~image[1:] & ~image[:-1])
-                first, last = (near[0], near[-1] + 1) if len(near) else (0, 0)
-        groups = np.arange(0, lengths[0], L)
-        lo, hi = (np.clip(end - groups, 0, L + 1) for end in (first, last + (last > first)))
+                steps, often = np.unique((sources[0] - np.arange(len(image)))[~image], return_counts=True)
+                places = steps[often.argmax()] + np.arange(len(image))          # where most sources lie
+                beyond = image | (places != sources[0])
+                ghosts = np.stack([places, sources[0]], axis=1)[beyond].ravel()
+                of_rows = np.tile(factors[0][..., beyond], (1, n ** (len(lengths) - 1), 1)).T.swapaxes(1, 2)
+        groups = range(0, lengths[0], L)
         if len(lengths) == 1:
             parts = [(0, 1, 0, 1, start, min(start + GROUPS, len(groups))) for start in range(0, len(groups), GROUPS)]
         else:
             # In 2D only these parts are shared among the threads; a part's first face is interpolated twice.
-            along = ALONG if len(lengths) == 3 else max(1, min(ALONG, -(-lengths[1] // (4 * self.backend.threads))))
-            rows = lengths[1] if len(lengths) == 3 else 1
-            parts = [(y, min(y + self.source.rows, rows), start, min(start + along, lengths[-1]), 0, len(groups))
-                     for start in range(0, lengths[-1], along) for y in range(0, rows, self.source.rows)]
-        return (*sources, *(f.ravel() for f in factors), lo, hi), parts
+            threads = self.backend.threads
+            along = ALONG if len(lengths) == 3 else max(1, min(ALONG, -(-lengths[1] // (4 * threads))))
+            rows, layers = lengths[1] if len(lengths) == 3 else 1, range(0, lengths[-1], along)
+            together = max(1, min(self.source.rows, rows * len(layers) // (2 * threads)))
+            parts = [(y, min(y + together, rows), start, min(start + along, lengths[-1]), 0, len(groups))
+                     for start in layers for y in range(0, rows, together)]
+        along_x = places[0], lengths[0], self.tables.grid.nodes[0], ghosts, np.append(of_rows, 0).astype(dtype)   # never empty
+        return (*along_x, *sources[1:], *(f.ravel() for f in factors[1:])), parts
 
     def zeros(self):
         """An array (variable, coefficient, z, y, x) that lies in memory as [z, y, variable, coefficient, x].
@@ -69,7 +77,9 @@ class HermiteFused(HermiteArrays):
             return super().zeros()
         t, d = self.tables, self.tables.dim
         rows = *t.grid.shape[:-1], t.variables, t.rows
-        space = aligned(prod(rows) * self.source.X, self.backend.dtype).reshape(*rows, -1)
+        # Kernels read one number before the first row, and a group of cells from any place in the last one.
+        line, size = 64 // self.backend.dtype.itemsize, prod(rows) * self.source.X
+        space = aligned(line + size + self.source.L + line, self.backend.dtype)[line:line + size].reshape(*rows, -1)
         return space[..., :t.grid.nodes[0]].transpose(d - 1, d, *range(d - 1), d + 1)
 
     def flat(self, q):
@@ -93,7 +103,8 @@ class HermiteFused(HermiteArrays):
         return q[(slice(None), slice(None), *np.unravel_index(nodes, q.shape[2:]))]
 
     def finite(self, q):
-        return self.backend.finite(self.flat(q))
+        # Beyond the ends of rows there may still be what a state before this one had there.
+        return self.backend.finite(self.flat(q)) or bool(np.isfinite(q).all())
 
     def coefficients(self, tau):
         """What kernels know of the law and of the length of the half-step."""
@@ -124,8 +135,8 @@ class HermiteFused(HermiteArrays):
                      *self.coefficients(tau))
 
         def task(part, worker):
-            G, Y, F, w, c = self.scratch[worker]
-            function(*parts[part], G, Y, F, self.interpolants if kernel == "interpolate" else w, c, *arguments)
+            Y, F, w, c = self.scratch[worker]
+            function(*parts[part], Y, F, self.interpolants if kernel == "interpolate" else w, c, *arguments)
         self.backend.workers.run(task, len(parts))
 
     @property

@@ -152,10 +152,11 @@ def interpolation(left, dtype, past=False):
     return call
 
 
-def mapping(rows, dtype):
+def mapping(rows, dtype, past=False):
     """Compiled call(matrix, a, source, low, high, jump, target, t, step, count) for `count` registers of lanes: with the
     matrices A = matrix[a:], B after it, (rows, rows),
-    target[t + i step] = sum_j A[i, j] source[low + j jump] + B[i, j] source[high + j jump]."""
+    target[t + i step] = sum_j A[i, j] source[low + j jump] + B[i, j] source[high + j jump].
+    past: the target goes past the caches, see `Vectors.store`."""
     def body(v, matrix, a, source, places, jump, target, t, step, vectors):
         def shifted(place, count, number, lane=0):
             return v.plus(place, v.builder.mul(count, ir.Constant(INDEX, number)), lane * v.width)
@@ -165,7 +166,7 @@ def mapping(rows, dtype):
             numbers = [v.plus(a, side * rows * rows + i * rows + j) for side in (0, 1) for j in range(rows)]
             factors = [v.spread(v.builder.load(v.builder.gep(matrix, [number]))) for number in numbers]
             for lane in range(vectors):
-                v.store(v.dot(factors, ends[lane][0]), target, shifted(t, step, i, lane))
+                v.store(v.dot(factors, ends[lane][0]), target, shifted(t, step, i, lane), past)
 
     def emit(context, builder, signature, args):
         v = Vectors(builder, dtype)
@@ -188,7 +189,7 @@ def mapping(rows, dtype):
     return call
 
 
-def scaled(dtype):
+def scaled(dtype, past=False):
     """Compiled call(source, s, target, t, factor, count): target[t:] = factor source[s:] for `count` registers of lanes."""
     def emit(context, builder, signature, args):
         v = Vectors(builder, dtype)
@@ -197,12 +198,51 @@ def scaled(dtype):
         factor = v.spread(factor)
         with cgutils.for_range(builder, count) as loop:
             lane = builder.mul(loop.index, ir.Constant(INDEX, v.width))
-            v.store(builder.fmul(factor, v.load(source, v.plus(s, lane))), target, v.plus(t, lane))
+            v.store(builder.fmul(factor, v.load(source, v.plus(s, lane))), target, v.plus(t, lane), past)
         return context.get_dummy_value()
 
     @intrinsic
     def call(typingctx, source, s, target, t, factor, count):
         real = types.float32 if np.dtype(dtype) == np.float32 else types.float64
         return types.void(source, types.int64, target, types.int64, real, types.int64), emit
+
+    return call
+
+
+def ending(dtype):
+    """Compiled call(source, s, target, t, factor, rest): target[t:] = factor source[s:] for the first `rest` lanes of one
+    register, zero for the others."""
+    def emit(context, builder, signature, args):
+        v = Vectors(builder, dtype)
+        source, target = (data(context, builder, signature, args, i) for i in (0, 2))
+        _, s, _, t, factor, rest = args
+        numbers = ir.Constant(ir.VectorType(INDEX, v.width), list(range(v.width)))
+        undefined = ir.Constant(numbers.type, ir.Undefined)
+        rest = builder.shuffle_vector(builder.insert_element(undefined, rest, ir.Constant(ir.IntType(32), 0)), undefined,
+                                      ir.Constant(ir.VectorType(ir.IntType(32), v.width), None))
+        value = builder.fmul(v.spread(factor), v.load(source, s))
+        v.store(builder.select(builder.icmp_signed("<", numbers, rest), value, v.constant(0)), target, t)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, source, s, target, t, factor, rest):
+        real = types.float32 if np.dtype(dtype) == np.float32 else types.float64
+        return types.void(source, types.int64, target, types.int64, real, types.int64), emit
+
+    return call
+
+
+def ghost(dtype):
+    """Compiled call(q, place, source, factor): q[place] = factor q[source], where a place may be -1: that before the first."""
+    def emit(context, builder, signature, args):
+        pointer = data(context, builder, signature, args, 0)
+        value = builder.fmul(args[3], builder.load(builder.gep(pointer, [args[2]])))
+        builder.store(value, builder.gep(pointer, [args[1]]))
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, q, place, source, factor):
+        real = types.float32 if np.dtype(dtype) == np.float32 else types.float64
+        return types.void(q, types.int64, types.int64, real), emit
 
     return call
