@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dgarray.backends.cpu import hermite_source
 from dgarray.backends.cpu.hermite_counts import counts, series
 from dgarray.backends.cpu.hermite_recursion import Recursion, size
 from dgarray.backends.cpu.hermite_series import SeriesSource
 
+import dgarray as dg
 from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, Sponge, backends, pec, wall
 from dgarray.stepping import Taylor, step
 
@@ -76,6 +78,73 @@ def test_fused_equals_the_reference(dim, law, order, boundary, dtype, options):
     assert variant == options.get("variant", "collapsed" if isinstance(law, Advection) else "monolithic")
 
 
+SHORT = [(1, Advection(1.0), 6, "float64", {}), (1, Maxwell(1), 0, "float32", {"variant": "two-kernel", "pruned": False}),
+         (2, Advection((0.6, -1.0)), 5, "float32", {}), (2, Acoustics(2), 1, "float64", {"pruned": False}),
+         (3, Advection((1.0, 0.3, -0.5)), 3, "float64", {}), (3, Maxwell(3, eps=2.0), 1, "float64", {})]
+
+
+@pytest.mark.parametrize("dim, law, order, dtype, options", SHORT, ids=[f"{c[0]}D-{type(c[1]).__name__}" for c in SHORT])
+def test_rows_of_any_length(dim, law, order, dtype, options):
+    """Shorter than a register, as long as a group of cells, or a little longer, periodic and not."""
+    side = {"Acoustics": wall, "Maxwell": pec, "Advection": Sponge(0.4)}[type(law).__name__]
+    for cells in (1, 2, 3, 8, 15, 16, 17, 33) if dim < 3 else (1, 2, 3, 64, 66):
+        for periodic in (True, False) if dim < 3 else (cells % 2 == 0,):
+            compare(grid(dim, periodic, (cells, 2, 1)), law, order, None if periodic else side, dtype, **options)
+
+
+@pytest.mark.parametrize("variant", ["collapsed", "monolithic"])
+def test_results_that_go_past_the_caches(variant, monkeypatch):
+    monkeypatch.setattr(hermite_source, "PAST", 0)
+    compare(grid(2, True, (75, 4)), Advection((0.6, -1.0)), 1, variant=variant)
+    compare(grid(2, False, (16, 3)), Advection((0.6, -1.0)), 1, Sponge(0.5), variant=variant)
+
+
+@pytest.mark.parametrize("periodic", [True, False])
+@pytest.mark.parametrize("law, order, options", [(Acoustics(2), 1, {"pruned": False}), (Advection((0.6, -1.0)), 5, {})])
+def test_what_lies_beyond_rows_is_set_by_the_step_that_reads_it(periodic, law, order, options):
+    """Whatever is there, and however the state came about, a step is the same to the last bit."""
+    boundary = None if periodic else {"default": wall, "left": Sponge(0.3)} if law == Acoustics(2) else Sponge(0.3)
+    backend = backends.get("numpy", "fused", "float32" if order == 5 else "float64")
+    operator = Hermite(order, **options).discretise(grid(2, periodic), law, boundary, backend)
+    q = np.random.default_rng(3).standard_normal(operator.shape).astype(backend.dtype)
+    states, dt = [operator.state(q), operator.zeros()], 0.9 * operator.max_dt(None, 0.0, Taylor)
+
+    def after(count):
+        nonlocal states
+        for _ in range(count):
+            states = step(operator, Taylor, states, None, 0.0, dt)
+        return operator.host(states[0])
+    first, second = after(1), after(1)
+    assert np.isfinite(second).all() and not np.array_equal(first, second)
+    for number in (np.nan, 1e30):
+        for state in states:
+            flat = operator.operations.flat(state).reshape(-1, operator.operations.source.X)
+            flat[:, state.shape[-1]:] = number
+        copy = operator.zeros()
+        copy[...] = operator.state(first)
+        states[0][...] = copy          # nodes alone
+        assert operator.finite(states[0]) and np.array_equal(after(1), second)
+        operator.put(states[0], np.full_like(q, number))
+        after(3)
+        assert not operator.finite(states[0]) or np.isfinite(number)
+        operator.put(states[0], q)
+        assert operator.finite(states[0]) and np.array_equal(after(2), second) and operator.finite(states[0])
+
+
+def test_a_failure_between_walls_is_traced_to_where_it_is():
+    """Both kernels name the same step, stage and nodes: what was beyond rows when the state went bad is not taken for one."""
+    def failed(kernels):
+        sim = dg.Simulation(grid(2, False), Acoustics(2), Hermite(1, pruned=False, force=True), boundary=wall, kernels=kernels,
+                            initial=lambda x: (np.cos(np.pi * x[0] / LENGTHS[0]), 0.0, 0.0), dt=30.0)
+        with pytest.warns(UserWarning, match="above the largest"), pytest.raises(dg.SolutionError) as error, \
+                np.errstate(all="ignore"):
+            sim.run(until=30.0 * 400)
+        return error.value
+    fused, array = failed("fused"), failed("array")
+    assert (fused.step, fused.stage, fused.variable, fused.element) == (array.step, array.stage, array.variable, array.element)
+    assert str(fused) == str(array)
+
+
 def test_states_are_what_was_put_in():
     operator = Hermite(1).discretise(grid(3), Acoustics(3), None, backends.get("numpy", "fused"))
     q = np.random.default_rng(0).standard_normal(operator.shape)
@@ -103,6 +172,23 @@ def test_what_the_dual_grid_does_not_use_stays_zero(dim, order):
     for axis in range(2, 2 + dim):
         assert not np.take(out, -1, axis).any()
     assert out[(slice(None), 0, *(slice(0, -1),) * dim)].all()
+
+
+@pytest.mark.parametrize("cells", [CELLS[0], 16])
+@pytest.mark.parametrize("law, order, side, options", [(Acoustics(2), 1, wall, {"pruned": False}),
+                                                       (Advection((0.6, -1.0)), 5, Sponge(0.3), {})])
+def test_what_the_dual_grid_does_not_use_is_zero_again(cells, law, order, side, options):
+    """Images behind the end of a row lie there while it is read."""
+    backend = backends.get("numpy", "fused", "float32" if order == 5 else "float64")
+    operator = Hermite(order, **options).discretise(grid(2, False, (cells, 5)), law, side, backend)
+    q = np.random.default_rng(0).standard_normal(operator.shape).astype(backend.dtype)
+    states = [operator.zeros(), operator.zeros()]
+    for initial in (np.full_like(q, np.nan), q):
+        operator.put(states[0], initial)
+        for i, row in enumerate(Taylor.stages):
+            operator.stage(states[i], states[1 - i], None, None, 0.0, 0.01, row)
+            assert i or not states[1][..., -1].any() and not states[1][:, :, -1].any()
+    assert np.isfinite(operator.host(states[0])).all()
 
 
 def test_two_kinds_of_variables_make_two_stages_at_once():
