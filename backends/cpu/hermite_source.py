@@ -129,8 +129,8 @@ class HermiteSource:
     def line(self):
         """Nodes of a row, coefficients from `begin` on (those of one variable and, in 3D, one j_z), mapped along x.
 
-        First what lies beyond the row's ends is set.  What the next face needs is asked for in between.  `image` changes the
-        result for an image of the row."""
+        First what lies beyond the row's ends is set; two threads that read the same row put the same numbers there.  What the
+        next face needs is asked for in between.  `image` changes the result for an image of the row."""
         n, d = self.n, self.d
         count, size = n if d > 1 else 1, self.V * n ** d
         mapped = self.map(0, "q", f"row + x + j * {n} * X", f"row + x + j * {n} * X + 1", "X", "target", "t + j * step", self.L)
