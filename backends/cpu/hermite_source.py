@@ -23,7 +23,8 @@ from .hermite_series import SeriesSource
 KERNELS = sha256("".join(getsource(module) for module in (lanes, matmul, vector)).encode()).hexdigest()[:16]
 JIT = '@njit(nogil=True, cache=True, error_model="numpy")'
 CACHED = 1 << 15             # bytes of the Taylor series of a group, or of a variable of a group in the collapsed variant
-MOST, MOST_MAPS = 4, 8       # vector registers in a group; of the collapsed variant, where whole rows save memory traffic
+MOST, MOST_SYSTEM, MOST_MAPS = 4, 2, 8         # vector registers in a group: of one variable, of several; collapsed, where
+                                               # whole rows save memory traffic
 CACHED_FACES = 1 << 19       # bytes of the faces of several rows of cells that a thread takes together, which read
 MOST_ROWS = 8                # the nodes between them once from memory
 PAST = 1 << 24               # bytes of two states above which results go past the caches to memory
@@ -37,9 +38,14 @@ def row_pitch(nodes, dtype):
     return (lines + (lines % 8 == 0)) * line
 
 
-def vectors(numbers, most=MOST):
+def vectors(numbers, most):
     """Vector registers of lanes in a group that needs so many numbers a lane."""
     return max(1, min(most, CACHED // (numbers * matmul.vector_bytes())))
+
+
+def vectors_of_series(numbers, variables):
+    """The same of a Taylor series of several variables, or of one."""
+    return vectors(numbers, MOST if variables == 1 else MOST_SYSTEM)
 
 
 class HermiteSource:
@@ -56,7 +62,7 @@ class HermiteSource:
         self.m = n if self.collapsed else 2 * n
         self.W = lanes.width(dtype)
         numbers = self.m ** d * (1 if self.collapsed else len(recursion.kept))
-        self.vectors = vectors(numbers, MOST_MAPS if self.collapsed else MOST)
+        self.vectors = vectors(numbers, MOST_MAPS) if self.collapsed else vectors_of_series(numbers, self.V)
         self.L = self.vectors * self.W
         state = self.V * n ** d * tables.elements * np.dtype(dtype).itemsize
         self.past = 2 * state > PAST

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..backends.cpu.hermite_recursion import Recursion
-from ..backends.cpu.hermite_source import row_pitch, vectors
+from ..backends.cpu.hermite_source import row_pitch, vectors_of_series
 from ..backends.cpu.lanes import width
 from .linear import LinearLaw
 from .memory import Plan
@@ -47,5 +47,6 @@ def filled(grid, law, method, linear, dtype):
     """Places that the kernels of the CPU have for the cells of a row, whole groups of lanes."""
     terms, decay = linear.system((0.0,) * grid.dim, grid.spacing, 0).terms()
     given = SimpleNamespace(dim=grid.dim, variables=len(law.variables), order=method.order, terms=terms, decay=decay)
-    lanes = vectors((2 * method.order + 2) ** grid.dim * len(Recursion(given, method.pruned).kept)) * width(dtype)
+    numbers = (2 * method.order + 2) ** grid.dim * len(Recursion(given, method.pruned).kept)
+    lanes = vectors_of_series(numbers, given.variables) * width(dtype)
     return -(-grid.nodes[0] // lanes) * lanes
