@@ -345,6 +345,10 @@ class NodalArrays:
         """Whether the state is admissible everywhere."""
         return bool(self.admissible(q, t).all())
 
+    def sound(self, q, t):
+        """Whether every value of the state is finite, and admissible where the law says what is."""
+        return self.finite(q) and (self.tables.law.admissible is None or self.all_admissible(q, t))
+
     def _admissible(self, q, t, x):
         values = self.tables.functions.admissible(q=tuple(q), t=self.time(t), m=self.parameters, **x)[0]
         return self.xp.broadcast_to(values, q.shape[1:])

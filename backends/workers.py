@@ -27,7 +27,11 @@ class Workers:
             while (piece := next(counter)) < pieces:
                 task(piece, worker)
 
-        others = [self._pool.submit(work, worker) for worker in range(1, min(self.threads, pieces))]
+        self.each(work, pieces)
+
+    def each(self, work, most):
+        """Call work(worker) once for each worker, or for so many of them at most."""
+        others = [self._pool.submit(work, worker) for worker in range(1, min(self.threads, most))]
         work(0)
         for other in others:
             other.result()

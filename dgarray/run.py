@@ -12,7 +12,7 @@ from .interrupt import Interrupted, Signals
 from .output import Store, checkpoint
 from .output.checkpoint import digest
 from .steady import Steady
-from .stepping import registers, step
+from .stepping import registers, step, step_and_look
 
 COPY = 64             # steps between copies of the state, from which a failure is traced
 SNAPSHOTS = 1_000_000  # more are taken for a mistyped interval
@@ -22,14 +22,14 @@ FLUSH = 1000          # steps after which the rows of records are written at the
 
 class March:
     """The state between two steps: states, register k, t, steps; the steps (t, dt) since it was copied, and how many of them
-    nobody has looked at."""
+    nobody has looked at; and what the last step has `seen` of the state that it made, None where the state is another."""
 
     def __init__(self, operator, stepper, options):
         self.operator, self.stepper, self.options = operator, stepper, options
         arrays, with_k = registers(stepper)
         self.states = [operator.zeros() for _ in range(arrays)]
         self.k = operator.zeros() if with_k else None
-        self.copy, self.since, self.unseen = operator.zeros(), [], 0
+        self.copy, self.since, self.unseen, self.seen = operator.zeros(), [], 0, None
         self.t, self.steps, self.dt, self.usual, self.warned = 0.0, 0, 0.0, inf, False
 
     def start(self, q):
@@ -42,6 +42,7 @@ class March:
     def set(self, q):
         """Go on from the state q of the host."""
         self.operator.put(self.states[0], q)
+        self.seen = None
         if self.k is not None:
             self.k[...] = 0
         self.keep()
@@ -53,7 +54,7 @@ class March:
 
     def from_copy(self):
         """States and register as they were when the copy was taken."""
-        self.states[0][...] = self.copy
+        self.states[0][...], self.seen = self.copy, None
         if self.k is not None:
             self.k[...] = 0          # zero times what is not finite would not be zero
         return self.states, self.k
@@ -63,7 +64,7 @@ class March:
         fixed = self.options["dt"]
         if fixed is not None and self.steps:
             return fixed
-        stable = self.operator.max_dt(self.states[0], self.t, self.stepper)
+        stable = self.operator.max_dt(self.states[0], self.t, self.stepper, *self._known())
         if not stable > 0:
             raise SolutionError(f"the wave speed is not finite at t = {self.t:.6g} (step {self.steps})", self.t, self.steps)
         if fixed is not None:
@@ -81,6 +82,10 @@ class March:
                                 f"(step {self.steps}): the wave speed grows without bound", self.t, self.steps)
         return largest
 
+    def _known(self):
+        """What an operator that looks at its new states wants to be told."""
+        return [] if self.seen is None else [self.seen]
+
     def advance(self, target, clock):
         """One step towards the time `target`."""
         with clock("time step"):
@@ -90,12 +95,13 @@ class March:
         self.since.append((self.t, self.dt))
         self.unseen += 1
         with clock("stages"):
-            self.states = step(self.operator, self.stepper, self.states, self.k, self.t, self.dt)
+            arguments = self.operator, self.stepper, self.states, self.k, self.t, self.dt
+            self.states, self.seen = step_and_look(*arguments) if self.options["dt"] is None else (step(*arguments), None)
         self.t, self.steps = (self.t + self.dt if remaining > 1 else target), self.steps + 1
 
     def sound(self):
         """Whether the state is sound, and so those of all steps before: what is not finite stays so."""
-        if not self.operator.sound(self.states[0], self.t):
+        if not self.operator.sound(self.states[0], self.t, *self._known()):
             return False
         self.unseen = 0
         if len(self.since) >= COPY:

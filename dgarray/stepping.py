@@ -112,6 +112,14 @@ def step(operator, stepper, states, k, t, dt):
     return [q] + [s for s in states if s is not q]
 
 
+def step_and_look(operator, stepper, states, k, t, dt):
+    """As `step`, and what the operator has found of the new state while it made it, None where it does not look: for its
+    `max_dt` and `sound` of that state, as long as nobody has changed it."""
+    if hasattr(operator, "step_and_look"):
+        return operator.step_and_look(stepper, states, k, t, dt)
+    return step(operator, stepper, states, k, t, dt), None
+
+
 def stages(operator, stepper, states, k, t, dt):
     """The states after each stage of one step, one after the other; arguments as for `step`."""
     q0 = q = states[0]

@@ -128,7 +128,7 @@ class EdgesFused(NodalFused):
 
     def others(self):
         filled = self.tables.elements - (self.tiles - 1) * self.lanes
-        return self.edge_start, self.kinds, self.numbers, self.left, self.right, self.tiles, filled
+        return self.edge_start, self.kinds, self.numbers, self.left, self.right, filled
 
 
 def by_vector(rows, lanes):

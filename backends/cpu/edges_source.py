@@ -7,7 +7,7 @@ what the edge contributes to both, s (-F*), so that the products that lift it fi
 from itertools import islice
 from textwrap import indent
 
-from . import matmul
+from . import matmul, turns
 from .nodal_source import Source, indented
 
 
@@ -42,6 +42,10 @@ class EdgeSource(Source):
         called = [f"volume(begin, end, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t)",
                   f"edges(edge_start[piece], edge_start[piece + 1], begin, w, faces, {states}, kinds, numbers, left, right, t)",
                   f"update(begin, end, w, {scratch}, {states}, EL, {metrics}, tiles, filled, t, {factors})"][:calls]
+        work = [f"for begin in range(first, last, {self.piece}):",
+                *indented([f"end, piece = min(begin + {self.piece}, last), begin // {self.piece}", *called])]
+        arguments = f"""w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {metrics},
+           edge_start, kinds, numbers, left, right, filled, t, {factors}"""
         return self.module("a Runge-Kutta stage by edges", f"""
 def volume(first, last, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t):
 {block(self.around(), 1)}
@@ -68,13 +72,7 @@ def update(first, last, w, {scratch}, {states}, EL, {metrics}, tiles, filled, t,
         place += 1
 
 
-@njit(**OPTIONS)
-def kernel(first, last, w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {metrics},
-           edge_start, kinds, numbers, left, right, tiles, filled, t, {factors}):
-    for begin in range(first, last, {self.piece}):
-        end, piece = min(begin + {self.piece}, last), begin // {self.piece}
-{block(called, 2)}
-""", [f"scatter = vector.scatter({self.V}, np.{self.dtype})"])
+@njit(**OPTIONS){turns.text(arguments, work)}""", [f"scatter = vector.scatter({self.V}, np.{self.dtype})"])
 
     def of_variable(self, height):
         """Text of where the rows of variable v in place `place` of a piece's array begin, with so many rows a variable."""

@@ -49,15 +49,21 @@ class LimiterFused:
             tiles, piece = self.tiles_of(name)
             self.workers.run(lambda number, worker, name=name: self.call(name, number, worker, q), -(-tiles // piece))
 
-    def after(self, stage, q):
+    def after(self, stage, q, look=None):
         """Call stage(piece, worker) for all pieces of the state q that it makes, and limit each part of q as soon as what it
-        looks at is there: it is in the cache still, and nobody waits for the last piece."""
+        looks at is there: it is in the cache still, and nobody waits for the last piece.  Then look(first tile, last but one,
+        worker) at each part."""
+        def limit(number, worker, piece=None):
+            self.call("limit", number, worker, q, piece)
+            if look is not None:
+                piece = piece or self.tiles_of("limit")[1]
+                look(number * piece, min((number + 1) * piece, self.tiles), worker)
         if not self.source.options.limiter:          # positivity looks at nothing else
             piece, _ = self.operations.of_a_call(), self.kernels          # which are made here, not by each thread
 
             def both(number, worker):
                 stage(number, worker)
-                self.call("limit", number, worker, q, piece)
+                limit(number, worker, piece)
             self.workers.run(both, -(-self.tiles // piece))
             return
         tasks, needs = self.schedule
@@ -66,6 +72,8 @@ class LimiterFused:
             name, piece = tasks[number]
             if name == "stage":
                 stage(piece, worker)
+            elif name == "limit":
+                limit(piece, worker)
             else:
                 self.call(name, piece, worker, q)
         if self.tiles < ALONE:

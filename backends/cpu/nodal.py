@@ -9,7 +9,8 @@ products need no memory, so they run while the next tile and its neighbours are 
 Two products instead of two per direction: D_k = E R_k, because derivatives have one degree less, so R = [R_1 .. R_d] takes
 all directions to few coefficients and [E L] takes these and the jumps to the nodes.
 """
-from functools import cached_property
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,10 +20,37 @@ from . import matmul
 from .filter_source import filter_text
 from .limiter import LimiterFused
 from .nodal_source import Source
-from .state_source import admissible_text, rate_text
+from .state_source import look_text
 from .tiles import aligned, in_tiles
+from .turns import Turns
 
-TEXTS = {"rate": rate_text, "admissible": admissible_text, "filter": filter_text}          # of kernels over tiles
+TEXTS = {"look": look_text, "filter": filter_text}          # of kernels over tiles
+
+
+class Seen(NamedTuple):
+    """What a look at a state has found: its largest rate with this exponent, whether it is finite, whether admissible."""
+
+    exponent: float
+    rate: float
+    finite: bool
+    admissible: bool
+
+    @property
+    def sound(self):
+        return self.finite and self.admissible
+
+
+def seen(exponent, parts):
+    """The same of what has been found in parts of a state."""
+    rates, finite, admissible = zip(*parts)
+    return Seen(exponent, float(np.max(rates)), all(finite), all(admissible))
+
+
+class Asked(list):
+    """An operator that keeps what its stages are asked for."""
+
+    def stage(self, *arguments):
+        self.append(arguments)
 
 
 class NodalFused(NodalArrays):
@@ -46,6 +74,7 @@ class NodalFused(NodalArrays):
         flat = (a.reshape(-1, tables.elements) for a in self._geometry())
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
         self.connect()
+        self.turns = Turns(backend.workers, tables.mesh, self.lanes, self.tiles, self.of_a_call())
         self.scratch = [tuple(aligned(size * self.lanes, backend.dtype) for size in self.scratch_sizes())
                         for _ in range(backend.threads)]
         self._kernels = {}
@@ -166,11 +195,41 @@ class NodalFused(NodalArrays):
 
     def rhs(self, q, t):
         out = np.empty_like(q)
-        self._run(q, out, None, None, t, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0))
+        self.turns.run([self.call_of(q, out, None, None, t, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0))], self.scratch)
         return out
 
     def stage(self, q, out, k, q0, t, dt, row):
-        self._run(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v), True)
+        self._stages([(q, out, k, q0, t, dt, row)])
+
+    def step(self, stages, stepper, states, k, t, dt):
+        """A whole step; `stages`: see `dgarray.stepping`."""
+        return self.step_and_look(stages, stepper, states, k, t, dt, None)[0]
+
+    def step_and_look(self, stages, stepper, states, k, t, dt, exponent):
+        """The same, and what the new state is like, a `Seen` for this exponent, each part found while it is in the cache."""
+        asked = Asked()
+        *_, new = stages(asked, stepper, states, k, t, dt)
+        return [new] + [state for state in states if state is not new], self._stages(asked, exponent)
+
+    def _stages(self, asked, exponent=None):
+        """Some stages, the arguments of `stage` of each; and a `Seen` of the last one's state if an exponent is given."""
+        found, look = [], None
+        if exponent is not None:
+            of_tiles = self._looking(asked[-1][1], 0.0, exponent)
+
+            def look(*given):
+                found.append(of_tiles(*given))
+        calls = [self.call_of(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v))
+                 for q, out, k, q0, t, dt, row in asked]
+        if self.fused_limiter is None:
+            self.turns.run(calls, self.scratch, look)
+        else:
+            for number, (_, out, *_) in enumerate(asked):
+                self.fused_limiter.after(partial(self._unit, *calls[number]), out, look if number + 1 == len(asked) else None)
+        return None if exponent is None else seen(exponent, found)
+
+    def _unit(self, kernel, arguments, number, worker):
+        self.turns.one(number, kernel, arguments, self.scratch[worker])
 
     def limit(self, q):
         if self.fused_limiter is not None:
@@ -181,7 +240,8 @@ class NodalFused(NodalArrays):
         return None if self.tables.limits is None else LimiterFused(self, self.limiter.floor)
 
     def filter(self, q):
-        self._each("filter", lambda kernel, first, last, scratch: kernel(first, last, scratch, q, self.filter_matrix))
+        kernel, matrix = self._of_tiles("filter"), self.filter_matrix
+        self._in_pieces(lambda first, last, worker: kernel(first, last, self.scratch[worker][0], q, matrix))
 
     @cached_property
     def filter_matrix(self):
@@ -202,45 +262,44 @@ class NodalFused(NodalArrays):
         last = q[whole:].reshape(-1, self.lanes)[:, :filled]
         return bool(np.isfinite(last).all()) and (whole == 0 or self.backend.finite(q[:whole]))
 
+    def look(self, q, t, exponent=1.0):
+        """What the state is like, a `Seen`."""
+        of_tiles, found = self._looking(q, t, exponent), []
+        self._in_pieces(lambda *given: found.append(of_tiles(*given)))
+        return seen(exponent, found)
+
+    def _looking(self, q, t, exponent):
+        """A function (first tile, last but one, worker) -> largest rate there, whether finite, whether admissible."""
+        real, kernel = self.backend.dtype.type, self._of_tiles("look")
+        arguments = (q, self.tables.elements, self.I, self.T, self.geometry, self.tiled_values, real(t), real(exponent))
+        return lambda first, last, worker: kernel(first, last, self.scratch[worker][0], *arguments)
+
     def rate(self, q, t, exponent):
-        real = self.backend.dtype.type
-        found = self._each("rate", lambda kernel, first, last, scratch: kernel(
-            first, last, scratch, q, self.tables.elements, self.I, self.T, self.geometry, self.tiled_values, real(t),
-            real(exponent)))
-        return float(np.max(found))
+        return self.look(q, t, exponent).rate
 
     def admissible(self, q, t):
         return super().admissible(self.host(q), t)
 
     def all_admissible(self, q, t):
-        real = self.backend.dtype.type
-        return all(self._each("admissible", lambda kernel, first, last, scratch: kernel(
-            first, last, scratch, q, self.tables.elements, self.I, self.T, self.geometry, self.tiled_values, real(t))))
+        return self.look(q, t).admissible
 
-    def _each(self, what, call, size=None):
-        """The results of call(kernel of that name, first tile, last tile, scratch) for every piece, of so many tiles."""
+    def sound(self, q, t):
+        if self.tables.law.admissible is None:
+            return self.finite(q)
+        return self.look(q, t).sound
+
+    def _of_tiles(self, what):
+        """The kernel of that name, which works on some tiles."""
         if what not in self._kernels:
             source = TEXTS[what](self.source)
             self._kernels[what] = write_module(source, f"{what}_{self.tables.dim}d_{self.backend.dtype}").kernel
-        size = size or self.piece
-        kernel, pieces = self._kernels[what], -(-self.tiles // size)
-        results = [None] * pieces
+        return self._kernels[what]
 
+    def _in_pieces(self, of_tiles):
+        """Call of_tiles(first tile, last but one, worker) for every piece."""
         def task(piece, worker):
-            results[piece] = call(kernel, piece * size, min((piece + 1) * size, self.tiles), self.scratch[worker][0])
-        self.backend.workers.run(task, pieces)
-        return results
-
-    def _run(self, q, out, k, q0, t, factors, limited=False):
-        kernel, arguments = self.call_of(q, out, k, q0, t, factors)
-        size = self.of_a_call()
-
-        def task(piece, worker):
-            kernel(piece * size, min((piece + 1) * size, self.tiles), *self.scratch[worker], *arguments)
-        if limited and self.fused_limiter is not None:
-            self.fused_limiter.after(task, out)
-        else:
-            self.backend.workers.run(task, -(-self.tiles // size))
+            of_tiles(piece * self.piece, min((piece + 1) * self.piece, self.tiles), worker)
+        self.backend.workers.run(task, -(-self.tiles // self.piece))
 
     def call_of(self, q, out, k, q0, t, factors):
         """The kernel of a stage, and what it is called with after the tiles and the scratch arrays."""

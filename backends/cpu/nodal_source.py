@@ -7,13 +7,13 @@ from textwrap import indent
 import numpy as np
 
 from ...codegen import Python
-from . import matmul, scalar, vector
+from . import matmul, scalar, turns, vector
 
 PIECE = 32               # tiles that a thread takes at a time
 CACHED = 1 << 19         # bytes of unknowns and face values of a piece
 
 # Part of every generated text, so that a kernel on disk is not used with other products or moves than it was made with.
-KERNELS = sha256("".join(getsource(module) for module in (matmul, scalar, vector)).encode()).hexdigest()[:16]
+KERNELS = sha256("".join(getsource(module) for module in (matmul, scalar, turns, vector)).encode()).hexdigest()[:16]
 
 
 class Lane(str):
@@ -301,13 +301,10 @@ class Source:
         arrays = ["out"] + ["register"] * k + ["start"] * q0
         tile = [*self.load_tile(), *self.own_face_values(), *self.volume(), *self.faces(arrays), *self.boundaries(),
                 *self.finish(), *self.update(k, q0, q, r)]
-        return self.module("a Runge-Kutta stage", f"""
-def kernel(first, last, w, faces, halo_start, halo, state, out, register, start, R, EL, I, T, geometry, tiled_values, values,
-           elements, exterior, neighbour, patch_start, patches, patch_values, t, A, alpha, beta, B, wdt, C, v_):
-{indent(chr(10).join(self.face_values()), " " * 4)}
-    for tile in range(first, last):
-{indent(chr(10).join(tile), " " * 8)}
-""")
+        return self.module("a Runge-Kutta stage", turns.text(
+            """w, faces, halo_start, halo, state, out, register, start, R, EL, I, T, geometry, tiled_values, values,
+           elements, exterior, neighbour, patch_start, patches, patch_values, t, A, alpha, beta, B, wdt, C, v_""",
+            [*self.face_values(), "for tile in range(first, last):", *indented(tile)]))
 
     def load_tile(self):
         """Lines that copy a tile and all that belongs to it into the scratch array."""
@@ -335,7 +332,7 @@ import numpy as np
 from numba import njit
 from numpy import inf, nan
 
-from dgarray.backends.cpu import matmul, scalar, vector
+from dgarray.backends.cpu import matmul, scalar, turns, vector
 
 assert matmul.lanes(np.{self.dtype}) == {self.L}
 {chr(10).join(self.dialect.definitions)}

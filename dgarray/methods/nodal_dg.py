@@ -143,6 +143,8 @@ class NodalOperator:
             self.after_step = self.operations.filter
         if hasattr(self.operations, "step"):
             self.step = partial(self.operations.step, stages) if tables.filter is None else self._filtered_step
+        if hasattr(self.operations, "step_and_look") and self._may_look():
+            self.step_and_look = self._step_and_look
         # What is not finite stays so, and can be found steps later; what is not admissible may become so again.
         self.check_every = self.operations.check_every if tables.law.admissible is None else 1
         self._steps = {}            # largest stable steps by stepper, of laws whose wave speed stays
@@ -151,6 +153,18 @@ class NodalOperator:
     def on(backend, tables):
         """The operations of this method on a backend."""
         return backend.nodal(tables) if tables.trace is None else backend.modal(tables)
+
+    def _may_look(self):
+        """Whether what a run asks of a new state can be seen by the last stage that makes it: the step depends on it, neither
+        that nor what is admissible on the time, and nothing else changes the state."""
+        asked = self.tables.functions
+        asked = asked.wave_speed, *([asked.admissible] if self.tables.law.admissible else [])
+        return (asked[0].depends_on("q") and not any(function.depends_on("t") for function in asked)
+                and self.tables.filter is None)
+
+    def _step_and_look(self, stepper, states, k, t, dt):
+        """A whole step; and what the new state is like, which `max_dt` and `sound` of this state take."""
+        return self.operations.step_and_look(stages, stepper, states, k, t, dt, self._limit(stepper)[1])
 
     def _filtered_step(self, stepper, states, k, t, dt):
         states = self.operations.step(stages, stepper, states, k, t, dt)
@@ -177,9 +191,10 @@ class NodalOperator:
         """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t), both as the backend keeps them (see `state` and `host`)."""
         return self.operations.rhs(q, t)
 
-    def sound(self, q, t):
-        """Whether every value of the state is finite, and admissible where the law says what is."""
-        return self.finite(q) and (self.tables.law.admissible is None or self.operations.all_admissible(q, t))
+    def sound(self, q, t, seen=None):
+        """Whether every value of the state is finite, and admissible where the law says what is; seen: what `step_and_look`
+        has found of this state."""
+        return self.operations.sound(q, t) if seen is None else seen.sound
 
     def inadmissible(self, q, t):
         """Where the state q of the host is not admissible, rows (element, 0, node)."""
@@ -188,8 +203,8 @@ class NodalOperator:
         bad = np.argwhere(~self.backend.host(self.operations.admissible(self.state(q), t)).T)
         return np.insert(bad, 1, 0, axis=1)
 
-    def max_dt(self, q, t, stepper):
-        """Largest stable time step at the state q.
+    def max_dt(self, q, t, stepper, seen=None):
+        """Largest stable time step at the state q; seen: what `step_and_look` has found of this state.
 
         Where the wave speed depends on neither state nor time, from the eigenvalues of this operator, found once: see
         `dgarray.methods.spectrum`. Else from wave speeds and sizes of the elements, by a measured table: see
@@ -199,13 +214,13 @@ class NodalOperator:
         check_stepper(self.method.order, stepper)
         speed = self.tables.functions.wave_speed
         if speed.depends_on("q") or speed.depends_on("t"):
-            return self._step_of_table(q, t, stepper)
+            return self._step_of_table(q, t, stepper, seen)
         if stepper.name not in self._steps:
             step = self._step_of_spectrum(stepper)
             self._steps[stepper.name] = step if step > 0 else self._step_of_table(q, t, stepper)
         return self._steps[stepper.name]
 
-    def _step_of_table(self, q, t, stepper):
+    def _step_of_table(self, q, t, stepper, seen=None):
         """The step by the measured table; in the weak form at most
 
         dt = min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|, s as in `NodalArrays.rate`,
@@ -213,12 +228,19 @@ class NodalOperator:
         Where s is the same on all faces, h is an interval's length, the radius of a triangle's inscribed circle, two thirds of
         that of a tetrahedron's inscribed sphere.  At order 0 a forward Euler step makes averages of the values around.
         Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 2001, section 2.2."""
+        factor, exponent = self._limit(stepper)
+        known = seen is not None and seen.exponent == exponent
+        rate = seen.rate if known else self.operations.rate(q, t, exponent)
+        rate = rate / factor + self.tables.damping / real_limit(stepper)
+        return 1 / rate if rate != 0 else np.inf
+
+    def _limit(self, stepper):
+        """The largest stable step times the rate, and the rate's exponent."""
         order, tables = self.method.order, self.tables
         factor, exponent = stability_limit(tables.law, order, stepper) if order else (np.inf, 1.0)
         if tables.weak:          # |face| / |T| = dim / 2 times J_face / J
             factor, exponent = min(factor, 4 / tables.dim / (2 * order + 1)), 1.0
-        rate = self.operations.rate(q, t, exponent) / factor + self.tables.damping / real_limit(stepper)
-        return 1 / rate if rate != 0 else np.inf
+        return factor, exponent
 
     def _step_of_spectrum(self, stepper):
         """The step by the array text in float64, so that it is the same on every backend; nan where the table must do."""

@@ -1,0 +1,132 @@
+"""Units of tiles that threads take in turns, over all stages of a step, without Python between.
+
+A kernel takes the next unit that nobody has taken, waits until the units that it reads are where they must be, works, and says
+that it has.  Who is done with a stage goes on with the next one, so nobody waits for the slowest at the end of each stage.
+"""
+from textwrap import indent
+from time import sleep
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from .vector import INDEX, data
+
+SPINS = 10_000           # looks at a unit that is not ready, before Python gets the processor: some microseconds
+ARGUMENTS = "number, once, todo, stage, ended, needs_start, needs, size, tiles"
+
+
+def place(context, builder, signature, args):
+    """Pointer to item args[1] of the array args[0] of 64-bit integers."""
+    return builder.gep(data(context, builder, signature, args, 0), [args[1]])
+
+
+@intrinsic
+def claim(typingctx, todo, i):
+    """claim(todo, i): todo[i], which is one more for all others from now on."""
+    def take(context, builder, signature, args):
+        return builder.atomic_rmw("add", place(context, builder, signature, args), ir.Constant(INDEX, 1), "monotonic")
+    return types.int64(todo, types.int64), take
+
+
+@intrinsic
+def reached(typingctx, ended, i):
+    """reached(ended, i): ended[i]; and what was written before it was set is seen."""
+    def look(context, builder, signature, args):
+        return builder.load_atomic(place(context, builder, signature, args), "acquire", 8)
+    return types.int64(ended, types.int64), look
+
+
+@intrinsic
+def end(typingctx, ended, i, value):
+    """end(ended, i, value): ended[i] = value, and who sees it sees all that was written before."""
+    def tell(context, builder, signature, args):
+        builder.store_atomic(args[2], place(context, builder, signature, args), "release", 8)
+        return context.get_dummy_value()
+    return types.void(ended, types.int64, types.int64), tell
+
+
+def text(arguments, work):
+    """Text of a kernel that does this work, lines for the tiles from `first` to `last`, unit by unit.
+
+    number     the unit to begin with, or -1 for the next one that nobody has taken;  once: end after one unit
+    todo       of each stage, the next unit that nobody has taken;  stage: the number of this one
+    ended      of each unit, how many stages it has behind it
+    needs      the units whose stages before must have ended, those of unit i from needs_start[i] to needs_start[i + 1]
+    size       tiles of a unit;  tiles: of all of them
+    Returns (number, done): a unit that has been done if once, one that has to wait still, or -1 where none is left."""
+    return f"""
+def kernel({ARGUMENTS}, {arguments}):
+    while True:
+        if number < 0:
+            number = turns.claim(todo, stage)
+            if number >= len(ended):
+                return -1, True
+        spins = 0
+        for i in range(needs_start[number], needs_start[number + 1]):
+            while turns.reached(ended, needs[i]) < stage:
+                spins += 1
+                if spins > {SPINS}:
+                    return number, False
+        first, last = number*size, min((number + 1)*size, tiles)
+{indent(chr(10).join(work), " " * 8)}
+        turns.end(ended, number, stage + 1)
+        if once:
+            return number, True
+        number = -1
+"""
+
+
+class Turns:
+    """The units of a mesh: `size` tiles each, `count` of them, and those which each of them reads: itself and all around it.
+
+    A unit may also be written to when these have ended: they are the ones that read it."""
+
+    def __init__(self, workers, mesh, lanes, tiles, size):
+        self.workers, self.tiles, self.size, self.count = workers, tiles, size, -(-tiles // size)
+        unit = np.arange(len(mesh.neighbour_cell)) // (size * lanes)
+        pairs = [np.arange(self.count) * (self.count + 1)]
+        for cells in mesh.neighbour_cell.T:
+            other = cells // (size * lanes)
+            away = other != unit
+            pairs.append(np.unique(unit[away] * self.count + other[away]))
+        reader, self.needs = np.divmod(np.unique(np.concatenate(pairs)), self.count)
+        self.start = np.searchsorted(reader, np.arange(self.count + 1))
+        self._nobody = np.zeros(self.count + 1, int)
+
+    def tiles_of(self, number):
+        """The first tile of a unit, and the last but one."""
+        return number * self.size, min((number + 1) * self.size, self.tiles)
+
+    def run(self, calls, scratch, look=None):
+        """All units of the stages `calls`, (kernel, arguments) of each; scratch: arrays of each worker; look(first tile, last
+        tile, worker): called for each unit when the last stage has made it."""
+        todo, ended = np.zeros(len(calls), int), np.zeros(self.count, int)
+
+        def work(worker):
+            for stage, (kernel, arguments) in enumerate(calls):
+                once, number = look is not None and stage == len(calls) - 1, -1
+                while True:
+                    number, done = kernel(number, once, todo, stage, ended, self.start, self.needs, self.size, self.tiles,
+                                          *scratch[worker], *arguments)
+                    if number < 0:
+                        break
+                    if not done:
+                        sleep(0)
+                        continue
+                    look(*self.tiles_of(number), worker)
+                    number = -1
+
+        def to_the_end(worker):
+            try:
+                work(worker)
+            except BaseException:
+                ended[:] = len(calls)          # so that nobody waits for what does not come
+                raise
+        self.workers.each(to_the_end, self.count)
+
+    def one(self, number, kernel, arguments, scratch):
+        """One unit of a stage, whatever the others do; scratch: the arrays of a worker."""
+        kernel(number, True, self._nobody, 0, self._nobody, self._nobody, self._nobody, self.size, self.tiles, *scratch,
+               *arguments)
