@@ -13,8 +13,8 @@ from numba import njit
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
 def zero_times_sum(q):
     s = q[0] * 0
-    for value in q:
-        s += value * 0
+    for i in range(len(q)):          # over q itself, numba's loop is not made one of vectors
+        s += q[i] * 0
     return s
 '''
 
