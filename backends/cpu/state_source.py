@@ -4,89 +4,93 @@ from textwrap import indent
 from .nodal_source import indented
 
 
-def lanes_of_elements(L):
-    """Text of the lanes of a tile in which there are elements: those beyond the last one stand still, and do not count."""
-    return f"range(min({L}, elements - tile*{L}))"
+# Of each lane, over all tiles: whether all is finite, whether all is admissible, whether all rates are numbers, the largest one.
+FLAGS = {"finite": ("K", 0), "admissible": ("K", 1), "sound": ("QR", 0), "largest": ("QL", 0)}
 
 
-def fastest(s):
-    """Lines that put the largest wave speed normal to each face into the rows S, see `NodalArrays.rate`.
+def flag(s, name):
+    """One lane of the row of that name."""
+    return s.lane(*FLAGS[name])
 
-    A point is visited once for all faces for which it counts, so that what their speeds have in common is computed once."""
-    L, d, F, function = s.L, s.d, range(s.F), s.t.functions.wave_speed
+
+def look_text(s):
+    """The kernel that looks at a state: (largest rate, whether all is finite, whether all is admissible), see `NodalArrays`; the
+    rate is a NaN where a speed is infinite or none.  s: the Source of the stage's kernels."""
+    checked = hasattr(s.t.functions, "admissible")
+    begin = [f"{flag(s, name)} = {'zero' if name == 'largest' else 'one'}" for name in FLAGS]
+    lines = [*s.load_tile(), *repeat_the_last(s), *(s.at_points() if s.t.speeds_inside or checked else []), *s.trace(),
+             *finite(s), *at_the_points(s, checked), *rates(s)]
+    end = [f"{name} &= {flag(s, name)} == one" for name in ("sound", "finite", "admissible")]
+    return s.module("what a state is like", f"""
+def kernel(first, last, w, state, elements, I, T, geometry, tiled_values, t, exponent):
+    zero, one, infinity = np.{s.dtype}(0), np.{s.dtype}(1), np.{s.dtype}(np.inf)
+    largest, sound, finite, admissible = zero, True, True, True
+{indent(chr(10).join(s.lanes(begin)), " " * 4)}
+    for tile in range(first, last):
+{indent(chr(10).join(lines), " " * 8)}
+{indent(chr(10).join(s.lanes([*end, f"largest = max(largest, {flag(s, 'largest')})"])), " " * 4)}
+    return largest if sound else np.{s.dtype}(np.nan), finite, admissible
+""")
+
+
+def repeat_the_last(s):
+    """Lines that put the last element's state into the lanes beyond it, which stand still and may hold anything."""
+    here = f"{s.at['Q']} + row*{s.L} + "
+    return [f"filled = elements - tile*{s.L}", f"if filled < {s.L}:", f"    for row in range({s.V * s.N}):",
+            f"        for lane in range(filled, {s.L}):", f"            w[{here}lane] = w[{here}filled - 1]"]
+
+
+def finite(s):
+    """Lines that put a NaN into `finite` where an unknown of the tile is not a finite number: zero times it is no zero."""
+    L, here = s.L, flag(s, "finite")
+    zeros = " + ".join(f"w[{s.at['Q'] + v * s.N * L} + row*{L} + lane]*zero" for v in range(s.V))
+    return [f"for row in range({s.N}):", *indented(s.lanes([f"{here} = {here} + ({zeros})"]))]
+
+
+def at_the_points(s, checked):
+    """Lines that put the largest wave speed normal to each face into the rows S, and into a row of `good` whether the state is
+    admissible at all points.
+
+    A point is visited once for all of this, so that what the speeds at faces and the pressure have in common is computed once."""
+    L, d, M, every, good = s.L, s.d, s.M, range(s.F), flag(s, "admissible")
+    faces, inside = [("i", s.F * M, *s.at_faces, "FACE_POINTS")] * s.modal, ("i", s.B, *s.values, "POINTS")
     if s.t.speeds_everywhere:
-        parts = [(F, "i", s.F * s.M, *s.at_faces, "FACE_POINTS")] * s.modal
-        parts += [(F, "i", s.B, *s.values, "POINTS")] * (s.t.speeds_inside or not s.modal)
+        visits = {place: every for place in faces}
+        visits |= {inside: every} if s.t.speeds_inside or not s.modal else {}
     else:
-        parts = [([f], f"({f * s.M} + i)", s.M, *s.at_faces, "FACE_POINTS") for f in F]
+        visits = {(f"({f * M} + i)", M, *s.at_faces, "FACE_POINTS"): [f] for f in every}
+    checks = [*faces, inside] if checked else []
     lines = [f"for row in range({s.F}):", *indented(s.lanes([f"w[{s.at['S']} + row*{L} + lane] = 0"]))]
-    for faces, point, count, rows, stride, table in parts:
-        body = [line for f in faces for line in s.evaluate(
-            function, [f"s{f}"], q=(rows, 0, f" + {point}*{L}", stride), n=("G", d * d + f * d, "", 1), m=("P", 0, "", 1),
-            x=("X", 0, "", 1))]
-        for f in faces:
+    for place in dict.fromkeys([*visits, *checks]):
+        point, count, rows, stride, table = place
+        of_state = dict(q=(rows, 0, f" + {point}*{L}", stride), m=("P", 0, "", 1), x=("X", 0, "", 1))
+        functions, values, results = [], [], []
+        if place in checks:
+            functions.append(s.t.functions.admissible)
+            values += s.evaluate(functions[-1], ["good"], **of_state)
+            results.append(f"{good} = {good} if good else 0")
+        for f in visits.get(place, []):
+            functions.append(s.t.functions.wave_speed)
+            values += s.evaluate(functions[-1], [f"s{f}"], n=("G", d * d + f * d, "", 1), **of_state)
             here = s.lane("S", f)
-            body.append(f"{here} = {here} if (s{f} <= {here}) | ({here} != {here}) else s{f}")
-        lines += [f"for i in range({count}):", *indented([*s.positions(function, point, table), *s.lanes(body)])]
+            results.append(f"{here} = {here} if (s{f} <= {here}) | ({here} != {here}) else s{f}")
+        needs_x = next((function for function in functions if function.depends_on("x")), functions[0])
+        lines += [f"for i in range({count}):", *indented([*s.positions(needs_x, point, table), *s.lanes(values + results)])]
     return lines
 
 
 def rates(s):
-    """Lines that take the rates of a tile's elements into `largest`, see `NodalArrays.rate`; `broken` says that one is no number
-    or infinite."""
+    """Lines that take the rates of a tile's elements into `largest`, see `NodalArrays.rate`, and put 0 into `sound` where one is
+    infinite or no number."""
     L, d = s.L, s.d
-    here = f"w[{s.at['S']} + f*{L} + lane]"
-    own = lanes_of_elements(L)
-    scale = s.lane("G", d * d + s.F * d, f" + f*{L}")
+    largest, sound = flag(s, "largest"), flag(s, "sound")
+    here, scale = f"w[{s.at['S']} + f*{L} + lane]", s.lane("G", d * d + s.F * d, f" + f*{L}")
     faces = [f"{s.lane('S', f)}*{s.lane('G', d * d + s.F * d + f)}" for f in range(s.F)]
-    return [*fastest(s),
-            "if exponent == one:", *indented(s.lanes([f"{s.lane('QL', 0)} = {' + '.join(faces)}"])),
-            f"    for lane in {own}:", f"        total = {s.lane('QL', 0)}",
-            "        broken |= not total < infinity", "        largest = max(largest, total)",
-            "else:", f"    for lane in {own}:", "        peak = total = zero", f"        for f in range({s.F}):",
-            f"            value = {here}*{scale}", "            broken |= not value < infinity",
-            "            peak = max(peak, value)", "        if peak > 0:", f"            for f in range({s.F}):",
-            f"                total += ({here}*{scale}/peak)**exponent",
-            "            largest = max(largest, peak*total**(one/exponent))"]
-
-
-def flagged(s, name, lines):
-    """Lines that put 1 into a row, run these lines, and set the flag `name` to False where an element's lane is not 1 then."""
-    here = f"w[{s.at['S']} + lane]"
-    return [*s.lanes([f"{here} = 1"]), *lines, f"for lane in {lanes_of_elements(s.L)}:", f"    {name} &= {here} == 1"]
-
-
-def finite(s):
-    """Lines that set `finite` to False where an unknown of the tile is not a finite number: zero times it is no zero."""
-    here = f"w[{s.at['S']} + lane]"
-    return flagged(s, "finite", [f"for row in range({s.V * s.N}):",
-                                 *indented(s.lanes([f"{here} = {here} + w[{s.at['Q']} + row*{s.L} + lane]*zero"]))])
-
-
-def admissible(s):
-    """Lines that set `admissible` to False where the tile is not, see `NodalArrays.admissible`."""
-    L, function = s.L, s.t.functions.admissible
-    here, parts, lines = f"w[{s.at['S']} + lane]", [(s.B, *s.values, "POINTS")], []
-    if s.modal:
-        parts.append((s.F * s.M, *s.at_faces, "FACE_POINTS"))
-    for count, rows, stride, table in parts:
-        body = s.evaluate(function, ["good"], q=(rows, 0, f" + i*{L}", stride), m=("P", 0, "", 1), x=("X", 0, "", 1))
-        lines += [f"for i in range({count}):", *indented(s.positions(function, "i", table)),
-                  *indented(s.lanes([*body, f"{here} = {here} if good else 0"]))]
-    return flagged(s, "admissible", lines)
-
-
-def look_text(s):
-    """The kernel that looks at a state: (largest rate, whether all is finite, whether all is admissible); the rate is a NaN
-    where a speed is infinite or none.  s: the Source of the stage's kernels."""
-    checked = hasattr(s.t.functions, "admissible")
-    lines = [*s.load_tile(), *(s.at_points() if s.t.speeds_inside or checked else []), *s.trace(), *finite(s), *rates(s),
-             *(admissible(s) if checked else [])]
-    return s.module("what a state is like", f"""
-def kernel(first, last, w, state, elements, I, T, geometry, tiled_values, t, exponent):
-    zero, one, infinity = np.{s.dtype}(0), np.{s.dtype}(1), np.{s.dtype}(np.inf)
-    largest, broken, finite, admissible = zero, False, True, True
-    for tile in range(first, last):
-{indent(chr(10).join(lines), " " * 8)}
-    return np.{s.dtype}(np.nan) if broken else largest, finite, admissible
-""")
+    return ["if exponent == one:", *indented(s.lanes([
+                f"total = {' + '.join(faces)}", f"{sound} = {sound} if total < infinity else zero",
+                f"{largest} = total if total > {largest} else {largest}"])),
+            "else:", *indented(s.lanes([
+                "peak = total = zero", f"for f in range({s.F}):", f"    value = {here}*{scale}",
+                "    if not value < infinity:", f"        {sound} = zero", "    peak = max(peak, value)",
+                "if peak > 0:", f"    for f in range({s.F}):", f"        total += ({here}*{scale}/peak)**exponent",
+                f"    {largest} = max({largest}, peak*total**(one/exponent))"]))]
