@@ -2,7 +2,6 @@
 from hashlib import sha256
 from inspect import getsource
 from math import ceil
-from textwrap import indent
 
 import numpy as np
 

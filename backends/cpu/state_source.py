@@ -3,8 +3,7 @@ from textwrap import indent
 
 from .nodal_source import indented
 
-
-# Of each lane, over all tiles: whether all is finite, whether all is admissible, whether all rates are numbers, the largest one.
+# Of each lane, over all tiles: whether all is finite, all is admissible, all rates are numbers; and the largest one.
 FLAGS = {"finite": ("K", 0), "admissible": ("K", 1), "sound": ("QR", 0), "largest": ("QL", 0)}
 
 
@@ -14,8 +13,8 @@ def flag(s, name):
 
 
 def look_text(s):
-    """The kernel that looks at a state: (largest rate, whether all is finite, whether all is admissible), see `NodalArrays`; the
-    rate is a NaN where a speed is infinite or none.  s: the Source of the stage's kernels."""
+    """The kernel that looks at a state: (largest rate, whether all is finite, whether all is admissible), see `NodalArrays`.
+    The rate is a NaN where a speed is infinite or none.  s: the Source of the stage's kernels."""
     checked = hasattr(s.t.functions, "admissible")
     begin = [f"{flag(s, name)} = {'zero' if name == 'largest' else 'one'}" for name in FLAGS]
     lines = [*s.load_tile(), *repeat_the_last(s), *(s.at_points() if s.t.speeds_inside or checked else []), *s.trace(),
@@ -48,14 +47,14 @@ def finite(s):
 
 
 def at_the_points(s, checked):
-    """Lines that put the largest wave speed normal to each face into the rows S, and into a row of `good` whether the state is
-    admissible at all points.
+    """Lines that put the largest wave speed normal to each face into the rows S, and 0 into `admissible` where the state is not
+    at one of the points.
 
-    A point is visited once for all of this, so that what the speeds at faces and the pressure have in common is computed once."""
+    A point is visited once for all of it, so that what the speeds at faces and the pressure have in common is computed once."""
     L, d, M, every, good = s.L, s.d, s.M, range(s.F), flag(s, "admissible")
     faces, inside = [("i", s.F * M, *s.at_faces, "FACE_POINTS")] * s.modal, ("i", s.B, *s.values, "POINTS")
     if s.t.speeds_everywhere:
-        visits = {place: every for place in faces}
+        visits = dict.fromkeys(faces, every)
         visits |= {inside: every} if s.t.speeds_inside or not s.modal else {}
     else:
         visits = {(f"({f * M} + i)", M, *s.at_faces, "FACE_POINTS"): [f] for f in every}
@@ -80,8 +79,8 @@ def at_the_points(s, checked):
 
 
 def rates(s):
-    """Lines that take the rates of a tile's elements into `largest`, see `NodalArrays.rate`, and put 0 into `sound` where one is
-    infinite or no number."""
+    """Lines that take the rates of a tile's elements into `largest`, see `NodalArrays.rate`, and put 0 into `sound` where one
+    is infinite or no number."""
     L, d = s.L, s.d
     largest, sound = flag(s, "largest"), flag(s, "sound")
     here, scale = f"w[{s.at['S']} + f*{L} + lane]", s.lane("G", d * d + s.F * d, f" + f*{L}")
