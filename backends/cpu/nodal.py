@@ -10,7 +10,6 @@ Two products instead of two per direction: D_k = E R_k, because derivatives have
 all directions to few coefficients and [E L] takes these and the jumps to the nodes.
 """
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,37 +19,12 @@ from . import matmul
 from .filter_source import filter_text
 from .limiter import LimiterFused
 from .nodal_source import Source
+from .seen import seen
 from .state_source import look_text
 from .tiles import aligned, in_tiles
-from .turns import Turns
+from .turns import Asked, Turns
 
 TEXTS = {"look": look_text, "filter": filter_text}          # of kernels over tiles
-
-
-class Seen(NamedTuple):
-    """What a look at a state has found: its largest rate with this exponent, whether it is finite, whether admissible."""
-
-    exponent: float
-    rate: float
-    finite: bool
-    admissible: bool
-
-    @property
-    def sound(self):
-        return self.finite and self.admissible
-
-
-def seen(exponent, parts):
-    """The same of what has been found in parts of a state."""
-    rates, finite, admissible = zip(*parts)
-    return Seen(exponent, float(np.max(rates)), all(finite), all(admissible))
-
-
-class Asked(list):
-    """An operator that keeps what its stages are asked for."""
-
-    def stage(self, *arguments):
-        self.append(arguments)
 
 
 class NodalFused(NodalArrays):

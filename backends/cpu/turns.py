@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 from .vector import INDEX, data
 
 SPINS = 10_000           # looks at a unit that is not ready, before Python gets the processor: some microseconds
+NAPS, NAP = 100, 5e-5    # after so many of these its thread sleeps, s: the other one may be waiting for the processor
 ARGUMENTS = "number, once, todo, stage, ended, needs_start, needs, size, tiles"
 
 
@@ -78,6 +79,13 @@ def kernel({ARGUMENTS}, {arguments}):
 """
 
 
+class Asked(list):
+    """An operator that keeps what its stages are asked for."""
+
+    def stage(self, *arguments):
+        self.append(arguments)
+
+
 class Turns:
     """The units of a mesh: `size` tiles each, `count` of them, and those which each of them reads: itself and all around it.
 
@@ -106,14 +114,15 @@ class Turns:
 
         def work(worker):
             for stage, (kernel, arguments) in enumerate(calls):
-                once, number = look is not None and stage == len(calls) - 1, -1
+                once, number, naps = look is not None and stage == len(calls) - 1, -1, 0
                 while True:
                     number, done = kernel(number, once, todo, stage, ended, self.start, self.needs, self.size, self.tiles,
                                           *scratch[worker], *arguments)
                     if number < 0:
                         break
                     if not done:
-                        sleep(0)
+                        naps += 1
+                        sleep(NAP if naps > NAPS else 0)
                         continue
                     look(*self.tiles_of(number), worker)
                     number = -1
