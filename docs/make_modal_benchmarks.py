@@ -13,7 +13,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "modal-dg.json"
 BEGIN, END = "<!-- made by make_modal_benchmarks.py: begin -->\n", "<!-- made by make_modal_benchmarks.py: end -->"
-PARTS = "volume", "edges", "right-hand side", "limiter", "time step", "check"
+PARTS = "volume", "edges", "right-hand side", "limiter", "look"
 NOTHING = "Nothing has been measured yet.\n"
 FLAT = 0.25          # how much the cost of a DOF update may vary from the smallest to the largest mesh
 

@@ -103,10 +103,9 @@ def shares(order, level, limiter=None):
     timed = Timed(operator)
     for _ in range(1 + steps.count):                           # the first compiles
         timed.seconds = {}
-        timed.measure("time step", operator.max_dt, steps.states[0], steps.t, RK4)
         *_, q = stages(timed, RK4, steps.states, steps.k, steps.t, 1e-9)
         steps.states = [q] + [state for state in steps.states if state is not q]
-        timed.measure("check", operator.sound, q, steps.t)
+        timed.measure("look", operator.operations.look, q, steps.t)
         best = {name: min(seconds, best.get(name, seconds)) for name, seconds in timed.seconds.items()}
     volume, edges, whole = (best[part] for part in Timed.parts)
     best |= dict(zip(Timed.parts, (volume, edges - volume, whole - edges)))
