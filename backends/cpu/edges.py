@@ -28,7 +28,7 @@ from .edges_source import EdgeSource
 from .nodal import NodalFused
 from .tiles import aligned
 
-CALLS, PIECES = 8, 4     # calls for each thread at least, where there are so many pieces, and pieces of a call at most
+CALLS, PIECES = 8, 4     # units for each thread at least, where there are so many pieces, and pieces of a unit at most
 BEST = 4                 # the highest order at which this is faster on triangles in float64
 
 

@@ -291,7 +291,7 @@ class NodalFused(NodalArrays):
         return k is not None, bool(alpha), bool(alpha or beta), bool(alpha or C)
 
     def of_a_call(self):
-        """Tiles that one call of a stage's kernel takes."""
+        """Tiles of a unit, see `turns`."""
         return self.piece
 
     def others(self):
