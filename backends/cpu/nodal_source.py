@@ -10,6 +10,7 @@ from . import matmul, scalar, turns, vector
 
 PIECE = 32               # tiles that a thread takes at a time
 CACHED = 1 << 19         # bytes of unknowns and face values of a piece
+COLLECTED = 12           # face points of an element up to which gathered values are put together in registers in float64
 
 # Part of every generated text, so that a kernel on disk is not used with other products or moves than it was made with.
 KERNELS = sha256("".join(getsource(module) for module in (matmul, scalar, turns, vector)).encode()).hexdigest()[:16]
@@ -320,6 +321,7 @@ class Source:
         """The text of a module with one kernel; extra: lines before it."""
         products = [f"{name} = matmul.multiply({rows}, {inner}, np.{self.dtype}{', add=True' * (name in self.added)})"
                     for name, (rows, inner) in self.products().items() if rows]
+        gather = "collect" if self.dtype == np.float32 or self.F * self.M <= COLLECTED else "gather"
         gather_m = f"gather_m = vector.gather({len(self.P)}, np.{self.dtype})" if self.P else ""
         functions = [f"{name} = scalar.function({text}, np.{self.dtype})" for name, text in sorted(self.functions.items())
                      if name in kernel]
@@ -342,7 +344,7 @@ FACE_POINTS = np.array({at_faces}, np.{self.dtype})
 {chr(10).join(functions)}
 prefetch = vector.prefetch
 copy = vector.copy(np.{self.dtype})
-gather_q = vector.gather({self.V}, np.{self.dtype})
+gather_q = vector.{gather}({self.V}, np.{self.dtype})
 {gather_m}
 {chr(10).join(extra)}
 OPTIONS = dict(nogil=True, cache=True, fastmath={{"contract"}}, error_model="numpy")
