@@ -17,7 +17,7 @@ class EdgeSource(Source):
     An edge, or a face in 3D, has E numbers: its normal, the scales of both sides, the parameters of both, where the physics
     wants it the position of its points, and what conditions of the boundary know of it."""
 
-    added = ("lift",)
+    added, scratch = ("lift",), "w, faces, tendency"
 
     def __init__(self, tables, dtype, needs_x):
         super().__init__(tables, dtype, needs_x)
@@ -44,7 +44,7 @@ class EdgeSource(Source):
                   f"update(begin, end, w, {scratch}, {states}, EL, {metrics}, tiles, filled, t, {factors})"][:calls]
         work = [f"for begin in range(first, last, {self.piece}):",
                 *indented([f"end, piece = min(begin + {self.piece}, last), begin // {self.piece}", *called])]
-        arguments = f"""w, {scratch}, halo_start, halo, {states}, D, EL, I, T, {metrics},
+        arguments = f"""{self.scratch}, halo_start, halo, {states}, D, EL, I, T, {metrics},
            edge_start, kinds, numbers, left, right, filled, t, {factors}"""
         return self.module("a Runge-Kutta stage by edges", f"""
 def volume(first, last, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t):

@@ -51,13 +51,12 @@ class LimiterFused:
 
     def after(self, stage, q, look=None):
         """Call stage(piece, worker) for all pieces of the state q that it makes, and limit each part of q as soon as what it
-        looks at is there: it is in the cache still, and nobody waits for the last piece.  Then look(first tile, last but one,
-        worker) at each part."""
+        looks at is there: it is in the cache still, and nobody waits for the last piece.  Then look(number, worker,
+        tiles) at each part of so many tiles."""
         def limit(number, worker, piece=None):
             self.call("limit", number, worker, q, piece)
             if look is not None:
-                piece = piece or self.tiles_of("limit")[1]
-                look(number * piece, min((number + 1) * piece, self.tiles), worker)
+                look(number, worker, piece or self.tiles_of("limit")[1])
         if not self.source.options.limiter:          # positivity looks at nothing else
             piece, _ = self.operations.of_a_call(), self.kernels          # which are made here, not by each thread
 

@@ -24,6 +24,7 @@ from .state_source import look_text
 from .tiles import aligned, in_tiles
 from .turns import Asked, Turns
 
+NEAR = 1 << 22           # bytes of a state that is in a cache still when all of it has been made
 TEXTS = {"look": look_text, "filter": filter_text}          # of kernels over tiles
 
 
@@ -187,23 +188,24 @@ class NodalFused(NodalArrays):
 
     def _stages(self, asked, exponent=None):
         """Some stages, the arguments of `stage` of each; and a `Seen` of the last one's state if an exponent is given."""
-        found, look = [], None
-        if exponent is not None:
-            of_tiles = self._looking(asked[-1][1], 0.0, exponent)
-
-            def look(*given):
-                found.append(of_tiles(*given))
+        looking, look = None, None
         calls = [self.call_of(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v))
                  for q, out, k, q0, t, dt, row in asked]
-        if self.fused_limiter is None:
-            self.turns.run(calls, self.scratch, look)
-        else:
+        if exponent is not None:
+            new = asked[-1][1]
+            looking, found = self._looking(new, 0.0, exponent)
+            look = partial(self._unit, *looking)
+        if self.fused_limiter is not None:
             for number, (_, out, *_) in enumerate(asked):
                 self.fused_limiter.after(partial(self._unit, *calls[number]), out, look if number + 1 == len(asked) else None)
-        return None if exponent is None else seen(exponent, found)
+        elif looking and new.nbytes <= NEAR:
+            self.turns.run([*calls, looking], self.scratch)
+        else:
+            self.turns.run(calls, self.scratch, look)
+        return looking and seen(exponent, found)
 
-    def _unit(self, kernel, arguments, number, worker):
-        self.turns.one(number, kernel, arguments, self.scratch[worker])
+    def _unit(self, kernel, arguments, number, worker, size=None):
+        self.turns.one(number, kernel, arguments, self.scratch[worker], size)
 
     def limit(self, q):
         if self.fused_limiter is not None:
@@ -238,15 +240,17 @@ class NodalFused(NodalArrays):
 
     def look(self, q, t, exponent=1.0):
         """What the state is like, a `Seen`."""
-        of_tiles, found = self._looking(q, t, exponent), []
-        self._in_pieces(lambda *given: found.append(of_tiles(*given)))
+        looking, found = self._looking(q, t, exponent)
+        self.turns.run([looking], self.scratch)
         return seen(exponent, found)
 
     def _looking(self, q, t, exponent):
-        """A function (first tile, last but one, worker) -> largest rate there, whether finite, whether admissible."""
-        real, kernel = self.backend.dtype.type, self._of_tiles("look")
-        arguments = (q, self.tables.elements, self.I, self.T, self.geometry, self.tiled_values, real(t), real(exponent))
-        return lambda first, last, worker: kernel(first, last, self.scratch[worker][0], *arguments)
+        """The kernel that looks and its arguments; and where it puts what it finds, rows of three numbers, see `look_text`."""
+        real, found = self.backend.dtype.type, np.zeros((-(-self.tiles // self.piece), 3))
+        found[:, 1:] = 1          # where larger parts are looked at
+        arguments = (q, self.tables.elements, self.I, self.T, self.geometry, self.tiled_values, real(t), real(exponent),
+                     found.reshape(-1))
+        return (self._of_tiles("look"), arguments), found
 
     def rate(self, q, t, exponent):
         return self.look(q, t, exponent).rate

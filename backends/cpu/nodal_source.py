@@ -34,6 +34,7 @@ class Source:
     second-level cache."""
 
     added = ()               # products that are added to what is in their rows
+    scratch = "w, faces"     # arrays of each thread
 
     def __init__(self, tables, dtype, needs_x):
         self.t, self.dtype, self.needs_x = tables, np.dtype(dtype), needs_x
@@ -302,7 +303,7 @@ class Source:
         tile = [*self.load_tile(), *self.own_face_values(), *self.volume(), *self.faces(arrays), *self.boundaries(),
                 *self.finish(), *self.update(k, q0, q, r)]
         return self.module("a Runge-Kutta stage", turns.text(
-            """w, faces, halo_start, halo, state, out, register, start, R, EL, I, T, geometry, tiled_values, values,
+            f"""{self.scratch}, halo_start, halo, state, out, register, start, R, EL, I, T, geometry, tiled_values, values,
            elements, exterior, neighbour, patch_start, patches, patch_values, t, A, alpha, beta, B, wdt, C, v_""",
             [*self.face_values(), "for tile in range(first, last):", *indented(tile)]))
 

@@ -18,6 +18,5 @@ class Seen(NamedTuple):
 
 
 def seen(exponent, parts):
-    """The same of what has been found in parts of a state."""
-    rates, finite, admissible = zip(*parts)
-    return Seen(exponent, float(np.max(rates)), all(finite), all(admissible))
+    """The same of what has been found in parts of a state, rows (rate, finite, admissible)."""
+    return Seen(exponent, float(np.max(parts[:, 0])), bool(parts[:, 1].all()), bool(parts[:, 2].all()))

@@ -1,6 +1,5 @@
 """Text of the kernel that looks at a whole state: its largest rate, whether it is finite and admissible."""
-from textwrap import indent
-
+from . import turns
 from .nodal_source import indented
 
 # Of each lane, over all tiles: whether all is finite, all is admissible, all rates are numbers; and the largest one.
@@ -13,23 +12,22 @@ def flag(s, name):
 
 
 def look_text(s):
-    """The kernel that looks at a state: (largest rate, whether all is finite, whether all is admissible), see `NodalArrays`.
-    The rate is a NaN where a speed is infinite or none.  s: the Source of the stage's kernels."""
+    """The kernel that looks at a state, and puts into `found` for each unit its largest rate, whether it is finite and whether
+    admissible (0 or 1), see `NodalArrays`.  The rate is a NaN where a speed is infinite or none.  s: the Source of the stage's
+    kernels."""
     checked = hasattr(s.t.functions, "admissible")
     begin = [f"{flag(s, name)} = {'zero' if name == 'largest' else 'one'}" for name in FLAGS]
     lines = [*s.load_tile(), *repeat_the_last(s), *(s.at_points() if s.t.speeds_inside or checked else []), *s.trace(),
              *finite(s), *at_the_points(s, checked), *rates(s)]
     end = [f"{name} &= {flag(s, name)} == one" for name in ("sound", "finite", "admissible")]
-    return s.module("what a state is like", f"""
-def kernel(first, last, w, state, elements, I, T, geometry, tiled_values, t, exponent):
-    zero, one, infinity = np.{s.dtype}(0), np.{s.dtype}(1), np.{s.dtype}(np.inf)
-    largest, sound, finite, admissible = zero, True, True, True
-{indent(chr(10).join(s.lanes(begin)), " " * 4)}
-    for tile in range(first, last):
-{indent(chr(10).join(lines), " " * 8)}
-{indent(chr(10).join(s.lanes([*end, f"largest = max(largest, {flag(s, 'largest')})"])), " " * 4)}
-    return largest if sound else np.{s.dtype}(np.nan), finite, admissible
-""")
+    return s.module("what a state is like", turns.text(
+        f"{s.scratch}, state, elements, I, T, geometry, tiled_values, t, exponent, found",
+        [f"zero, one, infinity = np.{s.dtype}(0), np.{s.dtype}(1), np.{s.dtype}(np.inf)",
+         "largest, sound, finite, admissible = zero, True, True, True", *s.lanes(begin),
+         "for tile in range(first, last):", *indented(lines),
+         *s.lanes([*end, f"largest = max(largest, {flag(s, 'largest')})"]),
+         f"found[3*number] = largest if sound else np.{s.dtype}(np.nan)",
+         "found[3*number + 1], found[3*number + 2] = finite, admissible"]))
 
 
 def repeat_the_last(s):

@@ -101,15 +101,11 @@ class Turns:
             pairs.append(np.unique(unit[away] * self.count + other[away]))
         reader, self.needs = np.divmod(np.unique(np.concatenate(pairs)), self.count)
         self.start = np.searchsorted(reader, np.arange(self.count + 1))
-        self._nobody = np.zeros(self.count + 1, int)
-
-    def tiles_of(self, number):
-        """The first tile of a unit, and the last but one."""
-        return number * self.size, min((number + 1) * self.size, self.tiles)
+        self._nobody, self._ended = np.zeros(self.count + 1, int), np.zeros(self.count, int)
 
     def run(self, calls, scratch, look=None):
-        """All units of the stages `calls`, (kernel, arguments) of each; scratch: arrays of each worker; look(first tile, last
-        tile, worker): called for each unit when the last stage has made it."""
+        """All units of the stages `calls`, (kernel, arguments) of each; scratch: arrays of each worker; look(unit, worker):
+        called for each unit when the last stage has made it."""
         todo, ended = np.zeros(len(calls), int), np.zeros(self.count, int)
 
         def work(worker):
@@ -124,7 +120,7 @@ class Turns:
                         naps += 1
                         sleep(NAP if naps > NAPS else 0)
                         continue
-                    look(*self.tiles_of(number), worker)
+                    look(number, worker)
                     number = -1
 
         def to_the_end(worker):
@@ -135,7 +131,7 @@ class Turns:
                 raise
         self.workers.each(to_the_end, self.count)
 
-    def one(self, number, kernel, arguments, scratch):
-        """One unit of a stage, whatever the others do; scratch: the arrays of a worker."""
-        kernel(number, True, self._nobody, 0, self._nobody, self._nobody, self._nobody, self.size, self.tiles, *scratch,
+    def one(self, number, kernel, arguments, scratch, size=None):
+        """One unit of a stage, or of a larger size, whatever the others do; scratch: the arrays of a worker."""
+        kernel(number, True, self._nobody, 0, self._ended, self._nobody, self._nobody, size or self.size, self.tiles, *scratch,
                *arguments)
