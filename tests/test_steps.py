@@ -1,9 +1,10 @@
 """Whole steps of the fused kernels on a CPU: the stages handed out at once, and what the last one sees of the new state."""
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
-from dgarray.backends.cpu.nodal import NodalFused
+from dgarray.backends.cpu import nodal
 from dgarray.backends.cpu.turns import Turns
 from dgarray.backends.workers import Workers
 
@@ -46,9 +47,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_last_stage_sees_the_new_state(name):
+def test_the_last_stage_sees_the_new_state(name, monkeypatch):
     """Bit for bit the states of one stage after the other, and the rate of a look at the state that comes out, for any number
-    of threads; and the reference's rate of it."""
+    of threads, whether it is looked at piece by piece or at the end; and the reference's rate of it."""
     method, dtype, stepper, source = CASES[name]
     mesh, stepper = anywhere(dg.rectangle(cells=(36, 40), perturb=0.2)), stepping.STEPPERS[stepper]
     operators = [method.discretise(mesh, LAW, dg.outflow, backends.get("numpy", kernels, dtype, threads), dg.rusanov, source)
@@ -60,7 +61,8 @@ def test_the_last_stage_sees_the_new_state(name):
         assert not reference.sound(reference.state(q), 0.0)
         reference.operations.limit(q)
     dt = 0.5 * reference.max_dt(reference.state(q), 0.0, stepper)
-    for operator in operators:
+    for near, operator in product((0, nodal.NEAR), operators):
+        monkeypatch.setattr(nodal, "NEAR", near)
         assert operator.operations.turns.count > 2
         states, k = arrays(operator, stepper, q)
         for number in range(3):
@@ -105,8 +107,8 @@ class Clock(dict):
 def test_steps_are_those_of_the_state(monkeypatch):
     """What the last stage has seen is taken for the next step; and not when the state is another one."""
     operator, clock = operator_of(), Clock()
-    looks, look = [], NodalFused.look
-    monkeypatch.setattr(NodalFused, "look", lambda self, *given: looks.append(given) or look(self, *given))
+    looks, look = [], nodal.NodalFused.look
+    monkeypatch.setattr(nodal.NodalFused, "look", lambda self, *given: looks.append(given) or look(self, *given))
     march = march_of(operator)
 
     def true_step(cfl=0.5):
