@@ -1,8 +1,8 @@
 """A device that lives on the CPU, with the methods of `dgarray.backends.cuda.device.Device`, for tests without a GPU.
 
-Arrays are strict ones.  CUDA C is compiled by the C++ compiler and executed thread by thread (`emulation.hpp`): shared memory
+Arrays are strict ones.  CUDA C is compiled by the C++ compiler and executed thread by thread (`emulation.cpp`): shared memory
 is poisoned with NaN before every block, and arrays lie between guards of NaN, so that a read beyond one is seen in the result
-and a write raises.  numba.cuda kernels run in numba's simulator.  What a CUDA graph cannot hold is refused.
+and a write raises.  numba.cuda kernels run as Python (`simulated.py`).  What a CUDA graph cannot hold is refused.
 """
 import ctypes
 import hashlib
@@ -17,10 +17,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import simulated
 from dgarray.backends.cuda.device import THREADS, check_launch, check_shared, first_error, prelude
 from strict import StrictArray, StrictNamespace, capturing, enqueue, refuse_in_graph
 
-HEADER = Path(__file__).with_name("emulation.hpp")
+HEADER, RUNTIME = (Path(__file__).with_name(f"emulation.{kind}") for kind in ("hpp", "cpp"))
 KERNEL = re.compile(r"__global__\s+(?:void\s+)?(?:__launch_bounds__\s*\(([^()]*)\)\s*)?(?:void\s+)?(\w+)\s*\(")
 GUARD, ALIGNED = 4096, 512
 SIGNALLING = {"float32": np.uint32(0x7FA00000), "float64": np.uint64(0x7FF4000000000000)}
@@ -53,6 +54,7 @@ class EmulatedDevice:
                         f"{{ return emulation::launch({name}, *grid, *block, shared, arguments); }}\n"
                         f'extern "C" const char* kinds_{name}() {{ return emulation::kinds({name}); }}\n'
                         f'extern "C" unsigned threads_{name}() {{ return emulation::first({bounds or THREADS}); }}')
+        runtime()
         library = ctypes.CDLL(str(shared_object("\n".join(text))))
 
         @cache
@@ -63,13 +65,13 @@ class EmulatedDevice:
         return kernel
 
     def numba_launch(self, kernel, grid, block, arguments):
-        """Launch a numba.cuda kernel, in the simulator where there is no GPU."""
+        """Run a numba.cuda kernel's Python."""
         grid, block = check_launch(kernel.__name__, grid, block, THREADS, arguments, StrictArray)
         values = [a.values if isinstance(a, StrictArray) else a for a in arguments]
         if kernel not in self.launched:
             refuse_in_graph(f"the first launch of {kernel.__name__}, which compiles it,")
         self.launched.add(kernel)
-        enqueue(lambda: kernel[grid, block](*values))
+        enqueue(lambda: simulated.launch(kernel, grid, block, values))
 
     def capture(self, function):
         """The launches and copies that function() makes, as a graph with `launch()`."""
@@ -218,8 +220,8 @@ def cached(text, name, write):
 
 
 def compile_cpp(*arguments):
-    done = subprocess.run([compiler(), "-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", "-Wno-unknown-pragmas",
-                           "-ffp-contract=off", *arguments], capture_output=True, text=True)
+    done = subprocess.run([compiler(), "-std=c++20", "-O1", "-shared", "-fPIC", "-Wno-unknown-pragmas", "-ffp-contract=off",
+                           *arguments], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"CUDA C does not compile: {first_error(done.stderr)}")
 
@@ -232,6 +234,13 @@ def precompiled():
         shutil.copy(HEADER, folder)
         compile_cpp("-x", "c++-header", "-o", folder / f"{HEADER.name}.gch", folder / HEADER.name)
     return cached(compiler(), "emulation_{}", write)
+
+
+@cache
+def runtime():
+    """The library that runs the threads of every kernel, loaded for all of them."""
+    path = cached(RUNTIME.read_text(), "emulation_{}.so", lambda path: compile_cpp("-o", path, RUNTIME))
+    return ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
 
 
 @cache

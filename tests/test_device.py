@@ -203,6 +203,51 @@ def test_the_emulation_reads_nan_where_nothing_was_written():
     assert np.isnan(launch("DYNAMIC_SHARED(real, s); out[threadIdx.x] = s[threadIdx.x]; s[threadIdx.x] = 1;")).all()
 
 
+SHARED = "DYNAMIC_SHARED(real, s); unsigned i = threadIdx.x; s[i] = i;"
+
+
+@needs_compiler
+def test_the_emulation_finds_a_missing_barrier():
+    """Whichever of two threads comes first, and whether what it needs is not there yet or is there no longer."""
+    barrier = "__syncthreads();"
+    assert launch(f"{SHARED} {barrier} out[i] += s[i ^ 1];").tolist() == [2, 0, 6, 4]
+    assert np.isnan(launch(f"{SHARED} out[i] += s[i ^ 1];")).all()
+    for last, expected in ((barrier, [2, 0, 6, 4]), ("", [11, 10, 13, 12])):
+        assert launch(f"{SHARED} {barrier} out[i] += s[i ^ 1]; {last} s[i] = 10;").tolist() == expected
+
+
+BARRIERS = """
+from numba import cuda, float64 as real
+
+@cuda.jit
+def exchange(out):
+    s = cuda.shared.array(4, real)
+    i = cuda.threadIdx.x
+    s[i] = i
+    {first}
+    out[i] += s[i ^ 1]
+    {second}
+    s[i] = 10
+"""
+
+
+@pytest.mark.parametrize("first, second, expected", [
+    ("cuda.syncthreads()", "cuda.syncthreads()", [2, 0, 6, 4]), ("pass", "pass", [np.nan] * 4),
+    ("cuda.syncthreads()", "pass", [11, 10, 13, 12])])
+def test_a_missing_barrier_of_a_numba_kernel_is_found(first, second, expected):
+    out = StrictNamespace().asarray(np.zeros(4))
+    kernel = write_module(BARRIERS.format(first=first, second=second), "exchange").exchange
+    EmulatedDevice().numba_launch(kernel, (2,), (4,), (out,))
+    assert np.array_equal(out.get(), expected, equal_nan=True)
+
+
+def test_different_barriers_of_a_numba_kernel_are_refused():
+    first, second = "if i < 2:\n        cuda.syncthreads()", "if i > 1:\n        cuda.syncthreads()"
+    kernel = write_module(BARRIERS.format(first=first, second=second), "exchange").exchange
+    with pytest.raises(RuntimeError, match="threads of a block wait at different barriers"):
+        EmulatedDevice().numba_launch(kernel, (1,), (4,), (StrictNamespace().asarray(np.zeros(4)),))
+
+
 @needs_compiler
 def test_the_emulation_lets_threads_return_before_a_barrier():
     found = launch("""DYNAMIC_SHARED(real, s);
