@@ -1,6 +1,8 @@
-"""What tests of GPU code share: numba's simulator where there is no GPU, and the devices that kernels are tested on."""
+"""What tests share: the simulator where there is no GPU, devices that kernels are tested on, and what is done once for all."""
+import gc
 import importlib.util
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,22 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if NO_GPU and "gpu" in item.keywords:
             item.add_marker(pytest.mark.skip(reason=f"no GPU: {NO_GPU}"))
+
+
+def pytest_collection_finish():
+    """What has been imported stays, so no collection of garbage looks at it again; numba makes many objects for each kernel."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ceilings_of_commands():
+    """The machine's ceilings are measured for one command of the session and not for each that prints a share of them."""
+    from dgarray.analysis import roofline
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(roofline, "ceilings", cache(roofline.ceilings))
+        yield
 
 
 @pytest.fixture(params=["emulated", pytest.param("cupy", marks=pytest.mark.gpu)])
