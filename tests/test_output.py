@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from math import factorial
 from pathlib import Path
 
@@ -380,28 +381,36 @@ def test_a_store_interrupted_at_any_write_reads_as_the_snapshots_before(tmp_path
     assert when > 8
 
 
-WRITER = """
-import sys
-import numpy as np
-from dgarray.output import Layout, Store
-points = np.random.default_rng(0).random((3000, 2))
-cells = np.arange(3000).reshape(-1, 3)
-store = Store(Layout(2, 2, points, cells, np.arange(1000), ("a", "b", "c")), sys.argv[1])
-for number in range(1_000_000):
-    store.append(number, np.full(store.layout.shape, number))
-    if number == 2:
-        print("ready", flush=True)
-"""
+def forked_writer(path):
+    """A process that appends to a store for ever, once three steps are there; its number."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")          # of forking with idle threads
+        process = os.fork()
+    if not process:
+        try:
+            points, cells = np.random.default_rng(0).random((3000, 2)), np.arange(3000).reshape(-1, 3)
+            store = Store(Layout(2, 2, points, cells, np.arange(1000), ("a", "b", "c")), path)
+            for number in itertools.count():
+                store.append(number, np.full(store.layout.shape, number))
+                if number == 2:
+                    os.write(writing, b"!")
+        finally:
+            os._exit(1)
+    os.close(writing)
+    assert os.read(reading, 1) == b"!"
+    os.close(reading)
+    return process
 
 
 def test_a_killed_process_leaves_a_readable_store(tmp_path):
     rng = np.random.default_rng()
     for number in range(10):
         path = tmp_path / f"{number}.zarr"
-        with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as writer:
-            assert writer.stdout.readline() == "ready\n"
-            time.sleep(rng.uniform(0, 0.1))
-            writer.send_signal(signal.SIGKILL)
+        writer = forked_writer(path)
+        time.sleep(rng.uniform(0, 0.1))
+        os.kill(writer, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1]) == -signal.SIGKILL
         ds = xr.open_zarr(path).load()
         assert ds.sizes["time"] >= 3
         assert np.array_equal(ds.time, np.arange(ds.sizes["time"]))
