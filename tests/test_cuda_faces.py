@@ -1,4 +1,4 @@
-"""numba.cuda kernels of the face fluxes against the reference, in numba's simulator or on a GPU, and their PTX without one."""
+"""numba.cuda kernels of the face fluxes against the reference, as Python or on a GPU, and their PTX without one."""
 
 import numpy as np
 import pytest

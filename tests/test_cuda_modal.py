@@ -1,4 +1,4 @@
-"""The GPU's kernels of DG by quadrature: against the reference in numba's simulator or on a GPU, whole runs, their PTX."""
+"""The GPU's kernels of DG by quadrature: against the reference as Python or on a GPU, whole runs, their PTX."""
 import json
 import re
 
@@ -25,7 +25,7 @@ OTHERS = [(2, 1, BARTH | {"limiter_variables": "primitive"}), (3, 1, BARTH | {"l
 
 
 def small(dim, order):
-    """A mesh that the simulator gets through in seconds."""
+    """A mesh that Python gets through in seconds."""
     return dg.box(cells=(1, 1, 1), perturb=0.1) if dim == 3 and order > 2 else box_of(dim)
 
 

@@ -22,7 +22,7 @@ FAMILIES = {
     "library": {"product": "cublas", "width": 0},
     "each face once": {"faces": "once"}, "each face once, one thread a face": {"faces": "once", "per_face": True, "width": 0},
 }
-QUICK = [name for name in FAMILIES if "once" not in name]          # numba's simulator takes seconds
+QUICK = [name for name in FAMILIES if "once" not in name]          # Python takes seconds
 
 
 def cuda_operations(device, tables, dtype, **changes):

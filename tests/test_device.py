@@ -10,7 +10,8 @@ from compiled import ARCHITECTURES, compiled, float64_instructions
 from dgarray.backends import gpu
 from dgarray.backends.cuda.device import Device
 from emulated import EmulatedDevice, compiler
-from strict import StrictNamespace
+from numba import config
+from strict import StrictArray, StrictNamespace
 
 from dgarray import backends
 from dgarray.codegen import write_module
@@ -239,6 +240,37 @@ def test_a_missing_barrier_of_a_numba_kernel_is_found(first, second, expected):
     kernel = write_module(BARRIERS.format(first=first, second=second), "exchange").exchange
     EmulatedDevice().numba_launch(kernel, (2,), (4,), (out,))
     assert np.array_equal(out.get(), expected, equal_nan=True)
+
+
+@pytest.mark.skipif(not config.ENABLE_CUDASIM, reason="numba's simulator is there where there is no GPU")
+def test_numba_kernels_run_as_in_numba_s_simulator():
+    """A kernel with shared memory, barriers and an early return in a grid of two dimensions, to the bit."""
+    kernel = write_module(PLANES, "planes").planes
+    found, expected = (np.random.default_rng(0).standard_normal((6, 10)) for _ in range(2))
+    EmulatedDevice().numba_launch(kernel, (3, 3), (4, 2), (StrictArray(found), np.int32(10)))
+    kernel[(3, 3), (4, 2)](expected, np.int32(10))
+    assert np.array_equal(found, expected) and len(np.unique(found)) == 60
+
+
+PLANES = """
+from numba import cuda, float64 as real
+
+@cuda.jit
+def planes(a, count):
+    s = cuda.shared.array(8, real)
+    i, j = cuda.grid(2)
+    place = cuda.threadIdx.y * 4 + cuda.threadIdx.x
+    for turn in range(3):
+        s[place] = a[j, i] * cuda.blockDim.x if i < count else cuda.blockIdx.x
+        cuda.syncthreads()
+        x = s[place ^ 1] + s[place ^ 4] * cuda.gridDim.y
+        cuda.syncthreads()
+        if i < count:
+            a[j, i] += x * 0.1
+    if i >= count:
+        return
+    a[j, i] += 1
+"""
 
 
 def test_different_barriers_of_a_numba_kernel_are_refused():
