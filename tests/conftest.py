@@ -22,11 +22,26 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason=f"no GPU: {NO_GPU}"))
 
 
+USUAL = gc.get_threshold()
+
+
 def pytest_collection_finish():
     """What has been imported stays, so no collection of garbage looks at it again; numba makes many objects for each kernel."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+
+
+@pytest.fixture
+def usual_garbage():
+    """Garbage is collected as in a user's process, for tests of memory: until then arrays in cycles of objects count."""
+    ours = gc.get_threshold()
+    gc.unfreeze()
+    gc.set_threshold(*USUAL)
+    yield
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*ours)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -155,6 +155,7 @@ def test_which_surface():
         dg.ModalDG(1, surface="edge")
 
 
+@pytest.mark.usefixtures("usual_garbage")
 @pytest.mark.filterwarnings("ignore:dt=")
 def test_the_memory_plan_is_what_a_run_takes():
     law = dg.Euler(2)

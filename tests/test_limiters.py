@@ -414,6 +414,7 @@ def test_limiting_follows_the_stage_piece_by_piece(order, options):
     assert np.array_equal(*results)
 
 
+@pytest.mark.usefixtures("usual_garbage")
 @pytest.mark.filterwarnings("ignore:dt=")
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("order, options", [(1, BARTH), (1, VERTEX | SENSED), (1, BARTH | PRIMITIVE), (3, VERTEX), (1, WIDE)],

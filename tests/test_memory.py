@@ -19,6 +19,7 @@ from dgarray.methods.memory import EARLY, Plan, check, shown
 from dgarray.run import March
 
 GIB = 1 << 30
+pytestmark = pytest.mark.usefixtures("usual_garbage")
 
 
 class Loud(dg.Acoustics):

@@ -624,6 +624,7 @@ def test_cells_must_be_whole_numbers():
         from_arrays(np.array([[0.0, 0], [1, 0], [0, 1]]), [(0, 1, 2.5)])
 
 
+@pytest.mark.usefixtures("usual_garbage")
 @pytest.mark.parametrize("make", [
     lambda: interval(cells=4000), lambda: rectangle(cells=40), lambda: box(cells=10), lambda: rectangle(cells=20).refined(),
     lambda: polygon([(0, 0), (1, 0), (1, 1), (0, 1)], 0.025)])

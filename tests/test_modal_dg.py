@@ -372,6 +372,7 @@ def test_bad_input_is_named_in_one_line(make, message):
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("usual_garbage")
 @pytest.mark.filterwarnings("ignore:dt=")
 @pytest.mark.parametrize("order, law, cells, options", [
     (3, Loud(2), 60, {}), (1, Loud(2), 60, {"dtype": "float32"}), (2, dg.Acoustics(2), 60, {}),
