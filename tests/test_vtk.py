@@ -1,4 +1,5 @@
 """VTK files, read back by VTK itself: node order, values, time steps, boundary names, and nothing half written."""
+import io
 import os
 import subprocess
 import sys
@@ -327,6 +328,23 @@ def test_an_interrupted_export_leaves_the_old_file_or_none(tmp_path, monkeypatch
     with pytest.raises(ValueError, match="exists; choose another path, or allow it to be replaced with --overwrite"):
         ds.dg.to_vtk(path)
     assert values(read(ds.dg.to_vtk(path, overwrite=True)), "u").size == 9
+
+
+def test_hdf5_reads_back_what_could_not_be_written(tmp_path):
+    class Full(io.FileIO):
+        def write(self, data):
+            if self.tell() + len(data) > 100:
+                raise OSError("full")
+            return super().write(data)
+    with Full(tmp_path / "file", "w+") as file:
+        kept = output._Kept(file)
+        for place, data in ((0, b"a" * 60), (60, b"b" * 60), (50, b"c" * 20)):
+            kept.seek(place)
+            kept.write(data)
+        kept.seek(0)
+        assert kept.read(130) == b"a" * 50 + b"c" * 20 + b"b" * 50 + bytes(10) and kept.seek(0, 2) == 120
+        with pytest.raises(OSError, match="full"):
+            kept.check()
 
 
 FULL = """

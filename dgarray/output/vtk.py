@@ -144,29 +144,60 @@ def aside_of(path, overwrite):
 
 
 class _Kept:
-    """A file for h5py that keeps the first error, or Ctrl-C, until `check`, and writes nothing after it.
+    """A file for h5py that keeps the first error, or Ctrl-C, until `check`, and from then on what is written, in memory.
 
-    HDF5 may crash the process after a write that failed."""
+    HDF5 may crash the process after a write that failed, or where it reads back what is not there."""
 
     def __init__(self, file):
-        self.file, self.error = file, None
-        self.seek, self.tell, self.read, self.readinto, self.flush = file.seek, file.tell, file.read, file.readinto, file.flush
+        self.file, self.error, self.place, self.end, self.late, self.flush = file, None, 0, 0, [], file.flush
+
+    def seek(self, offset, whence=os.SEEK_SET):
+        self.place = offset + (0, self.place, self.end)[whence]
+        return self.place
+
+    def tell(self):
+        return self.place
+
+    def read(self, count):
+        data = bytearray(count)
+        self.readinto(data)
+        return bytes(data)
+
+    def readinto(self, data):
+        data, done = memoryview(data).cast("B"), 0
+        data[:] = bytes(len(data))
+        self.file.seek(self.place)
+        while done < len(data) and (count := self.file.readinto(data[done:])):
+            done += count
+        for place, late in self.late:
+            first, last = max(place, self.place), min(place + len(late), self.place + len(data))
+            if first < last:
+                data[first - self.place:last - self.place] = late[first - place:last - place]
+        self.place += len(data)
+        return len(data)
 
     def write(self, data):
-        rest = memoryview(data).cast("B")
-        while rest and self.error is None:
-            rest = rest[self._kept(self.file.write, rest):]
+        data, done = memoryview(data).cast("B"), 0
+        try:
+            if self.error is None:
+                self.file.seek(self.place)
+                while done < len(data):
+                    done += self.file.write(data[done:])
+        except BaseException as error:
+            self.error = error
+        if self.error is not None:
+            self.late.append((self.place + done, bytes(data[done:])))
+        self.place += len(data)
+        self.end = max(self.end, self.place)
         return len(data)
 
     def truncate(self, size):
-        self._kept(self.file.truncate, size)
-
-    def _kept(self, call, argument):
+        self.end = size
         try:
-            return call(argument)
+            if self.error is None:
+                self.file.truncate(size)
         except BaseException as error:
-            self.error = self.error or error
-            return 0
+            self.error = error
 
     def check(self):
         """Raise the error that was kept."""
