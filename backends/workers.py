@@ -2,7 +2,6 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from time import sleep
 
 
 class Workers:
@@ -35,17 +34,3 @@ class Workers:
         work(0)
         for other in others:
             other.result()
-
-    def run_in_order(self, task, needs):
-        """Call task(number, worker) for every number, each when the tasks needs[number], with smaller numbers, have ended."""
-        ended = bytearray(len(needs))
-
-        def when_ready(number, worker):
-            try:
-                for other in needs[number]:
-                    while not ended[other]:
-                        sleep(0)
-                task(number, worker)
-            finally:
-                ended[number] = True
-        self.run(when_ready, len(needs))

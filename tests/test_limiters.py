@@ -9,6 +9,7 @@ from test_kernels import box_of, random_state
 from test_memory import traced
 from test_modal_dg import Burgers, gas
 from test_nodal_dg import PERIODIC
+from test_steps import anywhere
 
 import dgarray as dg
 from dgarray import backends, stepping
@@ -391,26 +392,33 @@ def test_the_fused_limiter_of_rough_states(dim, order, options, dtype):
         assert "positivity" not in options or fused.operations.all_admissible(state, 0.0)
 
 
-@pytest.mark.parametrize("order, options", [(1, BARTH), (1, VERTEX | SENSED), (3, VERTEX)], ids=["barth", "sensed", "vertex"])
-def test_limiting_follows_the_stage_piece_by_piece(order, options):
-    """Many pieces, elements in any order: every task comes after those that it needs, and the result is that of a stage
-    without limiter and then the limiter, for any number of threads."""
-    mesh = dg.rectangle(cells=(40, 40), perturb=0.2)
-    anywhere = np.random.default_rng(0).permutation(len(mesh.cells))
-    mesh = replace(mesh, cells=mesh.cells[anywhere], boundaries={}, regions={})
-    law, row, results = dg.Advection((1.0, 0.5)), stepping.SSP33.stages[1], []
+@pytest.mark.parametrize("law, order, options", [
+    (dg.Advection((1.0, 0.5)), 1, BARTH), (dg.Advection((1.0, 0.5)), 1, VERTEX | SENSED), (dg.Advection((1.0, 0.5)), 3, VERTEX),
+    (dg.Euler(2), 1, WIDE | WAVES)], ids=["barth", "sensed", "vertex", "waves around vertices"])
+def test_units_are_limited_when_all_is_there_that_they_look_at(law, order, options):
+    """Many units, elements in any order: steps give what each stage without limiter gives, and then the limiter, for any
+    number of threads."""
+    mesh = anywhere(dg.rectangle(cells=(46, 46), perturb=0.2))
+    results, dt = [], 1e-6
     for threads in (1, 2):
         backend = backends.get("numpy", "fused", threads=threads)
         operator, plain = (dg.ModalDG(order, **o).discretise(mesh, law, dg.outflow, backend) for o in (options, {}))
-        state, found, expected = operator.state(random_state(operator, 0)), operator.zeros(), operator.zeros()
-        for one, out in ((operator, found), (plain, expected)):
-            one.stage(state, out, None, state, 0.0, 1e-4, row)
-        unlimited = expected.copy()
-        operator.operations.limit(expected)
-        assert np.array_equal(found, expected) and not np.array_equal(found, unlimited)
-        results.append(found)
-        tasks, needs = operator.operations.fused_limiter.schedule
-        assert sum(task[0] == "limit" for task in tasks) > 2 and all(j < i for i, needed in enumerate(needs) for j in needed)
+        first = random_state(operator, 0) if not law.admissible else rough(operator, 5) * ([1.0], [0.05], [0.05])
+        states, expected = ([one.state(first), one.zeros(), one.zeros()] for one in (operator, plain))
+        for _ in range(3):
+            states = stepping.step(operator, stepping.SSP33, states, None, 0.0, dt)
+            q, out, spare = expected
+            start = q.copy()
+            for row in stepping.SSP33.stages:
+                plain.stage(q, out, None, start, row.c * dt, dt, row)
+                unlimited = out.copy()
+                operator.operations.limit(out)
+                q, out, spare = out, spare, q
+            expected = [q, out, spare]
+        assert np.array_equal(states[0], q) and not np.array_equal(q, unlimited)
+        results.append(states[0])
+        turns = operator.operations.turns
+        assert turns.count > 2 and turns.most > 1
     assert np.array_equal(*results)
 
 
@@ -426,7 +434,7 @@ def test_the_memory_plan_counts_limiters(order, options, kernels):
         return dg.Simulation(dg.rectangle(cells=cells, perturb=0.1), law, dg.ModalDG(order, **options), dg.outflow,
                              lambda x: law.conservative((1 + 0.1 * np.sin(x[0]), 0.1, 0.2, 1.0)), dt=5e-4, backend="numpy",
                              kernels=kernels, threads=1, stepper="ssp33")
-    simulation(3).run(until=1e-3, every=5e-4)
+    simulation(30).run(until=1e-3, every=5e-4)          # compiles what large meshes need
     sim = simulation(60)
     plan = sim.memory(1e-3, 5e-4)
     peak, _ = traced(lambda: sim.run(until=1e-3, every=5e-4))

@@ -5,12 +5,11 @@ import numpy as np
 
 from ...codegen import write_module
 from . import matmul
+from .limited_turns import LimitedTurns
 from .limiter_source import LimiterSource
 from .tiles import aligned, in_tiles
 
 CALLS = 4                # pieces for each thread
-ALONE = 64               # tiles below which one thread is done before others have woken up
-AHEAD = 3                # pieces of a stage for each thread by which it is ahead of what limits it: fewer, and threads wait
 
 
 class LimiterFused:
@@ -38,87 +37,22 @@ class LimiterFused:
         tiles, piece = self.vertex_tiles if name == "extremes" else self.tiles, self.operations.piece
         return tiles, -(-tiles // (CALLS * self.workers.threads * piece)) * piece
 
-    def call(self, name, number, worker, q, piece=None):
-        """Work on the piece of this number."""
-        (kernel, arrays), (tiles, size) = self.kernels[name], self.tiles_of(name)
-        piece = piece or size
-        kernel(number * piece, min((number + 1) * piece, tiles), self.scratch[worker], q, *arrays)
-
     def __call__(self, q):
-        for name in self.kernels:
-            tiles, piece = self.tiles_of(name)
-            self.workers.run(lambda number, worker, name=name: self.call(name, number, worker, q), -(-tiles // piece))
+        for name, (kernel, arrays) in self.kernels.items():
+            tiles, size = self.tiles_of(name)
 
-    def after(self, stage, q, look=None):
-        """Call stage(piece, worker) for all pieces of the state q that it makes, and limit each part of q as soon as what it
-        looks at is there: it is in the cache still, and nobody waits for the last piece.  Then look(number, worker,
-        tiles) at each part of so many tiles."""
-        def limit(number, worker, piece=None):
-            self.call("limit", number, worker, q, piece)
-            if look is not None:
-                look(number, worker, piece or self.tiles_of("limit")[1])
-        if not self.source.options.limiter:          # positivity looks at nothing else
-            piece, _ = self.operations.of_a_call(), self.kernels          # which are made here, not by each thread
+            def task(number, worker, kernel=kernel, arrays=arrays, tiles=tiles, size=size):
+                kernel(number * size, min((number + 1) * size, tiles), self.scratch[worker], q, *arrays)
+            self.workers.run(task, -(-tiles // size))
 
-            def both(number, worker):
-                stage(number, worker)
-                limit(number, worker, piece)
-            self.workers.run(both, -(-self.tiles // piece))
-            return
-        tasks, needs = self.schedule
-
-        def task(number, worker):
-            name, piece = tasks[number]
-            if name == "stage":
-                stage(piece, worker)
-            elif name == "limit":
-                limit(piece, worker)
-            else:
-                self.call(name, piece, worker, q)
-        if self.tiles < ALONE:
-            for number in range(len(tasks)):
-                task(number, 0)
-        else:
-            self.workers.run_in_order(task, needs)
-
-    def looks_at(self, name):
-        """What a kernel reads: (what it works on, the kernel that makes what it reads, where), numbers of elements or of
-        vertices."""
-        elements, made = np.arange(self.operations.tables.elements), "prepare" if self.source.kept else "stage"
-        if name == "extremes":
-            yield np.arange(self.around_vertices.shape[1]), made, self.around_vertices
-            return
-        yield elements, "stage" if name == "prepare" else made, elements
-        if name == "limit" and self.source.options.limiter:
-            if self.source.sensed or not self.source.vertex:
-                yield elements, made, self.limits.neighbours
-            if self.source.vertex and self.source.variables != "characteristic":
-                yield elements, "extremes", self.limits.vertices
-            elif self.source.vertex:
-                for around in self.around_vertices:
-                    yield elements, made, around[self.limits.vertices]
+    def whole(self, q):
+        """The same by one thread."""
+        for name, (kernel, arrays) in self.kernels.items():
+            kernel(0, self.tiles_of(name)[0], self.scratch[0], q, *arrays)
 
     @cached_property
-    def schedule(self):
-        """The tasks (kernel, piece), each a while after those which make what it reads, and the numbers of these."""
-        sizes = {"stage": (self.tiles, self.operations.of_a_call())} | {name: self.tiles_of(name) for name in self.kernels}
-        counts = {name: -(-tiles // piece) for name, (tiles, piece) in sizes.items()}
-        tasks = [(name, piece) for name, count in counts.items() for piece in range(count)]
-        first = {name: tasks.index((name, 0)) for name in counts}
-        needs = [set() for _ in tasks]
-        for name in self.kernels:
-            for own, made, others in self.looks_at(name):
-                reader, maker = (first[of] + numbers // (self.lanes * sizes[of][1])
-                                 for of, numbers in ((name, own), (made, others)))
-                pairs = np.unique(np.broadcast_to(reader, maker.shape) * len(tasks) + maker)
-                for reading, made_by in zip(*(numbers.tolist() for numbers in np.divmod(pairs, len(tasks)))):
-                    needs[reading].add(made_by)
-        ready = []
-        for (name, piece), needed in zip(tasks, needs):
-            ready.append(piece if name == "stage" else max(ready[i] for i in needed))
-        order = sorted(range(len(tasks)), key=lambda i: ready[i] + AHEAD * self.workers.threads * (tasks[i][0] != "stage"))
-        place = {task: number for number, task in enumerate(order)}
-        return [tasks[i] for i in order], [[place[j] for j in needs[i]] for i in order]
+    def turns(self):
+        return LimitedTurns(self)
 
     def places(self, elements, rows, row=0):
         """Where a row of these elements lies in an array [tile, row, lane]."""

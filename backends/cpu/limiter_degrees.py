@@ -106,4 +106,4 @@ class Degrees:
                 *indented(s.lanes(used), 2),
                 "        for i in range(OF_DEGREE[degree], OF_DEGREE[degree + 1]):",
                 *indented(s.lanes([f"{slope} *= {found}"]), 3),
-                *limiter_slopes.count_changed(k), "changed = changed or touched > 0"]
+                *limiter_slopes.count_changed(k), "changed = changed or limited"]

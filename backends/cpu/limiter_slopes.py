@@ -8,7 +8,7 @@ def rows(k):
     """Rows of the scratch array, {name: how many}; k: the LimiterSource."""
     d, V, K = k.d, k.V, k.K
     result = {"JUMP": len(k.sensed), "HIGH": V * (2 * K if k.vertex else 1), "LOW": V}
-    if not k.vertex or k.variables == "characteristic":
+    if k.variables == "characteristic":
         result["A"] = V * K
     if k.variables == "primitive":
         result |= {"MEAN": V, "U": V * K, "NODES": V * K}
@@ -22,17 +22,24 @@ def limit(k):
     and below the mean, then its share."""
     before, after = limiter_variables.CHANGES[k.variables](k)
     if k.vertex and k.variables == "characteristic":
-        names, room = ["around", "vertices", "outer"], waves_around(k)
+        names, lines = ["around", "vertices", "outer"], [*waves_around(k), *share_around(k)]
     elif k.vertex:
         names, places = ["extremes", "vertices", "outer"], range(k.K)
-        room = [f"gather_extremes(extremes, {k.L}, vertices, (tile*{k.K} + {i})*{k.L}, w, "
-                f"{k.tile.at['HIGH'] + 2 * k.V * i * k.L})" for i in places]
+        lines = [f"gather_extremes(extremes, {k.L}, vertices, (tile*{k.K} + {i})*{k.L}, w, "
+                 f"{k.tile.at['HIGH'] + 2 * k.V * i * k.L})" for i in places] + share_around(k)
     else:
-        names, room = ["across", "outer_start", "outer_lanes", "outer_faces"], across(k)
-    share = share_around(k) if k.vertex else share_across(k)
-    clear = k.tile.lanes([f"{k.row('CHANGED', 0)} = {k.tile.dialect.literal(0.0)}"])
-    done = [*count_changed(k), "if touched > 0:", "    changed = True", *indented(after)]
-    return [*clear, *before, *room, *share, *done], names
+        names, lines = ["across", "outer_start", "outer_lanes", "outer_faces"], across(k)
+    return [*before, *lines, "if limited:", "    changed = True", *indented(after)], names
+
+
+def extra(k):
+    """Lines of the module that define what the lines above call."""
+    if not k.vertex:
+        waves, points, dtype = k.variables == "characteristic", k.limits.check / k.limits.unit, f"np.{k.tile.dtype}"
+        return [*[f"collect = vector.collect({k.V}, {dtype})"] * waves,
+                f"rooms = limiter_lanes.rooms({k.V}, {k.K}, {dtype}, {not waves})",
+                f"shares = limiter_lanes.shares({k.V}, np.array({points.tolist()}), {dtype}, {bool(k.sensed)})"]
+    return [f"gather_extremes = vector.gather({2 * k.V}, np.{k.tile.dtype})"] * (k.variables != "characteristic")
 
 
 def parts(k, v):
@@ -57,30 +64,35 @@ def used(k, slopes):
 
 
 def count_changed(k):
-    """Lines that count the lanes where something is limited, `touched`."""
-    return ["touched = 0", *k.tile.lanes([f"touched += {k.row('CHANGED', 0)} > {k.tile.dialect.literal(0.0)}"])]
+    """Lines that find whether something is `limited` in any lane."""
+    count = k.tile.lanes([f"count += {k.row('CHANGED', 0)} > {k.tile.dialect.literal(0.0)}"])
+    return ["count = 0", *count, "limited = count > 0"]
+
+
+def linear(k):
+    """Where the linear function of variable 0 lies, and the step to the next one's: (array, place, step)."""
+    if k.variables == "conserved":
+        return (*k.own, k.N * k.L)
+    return "w", k.tile.at["U"], k.K * k.L
 
 
 def across(k):
-    """Lines that gather what the neighbours have, find the room above and below the mean, and then look again at the elements
-    at the boundary."""
-    L, V, s, number = k.L, k.V, k.tile, k.tile.dialect.literal
-    array, stride, _ = k.source_of_means
-    lines = [f"collect({array}, {stride}, across, (tile*{k.K} + {f})*{L}, w, {s.at['A'] + f * V * L})"
-             for f in range(k.K)]
+    """Lines that find the room above and below the mean from what the neighbours have, look again at the elements at the
+    boundary, and limit; of waves the changes are found before."""
+    L, V, s = k.L, k.V, k.tile
+    at, (array, stride, _), (own, place, step) = s.at, k.source_of_means, linear(k)
+    lines = []
     if k.variables == "characteristic":
         for f in range(k.K):
-            lines += s.lanes([*(f"{k.row('A', f * V + v)} -= {k.row('Q', v * k.N)}" for v in range(V)),
-                              *limiter_variables.to_waves(k, ("A", f * V, "", 1),
-                                                          [k.row("A", f * V + v) for v in range(V)])])
-    zero, unit = number(0.0), number(k.limits.unit)
-    for v in range(V):
-        body = [f"mean, high, low = {parts(k, v)[0]}, {zero}, {zero}"]
-        for f in range(k.K):
-            body += [f"change = {k.row('A', f * V + v)} - mean", "high = change if change > high else high",
-                     "low = change if change < low else low"]
-        lines += s.lanes([*body, f"{k.row('HIGH', v)}, {k.row('LOW', v)} = high*{unit}, low*{unit}"])
-    return [*lines, *mirrored(k)]
+            lines += [f"collect({array}, {stride}, across, (tile*{k.K} + {f})*{L}, w, {at['A'] + f * V * L})",
+                      *s.lanes([*(f"{k.row('A', f * V + v)} -= {k.row('Q', v * k.N)}" for v in range(V)),
+                                *limiter_variables.to_waves(k, ("A", f * V, "", 1),
+                                                            [k.row("A", f * V + v) for v in range(V)])])]
+        changes = f"w, {V * L}, across, {at['A']}, w, 0, 0"
+    else:
+        changes = f"{array}, {stride}, across, tile*{k.K * L}, {own}, {place}, {step}"
+    return [*lines, f"rooms({changes}, w, {at['HIGH']}, {at['LOW']})", *mirrored(k),
+            f"limited = shares(w, {at['HIGH']}, {at['LOW']}, {at['SENSE']}, {at['CHANGED']}, {own}, {place} + {L}, {step})"]
 
 
 def changes(k, point):
@@ -90,42 +102,21 @@ def changes(k, point):
 
 def mirrored(k):
     """Lines that put the room again for elements with faces at the boundary."""
-    L, V, at, number = k.L, k.V, k.tile.at, k.tile.dialect.literal
-    zero, unit = number(0.0), number(k.limits.unit)
-    mean = {"conserved": f"w[{at['Q']} + v*{k.N * L} + lane]", "characteristic": zero,
-            "primitive": f"w[{at.get('U')} + v*{k.K * L} + lane]"}[k.variables]
-    change = f"change = w[{at['A']} + (f*{V} + v)*{L} + lane] - {mean}"
-    return ["for place in range(outer_start[tile], outer_start[tile + 1]):", "    lane = outer_lanes[place]",
+    L, V, at, zero = k.L, k.V, k.tile.at, k.tile.dialect.literal(0.0)
+    array, stride, _ = k.source_of_means
+    own, place, step = linear(k)
+    change = (f"change = w[{at['A']} + (f*{V} + v)*{L} + lane]" if k.variables == "characteristic" else
+              f"change = {array}[across[(tile*{k.K} + f)*{L} + lane] + v*{stride}] - {own}[{place} + v*{step} + lane]")
+    return ["for i in range(outer_start[tile], outer_start[tile + 1]):", "    lane = outer_lanes[i]",
             f"    for v in range({V}):", f"        high = low = {zero}", f"        for f in range({k.K}):",
             f"            {change}", "            high, low = max(high, change), min(low, change)",
             "        above, below = -low, high",
             f"        for f in range({k.K}):", f"            {change}",
-            f"            outer = outer_faces[place*{k.K} + f]",
+            f"            outer = outer_faces[i*{k.K} + f]",
             "            above = min(above, -low if outer else -change)",
             "            below = min(below, high if outer else change)",
-            f"        w[{at['HIGH']} + v*{L} + lane] = max(high, above)*{unit}",
-            f"        w[{at['LOW']} + v*{L} + lane] = min(low, -below)*{unit}"]
-
-
-def share_across(k):
-    """Lines that limit each variable: of high/top and low/bottom, where they are below 1, the smaller, by one division.
-
-    Which it is is found from products: where these underflow, below the square root of the smallest number, it may be the
-    other."""
-    number, lines = k.tile.dialect.literal, []
-    zero, one = number(0.0), number(1.0)
-    for v in range(k.V):
-        slopes = parts(k, v)[1]
-        body = [f"high, low, top, bottom = {k.row('HIGH', v)}, {k.row('LOW', v)}, {zero}, {zero}",
-                *(f"c{i} = {slope}" for i, slope in enumerate(slopes))]
-        for point in k.limits.check:
-            body += [f"change = {changes(k, point)}", "top = change if change > top else top",
-                     "bottom = change if change < bottom else bottom"]
-        lines += k.tile.lanes([
-            *body, "over, under = top > high, bottom < low", "below = under & ((low*top >= high*bottom) | (top <= high))",
-            "room, change = (low if below else high), (bottom if below else top)",
-            f"share = room/(change if over | under else {one}) if over | under else {one}", *used(k, slopes)])
-    return lines
+            f"        w[{at['HIGH']} + v*{L} + lane] = max(high, above)",
+            f"        w[{at['LOW']} + v*{L} + lane] = min(low, -below)"]
 
 
 def share_around(k):
@@ -137,7 +128,8 @@ def share_around(k):
                 *share_at_vertices(k, [(k.row("HIGH", 2 * (i * k.V + v)), k.row("HIGH", 2 * (i * k.V + v) + 1))
                                        for i in range(k.K)])]
         lines += k.tile.lanes([*body, *used(k, slopes)])
-    return lines
+    clear = k.tile.lanes([f"{k.row('CHANGED', 0)} = {k.tile.dialect.literal(0.0)}"])
+    return [*clear, *lines, *count_changed(k)]
 
 
 def share_at_vertices(k, extremes):

@@ -40,6 +40,8 @@ class LimiterSource:
         self.means = len(self.degrees.parts) * s.V if self.degrees else s.V if self.variables == "primitive" else 0
         self.sensed = limits.sensors if self.options.indicator else []
         self.kept = self.means + self.K * len(self.sensed)
+        self.in_place = (not self.vertex and self.variables == "conserved" and not self.options.positivity and not self.sensed
+                         and bool(self.options.limiter))
         self.needs_geometry = self.degrees is not None or self.variables == "characteristic"
         s.at, s.size = {}, 0
         rows = {"Q": s.V * s.N, "P": len(s.P), "G": s.d * s.d, "SENSE": 1, "CHANGED": 1}
@@ -53,6 +55,11 @@ class LimiterSource:
             rows |= {"BQ": s.V * matmul.padded(s.B), "T": s.V * matmul.padded(s.F * s.M), "QL": s.V, "QR": s.V, "S": 3}
         for name, number in rows.items():
             s.at[name], s.size = s.size * s.L, s.size + number
+
+    @property
+    def own(self):
+        """(array, place) of a tile's state, for those that limit its slopes."""
+        return ("state", f"tile*{self.V * self.N * self.L}") if self.in_place else ("w", self.tile.at["Q"])
 
     def row(self, name, number):
         """Text of one lane of a row of the scratch array."""
@@ -133,13 +140,14 @@ def kernel(first, last, w, state, {', '.join(names)}):
                 extra += [self.product("derivatives", len(self.degrees.reference) * self.K), *self.degrees.tables()]
             else:
                 slopes, more = limiter_slopes.limit(self)
-                extra += [f"collect = vector.collect({self.V}, np.{s.dtype})"] * ("across" in more)
-                extra += [f"gather_extremes = vector.gather({2 * self.V}, np.{s.dtype})"] * ("extremes" in more)
+                extra += limiter_slopes.extra(self)
             names += more
         if self.sensed:
             names, slopes = [*names, "beside", "beyond", "threshold"], [*self.sense(), "if touched > 0:", *indented(slopes)]
             extra.append(f"gather_sensed = vector.gather({len(self.sensed)}, np.{s.dtype})")
             extra.append(f"gather_one = vector.gather(1, np.{s.dtype})")
+        if self.in_place:
+            return self.text("limiting a state", names, ["changed = False", *slopes], extra)
         size = self.V * self.N
         lines = [*self.load(self.needs_geometry), "changed = False", *slopes, *positive, "if changed:",
                  f"    for row in range({size}):",

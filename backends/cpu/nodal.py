@@ -49,7 +49,8 @@ class NodalFused(NodalArrays):
         flat = (a.reshape(-1, tables.elements) for a in self._geometry())
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
         self.connect()
-        self.turns = Turns(backend.workers, tables.mesh, self.lanes, self.tiles, self.of_a_call())
+        self.turns = Turns(backend.workers, tables.mesh, self.lanes, self.tiles, self.of_a_call(),
+                           self.tiles * self.lanes * tables.variables * tables.rows)
         self.scratch = [tuple(aligned(size * self.lanes, backend.dtype) for size in self.scratch_sizes())
                         for _ in range(backend.threads)]
         self._kernels = {}
@@ -188,21 +189,17 @@ class NodalFused(NodalArrays):
 
     def _stages(self, asked, exponent=None):
         """Some stages, the arguments of `stage` of each; and a `Seen` of the last one's state if an exponent is given."""
-        looking, look = None, None
         calls = [self.call_of(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v))
                  for q, out, k, q0, t, dt, row in asked]
-        if exponent is not None:
-            new = asked[-1][1]
-            looking, found = self._looking(new, 0.0, exponent)
-            look = partial(self._unit, *looking)
+        new, wanted = asked[-1][1], exponent is not None
+        looking, found = self._looking(new, 0.0, exponent if wanted else 1.0)
         if self.fused_limiter is not None:
-            for number, (_, out, *_) in enumerate(asked):
-                self.fused_limiter.after(partial(self._unit, *calls[number]), out, look if number + 1 == len(asked) else None)
-        elif looking and new.nbytes <= NEAR:
+            self.fused_limiter.turns.run(calls, [out for _, out, *_ in asked], looking, wanted)
+        elif wanted and new.nbytes <= NEAR:
             self.turns.run([*calls, looking], self.scratch)
         else:
-            self.turns.run(calls, self.scratch, look)
-        return looking and seen(exponent, found)
+            self.turns.run(calls, self.scratch, partial(self._unit, *looking) if wanted else None)
+        return seen(exponent, found) if wanted else None
 
     def _unit(self, kernel, arguments, number, worker, size=None):
         self.turns.one(number, kernel, arguments, self.scratch[worker], size)

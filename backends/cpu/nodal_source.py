@@ -6,14 +6,15 @@ from math import ceil
 import numpy as np
 
 from ...codegen import Python
-from . import matmul, scalar, turns, vector
+from . import lanes, limiter_lanes, matmul, scalar, turns, vector
 
 PIECE = 32               # tiles that a thread takes at a time
 CACHED = 1 << 19         # bytes of unknowns and face values of a piece
 COLLECTED = 12           # face points of an element up to which gathered values are put together in registers in float64
 
 # Part of every generated text, so that a kernel on disk is not used with other products or moves than it was made with.
-KERNELS = sha256("".join(getsource(module) for module in (matmul, scalar, turns, vector)).encode()).hexdigest()[:16]
+KERNELS = sha256("".join(getsource(module) for module in (lanes, limiter_lanes, matmul, scalar, turns, vector)).encode()
+                 ).hexdigest()[:16]
 
 
 class Lane(str):
@@ -334,7 +335,7 @@ import numpy as np
 from numba import njit
 from numpy import inf, nan
 
-from dgarray.backends.cpu import matmul, scalar, turns, vector
+from dgarray.backends.cpu import limiter_lanes, matmul, scalar, turns, vector
 
 assert matmul.lanes(np.{self.dtype}) == {self.L}
 {chr(10).join(self.dialect.definitions)}

@@ -151,7 +151,9 @@ class Limits:
         glued = own != theirs
         count = len(mesh.points)
         graph = coo_array((np.ones(glued.sum()), (own[glued], theirs[glued])), (count, count))
-        _, number = np.unique(connected_components(graph, directed=False)[1][mesh.cells], return_inverse=True)
+        joined = connected_components(graph, directed=False)[1][mesh.cells]
+        _, first, number = np.unique(joined, return_index=True, return_inverse=True)
+        number = np.argsort(np.argsort(first))[number]                # those of elements beside each other beside each other
         return np.ascontiguousarray(number.reshape(mesh.cells.shape).T)
 
     @cached_property
