@@ -11,6 +11,7 @@ MACH, FOOT, ANGLE = 10.0, 1 / 6, np.pi / 3
 WIDTH, HEIGHT = 4.0, 1.0
 SIDES = ("behind", "wedge", "right", "top", "left")
 POINTS = 4001                # of a line along which the front is looked for
+LOW = 0.1                    # of the stem, away from the jet that pushes its foot
 STEM, SHOCK = (0.2, 0.35), (0.55, 0.8)          # parts of both in y that are taken as straight
 
 
@@ -28,7 +29,8 @@ def double_mach(order=1, elements=4000, limiter="auto", limiter_variables="conse
     indicator as of ModalDG
     positivity: whether density and pressure are kept positive, which is needed here; the paper does not speak of it
     flux: rusanov, hll, hllc or roe; mesh: a file with the boundaries left, behind, wedge, right, top
-    Reported: where the Mach stem stands on the wedge, and the triple point, where it meets the shock.
+    Reported: where the Mach stem stands on the wedge (stem_foot) and at y = 0.1 (stem_x), and the triple point, where it meets
+    the shock.
     Woodward & Colella 1984, section 4; Fuhry, Giuliani & Krivodonova 2014, section 5.2, table 4 and figure 10."""
     check_numbers(least=3, whole=True, elements=elements)
     mesh = case_mesh(mesh, lambda: channel(elements), 2)
@@ -67,7 +69,7 @@ def shock(y, t):
 
 
 def places(dataset, rho):
-    """Where the Mach stem stands, and where the straight parts of stem and shock meet, both as far as this density goes."""
+    """Where the Mach stem stands, and where its straight part meets that of the shock, all as far as this density goes."""
     x = np.linspace(0, WIDTH, POINTS)
 
     def front(y):
@@ -79,4 +81,5 @@ def places(dataset, rho):
         return np.polyfit(y, [front(height) for height in y], 1)
     (slope, at), (other, above) = line(STEM), line(SHOCK)
     meet = (above - at) / (slope - other)
-    return {"stem_foot": front(0.0), "triple_point_x": float(at + slope * meet), "triple_point_y": float(meet)}
+    triple = {"triple_point_x": float(at + slope * meet), "triple_point_y": float(meet)}
+    return {"stem_foot": front(0.0), "stem_x": front(LOW), **triple}

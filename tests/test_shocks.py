@@ -111,6 +111,7 @@ def test_double_mach_reflection():
     results, fine = sim.report["results"], known("double_mach_key_values.json")["240"]
     assert results["least_density"] > 1.39 and results["least_pressure"] > 0
     assert results["stem_foot"] == pytest.approx(fine["stem_foot_x"], abs=0.06)
+    assert results["stem_x"] == pytest.approx(fine["stem_x_y0p1"], abs=0.04)
     assert results["triple_point_x"] == pytest.approx(fine["triple_point"][0], abs=0.06)
     x = np.linspace(2.8, 3.2, 401)
     rho = ds.dg.sample(np.column_stack([x, np.full(401, 0.9)]), time=-1).rho.values

@@ -140,6 +140,11 @@ class LimiterFused:
         tiles = self.tiled(self.places(self.around_vertices, self.source.means and self.source.kept or self.rows))
         return tiles.reshape(self.vertex_tiles, -1, self.lanes)
 
+    @cached_property
+    def around_counts(self):
+        """Places of each tile of vertices after which the first elements come again."""
+        places = np.arange(len(self.around_vertices))[:, None] * (self.around_vertices != self.around_vertices[0])
+        return np.maximum.reduceat(places.max(axis=0), np.arange(0, places.shape[1], self.lanes)) + 1
     @property
     def derivatives(self):
         return self._products[0]

@@ -89,9 +89,9 @@ class Degrees:
             place = f"vertices[(tile*{K} + {i})*{L} + lane] + (part*{k.V} + v)*{2 * L}"
             take += [f"{k.row('HIGH', 2 * i + j)} = extremes[{place}{f' + {L}' * j}]" for j in (0, 1)]
         block = f"{at['BLOCKS']} + PARTS[part]*{K * L}"
-        body = [f"mean = w[{block} + lane]", *(f"c{i} = w[{block} + {(1 + i) * L} + lane]" for i in range(self.d)),
-                *limiter_slopes.share_at_vertices(k, [tuple(k.row("HIGH", 2 * i + j) for j in (0, 1))
-                                                      for i in range(K)]),
+        body = [*(f"c{i} = w[{block} + {(1 + i) * L} + lane]" for i in range(self.d)),
+                *limiter_slopes.share_at_vertices(k, f"w[{block} + lane]",
+                                                  [tuple(k.row("HIGH", 2 * i + j) for j in (0, 1)) for i in range(K)]),
                 f"{found} = share if share < {found} else {found}"]
         slope = f"w[{at['Q']} + (v*{k.N} + MODES[i])*{L} + lane]"
         used = [f"{share} = {found} if {found} > {share} else {share}", f"share = {share}",

@@ -7,7 +7,8 @@ from .nodal_source import indented
 def rows(k):
     """Rows of the scratch array, {name: how many}; k: the LimiterSource."""
     d, V, K = k.d, k.V, k.K
-    result = {"JUMP": len(k.sensed), "HIGH": V * (2 * K if k.vertex else 1), "LOW": V}
+    result = {"JUMP": len(k.sensed), "HIGH": V * (2 * K if k.vertex else 1), "LOW": V,
+              "TOP": V * k.options.at_faces * k.vertex}
     if k.variables == "characteristic":
         result["A"] = V * K
     if k.variables == "primitive":
@@ -34,12 +35,15 @@ def limit(k):
 
 def extra(k):
     """Lines of the module that define what the lines above call."""
+    waves, points, dtype = k.variables == "characteristic", k.limits.check / k.limits.unit, f"np.{k.tile.dtype}"
+    lines = []
+    if not k.vertex or k.options.at_faces:
+        lines.append(f"shares = limiter_lanes.shares({k.V}, np.array({points.tolist()}), {dtype}, {bool(k.sensed)})")
     if not k.vertex:
-        waves, points, dtype = k.variables == "characteristic", k.limits.check / k.limits.unit, f"np.{k.tile.dtype}"
-        return [*[f"collect = vector.collect({k.V}, {dtype})"] * waves,
-                f"rooms = limiter_lanes.rooms({k.V}, {k.K}, {dtype}, {not waves})",
-                f"shares = limiter_lanes.shares({k.V}, np.array({points.tolist()}), {dtype}, {bool(k.sensed)})"]
-    return [f"gather_extremes = vector.gather({2 * k.V}, np.{k.tile.dtype})"] * (k.variables != "characteristic")
+        lines.append(f"rooms = limiter_lanes.rooms({k.V}, {k.K}, {dtype}, {not waves})")
+    if waves != k.vertex:
+        lines.append(f"{'collect' if waves else 'gather_extremes'} = vector.collect({k.V * (2 - waves)}, {dtype})")
+    return lines
 
 
 def parts(k, v):
@@ -91,8 +95,7 @@ def across(k):
         changes = f"w, {V * L}, across, {at['A']}, w, 0, 0"
     else:
         changes = f"{array}, {stride}, across, tile*{k.K * L}, {own}, {place}, {step}"
-    return [*lines, f"rooms({changes}, w, {at['HIGH']}, {at['LOW']})", *mirrored(k),
-            f"limited = shares(w, {at['HIGH']}, {at['LOW']}, {at['SENSE']}, {at['CHANGED']}, {own}, {place} + {L}, {step})"]
+    return [*lines, f"rooms({changes}, w, {at['HIGH']}, {at['LOW']})", *mirrored(k), take_shares(k, "HIGH")]
 
 
 def changes(k, point):
@@ -124,24 +127,39 @@ def share_around(k):
     lines = []
     for v in range(k.V):
         mean, slopes = parts(k, v)
-        body = [f"mean = {mean}", *(f"c{i} = {slope}" for i, slope in enumerate(slopes)),
-                *share_at_vertices(k, [(k.row("HIGH", 2 * (i * k.V + v)), k.row("HIGH", 2 * (i * k.V + v) + 1))
-                                       for i in range(k.K)])]
-        lines += k.tile.lanes([*body, *used(k, slopes)])
+        extremes = [(k.row("HIGH", 2 * (i * k.V + v)), k.row("HIGH", 2 * (i * k.V + v) + 1)) for i in range(k.K)]
+        if k.options.at_faces:
+            room = [*above_and_below(mean, extremes), *room_of_element(k)]
+            lines += k.tile.lanes([*room, f"{k.row('TOP', v)}, {k.row('LOW', v)} = high, low"])
+        else:
+            body = [*(f"c{i} = {slope}" for i, slope in enumerate(slopes)), *share_at_vertices(k, mean, extremes)]
+            lines += k.tile.lanes([*body, *used(k, slopes)])
+    if k.options.at_faces:
+        return [*lines, take_shares(k, "TOP")]
     clear = k.tile.lanes([f"{k.row('CHANGED', 0)} = {k.tile.dialect.literal(0.0)}"])
     return [*clear, *lines, *count_changed(k)]
 
 
-def share_at_vertices(k, extremes):
-    """Lines of one lane that find the share of the slopes c0, c1, .. about `mean` from (largest, least) around each vertex: at
-    every vertex from those around it, at the points of faces from those around all vertices."""
+def take_shares(k, high):
+    """A line that limits the slopes of a tile by these rows and LOW, the room above and below the mean."""
+    at, (own, place, step) = k.tile.at, linear(k)
+    return f"limited = shares(w, {at[high]}, {at['LOW']}, {at['SENSE']}, {at['CHANGED']}, {own}, {place} + {k.L}, {step})"
+
+
+def above_and_below(mean, extremes):
+    """Lines of one lane that find the room high0, low0, high1, .. about `mean` from (largest, least) around each vertex."""
+    return [f"mean = {mean}", *(f"high{i}, low{i} = {high} - mean, {low} - mean" for i, (high, low) in enumerate(extremes))]
+
+
+def share_at_vertices(k, mean, extremes):
+    """Lines of one lane that find the share of the slopes c0, c1, .. from (largest, least) around each vertex."""
     one = k.tile.dialect.literal(1.0)
-    lines, each = room_of_element(k) if k.options.at_faces else room_at_vertices(k)
-    lines = [*(f"high{i}, low{i} = {high} - mean, {low} - mean" for i, (high, low) in enumerate(extremes)), *lines]
-    lines.append(f"share = {one}")
+    zero, unit = (k.tile.dialect.literal(value) for value in (0.0, k.limits.unit))
+    lines = [*above_and_below(mean, extremes), *farthest(k), f"share = {one}"]
     for i, point in enumerate(k.limits.check):
-        lines += [*each(i), f"change = {changes(k, point)}", "over, under = change > high, change < low",
-                  f"room = high if over else (low if under else {one})",
+        lines += [f"mirrored = {outer(k, i)} > {zero}", f"high = (most if mirrored else high{i})*{unit}",
+                  f"low = (-most if mirrored else low{i})*{unit}", f"change = {changes(k, point)}",
+                  "over, under = change > high, change < low", f"room = high if over else (low if under else {one})",
                   f"here = room/(change if over | under else {one})", "share = here if here < share else share"]
     return lines
 
@@ -151,24 +169,17 @@ def outer(k, i):
     return f"outer[(tile*{k.K} + {i})*{k.L} + lane]"
 
 
-def room_at_vertices(k):
-    """Lines before those at all vertices, and lines of a vertex, that find the room `high` and `low` there."""
-    zero, unit = (k.tile.dialect.literal(value) for value in (0.0, k.limits.unit))
-    return farthest(k), lambda i: [f"mirrored = {outer(k, i)} > {zero}", f"high = (most if mirrored else high{i})*{unit}",
-                                   f"low = (-most if mirrored else low{i})*{unit}"]
-
-
 def room_of_element(k):
-    """The same, the room being that of all points of the element."""
-    zero, one, unit = (k.tile.dialect.literal(value) for value in (0.0, 1.0, k.limits.unit))
+    """Lines of one lane that find the room `high` and `low` of all points of an element from that around each vertex."""
+    zero, one = (k.tile.dialect.literal(value) for value in (0.0, 1.0))
     lines = [*farthest(k), f"high, low, above, below, sides = high0, low0, most, most, {zero}"]
     for i in range(k.K):
         lines += [f"high = high{i} if high{i} > high else high", f"low = low{i} if low{i} < low else low",
                   f"side = {outer(k, i)}", "sides += side", f"among = side <= {one}",
                   f"above = -low{i} if among & (-low{i} < above) else above",
                   f"below = high{i} if among & (high{i} < below) else below"]
-    return [*lines, f"mirrored = sides > {zero}", f"high = (above if mirrored & (above > high) else high)*{unit}",
-            f"low = (-below if mirrored & (-below < low) else low)*{unit}"], lambda i: []
+    return [*lines, f"mirrored = sides > {zero}", "high = above if mirrored & (above > high) else high",
+            "low = -below if mirrored & (-below < low) else low"]
 
 
 def farthest(k):

@@ -25,7 +25,8 @@ class LimiterSource:
     outer_start (tile,), outer_lanes    lanes of the elements at the boundary, those of tile i from outer_start[i] on;
                                   outer_faces: which of their faces are
     vertices [tile, vertex, lane] where a vertex lies in `extremes`, or its number;  outer: whether it is at the boundary
-    around                        where the averages around vertices lie, [vertex tile, place, lane] or [place, vertex]
+    around                        where the averages around vertices lie, [vertex tile, place, lane] or [place, vertex];
+                                  around_counts: how many places a tile has
     derivatives, means, averages  the factors of products"""
 
     def __init__(self, source, limits, floor):
@@ -117,11 +118,11 @@ def kernel(first, last, w, state, {', '.join(names)}):
         value = f"{array}[around[tile, c, lane] + row*{stride}]"
         lines = [f"for row in range({rows}):", "    c = 0",
                  *indented(self.tile.lanes([f"{high} = {value}", f"{low} = {high}"])),
-                 "    for c in range(1, around.shape[1]):",
+                 "    for c in range(1, around_counts[tile]):",
                  *indented(self.tile.lanes([f"value = {value}", f"{high} = value if value > {high} else {high}",
                                             f"{low} = value if value < {low} else {low}"]), 2),
                  *(f"    copy(w, {at['HIGH'] + i * L}, extremes, (tile*{2 * rows} + 2*row + {i})*{L})" for i in (0, 1))]
-        return self.text("the extremes around vertices", ["kept", "extremes", "around"], lines)
+        return self.text("the extremes around vertices", ["kept", "extremes", "around", "around_counts"], lines)
 
     @property
     def source_of_means(self):
