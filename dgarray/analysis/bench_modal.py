@@ -20,6 +20,7 @@ __all__ = ["measure"]
 
 ORDERS = range(1, 6)
 STEPS = 12                                       # steps that a time is the best of
+LIMITED = 300                                    # the same with and without a limiter, on small meshes
 UPDATES = 2e8                                    # DOF updates of a measurement: fewer steps on large meshes, but at least three
 ROUNDS = 6                                       # in turns over the sizes
 SQUARES = 71, 100, 158, 224, 316, 388            # along a side: 10,082 to 301,088 triangles
@@ -79,9 +80,9 @@ def vortex(level, order, limiter=None, threads=None):
     return Steps(simulation.operator, simulation.initial)
 
 
-def in_turns(problems):
-    """Seconds of steps of several `Steps`, taken in turns: a list for each."""
-    times = [[problem.take() for problem in problems] for _ in range(min(problem.count for problem in problems))]
+def in_turns(problems, count=None):
+    """Seconds of so many steps of several `Steps`, taken in turns: a list for each."""
+    times = [[problem.take() for problem in problems] for _ in range(count or min(problem.count for problem in problems))]
     return list(zip(*times))
 
 
@@ -141,7 +142,7 @@ class Timed:
 def limiter(level):
     """Seconds of a step at order 1 without and with the limiter of Barth & Jespersen, as section 7.2."""
     steps = [vortex(level, 1, name) for name in (None, "barth-jespersen")]
-    off, on = in_turns(steps)
+    off, on = in_turns(steps, max(3, min(LIMITED, int(UPDATES / steps[0].updates))))
     return {"elements": steps[0].operator.tables.elements, "off": min(off), "on": min(on), "best": min(on) / min(off),
             "median": median(b / a for a, b in zip(off, on))}
 
