@@ -9,12 +9,10 @@ def rows(k):
     d, V, K = k.d, k.V, k.K
     result = {"JUMP": len(k.sensed), "HIGH": V * (2 * K if k.vertex else 1), "LOW": V,
               "TOP": V * k.options.at_faces * k.vertex}
-    if k.variables == "characteristic":
-        result["A"] = V * K
     if k.variables == "primitive":
         result |= {"MEAN": V, "U": V * K, "NODES": V * K}
     if k.variables == "characteristic":
-        result |= {"MEAN": V, "DIRECTION": d, "ALONG": d, "U": V * K, "WAVES": V}
+        result |= {"A": V * K, "MEAN": V, "DIRECTION": d, "ALONG": d, "U": V * K, "WAVES": V}
     return result
 
 
