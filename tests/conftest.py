@@ -26,21 +26,30 @@ USUAL = gc.get_threshold()
 
 
 def pytest_collection_finish():
-    """What has been imported stays, so no collection of garbage looks at it again; numba makes many objects for each kernel."""
+    keep()
+    gc.set_threshold(50_000, 20, 20)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol():
+    result = yield
+    keep()
+    return result
+
+
+def keep():
+    """What is there stays, so no collection of garbage looks at it again: numba leaves millions of objects for its kernels, and
+    each of the collections that runs and tests ask for would take a second."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture
 def usual_garbage():
     """Garbage is collected as in a user's process, for tests of memory: until then arrays in cycles of objects count."""
     ours = gc.get_threshold()
-    gc.unfreeze()
     gc.set_threshold(*USUAL)
     yield
-    gc.collect()
-    gc.freeze()
     gc.set_threshold(*ours)
 
 

@@ -139,7 +139,8 @@ def test_aliasing_that_quadrature_and_filter_cure():
         inviscid(dg.NodalDG(4)).run()
     for method in (dg.NodalDG(4, quadrature=12), dg.NodalDG(4, filter=dg.ExponentialFilter(36, 4))):
         sim = inviscid(method)
-        norms = [sim.run(every=0.1).dg.norm("u", time) for time in range(11)]
+        ds = sim.run(every=0.1)
+        norms = [ds.dg.norm("u", time) for time in range(11)]
         assert np.all(np.diff(norms) <= 1e-12) and norms[-1] < 0.5 * norms[0]
         assert abs(sim.report["conserved"]["u"]["final"]) <= 1e-14
 
