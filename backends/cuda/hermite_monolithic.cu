@@ -17,6 +17,5 @@ extern "C" __global__ void __launch_bounds__(LANES * PARTS) monolithic(
 #pragma unroll
             for (int j = 0; j < ENDS; ++j) w[v][j] = b[AT(p.at(v) + j)];
         taylor(p, w, b, tau, out, g, node(g, k.x, k.y, target), k.inside);
-        __syncthreads();
     });
 }
