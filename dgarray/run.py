@@ -262,6 +262,7 @@ class Run:
                       for key, value in recording.state().items()}
             facts = {"t": march.t, "steps": march.steps, "dt": march.dt, "usual": march.usual, "counts": self.store.counts,
                      "begin": self.begin, "initial": self.initial, "change": self.steady.change,
+                     "exact": self.sim.digest_of_exact(march.t, march.dt),
                      "random": [random.getstate(), [generator[0], *generator[2:]]],
                      "run": self.sim.identity()}
             arrays |= {"q": self.operator.host(march.states[0]), "random": generator[1]}

@@ -178,6 +178,33 @@ def test_what_changes_the_bits_is_said(word, changes, tmp_path):
         assert np.abs(ds.Ez - whole.Ez).max() < 1e-3
 
 
+def waves_on_a_grid(**changes):
+    grid = dg.Grid((0, 0), (1, 1), (6, 5))
+    return dg.Simulation(grid, dg.Maxwell(2), dg.Hermite(1), boundary=dg.pec, initial=pulse, **changes)
+
+
+@pytest.mark.parametrize("make", [cavity, waves_on_a_grid])
+def test_another_exact_solution_is_said(make, tmp_path):
+    """Once, also of solutions that begin with the same state; and not where there was none or is none now."""
+    def decaying(rate):
+        return lambda x, t: (0.0, 0.0, np.exp(-rate * t) * x[0] * x[1])
+
+    def run(until, **options):
+        make(kernels="array", **options).run(until, out=tmp_path / "a.zarr", restart=(tmp_path / "a.zarr").exists())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(0.05)
+        run(0.1, exact=decaying(1.0))
+        run(0.15, exact=decaying(1.0))
+    with pytest.warns(UserWarning, match="going on from t = 0.15: the exact solution differs from that of .*a.zarr; the errors "
+                                         "reported are those against the one given now"):
+        run(0.2, exact=decaying(1.5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(0.25, exact=decaying(1.5))
+        run(0.3)
+
+
 def test_a_run_killed_before_its_first_checkpoint_begins_anew(tmp_path):
     whole = cavity().run(0.1, 0.05)
     cavity().run(0.1, None, tmp_path / "a.zarr")

@@ -86,6 +86,10 @@ class Mesh:
         """Coordinates of one or two places in the mesh, a tuple of arrays."""
         return tuple(self.centroids[:2].T)
 
+    def samples(self, count):
+        """Coordinates of at most `count` places all over the mesh, a tuple of arrays."""
+        return tuple(self.centroids[::-(-len(self.centroids) // count)].T)
+
     @property
     def identity(self):
         """The arrays that make it this mesh."""
