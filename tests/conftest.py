@@ -16,6 +16,12 @@ if NO_GPU:
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(specs):
+    """Workers share the processors, where threads of BLAS would wait for each other at full speed."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, os.cpu_count() // len(specs))))
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if NO_GPU and "gpu" in item.keywords:
