@@ -92,11 +92,11 @@ class Degrees:
         body = [*(f"c{i} = w[{block} + {(1 + i) * L} + lane]" for i in range(self.d)),
                 *limiter_slopes.share_at_vertices(k, f"w[{block} + lane]",
                                                   [tuple(k.row("HIGH", 2 * i + j) for j in (0, 1)) for i in range(K)]),
-                f"{found} = share if share < {found} else {found}"]
+                f"{found} = select(share < {found}, share, {found})"]
         slope = f"w[{at['Q']} + (v*{k.N} + MODES[i])*{L} + lane]"
-        used = [f"{share} = {found} if {found} > {share} else {share}", f"share = {share}",
+        used = [f"{share} = select({found} > {share}, {found}, {share})", f"share = {share}",
                 *limiter_slopes.sensed(k, "share"), f"{found} = share",
-                f"{k.row('CHANGED', 0)} = {one} if share < {one} else {k.row('CHANGED', 0)}"]
+                f"{k.row('CHANGED', 0)} = select(share < {one}, {one}, {k.row('CHANGED', 0)})"]
         return [*s.lanes([f"{k.row('CHANGED', 0)} = {zero}"]), f"for v in range({k.V}):",
                 f"    derivatives_product(derivatives, 0, w, {at['Q']} + v*{k.N * L}, w, {at['BLOCKS']})",
                 *indented(self.replace(k, K)), *indented(s.lanes([f"{share} = {zero}"])),

@@ -54,15 +54,15 @@ def parts(k, v):
 
 def sensed(k, share):
     """Lines after which a share is 1 where the state is smooth."""
-    return [f"{share} = {share} if {k.row('SENSE', 0)} > {k.tile.dialect.literal(0.0)} else {k.tile.dialect.literal(1.0)}"
-            ] if k.sensed else []
+    zero, one = (k.tile.dialect.literal(value) for value in (0.0, 1.0))
+    return [f"{share} = select({k.row('SENSE', 0)} > {zero}, {share}, {one})"] if k.sensed else []
 
 
 def used(k, slopes):
     """Lines that take the share of the slopes, and mark where it is less than 1."""
     one, changed = k.tile.dialect.literal(1.0), k.row("CHANGED", 0)
     return [*sensed(k, "share"), *(f"{slope} *= share" for slope in slopes),
-            f"{changed} = {one} if share < {one} else {changed}"]
+            f"{changed} = select(share < {one}, {one}, {changed})"]
 
 
 def count_changed(k):
@@ -155,10 +155,10 @@ def share_at_vertices(k, mean, extremes):
     zero, unit = (k.tile.dialect.literal(value) for value in (0.0, k.limits.unit))
     lines = [*above_and_below(mean, extremes), *farthest(k), f"share = {one}"]
     for i, point in enumerate(k.limits.check):
-        lines += [f"mirrored = {outer(k, i)} > {zero}", f"high = (most if mirrored else high{i})*{unit}",
-                  f"low = (-most if mirrored else low{i})*{unit}", f"change = {changes(k, point)}",
-                  "over, under = change > high, change < low", f"room = high if over else (low if under else {one})",
-                  f"here = room/(change if over | under else {one})", "share = here if here < share else share"]
+        lines += [f"mirrored = {outer(k, i)} > {zero}", f"high = select(mirrored, most, high{i})*{unit}",
+                  f"low = select(mirrored, -most, low{i})*{unit}", f"change = {changes(k, point)}",
+                  "over, under = change > high, change < low", f"room = select(over, high, select(under, low, {one}))",
+                  f"here = room/select(over | under, change, {one})", "share = select(here < share, here, share)"]
     return lines
 
 
@@ -172,19 +172,19 @@ def room_of_element(k):
     zero, one = (k.tile.dialect.literal(value) for value in (0.0, 1.0))
     lines = [*farthest(k), f"high, low, above, below, sides = high0, low0, most, most, {zero}"]
     for i in range(k.K):
-        lines += [f"high = high{i} if high{i} > high else high", f"low = low{i} if low{i} < low else low",
+        lines += [f"high = select(high{i} > high, high{i}, high)", f"low = select(low{i} < low, low{i}, low)",
                   f"side = {outer(k, i)}", "sides += side", f"among = side <= {one}",
-                  f"above = -low{i} if among & (-low{i} < above) else above",
-                  f"below = high{i} if among & (high{i} < below) else below"]
-    return [*lines, f"mirrored = sides > {zero}", "high = above if mirrored & (above > high) else high",
-            "low = -below if mirrored & (-below < low) else low"]
+                  f"above = select(among & (-low{i} < above), -low{i}, above)",
+                  f"below = select(among & (high{i} < below), high{i}, below)"]
+    return [*lines, f"mirrored = sides > {zero}", "high = select(mirrored & (above > high), above, high)",
+            "low = select(mirrored & (-below < low), -below, low)"]
 
 
 def farthest(k):
     """Lines that find `most`, the largest distance from the mean to an average around a vertex."""
     return [f"most = {k.tile.dialect.literal(0.0)}",
-            *(line for i in range(k.K) for line in (f"most = high{i} if high{i} > most else most",
-                                                    f"most = -low{i} if -low{i} > most else most"))]
+            *(line for i in range(k.K) for line in (f"most = select(high{i} > most, high{i}, most)",
+                                                    f"most = select(-low{i} > most, -low{i}, most)"))]
 
 
 def waves_around(k):
@@ -195,7 +195,7 @@ def waves_around(k):
     update = []
     for v in range(V):
         high, low = (f"w[{at['HIGH'] + (2 * v + j) * L} + i*{2 * V * L} + lane]" for j in (0, 1))
-        update += [f"value = {k.row('WAVES', v)}", f"{high} = value if (c == 0) | (value > {high}) else {high}",
-                   f"{low} = value if (c == 0) | (value < {low}) else {low}"]
+        update += [f"value = {k.row('WAVES', v)}", f"{high} = select((c == 0) | (value > {high}), value, {high})",
+                   f"{low} = select((c == 0) | (value < {low}), value, {low})"]
     body = [*take, *limiter_variables.to_waves(k, ("A", 0, "", 1), [k.row("WAVES", v) for v in range(V)]), *update]
     return [f"for i in range({k.K}):", "    for c in range(around.shape[0]):", *indented(s.lanes(body), 2)]

@@ -119,8 +119,8 @@ def kernel(first, last, w, state, {', '.join(names)}):
         lines = [f"for row in range({rows}):", "    c = 0",
                  *indented(self.tile.lanes([f"{high} = {value}", f"{low} = {high}"])),
                  "    for c in range(1, around_counts[tile]):",
-                 *indented(self.tile.lanes([f"value = {value}", f"{high} = value if value > {high} else {high}",
-                                            f"{low} = value if value < {low} else {low}"]), 2),
+                 *indented(self.tile.lanes([f"value = {value}", f"{high} = select(value > {high}, value, {high})",
+                                            f"{low} = select(value < {low}, value, {low})"]), 2),
                  *(f"    copy(w, {at['HIGH'] + i * L}, extremes, (tile*{2 * rows} + 2*row + {i})*{L})" for i in (0, 1))]
         return self.text("the extremes around vertices", ["kept", "extremes", "around", "around_counts"], lines)
 
@@ -166,11 +166,11 @@ def kernel(first, last, w, state, {', '.join(names)}):
             jump, other = f"w[{at['JUMP'] + i * L} + lane]", f"w[{at['OTHER'] + i * L} + lane]"
             own = f"kept[(tile*{self.kept} + {self.means + i * self.K} + f)*{L} + lane]"
             lines += indented(s.lanes([f"jump = fabs({own} - {other})",
-                                       f"{jump} = jump if (f == 0) | (jump > {jump}) else {jump}"]))
+                                       f"{jump} = select((f == 0) | (jump > {jump}), jump, {jump})"]))
         for i, v in enumerate(self.sensed):
             jump, other, size = f"w[{at['JUMP'] + i * L} + lane]", f"w[{at['OTHER']} + lane]", f"w[{at['CHANGED']} + lane]"
             lines += [*s.lanes([f"{size} = fabs(w[{at['Q'] + v * self.N * L} + lane])"]), f"for f in range({self.K}):",
                       f"    gather_one(state[{v * self.N * L}:], {L}, beside, (tile*{self.K} + f)*{L}, w, {at['OTHER']})",
-                      *indented(s.lanes([f"mean = fabs({other})", f"{size} = mean if mean > {size} else {size}"])),
-                      *s.lanes([f"{sense} = {one} if {jump} > {size}*{limit} else {sense}"])]
+                      *indented(s.lanes([f"mean = fabs({other})", f"{size} = select(mean > {size}, mean, {size})"])),
+                      *s.lanes([f"{sense} = select({jump} > {size}*{limit}, {one}, {sense})"])]
         return [*lines, *s.lanes([f"touched += {sense} > {zero}"])]

@@ -17,7 +17,7 @@ def at_mean(k):
 
 def where_changed(k, target, value):
     """A line of one lane that gives the target the value where something is limited."""
-    return f"{target} = {value} if {k.row('CHANGED', 0)} > {k.tile.dialect.literal(0.0)} else {target}"
+    return f"{target} = select({k.row('CHANGED', 0)} > {k.tile.dialect.literal(0.0)}, {value}, {target})"
 
 
 def primitive(k):

@@ -344,7 +344,7 @@ POINTS = np.array({points}, np.{self.dtype})
 FACE_POINTS = np.array({at_faces}, np.{self.dtype})
 {chr(10).join(products)}
 {chr(10).join(functions)}
-prefetch = vector.prefetch
+prefetch, select = vector.prefetch, vector.select
 copy = vector.copy(np.{self.dtype})
 gather_q = vector.{gather}({self.V}, np.{self.dtype})
 {gather_m}

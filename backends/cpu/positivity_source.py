@@ -15,8 +15,8 @@ def positivity(source, limits, floor):
 
     def towards(mean, least):
         return [f"mean, low = {mean}, {least}", f"bound = {share}*mean", "short = low < bound",
-                f"part = (mean - bound)/(mean - low if short & (low < mean) else {one}) if short else {one}",
-                f"part = {zero} if part < {zero} else part", f"{theta} = part"]
+                f"part = select(short, (mean - bound)/select(short & (low < mean), mean - low, {one}), {one})",
+                f"part = select(part < {zero}, {zero}, part)", f"{theta} = part"]
 
     def pressures(densities):
         """The least pressure of the points and the mean, and the least density."""
@@ -24,8 +24,8 @@ def positivity(source, limits, floor):
         for name, count, stride in places:
             value = f"w[{at[name]} + i*{L} + lane]"
             body = source.evaluate(limits.pressure, ["p"], q=(name, 0, f" + i*{L}", stride), m=("P", 0, "", 1))
-            body += [f"{low} = p if p < {low} else {low}"]
-            body += [f"{low_density} = {value} if {value} < {low_density} else {low_density}"] * densities
+            body += [f"{low} = select(p < {low}, p, {low})"]
+            body += [f"{low_density} = select({value} < {low_density}, {value}, {low_density})"] * densities
             lines += [f"for i in range({count}):", *indented(source.lanes(body))]
         return lines
 

@@ -65,12 +65,12 @@ def at_the_points(s, checked):
         if place in checks:
             functions.append(s.t.functions.admissible)
             values += s.evaluate(functions[-1], ["good"], **of_state)
-            results.append(f"{good} = {good} if good else 0")
+            results.append(f"{good} = select(good, {good}, zero)")
         for f in visits.get(place, []):
             functions.append(s.t.functions.wave_speed)
             values += s.evaluate(functions[-1], [f"s{f}"], n=("G", d * d + f * d, "", 1), **of_state)
             here = s.lane("S", f)
-            results.append(f"{here} = {here} if (s{f} <= {here}) | ({here} != {here}) else s{f}")
+            results.append(f"{here} = select((s{f} <= {here}) | ({here} != {here}), {here}, s{f})")
         needs_x = next((function for function in functions if function.depends_on("x")), functions[0])
         lines += [f"for i in range({count}):", *indented([*s.positions(needs_x, point, table), *s.lanes(values + results)])]
     return lines
@@ -84,8 +84,8 @@ def rates(s):
     here, scale = f"w[{s.at['S']} + f*{L} + lane]", s.lane("G", d * d + s.F * d, f" + f*{L}")
     faces = [f"{s.lane('S', f)}*{s.lane('G', d * d + s.F * d + f)}" for f in range(s.F)]
     return ["if exponent == one:", *indented(s.lanes([
-                f"total = {' + '.join(faces)}", f"{sound} = {sound} if total < infinity else zero",
-                f"{largest} = total if total > {largest} else {largest}"])),
+                f"total = {' + '.join(faces)}", f"{sound} = select(total < infinity, {sound}, zero)",
+                f"{largest} = select(total > {largest}, total, {largest})"])),
             "else:", *indented(s.lanes([
                 "peak = total = zero", f"for f in range({s.F}):", f"    value = {here}*{scale}",
                 "    if not value < infinity:", f"        {sound} = zero", "    peak = max(peak, value)",

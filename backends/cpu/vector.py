@@ -126,6 +126,14 @@ def collect(variables, dtype):
 
 
 @intrinsic
+def select(typingctx, test, a, b):
+    """select(test, a, b): a if test else b, both of one type, both computed: one instruction, where numba makes four blocks."""
+    def choose(context, builder, signature, args):
+        return builder.select(context.cast(builder, args[0], signature.args[0], types.boolean), args[1], args[2])
+    return (a(test, a, b), choose) if a == b else None
+
+
+@intrinsic
 def prefetch(typingctx, source, s, lines):
     """prefetch(source, s, lines): ask for `lines` cache lines from source[s] on, without waiting for them."""
 
