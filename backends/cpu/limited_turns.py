@@ -49,10 +49,10 @@ class LimitedTurns:
         stages, limiter, rooms = self.stages, self.limiter, self.limiter.operations.scratch
         if stages.most == 1:
             for call, q in zip(calls, states):
-                stages.run([call], rooms)
+                stages.all(*call, rooms[0])
                 limiter.whole(q)
             if wanted:
-                stages.run([looking], rooms)
+                stages.all(*looking, rooms[0])
             return
         alone = *stages.alone, stages.size, stages.tiles
 

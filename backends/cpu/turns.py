@@ -171,6 +171,11 @@ class Turns:
                 raise
         self.workers.each(to_the_end, self.most)
 
+    def all(self, kernel, arguments, scratch):
+        """All units of a stage one after the other."""
+        kernel(-1, False, np.zeros(1, int), 0, np.zeros(self.count, int), self.start, self.needs, self.size, self.tiles, *scratch,
+               *arguments)
+
     def one(self, number, kernel, arguments, scratch, size=None):
         """One unit of a stage, or of a larger size, whatever the others do; scratch: the arrays of a worker."""
         kernel(number, *self.alone, size or self.size, self.tiles, *scratch, *arguments)
