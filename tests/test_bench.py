@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dgarray.backends.cpu.hermite_counts import of_the_paper
 
-from dgarray import Maxwell, NodalDG, backends, pec, rectangle
-from dgarray.analysis.bench import bench, rounded, table
+from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, NodalDG, backends, pec, rectangle
+from dgarray.analysis.bench import Problem, bench, rounded, row, table
 from dgarray.analysis.compare import compare, read
 from dgarray.analysis.roofline import cost
 from dgarray.cli import main
+from dgarray.stepping import Taylor
 
 ROWS = ["Maxwell 3D N=3, array kernels", "Maxwell 2D TM N=3"]
 SIZES = {"tetrahedra": (3, 3, 2), "triangles": (6, 5), "setup": (2, 2, 2)}
@@ -179,3 +181,29 @@ def test_names_that_do_not_exist():
 
 def test_rounded():
     assert rounded({"a": [1.23456789e9, 7, None], "b": "x", "c": np.pi}) == {"a": [1.23457e9, 7, None], "b": "x", "c": 3.14159}
+
+
+def test_rows_of_hermite_count_the_papers_operations_too(tiny):
+    """In two kernels, in one, and of coefficients that vary, of which the paper's algorithm has none."""
+    def problem(law, **options):
+        grid = Grid((0.0,), (1.0,), 8, periodic=True)
+        return Problem(Hermite(1, **options).discretise(grid, law, None, backends.get("numpy", "fused")), stepper=Taylor)
+    made = {"two": problem(Advection(1.0), variant="two-kernel"), "one": problem(Acoustics(1)),
+            "lens": problem(Acoustics(1, density=lambda x: 1 + 0.1 * np.sin(2 * np.pi * x[0])))}
+    rows = {name: row(name, each, tiny["ceilings"], True) for name, each in made.items()}
+    found = rounded(tiny | {"rows": list(rows.values())})
+    for name in ("two", "one"):
+        r, flops = rows[name], of_the_paper(made[name].operator.tables)
+        most = tiny["ceilings"][f"{r['dtype']}, {r['threads']} threads"]
+        flops = flops if name == "two" else (sum(flops),)
+        least = sum(max(f / most["multiply_add"], o["bytes"] / most["bandwidth"]) for f, o in zip(flops, r["operations"]))
+        assert r["paper"]["flops_per_element_stage"] == sum(flops) > r["flops_per_element_stage"]
+        assert r["paper"]["share_of_bound"] == near(least / (r["dofs"] / r["elements"] / r["best"]))
+        shares = f"{r['share_of_bound']:.0%} of the bound by the operations done, {r['paper']['share_of_bound']:.0%} by those"
+        assert f"{name}: {shares}" in table(found)
+    assert "paper" not in rows["lens"] and [o["name"] for o in rows["lens"]["operations"]] == ["interpolate", "evolve"]
+    before = copy.deepcopy(found)
+    for r in before["rows"]:
+        r.pop("paper", None)             # as files of earlier versions are
+    assert compare(found, before)["rows"]["two"]["best"] == 0 and "paper" not in table(before)
+    assert table(found | {"comparison": {"with": "then.json"} | compare(found, before)})

@@ -25,6 +25,18 @@ def counts(tables, dtype, variant, pruned=None):
     return {"interpolation": (interpolation, moved), "evolution": (evolution, moved)}
 
 
+def of_the_paper(tables):
+    """Operations of (interpolation, evolution) for a cell and half-step by the algorithms of Vargas et al. 2016.
+
+    With m = 2N + 2, interpolation: dense products with the m x m matrix along every axis, a face between two cells once.
+    Evolution (algorithm 4): in each stage a multiply-add for every term of the law and each of m^d coefficients, and one for
+    each of the V m^d coefficients of w = R + tau / k L w.  Nothing is left out, whatever the variant does."""
+    d, n, V, m = tables.dim, tables.order + 1, tables.variables, 2 * tables.order + 2
+    columns = sum(n ** (d - 1 - k) * m ** k for k in range(d))
+    terms = len(tables.terms) + len(tables.decay)
+    return V * columns * 2 * m ** 2, tables.stages * 2 * (terms + V) * m ** d
+
+
 def series(tables, pruned=None):
     """Operations of a Taylor series and of its sum."""
     pruned = tables.method.pruned if pruned is None else pruned

@@ -19,7 +19,7 @@ from ..names import choose
 from ..output.rates import table
 from ..stepping import LSRK54, RK4, Taylor, registers, step
 from .held import held
-from .roofline import Operation, bound, ceilings, cost, limit
+from .roofline import Operation, bound, ceilings, cost, limit, of_the_paper
 
 __all__ = ["bench", "held", "table"]
 
@@ -77,6 +77,7 @@ ROWS = {
        for variant in VARIANTS},
     "Hermite advection, unpruned": hermite(Advection((1.0, 0.5, 0.25)), 3, variant="two-kernel", pruned=False),
     "Hermite acoustics N=3": hermite(Acoustics(3), 3),
+    "Hermite acoustics N=3, unpruned": hermite(Acoustics(3), 3, pruned=False),
     "Hermite Maxwell N=2": hermite(Maxwell(3), 2, pec),
 }
 RATIOS = {
@@ -224,7 +225,7 @@ class Problem:
         thread."""
         if len(names) == 1:
             return self.threads, {names[0]: stage}
-        if isinstance(self.operator.tables.mesh, Grid):
+        if "interpolation" in names:
             return self.threads, timed_kernels(self.operator.operations, self.states, quick)
         return 1, timed(self, names, quick)
 
@@ -254,7 +255,8 @@ def breeze(law):
 
 def row(name, problem, limits, quick, target=None):
     """Speed of one problem: best and median rate, what a stage costs per element, the share of the bound that it reached, and
-    the same for each of its operations."""
+    the same for each of its operations.  Of Hermite's method also "paper": operations of the paper's algorithm and the share
+    of the bound that these would have to reach, see `roofline.of_the_paper`."""
     operator = problem.operator
     backend, tables, times = operator.backend, operator.tables, problem.times(quick)
     counts, least, most = problem.counts(), problem.least(), problem.ceilings(limits, problem.threads)
@@ -262,13 +264,16 @@ def row(name, problem, limits, quick, target=None):
     best, at_bound = updates / min(times), problem.dofs / tables.elements / bound(least, most)
     flops, size = sum(o.flops for o in counts), sum(o.bytes for o in counts)
     whole = Operation("stage", sum(o.flops for o in least), sum(o.bytes for o in least))
+    paper, stage = of_the_paper(tables, counts), min(times) / problem.stages
+    share = {"paper": {"flops_per_element_stage": sum(o.flops for o in paper),
+                       "share_of_bound": bound(paper, most) * tables.elements / stage}} if paper else {}
     return {"name": name, "law": repr(tables.law), "order": tables.order, "elements": tables.elements, "dofs": problem.dofs,
             "dtype": str(backend.dtype), "kernels": backend.kernels, "threads": problem.threads, "steps": len(times),
             "best": best, "median": updates / median(times), "flops_per_element_stage": flops,
             "bytes_per_element_stage": size, "flop_rate": flops * best * tables.elements / problem.dofs, "bound": at_bound,
             "bound_by": limit(whole, most), "share_of_bound": best / at_bound,
             "target": target, "first_step_s": problem.first_step,
-            "operations": operations(problem, counts, limits, min(times) / problem.stages, quick)}
+            "operations": operations(problem, counts, limits, stage, quick)} | share
 
 
 def operations(problem, counts, limits, stage, quick):

@@ -14,12 +14,16 @@ from ..methods import Hermite
 from ..methods.hermite import VARIANTS
 from ..stepping import Taylor
 from .bench import Problem, ceilings, machine, rounded
-from .roofline import bound
+from .roofline import bound, of_the_paper
 
 __all__ = ["measure"]
 
 ORDERS = 1, 2, 3
 STEPS = 200                                       # of table 1
+ADVECTION = Advection((-1.0, -1.0, -1.0))          # the paper's equation (1)
+FIGURE5 = [(ADVECTION, {"variant": variant, "pruned": pruned}) for variant in VARIANTS for pruned in (True, False)
+           if pruned or variant != "collapsed"]
+FIGURE5 += [(Acoustics(3), {"variant": "monolithic", "pruned": pruned}) for pruned in (True, False)]
 LARGE = {"table": 150, "cells": 64, "seconds": 2.0}
 SMALL = {"table": 6, "cells": 5, "seconds": 0.0}
 
@@ -46,9 +50,9 @@ def measure(quick=False, progress=None):
             result["figure4"].append({"order": order, "stages": stages}
                                      | rates(problem(take["cells"], order, variant="monolithic", stages=stages), quick, take))
     for order in ORDERS:
-        for variant in VARIANTS:
-            say(f"figure 5: N = {order}, {variant}")
-            result["figure5"] += kernels(problem(take["cells"], order, variant=variant), order, result["ceilings"], quick, take)
+        for law, options in FIGURE5:
+            say(f"figure 5: N = {order}, {law.__class__.__name__}, {options}")
+            result["figure5"] += kernels(problem(take["cells"], order, law, **options), order, result["ceilings"], quick, take)
     for order in ORDERS:
         say(f"pruning: N = {order}")
         result["pruning"].append(pruning(order, take["cells"], quick))
@@ -56,9 +60,9 @@ def measure(quick=False, progress=None):
 
 
 def problem(cells, order, law=None, **options):
-    """Advection of the paper's equation (1), or another law, with random coefficients."""
+    """Advection, or another law, with random coefficients."""
     grid = Grid((0,) * 3, (1,) * 3, cells, periodic=True)
-    operator = Hermite(order, **options).discretise(grid, law or Advection((-1.0, -1.0, -1.0)), None,
+    operator = Hermite(order, **options).discretise(grid, law or ADVECTION, None,
                                                     backends.get("numpy", "fused", "float32"))
     return Problem(operator, np.random.default_rng(0).standard_normal(operator.shape, np.float32), Taylor)
 
@@ -72,12 +76,17 @@ def rates(problem, quick, take):
 
 
 def kernels(problem, order, most, quick, take):
-    """Operations, bytes, seconds of a half-step and the seconds that the ceilings allow, of each kernel of a variant."""
+    """Operations, bytes, seconds of a half-step and the seconds that the ceilings allow, of each kernel of a variant.
+
+    paper flops, paper bound: the same where all operations of the paper's algorithm are done, see `roofline.of_the_paper`."""
     stage, counts = min(problem.times(quick, take["seconds"])) / problem.stages, problem.counts()
-    nodes = problem.operator.tables.elements
+    tables = problem.operator.tables
+    nodes = tables.elements
     _, seconds = problem.seconds([o.name for o in counts], stage, quick)
-    return [{"order": order, "kernel": o.name, "flops": o.flops * nodes, "bytes": o.bytes * nodes, "seconds": seconds[o.name],
-             "bound": bound([o], most) * nodes} for o in counts]
+    return [{"order": order, "law": tables.law.__class__.__name__, "kernel": o.name, "pruned": tables.method.pruned,
+             "flops": o.flops * nodes, "bytes": o.bytes * nodes, "seconds": seconds[o.name], "bound": bound([o], most) * nodes,
+             "paper flops": paper.flops * nodes, "paper bound": bound([paper], most) * nodes}
+            for o, paper in zip(counts, of_the_paper(tables, counts))]
 
 
 def pruning(order, cells, quick):

@@ -6,7 +6,7 @@ def hermite_counts(tables, kernels="fused", dtype="float64", backend="numpy", va
     """{operation: (floating-point operations, bytes)} for a node and half-step.
 
     variant   of a GPU's kernels, "two-kernel", "monolithic" or "collapsed"; None: the one that runs on a CPU"""
-    if kernels == "array":
+    if kernels == "array" or tables.systems is not None:            # where coefficients vary the array text runs
         return array_counts(tables, np.dtype(dtype).itemsize)
     if backend == "cupy":
         from ..backends.cuda.hermite_cost import moved, operations
@@ -18,6 +18,16 @@ def hermite_counts(tables, kernels="fused", dtype="float64", backend="numpy", va
     usual = tables.method.variant or ("collapsed" if tables.collapsible else "monolithic")
     found = counts(tables, dtype, variant or usual)
     return {name: tuple(map(int, each)) for name, each in found.items()}
+
+
+def paper_counts(tables, names):
+    """{operation: floating-point operations} as the paper's algorithm has them, for a node and half-step; names: those of
+    `hermite_counts`, the two kernels or one for both.  Empty where coefficients vary, of which the paper has none."""
+    from ..backends.cpu.hermite_counts import of_the_paper
+    if tables.systems is not None:
+        return {}
+    parts = of_the_paper(tables)
+    return dict(zip(names, parts if len(names) > 1 else [sum(parts)]))
 
 
 def array_counts(tables, size):

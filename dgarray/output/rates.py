@@ -73,9 +73,15 @@ def cells(seconds, least, then, by, flops, size, elements):
 
 
 def single(results, compared):
-    """Lines on ratios, set-up and memory."""
+    """Lines on operations of a paper's algorithm, ratios, set-up and memory."""
     def beside(name):
         return f" ({change(compared[name])})" if name in compared else ""
+    for r in results["rows"]:
+        if "paper" in r:
+            paper = r["paper"]
+            yield (f"{r['name']}: {r['share_of_bound']:.0%} of the bound by the operations done, {paper['share_of_bound']:.0%} "
+                   f"by those of the paper's algorithm ({r['flops_per_element_stage']:.0f} and "
+                   f"{paper['flops_per_element_stage']:.0f} per cell)")
     for name, r in results.get("ratios", {}).items():
         target = f" (target {r['target']})" if r["target"] else ""
         yield (f"{name}: {r['best']:.2f} of the best, {r['median']:.2f} median, {r['least']:.2f} least of {r['pairs']} "
