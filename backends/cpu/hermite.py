@@ -116,10 +116,10 @@ class HermiteFused(HermiteArrays):
         def numbers(values):
             return np.ascontiguousarray(np.append(values, 0.0), self.backend.dtype)       # never empty
         if self.recursion is None:
-            left, right = self.tables.collapsed(tau)
-            return numbers(np.stack([left, right], axis=2)), *[np.zeros((0, 0), np.int32)] * 2, numbers([])
+            (left, right), none = self.tables.collapsed(tau), np.zeros((0, 0), np.int32)
+            return numbers(np.stack([left, right], axis=2)), *[none] * 2, numbers([]), *[none] * 2
         series = self.source.series
-        return numbers([]), series.program, series.stages, numbers(series.factors(tau))
+        return numbers([]), series.program, series.stages, numbers(series.factors(tau)), series.heads, series.entries
 
     def half_step(self, q, out, half, tau):
         if self.source is None:

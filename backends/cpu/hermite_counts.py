@@ -2,7 +2,7 @@
 import numpy as np
 
 from .hermite_recursion import Recursion
-from .hermite_series import SeriesSource
+from .hermite_series import chosen
 
 
 def counts(tables, dtype, variant, pruned=None):
@@ -40,4 +40,4 @@ def of_the_paper(tables):
 def series(tables, pruned=None):
     """Operations of a Taylor series and of its sum."""
     pruned = tables.method.pruned if pruned is None else pruned
-    return SeriesSource(Recursion(tables, pruned), tables.stages, pruned).operations()
+    return chosen(Recursion(tables, pruned), tables.stages, pruned).operations()

@@ -9,8 +9,10 @@ from textwrap import indent
 import numpy as np
 
 from .hermite_recursion import rows
+from .hermite_sums import Sums
 
 PARTS = "start", "begin", "step", "gain"
+MORE = 1.5               # times as many operations that sums at once do in the time that stages take
 
 
 class SeriesSource:
@@ -19,9 +21,10 @@ class SeriesSource:
     routines   {part: pieces of the sums of its rows, see `lanes.rows`}; rows whose results or terms differ have others
     program    (run of neighbouring rows, 7): routine of the part, rows, coefficients that are found in the first row and how
                many more in each further one, and the places of the first row in w, c and U
-    stages     (stage, 3): the first run, the run after the last and the first factor, of start, begin, steps and gain"""
+    stages     (stage, 3): the first run, the run after the last and the first factor, of start, begin, steps and gain
+    sums       None, or instead of the steps `hermite_sums.Sums`, if `at_once`"""
 
-    def __init__(self, recursion, stages, pruned, L=1, vectors=1):
+    def __init__(self, recursion, stages, pruned, L=1, vectors=1, at_once=False):
         self.r, self.d, self.V, self.L, self.vectors = recursion, recursion.dim, recursion.variables, L, vectors
         self.count, self.pruned = stages, pruned
         self.n, self.m = recursion.order + 1, 2 * recursion.order + 2
@@ -40,24 +43,30 @@ class SeriesSource:
                        if part != "start" else [] for part, sums in self.sums.items()}
         self.reach = {m: {shift for terms in recursion.gain.values() for shift, k in terms if k == m} for m in recursion.kept}
         self.routines, program, self.stages, self.factored = {part: [] for part in PARTS}, [], [], []
+        self.sums_at_once = Sums(self) if at_once else None
         for part, stage, some in self.order():
             factors = sum(1 + len(self.values[name]) for name, _ in self.factored)
             runs = self.runs(some, part)
             self.stages.append((len(program), len(program) + len(runs), factors))
             self.factored.append((part, stage))
             program += runs
-        self.program, self.stages = np.array(program, np.int32), np.array(self.stages, np.int32)
+        self.program, self.stages = np.array(program, np.int32).reshape(-1, 7), np.array(self.stages, np.int32).reshape(-1, 3)
+        self.steps_factors = sum(1 + len(self.values[part]) for part, _ in self.factored)
+        self.heads, self.entries = (np.array(some, np.int32).reshape(-1, width) for some, width in (
+            (self.sums_at_once.heads, 7), (self.sums_at_once.entries, 2))) if at_once else [np.zeros((0, 0), np.int32)] * 2
 
     def order(self):
         """(part, stage, rows) of what is done one after the other, rows in ascending order: a row can take the place of its
         last stage, because terms lie in the same row or in later ones."""
         n, r = self.n, self.r
-        extended = [j for j in rows(n + 1, self.d) if max(j, default=0) < n
-                    or any(self.spans(j, shift[1:]) for shifts in self.reach.values() for shift in shifts)]
-        yield "start", 0, [self.entry("start", j, 0, n + 1) for j in extended]
+        if self.sums_at_once is None:
+            yield "start", 0, [self.entry("start", j, 0, n + 1) for j in self.extended()]
+        elif r.rest:
+            yield "start", 0, [self.entry("start", j, 0, n) for j in rows(n, self.d)]
         if r.stride == 2:
-            yield "begin", 1, [self.entry("begin", j, 1, count, odd=True) for j, count in self.lengths(1)]
-        for first in range(r.stride):
+            lengths = self.lengths(1) if self.sums_at_once is None else [(j, self.m) for j in rows(self.m, self.d)]
+            yield "begin", 1, [self.entry("begin", j, 1, count, odd=True) for j, count in lengths]
+        for first in range(r.stride) if self.sums_at_once is None else []:
             for s in range(first + r.stride, self.count + 1, r.stride):
                 yield "step", s, [self.entry("step", j, s, count, odd=first == 1) for j, count in self.lengths(s)]
         if r.stride == 2:
@@ -81,6 +90,15 @@ class SeriesSource:
         box = (self.n + 1) * self.L
         return box if part == "gain" else self.row, self.n * self.L, box
 
+    def extended(self):
+        """Rows of results, those of U included."""
+        return [j for j in rows(self.n + 1, self.d) if max(j, default=0) < self.n
+                or any(self.spans(j, shift[1:]) for shifts in self.reach.values() for shift in shifts)]
+
+    def reached(self, i, j):
+        """How many coefficients of row j of U are wanted of a kept variable."""
+        return max((self.n + shift[0] for shift in self.reach.get(i, ()) if self.spans(j, shift[1:])), default=0)
+
     def lengths(self, stage):
         return self.r.lengths(stage, self.count, self.pruned).items()
 
@@ -95,7 +113,9 @@ class SeriesSource:
         sizes = (self.row, self.plane) if part != "gain" else ((n + 1) * L, (n + 1) ** 2 * L)
         inside, written = max(j, default=0) < n, part in ("begin", "step")
         for i, terms in self.sums[part].items():
-            slot, texts = self.slots[i], []
+            slot, texts, alone = self.slots[i], [], self.sums_at_once is not None and i in self.r.kept
+            if alone and part == "start":
+                continue
             for (shift, m), a in terms.items():
                 if all(k + step < self.m for k, step in zip(j, shift[1:])):
                     source = self.slots[m] * (self.box if part == "gain" else self.block)
@@ -103,10 +123,10 @@ class SeriesSource:
                                   source + sum(step * size for step, size in zip(shift, (L, *sizes))), shift[0]))
             first = part == "start"
             results = [("w", 0, slot * self.block + (part == "begin") * self.odd, None, False, 0, self.m)] * written
-            results += [("c", 1, i * n ** self.d * L, None, not first, 0, n)] * inside
-            reached = [shift[0] for shift in self.reach.get(i, ()) if self.spans(j, shift[1:])]
-            if reached and part != "gain" and stage < self.count:
-                results.append(("w", 2, self.weighted + slot * self.box, None if first else 0, not first, 0, n + max(reached)))
+            results += [("c", 1, i * n ** self.d * L, None, not first, 0, n)] * (inside and not alone)
+            if self.reached(i, j) and part != "gain" and stage < self.count and not alone:
+                factor = None if first else 0
+                results.append(("w", 2, self.weighted + slot * self.box, factor, not first, 0, self.reached(i, j)))
             if results:
                 outputs.append((texts, results))
         routine = pieces(outputs, self.m if part != "gain" else n + 1, L)
@@ -122,7 +142,7 @@ class SeriesSource:
         for part, stage in self.factored:
             own = self.r.factor(tau, stage)
             result += [1 / (stage + 1), *((tau if part == "gain" else own) * a for a in self.values[part])]
-        return np.array(result)
+        return np.array(result if self.sums_at_once is None else result + list(self.sums_at_once.factors(tau)))
 
     def operations(self):
         """Floating-point operations of all rows; a multiply-add counts 2."""
@@ -131,7 +151,7 @@ class SeriesSource:
             for number, count in ((run[0], run[2] + row * run[3]) for run in self.program[begin:end] for row in range(run[1])):
                 total += sum(max(0, min(count, last) - first) * operations(sums)
                              for first, last, sums in self.routines[part][number])
-        return int(total)
+        return int(total) + (self.sums_at_once.operations() if self.sums_at_once is not None else 0)
 
     def found(self, part, number):
         """How many coefficients a routine finds: for the compiler a number where that is always the same."""
@@ -143,20 +163,22 @@ class SeriesSource:
         """Lines that define the compiled sums."""
         return [f"slots = {tuple(self.slots[v] for v in range(self.V))!r}",
                 *(f"{part}{i} = lanes.rows({routine!r}, real, {self.vectors})" for part in PARTS
-                  for i, routine in enumerate(self.routines[part]))]
+                  for i, routine in enumerate(self.routines[part])),
+                *(self.sums_at_once.definitions() if self.sums_at_once is not None else [])]
 
     def text(self, jit, ahead=0, line=0):
         """The function: the Taylor series of the interpolants in w, summed up in c.
 
         ahead: cache lines of R, of so many numbers, from `coming` on that are asked for meanwhile, some with each run."""
-        asked = -(-ahead // len(self.program))
+        asked = -(-ahead // (len(self.program) + len(self.heads)))
         asks = [f"        prefetch(R, coming, {asked})", f"        coming += {asked * line}"] * (ahead > 0)
-        gains = int(self.r.stride == 2)
-        spans = {"start": "range(1)", "begin": f"range(1, {1 + gains})", "step": f"range({1 + gains}, len(stages) - {gains})",
-                 "gain": f"range(len(stages) - {gains}, len(stages))"}
-        lines = []
+        parts, lines = [part for part, _ in self.factored], []
+        spans = {part: f"range({parts.index(part)}, {parts.index(part) + parts.count(part)})" for part in set(parts)}
         for part in PARTS:
-            if self.routines[part]:
+            if part == "step" and self.sums_at_once is not None:
+                head, *others = self.sums_at_once.text(self.steps_factors)
+                lines += [head, *(ask[4:] for ask in asks), *others]
+            elif self.routines[part]:
                 factors = "".join(f"factors[f + {i}], " for i in range(1 + len(self.values[part])))
                 lines += [f"for s in {spans[part]}:", "    f = stages[s, 2]", f"    some = ({factors.strip()})",
                           "    for i in range(stages[s, 0], stages[s, 1]):",
@@ -169,7 +191,16 @@ class SeriesSource:
                               "            for row in range(program[i, 1]):",
                               f"                {part}{number}(w, c, ({places}), {self.found(part, number)}, some)"]
         more = ", R, coming" * (ahead > 0)
-        return f"{jit}\ndef series(w, c, program, stages, factors{more}):\n" + indent("\n".join(lines), "    ")
+        return f"{jit}\ndef series(w, c, program, stages, factors, heads, entries{more}):\n" + indent("\n".join(lines), "    ")
+
+
+def chosen(recursion, stages, pruned, L=1, vectors=1):
+    """The quicker way to the series: in stages, or pruned, where that is not too many more operations, at once."""
+    stepped = SeriesSource(recursion, stages, pruned, L, vectors)
+    if not pruned:
+        return stepped
+    at_once = SeriesSource(recursion, stages, pruned, L, vectors, at_once=True)
+    return at_once if at_once.operations() <= MORE * stepped.operations() else stepped
 
 
 def pieces(outputs, m, L):

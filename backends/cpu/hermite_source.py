@@ -17,10 +17,10 @@ from textwrap import indent
 
 import numpy as np
 
-from . import lanes, matmul, vector
-from .hermite_series import SeriesSource
+from . import hermite_sums, lanes, matmul, vector
+from .hermite_series import chosen
 
-KERNELS = sha256("".join(getsource(module) for module in (lanes, matmul, vector)).encode()).hexdigest()[:16]
+KERNELS = sha256("".join(getsource(module) for module in (lanes, hermite_sums, matmul, vector)).encode()).hexdigest()[:16]
 JIT = '@njit(nogil=True, cache=True, error_model="numpy")'
 CACHED = 1 << 15             # bytes of the Taylor series of a group, or of a variable of a group in the collapsed variant
 MOST, MOST_SYSTEM, MOST_MAPS = 4, 2, 8         # vector registers in a group: of one variable, of several; collapsed, where
@@ -75,7 +75,7 @@ class HermiteSource:
         self.cell = self.V * self.m ** d * self.L
         self.series = None
         if not self.collapsed:
-            self.series = SeriesSource(recursion, tables.stages, tables.method.pruned, self.L, self.vectors)
+            self.series = chosen(recursion, tables.stages, tables.method.pruned, self.L, self.vectors)
         self.sizes = (2 * n * self.m * self.L if d == 3 else 0, 2 * self.rows * self.face,
                       self.series.size if self.series else 0, self.V * n ** d * self.L + self.W)
 
@@ -84,7 +84,7 @@ class HermiteSource:
         parts = [self.head(), self.line(), *[self.faces()] * (self.d > 1), self.roll(), self.store()]
         store = "store(c, out, at, width, span, scale, X)"
         roll = f"roll({'q, x, width, X, ghosts, fx' if self.d == 1 else 'F, below, above'}, maps, {{}}, {{}}, count)"
-        evolve = "series(w, c, program, stages, factors)"
+        evolve = "series(w, c, program, stages, factors, heads, entries)"
         if self.direct:
             to_out, to_c = (roll.format(*target) for target in (("out", "at, X"), ("c", f"0, {self.L}")))
             parts.append(self.kernel("kernel", f"if width % {self.W} == 0 and span == width:\n    "
@@ -95,7 +95,7 @@ class HermiteSource:
             parts += [self.series.text(JIT), self.kernel("kernel", f"{roll.format('w', 0)}\n{evolve}\n{store}")]
         else:
             line = 64 // np.dtype(self.dtype).itemsize
-            evolve = evolve.replace("factors", "factors, R, coming")
+            evolve = evolve.replace("entries", "entries, R, coming")
             parts += [self.series.text(JIT, self.cell // line, line),
                       self.kernel("interpolate", roll.format("w", f"cell * {self.cell}")),
                       self.kernel("evolve", f"{self.load()}\n{evolve}\n{store}", faces=False)]
@@ -117,7 +117,7 @@ class HermiteSource:
         lines += [f"left = np.array({self.left.tolist()!r})", "interpolation = lanes.interpolation(left, real)"]
         if self.variant == "two-kernel" and self.d > 1:
             lines.append("past_interpolation = lanes.interpolation(left, real, past=True)")
-        return "\n".join([*lines, *self.series.definitions()])
+        return "\n".join([*lines, "from dgarray.backends.cpu.hermite_sums import sums", *self.series.definitions()])
 
     def map(self, axis, source, low, high, jump, target, t, step, count="count", name="mapping"):
         """A call of the map along an axis."""
@@ -260,7 +260,7 @@ def store(c, out, at, width, span, scale, X):
                      ] if faces else [nested([f"for {last} in range(first, last):"], inner)]
         lines += inner
         return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, Y, F, w, c, q, out, R, ny, X, x0, targets, nodes, "
-                "ghosts, fx, sy, sz, fy, fz, scale, maps, program, stages, factors):\n"
+                "ghosts, fx, sy, sz, fy, fz, scale, maps, program, stages, factors, heads, entries):\n"
                 + indent("\n".join([f"groups = (targets + {L - 1}) // {L}", "for group in range(begin, end):",
                                     indent("\n".join(lines), "    ")]), "    "))
 
