@@ -4,6 +4,7 @@ w holds a block for each variable, those with a series of their own first: (2N +
 Where two stages are made at once, there follow blocks for the odd stages of the kept variables, then the sum U of all
 b_s / (s + 1), whose derivatives the other variables gain at the end: boxes of N + 2 coefficients along each axis.
 """
+from math import prod
 from textwrap import indent
 
 import numpy as np
@@ -22,9 +23,11 @@ class SeriesSource:
     program    (run of neighbouring rows, 7): routine of the part, rows, coefficients that are found in the first row and how
                many more in each further one, and the places of the first row in w, c and U
     stages     (stage, 3): the first run, the run after the last and the first factor, of start, begin, steps and gain
-    sums       None, or instead of the steps `hermite_sums.Sums`, if `at_once`"""
+    sums       None, or instead of the steps `hermite_sums.Sums`, if `at_once`
+    spreads    whether the interpolants of the other kind of variables go straight to b_1 and c, see `spread`: at once, if w is
+               filled by the interpolation along the last of several axes (`alone`)"""
 
-    def __init__(self, recursion, stages, pruned, L=1, vectors=1, at_once=False):
+    def __init__(self, recursion, stages, pruned, L=1, vectors=1, at_once=False, alone=False):
         self.r, self.d, self.V, self.L, self.vectors = recursion, recursion.dim, recursion.variables, L, vectors
         self.count, self.pruned = stages, pruned
         self.n, self.m = recursion.order + 1, 2 * recursion.order + 2
@@ -32,8 +35,10 @@ class SeriesSource:
         # Registers between planes and blocks: no powers of two.
         self.plane = self.m ** min(1, self.d - 1) * self.row + L
         self.block = self.m ** max(0, self.d - 2) * self.plane + L
+        self.along = ({"w": self.plane, "c": self.n ** 2 * L} if self.d == 3 else {"w": self.row, "c": self.n * L})
         self.slots = {v: slot for slot, v in enumerate((*recursion.kept, *recursion.rest))}
-        self.odd = self.V * self.block
+        self.spreads = at_once and alone and recursion.stride == 2 and self.d > 1
+        self.odd = (len(recursion.kept) if self.spreads else self.V) * self.block
         self.weighted = self.odd + (recursion.stride - 1) * len(recursion.kept) * self.block
         self.box = (self.n + 1) ** self.d * L if recursion.stride == 2 else 0
         self.size = self.weighted + len(recursion.kept) * self.box
@@ -61,10 +66,11 @@ class SeriesSource:
         n, r = self.n, self.r
         if self.sums_at_once is None:
             yield "start", 0, [self.entry("start", j, 0, n + 1) for j in self.extended()]
-        elif r.rest:
+        elif r.rest and not self.spreads:
             yield "start", 0, [self.entry("start", j, 0, n) for j in rows(n, self.d)]
         if r.stride == 2:
             lengths = self.lengths(1) if self.sums_at_once is None else [(j, self.m) for j in rows(self.m, self.d)]
+            lengths = [] if self.spreads else lengths
             yield "begin", 1, [self.entry("begin", j, 1, count, odd=True) for j, count in lengths]
         for first in range(r.stride) if self.sums_at_once is None else []:
             for s in range(first + r.stride, self.count + 1, r.stride):
@@ -89,6 +95,39 @@ class SeriesSource:
         """From a row to the next in w, c and U."""
         box = (self.n + 1) * self.L
         return box if part == "gain" else self.row, self.n * self.L, box
+
+    def spread(self, v, columns=None):
+        """[(first, last, pieces)]: where interpolants of a variable of the other kind go, for columns along the last axis with
+        first <= t_y < last (in 2D only 0), `pieces` those of t_x as `lanes.spread` takes them.
+
+        The first of all terms of a b_1 sets it, and to zero where it has none, the others are added."""
+        n, m, L, last = self.n, self.m, self.L, self.d - 1
+        found = []
+        for y in range(m if self.d == 3 else 1):
+            ends = {0, n, m}
+            outputs = [("c", v * n ** self.d * L, None, False, 0, 0, n, 0, n)] if y < n or self.d == 2 else []
+            for i, terms in self.r.begin.items():
+                place = self.odd + self.slots[i] * self.block
+                for number, ((shift, k), a) in enumerate(sorted(terms.items(), key=lambda term: self.r.rest.index(term[0][1]))):
+                    if k != v:
+                        continue
+                    x, along, across = shift[0], shift[last], shift[1] if self.d == 3 else 0
+                    if y >= across:
+                        outputs.append(("w", place - across * self.row - x * L, 1 + self.values["begin"].index(a), number > 0,
+                                        along, along, m, x, m))
+                    if number == 0:
+                        outputs += [("w", place, -1, False, 0, m - along, m, 0, m)] * (along > 0)
+                        outputs += [("w", place, -1, False, 0, 0, m, 0, m)] * (0 <= m - across <= y)
+                        outputs += [("w", place, -1, False, 0, 0, m, m - x, m)] * (x > 0)
+                    ends |= {x, m - x}
+            ends = sorted(ends)
+            pieces = [(first, end, [result for *result, begin, stop in outputs if begin <= first < stop])
+                      for first, end in zip(ends, ends[1:])]
+            if found and found[-1][-1] == pieces:
+                found[-1] = found[-1][0], y + 1, pieces
+            else:
+                found.append((y, y + 1, pieces))
+        return found
 
     def extended(self):
         """Rows of results, those of U included."""
@@ -136,6 +175,10 @@ class SeriesSource:
         return (self.routines[part].index(routine), count, place, at(j, (n * L, n * n * L)),
                 at(j, ((n + 1) * L, (n + 1) ** 2 * L)))
 
+    def factor_of(self, part):
+        """The place of the first factor of a part."""
+        return next(int(first) for (name, _), (_, _, first) in zip(self.factored, self.stages) if name == part)
+
     def factors(self, tau):
         """What the sums are multiplied with: of every stage the weight in U, then the factors of its terms."""
         result = []
@@ -151,6 +194,9 @@ class SeriesSource:
             for number, count in ((run[0], run[2] + row * run[3]) for run in self.program[begin:end] for row in range(run[1])):
                 total += sum(max(0, min(count, last) - first) * operations(sums)
                              for first, last, sums in self.routines[part][number])
+        if self.spreads:
+            total += sum(2 * prod(self.m - step for step in shift[:self.d]) - (number == 0) * self.m ** self.d
+                         for terms in self.r.begin.values() for number, (shift, _) in enumerate(terms))
         return int(total) + (self.sums_at_once.operations() if self.sums_at_once is not None else 0)
 
     def found(self, part, number):
@@ -164,6 +210,8 @@ class SeriesSource:
         return [f"slots = {tuple(self.slots[v] for v in range(self.V))!r}",
                 *(f"{part}{i} = lanes.rows({routine!r}, real, {self.vectors})" for part in PARTS
                   for i, routine in enumerate(self.routines[part])),
+                *(f"spread{v}_{i} = lanes.spread(left, {pieces!r}, {self.along!r}, real, {self.vectors})"
+                  for v in self.r.rest if self.spreads for i, (_, _, pieces) in enumerate(self.spread(v))),
                 *(self.sums_at_once.definitions() if self.sums_at_once is not None else [])]
 
     def text(self, jit, ahead=0, line=0):
@@ -194,12 +242,14 @@ class SeriesSource:
         return f"{jit}\ndef series(w, c, program, stages, factors, heads, entries{more}):\n" + indent("\n".join(lines), "    ")
 
 
-def chosen(recursion, stages, pruned, L=1, vectors=1):
-    """The quicker way to the series: in stages, or pruned, where that is not too many more operations, at once."""
+def chosen(recursion, stages, pruned, L=1, vectors=1, alone=False):
+    """The quicker way to the series: in stages, or pruned, where that is not too many more operations, at once.
+
+    alone: the interpolants are wanted for nothing else, see `SeriesSource`."""
     stepped = SeriesSource(recursion, stages, pruned, L, vectors)
     if not pruned:
         return stepped
-    at_once = SeriesSource(recursion, stages, pruned, L, vectors, at_once=True)
+    at_once = SeriesSource(recursion, stages, pruned, L, vectors, at_once=True, alone=alone)
     return at_once if at_once.operations() <= MORE * stepped.operations() else stepped
 
 

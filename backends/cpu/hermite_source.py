@@ -75,15 +75,20 @@ class HermiteSource:
         self.cell = self.V * self.m ** d * self.L
         self.series = None
         if not self.collapsed:
-            self.series = chosen(recursion, tables.stages, tables.method.pruned, self.L, self.vectors)
+            self.series = chosen(recursion, tables.stages, tables.method.pruned, self.L, self.vectors,
+                                 variant == "monolithic")
         self.sizes = (2 * n * self.m * self.L if d == 3 else 0, 2 * self.rows * self.face,
                       self.series.size if self.series else 0, self.V * n ** d * self.L + self.W)
 
     def text(self):
         """The module: `kernel` of all, or of two kernels `interpolate` and `evolve`."""
-        parts = [self.head(), self.line(), *[self.faces()] * (self.d > 1), self.roll(), self.store()]
+        spreads = self.series is not None and self.series.spreads
+        parts = [self.head(), self.line(), *[self.faces()] * (self.d > 1), self.spread() if spreads else self.roll(),
+                 self.store()]
         store = "store(c, out, at, width, span, scale, X)"
         roll = f"roll({'q, x, width, X, ghosts, fx' if self.d == 1 else 'F, below, above'}, maps, {{}}, {{}}, count)"
+        if spreads:
+            roll = "roll(F, below, above, w, c, factors)"
         evolve = "series(w, c, program, stages, factors, heads, entries)"
         if self.direct:
             to_out, to_c = (roll.format(*target) for target in (("out", "at, X"), ("c", f"0, {self.L}")))
@@ -213,6 +218,28 @@ def image(target, t, step, factor, v, y, sy, fy):
                 "t + blocks[v]" + f" + ty * {row}" * (d == 3), step)])
         return (f"blocks = {tuple(blocks)!r}\n\n\n{JIT}\ndef roll({names}, maps, w, t, count):\n"
                 + indent(nested([f"for v in range({self.V}):"], [lines]), "    "))
+
+    def spread(self):
+        """The map along the last axis for a series that spreads the interpolants of some variables."""
+        m, s, L = self.m, self.series, self.L
+        lines, three = [], self.d == 3
+        for v in range(self.V):
+            ends = [(0, m, None)] if v in s.r.kept else s.spread(v)
+            for number, (first, last, _) in enumerate(ends):
+                row = f" + ty * {m * L}" if three else ""
+                ends = ", ".join(f"{face} + {v * self.n * self.across}{row}" for face in ("below", "above"))
+                places = ("w", s.row, s.slots[v] * s.block), ("c", self.n * L, 0)
+                places = [f"{name}, {start}" + f" + ty * {step}" * three for name, step, start in places]
+                if v in s.r.kept:
+                    call = f"interpolation(F, {ends}, {self.across}, {places[0]}, {s.along['w']}, {m * self.vectors})"
+                else:
+                    at = f"w, ty * {s.row}" if three else "w, 0"
+                    call = f"spread{v}_{number}(F, {ends}, {self.across}, {at}, {places[1]}, some)"
+                lines.append(nested([f"for ty in range({first}, {last}):"] * three, [call]))
+        f = s.factor_of("begin")
+        some = "".join(f"factors[{f + i}], " for i in range(1 + len(s.values["begin"])))
+        head = f"{JIT}\ndef roll(F, below, above, w, c, factors):\n    some = ({some.strip()})\n"
+        return head + indent("\n".join(lines), "    ")
 
     def load(self):
         """The interpolants of a cell, from where the first kernel has left them, and where those of the next cell are."""

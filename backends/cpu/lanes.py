@@ -116,6 +116,55 @@ def rows(pieces, dtype, vectors):
     return call
 
 
+def interpolated(v, left, source, low, high, jump):
+    """The vectors of `interpolation`, one for each i."""
+    sums = [], []
+    for j in range(left.shape[1]):
+        shift = v.builder.mul(jump, ir.Constant(INDEX, j))
+        pair = [v.load(source, v.plus(place, shift)) for place in (low, high)]
+        both = v.builder.fadd(*pair), v.builder.fsub(*pair)
+        sums[0].append(both[j % 2])
+        sums[1].append(both[1 - j % 2])
+    for i, row in enumerate(left):
+        some = np.flatnonzero(row)
+        yield v.dot([v.constant(row[j]) for j in some], [sums[i % 2][j] for j in some])
+
+
+def spread(left, pieces, steps, dtype, vectors):
+    """Compiled call(source, low, high, jump, w, w_at, c, c_at, factors): what `interpolation` finds, of some columns x, each
+    `vectors` registers of neighbouring lanes, put to several places.
+
+    pieces: [(first, last, results)] for first <= x < last, a result (name, shift, factor, add, below, begin, end) being
+
+        w or c [w_at or c_at + shift + x L + (i - below) steps[name]] = (or +=) factors[factor] value[i],  begin <= i < end
+
+    where a factor None is one, and -1 is zero."""
+    def emit(context, builder, signature, args):
+        v = Vectors(builder, dtype)
+        source, w, c = (data(context, builder, signature, args, i) for i in (0, 4, 6))
+        arrays, places = {"w": w, "c": c}, {"w": args[5], "c": args[7]}
+        used = {result[2] for *_, results in pieces for result in results} - {None, -1}
+        factors = {number: v.spread(builder.extract_value(args[8], number)) for number in used} | {None: None}
+        for first, last, results in pieces:
+            with cgutils.for_range(builder, *(ir.Constant(INDEX, vectors * end) for end in (last, first))) as loop:
+                lane = builder.mul(loop.index, ir.Constant(INDEX, v.width))
+                values = list(interpolated(v, left, source, *(v.plus(place, lane) for place in args[1:3]), args[3]))
+                for i, value in enumerate(values):
+                    for name, shift, factor, add, below, begin, end in results:
+                        if begin <= i < end:
+                            at = v.plus(places[name], lane, shift + (i - below) * steps[name])
+                            old = v.load(arrays[name], at) if add else None
+                            v.store(v.constant(0) if factor == -1 else v.scaled(value, factors[factor], old), arrays[name], at)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, source, low, high, jump, w, w_at, c, c_at, factors):
+        integer = types.int64
+        return types.void(source, integer, integer, integer, w, integer, c, integer, factors), emit
+
+    return call
+
+
 def interpolation(left, dtype, past=False):
     """Compiled call(source, low, high, jump, target, t, step, count) for `count` registers of lanes:
     target[t + i step] = sum_j left[i, j] (source[low + j jump] + (-1)^(i + j) source[high + j jump]).
@@ -123,16 +172,7 @@ def interpolation(left, dtype, past=False):
     Even i need the sums, odd i the differences: half as many products as with two matrices.
     past: the target goes past the caches, see `Vectors.store`."""
     def body(v, source, low, high, jump, target, t, step):
-        sums = [], []
-        for j in range(left.shape[1]):
-            shift = v.builder.mul(jump, ir.Constant(INDEX, j))
-            pair = [v.load(source, v.plus(place, shift)) for place in (low, high)]
-            both = v.builder.fadd(*pair), v.builder.fsub(*pair)
-            sums[0].append(both[j % 2])
-            sums[1].append(both[1 - j % 2])
-        for i, row in enumerate(left):
-            some = np.flatnonzero(row)
-            value = v.dot([v.constant(row[j]) for j in some], [sums[i % 2][j] for j in some])
+        for i, value in enumerate(interpolated(v, left, source, low, high, jump)):
             v.store(value, target, v.plus(t, v.builder.mul(step, ir.Constant(INDEX, i))), past)
 
     def emit(context, builder, signature, args):
