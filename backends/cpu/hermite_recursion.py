@@ -107,6 +107,33 @@ def two_kinds(single):
     return tuple([i for i in single if kind[i] == one] for one in (0, 1))
 
 
+def scalar(step):
+    """{shift: coefficient} of the s with M M = s M, s the same for all variables, where there is one, as there is of the curl
+    of the curl: then M^k = s^(k - 1) M.  Else None."""
+    twice = {i: {} for i in step}
+    for i, terms in step.items():
+        for (shift, m), a in terms.items():
+            for (further, l), b in step[m].items():
+                add(twice[i], tuple(map(sum, zip(shift, further))), l, a * b)
+    for i, terms in step.items():
+        for (shift, m), a in terms.items():
+            if sum(k == m for _, k in terms) == 1:                  # one term, by which the other can be divided
+                s = {tuple(x - y for x, y in zip(further, shift)): b / a for (further, k), b in twice[i].items() if k == m}
+                break
+        else:
+            continue
+        break
+    else:
+        return None
+    for i, terms in step.items():
+        for (shift, m), a in terms.items():
+            for further, b in s.items():
+                add(twice[i], tuple(map(sum, zip(shift, further))), m, -a * b)
+    most = max((abs(b) for b in s.values()), default=0) * max(abs(a) for terms in step.values() for a in terms.values())
+    exact = all(abs(a) <= 1e-12 * most for terms in twice.values() for a in terms.values())
+    return s if s and exact and min(map(min, s)) >= 0 else None
+
+
 def squared(single, kept):
     """L L of some variables."""
     result = {i: {} for i in kept}

@@ -9,10 +9,10 @@ from textwrap import indent
 
 import numpy as np
 
-from .hermite_recursion import rows
+from .hermite_recursion import rows, scalar
 from .hermite_sums import Sums
 
-PARTS = "start", "begin", "step", "gain"
+PARTS = "start", "begin", "own", "step", "gain"
 MORE = 1.5               # times as many operations that sums at once do in the time that stages take
 
 
@@ -27,9 +27,10 @@ class SeriesSource:
     spreads    whether the interpolants of the other kind of variables go straight to b_1 and c, see `spread`: at once, if w is
                filled by the interpolation along the last of several axes (`alone`)"""
 
-    def __init__(self, recursion, stages, pruned, L=1, vectors=1, at_once=False, alone=False):
+    def __init__(self, recursion, stages, pruned, L=1, vectors=1, at_once=False, alone=False,
+                 scalar=None):
         self.r, self.d, self.V, self.L, self.vectors = recursion, recursion.dim, recursion.variables, L, vectors
-        self.count, self.pruned = stages, pruned
+        self.count, self.pruned, self.scalar = stages, pruned, scalar
         self.n, self.m = recursion.order + 1, 2 * recursion.order + 2
         self.row = self.m * L
         # Registers between planes and blocks: no powers of two.
@@ -43,9 +44,9 @@ class SeriesSource:
         self.box = (self.n + 1) ** self.d * L if recursion.stride == 2 else 0
         self.size = self.weighted + len(recursion.kept) * self.box
         self.sums = {"start": {i: {((0,) * self.d, i): None} for i in self.slots}, "begin": recursion.begin,
-                     "step": recursion.step, "gain": recursion.gain}
+                     "step": recursion.step, "own": {i: {} for i in recursion.kept}, "gain": recursion.gain}
         self.values = {part: sorted({a for terms in sums.values() for a in terms.values()} - {None})
-                       if part != "start" else [] for part, sums in self.sums.items()}
+                       if part not in ("start", "own") else [] for part, sums in self.sums.items()}
         self.reach = {m: {shift for terms in recursion.gain.values() for shift, k in terms if k == m} for m in recursion.kept}
         self.routines, program, self.stages, self.factored = {part: [] for part in PARTS}, [], [], []
         self.sums_at_once = Sums(self) if at_once else None
@@ -72,6 +73,10 @@ class SeriesSource:
             lengths = self.lengths(1) if self.sums_at_once is None else [(j, self.m) for j in rows(self.m, self.d)]
             lengths = [] if self.spreads else lengths
             yield "begin", 1, [self.entry("begin", j, 1, count, odd=True) for j, count in lengths]
+        if self.scalar:
+            yield "own", 1, [self.own(j) for j in self.extended()]
+            for s in (2, 3):
+                yield "step", s, [self.entry("step", j, s, self.m, odd=s == 3) for j in rows(self.m, self.d)]
         for first in range(r.stride) if self.sums_at_once is None else []:
             for s in range(first + r.stride, self.count + 1, r.stride):
                 yield "step", s, [self.entry("step", j, s, count, odd=first == 1) for j, count in self.lengths(s)]
@@ -168,10 +173,28 @@ class SeriesSource:
                 results.append(("w", 2, self.weighted + slot * self.box, factor, not first, 0, self.reached(i, j)))
             if results:
                 outputs.append((texts, results))
+        place = (self.weighted if part == "gain" else odd * (part != "begin") * self.odd) + at(j, sizes)
+        return self.line(part, outputs, j, count, place)
+
+    def own(self, j):
+        """The line for row j of what b_0 and b_1 of kept variables add to c and U."""
+        outputs, inside = [], max(j, default=0) < self.n
+        for i in self.r.kept:
+            slot = self.slots[i]
+            b_0, b_1 = ((None, odd + slot * self.block, 0) for odd in (0, self.odd))
+            if inside:
+                outputs.append(([b_0, b_1], [("c", 1, i * self.n ** self.d * self.L, None, False, 0, self.n)]))
+            if self.reached(i, j):
+                u = "w", 2, self.weighted + slot * self.box, None, False, 0, self.reached(i, j)
+                outputs.append(([b_0, (0, *b_1[1:])], [u]))
+        return self.line("own", outputs, j, self.n + 1, at(j, (self.row, self.plane)))
+
+    def line(self, part, outputs, j, count, place):
+        """A line of the program: its routine, made where it is new, and where it begins."""
+        n, L = self.n, self.L
         routine = pieces(outputs, self.m if part != "gain" else n + 1, L)
         if routine not in self.routines[part]:
             self.routines[part].append(routine)
-        place = (self.weighted if part == "gain" else odd * (part != "begin") * self.odd) + at(j, sizes)
         return (self.routines[part].index(routine), count, place, at(j, (n * L, n * n * L)),
                 at(j, ((n + 1) * L, (n + 1) ** 2 * L)))
 
@@ -223,10 +246,10 @@ class SeriesSource:
         parts, lines = [part for part, _ in self.factored], []
         spans = {part: f"range({parts.index(part)}, {parts.index(part) + parts.count(part)})" for part in set(parts)}
         for part in PARTS:
-            if part == "step" and self.sums_at_once is not None:
+            if part == "gain" and self.sums_at_once is not None:
                 head, *others = self.sums_at_once.text(self.steps_factors)
                 lines += [head, *(ask[4:] for ask in asks), *others]
-            elif self.routines[part]:
+            if self.routines[part]:
                 factors = "".join(f"factors[f + {i}], " for i in range(1 + len(self.values[part])))
                 lines += [f"for s in {spans[part]}:", "    f = stages[s, 2]", f"    some = ({factors.strip()})",
                           "    for i in range(stages[s, 0], stages[s, 1]):",
@@ -249,7 +272,9 @@ def chosen(recursion, stages, pruned, L=1, vectors=1, alone=False):
     stepped = SeriesSource(recursion, stages, pruned, L, vectors)
     if not pruned:
         return stepped
-    at_once = SeriesSource(recursion, stages, pruned, L, vectors, at_once=True, alone=alone)
+    scalars = [None] + [scalar(recursion.step)] * (recursion.stride == 2 and len(recursion.kept) > 1 and stages > 3)
+    at_once = min((SeriesSource(recursion, stages, pruned, L, vectors, True, alone, s) for s in scalars),
+                  key=SeriesSource.operations)
     return at_once if at_once.operations() <= MORE * stepped.operations() else stepped
 
 

@@ -39,6 +39,8 @@ class Sums:
     def __init__(self, source):
         self.s, self.r, self.m = source, source.r, source.m
         r, n = self.r, source.n
+        self.base = 2 if source.scalar else 0
+        self.step = r.step if not source.scalar else {i: {(shift, i): a for shift, a in source.scalar.items()} for i in r.kept}
         self.powers = [self.power(first) for first in range(r.stride)]
         used = [sum(np.abs(P) for _, P in powers) > 0 for powers in self.powers]
         self.weighted = r.stride == 2
@@ -75,18 +77,17 @@ class Sums:
                                    + sum(k * size for k, size in zip(j, ((n + 1) * L, (n + 1) ** 2 * L))), *ends))
 
     def power(self, first):
-        """[(s, L^s)], s = 0, stride, .. of kept variables as they depend on each other, without factors: (i, m, shift ...).
-
-        first: 1 for the powers that b_1 is multiplied with, of stages s + 1."""
+        """[(s, K of that stage)] without factors, (i, m, shift ...), s = first + base, then every stride: powers of L, or of
+        the scalar, that b_first, or b_(first + 2), is multiplied with."""
         r, kept = self.r, self.r.kept
         P = np.zeros((len(kept),) * 2 + (self.m,) * r.dim)
         for i in range(len(kept)):
             P[(i, i) + (0,) * r.dim] = 1
         found = []
-        for s in range(0, self.s.count + 1 - first, r.stride):
-            found.append((s + first, P))
+        for s in range(first + self.base, self.s.count + 1, r.stride):
+            found.append((s, P))
             following = np.zeros_like(P)
-            for i, terms in r.step.items():
+            for i, terms in self.step.items():
                 for (shift, m), a in terms.items():
                     to, of = (tuple(slice(*ends) for ends in some) for some in
                               ([(step, None) for step in shift[:r.dim]], [(0, self.m - step) for step in shift[:r.dim]]))
@@ -98,7 +99,8 @@ class Sums:
         """K for a time tau, of c and U, in the order in which entries name them."""
         sums = []
         for first, powers in enumerate(self.powers):
-            terms = [(s, tau ** (s - first) / factorial(s) * P) for s, P in powers]
+            begin = first + self.base
+            terms = [(s, tau ** (s - begin) * factorial(begin) / factorial(s) * P) for s, P in powers]
             sums.append((sum(P for _, P in terms), sum(P / (s + 1) for s, P in terms if s < self.s.count)))
         result = []
         for first, row, column, shift, pattern in self.blocks:
@@ -114,13 +116,13 @@ class Sums:
             for count in self.routines[routine]:
                 products = sum((end - begin) * sum(max(0, min(count, self.m - a)) for a in some)
                                for begin, end, some in zip(ends, ends[1:], patterns(self.m)))
-                total += max(0, 2 * products - count)
+                total += max(0, 2 * products - count * (not self.base))
         return int(total)
 
     def definitions(self):
         some = [pattern if any(head[3 + i] < head[4 + i] for head in self.heads) else ()
                 for i, pattern in enumerate(patterns(self.m))]
-        return [f"sum{i} = sums({counts!r}, {some!r}, {self.m}, real, {self.s.vectors})"
+        return [f"sum{i} = sums({counts!r}, {some!r}, {self.m}, real, {self.s.vectors}, {self.base > 0})"
                 for i, counts in enumerate(self.routines)]
 
     def text(self, begin):
@@ -134,10 +136,10 @@ class Sums:
         return lines
 
 
-def sums(counts, patterns, m, dtype, vectors):
+def sums(counts, patterns, m, dtype, vectors, add):
     """Compiled call(w, c, c_at, u_at, ends, entries, factors, begin) for a row of results, of `vectors` registers of lanes:
 
-        c[c_at + j L], w[u_at + j L] = sum over entries (place, f) and shifts a of K[a] w[place + (j + a) L]
+        c[c_at + j L], w[u_at + j L] = (or, if `add`, +=) sum over entries (place, f) and shifts a of K[a] w[place + (j + a) L]
 
     for j below counts[0], counts[1], where j + a < m, K = factors[begin + f:] for c, and after it for w.  Entries from ends[i]
     to ends[i + 1] have the shifts of patterns[i]."""
@@ -181,7 +183,8 @@ def sums(counts, patterns, m, dtype, vectors):
                                     builder.store(builder.call(v.fma, terms), result)
             for (part, j, lane), results in found.items():
                 total = v.dot([None] * turns, [builder.load(result) for result in results])
-                v.store(total, (c, w)[part], v.plus(args[2 + part], j * L + lane))
+                at = v.plus(args[2 + part], j * L + lane)
+                v.store(v.scaled(total, None, v.load((c, w)[part], at) if add else None), (c, w)[part], at)
         starts = range(0, L, v.width)
         for first in range(0, vectors, together):
             body(starts[first:first + together])
