@@ -232,19 +232,26 @@ def test_counts_of_operations():
     def of(law, variant, **options):
         tables = Hermite(0, **options).discretise(grid(1), law, None, backends.get("numpy", "array")).tables
         return counts(tables, "float64", variant)
-    # Map: a sum, a difference, two products.  Series: the first piece of one coefficient, (b_1 = c b_0), the sum, the weight.
-    assert of(Advection(1.0), "two-kernel") == {"interpolation": (4, 24), "evolution": (3, 24)}
-    assert of(Advection(1.0), "monolithic") == {"monolithic": (7, 16)}
+    # Map: a sum, a difference, two products.  Series at once: of coefficients 0 and 1 two products and a sum; the weight.
+    assert of(Advection(1.0), "two-kernel") == {"interpolation": (4, 24), "evolution": (4, 24)}
+    assert of(Advection(1.0), "monolithic") == {"monolithic": (8, 16)}
+    # In stages: the first piece of one coefficient, (b_1 = c b_0), the sum, the weight.
+    assert of(Advection(1.0), "two-kernel", pruned=False) == {"interpolation": (4, 24), "evolution": (3, 24)}
+    assert of(Advection(1.0), "monolithic", pruned=False) == {"monolithic": (7, 16)}
     assert of(Advection(1.0), "collapsed") == {"collapsed": (3, 16)}          # two products and a sum
     # Either way two maps, of each variable a product and a sum, two weights: nothing to leave out.
     whole, pruned = (of(Acoustics(1), "monolithic", pruned=p) for p in (False, True))
     assert whole == pruned == {"monolithic": (14, 32)}
     tables = Hermite(1).discretise(grid(1), Acoustics(1), None, backends.get("numpy", "array")).tables
-    whole, pruned = (series(tables, p) for p in (False, True))
+    whole, pruned = (series(tables, p, "two-kernel") for p in (False, True))
     # N = 1, coefficients 0 to 3, three stages of two variables.  All: products of 3 coefficients (there is none of the 4th),
     # 2 sums.  Pruned: pressures b_1[0..2], b_2[0, 1], b_3[0] with a product each and 5 sums, and of the velocity's weighted sum
     # b_1[0..2] / 2, b_2[0, 1] / 3 with a product and a sum each, whose derivatives are 2 products and 2 sums.
     assert whole == 3 * 2 * (3 + 2) and pruned == 6 + 5 + 10 + 4
+    # At once: b_1[0..2] of the pressure, then of b_0 and of b_1 two products each for p[0] and U[0], p[1] and U[1], one for
+    # U[2], all sums but the first of five results, and the velocity's derivatives as before.
+    once = SeriesSource(Recursion(tables), tables.stages, True, at_once=True)
+    assert once.operations() == 3 + (2 * (2 * 9) - 5) + 4
 
 
 def test_operations_of_the_papers_algorithm():

@@ -18,7 +18,7 @@ def counts(tables, dtype, variant, pruned=None):
     left = tables.interpolation[0]
     column = 2 * n + 2 * np.count_nonzero(left) - len(left)         # sums and differences, then products
     columns = sum(n ** (d - 1 - k) * m ** k for k in range(d))      # of a face along y, then x, and of the cell along z
-    interpolation, evolution = V * columns * column, series(tables, pruned) + state
+    interpolation, evolution = V * columns * column, series(tables, pruned, variant) + state
     if variant == "monolithic":
         return {variant: (interpolation + evolution, 2 * state * real)}
     moved = (state + V * m ** d) * real
@@ -37,7 +37,7 @@ def of_the_paper(tables):
     return V * columns * 2 * m ** 2, tables.stages * 2 * (terms + V) * m ** d
 
 
-def series(tables, pruned=None):
+def series(tables, pruned=None, variant="monolithic"):
     """Operations of a Taylor series and of its sum."""
     pruned = tables.method.pruned if pruned is None else pruned
-    return chosen(Recursion(tables, pruned), tables.stages, pruned).operations()
+    return chosen(Recursion(tables, pruned), tables.stages, pruned, variant == "monolithic").operations()

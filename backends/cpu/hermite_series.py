@@ -24,11 +24,10 @@ class SeriesSource:
                many more in each further one, and the places of the first row in w, c and U
     stages     (stage, 3): the first run, the run after the last and the first factor, of start, begin, steps and gain
     sums       None, or instead of the steps `hermite_sums.Sums`, if `at_once`
-    spreads    whether the interpolants of the other kind of variables go straight to b_1 and c, see `spread`: at once, if w is
-               filled by the interpolation along the last of several axes (`alone`)"""
+    spreads    whether interpolants of the other kind of variables go straight to b_1 and c, see `spread`: at once, of several
+               axes"""
 
-    def __init__(self, recursion, stages, pruned, L=1, vectors=1, at_once=False, alone=False,
-                 scalar=None):
+    def __init__(self, recursion, stages, pruned, L=1, vectors=1, at_once=False, scalar=None):
         self.r, self.d, self.V, self.L, self.vectors = recursion, recursion.dim, recursion.variables, L, vectors
         self.count, self.pruned, self.scalar = stages, pruned, scalar
         self.n, self.m = recursion.order + 1, 2 * recursion.order + 2
@@ -38,7 +37,7 @@ class SeriesSource:
         self.block = self.m ** max(0, self.d - 2) * self.plane + L
         self.along = ({"w": self.plane, "c": self.n ** 2 * L} if self.d == 3 else {"w": self.row, "c": self.n * L})
         self.slots = {v: slot for slot, v in enumerate((*recursion.kept, *recursion.rest))}
-        self.spreads = at_once and alone and recursion.stride == 2 and self.d > 1
+        self.spreads = at_once and recursion.stride == 2 and self.d > 1
         self.odd = (len(recursion.kept) if self.spreads else self.V) * self.block
         self.weighted = self.odd + (recursion.stride - 1) * len(recursion.kept) * self.block
         self.box = (self.n + 1) ** self.d * L if recursion.stride == 2 else 0
@@ -228,27 +227,27 @@ class SeriesSource:
                              for i in range(begin, end) if self.program[i, 0] == number]]
         return str(runs[0, 2]) if (runs[:, 2] == runs[0, 2]).all() and not runs[:, 3].any() else "count + row * more"
 
-    def definitions(self):
-        """Lines that define the compiled sums."""
+    def definitions(self, ahead=0):
+        """Lines that define the compiled sums; ahead: see `text`."""
         return [f"slots = {tuple(self.slots[v] for v in range(self.V))!r}",
                 *(f"{part}{i} = lanes.rows({routine!r}, real, {self.vectors})" for part in PARTS
                   for i, routine in enumerate(self.routines[part])),
                 *(f"spread{v}_{i} = lanes.spread(left, {pieces!r}, {self.along!r}, real, {self.vectors})"
                   for v in self.r.rest if self.spreads for i, (_, _, pieces) in enumerate(self.spread(v))),
-                *(self.sums_at_once.definitions() if self.sums_at_once is not None else [])]
+                *(self.sums_at_once.definitions(ahead) if self.sums_at_once is not None else [])]
 
     def text(self, jit, ahead=0, line=0):
         """The function: the Taylor series of the interpolants in w, summed up in c.
 
         ahead: cache lines of R, of so many numbers, from `coming` on that are asked for meanwhile, some with each run."""
-        asked = -(-ahead // (len(self.program) + len(self.heads)))
-        asks = [f"        prefetch(R, coming, {asked})", f"        coming += {asked * line}"] * (ahead > 0)
+        once = self.sums_at_once is not None
+        asked = 0 if once else -(-ahead // len(self.program))
+        asks = [f"        prefetch(R, coming, {asked})", f"        coming += {asked * line}"] * (asked > 0)
         parts, lines = [part for part, _ in self.factored], []
         spans = {part: f"range({parts.index(part)}, {parts.index(part) + parts.count(part)})" for part in set(parts)}
         for part in PARTS:
-            if part == "gain" and self.sums_at_once is not None:
-                head, *others = self.sums_at_once.text(self.steps_factors)
-                lines += [head, *(ask[4:] for ask in asks), *others]
+            if part == "gain" and once:
+                lines += self.sums_at_once.text(self.steps_factors, ", R, coming" * (ahead > 0))
             if self.routines[part]:
                 factors = "".join(f"factors[f + {i}], " for i in range(1 + len(self.values[part])))
                 lines += [f"for s in {spans[part]}:", "    f = stages[s, 2]", f"    some = ({factors.strip()})",
@@ -265,15 +264,16 @@ class SeriesSource:
         return f"{jit}\ndef series(w, c, program, stages, factors, heads, entries{more}):\n" + indent("\n".join(lines), "    ")
 
 
-def chosen(recursion, stages, pruned, L=1, vectors=1, alone=False):
+def chosen(recursion, stages, pruned, alone=True, L=1, vectors=1):
     """The quicker way to the series: in stages, or pruned, where that is not too many more operations, at once.
 
-    alone: the interpolants are wanted for nothing else, see `SeriesSource`."""
+    alone: the interpolants are wanted for nothing else.  Those of two kernels are read from memory meanwhile, which with two
+    kinds of variables takes longer than the stages."""
     stepped = SeriesSource(recursion, stages, pruned, L, vectors)
-    if not pruned:
+    if not pruned or not alone and recursion.stride == 2:
         return stepped
     scalars = [None] + [scalar(recursion.step)] * (recursion.stride == 2 and len(recursion.kept) > 1 and stages > 3)
-    at_once = min((SeriesSource(recursion, stages, pruned, L, vectors, True, alone, s) for s in scalars),
+    at_once = min((SeriesSource(recursion, stages, pruned, L, vectors, True, s) for s in scalars),
                   key=SeriesSource.operations)
     return at_once if at_once.operations() <= MORE * stepped.operations() else stepped
 

@@ -73,10 +73,11 @@ class HermiteSource:
         self.face = self.V * n * self.across if d > 1 else 0
         self.rows = max(1, min(MOST_ROWS, CACHED_FACES // (2 * self.face * np.dtype(dtype).itemsize))) if d == 3 else 1
         self.cell = self.V * self.m ** d * self.L
+        self.ahead = self.cell * np.dtype(dtype).itemsize // 64 if variant == "two-kernel" else 0
         self.series = None
         if not self.collapsed:
-            self.series = chosen(recursion, tables.stages, tables.method.pruned, self.L, self.vectors,
-                                 variant == "monolithic")
+            self.series = chosen(recursion, tables.stages, tables.method.pruned, variant == "monolithic", self.L,
+                                 self.vectors)
         self.sizes = (2 * n * self.m * self.L if d == 3 else 0, 2 * self.rows * self.face,
                       self.series.size if self.series else 0, self.V * n ** d * self.L + self.W)
 
@@ -99,9 +100,8 @@ class HermiteSource:
         elif self.variant == "monolithic":
             parts += [self.series.text(JIT), self.kernel("kernel", f"{roll.format('w', 0)}\n{evolve}\n{store}")]
         else:
-            line = 64 // np.dtype(self.dtype).itemsize
             evolve = evolve.replace("entries", "entries, R, coming")
-            parts += [self.series.text(JIT, self.cell // line, line),
+            parts += [self.series.text(JIT, self.ahead, 64 // np.dtype(self.dtype).itemsize),
                       self.kernel("interpolate", roll.format("w", f"cell * {self.cell}")),
                       self.kernel("evolve", f"{self.load()}\n{evolve}\n{store}", faces=False)]
         return "\n\n\n".join(part.strip() for part in parts) + "\n"
@@ -122,7 +122,7 @@ class HermiteSource:
         lines += [f"left = np.array({self.left.tolist()!r})", "interpolation = lanes.interpolation(left, real)"]
         if self.variant == "two-kernel" and self.d > 1:
             lines.append("past_interpolation = lanes.interpolation(left, real, past=True)")
-        return "\n".join([*lines, "from dgarray.backends.cpu.hermite_sums import sums", *self.series.definitions()])
+        return "\n".join([*lines, "from dgarray.backends.cpu.hermite_sums import sums", *self.series.definitions(self.ahead)])
 
     def map(self, axis, source, low, high, jump, target, t, step, count="count", name="mapping"):
         """A call of the map along an axis."""
@@ -140,27 +140,34 @@ class HermiteSource:
     def line(self):
         """Nodes of a row, coefficients from `begin` on (those of one variable and, in 3D, one j_z), mapped along x.
 
-        First what lies beyond the row's ends is set; two threads that read the same row put the same numbers there.  What the
-        next face needs is asked for in between.  `image` changes the result for an image of the row."""
+        Before that `ends` sets what lies beyond the row's ends; two threads that read the same row put the same numbers there.
+        For all rows at a time: a register waits for what has just been put into a part of it.  What the next face needs is
+        asked for in between.  `image` changes the result for an image of the row."""
         n, d = self.n, self.d
         count, size = n if d > 1 else 1, self.V * n ** d
         mapped = self.map(0, "q", f"row + x + j * {n} * X", f"row + x + j * {n} * X + 1", "X", "target", "t + j * step", self.L)
+        asks = f"""
+        for k in range(j * {n}, (j + 1) * {n}):
+            prefetch(q, later + x + k * X, {1 + self.L * np.dtype(self.dtype).itemsize // 64})""" * (d > 1)
         return f'''
 {JIT}
-def line(q, node, coming, begin, v, target, t, step, x, width, ahead, count, maps, X, ghosts, fx):
-    row, later = (node * {size} + begin) * X, (coming * {size} + begin) * X
+def ends(q, node, coming, x, width, X, ghosts, fx):
+    row, later = node * {size} * X, coming * {size} * X
     for number in range(len(ghosts) // 2):
         place, source = ghosts[2 * number], ghosts[2 * number + 1]
         if x <= place <= x + width:
-            for k in range({n * count}):
-                ghost(q, row + place + k * X, row + source + k * X, fx[number * {size} + begin + k])
+            for k in range({size}):
+                ghost(q, row + place + k * X, row + source + k * X, fx[number * {size} + k])
             if not x <= source <= x + width:
-                for k in range({n * count}):
+                for k in range({size}):
                     prefetch(q, later + source + k * X, 1)
+
+
+{JIT}
+def line(q, node, coming, begin, v, target, t, step, x, count, maps, X):
+    row, later = (node * {size} + begin) * X, (coming * {size} + begin) * X
     for j in range({count}):
-        {mapped}
-        for k in range(j * {n}, (j + 1) * {n}):
-            prefetch(q, later + x + k * X, ahead)
+        {mapped}{asks}
 
 
 {JIT}
@@ -171,14 +178,16 @@ def image(target, t, step, factor, v, y, sy, fy):
     def faces(self):
         """The nodes of the faces of all rows, at position p along the last axis, mapped along the other axes."""
         n, d, step, across = self.n, self.d, self.m * self.L, self.across
-        lined = "line(q, {}, {}, {}, v, {}, {}, x, width, ahead, count, maps, X, ghosts, fx)"
+        lined = "line(q, {}, {}, {}, v, {}, {}, x, count, maps, X)"
         if d == 2:
-            lines = ["after = min(p + 1, len(sy) - 1)", nested([f"for v in range({self.V}):"], [
+            lines = ["after = min(p + 1, len(sy) - 1)",
+                     "ends(q, abs_(sy[p]), abs_(sy[after]), x, width, X, ghosts, fx)", nested([f"for v in range({self.V}):"], [
                 f"f = p % 2 * {self.face} + v * {n * across}",
                 lined.format("abs_(sy[p])", "abs_(sy[after])", f"v * {n * n}", "F, f", across),
                 "if sy[p] < 0:", f"    image(F, f, {across}, one, v, p, sy, fy)"])]
         else:
-            lines = ["after = min(p + 1, len(sz) - 1)",
+            lines = ["after = min(p + 1, len(sz) - 1)", "for y in range(bottom, top + 1):",
+                     "    ends(q, abs_(sz[p]) * ny + abs_(sy[y]), abs_(sz[after]) * ny + abs_(sy[y]), x, width, X, ghosts, fx)",
                      nested([f"for v in range({self.V}):", f"for jz in range({n}):", "for y in range(bottom, top + 1):"], [
                          f"low, high = (1 - y % 2) * {n * step}, y % 2 * {n * step}",
                          lined.format("abs_(sz[p]) * ny + abs_(sy[y])", "abs_(sz[after]) * ny + abs_(sy[y])",
@@ -188,7 +197,7 @@ def image(target, t, step, factor, v, y, sy, fy):
                          "if y > bottom:",
                          f"    f = ((y - 1 - bottom) * 2 + p % 2) * {self.face} + (v * {n} + jz) * {across}",
                          indent(self.along(1, "Y", "low", "high", step, "F", "f", step), "    ")])]
-        return (f"{JIT}\ndef faces(q, Y, F, p, bottom, top, x, width, ahead, count, maps, ny, X, ghosts, fx, sy, sz, fy, fz):\n"
+        return (f"{JIT}\ndef faces(q, Y, F, p, bottom, top, x, width, count, maps, ny, X, ghosts, fx, sy, sz, fy, fz):\n"
                 + indent("\n".join(lines), "    "))
 
     def roll(self):
@@ -211,30 +220,26 @@ def image(target, t, step, factor, v, y, sy, fy):
             blocks = [self.series.slots[v] * self.series.block for v in range(self.V)]
         if d == 1:
             names = "q, x, width, X, ghosts, fx"
-            lines = f"line(q, 0, 0, v * {n}, v, w, t + blocks[v], 0, x, width, 0, count, maps, X, ghosts, fx)"
+            lines = f"line(q, 0, 0, v * {n}, v, w, t + blocks[v], 0, x, count, maps, X)"
         else:
             names, lines = "F, below, above", nested(loops, ["past_" * (self.variant == "two-kernel") + self.along(
                 d - 1, "F", f"below + {low}", f"above + {low}", across, "w",
                 "t + blocks[v]" + f" + ty * {row}" * (d == 3), step)])
-        return (f"blocks = {tuple(blocks)!r}\n\n\n{JIT}\ndef roll({names}, maps, w, t, count):\n"
+        before = "    ends(q, 0, 0, x, width, X, ghosts, fx)\n" * (d == 1)
+        return (f"blocks = {tuple(blocks)!r}\n\n\n{JIT}\ndef roll({names}, maps, w, t, count):\n{before}"
                 + indent(nested([f"for v in range({self.V}):"], [lines]), "    "))
 
     def spread(self):
         """The map along the last axis for a series that spreads the interpolants of some variables."""
-        m, s, L = self.m, self.series, self.L
-        lines, three = [], self.d == 3
+        m, s, L, three, lines = self.m, self.series, self.L, self.d == 3, []
         for v in range(self.V):
-            ends = [(0, m, None)] if v in s.r.kept else s.spread(v)
-            for number, (first, last, _) in enumerate(ends):
-                row = f" + ty * {m * L}" if three else ""
-                ends = ", ".join(f"{face} + {v * self.n * self.across}{row}" for face in ("below", "above"))
-                places = ("w", s.row, s.slots[v] * s.block), ("c", self.n * L, 0)
-                places = [f"{name}, {start}" + f" + ty * {step}" * three for name, step, start in places]
-                if v in s.r.kept:
-                    call = f"interpolation(F, {ends}, {self.across}, {places[0]}, {s.along['w']}, {m * self.vectors})"
-                else:
-                    at = f"w, ty * {s.row}" if three else "w, 0"
-                    call = f"spread{v}_{number}(F, {ends}, {self.across}, {at}, {places[1]}, some)"
+            for number, (first, last, _) in enumerate([(0, m, None)] if v in s.r.kept else s.spread(v)):
+                row = f" + ty * {m * L}" * three
+                source = "F, " + ", ".join(f"{face} + {v * self.n * self.across}{row}" for face in ("below", "above"))
+                w, c = (f"{name}, {start}" + f" + ty * {step}" * three for name, start, step in
+                        (("w", s.slots[v] * s.block if v in s.r.kept else 0, s.row), ("c", 0, self.n * L)))
+                call = (f"interpolation({source}, {self.across}, {w}, {s.along['w']}, {m * self.vectors})" if v in s.r.kept else
+                        f"spread{v}_{number}({source}, {self.across}, {w}, {c}, some)")
                 lines.append(nested([f"for ty in range({first}, {last}):"] * three, [call]))
         f = s.factor_of("begin")
         some = "".join(f"factors[{f + i}], " for i in range(1 + len(s.values["begin"])))
@@ -268,7 +273,7 @@ def store(c, out, at, width, span, scale, X):
     def kernel(self, name, body, faces=True):
         """All groups of a part of the targets: from first to last along the last axis, in 3D in rows from `bottom` to `top`."""
         d, last, rows, L = self.d, "xyz"[self.d - 1], self.V * self.n ** self.d, self.L
-        face = "faces(q, Y, F, {}, bottom, top, x, width, ahead, count, maps, ny, X, ghosts, fx, sy, sz, fy, fz)"
+        face = "faces(q, Y, F, {}, bottom, top, x, width, count, maps, ny, X, ghosts, fx, sy, sz, fy, fz)"
         slot = "((y - bottom) * 2 + {} % 2) * " + str(self.face) if d == 3 else "{} % 2 * " + str(self.face)
         line = 64 // np.dtype(self.dtype).itemsize
         lines = [f"x, width = x0 + group * {L}, min({L}, targets - group * {L})",

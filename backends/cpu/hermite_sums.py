@@ -18,7 +18,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .lanes import Vectors
-from .vector import INDEX, data
+from .vector import INDEX, ask, data
 
 CHAINS = 8                        # multiply-adds that the processor has on their way at a time
 EVEN, ODD, ALL = 0, 1, 2          # which shifts along x a row of coefficients takes part with
@@ -119,30 +119,33 @@ class Sums:
                 total += max(0, 2 * products - count * (not self.base))
         return int(total)
 
-    def definitions(self):
+    def definitions(self, ahead=0):
+        """Lines that define the compiled sums; with every entry they ask for some of so many cache lines of R."""
+        asked = -(-ahead // len(self.entries))
         some = [pattern if any(head[3 + i] < head[4 + i] for head in self.heads) else ()
                 for i, pattern in enumerate(patterns(self.m))]
-        return [f"sum{i} = sums({counts!r}, {some!r}, {self.m}, real, {self.s.vectors}, {self.base > 0})"
+        return [f"sum{i} = sums({counts!r}, {some!r}, {self.m}, real, {self.s.vectors}, {self.base > 0}, {asked})"
                 for i, counts in enumerate(self.routines)]
 
-    def text(self, begin):
-        """Lines that find all sums; begin: the place of the first of `factors`."""
+    def text(self, begin, more=""):
+        """Lines that find all sums; begin: the place of the first of `factors`; more: what else compiled sums are given."""
         lines = ["for i in range(len(heads)):",
                  "    c_at, u_at = np.int64(heads[i, 1]), np.int64(heads[i, 2])",
                  "    ends = (np.int64(heads[i, 3]), np.int64(heads[i, 4]), np.int64(heads[i, 5]), np.int64(heads[i, 6]))"]
         for number, _ in enumerate(self.routines):
             lines += [f"    {'el' if number else ''}if heads[i, 0] == {number}:",
-                      f"        sum{number}(w, c, c_at, u_at, ends, entries, factors, {begin})"]
+                      f"        sum{number}(w, c, c_at, u_at, ends, entries, factors, {begin}{more})"]
         return lines
 
 
-def sums(counts, patterns, m, dtype, vectors, add):
-    """Compiled call(w, c, c_at, u_at, ends, entries, factors, begin) for a row of results, of `vectors` registers of lanes:
+def sums(counts, patterns, m, dtype, vectors, add, asked=0):
+    """Compiled call(w, c, c_at, u_at, ends, entries, factors, begin, R, coming) for a row of results, each `vectors` registers:
 
         c[c_at + j L], w[u_at + j L] = (or, if `add`, +=) sum over entries (place, f) and shifts a of K[a] w[place + (j + a) L]
 
     for j below counts[0], counts[1], where j + a < m, K = factors[begin + f:] for c, and after it for w.  Entries from ends[i]
-    to ends[i + 1] have the shifts of patterns[i]."""
+    to ends[i + 1] have the shifts of patterns[i].  With each entry so many cache lines are `asked` for, from R[coming] on;
+    where none are, R and coming are not given."""
     def emit(context, builder, signature, args):
         v = Vectors(builder, dtype)
         w, c, entries, factors = (data(context, builder, signature, args, i) for i in (0, 1, 5, 6))
@@ -166,6 +169,10 @@ def sums(counts, patterns, m, dtype, vectors, add):
                     continue
                 with cgutils.for_range(builder, ends[i + 1], ends[i]) as loop:
                     place, f = entry(loop.index, 0), builder.add(args[7], entry(loop.index, 1))
+                    for number in range(asked):
+                        step = 64 // np.dtype(dtype).itemsize
+                        ask(builder, data(context, builder, signature, args, 8), v.plus(args[9], builder.mul(
+                            loop.index, ir.Constant(INDEX, asked * step)), number * step))
                     read = {}
                     for number, a in enumerate(shifts):
                         for part, count in enumerate(counts):
@@ -190,9 +197,14 @@ def sums(counts, patterns, m, dtype, vectors, add):
             body(starts[first:first + together])
         return context.get_dummy_value()
 
-    @intrinsic
-    def call(typingctx, w, c, c_at, u_at, ends, entries, factors, begin):
-        integer = types.int64
-        return types.void(w, c, integer, integer, ends, entries, factors, integer), emit
+    integer = types.int64
+    if asked:
+        @intrinsic
+        def call(typingctx, w, c, c_at, u_at, ends, entries, factors, begin, R, coming):
+            return types.void(w, c, integer, integer, ends, entries, factors, integer, R, integer), emit
+    else:
+        @intrinsic
+        def call(typingctx, w, c, c_at, u_at, ends, entries, factors, begin):
+            return types.void(w, c, integer, integer, ends, entries, factors, integer), emit
 
     return call

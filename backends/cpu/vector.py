@@ -125,6 +125,15 @@ def collect(variables, dtype):
     return call
 
 
+def ask(builder, pointer, place):
+    """Ask for the cache line of the value at a place."""
+    byte, integer = ir.IntType(8).as_pointer(), ir.IntType(32)
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(ir.VoidType(), [byte, integer, integer, integer]), "llvm.prefetch.p0")
+    address = builder.bitcast(builder.gep(pointer, [place]), byte)
+    builder.call(function, [address, *(integer(i) for i in (0, 2, 1))])
+
+
 @intrinsic
 def select(typingctx, test, a, b):
     """select(test, a, b): a if test else b, both of one type, both computed: one instruction, where numba makes four blocks."""
@@ -137,15 +146,11 @@ def select(typingctx, test, a, b):
 def prefetch(typingctx, source, s, lines):
     """prefetch(source, s, lines): ask for `lines` cache lines from source[s] on, without waiting for them."""
 
-    def ask(context, builder, signature, args):
-        byte, integer = ir.IntType(8).as_pointer(), ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [byte, integer, integer, integer]), "llvm.prefetch.p0")
-        first = builder.gep(data(context, builder, signature, args, 0), [args[1]])
+    def emit(context, builder, signature, args):
         step = 64 * 8 // signature.args[0].dtype.bitwidth
         with cgutils.for_range(builder, args[2]) as loop:
-            place = builder.gep(first, [builder.mul(loop.index, ir.Constant(INDEX, step))])
-            builder.call(function, [builder.bitcast(place, byte), *(integer(i) for i in (0, 2, 1))])
+            place = builder.add(args[1], builder.mul(loop.index, ir.Constant(INDEX, step)))
+            ask(builder, data(context, builder, signature, args, 0), place)
         return context.get_dummy_value()
 
-    return types.void(source, types.int64, types.int64), ask
+    return types.void(source, types.int64, types.int64), emit
