@@ -13,7 +13,7 @@ from .hermite_recursion import rows, scalar
 from .hermite_sums import Sums
 
 PARTS = "start", "begin", "own", "step", "gain"
-MORE = 1.5               # times as many operations that sums at once do in the time that stages take
+MORE = 2.0               # times as many operations that sums at once do in the time that stages take
 
 
 class SeriesSource:

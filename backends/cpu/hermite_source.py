@@ -87,7 +87,7 @@ class HermiteSource:
         parts = [self.head(), self.line(), *[self.faces()] * (self.d > 1), self.spread() if spreads else self.roll(),
                  self.store()]
         store = "store(c, out, at, width, span, scale, X)"
-        roll = f"roll({'q, x, width, X, ghosts, fx' if self.d == 1 else 'F, below, above'}, maps, {{}}, {{}}, count)"
+        roll = f"roll({'q, x, X' if self.d == 1 else 'F, below, above'}, maps, {{}}, {{}}, count)"
         if spreads:
             roll = "roll(F, below, above, w, c, factors)"
         evolve = "series(w, c, program, stages, factors, heads, entries)"
@@ -180,14 +180,12 @@ def image(target, t, step, factor, v, y, sy, fy):
         n, d, step, across = self.n, self.d, self.m * self.L, self.across
         lined = "line(q, {}, {}, {}, v, {}, {}, x, count, maps, X)"
         if d == 2:
-            lines = ["after = min(p + 1, len(sy) - 1)",
-                     "ends(q, abs_(sy[p]), abs_(sy[after]), x, width, X, ghosts, fx)", nested([f"for v in range({self.V}):"], [
+            lines = ["after = min(p + 1, len(sy) - 1)", nested([f"for v in range({self.V}):"], [
                 f"f = p % 2 * {self.face} + v * {n * across}",
                 lined.format("abs_(sy[p])", "abs_(sy[after])", f"v * {n * n}", "F, f", across),
                 "if sy[p] < 0:", f"    image(F, f, {across}, one, v, p, sy, fy)"])]
         else:
-            lines = ["after = min(p + 1, len(sz) - 1)", "for y in range(bottom, top + 1):",
-                     "    ends(q, abs_(sz[p]) * ny + abs_(sy[y]), abs_(sz[after]) * ny + abs_(sy[y]), x, width, X, ghosts, fx)",
+            lines = ["after = min(p + 1, len(sz) - 1)",
                      nested([f"for v in range({self.V}):", f"for jz in range({n}):", "for y in range(bottom, top + 1):"], [
                          f"low, high = (1 - y % 2) * {n * step}, y % 2 * {n * step}",
                          lined.format("abs_(sz[p]) * ny + abs_(sy[y])", "abs_(sz[after]) * ny + abs_(sy[y])",
@@ -197,7 +195,7 @@ def image(target, t, step, factor, v, y, sy, fy):
                          "if y > bottom:",
                          f"    f = ((y - 1 - bottom) * 2 + p % 2) * {self.face} + (v * {n} + jz) * {across}",
                          indent(self.along(1, "Y", "low", "high", step, "F", "f", step), "    ")])]
-        return (f"{JIT}\ndef faces(q, Y, F, p, bottom, top, x, width, count, maps, ny, X, ghosts, fx, sy, sz, fy, fz):\n"
+        return (f"{JIT}\ndef faces(q, Y, F, p, bottom, top, x, count, maps, ny, X, sy, sz, fy, fz):\n"
                 + indent("\n".join(lines), "    "))
 
     def roll(self):
@@ -219,14 +217,13 @@ def image(target, t, step, factor, v, y, sy, fy):
             row, step = self.series.row, self.series.plane if d == 3 else self.series.row
             blocks = [self.series.slots[v] * self.series.block for v in range(self.V)]
         if d == 1:
-            names = "q, x, width, X, ghosts, fx"
+            names = "q, x, X"
             lines = f"line(q, 0, 0, v * {n}, v, w, t + blocks[v], 0, x, count, maps, X)"
         else:
             names, lines = "F, below, above", nested(loops, ["past_" * (self.variant == "two-kernel") + self.along(
                 d - 1, "F", f"below + {low}", f"above + {low}", across, "w",
                 "t + blocks[v]" + f" + ty * {row}" * (d == 3), step)])
-        before = "    ends(q, 0, 0, x, width, X, ghosts, fx)\n" * (d == 1)
-        return (f"blocks = {tuple(blocks)!r}\n\n\n{JIT}\ndef roll({names}, maps, w, t, count):\n{before}"
+        return (f"blocks = {tuple(blocks)!r}\n\n\n{JIT}\ndef roll({names}, maps, w, t, count):\n"
                 + indent(nested([f"for v in range({self.V}):"], [lines]), "    "))
 
     def spread(self):
@@ -273,7 +270,10 @@ def store(c, out, at, width, span, scale, X):
     def kernel(self, name, body, faces=True):
         """All groups of a part of the targets: from first to last along the last axis, in 3D in rows from `bottom` to `top`."""
         d, last, rows, L = self.d, "xyz"[self.d - 1], self.V * self.n ** self.d, self.L
-        face = "faces(q, Y, F, {}, bottom, top, x, width, count, maps, ny, X, ghosts, fx, sy, sz, fy, fz)"
+        node = {1: "0", 2: "abs_(sy[p])", 3: "abs_(sz[p]) * ny + abs_(sy[y])"}[d]
+        after = node.replace("[p]", f"[min(p + 1, len(s{last}) - 1)]")
+        ends = nested(["for y in range(bottom, top + 1):"] * (d == 3), [f"ends(q, {node}, {after}, x, width, X, ghosts, fx)"])
+        face = f"p = {{}}\n{ends}\nfaces(q, Y, F, p, bottom, top, x, count, maps, ny, X, sy, sz, fy, fz)"
         slot = "((y - bottom) * 2 + {} % 2) * " + str(self.face) if d == 3 else "{} % 2 * " + str(self.face)
         line = 64 // np.dtype(self.dtype).itemsize
         lines = [f"x, width = x0 + group * {L}, min({L}, targets - group * {L})",
@@ -284,7 +284,7 @@ def store(c, out, at, width, span, scale, X):
         if d > 1:
             inner += ["ask(out, at, ahead, X)"] * (name != "interpolate" and not self.past)
             inner += [f"below, above = {slot.format(last)}, {slot.format(f'({last} + 1)')}"] * faces
-        inner.append(body)
+        inner += [ends] * (d == 1) + [body]
         if d == 3:
             inner = [nested(["for y in range(bottom, top):"], inner)]
         if d > 1:
