@@ -100,3 +100,10 @@ def test_the_quicker_way_is_taken():
     assert once(Acoustics(3), 3) and once(Maxwell(3), 2) and once(Advection((1.0, 0.3, -0.5)), 3)
     assert not once(Acoustics(3), 6) and not once(Acoustics(3), 1, False)
     assert not once(Acoustics(3), 3, True, False) and once(Advection((1.0, 0.3, -0.5)), 3, True, False)
+
+
+def test_operations_of_several_axes():
+    """Counted by hand: 2D, N = 0, two stages.  b_1 has two terms at one place, one at two and none at the last; p is the sum of
+    b_0 and b_1 at one place, U at three; each velocity gains a derivative."""
+    r, stages = recursion(Acoustics(2), 0)
+    assert SeriesSource(r, stages, True, at_once=True).operations() == (3 + 1 + 1) + 3 + 3 * 3 + 2 * 2

@@ -4,7 +4,6 @@ w holds a block for each variable, those with a series of their own first: (2N +
 Where two stages are made at once, there follow blocks for the odd stages of the kept variables, then the sum U of all
 b_s / (s + 1), whose derivatives the other variables gain at the end: boxes of N + 2 coefficients along each axis.
 """
-from math import prod
 from textwrap import indent
 
 import numpy as np
@@ -217,8 +216,9 @@ class SeriesSource:
                 total += sum(max(0, min(count, last) - first) * operations(sums)
                              for first, last, sums in self.routines[part][number])
         if self.spreads:
-            total += sum(2 * prod(self.m - step for step in shift[:self.d]) - (number == 0) * self.m ** self.d
-                         for terms in self.r.begin.values() for number, (shift, _) in enumerate(terms))
+            inside = [sum(np.all(np.add(j, shift[:self.d]) < self.m) for shift, _ in terms) for terms in self.r.begin.values()
+                      for j in np.ndindex((self.m,) * self.d)]
+            total += sum(2 * number - 1 for number in inside if number)
         return int(total) + (self.sums_at_once.operations() if self.sums_at_once is not None else 0)
 
     def found(self, part, number):
