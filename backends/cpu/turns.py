@@ -173,8 +173,8 @@ class Turns:
 
     def all(self, kernel, arguments, scratch):
         """All units of a stage one after the other."""
-        kernel(-1, False, np.zeros(1, int), 0, np.zeros(self.count, int), self.start, self.needs, self.size, self.tiles, *scratch,
-               *arguments)
+        todo, ended = np.zeros(1, int), np.zeros(self.count, int)
+        kernel(-1, False, todo, 0, ended, self.start, self.needs, self.size, self.tiles, *scratch, *arguments)
 
     def one(self, number, kernel, arguments, scratch, size=None):
         """One unit of a stage, or of a larger size, whatever the others do; scratch: the arrays of a worker."""
