@@ -191,10 +191,11 @@ class NodalFused(NodalArrays):
         """Some stages, the arguments of `stage` of each; and a `Seen` of the last one's state if an exponent is given."""
         calls = [self.call_of(q, out, k, q0, t, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v))
                  for q, out, k, q0, t, dt, row in asked]
-        new, wanted = asked[-1][1], exponent is not None
-        looking, found = self._looking(new, 0.0, exponent if wanted else 1.0)
-        if self.fused_limiter is not None:
-            self.fused_limiter.turns.run(calls, [out for _, out, *_ in asked], looking, wanted)
+        new, wanted, limiter = asked[-1][1], exponent is not None, self.fused_limiter
+        if wanted or limiter:
+            looking, found = self._looking(new, 0.0, exponent or 1.0)
+        if limiter:
+            limiter.turns.run(calls, [out for _, out, *_ in asked], looking, wanted)
         elif wanted and new.nbytes <= NEAR:
             self.turns.run([*calls, looking], self.scratch)
         else:
