@@ -24,6 +24,7 @@ ADVECTION = Advection((-1.0, -1.0, -1.0))          # the paper's equation (1)
 FIGURE5 = [(ADVECTION, {"variant": variant, "pruned": pruned}) for variant in VARIANTS for pruned in (True, False)
            if pruned or variant != "collapsed"]
 FIGURE5 += [(Acoustics(3), {"variant": "monolithic", "pruned": pruned}) for pruned in (True, False)]
+RECURSIONS = {"two-kernel": "evolve", "monolithic": "kernel"}          # the kernel that takes the Taylor series
 LARGE = {"table": 150, "cells": 64, "seconds": 2.0}
 SMALL = {"table": 6, "cells": 5, "seconds": 0.0}
 
@@ -54,8 +55,9 @@ def measure(quick=False, progress=None):
             say(f"figure 5: N = {order}, {law.__class__.__name__}, {options}")
             result["figure5"] += kernels(problem(take["cells"], order, law, **options), order, result["ceilings"], quick, take)
     for order in ORDERS:
-        say(f"pruning: N = {order}")
-        result["pruning"].append(pruning(order, take["cells"], quick))
+        for variant, kernel in RECURSIONS.items():
+            say(f"pruning: N = {order}, {variant}")
+            result["pruning"].append(pruning(order, take["cells"], quick, variant, kernel))
     return rounded(result)
 
 
@@ -89,15 +91,15 @@ def kernels(problem, order, most, quick, take):
             for o, paper in zip(counts, of_the_paper(tables, counts))]
 
 
-def pruning(order, cells, quick):
-    """Seconds of the recursion of 3D acoustics (the second of the two kernels) with and without pruning, in turns."""
-    both = [problem(cells, order, Acoustics(3), variant="two-kernel", pruned=pruned) for pruned in (True, False)]
+def pruning(order, cells, quick, variant, kernel):
+    """Seconds of a kernel of 3D acoustics with and without pruning, in turns."""
+    both = [problem(cells, order, Acoustics(3), variant=variant, pruned=pruned) for pruned in (True, False)]
     times = [[], []]
     for _ in range(2 if quick else 10):
         for each, taken in zip(both, times):
             start = perf_counter()
-            each.operator.operations.run("evolve", *each.states, 0, 1e-9)
+            each.operator.operations.run(kernel, *each.states, 0, 1e-9)
             taken.append(perf_counter() - start)
     ratios = [1 - pruned / whole for pruned, whole in zip(*times)]
-    return {"order": order, "pruned": min(times[0]), "not pruned": min(times[1]), "saved": 1 - min(times[0]) / min(times[1]),
-            "median": median(ratios)}
+    return {"order": order, "variant": variant, "pruned": min(times[0]), "not pruned": min(times[1]),
+            "saved": 1 - min(times[0]) / min(times[1]), "median": median(ratios)}
