@@ -197,12 +197,16 @@ class Simulation:
             self._running.release()
 
     def digest_of_exact(self, t, dt):
-        """Digits that tell exact solutions apart, by values all over the mesh at t and a step later; None without one."""
+        """Digits that tell exact solutions apart, by values all over the mesh at t and a step later; None without one, and
+        where it has no value, such as after its last time: a checkpoint is not lost for that."""
         exact, x, count = self.options["exact"], self.mesh.samples(SAMPLES), len(self.law.variables)
         if exact is None:
             return None
-        with np.errstate(all="ignore"):
-            values = [at_points(exact, x, time, count, f"the exact solution{place(exact)}") for time in (t, t + dt)]
+        try:
+            with np.errstate(all="ignore"):
+                values = [at_points(exact, x, time, count, f"the exact solution{place(exact)}") for time in (t, t + dt)]
+        except Exception:
+            return None
         return digest(*(np.array(np.broadcast_to(value, x[0].shape), float) for each in values for value in each))
 
     def _check_exact(self):

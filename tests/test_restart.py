@@ -185,9 +185,15 @@ def waves_on_a_grid(**changes):
 
 @pytest.mark.parametrize("make", [cavity, waves_on_a_grid])
 def test_another_exact_solution_is_said(make, tmp_path):
-    """Once, also of solutions that begin with the same state; and not where there was none or is none now."""
+    """Once, also of solutions that begin with the same state; and not where there was none or is none now, nor where it is
+    known to the end of the run only."""
     def decaying(rate):
         return lambda x, t: (0.0, 0.0, np.exp(-rate * t) * x[0] * x[1])
+
+    def ending(x, t):
+        if t > 0.35 + 1e-9:
+            raise ValueError("known until 0.35")
+        return decaying(1.5)(x, t)
 
     def run(until, **options):
         make(kernels="array", **options).run(until, out=tmp_path / "a.zarr", restart=(tmp_path / "a.zarr").exists())
@@ -203,6 +209,7 @@ def test_another_exact_solution_is_said(make, tmp_path):
         warnings.simplefilter("error")
         run(0.25, exact=decaying(1.5))
         run(0.3)
+        run(0.35, exact=ending)
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_anew(tmp_path):
