@@ -273,7 +273,8 @@ class Run:
         self._look()
         self._finish_early()
         word = {2: "Ctrl-C", 15: "SIGTERM"}[number]
-        saved = f"saved in {self.out}, go on with --restart (restart=True)" if self.out else "not saved, there is no output"
+        saved = (f"saved in {self.out}, go on with --restart {self.out} (in Python restart=True)" if self.out else
+                 "not saved, there is no output")
         raise Interrupted(number, f"stopped by {word} at t = {self.march.t:.6g} (step {self.march.steps}); {saved}")
 
     def _fail(self):

@@ -275,7 +275,7 @@ def case():
         assert cli.main(["run", "mine.py", "--out", "cut.zarr", "--every", "0.1", "--quiet"]) == status
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "saved in cut.zarr, go on with --restart" in error
+    assert "saved in cut.zarr, go on with --restart cut.zarr" in error
     assert cli.main(["run", "mine.py", "--restart", "cut.zarr", "--every", "0.1", "--quiet", "--json", "r.json"]) == 0
     assert_same(xr.open_zarr("cut.zarr"), xr.open_zarr("whole.zarr"))
     assert json.loads(Path("r.json").read_text())["time"] == 0.4
