@@ -158,13 +158,14 @@ POLYGONS = {          # corners, names of the sides, area
 
 
 @pytest.mark.parametrize("name", POLYGONS)
-def test_polygons_are_filled_with_good_triangles(name):
+@pytest.mark.parametrize("jitter, mean", [(0.4, 0.9), (0.0, 0.97), (0.5, 0.9)])
+def test_polygons_are_filled_with_good_triangles(name, jitter, mean):
     corners, names, area = POLYGONS[name]
     h = 0.08
-    mesh = polygon(corners, h, names)
+    mesh = polygon(corners, h, names, jitter=jitter)
     check_mesh(mesh)
     assert sum(mesh.measures) == pytest.approx(area, rel=1e-12) and not mesh.notes and not len(mesh.unnamed)
-    assert mesh.quality().min() > 0.35 and mesh.quality().mean() > 0.9
+    assert mesh.quality().min() > 0.35 and mesh.quality().mean() > mean
     assert len(mesh.cells) == pytest.approx(4 * area / (np.sqrt(3) * h**2), rel=0.1)
     sides = list(zip(corners, (*corners[1:], corners[0]), names or ["boundary"] * len(corners)))
     for side in {name for *_, name in sides}:
@@ -172,9 +173,9 @@ def test_polygons_are_filled_with_good_triangles(name):
         rows = mesh.boundaries[side]
         assert mesh.face_measures[rows[:, 0], rows[:, 1]].sum() == pytest.approx(length, rel=1e-12)
         assert mesh.face_measures[rows[:, 0], rows[:, 1]].max() < h * (1 + 1e-9)
-    again, other = polygon(corners, h, names), polygon(corners, h, names, seed=1)
+    again, other = polygon(corners, h, names, jitter=jitter), polygon(corners, h, names, seed=1, jitter=jitter)
     assert np.array_equal(mesh.points, again.points) and np.array_equal(mesh.cells, again.cells)
-    assert len(other.points) != len(mesh.points) or not np.allclose(other.points, mesh.points)
+    assert np.array_equal(other.points, mesh.points) == (jitter == 0)
 
 
 SLIT = (0, 0), (4, 0), (4, 0.495), (1, 0.495), (1, 0.505), (3.9, 0.505), (3.9, 1), (0, 1)
@@ -185,7 +186,8 @@ SLIT = (0, 0), (4, 0), (4, 0.495), (1, 0.495), (1, 0.505), (3.9, 0.505), (3.9, 1
     ((((0, 0), (1, 0), (1, np.nan)), 0.1), "give three points"), ((((0, 0), (1, 1), (1, 0)), 0.1), "anticlockwise"),
     ((((0, 0), (1, 0), (1, 1)), 0), "h be positive"), ((((0, 0), (1, 0), (1, 1)), 2), "below the area's root"),
     ((((0, 0), (1, 0), (1, 1)), 0.1, ("a", "b")), "2 names do not fit; there are 3 sides"),
-    ((SLIT, 0.3), "take a smaller h")])
+    ((SLIT, 0.3), "take a smaller h"), ((((0, 0), (1, 0), (1, 1)), 0.1, None, 0, -0.1), "jitter=-0.1 .* from 0 to 0.5"),
+    ((((0, 0), (1, 0), (1, 1)), 0.1, None, 0, "no"), "jitter='no' .* from 0 to 0.5")])
 def test_polygons_refuse_bad_input(given, words):
     with pytest.raises(MeshError, match=words):
         polygon(*given)

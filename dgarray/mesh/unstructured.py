@@ -10,18 +10,20 @@ from .geometry import signed_measures
 from .mesh import build
 from .room import check_room
 
-JITTER = 0.4           # of the lattice's points, in spacings: the triangulation has no rows any more
+MOST_JITTER = 0.5      # moved further, points come too near to each other
 NEAREST = 0.6          # distance of inner points from the boundary, in spacings: no boundary edge has one in its circle
 ROUNDS = 4             # of moving every inner point to the middle of those around it
 
 
-def polygon(corners, h, names=None, seed=0):
-    """Unstructured triangles of a polygon with edges about h long: a Delaunay triangulation of points moved at random.
+def polygon(corners, h, names=None, seed=0, jitter=0.4):
+    """Unstructured triangles of a polygon with edges about h long: a Delaunay triangulation of a lattice moved at random.
 
     corners   (corner, 2) in anticlockwise order, among them the places where a name begins on a straight side
     h         spacing of the points; the triangles are about 4 area / (sqrt(3) h^2)
     names     of the sides, names[i] from corner i to the next, a name may occur again; all "boundary" by default
     seed      of the random numbers: the same mesh for the same seed
+    jitter    how far points of the hexagonal lattice are moved in x and in y, in spacings, up to 0.5: at 0.4 the triangulation
+              has no rows any more, at 0 its triangles are nearly equilateral away from the sides
     Raises MeshError for what is no polygon, and where h is too large for it."""
     corners = np.array(corners, dtype=float)
     h = float(h) if isinstance(h, Real) else h
@@ -34,10 +36,12 @@ def polygon(corners, h, names=None, seed=0):
     if not (isinstance(h, Real) and 0 < h < np.sqrt(max(area, 0.0))):
         raise MeshError(f"polygon: h={h!r} and the area {area:.6g} of the corners do not fit; the corners must go round "
                         "anticlockwise and h be positive and below the area's root")
+    if not (isinstance(jitter, Real) and 0 <= jitter <= MOST_JITTER):
+        raise MeshError(f"polygon: jitter={jitter!r} is not allowed; it must be from 0 to {MOST_JITTER}")
     check_room("polygon", 4 * area / (np.sqrt(3) * h * h), 2)
     pieces = np.ceil(np.linalg.norm(ends - corners, axis=1) / h * (1 - 1e-12)).astype(int)
     shell = np.concatenate([a + np.arange(n)[:, None] / n * (b - a) for a, b, n in zip(corners, ends, pieces)])
-    points = np.concatenate([shell, inner_points(corners, ends, h, seed)])
+    points = np.concatenate([shell, inner_points(corners, ends, h, seed, jitter)])
     for _ in range(ROUNDS):
         points[len(shell):] = middles(points, inside_cells(points, corners, ends, h))[len(shell):]
     cells = inside_cells(points, corners, ends, h)
@@ -57,14 +61,14 @@ def polygon_area(corners):
     return float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)) / 2)
 
 
-def inner_points(corners, ends, h, seed):
+def inner_points(corners, ends, h, seed, jitter):
     """Points of a hexagonal lattice, moved at random, that lie inside and not too near the boundary."""
     low, high = corners.min(axis=0), corners.max(axis=0)
     rows = np.arange(low[1], high[1] + h, h * np.sqrt(3) / 2)
     row = np.arange(low[0], high[0] + h, h)
     lattice = np.stack(np.broadcast_arrays(row + np.resize([0, h / 2], len(rows))[:, None], rows[:, None]), axis=-1)
     points = lattice.reshape(-1, 2)
-    points = points + JITTER * h * np.random.default_rng(seed).uniform(-1, 1, points.shape)
+    points = points + jitter * h * np.random.default_rng(seed).uniform(-1, 1, points.shape)
     near = np.min([distance(points, a, b) for a, b in zip(corners, ends)], axis=0) < NEAREST * h
     return points[inside(points, corners, ends) & ~near]
 
