@@ -128,6 +128,9 @@ def test_double_mach_starts_with_the_shock_and_needs_positivity():
     assert np.allclose(ahead, (1.4, 0, 0, 1), rtol=1e-13)
     assert len(sim.mesh.cells) == pytest.approx(400, rel=0.1) and not sim.mesh.notes
     assert sum(sim.mesh.measures) == pytest.approx(4, rel=1e-12)
+    even, moved, vertex = (cases.double_mach(elements=400, **keywords).mesh.quality().mean()
+                           for keywords in ({"jitter": 0}, {"jitter": 0.4}, {"limiter": "vertex"}))
+    assert sim.mesh.quality().mean() == even > moved == vertex
     with pytest.raises(dg.SolutionError, match="not admissible"):
         run(cases.double_mach, elements=400, positivity=False)
 
@@ -173,6 +176,8 @@ def test_streams_roll_up():
     (cases.sod, {"limiter": "minmod"}, "allowed: barth-jespersen, barth-jespersen-vertices, vertex"),
     (cases.shu_osher, {"start": "interpolation"}, "for modal DG; allowed: projection"),
     (cases.double_mach, {"mesh": dg.rectangle()}, "behind"),
+    (cases.double_mach, {"jitter": "none"}, "allowed beside numbers from 0 to 0.5: auto"),
+    (cases.double_mach, {"jitter": 0.7}, "jitter=0.7 is not allowed; it must be from 0 to 0.5"),
     (cases.forward_step, {"mesh": dg.rectangle()}, "inlet"),
     (cases.cylinder_flow, {"mesh": dg.rectangle()}, "cylinder"),
     (cases.cylinder_flow, {"mach": 1.2}, "it must be above 0 and below 1"),
