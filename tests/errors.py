@@ -418,6 +418,7 @@ GROUPS["Cases and scripts"] = [
     Wrong("Cells that are a list", "run sod --set cells=[1,2]", r"cells=\[1, 2\] is not allowed; it must be a whole number"),
     Wrong("Waves that are a list", "run shu_osher --set waves=[1,2]", "waves=.* is not allowed; it must be a finite number"),
     Wrong("A channel without elements", "run double_mach --set elements=0", "elements=0 is not allowed; .*3 or more"),
+    Wrong("A channel of tangled triangles", "run double_mach --set jitter=0.7", "jitter=0.7 is not allowed; .* 0 to 0.5"),
     Wrong("A tunnel without elements", "run forward_step --set elements=0", "elements=0 is not allowed; .*3 or more"),
     Wrong("No level of the rings", "run cylinder_flow --set level=-1", "level=-1 is not .* whole number, 0 or"),
     Wrong("Half a level", "run supersonic_vortex --set level=1.5", "level=1.5 is not .* whole number, 0 or"),
