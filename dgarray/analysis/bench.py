@@ -24,6 +24,7 @@ from .roofline import Operation, bound, ceilings, cost, limit, of_the_paper
 __all__ = ["bench", "held", "table"]
 
 REFERENCE = {"multiply_add": 109e9, "bandwidth": 50e9}       # of the machine that the targets in ROWS are for
+IN_TURNS = 1.5               # s at least for which two problems are stepped in turns; one of a few ms is disturbed by anything
 
 
 class Row(NamedTuple):
@@ -328,7 +329,9 @@ def timed_kernels(operations, states, quick):
 
 def ratio(problems, quick):
     """Speed of the first problem over that of the second, steps taken in turns: of the best times, and median of the pairs."""
-    pairs = [[p.step() for p in problems] for _ in range(3 if quick else 16)]
+    pairs, end = [], perf_counter() + (0 if quick else IN_TURNS)
+    while len(pairs) < (3 if quick else 16) or perf_counter() < end:
+        pairs.append([p.step() for p in problems])
     updates = [p.dofs * p.stages for p in problems]
     best = [dofs / min(times) for dofs, times in zip(updates, zip(*pairs))]
     each = [updates[0] / first / (updates[1] / second) for first, second in pairs]
