@@ -7,10 +7,9 @@ from numpy.lib.stride_tricks import as_strided
 from ...codegen import write_module
 from ..hermite_arrays import HermiteArrays
 from .hermite_recursion import Recursion, weights
-from .hermite_source import HermiteSource
+from .hermite_source import ALONG, HermiteSource
 from .tiles import aligned
 
-ALONG = 32               # targets along the last axis that a thread takes at a time
 GROUPS = 64              # groups of cells at a time in 1D
 
 
@@ -135,8 +134,8 @@ class HermiteFused(HermiteArrays):
                      *self.coefficients(tau))
 
         def task(part, worker):
-            Y, F, w, c = self.scratch[worker]
-            function(*parts[part], Y, F, self.interpolants if kernel == "interpolate" else w, c, *arguments)
+            Y, F, w, c, edges = self.scratch[worker]
+            function(*parts[part], Y, F, self.interpolants if kernel == "interpolate" else w, c, edges, *arguments)
         self.backend.workers.run(task, len(parts))
 
     @property

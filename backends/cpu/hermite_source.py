@@ -10,6 +10,7 @@ Arrays of a thread, all with the lane last:
     F  (slot, variable, j_z, t_y, t_x)   after that along y: two faces for each row of cells
     w  (slot of variable, t_z, t_y, t_x) the interpolants, then their Taylor series: see `hermite_series`
     c  (variable, j_z, j_y, j_x)         the solution at the target nodes
+    edges  (p, y, coefficient)           of each row one number that the next group lacks: see `hermite_rows`
 """
 from hashlib import sha256
 from inspect import getsource
@@ -17,15 +18,16 @@ from textwrap import indent
 
 import numpy as np
 
-from . import hermite_sums, lanes, matmul, vector
+from . import hermite_rows, hermite_sums, lanes, matmul, vector
 from .hermite_series import chosen
 
-KERNELS = sha256("".join(getsource(module) for module in (lanes, hermite_sums, matmul, vector)).encode()).hexdigest()[:16]
+KERNELS = sha256("".join(getsource(module) for module in (lanes, hermite_rows, hermite_sums, matmul, vector)).encode()).hexdigest()[:16]
 JIT = '@njit(nogil=True, cache=True, error_model="numpy")'
 CACHED = 1 << 15             # bytes of the Taylor series of a group, or of a variable of a group in the collapsed variant
 MOST, MOST_SYSTEM, MOST_MAPS = 4, 2, 8         # vector registers in a group: of one variable, of several; collapsed, where
                                                # whole rows save memory traffic
 CACHED_FACES = 1 << 19       # bytes of the faces of several rows of cells that a thread takes together, which read
+ALONG = 32                   # targets along the last axis that a thread takes at a time
 MOST_ROWS = 8                # the nodes between them once from memory
 PAST = 1 << 24               # bytes of two states above which results go past the caches to memory
 
@@ -73,13 +75,20 @@ class HermiteSource:
         self.face = self.V * n * self.across if d > 1 else 0
         self.rows = max(1, min(MOST_ROWS, CACHED_FACES // (2 * self.face * np.dtype(dtype).itemsize))) if d == 3 else 1
         self.cell = self.V * self.m ** d * self.L
-        self.ahead = self.cell * np.dtype(dtype).itemsize // 64 if variant == "two-kernel" else 0
-        self.series = None
+        self.edges = not self.collapsed and d > 1
+        self.lines = -(-self.L * np.dtype(dtype).itemsize // 64)
+        self.series = self.asked = None
         if not self.collapsed:
             self.series = chosen(recursion, tables.stages, tables.method.pruned, variant == "monolithic", self.L,
                                  self.vectors)
+            state, ahead = self.V * n ** d, self.cell * np.dtype(dtype).itemsize // 64
+            if variant == "two-kernel":
+                self.asked = ahead, ahead, 1
+            elif d > 1 and self.series.sums_at_once is not None:
+                self.asked = state, state + -(-state // self.rows) * (d == 3), self.lines
         self.sizes = (2 * n * self.m * self.L if d == 3 else 0, 2 * self.rows * self.face,
-                      self.series.size if self.series else 0, self.V * n ** d * self.L + self.W)
+                      self.series.size if self.series else 0, self.V * n ** d * self.L + self.W,
+                      self.edges * (ALONG + 1) * (self.rows + (d == 3)) * self.V * n ** d)
 
     def text(self):
         """The module: `kernel` of all, or of two kernels `interpolate` and `evolve`."""
@@ -97,13 +106,16 @@ class HermiteSource:
                                      f"{to_out.replace('roll', 'roll_out')}\nelse:\n    {to_c}\n    {store}"))
         elif self.collapsed:
             parts.append(self.kernel("kernel", f"{roll.format('c', 0)}\n{store}"))
-        elif self.variant == "monolithic":
-            parts += [self.series.text(JIT), self.kernel("kernel", f"{roll.format('w', 0)}\n{evolve}\n{store}")]
         else:
-            evolve = evolve.replace("entries", "entries, R, coming")
-            parts += [self.series.text(JIT, self.ahead, 64 // np.dtype(self.dtype).itemsize),
-                      self.kernel("interpolate", roll.format("w", f"cell * {self.cell}")),
-                      self.kernel("evolve", f"{self.load()}\n{evolve}\n{store}", faces=False)]
+            if self.asked:
+                evolve = evolve.replace("entries", "entries, " + (f"R, coming, {64 // np.dtype(self.dtype).itemsize}, coming" if self.variant == "two-kernel" else
+                                                                  "q, coming, X, also"))
+            parts.append(self.series.text(JIT, self.asked))
+            if self.variant == "monolithic":
+                parts.append(self.kernel("kernel", f"{roll.format('w', 0)}\n{evolve}\n{store}"))
+            else:
+                parts += [self.kernel("interpolate", roll.format("w", f"cell * {self.cell}")),
+                          self.kernel("evolve", f"{self.load()}\n{evolve}\n{store}", faces=False)]
         return "\n\n\n".join(part.strip() for part in parts) + "\n"
 
     def head(self):
@@ -122,7 +134,11 @@ class HermiteSource:
         lines += [f"left = np.array({self.left.tolist()!r})", "interpolation = lanes.interpolation(left, real)"]
         if self.variant == "two-kernel" and self.d > 1:
             lines.append("past_interpolation = lanes.interpolation(left, real, past=True)")
-        return "\n".join([*lines, "from dgarray.backends.cpu.hermite_sums import sums", *self.series.definitions(self.ahead)])
+        if self.edges:
+            lines += ["from dgarray.backends.cpu.hermite_rows import copied, row_interpolation",
+                      *(f"{name} = row_interpolation(left, real, {self.vectors}, {name == 'backwards'})"
+                        for name in ("forwards", "backwards"))]
+        return "\n".join([*lines, "from dgarray.backends.cpu.hermite_sums import sums", *self.series.definitions(self.asked)])
 
     def map(self, axis, source, low, high, jump, target, t, step, count="count", name="mapping"):
         """A call of the map along an axis."""
@@ -144,11 +160,17 @@ class HermiteSource:
         For all rows at a time: a register waits for what has just been put into a part of it.  What the next face needs is
         asked for in between.  `image` changes the result for an image of the row."""
         n, d = self.n, self.d
-        count, size = n if d > 1 else 1, self.V * n ** d
+        count, size, edges = n if d > 1 else 1, self.V * n ** d, ", back, edges, e" * self.edges
         mapped = self.map(0, "q", f"row + x + j * {n} * X", f"row + x + j * {n} * X + 1", "X", "target", "t + j * step", self.L)
+        if self.edges:
+            mapped = f"""if back:
+            backwards(q, row + x + j * {n} * X, X, edges, e + j * {n}, target, t + j * step, {self.L})
+        else:
+            forwards(q, row + x + j * {n} * X, X, edges, e + j * {n}, target, t + j * step, {self.L})"""
         asks = f"""
-        for k in range(j * {n}, (j + 1) * {n}):
-            prefetch(q, later + x + k * X, {1 + self.L * np.dtype(self.dtype).itemsize // 64})""" * (d > 1)
+        if coming >= 0:
+            for k in range(j * {n}, (j + 1) * {n}):
+                prefetch(q, later + x + k * X, {self.lines + self.collapsed})""" * (d > 1)
         return f'''
 {JIT}
 def ends(q, node, coming, x, width, X, ghosts, fx):
@@ -164,7 +186,7 @@ def ends(q, node, coming, x, width, X, ghosts, fx):
 
 
 {JIT}
-def line(q, node, coming, begin, v, target, t, step, x, count, maps, X):
+def line(q, node, coming, begin, v, target, t, step, x, count, maps, X{edges}):
     row, later = (node * {size} + begin) * X, (coming * {size} + begin) * X
     for j in range({count}):
         {mapped}{asks}
@@ -178,24 +200,27 @@ def image(target, t, step, factor, v, y, sy, fy):
     def faces(self):
         """The nodes of the faces of all rows, at position p along the last axis, mapped along the other axes."""
         n, d, step, across = self.n, self.d, self.m * self.L, self.across
-        lined = "line(q, {}, {}, {}, v, {}, {}, x, count, maps, X)"
+        state, edges = self.V * n ** d, ", back, edges, e + {} + {}" * self.edges
+        given = ", back, edges, e" * self.edges
+        lined = "line(q, {}, {} if asked else -1, {}, v, {}, {}, x, count, maps, X"
         if d == 2:
             lines = ["after = min(p + 1, len(sy) - 1)", nested([f"for v in range({self.V}):"], [
                 f"f = p % 2 * {self.face} + v * {n * across}",
-                lined.format("abs_(sy[p])", "abs_(sy[after])", f"v * {n * n}", "F, f", across),
+                lined.format("abs_(sy[p])", "abs_(sy[after])", f"v * {n * n}", "F, f", across) + edges.format(0, f"v * {n * n}") + ")",
                 "if sy[p] < 0:", f"    image(F, f, {across}, one, v, p, sy, fy)"])]
         else:
             lines = ["after = min(p + 1, len(sz) - 1)",
                      nested([f"for v in range({self.V}):", f"for jz in range({n}):", "for y in range(bottom, top + 1):"], [
                          f"low, high = (1 - y % 2) * {n * step}, y % 2 * {n * step}",
                          lined.format("abs_(sz[p]) * ny + abs_(sy[y])", "abs_(sz[after]) * ny + abs_(sy[y])",
-                                      f"(v * {n} + jz) * {n * n}", "Y, high", step),
+                                      f"(v * {n} + jz) * {n * n}", "Y, high", step)
+                         + edges.format(f"(y - bottom) * {state}", f"(v * {n} + jz) * {n * n}") + ")",
                          "if sz[p] < 0 or sy[y] < 0:",
                          f"    image(Y, high, {step}, fz[(v * {n} + jz) * len(sz) + p], v, y, sy, fy)",
                          "if y > bottom:",
                          f"    f = ((y - 1 - bottom) * 2 + p % 2) * {self.face} + (v * {n} + jz) * {across}",
                          indent(self.along(1, "Y", "low", "high", step, "F", "f", step), "    ")])]
-        return (f"{JIT}\ndef faces(q, Y, F, p, bottom, top, x, count, maps, ny, X, sy, sz, fy, fz):\n"
+        return (f"{JIT}\ndef faces(q, Y, F, p, asked, bottom, top, x, count, maps, ny, X, sy, sz, fy, fz{given}):\n"
                 + indent("\n".join(lines), "    "))
 
     def roll(self):
@@ -272,8 +297,17 @@ def store(c, out, at, width, span, scale, X):
         d, last, rows, L = self.d, "xyz"[self.d - 1], self.V * self.n ** self.d, self.L
         node = {1: "0", 2: "abs_(sy[p])", 3: "abs_(sz[p]) * ny + abs_(sy[y])"}[d]
         after = node.replace("[p]", f"[min(p + 1, len(s{last}) - 1)]")
-        ends = nested(["for y in range(bottom, top + 1):"] * (d == 3), [f"ends(q, {node}, {after}, x, width, X, ghosts, fx)"])
-        face = f"p = {{}}\n{ends}\nfaces(q, Y, F, p, bottom, top, x, count, maps, ny, X, sy, sz, fy, fz)"
+        lined = [f"ends(q, {node}, {after}, x, width, X, ghosts, fx)"]
+        given, place = "", "x"
+        if self.edges:
+            given, place = ", back, edges, e", "x if back else x + 1"
+            lined += ["if number == begin:", f"    copied(q, ({node}) * {rows} * X + (x + {L} if back else x), X, edges, e"
+                      + f" + (y - bottom) * {rows}" * (d == 3) + f", {rows})"]
+        ends = nested(["for y in range(bottom, top + 1):"] * (d == 3), lined)
+        ahead = "p == first" if self.variant == "monolithic" and self.asked else "True"
+        e = f"e = (p - first) * {rows}" + " * (top + 1 - bottom)" * (d == 3)
+        face = "\n".join(["p = {}", *[e] * self.edges, ends, f"faces(q, Y, F, p, {ahead}, bottom, top, {place}, count, maps, ny, "
+                          f"X, sy, sz, fy, fz{given})"])
         slot = "((y - bottom) * 2 + {} % 2) * " + str(self.face) if d == 3 else "{} % 2 * " + str(self.face)
         line = 64 // np.dtype(self.dtype).itemsize
         lines = [f"x, width = x0 + group * {L}, min({L}, targets - group * {L})",
@@ -284,16 +318,25 @@ def store(c, out, at, width, span, scale, X):
         if d > 1:
             inner += ["ask(out, at, ahead, X)"] * (name != "interpolate" and not self.past)
             inner += [f"below, above = {slot.format(last)}, {slot.format(f'({last} + 1)')}"] * faces
+        over = []
+        if self.variant == "monolithic" and self.asked:
+            asked = f"({{}}) * {rows} * X + later".format({2: "abs_(sy[after])", 3: "abs_(sz[after]) * ny + abs_(sy[{}])"}[d])
+            over = [f"after, later = {last} + 2, {place}", f"if after > last:",
+                    f"    after, later = first, later + (-{L} if back else {L})"]
+            inner += [f"coming = {asked.format('y')}",
+                      f"also = {asked.format('top')} + (y - bottom) * {-(-rows // self.rows)} * X" if d == 3 else "also = coming"]
         inner += [ends] * (d == 1) + [body]
         if d == 3:
             inner = [nested(["for y in range(bottom, top):"], inner)]
         if d > 1:
-            inner = [face.format("first"), nested([f"for {last} in range(first, last):"], [face.format(f"{last} + 1"), *inner])
+            inner = [face.format("first"), nested([f"for {last} in range(first, last):"], [face.format(f"{last} + 1"), *over, *inner])
                      ] if faces else [nested([f"for {last} in range(first, last):"], inner)]
         lines += inner
-        return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, Y, F, w, c, q, out, R, ny, X, x0, targets, nodes, "
+        return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, Y, F, w, c, edges, q, out, R, ny, X, x0, targets, nodes, "
                 "ghosts, fx, sy, sz, fy, fz, scale, maps, program, stages, factors, heads, entries):\n"
-                + indent("\n".join([f"groups = (targets + {L - 1}) // {L}", "for group in range(begin, end):",
+                + indent("\n".join([f"groups = (targets + {L - 1}) // {L}", *["back = x0 >= 0"] * self.edges,
+                                    "for number in range(begin, end):",
+                                    "    group = " + ("begin + end - 1 - number if back else number" if self.edges else "number"),
                                     indent("\n".join(lines), "    ")]), "    "))
 
 

@@ -116,12 +116,16 @@ def rows(pieces, dtype, vectors):
     return call
 
 
-def interpolated(v, left, source, low, high, jump):
-    """The vectors of `interpolation`, one for each i."""
+def between(v, n, source, low, high, jump):
+    """[(low_j, high_j)] for j < n: the registers at source[low + j jump] and source[high + j jump]."""
+    shifts = [v.builder.mul(jump, ir.Constant(INDEX, j)) for j in range(n)]
+    return [tuple(v.load(source, v.plus(place, shift)) for place in (low, high)) for shift in shifts]
+
+
+def interpolated(v, left, pairs):
+    """The vectors sum_j left[i, j] (low_j + (-1)^(i + j) high_j) of pairs [(low_j, high_j)], one for each i."""
     sums = [], []
-    for j in range(left.shape[1]):
-        shift = v.builder.mul(jump, ir.Constant(INDEX, j))
-        pair = [v.load(source, v.plus(place, shift)) for place in (low, high)]
+    for j, pair in enumerate(pairs):
         both = v.builder.fadd(*pair), v.builder.fsub(*pair)
         sums[0].append(both[j % 2])
         sums[1].append(both[1 - j % 2])
@@ -148,7 +152,8 @@ def spread(left, pieces, steps, dtype, vectors):
         for first, last, results in pieces:
             with cgutils.for_range(builder, *(ir.Constant(INDEX, vectors * end) for end in (last, first))) as loop:
                 lane = builder.mul(loop.index, ir.Constant(INDEX, v.width))
-                values = list(interpolated(v, left, source, *(v.plus(place, lane) for place in args[1:3]), args[3]))
+                pairs = between(v, left.shape[1], source, *(v.plus(place, lane) for place in args[1:3]), args[3])
+                values = list(interpolated(v, left, pairs))
                 for i, value in enumerate(values):
                     for name, shift, factor, add, below, begin, end in results:
                         if begin <= i < end:
@@ -172,7 +177,7 @@ def interpolation(left, dtype, past=False):
     Even i need the sums, odd i the differences: half as many products as with two matrices.
     past: the target goes past the caches, see `Vectors.store`."""
     def body(v, source, low, high, jump, target, t, step):
-        for i, value in enumerate(interpolated(v, left, source, low, high, jump)):
+        for i, value in enumerate(interpolated(v, left, between(v, left.shape[1], source, low, high, jump))):
             v.store(value, target, v.plus(t, v.builder.mul(step, ir.Constant(INDEX, i))), past)
 
     def emit(context, builder, signature, args):
