@@ -77,15 +77,11 @@ class HermiteSource:
         self.cell = self.V * self.m ** d * self.L
         self.edges = not self.collapsed and d > 1
         self.lines = -(-self.L * np.dtype(dtype).itemsize // 64)
-        self.series = self.asked = None
+        self.ahead = self.cell * np.dtype(dtype).itemsize // 64 if variant == "two-kernel" else 0
+        self.series = None
         if not self.collapsed:
             self.series = chosen(recursion, tables.stages, tables.method.pruned, variant == "monolithic", self.L,
                                  self.vectors)
-            state, ahead = self.V * n ** d, self.cell * np.dtype(dtype).itemsize // 64
-            if variant == "two-kernel":
-                self.asked = ahead, ahead, 1
-            elif d > 1 and self.series.sums_at_once is not None:
-                self.asked = state, state + -(-state // self.rows) * (d == 3), self.lines
         self.sizes = (2 * n * self.m * self.L if d == 3 else 0, 2 * self.rows * self.face,
                       self.series.size if self.series else 0, self.V * n ** d * self.L + self.W,
                       self.edges * (ALONG + 1) * (self.rows + (d == 3)) * self.V * n ** d)
@@ -107,10 +103,9 @@ class HermiteSource:
         elif self.collapsed:
             parts.append(self.kernel("kernel", f"{roll.format('c', 0)}\n{store}"))
         else:
-            if self.asked:
-                evolve = evolve.replace("entries", "entries, " + (f"R, coming, {64 // np.dtype(self.dtype).itemsize}, coming" if self.variant == "two-kernel" else
-                                                                  "q, coming, X, also"))
-            parts.append(self.series.text(JIT, self.asked))
+            if self.ahead:
+                evolve = evolve.replace("entries", "entries, R, coming")
+            parts.append(self.series.text(JIT, self.ahead, 64 // np.dtype(self.dtype).itemsize))
             if self.variant == "monolithic":
                 parts.append(self.kernel("kernel", f"{roll.format('w', 0)}\n{evolve}\n{store}"))
             else:
@@ -138,7 +133,7 @@ class HermiteSource:
             lines += ["from dgarray.backends.cpu.hermite_rows import copied, row_interpolation",
                       *(f"{name} = row_interpolation(left, real, {self.vectors}, {name == 'backwards'})"
                         for name in ("forwards", "backwards"))]
-        return "\n".join([*lines, "from dgarray.backends.cpu.hermite_sums import sums", *self.series.definitions(self.asked)])
+        return "\n".join([*lines, "from dgarray.backends.cpu.hermite_sums import sums", *self.series.definitions(self.ahead)])
 
     def map(self, axis, source, low, high, jump, target, t, step, count="count", name="mapping"):
         """A call of the map along an axis."""
@@ -160,7 +155,7 @@ class HermiteSource:
         For all rows at a time: a register waits for what has just been put into a part of it.  What the next face needs is
         asked for in between.  `image` changes the result for an image of the row."""
         n, d = self.n, self.d
-        count, size, edges = n if d > 1 else 1, self.V * n ** d, ", back, edges, e" * self.edges
+        count, size, edges = n if d > 1 else 1, self.V * n ** d, ", back, outermost, edges, e" * self.edges
         mapped = self.map(0, "q", f"row + x + j * {n} * X", f"row + x + j * {n} * X + 1", "X", "target", "t + j * step", self.L)
         if self.edges:
             mapped = f"""if back:
@@ -168,9 +163,15 @@ class HermiteSource:
         else:
             forwards(q, row + x + j * {n} * X, X, edges, e + j * {n}, target, t + j * step, {self.L})"""
         asks = f"""
-        if coming >= 0:
-            for k in range(j * {n}, (j + 1) * {n}):
-                prefetch(q, later + x + k * X, {self.lines + self.collapsed})""" * (d > 1)
+        for k in range(j * {n}, (j + 1) * {n}):
+            prefetch(q, later + x + k * X, {self.lines + 1})""" * (d > 1)
+        if self.edges:
+            asks = f"""
+        for k in range(j * {n}, (j + 1) * {n}):
+            if outermost:
+                prefetch(q, later + x - 1 + back + k * X, {self.lines + 1})
+            else:
+                prefetch(q, later + x + k * X, {self.lines})"""
         return f'''
 {JIT}
 def ends(q, node, coming, x, width, X, ghosts, fx):
@@ -200,9 +201,9 @@ def image(target, t, step, factor, v, y, sy, fy):
     def faces(self):
         """The nodes of the faces of all rows, at position p along the last axis, mapped along the other axes."""
         n, d, step, across = self.n, self.d, self.m * self.L, self.across
-        state, edges = self.V * n ** d, ", back, edges, e + {} + {}" * self.edges
-        given = ", back, edges, e" * self.edges
-        lined = "line(q, {}, {} if asked else -1, {}, v, {}, {}, x, count, maps, X"
+        state, edges = self.V * n ** d, ", back, outermost, edges, e + {} + {}" * self.edges
+        given = ", back, outermost, edges, e" * self.edges
+        lined = "line(q, {}, {}, {}, v, {}, {}, x, count, maps, X"
         if d == 2:
             lines = ["after = min(p + 1, len(sy) - 1)", nested([f"for v in range({self.V}):"], [
                 f"f = p % 2 * {self.face} + v * {n * across}",
@@ -220,7 +221,7 @@ def image(target, t, step, factor, v, y, sy, fy):
                          "if y > bottom:",
                          f"    f = ((y - 1 - bottom) * 2 + p % 2) * {self.face} + (v * {n} + jz) * {across}",
                          indent(self.along(1, "Y", "low", "high", step, "F", "f", step), "    ")])]
-        return (f"{JIT}\ndef faces(q, Y, F, p, asked, bottom, top, x, count, maps, ny, X, sy, sz, fy, fz{given}):\n"
+        return (f"{JIT}\ndef faces(q, Y, F, p, bottom, top, x, count, maps, ny, X, sy, sz, fy, fz{given}):\n"
                 + indent("\n".join(lines), "    "))
 
     def roll(self):
@@ -300,13 +301,12 @@ def store(c, out, at, width, span, scale, X):
         lined = [f"ends(q, {node}, {after}, x, width, X, ghosts, fx)"]
         given, place = "", "x"
         if self.edges:
-            given, place = ", back, edges, e", "x if back else x + 1"
-            lined += ["if number == begin:", f"    copied(q, ({node}) * {rows} * X + (x + {L} if back else x), X, edges, e"
+            given, place = ", back, outermost, edges, e", "x if back else x + 1"
+            lined += ["if outermost:", f"    copied(q, ({node}) * {rows} * X + (x + {L} if back else x), X, edges, e"
                       + f" + (y - bottom) * {rows}" * (d == 3) + f", {rows})"]
         ends = nested(["for y in range(bottom, top + 1):"] * (d == 3), lined)
-        ahead = "p == first" if self.variant == "monolithic" and self.asked else "True"
         e = f"e = (p - first) * {rows}" + " * (top + 1 - bottom)" * (d == 3)
-        face = "\n".join(["p = {}", *[e] * self.edges, ends, f"faces(q, Y, F, p, {ahead}, bottom, top, {place}, count, maps, ny, "
+        face = "\n".join(["p = {}", *[e] * self.edges, ends, f"faces(q, Y, F, p, bottom, top, {place}, count, maps, ny, "
                           f"X, sy, sz, fy, fz{given})"])
         slot = "((y - bottom) * 2 + {} % 2) * " + str(self.face) if d == 3 else "{} % 2 * " + str(self.face)
         line = 64 // np.dtype(self.dtype).itemsize
@@ -318,18 +318,11 @@ def store(c, out, at, width, span, scale, X):
         if d > 1:
             inner += ["ask(out, at, ahead, X)"] * (name != "interpolate" and not self.past)
             inner += [f"below, above = {slot.format(last)}, {slot.format(f'({last} + 1)')}"] * faces
-        over = []
-        if self.variant == "monolithic" and self.asked:
-            asked = f"({{}}) * {rows} * X + later".format({2: "abs_(sy[after])", 3: "abs_(sz[after]) * ny + abs_(sy[{}])"}[d])
-            over = [f"after, later = {last} + 2, {place}", f"if after > last:",
-                    f"    after, later = first, later + (-{L} if back else {L})"]
-            inner += [f"coming = {asked.format('y')}",
-                      f"also = {asked.format('top')} + (y - bottom) * {-(-rows // self.rows)} * X" if d == 3 else "also = coming"]
         inner += [ends] * (d == 1) + [body]
         if d == 3:
             inner = [nested(["for y in range(bottom, top):"], inner)]
         if d > 1:
-            inner = [face.format("first"), nested([f"for {last} in range(first, last):"], [face.format(f"{last} + 1"), *over, *inner])
+            inner = [face.format("first"), nested([f"for {last} in range(first, last):"], [face.format(f"{last} + 1"), *inner])
                      ] if faces else [nested([f"for {last} in range(first, last):"], inner)]
         lines += inner
         return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, Y, F, w, c, edges, q, out, R, ny, X, x0, targets, nodes, "
@@ -337,6 +330,7 @@ def store(c, out, at, width, span, scale, X):
                 + indent("\n".join([f"groups = (targets + {L - 1}) // {L}", *["back = x0 >= 0"] * self.edges,
                                     "for number in range(begin, end):",
                                     "    group = " + ("begin + end - 1 - number if back else number" if self.edges else "number"),
+                                    *["    outermost = number == begin"] * self.edges,
                                     indent("\n".join(lines), "    ")]), "    "))
 
 

@@ -119,9 +119,9 @@ class Sums:
                 total += max(0, 2 * products - count * (not self.base))
         return int(total)
 
-    def definitions(self, asked=None):
-        """Lines that define the compiled sums; asked: (first, all, lines) of what they ask for, see `sums`."""
-        asked = asked and (-(-asked[1] // len(self.entries)), *asked)
+    def definitions(self, ahead=0):
+        """Lines that define the compiled sums; with every entry they ask for some of so many cache lines of R."""
+        asked = -(-ahead // len(self.entries))
         some = [pattern if any(head[3 + i] < head[4 + i] for head in self.heads) else ()
                 for i, pattern in enumerate(patterns(self.m))]
         return [f"sum{i} = sums({counts!r}, {some!r}, {self.m}, real, {self.s.vectors}, {self.base > 0}, {asked})"
@@ -138,30 +138,14 @@ class Sums:
         return lines
 
 
-def ask_ahead(builder, v, R, places, entry, each, first, all, lines):
-    """What an entry asks for, see `sums`; places: (coming, pitch, also)."""
-    coming, pitch, also = places
-    for number in range(each):
-        k = v.plus(builder.mul(entry, ir.Constant(INDEX, each)), number)
-        with builder.if_then(builder.icmp_signed("<", k, ir.Constant(INDEX, all)), likely=True):
-            further = builder.add(also, builder.mul(pitch, v.plus(k, -first)))
-            place = builder.select(builder.icmp_signed("<", k, ir.Constant(INDEX, first)),
-                                   builder.add(coming, builder.mul(pitch, k)), further)
-            for line in range(lines):
-                ask(builder, R, v.plus(place, line * 64 // v.size))
-
-
-def sums(counts, patterns, m, dtype, vectors, add, asked=None):
-    """Compiled call(w, c, c_at, u_at, ends, entries, factors, begin, R, coming, pitch, also) for a row of results, each
-    `vectors` registers:
+def sums(counts, patterns, m, dtype, vectors, add, asked=0):
+    """Compiled call(w, c, c_at, u_at, ends, entries, factors, begin, R, coming) for a row of results, each `vectors` registers:
 
         c[c_at + j L], w[u_at + j L] = (or, if `add`, +=) sum over entries (place, f) and shifts a of K[a] w[place + (j + a) L]
 
     for j below counts[0], counts[1], where j + a < m, K = factors[begin + f:] for c, and after it for w.  Entries from ends[i]
-    to ends[i + 1] have the shifts of patterns[i].
-
-    asked: (each, first, all, lines): entry e asks for so many cache lines from R[coming + k pitch] on, k < first, then from
-    R[also + (k - first) pitch] on, k < all, for `each` numbers k = e each, ...; None: the last four are not given."""
+    to ends[i + 1] have the shifts of patterns[i].  With each entry so many cache lines are `asked` for, from R[coming] on;
+    where none are, R and coming are not given."""
     def emit(context, builder, signature, args):
         v = Vectors(builder, dtype)
         w, c, entries, factors = (data(context, builder, signature, args, i) for i in (0, 1, 5, 6))
@@ -185,8 +169,10 @@ def sums(counts, patterns, m, dtype, vectors, add, asked=None):
                     continue
                 with cgutils.for_range(builder, ends[i + 1], ends[i]) as loop:
                     place, f = entry(loop.index, 0), builder.add(args[7], entry(loop.index, 1))
-                    if asked:
-                        ask_ahead(builder, v, data(context, builder, signature, args, 8), args[9:], loop.index, *asked)
+                    for number in range(asked):
+                        step = 64 // np.dtype(dtype).itemsize
+                        ask(builder, data(context, builder, signature, args, 8), v.plus(args[9], builder.mul(
+                            loop.index, ir.Constant(INDEX, asked * step)), number * step))
                     read = {}
                     for number, a in enumerate(shifts):
                         for part, count in enumerate(counts):
@@ -214,8 +200,8 @@ def sums(counts, patterns, m, dtype, vectors, add, asked=None):
     integer = types.int64
     if asked:
         @intrinsic
-        def call(typingctx, w, c, c_at, u_at, ends, entries, factors, begin, R, coming, pitch, also):
-            return types.void(w, c, integer, integer, ends, entries, factors, integer, R, *[integer] * 3), emit
+        def call(typingctx, w, c, c_at, u_at, ends, entries, factors, begin, R, coming):
+            return types.void(w, c, integer, integer, ends, entries, factors, integer, R, integer), emit
     else:
         @intrinsic
         def call(typingctx, w, c, c_at, u_at, ends, entries, factors, begin):
