@@ -54,7 +54,8 @@ def row_interpolation(left, dtype, vectors, backwards):
 
 @intrinsic
 def copied(typingctx, q, place, jump, edges, e, count):
-    """copied(q, place, jump, edges, e, count): edges[e + k] = q[place + k jump], k < count; place may be -1, see `lanes.ghost`."""
+    """copied(q, place, jump, edges, e, count): edges[e + k] = q[place + k jump] for k < count; the place may be -1: that before
+    the first."""
     def emit(context, builder, signature, args):
         source, target = (data(context, builder, signature, args, i) for i in (0, 3))
         _, place, jump, _, e, count = args
@@ -65,3 +66,76 @@ def copied(typingctx, q, place, jump, edges, e, count):
 
     integer = types.int64
     return types.void(q, integer, integer, edges, integer, integer), emit
+
+
+def groups(L, edges):
+    """Lines that begin the loop over the groups of L cells; with edges, from the right where x0 >= 0, else from the left.
+
+    start: the place of a group's first register, edge: that of the number beside them, on the outermost group's other side."""
+    if not edges:
+        return ["for group in range(begin, end):"]
+    return ["back = x0 >= 0", "for number in range(begin, end):", "    group = begin + end - 1 - number if back else number",
+            f"    outermost, start = number == begin, x0 + group * {L} + 1 - back",
+            f"    edge = start + {L} if back else start - 1"]
+
+
+def text(source, jit):
+    """The functions of a `hermite_source.HermiteSource` that read a row.
+
+    ends    What lies beyond the row's ends, as far as a group needs it; two threads that read the same row put the same numbers
+            there.  For all rows at a time: a register waits for what has just been put into a part of it.  With edges those
+            of the outermost group are put on the list.
+    line    Nodes of the row, coefficients from `begin` on (those of one variable and, in 3D, one j_z), mapped along x.  What
+            the next face needs is asked for in between.
+    image   changes the result for an image of the row."""
+    n, d, size = source.n, source.d, source.node
+    count, given, beside, lacking, lines = n if d > 1 else 1, "", "", "", source.lines + 1
+    mapped = source.map(0, "q", f"row + x + j * {n} * X", f"row + x + j * {n} * X + 1", "X", "target", "t + j * step", source.L)
+    asks, inside, rest = f"(j + 1) * {n}", "if", ""
+    if source.edges:
+        given, beside, lacking, lines = ", back, asked, edges, e", ", outermost, edge, edges, e", ", outermost", source.lines
+        call = f"(q, row + x + j * {n} * X, X, edges, e + j * {n}, target, t + j * step, {source.L})"
+        asks = f"(j + asked) * {n}"
+        mapped = f"""if back:
+            backwards{call}
+        else:
+            forwards{call}"""
+        inside = f"""if place == edge:
+            lacking = False
+            for k in range({size} * outermost):
+                edges[e + k] = fx[number * {size} + k] * q[row + source + k * X]
+        elif"""
+        rest = f"""
+    if lacking:
+        copied(q, row + edge, X, edges, e, {size})
+        for k in range({size}):
+            prefetch(q, later + edge + k * X, 1)"""
+    asks = f"""
+        for k in range(j * {n}, {asks}):
+            prefetch(q, later + x + k * X, {lines})""" * (d > 1)
+    return f'''
+{jit}
+def ends(q, node, coming, x, width, X, ghosts, fx{beside}):
+    row, later{", lacking" * source.edges} = node * {size} * X, coming * {size} * X{lacking}
+    for number in range(len(ghosts) // 2):
+        place, source = ghosts[2 * number], ghosts[2 * number + 1]
+        {inside} x <= place <= x + width:
+            for k in range({size}):
+                ghost(q, row + place + k * X, row + source + k * X, fx[number * {size} + k])
+        if x <= place <= x + width and not x <= source <= x + width:
+            for k in range({size}):
+                prefetch(q, later + source + k * X, 1){rest}
+
+
+{jit}
+def line(q, node, coming, begin, v, target, t, step, x, count, maps, X{given}):
+    row, later = (node * {size} + begin) * X, (coming * {size} + begin) * X
+    for j in range({count}):
+        {mapped}{asks}
+
+
+{jit}
+def image(target, t, step, factor, v, y, sy, fy):
+    for j in range({count}):
+        scaled(target, t + j * step, target, t + j * step, factor * fy[(v * {n} + j) * len(sy) + y],
+               {source.m * source.vectors})'''

@@ -13,6 +13,7 @@ from .hermite_sums import Sums
 
 PARTS = "start", "begin", "own", "step", "gain"
 MORE = 2.0               # times as many operations that sums at once do in the time that stages take
+SCALAR = 1.25            # the same of sums without a scalar, which needs stages 2 and 3 written down
 
 
 class SeriesSource:
@@ -227,27 +228,29 @@ class SeriesSource:
                              for i in range(begin, end) if self.program[i, 0] == number]]
         return str(runs[0, 2]) if (runs[:, 2] == runs[0, 2]).all() and not runs[:, 3].any() else "count + row * more"
 
-    def definitions(self, ahead=0):
-        """Lines that define the compiled sums; ahead: see `text`."""
+    def definitions(self, asked=None):
+        """Lines that define the compiled sums; asked: see `hermite_sums.Sums.definitions`."""
         return [f"slots = {tuple(self.slots[v] for v in range(self.V))!r}",
                 *(f"{part}{i} = lanes.rows({routine!r}, real, {self.vectors})" for part in PARTS
                   for i, routine in enumerate(self.routines[part])),
                 *(f"spread{v}_{i} = lanes.spread(left, {pieces!r}, {self.along!r}, real, {self.vectors})"
                   for v in self.r.rest if self.spreads for i, (_, _, pieces) in enumerate(self.spread(v))),
-                *(self.sums_at_once.definitions(ahead) if self.sums_at_once is not None else [])]
+                *(self.sums_at_once.definitions(asked) if self.sums_at_once is not None else [])]
 
-    def text(self, jit, ahead=0, line=0):
+    def text(self, jit, asked=None):
         """The function: the Taylor series of the interpolants in w, summed up in c.
 
-        ahead: cache lines of R, of so many numbers, from `coming` on that are asked for meanwhile, some with each run."""
+        asked: (places, lines) of R that are asked for meanwhile, from `coming` on, `pitch` from each to the next; in stages
+        neighbouring lines, some with each run."""
         once = self.sums_at_once is not None
-        asked = 0 if once else -(-ahead // len(self.program))
-        asks = [f"        prefetch(R, coming, {asked})", f"        coming += {asked * line}"] * (asked > 0)
+        each = 0 if once or not asked else -(-asked[0] // len(self.program))
+        asks = [f"        prefetch(R, coming, {each})", f"        coming += {each} * pitch"] * (each > 0)
+        more = ", R, coming, pitch" * (asked is not None)
         parts, lines = [part for part, _ in self.factored], []
         spans = {part: f"range({parts.index(part)}, {parts.index(part) + parts.count(part)})" for part in set(parts)}
         for part in PARTS:
             if part == "gain" and once:
-                lines += self.sums_at_once.text(self.steps_factors, ", R, coming" * (ahead > 0))
+                lines += self.sums_at_once.text(self.steps_factors, more)
             if self.routines[part]:
                 factors = "".join(f"factors[f + {i}], " for i in range(1 + len(self.values[part])))
                 lines += [f"for s in {spans[part]}:", "    f = stages[s, 2]", f"    some = ({factors.strip()})",
@@ -260,7 +263,6 @@ class SeriesSource:
                     lines += [f"        {'el' if number else ''}if routine == {number}:",
                               "            for row in range(program[i, 1]):",
                               f"                {part}{number}(w, c, ({places}), {self.found(part, number)}, some)"]
-        more = ", R, coming" * (ahead > 0)
         return f"{jit}\ndef series(w, c, program, stages, factors, heads, entries{more}):\n" + indent("\n".join(lines), "    ")
 
 
@@ -274,7 +276,7 @@ def chosen(recursion, stages, pruned, alone=True, L=1, vectors=1):
         return stepped
     scalars = [None] + [scalar(recursion.step)] * (recursion.stride == 2 and len(recursion.kept) > 1 and stages > 3)
     at_once = min((SeriesSource(recursion, stages, pruned, L, vectors, True, s) for s in scalars),
-                  key=SeriesSource.operations)
+                  key=lambda source: source.operations() * (SCALAR if source.scalar else 1))
     return at_once if at_once.operations() <= MORE * stepped.operations() else stepped
 
 

@@ -21,14 +21,17 @@ import numpy as np
 from . import hermite_rows, hermite_sums, lanes, matmul, vector
 from .hermite_series import chosen
 
-KERNELS = sha256("".join(getsource(module) for module in (lanes, hermite_rows, hermite_sums, matmul, vector)).encode()).hexdigest()[:16]
+PARTS = lanes, hermite_rows, hermite_sums, matmul, vector
+KERNELS = sha256("".join(map(getsource, PARTS)).encode()).hexdigest()[:16]
 JIT = '@njit(nogil=True, cache=True, error_model="numpy")'
 CACHED = 1 << 15             # bytes of the Taylor series of a group, or of a variable of a group in the collapsed variant
+CACHED_KINDS = 3 << 14       # of a series that makes two stages at once
 MOST, MOST_SYSTEM, MOST_MAPS = 4, 2, 8         # vector registers in a group: of one variable, of several; collapsed, where
                                                # whole rows save memory traffic
 CACHED_FACES = 1 << 19       # bytes of the faces of several rows of cells that a thread takes together, which read
-ALONG = 32                   # targets along the last axis that a thread takes at a time
 MOST_ROWS = 8                # the nodes between them once from memory
+ALONG = 32                   # targets along the last axis that a thread takes at a time
+EDGES = 2                    # N up to which groups read their neighbours' first numbers from the row itself: measured
 PAST = 1 << 24               # bytes of two states above which results go past the caches to memory
 
 
@@ -40,14 +43,17 @@ def row_pitch(nodes, dtype):
     return (lines + (lines % 8 == 0)) * line
 
 
-def vectors(numbers, most):
+def vectors(numbers, most, cached=CACHED):
     """Vector registers of lanes in a group that needs so many numbers a lane."""
-    return max(1, min(most, CACHED // (numbers * matmul.vector_bytes())))
+    return max(1, min(most, cached // (numbers * matmul.vector_bytes())))
 
 
-def vectors_of_series(numbers, variables):
-    """The same of a Taylor series of several variables, or of one."""
-    return vectors(numbers, MOST if variables == 1 else MOST_SYSTEM)
+def vectors_of_series(recursion):
+    """The same of a Taylor series: b_0, and b_1 where two stages are made at once."""
+    numbers = (2 * recursion.order + 2) ** recursion.dim * len(recursion.kept)
+    if recursion.stride == 2:
+        return vectors(2 * numbers, MOST_SYSTEM, CACHED_KINDS)
+    return vectors(numbers, MOST if recursion.variables == 1 else MOST_SYSTEM)
 
 
 class HermiteSource:
@@ -63,8 +69,7 @@ class HermiteSource:
         d, n = self.d, self.n
         self.m = n if self.collapsed else 2 * n
         self.W = lanes.width(dtype)
-        numbers = self.m ** d * (1 if self.collapsed else len(recursion.kept))
-        self.vectors = vectors(numbers, MOST_MAPS) if self.collapsed else vectors_of_series(numbers, self.V)
+        self.vectors = vectors(n ** d, MOST_MAPS) if self.collapsed else vectors_of_series(recursion)
         self.L = self.vectors * self.W
         state = self.V * n ** d * tables.elements * np.dtype(dtype).itemsize
         self.past = 2 * state > PAST
@@ -75,22 +80,27 @@ class HermiteSource:
         self.face = self.V * n * self.across if d > 1 else 0
         self.rows = max(1, min(MOST_ROWS, CACHED_FACES // (2 * self.face * np.dtype(dtype).itemsize))) if d == 3 else 1
         self.cell = self.V * self.m ** d * self.L
-        self.edges = not self.collapsed and d > 1
+        self.edges = not self.collapsed and d > 1 and n > EDGES
         self.lines = -(-self.L * np.dtype(dtype).itemsize // 64)
-        self.ahead = self.cell * np.dtype(dtype).itemsize // 64 if variant == "two-kernel" else 0
-        self.series = None
+        self.series = self.asked = None
+        self.node = self.V * n ** d                     # numbers of a node, and a cell's share of those of the next face
+        self.share = -(-self.node * (self.rows + 1) // self.rows) if d == 3 else self.node
         if not self.collapsed:
             self.series = chosen(recursion, tables.stages, tables.method.pruned, variant == "monolithic", self.L,
                                  self.vectors)
+            if variant == "two-kernel":
+                self.asked = self.cell * np.dtype(dtype).itemsize // 64, 1
+            elif self.edges and self.series.sums_at_once is not None:
+                self.asked = self.share, self.lines
         self.sizes = (2 * n * self.m * self.L if d == 3 else 0, 2 * self.rows * self.face,
-                      self.series.size if self.series else 0, self.V * n ** d * self.L + self.W,
-                      self.edges * (ALONG + 1) * (self.rows + (d == 3)) * self.V * n ** d)
+                      self.series.size if self.series else 0, self.node * self.L + self.W,
+                      self.edges * (ALONG + 1) * (self.rows + (d == 3)) * self.node)
 
     def text(self):
         """The module: `kernel` of all, or of two kernels `interpolate` and `evolve`."""
         spreads = self.series is not None and self.series.spreads
-        parts = [self.head(), self.line(), *[self.faces()] * (self.d > 1), self.spread() if spreads else self.roll(),
-                 self.store()]
+        parts = [self.head(), hermite_rows.text(self, JIT), *[self.faces()] * (self.d > 1),
+                 self.spread() if spreads else self.roll(), self.store()]
         store = "store(c, out, at, width, span, scale, X)"
         roll = f"roll({'q, x, X' if self.d == 1 else 'F, below, above'}, maps, {{}}, {{}}, count)"
         if spreads:
@@ -103,9 +113,11 @@ class HermiteSource:
         elif self.collapsed:
             parts.append(self.kernel("kernel", f"{roll.format('c', 0)}\n{store}"))
         else:
-            if self.ahead:
-                evolve = evolve.replace("entries", "entries, R, coming")
-            parts.append(self.series.text(JIT, self.ahead, 64 // np.dtype(self.dtype).itemsize))
+            if self.asked:
+                line = 64 // np.dtype(self.dtype).itemsize
+                more = f"R, coming, {line}" if self.variant == "two-kernel" else "q, coming, X"
+                evolve = evolve.replace("entries", f"entries, {more}")
+            parts.append(self.series.text(JIT, self.asked))
             if self.variant == "monolithic":
                 parts.append(self.kernel("kernel", f"{roll.format('w', 0)}\n{evolve}\n{store}"))
             else:
@@ -133,7 +145,7 @@ class HermiteSource:
             lines += ["from dgarray.backends.cpu.hermite_rows import copied, row_interpolation",
                       *(f"{name} = row_interpolation(left, real, {self.vectors}, {name == 'backwards'})"
                         for name in ("forwards", "backwards"))]
-        return "\n".join([*lines, "from dgarray.backends.cpu.hermite_sums import sums", *self.series.definitions(self.ahead)])
+        return "\n".join([*lines, "from dgarray.backends.cpu.hermite_sums import sums", *self.series.definitions(self.asked)])
 
     def map(self, axis, source, low, high, jump, target, t, step, count="count", name="mapping"):
         """A call of the map along an axis."""
@@ -148,74 +160,22 @@ class HermiteSource:
         return nested([f"for tx in range({self.m}):"], [self.map(axis, source, low + lane, high + lane, jump, target, t + lane,
                                                                  step)])
 
-    def line(self):
-        """Nodes of a row, coefficients from `begin` on (those of one variable and, in 3D, one j_z), mapped along x.
-
-        Before that `ends` sets what lies beyond the row's ends; two threads that read the same row put the same numbers there.
-        For all rows at a time: a register waits for what has just been put into a part of it.  What the next face needs is
-        asked for in between.  `image` changes the result for an image of the row."""
-        n, d = self.n, self.d
-        count, size, edges = n if d > 1 else 1, self.V * n ** d, ", back, outermost, edges, e" * self.edges
-        mapped = self.map(0, "q", f"row + x + j * {n} * X", f"row + x + j * {n} * X + 1", "X", "target", "t + j * step", self.L)
-        if self.edges:
-            mapped = f"""if back:
-            backwards(q, row + x + j * {n} * X, X, edges, e + j * {n}, target, t + j * step, {self.L})
-        else:
-            forwards(q, row + x + j * {n} * X, X, edges, e + j * {n}, target, t + j * step, {self.L})"""
-        asks = f"""
-        for k in range(j * {n}, (j + 1) * {n}):
-            prefetch(q, later + x + k * X, {self.lines + 1})""" * (d > 1)
-        if self.edges:
-            asks = f"""
-        for k in range(j * {n}, (j + 1) * {n}):
-            if outermost:
-                prefetch(q, later + x - 1 + back + k * X, {self.lines + 1})
-            else:
-                prefetch(q, later + x + k * X, {self.lines})"""
-        return f'''
-{JIT}
-def ends(q, node, coming, x, width, X, ghosts, fx):
-    row, later = node * {size} * X, coming * {size} * X
-    for number in range(len(ghosts) // 2):
-        place, source = ghosts[2 * number], ghosts[2 * number + 1]
-        if x <= place <= x + width:
-            for k in range({size}):
-                ghost(q, row + place + k * X, row + source + k * X, fx[number * {size} + k])
-            if not x <= source <= x + width:
-                for k in range({size}):
-                    prefetch(q, later + source + k * X, 1)
-
-
-{JIT}
-def line(q, node, coming, begin, v, target, t, step, x, count, maps, X{edges}):
-    row, later = (node * {size} + begin) * X, (coming * {size} + begin) * X
-    for j in range({count}):
-        {mapped}{asks}
-
-
-{JIT}
-def image(target, t, step, factor, v, y, sy, fy):
-    for j in range({count}):
-        scaled(target, t + j * step, target, t + j * step, factor * fy[(v * {n} + j) * len(sy) + y], {self.m * self.vectors})'''
-
     def faces(self):
         """The nodes of the faces of all rows, at position p along the last axis, mapped along the other axes."""
         n, d, step, across = self.n, self.d, self.m * self.L, self.across
-        state, edges = self.V * n ** d, ", back, outermost, edges, e + {} + {}" * self.edges
-        given = ", back, outermost, edges, e" * self.edges
-        lined = "line(q, {}, {}, {}, v, {}, {}, x, count, maps, X"
+        given = ", back, asked, edges, e" * self.edges
+        lined = "line(q, {}, {}, {begin}, v, {}, {}, x, count, maps, X" + f"{given} + {{}} + {{begin}}" * self.edges + ")"
         if d == 2:
             lines = ["after = min(p + 1, len(sy) - 1)", nested([f"for v in range({self.V}):"], [
                 f"f = p % 2 * {self.face} + v * {n * across}",
-                lined.format("abs_(sy[p])", "abs_(sy[after])", f"v * {n * n}", "F, f", across) + edges.format(0, f"v * {n * n}") + ")",
+                lined.format("abs_(sy[p])", "abs_(sy[after])", "F, f", across, 0, begin=f"v * {n * n}"),
                 "if sy[p] < 0:", f"    image(F, f, {across}, one, v, p, sy, fy)"])]
         else:
             lines = ["after = min(p + 1, len(sz) - 1)",
                      nested([f"for v in range({self.V}):", f"for jz in range({n}):", "for y in range(bottom, top + 1):"], [
                          f"low, high = (1 - y % 2) * {n * step}, y % 2 * {n * step}",
                          lined.format("abs_(sz[p]) * ny + abs_(sy[y])", "abs_(sz[after]) * ny + abs_(sy[y])",
-                                      f"(v * {n} + jz) * {n * n}", "Y, high", step)
-                         + edges.format(f"(y - bottom) * {state}", f"(v * {n} + jz) * {n * n}") + ")",
+                                      "Y, high", step, f"(y - bottom) * {self.node}", begin=f"(v * {n} + jz) * {n * n}"),
                          "if sz[p] < 0 or sy[y] < 0:",
                          f"    image(Y, high, {step}, fz[(v * {n} + jz) * len(sz) + p], v, y, sy, fy)",
                          "if y > bottom:",
@@ -295,19 +255,19 @@ def store(c, out, at, width, span, scale, X):
 
     def kernel(self, name, body, faces=True):
         """All groups of a part of the targets: from first to last along the last axis, in 3D in rows from `bottom` to `top`."""
-        d, last, rows, L = self.d, "xyz"[self.d - 1], self.V * self.n ** self.d, self.L
+        d, last, rows, L, edges = self.d, "xyz"[self.d - 1], self.node, self.L, self.edges and faces
         node = {1: "0", 2: "abs_(sy[p])", 3: "abs_(sz[p]) * ny + abs_(sy[y])"}[d]
         after = node.replace("[p]", f"[min(p + 1, len(s{last}) - 1)]")
-        lined = [f"ends(q, {node}, {after}, x, width, X, ghosts, fx)"]
-        given, place = "", "x"
-        if self.edges:
-            given, place = ", back, outermost, edges, e", "x if back else x + 1"
-            lined += ["if outermost:", f"    copied(q, ({node}) * {rows} * X + (x + {L} if back else x), X, edges, e"
-                      + f" + (y - bottom) * {rows}" * (d == 3) + f", {rows})"]
-        ends = nested(["for y in range(bottom, top + 1):"] * (d == 3), lined)
-        e = f"e = (p - first) * {rows}" + " * (top + 1 - bottom)" * (d == 3)
-        face = "\n".join(["p = {}", *[e] * self.edges, ends, f"faces(q, Y, F, p, bottom, top, {place}, count, maps, ny, "
-                          f"X, sy, sz, fy, fz{given})"])
+        given, beside = "", ""
+        if edges:
+            given, beside = ", back, asked, edges, e", ", outermost, edge, edges, e" + f" + (y - bottom) * {rows}" * (d == 3)
+        ends = nested(["for y in range(bottom, top + 1):"] * (d == 3),
+                      [f"ends(q, {node}, {after}, x, width, X, ghosts, fx{beside})"])
+        asking = self.asked and self.variant == "monolithic"
+        known = ["asked = " + ("p == first" if asking else "True"),
+                 f"e = (p - first) * {rows}" + " * (top + 1 - bottom)" * (d == 3)] * edges
+        face = "\n".join(["p = {}", *known, ends, f"faces(q, Y, F, p, bottom, top, {'start' if edges else 'x'}, count, maps, "
+                          f"ny, X, sy, sz, fy, fz{given})"])
         slot = "((y - bottom) * 2 + {} % 2) * " + str(self.face) if d == 3 else "{} % 2 * " + str(self.face)
         line = 64 // np.dtype(self.dtype).itemsize
         lines = [f"x, width = x0 + group * {L}, min({L}, targets - group * {L})",
@@ -318,20 +278,23 @@ def store(c, out, at, width, span, scale, X):
         if d > 1:
             inner += ["ask(out, at, ahead, X)"] * (name != "interpolate" and not self.past)
             inner += [f"below, above = {slot.format(last)}, {slot.format(f'({last} + 1)')}"] * faces
+        over = []
+        if asking:
+            over = [f"after, later = {last} + 2, start", "if after > last:",
+                    f"    after, later = first, start + (-{L} if back else {L})"]
+            coming = "abs_(sy[after])" if d == 2 else "(abs_(sz[after]) * ny + abs_(sy[bottom]))"
+            inner.append(f"coming = ({coming} * {rows}{f' + (y - bottom) * {self.share}' * (d == 3)}) * X + later")
         inner += [ends] * (d == 1) + [body]
         if d == 3:
             inner = [nested(["for y in range(bottom, top):"], inner)]
         if d > 1:
-            inner = [face.format("first"), nested([f"for {last} in range(first, last):"], [face.format(f"{last} + 1"), *inner])
-                     ] if faces else [nested([f"for {last} in range(first, last):"], inner)]
+            before = [face.format(f"{last} + 1"), *over] * faces
+            inner = [face.format("first")] * faces + [nested([f"for {last} in range(first, last):"], [*before, *inner])]
         lines += inner
-        return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, Y, F, w, c, edges, q, out, R, ny, X, x0, targets, nodes, "
-                "ghosts, fx, sy, sz, fy, fz, scale, maps, program, stages, factors, heads, entries):\n"
-                + indent("\n".join([f"groups = (targets + {L - 1}) // {L}", *["back = x0 >= 0"] * self.edges,
-                                    "for number in range(begin, end):",
-                                    "    group = " + ("begin + end - 1 - number if back else number" if self.edges else "number"),
-                                    *["    outermost = number == begin"] * self.edges,
-                                    indent("\n".join(lines), "    ")]), "    "))
+        return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, Y, F, w, c, edges, q, out, R, ny, X, x0, "
+                "targets, nodes, ghosts, fx, sy, sz, fy, fz, scale, maps, program, stages, factors, heads, entries):\n"
+                + indent(nested([], [f"groups = (targets + {L - 1}) // {L}", *hermite_rows.groups(L, edges),
+                                     indent("\n".join(lines), "    ")]), "    "))
 
 
 def nested(loops, lines):

@@ -119,9 +119,9 @@ class Sums:
                 total += max(0, 2 * products - count * (not self.base))
         return int(total)
 
-    def definitions(self, ahead=0):
-        """Lines that define the compiled sums; with every entry they ask for some of so many cache lines of R."""
-        asked = -(-ahead // len(self.entries))
+    def definitions(self, asked=None):
+        """Lines that define the compiled sums; asked: at how many places of R they ask for how many cache lines."""
+        asked = asked and (-(-asked[0] // len(self.entries)), asked[1])
         some = [pattern if any(head[3 + i] < head[4 + i] for head in self.heads) else ()
                 for i, pattern in enumerate(patterns(self.m))]
         return [f"sum{i} = sums({counts!r}, {some!r}, {self.m}, real, {self.s.vectors}, {self.base > 0}, {asked})"
@@ -138,14 +138,17 @@ class Sums:
         return lines
 
 
-def sums(counts, patterns, m, dtype, vectors, add, asked=0):
-    """Compiled call(w, c, c_at, u_at, ends, entries, factors, begin, R, coming) for a row of results, each `vectors` registers:
+def sums(counts, patterns, m, dtype, vectors, add, asked=None):
+    """Compiled call(w, c, c_at, u_at, ends, entries, factors, begin, R, coming, pitch) for a row of results, each
+    `vectors` registers:
 
         c[c_at + j L], w[u_at + j L] = (or, if `add`, +=) sum over entries (place, f) and shifts a of K[a] w[place + (j + a) L]
 
     for j below counts[0], counts[1], where j + a < m, K = factors[begin + f:] for c, and after it for w.  Entries from ends[i]
-    to ends[i + 1] have the shifts of patterns[i].  With each entry so many cache lines are `asked` for, from R[coming] on;
-    where none are, R and coming are not given."""
+    to ends[i + 1] have the shifts of patterns[i].
+
+    asked: (each, lines): entry e asks for so many cache lines at each R[coming + k pitch], k = e each, ..., (e + 1) each - 1;
+    None: the last three are not given."""
     def emit(context, builder, signature, args):
         v = Vectors(builder, dtype)
         w, c, entries, factors = (data(context, builder, signature, args, i) for i in (0, 1, 5, 6))
@@ -169,10 +172,10 @@ def sums(counts, patterns, m, dtype, vectors, add, asked=0):
                     continue
                 with cgutils.for_range(builder, ends[i + 1], ends[i]) as loop:
                     place, f = entry(loop.index, 0), builder.add(args[7], entry(loop.index, 1))
-                    for number in range(asked):
-                        step = 64 // np.dtype(dtype).itemsize
-                        ask(builder, data(context, builder, signature, args, 8), v.plus(args[9], builder.mul(
-                            loop.index, ir.Constant(INDEX, asked * step)), number * step))
+                    for number, line in product(range(asked[0]), range(asked[1])) if asked else ():
+                        k = v.plus(builder.mul(loop.index, ir.Constant(INDEX, asked[0])), number)
+                        at = v.plus(args[9], builder.mul(k, args[10]), line * 64 // v.size)
+                        ask(builder, data(context, builder, signature, args, 8), at)
                     read = {}
                     for number, a in enumerate(shifts):
                         for part, count in enumerate(counts):
@@ -200,8 +203,8 @@ def sums(counts, patterns, m, dtype, vectors, add, asked=0):
     integer = types.int64
     if asked:
         @intrinsic
-        def call(typingctx, w, c, c_at, u_at, ends, entries, factors, begin, R, coming):
-            return types.void(w, c, integer, integer, ends, entries, factors, integer, R, integer), emit
+        def call(typingctx, w, c, c_at, u_at, ends, entries, factors, begin, R, coming, pitch):
+            return types.void(w, c, integer, integer, ends, entries, factors, integer, R, integer, integer), emit
     else:
         @intrinsic
         def call(typingctx, w, c, c_at, u_at, ends, entries, factors, begin):
