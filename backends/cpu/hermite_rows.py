@@ -91,7 +91,7 @@ def text(source, jit):
     n, d, size = source.n, source.d, source.node
     count, given, beside, lacking, lines = n if d > 1 else 1, "", "", "", source.lines + 1
     mapped = source.map(0, "q", f"row + x + j * {n} * X", f"row + x + j * {n} * X + 1", "X", "target", "t + j * step", source.L)
-    asks, inside, rest = f"(j + 1) * {n}", "if", ""
+    asks, inside, listed, rest = f"(j + 1) * {n}", size, "", ""
     if source.edges:
         given, beside, lacking, lines = ", back, asked, edges, e", ", outermost, edge, edges, e", ", outermost", source.lines
         call = f"(q, row + x + j * {n} * X, X, edges, e + j * {n}, target, t + j * step, {source.L})"
@@ -100,11 +100,12 @@ def text(source, jit):
             backwards{call}
         else:
             forwards{call}"""
-        inside = f"""if place == edge:
-            lacking = False
-            for k in range({size} * outermost):
-                edges[e + k] = fx[number * {size} + k] * q[row + source + k * X]
-        elif"""
+        inside = f"{size} * (place != edge)"
+        listed = f"""
+            if place == edge:
+                lacking = False
+                for k in range({size} * outermost):
+                    edges[e + k] = fx[number * {size} + k] * q[row + source + k * X]"""
         rest = f"""
     if lacking:
         copied(q, row + edge, X, edges, e, {size})
@@ -119,12 +120,12 @@ def ends(q, node, coming, x, width, X, ghosts, fx{beside}):
     row, later{", lacking" * source.edges} = node * {size} * X, coming * {size} * X{lacking}
     for number in range(len(ghosts) // 2):
         place, source = ghosts[2 * number], ghosts[2 * number + 1]
-        {inside} x <= place <= x + width:
-            for k in range({size}):
-                ghost(q, row + place + k * X, row + source + k * X, fx[number * {size} + k])
-        if x <= place <= x + width and not x <= source <= x + width:
-            for k in range({size}):
-                prefetch(q, later + source + k * X, 1){rest}
+        if x <= place <= x + width:
+            for k in range({inside}):
+                ghost(q, row + place + k * X, row + source + k * X, fx[number * {size} + k]){listed}
+            if not x <= source <= x + width:
+                for k in range({size}):
+                    prefetch(q, later + source + k * X, 1){rest}
 
 
 {jit}

@@ -117,13 +117,14 @@ def rows(pieces, dtype, vectors):
 
 
 def between(v, n, source, low, high, jump):
-    """[(low_j, high_j)] for j < n: the registers at source[low + j jump] and source[high + j jump]."""
-    shifts = [v.builder.mul(jump, ir.Constant(INDEX, j)) for j in range(n)]
-    return [tuple(v.load(source, v.plus(place, shift)) for place in (low, high)) for shift in shifts]
+    """(low_j, high_j) for each j < n: the registers at source[low + j jump] and source[high + j jump]."""
+    for j in range(n):
+        shift = v.builder.mul(jump, ir.Constant(INDEX, j))
+        yield tuple(v.load(source, v.plus(place, shift)) for place in (low, high))
 
 
 def interpolated(v, left, pairs):
-    """The vectors sum_j left[i, j] (low_j + (-1)^(i + j) high_j) of pairs [(low_j, high_j)], one for each i."""
+    """The vectors sum_j left[i, j] (low_j + (-1)^(i + j) high_j) of pairs (low_j, high_j), one for each i."""
     sums = [], []
     for j, pair in enumerate(pairs):
         both = v.builder.fadd(*pair), v.builder.fsub(*pair)
