@@ -45,9 +45,9 @@ class Sums:
         used = [sum(np.abs(P) for _, P in powers) > 0 for powers in self.powers]
         self.weighted = r.stride == 2
         self.routines, self.heads, self.entries, self.blocks, places, count = [], [], [], [], {}, 0
-        for j in source.extended():
-            inside = max(j, default=0) < n
-            for row, i in enumerate(r.kept):
+        for row, i in enumerate(r.kept):
+            for j in source.extended():
+                inside = max(j, default=0) < n
                 counts = n * inside, source.reached(i, j)
                 if not any(counts):
                     continue
