@@ -18,7 +18,7 @@ from textwrap import indent
 
 import numpy as np
 
-from . import hermite_rows, hermite_sums, lanes, matmul, vector
+from . import hermite_rows, hermite_sums, hermite_thin, lanes, matmul, vector
 from .hermite_series import chosen
 
 PARTS = lanes, hermite_rows, hermite_sums, matmul, vector
@@ -92,7 +92,8 @@ class HermiteSource:
                 self.asked = self.cell * np.dtype(dtype).itemsize // 64, 1
             elif self.edges and self.series.sums_at_once is not None:
                 self.asked = self.share, self.lines
-        self.sizes = (2 * n * self.m * self.L if d == 3 else 0, 2 * self.rows * self.face,
+        self.thin = variant == "monolithic" and d == 3 and self.rows > 1
+        self.sizes = ((2 * n * self.m * self.L + hermite_thin.room(self)) * (d == 3), 2 * self.rows * self.face,
                       self.series.size if self.series else 0, self.node * self.L + self.W,
                       self.edges * (ALONG + 1) * (self.rows + (d == 3)) * self.node)
 
@@ -102,6 +103,9 @@ class HermiteSource:
         parts = [self.head(), hermite_rows.text(self, JIT), *[self.faces()] * (self.d > 1),
                  self.spread() if spreads else self.roll(), self.store()]
         store = "store(c, out, at, width, span, scale, X)"
+        if self.thin:
+            parts.append(hermite_thin.text(self, JIT))
+            store = f"if thin:\n    thin_{store.replace('span', 'span, min(together, top - y)')}\nelse:\n    {store}"
         roll = f"roll({'q, x, X' if self.d == 1 else 'F, below, above'}, maps, {{}}, {{}}, count)"
         if spreads:
             roll = "roll(F, below, above, w, c, factors)"
@@ -266,13 +270,19 @@ def store(c, out, at, width, span, scale, X):
         asking = self.asked and self.variant == "monolithic"
         known = ["asked = " + ("p == first" if asking else "True"),
                  f"e = (p - first) * {rows}" + " * (top + 1 - bottom)" * (d == 3)] * edges
-        face = "\n".join(["p = {}", *known, ends, f"faces(q, Y, F, p, bottom, top, {'start' if edges else 'x'}, count, maps, "
-                          f"ny, X, sy, sz, fy, fz{given})"])
+        faced = f"faces(q, Y, F, p, bottom, top, {'start' if edges else 'x'}, count, maps, ny, X, sy, sz, fy, fz{given})"
+        if self.thin:
+            more = "edges, e, back" if edges else "edges, 0, False"
+            faced = (f"if thin:\n    thin_faces(q, Y, F, p, bottom, top, x, width, together, ny, X, sy, sz, fy, fz, {more})\n"
+                     f"else:\n    {faced}")
+        face = "\n".join(["p = {}", *known, ends, faced])
         slot = "((y - bottom) * 2 + {} % 2) * " + str(self.face) if d == 3 else "{} % 2 * " + str(self.face)
         line = 64 // np.dtype(self.dtype).itemsize
         lines = [f"x, width = x0 + group * {L}, min({L}, targets - group * {L})",
                  f"span, ahead = width if group < groups - 1 else nodes - group * {L}, 1 + (width + {line - 1}) // {line}",
                  f"count = (width + {self.W - 1}) // {self.W}" if self.collapsed else f"count = {self.vectors}"]
+        if self.thin:
+            lines += [f"thin = group > 0 and {hermite_thin.LEAST} * width <= {L}", f"together = {L} // width if thin else 1"]
         row, number = {1: ("0", "0"), 2: ("y", "y"), 3: ("z * ny + y", "z * (len(sy) - 1) + y")}[d]
         inner = [f"cell = ({number}) * groups + group", f"at = ({row}) * {rows} * X + group * {L}"]
         if d > 1:
@@ -286,7 +296,7 @@ def store(c, out, at, width, span, scale, X):
             inner.append(f"coming = ({coming} * {rows}{f' + (y - bottom) * {self.share}' * (d == 3)}) * X + later")
         inner += [ends] * (d == 1) + [body]
         if d == 3:
-            inner = [nested(["for y in range(bottom, top):"], inner)]
+            inner = [nested(["for y in range(bottom, top" + ", together" * self.thin + "):"], inner)]
         if d > 1:
             before = [face.format(f"{last} + 1"), *over] * faces
             inner = [face.format("first")] * faces + [nested([f"for {last} in range(first, last):"], [*before, *inner])]
