@@ -184,7 +184,10 @@ def test_fused_device(dim, cells, law, order, dtype, choices, tmp_path, monkeypa
     assert 0.95 < stays / kept < 1.05, f"{shown(kept)}, {plan}"
     begin = max(sum(plan.transient[phase]) for phase in EARLY)
     assert 0.95 < (stays + begin) / peak < 1.15, f"{shown(peak)}, {plan}"
-    peak, _ = traced(lambda: sim.method.discretise(sim.mesh, sim.law, dg.absorbing, backend))
+    def discretised():
+        return sim.method.discretise(sim.mesh, sim.law, dg.absorbing, backend)
+    discretised()                                                         # the first one of a process makes more
+    peak, _ = traced(discretised)
     host = sum(plan.host.values()) + plan.transient["set-up"][0]          # the device's part is there too, or will be
     assert 0.95 * host < peak < 1.05 * (host + device - plan.device["state and registers"]), f"{shown(peak)}, {plan}"
     for function in (lambda: operator.sound(state, 0.0), lambda: operator.max_dt(state, 0.0, sim.stepper)):
