@@ -68,7 +68,9 @@ CASES = [
     (3, Advection((1.0, 0.3, -0.5)), 2, None, "float64", {"variant": "two-kernel", "stages": 6}),
     (3, Acoustics(3, density=1.4, sound_speed=0.8), 2, wall, "float32", {}),
     (3, Acoustics(3, density=1.4, sound_speed=0.8), 3, None, "float64", {"stages": 5}),
+    (3, Acoustics(3), 1, wall, "float32", {"pruned": False}),
     (3, Maxwell(3, eps=2.0), 1, pec, "float64", {}),
+    (3, Maxwell(3), 1, None, "float64", {"pruned": False}),
     (3, Maxwell(3, sigma=0.4), 0, None, "float64", {"variant": "two-kernel"}),
 ]
 
@@ -211,7 +213,7 @@ def test_rows_of_the_series(law, order, stages):
     ascending order: none takes the place of one that is still needed."""
     tables = Hermite(order, stages=stages).discretise(grid(law.dim), law, None, backends.get("numpy", "array")).tables
     r, m, degree, loses = Recursion(tables), 2 * order + 2, law.dim * (2 * order + 1), len(tables.decay) > 0
-    source, whole = SeriesSource(r, tables.stages, True), SeriesSource(Recursion(tables, False), tables.stages, False)
+    source, whole = (SeriesSource(r, tables.stages, pruned, alone=False) for pruned in (True, False))
     assert source.operations() < whole.operations()
     j = np.indices((m,) * law.dim)                          # z, y, x
     total, excess = j.sum(axis=0).ravel(), np.maximum(j - order, 0).sum(axis=0).ravel()
@@ -244,10 +246,10 @@ def test_counts_of_operations():
     assert whole == pruned == {"monolithic": (14, 32)}
     tables = Hermite(1).discretise(grid(1), Acoustics(1), None, backends.get("numpy", "array")).tables
     whole, pruned = (series(tables, p, "two-kernel") for p in (False, True))
-    # N = 1, coefficients 0 to 3, three stages of two variables.  All: products of 3 coefficients (there is none of the 4th),
-    # 2 sums.  Pruned: pressures b_1[0..2], b_2[0, 1], b_3[0] with a product each and 5 sums, and of the velocity's weighted sum
-    # b_1[0..2] / 2, b_2[0, 1] / 3 with a product and a sum each, whose derivatives are 2 products and 2 sums.
-    assert whole == 3 * 2 * (3 + 2) and pruned == 6 + 5 + 10 + 4
+    # N = 1, coefficients 0 to 3, three stages.  Pruned: pressures b_1[0..2], b_2[0, 1], b_3[0] with a product each and 5 sums,
+    # and of the velocity's weighted sum b_1[0..2] / 2, b_2[0, 1] / 3 with a product and a sum each, whose derivatives are 2
+    # products and 2 sums.  All: b_3[1] as well, with a product and a sum, and b_2[2] in the weighted sum, though it is zero.
+    assert pruned == 6 + 5 + 10 + 4 and whole == pruned + 2 + 2
     # At once: b_1[0..2] of the pressure, then of b_0 and of b_1 two products each for p[0] and U[0], p[1] and U[1], one for
     # U[2], all sums but the first of five results, and the velocity's derivatives as before.
     once = SeriesSource(Recursion(tables), tables.stages, True, at_once=True)

@@ -25,7 +25,7 @@ class HermiteFused(HermiteArrays):
         if tables.systems is not None:
             return
         dtype, d, n = backend.dtype, tables.dim, tables.order + 1
-        self.recursion = None if self.variant == "collapsed" else Recursion(tables, tables.method.pruned)
+        self.recursion = None if self.variant == "collapsed" else Recursion(tables)
         g = np.ones(2 * n) if self.recursion is None else weights(2 * n)
         self.source = HermiteSource(tables, dtype, self.variant, g[:, None] * tables.interpolation[0], self.recursion)
         self.scale = 1 / np.prod(np.meshgrid(*[g[:n]] * d, indexing="ij"), axis=0).ravel().astype(dtype)

@@ -40,4 +40,4 @@ def of_the_paper(tables):
 def series(tables, pruned=None, variant="monolithic"):
     """Operations of a Taylor series and of its sum."""
     pruned = tables.method.pruned if pruned is None else pruned
-    return chosen(Recursion(tables, pruned), tables.stages, pruned, variant == "monolithic").operations()
+    return chosen(Recursion(tables), tables.stages, pruned, variant == "monolithic").operations()

@@ -25,8 +25,6 @@ def weights(count):
 class Recursion:
     """The sums for a law's terms: each is {variable: {(shift, variable): coefficient}}, shift = (x, y, z).
 
-    Not pruned, every stage finds all variables, as in the paper.
-
     stride   stages that `step` makes at once: 1, or 2 with two kinds
     kept     variables with a series of their own, rest: the others
     step     b_s of kept variables from b_(s - stride), to be multiplied with tau / s (and tau / (s - 1))
@@ -34,7 +32,7 @@ class Recursion:
     gain     with two kinds: the rest from tau times the sum of all b_s / (s + 1) of kept variables, s < stages: L
              is applied once, whatever the number of stages"""
 
-    def __init__(self, tables, pruned=True):
+    def __init__(self, tables):
         self.dim, self.variables, self.order = tables.dim, tables.variables, tables.order
         single = {i: {} for i in range(self.variables)}
         for i, k, m, a in tables.terms:
@@ -43,7 +41,7 @@ class Recursion:
             add(single[i], (0,) * self.dim, m, b)
         self.stride, self.kept, self.rest = 1, tuple(range(self.variables)), ()
         self.step, self.begin, self.gain = single, {}, {}
-        kinds = two_kinds(single) if pruned else None
+        kinds = two_kinds(single)
         if kinds:
             kept = min(kinds, key=lambda some: size(squared(single, some)))
             if kept and size(squared(single, kept)) <= size(single):

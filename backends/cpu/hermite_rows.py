@@ -68,17 +68,6 @@ def copied(typingctx, q, place, jump, edges, e, count):
     return types.void(q, integer, integer, edges, integer, integer), emit
 
 
-def groups(L, edges):
-    """Lines that begin the loop over the groups of L cells; with edges, from the right where x0 >= 0, else from the left.
-
-    start: the place of a group's first register, edge: that of the number beside them, on the outermost group's other side."""
-    if not edges:
-        return ["for group in range(begin, end):"]
-    return ["back = x0 >= 0", "for number in range(begin, end):", "    group = begin + end - 1 - number if back else number",
-            f"    outermost, start = number == begin, x0 + group * {L} + 1 - back",
-            f"    edge = start + {L} if back else start - 1"]
-
-
 def text(source, jit):
     """The functions of a `hermite_source.HermiteSource` that read a row.
 
@@ -89,9 +78,13 @@ def text(source, jit):
             the next face needs is asked for in between.
     image   changes the result for an image of the row."""
     n, d, size = source.n, source.d, source.node
-    count, given, beside, lacking, lines = n if d > 1 else 1, "", "", "", source.lines + 1
+    count, given, beside, lacking, lines = n if d > 1 else 1, "", "", "", source.lines + (source.beside == 1)
     mapped = source.map(0, "q", f"row + x + j * {n} * X", f"row + x + j * {n} * X + 1", "X", "target", "t + j * step", source.L)
     asks, inside, listed, rest = f"(j + 1) * {n}", size, "", ""
+    if source.beside > 1:
+        rest = f"""
+    for k in range({size}):
+        prefetch(q, later + x + width + k * X, 1)"""
     if source.edges:
         given, beside, lacking, lines = ", back, asked, edges, e", ", outermost, edge, edges, e", ", outermost", source.lines
         call = f"(q, row + x + j * {n} * X, X, edges, e + j * {n}, target, t + j * step, {source.L})"

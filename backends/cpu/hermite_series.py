@@ -27,7 +27,7 @@ class SeriesSource:
     spreads    whether interpolants of the other kind of variables go straight to b_1 and c, see `spread`: at once, of several
                axes"""
 
-    def __init__(self, recursion, stages, pruned, L=1, vectors=1, at_once=False, scalar=None):
+    def __init__(self, recursion, stages, pruned, L=1, vectors=1, at_once=False, scalar=None, alone=True):
         self.r, self.d, self.V, self.L, self.vectors = recursion, recursion.dim, recursion.variables, L, vectors
         self.count, self.pruned, self.scalar = stages, pruned, scalar
         self.n, self.m = recursion.order + 1, 2 * recursion.order + 2
@@ -37,7 +37,7 @@ class SeriesSource:
         self.block = self.m ** max(0, self.d - 2) * self.plane + L
         self.along = ({"w": self.plane, "c": self.n ** 2 * L} if self.d == 3 else {"w": self.row, "c": self.n * L})
         self.slots = {v: slot for slot, v in enumerate((*recursion.kept, *recursion.rest))}
-        self.spreads = at_once and recursion.stride == 2 and self.d > 1
+        self.spreads = alone and recursion.stride == 2 and self.d > 1
         self.odd = (len(recursion.kept) if self.spreads else self.V) * self.block
         self.weighted = self.odd + (recursion.stride - 1) * len(recursion.kept) * self.block
         self.box = (self.n + 1) ** self.d * L if recursion.stride == 2 else 0
@@ -64,7 +64,7 @@ class SeriesSource:
         """(part, stage, rows) of what is done one after the other, rows in ascending order: a row can take the place of its
         last stage, because terms lie in the same row or in later ones."""
         n, r = self.n, self.r
-        if self.sums_at_once is None:
+        if self.sums_at_once is None and not self.spreads:
             yield "start", 0, [self.entry("start", j, 0, n + 1) for j in self.extended()]
         elif r.rest and not self.spreads:
             yield "start", 0, [self.entry("start", j, 0, n) for j in rows(n, self.d)]
@@ -72,8 +72,9 @@ class SeriesSource:
             lengths = self.lengths(1) if self.sums_at_once is None else [(j, self.m) for j in rows(self.m, self.d)]
             lengths = [] if self.spreads else lengths
             yield "begin", 1, [self.entry("begin", j, 1, count, odd=True) for j, count in lengths]
-        if self.scalar:
+        if self.scalar or self.spreads and self.sums_at_once is None:
             yield "own", 1, [self.own(j) for j in self.extended()]
+        if self.scalar:
             for s in (2, 3):
                 yield "step", s, [self.entry("step", j, s, self.m, odd=s == 3) for j in rows(self.m, self.d)]
         for first in range(r.stride) if self.sums_at_once is None else []:
@@ -271,7 +272,7 @@ def chosen(recursion, stages, pruned, alone=True, L=1, vectors=1):
 
     alone: the interpolants are wanted for nothing else.  Those of two kernels are read from memory meanwhile, which with two
     kinds of variables takes longer than the stages."""
-    stepped = SeriesSource(recursion, stages, pruned, L, vectors)
+    stepped = SeriesSource(recursion, stages, pruned, L, vectors, alone=alone)
     if not pruned or not alone and recursion.stride == 2:
         return stepped
     scalars = [None] + [scalar(recursion.step)] * (recursion.stride == 2 and len(recursion.kept) > 1 and stages > 3)

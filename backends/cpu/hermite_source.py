@@ -6,8 +6,8 @@ sides of it.  Nodes are read where they lie in the state: what a row's neighbour
 end or images, is put there, into the room between two rows, when the row is read, so that it is never older than the row.
 Arrays of a thread, all with the lane last:
 
-    Y  (side, j_y, t_x)                  in 3D, of one variable and j_z, after the map along x: two rows
-    F  (slot, variable, j_z, t_y, t_x)   after that along y: two faces for each row of cells
+    Y  (group, side, j_y, t_x)           in 3D, of one variable and j_z, after the map along x: two rows
+    F  (slot, group, variable, j_z, t_y, t_x)   after that along y: two faces for each row of cells
     w  (slot of variable, t_z, t_y, t_x) the interpolants, then their Taylor series: see `hermite_series`
     c  (variable, j_z, j_y, j_x)         the solution at the target nodes
     edges  (p, y, coefficient)           of each row one number that the next group lacks: see `hermite_rows`
@@ -18,20 +18,21 @@ from textwrap import indent
 
 import numpy as np
 
-from . import hermite_rows, hermite_sums, hermite_thin, lanes, matmul, vector
+from . import hermite_groups, hermite_rows, hermite_sums, hermite_thin, lanes, matmul, vector
 from .hermite_series import chosen
 
 PARTS = lanes, hermite_rows, hermite_sums, matmul, vector
 KERNELS = sha256("".join(map(getsource, PARTS)).encode()).hexdigest()[:16]
 JIT = '@njit(nogil=True, cache=True, error_model="numpy")'
 CACHED = 1 << 15             # bytes of the Taylor series of a group, or of a variable of a group in the collapsed variant
-CACHED_KINDS = 3 << 14       # of a series that makes two stages at once
+CACHED_KINDS = 5 << 13       # of a series that makes two stages at once
 MOST, MOST_SYSTEM, MOST_MAPS = 4, 2, 8         # vector registers in a group: of one variable, of several; collapsed, where
                                                # whole rows save memory traffic
-CACHED_FACES = 1 << 19       # bytes of the faces of several rows of cells that a thread takes together, which read
+CACHED_FACES = 9 << 16       # bytes of the faces of several rows of cells that a thread takes together, which read
 MOST_ROWS = 8                # the nodes between them once from memory
 ALONG = 32                   # targets along the last axis that a thread takes at a time
-EDGES = 2                    # N + 1 up to which groups read their neighbours' first numbers from the row: as quick there
+EDGES = 2                    # N + 1 up to which groups read their neighbours' first numbers from the row, and in 3D so many
+BESIDE = 4                   # groups are taken side by side
 PAST = 1 << 24               # bytes of two states above which results go past the caches to memory
 
 
@@ -78,7 +79,10 @@ class HermiteSource:
         # A register more than the coefficients of a face with the same j of the last axis: no powers of two, see `row_pitch`.
         self.across = self.m ** (d - 1) * self.L + self.W
         self.face = self.V * n * self.across if d > 1 else 0
-        self.rows = max(1, min(MOST_ROWS, CACHED_FACES // (2 * self.face * np.dtype(dtype).itemsize))) if d == 3 else 1
+        low = d == 3 and not self.collapsed and n <= EDGES
+        self.beside = min(BESIDE, -(-tables.grid.nodes[0] // self.L)) if low else 1
+        self.slot = self.beside * self.face
+        self.rows = max(1, min(MOST_ROWS, CACHED_FACES // (2 * self.slot * np.dtype(dtype).itemsize))) if d == 3 else 1
         self.cell = self.V * self.m ** d * self.L
         self.edges = not self.collapsed and d > 1 and n > EDGES
         self.lines = -(-self.L * np.dtype(dtype).itemsize // 64)
@@ -93,7 +97,7 @@ class HermiteSource:
             elif self.edges and self.series.sums_at_once is not None:
                 self.asked = self.share, self.lines
         self.thin = variant == "monolithic" and d == 3 and self.rows > 1
-        self.sizes = ((2 * n * self.m * self.L + hermite_thin.room(self)) * (d == 3), 2 * self.rows * self.face,
+        self.sizes = ((2 * n * self.m * self.L * self.beside + hermite_thin.room(self)) * (d == 3), 2 * self.rows * self.slot,
                       self.series.size if self.series else 0, self.node * self.L + self.W,
                       self.edges * (ALONG + 1) * (self.rows + (d == 3)) * self.node)
 
@@ -102,7 +106,7 @@ class HermiteSource:
         spreads = self.series is not None and self.series.spreads
         parts = [self.head(), hermite_rows.text(self, JIT), *[self.faces()] * (self.d > 1),
                  self.spread() if spreads else self.roll(), self.store()]
-        store = "store(c, out, at, width, span, scale, X)"
+        store = "store(c, out, at, wide, span, scale, X)"
         if self.thin:
             parts.append(hermite_thin.text(self, JIT))
             store = f"if thin:\n    thin_{store.replace('span', 'span, min(together, top - y)')}\nelse:\n    {store}"
@@ -112,7 +116,7 @@ class HermiteSource:
         evolve = "series(w, c, program, stages, factors, heads, entries)"
         if self.direct:
             to_out, to_c = (roll.format(*target) for target in (("out", "at, X"), ("c", f"0, {self.L}")))
-            parts.append(self.kernel("kernel", f"if width % {self.W} == 0 and span == width:\n    "
+            parts.append(self.kernel("kernel", f"if wide % {self.W} == 0 and span == wide:\n    "
                                      f"{to_out.replace('roll', 'roll_out')}\nelse:\n    {to_c}\n    {store}"))
         elif self.collapsed:
             parts.append(self.kernel("kernel", f"{roll.format('c', 0)}\n{store}"))
@@ -175,15 +179,21 @@ class HermiteSource:
                 lined.format("abs_(sy[p])", "abs_(sy[after])", "F, f", across, 0, begin=f"v * {n * n}"),
                 "if sy[p] < 0:", f"    image(F, f, {across}, one, v, p, sy, fy)"])]
         else:
+            side, group, loops = f"{n * step}", "", []
+            if self.beside > 1:
+                side, group, loops = f"{n * step} + g * {2 * n * step}", f" + g * {self.face}", ["for g in range(some):"]
+                given = ", some"
+                lined = lined.replace(", x,", f", x + g * {self.L},")
+            loops = [f"for v in range({self.V}):", f"for jz in range({n}):", "for y in range(bottom, top + 1):", *loops]
             lines = ["after = min(p + 1, len(sz) - 1)",
-                     nested([f"for v in range({self.V}):", f"for jz in range({n}):", "for y in range(bottom, top + 1):"], [
-                         f"low, high = (1 - y % 2) * {n * step}, y % 2 * {n * step}",
+                     nested(loops, [
+                         f"low, high = (1 - y % 2) * {side}, y % 2 * {side}",
                          lined.format("abs_(sz[p]) * ny + abs_(sy[y])", "abs_(sz[after]) * ny + abs_(sy[y])",
                                       "Y, high", step, f"(y - bottom) * {self.node}", begin=f"(v * {n} + jz) * {n * n}"),
                          "if sz[p] < 0 or sy[y] < 0:",
                          f"    image(Y, high, {step}, fz[(v * {n} + jz) * len(sz) + p], v, y, sy, fy)",
                          "if y > bottom:",
-                         f"    f = ((y - 1 - bottom) * 2 + p % 2) * {self.face} + (v * {n} + jz) * {across}",
+                         f"    f = ((y - 1 - bottom) * 2 + p % 2) * {self.slot}{group} + (v * {n} + jz) * {across}",
                          indent(self.along(1, "Y", "low", "high", step, "F", "f", step), "    ")])]
         return (f"{JIT}\ndef faces(q, Y, F, p, bottom, top, x, count, maps, ny, X, sy, sz, fy, fz{given}):\n"
                 + indent("\n".join(lines), "    "))
@@ -262,11 +272,11 @@ def store(c, out, at, width, span, scale, X):
         d, last, rows, L, edges = self.d, "xyz"[self.d - 1], self.node, self.L, self.edges and faces
         node = {1: "0", 2: "abs_(sy[p])", 3: "abs_(sz[p]) * ny + abs_(sy[y])"}[d]
         after = node.replace("[p]", f"[min(p + 1, len(s{last}) - 1)]")
-        given, beside = "", ""
+        given, listed, beside = ", some" * (self.beside > 1), "", self.beside if faces else 1
         if edges:
-            given, beside = ", back, asked, edges, e", ", outermost, edge, edges, e" + f" + (y - bottom) * {rows}" * (d == 3)
+            given, listed = ", back, asked, edges, e", ", outermost, edge, edges, e" + f" + (y - bottom) * {rows}" * (d == 3)
         ends = nested(["for y in range(bottom, top + 1):"] * (d == 3),
-                      [f"ends(q, {node}, {after}, x, width, X, ghosts, fx{beside})"])
+                      [f"ends(q, {node}, {after}, x, width, X, ghosts, fx{listed})"])
         asking = self.asked and self.variant == "monolithic"
         known = ["asked = " + ("p == first" if asking else "True"),
                  f"e = (p - first) * {rows}" + " * (top + 1 - bottom)" * (d == 3)] * edges
@@ -276,15 +286,11 @@ def store(c, out, at, width, span, scale, X):
             faced = (f"if thin:\n    thin_faces(q, Y, F, p, bottom, top, x, width, together, ny, X, sy, sz, fy, fz, {more})\n"
                      f"else:\n    {faced}")
         face = "\n".join(["p = {}", *known, ends, faced])
-        slot = "((y - bottom) * 2 + {} % 2) * " + str(self.face) if d == 3 else "{} % 2 * " + str(self.face)
-        line = 64 // np.dtype(self.dtype).itemsize
-        lines = [f"x, width = x0 + group * {L}, min({L}, targets - group * {L})",
-                 f"span, ahead = width if group < groups - 1 else nodes - group * {L}, 1 + (width + {line - 1}) // {line}",
-                 f"count = (width + {self.W - 1}) // {self.W}" if self.collapsed else f"count = {self.vectors}"]
-        if self.thin:
-            lines += [f"thin = group > 0 and {hermite_thin.LEAST} * width <= {L}", f"together = {L} // width if thin else 1"]
+        slot = "((y - bottom) * 2 + {} % 2) * " + str(self.slot) if d == 3 else "{} % 2 * " + str(self.face)
+        slot += f" + g * {self.face}" * (beside > 1)
+        before, each = hermite_groups.text(self, edges, beside)
         row, number = {1: ("0", "0"), 2: ("y", "y"), 3: ("z * ny + y", "z * (len(sy) - 1) + y")}[d]
-        inner = [f"cell = ({number}) * groups + group", f"at = ({row}) * {rows} * X + group * {L}"]
+        inner = [*each, f"cell = ({number}) * groups + group", f"at = ({row}) * {rows} * X + group * {L}"]
         if d > 1:
             inner += ["ask(out, at, ahead, X)"] * (name != "interpolate" and not self.past)
             inner += [f"below, above = {slot.format(last)}, {slot.format(f'({last} + 1)')}"] * faces
@@ -296,15 +302,14 @@ def store(c, out, at, width, span, scale, X):
             inner.append(f"coming = ({coming} * {rows}{f' + (y - bottom) * {self.share}' * (d == 3)}) * X + later")
         inner += [ends] * (d == 1) + [body]
         if d == 3:
-            inner = [nested(["for y in range(bottom, top" + ", together" * self.thin + "):"], inner)]
+            inner = [nested(["for y in range(bottom, top" + ", together" * self.thin + "):",
+                             *["for g in range(some):"] * (beside > 1)], inner)]
         if d > 1:
-            before = [face.format(f"{last} + 1"), *over] * faces
-            inner = [face.format("first")] * faces + [nested([f"for {last} in range(first, last):"], [*before, *inner])]
-        lines += inner
+            over = [face.format(f"{last} + 1"), *over] * faces
+            inner = [face.format("first")] * faces + [nested([f"for {last} in range(first, last):"], [*over, *inner])]
         return (f"{JIT}\ndef {name}(bottom, top, first, last, begin, end, Y, F, w, c, edges, q, out, R, ny, X, x0, "
                 "targets, nodes, ghosts, fx, sy, sz, fy, fz, scale, maps, program, stages, factors, heads, entries):\n"
-                + indent(nested([], [f"groups = (targets + {L - 1}) // {L}", *hermite_rows.groups(L, edges),
-                                     indent("\n".join(lines), "    ")]), "    "))
+                + indent("\n".join([*before, indent("\n".join(inner), "    ")]), "    "))
 
 
 def nested(loops, lines):

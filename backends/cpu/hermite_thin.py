@@ -50,7 +50,7 @@ def thin_faces(q, Y, F, p, bottom, top, x, width, together, ny, X, sy, sz, fy, f
                                 Y[lane + {size}] = sign * q[row + k * X + i + 1]
                     for j in range({n}):
                         {mapped}
-                f = ((first - bottom) * 2 + p % 2) * {source.face} + (v * {n} + jz) * {source.across}
+                f = ((first - bottom) * 2 + p % 2) * {source.slot} + (v * {n} + jz) * {source.across}
 {indent(source.along(1, "Y", "0", f"{n * step}", step, "F", "f", step), " " * 16)}{listed * source.edges}
 
 

@@ -47,5 +47,5 @@ def filled(grid, law, method, linear, dtype):
     """Places that the kernels of the CPU have for the cells of a row, whole groups of lanes."""
     terms, decay = linear.system((0.0,) * grid.dim, grid.spacing, 0).terms()
     given = SimpleNamespace(dim=grid.dim, variables=len(law.variables), order=method.order, terms=terms, decay=decay)
-    lanes = vectors_of_series(Recursion(given, method.pruned)) * width(dtype)
+    lanes = vectors_of_series(Recursion(given)) * width(dtype)
     return -(-grid.nodes[0] // lanes) * lanes
