@@ -1,4 +1,4 @@
-"""Several groups of cells side by side: any number of groups in a row, whole or not, in both halves, between walls or periodic."""
+"""Several groups of cells side by side: any number of them in a row, whole or not, in both halves, with walls and without."""
 import numpy as np
 import pytest
 from dgarray.backends.cpu import hermite_source

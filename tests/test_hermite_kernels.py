@@ -305,3 +305,15 @@ def test_variants_agree_after_fifty_steps():
              for variant in ("two-kernel", "monolithic", "collapsed")]
     for other in found[1:]:
         assert np.abs(other - found[0]).max() <= 1e-13 * np.abs(initial).max()
+
+
+def test_costs_are_the_mean_of_both_half_steps():
+    """Between walls 2 x 3 x 4 cells are targets one way, 3 x 4 x 5 nodes the other; in a periodic box as many both ways."""
+    def of(periodic, **options):
+        method, boundary = Hermite(1, **options), None if periodic else wall
+        tables = method.discretise(grid(3, periodic, (2, 3, 4)), Acoustics(3), boundary, backends.get("numpy", "array")).tables
+        done = cost(tables)
+        return [np.array([o.flops, o.bytes]) for o in done + roofline.of_the_paper(tables, done)]
+    for options in ({}, {"variant": "two-kernel"}):
+        for inside, walled in zip(of(True, **options), of(False, **options), strict=True):
+            assert inside.all() and np.allclose(walled, inside * (24 + 60) / (2 * 60), rtol=0, atol=0.5)

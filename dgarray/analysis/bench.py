@@ -87,6 +87,7 @@ RATIOS = {
     "float32 / float64, Euler": ("Euler 2D p=3, float32", "Euler 2D p=3", 1.7),
     "collapsed / two-kernel, Hermite": ("Hermite advection, collapsed", "Hermite advection, two-kernel", None),
     "collapsed / two-kernel as in the paper, Hermite": ("Hermite advection, collapsed", "Hermite advection, unpruned", 8.0),
+    "pruned / not pruned, Hermite acoustics": ("Hermite acoustics N=3", "Hermite acoustics N=3, unpruned", 1 / (1 - 0.25)),
 }
 # Cells of `box` and `rectangle`; a gas fills periodic ones.
 SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 27), "gas triangles": (100, 100),

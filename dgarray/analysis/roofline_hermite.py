@@ -1,23 +1,32 @@
 """Operations and bytes of a half-step of Hermite's method, see `dgarray.analysis.roofline`."""
+import math
+
 import numpy as np
 
 
 def hermite_counts(tables, kernels="fused", dtype="float64", backend="numpy", variant=None):
-    """{operation: (floating-point operations, bytes)} for a node and half-step.
+    """{operation: (floating-point operations, bytes)} for a node and half-step, the mean of both: between walls the dual grid
+    has fewer nodes.
 
     variant   of a GPU's kernels, "two-kernel", "monolithic" or "collapsed"; None: the one that runs on a CPU"""
     if kernels == "array" or tables.systems is not None:            # where coefficients vary the array text runs
-        return array_counts(tables, np.dtype(dtype).itemsize)
+        return mean(tables, array_counts(tables, np.dtype(dtype).itemsize))
     if backend == "cupy":
         from ..backends.cuda.hermite_cost import moved, operations
         from ..backends.cuda.hermite_variant import HermiteShape
         shape = HermiteShape.of(tables, np.dtype(dtype))
         kernel = variant or ("collapsed" if tables.collapsible else "monolithic")
-        return {kernel: (operations(kernel, shape, tables), moved(kernel, shape))}
+        return mean(tables, {kernel: (operations(kernel, shape, tables), moved(kernel, shape))})
     from ..backends.cpu.hermite_counts import counts
     usual = tables.method.variant or ("collapsed" if tables.collapsible else "monolithic")
-    found = counts(tables, dtype, variant or usual)
-    return {name: tuple(map(int, each)) for name, each in found.items()}
+    return mean(tables, counts(tables, dtype, variant or usual))
+
+
+def mean(tables, found):
+    """Counts for a target, for a node of the grid and the mean of both half-steps."""
+    targets = [math.prod(lengths) for lengths in tables.targets]
+    share = sum(targets) / (len(targets) * tables.elements)
+    return {name: tuple(round(share * number) for number in each) for name, each in found.items()}
 
 
 def paper_counts(tables, names):
@@ -27,7 +36,8 @@ def paper_counts(tables, names):
     if tables.systems is not None:
         return {}
     parts = of_the_paper(tables)
-    return dict(zip(names, parts if len(names) > 1 else [sum(parts)]))
+    found = mean(tables, dict(zip(names, [(part,) for part in (parts if len(names) > 1 else [sum(parts)])])))
+    return {name: flops for name, (flops,) in found.items()}
 
 
 def array_counts(tables, size):

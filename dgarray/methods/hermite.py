@@ -31,7 +31,7 @@ class Hermite:
                  cheaper, of lower order in time, and may need a smaller cfl
     variant      "two-kernel": interpolate all, then evolve all; "monolithic": both in one; "collapsed": one map along each
                  axis, for laws whose variables do not depend on one another; None: the fastest. All agree to rounding
-    pruned       leave out what no later stage needs: coefficients, and on a CPU variables between two stages
+    pruned       leave out coefficients that no later stage needs
     derivatives  whether the output keeps all scaled derivatives besides the values
     force        whether a cfl above 1, or a dt above the largest stable one, is taken nevertheless
     Raises ValueError for values that are not allowed."""
