@@ -241,11 +241,12 @@ class SeriesSource:
     def text(self, jit, asked=None):
         """The function: the Taylor series of the interpolants in w, summed up in c.
 
-        asked: (places, lines) of R that are asked for meanwhile, from `coming` on, `pitch` from each to the next; in stages
-        neighbouring lines, some with each run."""
+        asked: at how many places of R, from `coming` on, `pitch` from each to the next, how many cache lines are asked for
+        meanwhile, some with each entry of the sums or, in stages, with each run."""
         once = self.sums_at_once is not None
         each = 0 if once or not asked else -(-asked[0] // len(self.program))
-        asks = [f"        prefetch(R, coming, {each})", f"        coming += {each} * pitch"] * (each > 0)
+        asks = [f"        for k in range({each}):", f"            prefetch(R, coming + k * pitch, {asked[1]})",
+                f"        coming += {each} * pitch"] if each else []
         more = ", R, coming, pitch" * (asked is not None)
         parts, lines = [part for part, _ in self.factored], []
         spans = {part: f"range({parts.index(part)}, {parts.index(part) + parts.count(part)})" for part in set(parts)}

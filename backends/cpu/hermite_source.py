@@ -94,7 +94,7 @@ class HermiteSource:
                                  self.vectors)
             if variant == "two-kernel":
                 self.asked = self.cell * np.dtype(dtype).itemsize // 64, 1
-            elif self.edges and self.series.sums_at_once is not None:
+            elif self.edges:
                 self.asked = self.share, self.lines
         self.thin = variant == "monolithic" and d == 3 and self.rows > 1
         self.sizes = ((2 * n * self.m * self.L * self.beside + hermite_thin.room(self)) * (d == 3), 2 * self.rows * self.slot,
