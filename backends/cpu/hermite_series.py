@@ -24,8 +24,8 @@ class SeriesSource:
                many more in each further one, and the places of the first row in w, c and U
     stages     (stage, 3): the first run, the run after the last and the first factor, of start, begin, steps and gain
     sums       None, or instead of the steps `hermite_sums.Sums`, if `at_once`
-    spreads    whether interpolants of the other kind of variables go straight to b_1 and c, see `spread`: at once, of several
-               axes"""
+    spreads    whether interpolants of the other kind of variables go straight to b_1 and c, see `spread`: of several axes, and
+               `alone`, wanted for nothing else"""
 
     def __init__(self, recursion, stages, pruned, L=1, vectors=1, at_once=False, scalar=None, alone=True):
         self.r, self.d, self.V, self.L, self.vectors = recursion, recursion.dim, recursion.variables, L, vectors

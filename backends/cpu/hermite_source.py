@@ -31,8 +31,8 @@ MOST, MOST_SYSTEM, MOST_MAPS = 4, 2, 8         # vector registers in a group: of
 CACHED_FACES = 9 << 16       # bytes of the faces of several rows of cells that a thread takes together, which read
 MOST_ROWS = 8                # the nodes between them once from memory
 ALONG = 32                   # targets along the last axis that a thread takes at a time
-EDGES = 2                    # N + 1 up to which groups read their neighbours' first numbers from the row, and in 3D so many
-BESIDE = 4                   # groups are taken side by side
+EDGES = 2                    # N + 1 up to which groups read their neighbours' first numbers from the row: as quick there
+BESIDE = 4                   # groups that in 3D are taken side by side up to then, for which faces are small enough
 PAST = 1 << 24               # bytes of two states above which results go past the caches to memory
 
 
