@@ -4,6 +4,8 @@ A node holds c[variable, j_z, j_y, j_x] = h^|j| D^j q / j!, j from 0 to N in eac
 centres between nodes, where a polynomial of degree 2N + 1 in each direction results, and evolves it there by a Taylor series.
 Goodrich, Hagstrom & Lorenz 2006; Vargas, Chan, Hagstrom & Warburton 2016, algorithms 1 to 4.
 """
+from functools import cached_property
+
 import numpy as np
 
 from ..taylor import apply
@@ -27,8 +29,12 @@ class HermiteArrays:
         self.neighbours = [[(backend.integers(n.low), backend.integers(n.high),
                              *((backend.array(n.low_signs), backend.array(n.high_signs)) if n.mirrors else (None, None)))
                             for n in axes] for axes in tables.neighbours]
-        self.systems = tables.systems and [self.moved(system) for system in tables.systems]
         self._maps = None, None
+
+    @cached_property
+    def systems(self):
+        """Of both halves, where coefficients vary; else None."""
+        return self.tables.systems and [self.moved(system) for system in self.tables.systems]
 
     def moved(self, system):
         """The coefficients of a LinearSystem on the backend: (flux, source, inverse)."""
@@ -155,7 +161,7 @@ class HermiteArrays:
         flux, source, inverse = self.systems[half]
 
         def here(value):
-            return value if np.ndim(value) == 0 else value[(slice(None),) * d + (row,)]
+            return value[(slice(None),) * d + (row,)] if np.ndim(value) and value.shape[d] > 1 else value
         for k, entries in enumerate(flux):
             for (i, j), value in entries.items():
                 self.add_derivative(out[i], -1 / spacing[k], apply("multiply", d, here(value), w[j]), k)

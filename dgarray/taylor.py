@@ -16,12 +16,15 @@ def expand(function, x, h, degree, parameters=(), name=None):
     function: f(x), maybe f(x, t): of plain NumPy;  x: the coordinates of the places;  h: a length for each coordinate
     parameters: {argument: number} beside x
     Raises TraceError for what cannot be traced."""
+    shape = (degree + 1,) * len(x) + np.broadcast_shapes(*(np.shape(a) for a in x))
+    return [whole(value, len(x), shape) for value in series(function, x, h, degree, parameters, name)]
+
+
+def series(function, x, h, degree, parameters=(), name=None):
+    """The same where each component has the places of those coordinates that it depends on, of none is a number."""
     d, given = len(x), dict(parameters)
     graph = trace(function, {"x": d, **dict.fromkeys(given)}, name)
-    places = np.broadcast_shapes(*(np.shape(a) for a in x))
-    inputs = given | {f"x{k}": placed(x, h, degree, k) for k in range(d)}
-    shape = (degree + 1,) * d + places
-    return [whole(value, d, shape) for value in evaluate(graph, inputs, d)]
+    return evaluate(graph, given | {f"x{k}": placed(x, h, degree, k) for k in range(d)}, d)
 
 
 def placed(x, h, degree, k):

@@ -14,18 +14,15 @@ GROUPS = 64              # groups of cells at a time in 1D
 
 
 class HermiteFused(HermiteArrays):
-    """Overrides the half-steps of the reference where coefficients are constant.
+    """Overrides the half-steps of the reference.
 
     Along each axis targets lie between positions, target i between i and i + 1; every position has a source node and factors
     of its coefficients, which are those of an image at a wall."""
 
     def __init__(self, backend, tables):
         super().__init__(backend, tables)
-        self.source = None
-        if tables.systems is not None:
-            return
         dtype, d, n = backend.dtype, tables.dim, tables.order + 1
-        self.recursion = None if self.variant == "collapsed" else Recursion(tables)
+        self.recursion = None if self.variant == "collapsed" or tables.systems else Recursion(tables)
         g = np.ones(2 * n) if self.recursion is None else weights(2 * n)
         self.source = HermiteSource(tables, dtype, self.variant, g[:, None] * tables.interpolation[0], self.recursion)
         self.scale = 1 / np.prod(np.meshgrid(*[g[:n]] * d, indexing="ij"), axis=0).ravel().astype(dtype)
@@ -33,6 +30,7 @@ class HermiteFused(HermiteArrays):
         self.scratch = [tuple(aligned(size, dtype) for size in self.source.sizes) for _ in range(backend.threads)]
         self.halves = [self.half(half) for half in (0, 1)]
         self._coefficients = None, None
+        self.given = [self.source.series.of_half(half, dtype) for half in (0, 1)] if tables.systems else None
 
     def half(self, half):
         """What kernels know of the neighbours in a half, and the parts in which threads take the targets.
@@ -72,8 +70,6 @@ class HermiteFused(HermiteArrays):
         """An array (variable, coefficient, z, y, x) that lies in memory as [z, y, variable, coefficient, x].
 
         What a group of cells needs is near together, and distances in memory are not the powers of two that grids like."""
-        if self.source is None:
-            return super().zeros()
         t, d = self.tables, self.tables.dim
         rows = *t.grid.shape[:-1], t.variables, t.rows
         # Kernels read one number before the first row, and a group of cells from any place in the last one.
@@ -83,8 +79,6 @@ class HermiteFused(HermiteArrays):
 
     def flat(self, q):
         """All numbers of a state in the order in which they lie in memory."""
-        if self.source is None:
-            return q.reshape(-1)
         return as_strided(q, (prod(q.shape[:-1]) * self.source.X,), q.strides[-1:])
 
     def state(self, q):
@@ -105,25 +99,25 @@ class HermiteFused(HermiteArrays):
         # Beyond the ends of rows there may still be what a state before this one had there.
         return self.backend.finite(self.flat(q)) or bool(np.isfinite(q).all())
 
-    def coefficients(self, tau):
+    def coefficients(self, tau, half):
         """What kernels know of the law and of the length of the half-step."""
         if self._coefficients[0] != tau:
-            self._coefficients = tau, self.of_length(tau)
-        return self._coefficients[1]
+            self._coefficients = tau, [self.of_length(tau, half) for half in (0, 1)]
+        return self._coefficients[1][half]
 
-    def of_length(self, tau):
+    def of_length(self, tau, half):
         def numbers(values):
             return np.ascontiguousarray(np.append(values, 0.0), self.backend.dtype)       # never empty
+        none = np.zeros((0, 0), np.int32)
+        if self.given:
+            return numbers([tau, *self.source.series.numbers]), *[none] * 2, *self.given[half], none
         if self.recursion is None:
-            (left, right), none = self.tables.collapsed(tau), np.zeros((0, 0), np.int32)
+            left, right = self.tables.collapsed(tau)
             return numbers(np.stack([left, right], axis=2)), *[none] * 2, numbers([]), *[none] * 2
         series = self.source.series
         return numbers([]), series.program, series.stages, numbers(series.factors(tau)), series.heads, series.entries
 
     def half_step(self, q, out, half, tau):
-        if self.source is None:
-            super().half_step(q, out, half, tau)
-            return
         for kernel in (["kernel"] if self.variant != "two-kernel" else ["interpolate", "evolve"]):
             self.run(kernel, q, out, half, tau)
 
@@ -131,7 +125,7 @@ class HermiteFused(HermiteArrays):
         """One kernel on all parts."""
         (axes, parts), function = self.halves[half], getattr(self.modules, kernel)
         arguments = (self.flat(q), self.flat(out), self.interpolants, q.shape[-2], self.source.X, *axes, self.scale,
-                     *self.coefficients(tau))
+                     *self.coefficients(tau, half))
 
         def task(part, worker):
             Y, F, w, c, edges = self.scratch[worker]

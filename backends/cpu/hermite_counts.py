@@ -1,6 +1,7 @@
 """Operations and bytes that the CPU kernels of Hermite's method need for a cell and half-step, counted from their tables."""
 import numpy as np
 
+from .hermite_products import ProductSeries
 from .hermite_recursion import Recursion
 from .hermite_series import chosen
 
@@ -10,7 +11,8 @@ def counts(tables, dtype, variant, pruned=None):
 
     Kernels are "interpolation" and "evolution" of the variant "two-kernel", else the variant.  Operations are those of a cell
     inside the grid, without what the lanes beyond a row's end do; a face between two cells is interpolated once.
-    Bytes are what must be moved: the state read and written, and in between the interpolants of two kernels."""
+    Bytes are what must be moved: the state read and written, in between the interpolants of two kernels, and the series of
+    coefficients that vary."""
     d, n, V = tables.dim, tables.order + 1, tables.variables
     m, state, real = 2 * n, V * n ** d, np.dtype(dtype).itemsize
     if variant == "collapsed":
@@ -19,10 +21,11 @@ def counts(tables, dtype, variant, pruned=None):
     column = 2 * n + 2 * np.count_nonzero(left) - len(left)         # sums and differences, then products
     columns = sum(n ** (d - 1 - k) * m ** k for k in range(d))      # of a face along y, then x, and of the cell along z
     interpolation, evolution = V * columns * column, series(tables, pruned, variant) + state
+    read = ProductSeries(tables, pruned).coefficients() * real if tables.systems else 0
     if variant == "monolithic":
-        return {variant: (interpolation + evolution, 2 * state * real)}
+        return {variant: (interpolation + evolution, 2 * state * real + read)}
     moved = (state + V * m ** d) * real
-    return {"interpolation": (interpolation, moved), "evolution": (evolution, moved)}
+    return {"interpolation": (interpolation, moved), "evolution": (evolution, moved + read)}
 
 
 def of_the_paper(tables):
@@ -40,4 +43,6 @@ def of_the_paper(tables):
 def series(tables, pruned=None, variant="monolithic"):
     """Operations of a Taylor series and of its sum."""
     pruned = tables.method.pruned if pruned is None else pruned
+    if tables.systems:
+        return ProductSeries(tables, pruned).operations()
     return chosen(Recursion(tables), tables.stages, pruned, variant == "monolithic").operations()

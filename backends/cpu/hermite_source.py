@@ -18,10 +18,11 @@ from textwrap import indent
 
 import numpy as np
 
-from . import hermite_groups, hermite_rows, hermite_sums, hermite_thin, lanes, matmul, vector
+from . import hermite_groups, hermite_products, hermite_rows, hermite_sums, hermite_thin, lanes, matmul, vector
+from .hermite_products import ProductSeries
 from .hermite_series import chosen
 
-PARTS = lanes, hermite_rows, hermite_sums, matmul, vector
+PARTS = lanes, hermite_products, hermite_rows, hermite_sums, matmul, vector
 KERNELS = sha256("".join(map(getsource, PARTS)).encode()).hexdigest()[:16]
 JIT = '@njit(nogil=True, cache=True, error_model="numpy")'
 CACHED = 1 << 15             # bytes of the Taylor series of a group, or of a variable of a group in the collapsed variant
@@ -61,7 +62,8 @@ class HermiteSource:
     """Text of the kernels for one law's terms, order, dimension and dtype.
 
     variant     "collapsed", "monolithic" or "two-kernel"
-    left        factors of the interpolation, (2N + 2, N + 1), weighted; recursion: `hermite_recursion.Recursion`"""
+    left        factors of the interpolation, (2N + 2, N + 1), weighted
+    recursion   `hermite_recursion.Recursion`; None for "collapsed" and where coefficients vary"""
 
     def __init__(self, tables, dtype, variant, left, recursion):
         self.d, self.V, self.n, self.dtype = tables.dim, tables.variables, tables.order + 1, str(np.dtype(dtype))
@@ -70,7 +72,8 @@ class HermiteSource:
         d, n = self.d, self.n
         self.m = n if self.collapsed else 2 * n
         self.W = lanes.width(dtype)
-        self.vectors = vectors(n ** d, MOST_MAPS) if self.collapsed else vectors_of_series(recursion)
+        self.varies = tables.systems is not None
+        self.vectors = vectors(n ** d, MOST_MAPS) if self.collapsed else 1 if self.varies else vectors_of_series(recursion)
         self.L = self.vectors * self.W
         state = self.V * n ** d * tables.elements * np.dtype(dtype).itemsize
         self.past = 2 * state > PAST
@@ -89,14 +92,16 @@ class HermiteSource:
         self.series = self.asked = None
         self.node = self.V * n ** d                     # numbers of a node, and a cell's share of those of the next face
         self.share = -(-self.node * (self.rows + 1) // self.rows) if d == 3 else self.node
-        if not self.collapsed:
+        if self.varies:
+            self.series = ProductSeries(tables, tables.method.pruned, self.L)
+        elif not self.collapsed:
             self.series = chosen(recursion, tables.stages, tables.method.pruned, variant == "monolithic", self.L,
                                  self.vectors)
             if variant == "two-kernel":
                 self.asked = self.cell * np.dtype(dtype).itemsize // 64, 1
             elif self.edges:
                 self.asked = self.share, self.lines
-        self.thin = variant == "monolithic" and d == 3 and self.rows > 1
+        self.thin = variant == "monolithic" and d == 3 and self.rows > 1 and not self.varies
         self.sizes = ((2 * n * self.m * self.L * self.beside + hermite_thin.room(self)) * (d == 3), 2 * self.rows * self.slot,
                       self.series.size if self.series else 0, self.node * self.L + self.W,
                       self.edges * (ALONG + 1) * (self.rows + (d == 3)) * self.node)
@@ -114,6 +119,8 @@ class HermiteSource:
         if spreads:
             roll = "roll(F, below, above, w, c, factors)"
         evolve = "series(w, c, program, stages, factors, heads, entries)"
+        if self.varies:
+            evolve = f"series(w, c, maps, factors, heads, {'z' if self.d == 3 else 0}, {'y' if self.d > 1 else 0}, group)"
         if self.direct:
             to_out, to_c = (roll.format(*target) for target in (("out", "at, X"), ("c", f"0, {self.L}")))
             parts.append(self.kernel("kernel", f"if wide % {self.W} == 0 and span == wide:\n    "
@@ -153,7 +160,8 @@ class HermiteSource:
             lines += ["from dgarray.backends.cpu.hermite_rows import copied, row_interpolation",
                       *(f"{name} = row_interpolation(left, real, {self.vectors}, {name == 'backwards'})"
                         for name in ("forwards", "backwards"))]
-        return "\n".join([*lines, "from dgarray.backends.cpu.hermite_sums import sums", *self.series.definitions(self.asked)])
+        compiled = "hermite_products import linear, product" if self.varies else "hermite_sums import sums"
+        return "\n".join([*lines, f"from dgarray.backends.cpu.{compiled}", *self.series.definitions(self.asked)])
 
     def map(self, axis, source, low, high, jump, target, t, step, count="count", name="mapping"):
         """A call of the map along an axis."""

@@ -9,7 +9,7 @@ def hermite_counts(tables, kernels="fused", dtype="float64", backend="numpy", va
     has fewer nodes.
 
     variant   of a GPU's kernels, "two-kernel", "monolithic" or "collapsed"; None: the one that runs on a CPU"""
-    if kernels == "array" or tables.systems is not None:            # where coefficients vary the array text runs
+    if kernels == "array" or backend == "cupy" and tables.systems:          # where coefficients vary the array text runs
         return mean(tables, array_counts(tables, np.dtype(dtype).itemsize))
     if backend == "cupy":
         from ..backends.cuda.hermite_cost import moved, operations
@@ -45,9 +45,10 @@ def array_counts(tables, size):
     d, v, n, m = tables.dim, tables.variables, tables.order + 1, 2 * tables.order + 2
     columns = [n ** (d - 1 - k) * m ** k for k in range(d)]
     if tables.systems is None:
-        terms = len(tables.terms) + len(tables.decay)
+        terms = tables.stages * 2 * (len(tables.terms) + len(tables.decay)) * m ** d
     else:
-        terms = sum(map(len, tables.systems[0].flux)) + len(tables.systems[0].source)
-    interpolation, stage = v * sum(columns) * 2 * m * 2 * n, (2 * terms + 2 * v) * m ** d
+        from ..backends.cpu.hermite_products import ProductSeries
+        terms = ProductSeries(tables, pruned=False).operations()
+    interpolation, evolution = v * sum(columns) * 2 * m * 2 * n, terms + tables.stages * 2 * v * m ** d
     moved = v * (n ** d + m ** d) * size
-    return {"interpolate": (interpolation, moved), "evolve": (tables.stages * stage, tables.stages * 4 * v * m ** d * size)}
+    return {"interpolate": (interpolation, moved), "evolve": (evolution, tables.stages * 4 * v * m ** d * size)}

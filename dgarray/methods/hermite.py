@@ -99,8 +99,10 @@ class Hermite:
             raise ValueError(f"variant='collapsed' is not possible for {linear.law!r}"
                              + (f" with stages={self.stages}" if self.stages else "") + "; it needs constant coefficients, "
                              "variables that do not depend on one another, and all stages")
-        # Coefficients that vary run by the array text, in which a plane at a time is 7 times slower.
-        return self.variant or ("collapsed" if collapsible else "two-kernel" if linear.varies else backend.hermite_variant)
+        if self.variant or collapsible:
+            return self.variant or "collapsed"
+        # In the array text a plane at a time is 7 times slower where coefficients vary.
+        return "two-kernel" if linear.varies and self.kernels(backend, linear.law) == "array" else backend.hermite_variant
 
     def collapsible(self, linear):
         """Whether a half-step is a product of maps along x, y and z: no variable depends on another, all stages are taken."""
@@ -115,8 +117,9 @@ class Hermite:
         return hermite_plan(grid, law, self, backend)
 
     def kernels(self, backend, law=None):
-        """Which kernels compute on a backend: "array" for a law whose coefficients vary."""
-        return "array" if law is not None and LinearLaw(law).varies else backend.kernels
+        """Which kernels compute on a backend: on a GPU "array" for a law whose coefficients vary."""
+        device = backend.name == "cupy"
+        return "array" if device and law is not None and LinearLaw(law).varies else backend.kernels
 
     def discretise(self, grid, law, boundary, backend, flux=None, source=None):
         """The operations of this method on the grid: a HermiteOperator on the backend.

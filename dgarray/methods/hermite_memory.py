@@ -19,10 +19,16 @@ def hermite_plan(grid, law, method, backend):
     state = given = v * box * nodes * size
     linear = LinearLaw(law)
     variant, kernels, device = method.chosen(linear, backend), method.kernels(backend, law), backend.name == "cupy"
-    series = linear.series() * full * nodes          # numbers in those of one half
+    varies = linear.series()
+    series = full * np.where(varies, grid.nodes, 1).prod(axis=1).sum()          # numbers in those of one half
     if kernels == "fused" and not device:          # rows of the state are filled up
         state = state // grid.nodes[0] * row_pitch(grid.nodes[0], backend.dtype)
-    kept = {"state and registers": 3 * state, "coefficients": 2 * series * size * (device or size < 8)}
+    moved = series * (device or size < 8)
+    if kernels == "fused" and len(varies):          # in lanes
+        lanes = width(backend.dtype)
+        places = -(-grid.nodes[0] // lanes) * lanes, *grid.nodes[1:]
+        moved = full * np.where(varies, places, [lanes] + [1] * (d - 1)).prod(axis=1).sum()
+    kept = {"state and registers": 3 * state, "coefficients": 2 * moved * size}
     plane = nodes // grid.nodes[-1]
     if variant == "two-kernel" and kernels == "fused":          # on a device in stretches of planes
         one = v * full * size
@@ -45,6 +51,8 @@ def hermite_plan(grid, law, method, backend):
 
 def filled(grid, law, method, linear, dtype):
     """Places that the kernels of the CPU have for the cells of a row, whole groups of lanes."""
+    if linear.varies:
+        return -(-grid.nodes[0] // width(dtype)) * width(dtype)
     terms, decay = linear.system((0.0,) * grid.dim, grid.spacing, 0).terms()
     given = SimpleNamespace(dim=grid.dim, variables=len(law.variables), order=method.order, terms=terms, decay=decay)
     lanes = vectors_of_series(Recursion(given)) * width(dtype)

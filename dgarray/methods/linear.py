@@ -8,7 +8,7 @@ import numpy as np
 
 from ..laws.law import check_bounds
 from ..pointwise import Pointwise
-from ..taylor import apply, evaluate, expand, placed
+from ..taylor import apply, evaluate, placed, series
 from ..trace import call
 
 
@@ -31,6 +31,14 @@ class LinearSystem:
         """Of constant coefficients: the terms (i, k, j, a) and (i, j, b) of dq_i/dt = sum a dq_j/dx_k + sum b q_j."""
         return (tuple((i, k, j, -self.inverse[i] * a) for k, entries in enumerate(self.flux) for (i, j), a in entries.items()),
                 tuple((i, j, self.inverse[i] * b) for (i, j), b in self.source.items()))
+
+
+def simplest(value, d):
+    """A number where a series in d variables is one, the same at all places, such as what 0 a + 1 leaves; else the series."""
+    first = value[(0,) * d] if np.ndim(value) else value
+    if np.ndim(value) and (np.count_nonzero(value) > np.count_nonzero(first) or (first != first.flat[0]).any()):
+        return value
+    return float(first.flat[0] if np.ndim(value) else value)
 
 
 class LinearLaw:
@@ -83,12 +91,12 @@ class LinearLaw:
                     raise ValueError(f"Hermite needs a linear law; the {name} of {self.law!r} is not linear in "
                                      f"{', '.join(self.law.variables)}")
 
-    def system(self, x, h, degree):
+    def system(self, x, h, degree, short=simplest):
         """The LinearSystem about the places x (arrays that broadcast to (z, y, x)), with cells of lengths h, by series of that
-        degree in each coordinate."""
+        degree in each coordinate, which have the places of those coordinates that they depend on."""
         d, law = self.law.dim, self.law
         at = {f"x{k}": placed(x, h, degree, k) for k in range(d)} if self.varies else {}
-        at |= {f"m_{name}": expand(value, x, h, degree, name=name)[0]
+        at |= {f"m_{name}": series(value, x, h, degree, name=name)[0]
                for name, value in law.parameters.items() if callable(value)}
         unit = np.eye(max(d, len(law.variables)))
 
@@ -99,7 +107,7 @@ class LinearLaw:
                 given |= {f"n{i}": unit[n, i] for i in range(d)} if n is not None else {}
                 for i, value in enumerate(evaluate(function, given, d)):
                     if np.any(value):
-                        found[i, j] = value if np.ndim(value) else float(value)
+                        found[i, j] = short(value, d)
             return found
         capacity = self.functions.get("capacity")
         factors = evaluate(capacity.graph, at, d) if capacity else [1.0] * len(law.variables)
@@ -107,15 +115,17 @@ class LinearLaw:
         inverse = (apply("divide", d, 1.0, c) for c in factors)
         # Python's numbers, because those of NumPy make float64 of arrays of float32.
         return LinearSystem(tuple(entries("flux", k) for k in range(d)), source,
-                            tuple(c if np.ndim(c) else float(c) for c in inverse))
+                            tuple(short(c, d) for c in inverse))
 
     def series(self):
-        """How many coefficients depend on x, and so are series."""
-        if not self.varies:
-            return 0
+        """(coefficient, axis): for each that depends on x whether it does along x, y, z."""
         d = self.law.dim
-        system = self.system(tuple(np.full(1, 0.4 + 0.1 * k) for k in range(d)), (1.0,) * d, 1)
-        return sum(np.ndim(value) > 0 for value in system.coefficients)
+        if not self.varies:
+            return np.zeros((0, d), bool)
+        places = np.meshgrid(*[np.array([0.3, 0.4])] * d, indexing="ij", sparse=True)[::-1]
+        # As they are: one that varies need not do so at these places.
+        system = self.system(tuple(places), (1.0,) * d, 1, lambda value, d: value)
+        return np.array([np.array(value.shape[d:])[::-1] > 1 for value in system.coefficients if np.ndim(value)]).reshape(-1, d)
 
     def parameters(self, x):
         """{name: values at the places x} of the parameters that are functions. Raises ValueError for values out of bounds."""
