@@ -16,6 +16,7 @@ class ArrayBackend:
 
     kernels, note = "array", ""
     hermite_variant = "two-kernel"          # the fastest of Hermite's variants for systems
+    hermite_varying = "array"               # its kernels where coefficients vary
 
     def __init__(self, xp, dtype, name, threads=1):
         self.xp, self.dtype, self.name = xp, np.dtype(dtype), name

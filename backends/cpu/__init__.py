@@ -13,7 +13,7 @@ __all__ = ["CpuBackend"]
 class CpuBackend(ArrayBackend):
     """Fused, multi-threaded kernels where measurement shows a gain; everything else is the reference's."""
 
-    kernels, hermite_variant = "fused", "monolithic"
+    kernels, hermite_variant, hermite_varying = "fused", "monolithic", "fused"
 
     def __init__(self, dtype, threads=None):
         super().__init__(np, dtype, "numpy", threads)

@@ -117,9 +117,8 @@ class Hermite:
         return hermite_plan(grid, law, self, backend)
 
     def kernels(self, backend, law=None):
-        """Which kernels compute on a backend: on a GPU "array" for a law whose coefficients vary."""
-        device = backend.name == "cupy"
-        return "array" if device and law is not None and LinearLaw(law).varies else backend.kernels
+        """Which kernels compute on a backend, for a law whose coefficients vary maybe others."""
+        return backend.hermite_varying if law is not None and LinearLaw(law).varies else backend.kernels
 
     def discretise(self, grid, law, boundary, backend, flux=None, source=None):
         """The operations of this method on the grid: a HermiteOperator on the backend.
