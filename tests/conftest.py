@@ -22,7 +22,12 @@ def pytest_xdist_setupnodes(specs):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, os.cpu_count() // len(specs))))
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    from references import EXTERNAL
+    absent = [item for item in items if "external" in item.keywords and not EXTERNAL.exists()]
+    if absent:
+        config.hook.pytest_deselected(items=absent)
+        items[:] = [item for item in items if item not in absent]
     for item in items:
         if NO_GPU and "gpu" in item.keywords:
             item.add_marker(pytest.mark.skip(reason=f"no GPU: {NO_GPU}"))

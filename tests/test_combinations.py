@@ -17,8 +17,8 @@ from combinations import (
     state_of,
     steppers,
 )
-from test_modal_kernels import agree, stage
-from test_splines import disc
+from meshes import disc
+from modal_problems import agree, stage
 
 import dgarray as dg
 from dgarray import backends
@@ -26,7 +26,7 @@ from dgarray import backends
 
 def test_the_page_says_what_combines():
     """Every combination gives a finite state by the array kernels, or is refused."""
-    assert PAGE.read_text() == page(), "docs/combinations.md is stale: run python tests/combinations.py"
+    assert PAGE.read_text() == page(), "docs/combinations.md is stale: run python tests/support/combinations.py"
 
 
 def test_refusals_say_what_is_allowed():

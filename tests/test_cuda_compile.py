@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
+from cuda_variants import FAMILIES
 from dgarray.backends.cuda.nodal_source import Source
 from dgarray.backends.cuda.variant import Shape, candidates, default
-from test_cuda_nodal import FAMILIES
-from test_kernels import SYSTEMS, box_of, operators
-from test_modal_kernels import gas
+from modal_problems import gas
+from nodal_problems import SYSTEMS, box_of, operators
 
 import dgarray as dg
 from dgarray import backends

@@ -6,7 +6,7 @@ from compiled import ARCHITECTURES, float64_instructions, without_simulator
 from dgarray.backends.cuda.faces import Faces, Source, places
 from dgarray.backends.cuda.layout import Layout
 from dgarray.cases.common import MESHES
-from test_kernels import SYSTEMS, box_of, operators, random_state
+from nodal_problems import SYSTEMS, box_of, operators, random_state
 
 import dgarray as dg
 from dgarray import backends

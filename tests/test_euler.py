@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import xarray as xr
 from dgarray.backends.arrays import ArrayBackend
+from meshes import PERIODIC, UNIFORM
+from nodal_problems import box_of
+from references import TORO
 from strict import StrictNamespace
-from test_kernels import box_of
-from test_nodal_dg import PERIODIC, UNIFORM
-from test_riemann import TORO
 
 import dgarray as dg
 from dgarray import backends, stepping

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from dgarray.backends.cpu.hermite_counts import counts
 from dgarray.backends.cpu.hermite_products import ProductSeries
-from test_hermite_kernels import LENGTHS, advanced, compare, grid
+from hermite_problems import LENGTHS, advanced, compare, grid
 
 import dgarray as dg
 from dgarray import Acoustics, Advection, Hermite, Maxwell, Sponge, backends, pec, wall

@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from burgers import Burgers
 from dgarray.backends.arrays import ArrayBackend
+from meshes import PERIODIC, anywhere
+from modal_problems import smooth_gas
+from nodal_problems import box_of, random_state
 from strict import StrictNamespace
-from test_kernels import box_of, random_state
-from test_memory import traced
-from test_modal_dg import Burgers, gas
-from test_nodal_dg import PERIODIC
-from test_steps import anywhere
+from traced_memory import traced
 
 import dgarray as dg
 from dgarray import backends, stepping
@@ -66,7 +66,7 @@ def test_averages_stay_bit_for_bit(dim, order, options):
         c = rough(operator)
         found = limited(operator, c)
         assert np.isfinite(found).all() and np.array_equal(found[:, 0], c[:, 0]) and not np.array_equal(found, c)
-        uniform = operator.project(lambda x: gas(dim)[1]((0.1,) * dim))
+        uniform = operator.project(lambda x: smooth_gas(dim)[1]((0.1,) * dim))
         assert np.abs(limited(operator, uniform) - uniform).max() < 1e-13
 
 
@@ -213,7 +213,7 @@ def test_fused_kernels_and_strict_arrays(order, options):
         plain, fused = (operator_of(box_of(2), dg.Euler(2), order, options, kind, dtype, dg.wall)
                         for kind in ("array", "fused"))
         strict = type(plain)(plain.method, plain.tables, ArrayBackend(StrictNamespace(), dtype, "strict"))
-        c = plain.project(gas(2)[1])
+        c = plain.project(smooth_gas(2)[1])
         c[:, 1:] *= 1.5
         row, results = stepping.SSP33.stages[1], []
         turn = order <= 2 and dtype == ("float64", "float32")[ALL.index((order, options)) % 2]

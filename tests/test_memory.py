@@ -11,6 +11,7 @@ from dgarray.backends.arrays import ArrayBackend
 from dgarray.backends.cuda import CudaBackend, tuning
 from emulated import EmulatedDevice
 from strict import StrictArray
+from traced_memory import Loud, traced
 
 import dgarray as dg
 from dgarray import backends
@@ -20,13 +21,6 @@ from dgarray.run import March
 
 GIB = 1 << 30
 pytestmark = pytest.mark.usefixtures("usual_garbage")
-
-
-class Loud(dg.Acoustics):
-    """Acoustics whose wave speed depends on the state, so that its time step is not searched for."""
-
-    def wave_speed(self, q, n, m):
-        return m.c * np.sqrt(sum(k * k for k in n)) + 1e-9 * np.abs(q[0])
 
 
 def layers(x):
@@ -49,17 +43,6 @@ def simulation(dim, cells, law, order, **options):
         return tuple(np.sin(x[0]) * (i + 1) for i in range(len(law.variables)))
     return dg.Simulation(mesh, law, dg.NodalDG(order), boundary=dg.absorbing, initial=initial, dt=5e-4,
                          **({"backend": "numpy", "threads": 1} | options))
-
-
-def traced(function):
-    """The most that Python and NumPy hold while the function runs, on top of what they held before; and its result."""
-    gc.collect()
-    tracemalloc.start()
-    try:
-        result = function()
-        return tracemalloc.get_traced_memory()[1], result
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.filterwarnings("ignore:dt=")

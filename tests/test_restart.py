@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from burgers import Burgers
+from runs import StopAfter
 
 import dgarray as dg
 from dgarray import cli
@@ -38,17 +39,6 @@ def cavity(**changes):
 def burgers(**changes):
     return dg.Simulation(dg.interval(cells=30, periodic=True), Burgers(), dg.NodalDG(2),
                          initial=lambda x: 2 + np.sin(2 * np.pi * x[0]), **changes)
-
-
-class StopAfter:
-    """Progress that sends this process a signal after so many steps."""
-
-    def __init__(self, steps, number=signal.SIGTERM):
-        self.steps, self.number = steps, number
-
-    def update(self, t, dt, steps):
-        if steps == self.steps:
-            os.kill(os.getpid(), self.number)
 
 
 def assert_same(a, b):
@@ -246,8 +236,9 @@ def test_ctrl_c_without_an_output_says_so():
 
 
 def test_killed_runs_go_on_bitwise():
-    """At least 20 kills; `python tests/killed.py 100` does 100."""
-    done = subprocess.run([sys.executable, Path(__file__).with_name("killed.py"), "20"], capture_output=True, text=True)
+    """At least 20 kills; `python tests/support/killed.py 100` does 100."""
+    script = Path(__file__).parent / "support" / "killed.py"
+    done = subprocess.run([sys.executable, script, "20"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[0]) >= 20
 

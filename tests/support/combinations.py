@@ -1,6 +1,6 @@
 """What combines: laws, methods, numerical fluxes, boundary conditions, limiters, steppers and kernels, each combination tried.
 
-    python tests/combinations.py      writes docs/combinations.md anew
+    python tests/support/combinations.py      writes docs/combinations.md anew
 
 A combination is one stage on a tiny mesh by the array kernels, or the line that says why there is none.
 """
@@ -19,7 +19,7 @@ from dgarray.methods.hermite import VARIANTS
 from dgarray.methods.limiting import INDICATORS, LIMITERS, VARIABLES, Limiting
 from dgarray.stepping import STEPPERS, Taylor, step
 
-PAGE = Path(__file__).parents[1] / "docs" / "combinations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "combinations.md"
 YES = ""          # the message where nothing is refused
 
 LAWS = {"Advection": [dg.Advection((1.0, 0.5, 0.2)[:dim], dim=dim) for dim in (1, 2, 3)],
@@ -256,7 +256,7 @@ def page():
     return f"""# What combines
 
 Every line of these tables has been tried: one stage on a tiny mesh in 1D, 2D and 3D by the array kernels, or the refusal.
-"2D" alone means that it is for two dimensions. `python tests/combinations.py` writes this page; the tests compare it.
+"2D" alone means that it is for two dimensions. `python tests/support/combinations.py` writes this page; the tests compare it.
 
 ## Orders
 

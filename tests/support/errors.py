@@ -1,6 +1,6 @@
 """The errors that a person can meet at the command line, each provoked; docs/errors.md is written from what they say.
 
-    python tests/errors.py            writes docs/errors.md anew
+    python tests/support/errors.py            writes docs/errors.md anew
 
 `GROUPS` holds rows Wrong(title, command, words, ...); `provoke` runs one in the current folder and gives its line and status.
 """
@@ -31,7 +31,7 @@ import numpy as np
 import dgarray as dg
 from dgarray.cli import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "errors.md"
 NASTY = ROOT / "tests" / "data" / "nasty"
 FAST = ("--backend", "numpy", "--kernels", "array", "--threads", "1")
@@ -987,7 +987,7 @@ memory), 2 for bad input, 3 for a solution that went bad; 130 and 143 after Ctrl
 `dgarray.SolutionError`.
 
 Where a script is to blame, what differs from a sound problem is shown: arguments of `dg.Simulation`, or text of `case.py`.
-This page is made by `python tests/errors.py`, which makes every one of these mistakes.
+This page is made by `python tests/support/errors.py`, which makes every one of these mistakes.
 """
 
 

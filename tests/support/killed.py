@@ -1,4 +1,4 @@
-"""Kill runs at random moments and go on with them: `python tests/killed.py 100`, or fewer as a test.
+"""Kill runs at random moments and go on with them: `python tests/support/killed.py 100`, or fewer as a test.
 
 Every store must read up to its last snapshot, equal bit for bit to the run that nobody killed, and so must the run that goes
 on.  The package is imported and compiled once; each run is a forked process."""
