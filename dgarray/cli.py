@@ -162,7 +162,9 @@ def add_run_options(parser):
     parser.add_argument("--mesh", metavar="FILE", help="mesh file instead of the case's own")
     parser.add_argument("--stepper", metavar="NAME",
                         help="lsrk54 (default), rk4, ssp33 or ssp54; at orders 0 and 1 also rk2 or ssp22")
-    parser.add_argument("--cfl", type=number, metavar="C", help="share of the largest stable time step (default 0.9)")
+    parser.add_argument("--cfl", type=number, metavar="C",
+                        help="share of the largest stable time step (default 0.9; from order 5 on, a smaller one may be "
+                             "needed to keep the error in time below that in space)")
     parser.add_argument("--until", type=number, metavar="T", help="end of the run (default: the case's own)")
     parser.add_argument("--steady", type=number, metavar="TOL",
                         help="end before where a step changes every variable by at most this share of its largest value")

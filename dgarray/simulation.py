@@ -11,6 +11,7 @@ from threading import Lock
 import numpy as np
 
 from . import backends
+from .analysis.error_estimate import error_estimate
 from .analysis.grid import grid_error
 from .analysis.norms import l2_error
 from .analysis.probes import Recorder
@@ -292,6 +293,7 @@ class Simulation:
                                 self.method.nodal_order)
             errors = dict(zip(self.law.variables, map(float, each))) | {"total": float(np.sqrt(np.sum(each ** 2)))}
         end = totals(run.operator.tables, last)
+        estimate = None if isinstance(self.mesh, Grid) else error_estimate(march, last, self.method.nodal_order)
         return {
             "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": self.method.order,
             "backend": self.backend.name, "kernels": self.kernels, "dtype": str(self.backend.dtype),
@@ -299,6 +301,7 @@ class Simulation:
             "elements": run.operator.tables.elements, "dofs": dofs, "steps": march.steps,
             "dt": march.dt, "time": march.t, "steady": run.steady.time, "rhs_evaluations": evaluations, "wall_s": wall,
             "setup_s": setup, "dof_updates_per_s": dofs * evaluations / wall if wall else 0.0, "l2_error": errors,
+            "error_estimate": estimate,
             "conserved": {name: {"initial": run.begin[name], "final": end[name]} for name in run.begin},
             "results": numbers(o["results"](result)) if o["results"] else {},
             "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}

@@ -65,6 +65,10 @@ def summary(report, roofline=""):
     lines.append(rendered(table))
     lines += [f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
               for name, value in report["results"].items()]
+    estimate = report["error_estimate"]
+    if estimate and estimate["time"] and estimate["time"] > estimate["space"]:
+        lines.append(f"the error in time, about {estimate['time']:.1e}, is likely to exceed that in space, about "
+                     f"{estimate['space']:.1e}: a smaller --cfl takes more steps and is more accurate")
     shares = ", ".join(f"{name} {share:.0%}" for name, share in report["shares"].items())
     lines.append(f"{report['dof_updates_per_s'] / 1e6:.4g} M DOF updates/s, {report['wall_s']:.3g} s stepping "
                  f"({shares}), {report['setup_s']:.3g} s set-up")
