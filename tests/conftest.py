@@ -3,6 +3,7 @@ import gc
 import importlib.util
 import os
 from functools import cache
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,22 @@ def pytest_xdist_setupnodes(specs):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, os.cpu_count() // len(specs))))
 
 
+def usual(item):
+    """Whether the README's command runs a test: `usually` has chosen its parameters, or has not been asked."""
+    marker = item.get_closest_marker("usually")
+    if marker is None:
+        return True
+    if callable(marker.args[0]):
+        return marker.args[0](**{name: item.callspec.params[name] for name in signature(marker.args[0]).parameters})
+    [position] = {place for name, place in item.callspec.indices.items() if name != "device"}
+    return position in marker.args
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if not usual(item):
+            item.add_marker("thorough")
     from references import EXTERNAL
     absent = [item for item in items if "external" in item.keywords and not EXTERNAL.exists()]
     if absent:

@@ -57,6 +57,7 @@ NORMS = [
 TOLERANCE = 1e-8
 
 
+@pytest.mark.usually(lambda kernels: kernels == "array")
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("name, keywords, dt, norms", NORMS, ids=lambda value: value if isinstance(value, str) else "")
 def test_norms(name, keywords, dt, norms, kernels):
@@ -172,6 +173,7 @@ def test_observed_order_is_at_least_n_and_seven_tenths(case, orders, levels):
         assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.7
 
 
+@pytest.mark.usually(2)
 @pytest.mark.parametrize("orders, levels, keywords", [
     ((1, 2, 3), 3, {}), ((4, 5), 2, {"cells": 28, "until": 0.2}), ((1, 2, 3), 2, {"dim": 3, "until": 0.2})])
 def test_vortex_converges_at_n_and_eight_tenths(orders, levels, keywords):
@@ -180,6 +182,7 @@ def test_vortex_converges_at_n_and_eight_tenths(orders, levels, keywords):
         assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.8
 
 
+@pytest.mark.usually(lambda order: order == 2)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_curved_walls_keep_the_order_and_straight_ones_do_not(order):
     """Observed orders of the steady supersonic vortex between 180 and 720 triangles: p + 0.85 and more, against 1.6 at most."""

@@ -183,6 +183,7 @@ def test_bytes_on_the_device(device):
     assert faces.nbytes == sum(a.nbytes for part in faces.parts for a in part.arrays)
 
 
+@pytest.mark.thorough
 def test_ptx_without_a_gpu():
     """Every kernel compiles, and in float32 computes in float32; in a process of its own, without the simulator."""
     assert int(without_simulator("test_cuda_faces")) > 100

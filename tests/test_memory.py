@@ -45,6 +45,7 @@ def simulation(dim, cells, law, order, **options):
                          **({"backend": "numpy", "threads": 1} | options))
 
 
+@pytest.mark.usually(0, 2, 4, 5)
 @pytest.mark.filterwarnings("ignore:dt=")
 @pytest.mark.parametrize("dim, cells, law, order, kernels, dtype, stepper", [
     (2, 60, "loud", 4, "fused", "float64", "lsrk54"),
@@ -329,6 +330,7 @@ def test_free_elsewhere(tmp_path, monkeypatch):
     assert host_free(tmp_path) is None
 
 
+@pytest.mark.usually(1, 2, 4)
 @pytest.mark.parametrize("dim, cells, order, kernels, dtype, options", [
     (3, 28, 2, "fused", "float64", {}), (3, 20, 1, "fused", "float32", {"variant": "two-kernel"}),
     (2, 100, 3, "array", "float64", {"derivatives": True}), (3, 16, 1, "array", "float32", {"variant": "monolithic"}),

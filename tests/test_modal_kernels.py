@@ -8,23 +8,27 @@ import dgarray as dg
 from dgarray import backends
 
 
+@pytest.mark.usually(lambda system, order: order == (6 - list(SYSTEMS).index(system)) % 7)
 @pytest.mark.parametrize("order", range(7))
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_fused_agrees_with_the_reference(system, order):
-    """Every law and order, the dtypes taking turns."""
+    """Every law and order, the dtypes taking turns; rates of every law."""
     dtype, results = ("float64", "float32")[(order + list(SYSTEMS).index(system)) % 2], []
     for operator in operators(system, order, dtype):
         q, k = (np.random.default_rng(seed).standard_normal(operator.shape) for seed in (0, 1))
         state = operator.state(q)
-        results.append((*stage(operator, q, k), np.array(operator.operations.rate(state, 0.3, 1.7))))
+        results.append(stage(operator, q, k))
+        if order == (6 - list(SYSTEMS).index(system)) % 7:
+            results[-1] += np.array(operator.operations.rate(state, 0.3, 1.7)),
         assert np.array_equal(operator.host(state), q.astype(dtype))
     for reference, fused in zip(*results):
         agree(fused, reference, order, dtype)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("dim, order, flux", [
-    (1, 3, dg.hllc), (2, 1, dg.rusanov), (2, 2, dg.roe), (2, 4, dg.hll), (3, 2, dg.hllc)])
+@pytest.mark.usually(0, 2)
+@pytest.mark.parametrize("dim, order, flux, dtype", [
+    (1, 3, dg.hllc, "float32"), (2, 1, dg.rusanov, "float64"), (2, 2, dg.roe, "float64"), (2, 2, dg.roe, "float32"),
+    (2, 4, dg.hll, "float32"), (3, 2, dg.hllc, "float64"), (3, 2, dg.hllc, "float32")])
 def test_gas(dim, order, flux, dtype):
     def method(order):
         return dg.ModalDG(order, surface=SURFACES[(order + (dtype == "float32")) % 2])
@@ -39,6 +43,7 @@ def test_gas(dim, order, flux, dtype):
         agree(fused, reference, order, dtype, 100)
 
 
+@pytest.mark.usually(lambda quadrature, order: order == 2 + quadrature)
 @pytest.mark.parametrize("order", range(7))
 @pytest.mark.parametrize("quadrature", [False, True])
 def test_rates_of_rough_states(order, quadrature):
@@ -74,6 +79,7 @@ def test_rates_and_admissible_states_that_are_not_numbers(method):
     assert not operator.sound(operator.state(q), 0.0) and np.isnan(operator.operations.rate(operator.state(q), 0.0, 1.0))
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("dim, cells, dtype, order, variables", [
     (1, 20, "float64", 1, "characteristic"), (2, (10, 5), "float32", 2, "conserved")])
 def test_lanes_beyond_the_last_element_do_not_count(dim, cells, dtype, order, variables):

@@ -208,6 +208,7 @@ def test_array_backend_on_strict_arrays(system, dtype):
     assert results[0][1] == results[1][1]
 
 
+@pytest.mark.thorough
 def test_float32_kernels_hold_no_float64_instruction(tmp_path):
     """The LLVM IR of a float32 run; in a fresh process with a fresh cache, because a cached kernel has no IR to read."""
     script = r"""

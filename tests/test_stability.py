@@ -38,6 +38,7 @@ def growth(op, stepper, cfl, steps=200):
     return np.linalg.norm(states[0]) / np.linalg.norm(start)
 
 
+@pytest.mark.usually(0, 2, 3, 4, 5)
 @pytest.mark.parametrize("name, dim, orders", [("scalar", 1, (4,)), ("system", 1, (2,)), ("scalar", 2, (3,)),
                                                ("system", 2, (4,)), ("curl", 2, (4,)), ("scalar", 3, (5,)),
                                                ("system", 3, (5,)), ("curl", 3, (5,))])
@@ -71,6 +72,7 @@ def test_known_limits_in_one_dimension():
         assert limit.factor / MARGIN / rate == pytest.approx(known, abs=1.1e-3)
 
 
+@pytest.mark.usually(0, 1, 4, 5, 7, 9)
 @pytest.mark.parametrize("mesh, law, order, boundary", [
     (interval(cells=200, periodic=True), Advection(1.0), 4, None), (rectangle(cells=12, periodic=True), Maxwell(2), 3, None),
     (rectangle(cells=12, periodic=True), Advection((1.0, 0.4)), 2, None), (box(cells=3, periodic=True), Acoustics(3), 2, None),
