@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import dgarray as dg
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"backends": "dgarray.backends", "cases": "dgarray.cases"}
 
@@ -118,3 +120,14 @@ def test_gpu_libraries_are_imported_when_a_gpu_is_used(path, name):
     methods = [node for outer in tree.body if isinstance(outer, ast.ClassDef) for node in outer.body
                if not isinstance(node, ast.FunctionDef)]
     assert not [found for node in outside + methods for found in gpu_imports(node)]
+
+
+@pytest.mark.parametrize("value", [
+    dg.Acoustics(2), dg.Acoustics(3, density={"a": 2.0}, sound_speed=1.5), dg.Maxwell(2, "TE", eps=2.0),
+    dg.Maxwell(3, sigma=0.1), dg.Advection((1.0, 0.5)), dg.Euler(3, gamma=1.3), dg.Hermite(2),
+    dg.NodalDG(3, filter=dg.ExponentialFilter()), dg.ModalDG(2, limiter="vertex", positivity=True),
+    dg.Grid((0, 0), (2, 1), (8, 4), (True, False)), dg.Sponge(0.3), dg.Points([(0.0, 0.5)]), dg.Fourier([1.0, 2.0])],
+    ids=lambda value: type(value).__name__)
+def test_what_prints_is_the_call_that_makes_it(value):
+    again = eval(repr(value), vars(dg))
+    assert type(again) is type(value) and repr(again) == repr(value)

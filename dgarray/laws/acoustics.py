@@ -14,6 +14,7 @@ class Acoustics(Law):
     """
 
     positive = ("rho", "c")
+    arguments = {"rho": "density", "c": "sound_speed"}
     momentum = slice(1, None)          # the velocity
 
     def __init__(self, dim=2, density=1.0, sound_speed=1.0):

@@ -19,6 +19,7 @@ class Law:
     and may give
 
     parameters   {name: value}; value: a number, {region name: number}, or a function of x taken at element centres
+    arguments    {name of a parameter: what the constructor calls it}, where that is another name
     capacity     (m) -> C, one factor per variable
     source       (q, x, t, m) -> s
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
@@ -41,6 +42,7 @@ class Law:
     dim = None
     variables = ()
     parameters = {}
+    arguments = {}
     long_names = {}
     units = {}
     capacity = None
@@ -58,8 +60,13 @@ class Law:
     positive = not_negative = ()
 
     def __repr__(self):
-        given = "".join(f", {name}={shown(value)}" for name, value in self.parameters.items())
+        given = "".join(f", {argument(self, name)}={shown(value)}" for name, value in self.parameters.items())
         return f"{type(self).__name__}(dim={self.dim}{given})"
+
+
+def argument(law, parameter):
+    """What the law's constructor calls this parameter: for messages and for what prints."""
+    return law.arguments.get(parameter, parameter)
 
 
 def shown(value):
@@ -92,10 +99,11 @@ def check_dim(dim):
 def check_parameters(law):
     """Raise ValueError for a parameter that is no number, dict or function, or a number out of the law's bounds."""
     for name, value in law.parameters.items():
+        given = f"{argument(law, name)}={value!r}"
         for number in value.values() if isinstance(value, dict) else () if callable(value) else (value,):
             if not isinstance(number, Real):
-                raise ValueError(f"{name}={value!r} is not allowed; give a number, {{region: number}} or a function of x")
-            check_bounds(law, name, number, f"{name}={value!r}")
+                raise ValueError(f"{given} is not allowed; give a number, {{region: number}} or a function of x")
+            check_bounds(law, name, number, given)
 
 
 def check_bounds(law, name, values, what):

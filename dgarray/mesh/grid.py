@@ -50,11 +50,6 @@ class Grid:
 
     cell_type, notes = "grid", ()
 
-    def __repr__(self):
-        glued = [axis for axis, glue in zip(AXES, self.periodic) if glue]
-        return (f"Grid({' x '.join(map(str, self.cells))} cells of {' x '.join(f'{h:.6g}' for h in self.spacing)}"
-                + f", periodic in {', '.join(glued)}" * bool(glued) + ")")
-
     @property
     def source(self):
         return repr(self)

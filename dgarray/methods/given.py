@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..boundary import FACTORIES
-from ..laws.law import check_bounds
+from ..laws.law import argument, check_bounds
 from ..names import choose, plural
 from ..trace import arguments, parameters
 
@@ -61,22 +61,23 @@ def element_values(mesh, law, name, value):
 
     value: number, {region: number} (every element must lie in just one of the regions), or a function of x, taken at centres.
     Raises ValueError for a region that does not exist, elements without or with two values, values out of the law's bounds."""
+    given = argument(law, name)
     if callable(value):
         missing = [a for a in arguments(value) if a != "x"]
         if missing:
-            raise ValueError(f"{name}: the function asks for {', '.join(missing)}; allowed: x")
+            raise ValueError(f"{given}: the function asks for {', '.join(missing)}; allowed: x")
         values = np.broadcast_to(np.asarray(value(tuple(mesh.centroids.T)), float), len(mesh.cells)).copy()
     elif isinstance(value, dict):
         values = np.full(len(mesh.cells), np.nan)
         for region, number in value.items():
             cells = mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]
             if not (np.isnan(values[cells]) | (values[cells] == number)).all():
-                raise ValueError(f"{name}={value!r} gives elements of region {region!r} two values; its regions overlap")
+                raise ValueError(f"{given}={value!r} gives elements of region {region!r} two values; its regions overlap")
             values[cells] = number
         if np.isnan(values).any():
-            raise ValueError(f"{name}={value!r} leaves {plural(int(np.isnan(values).sum()), 'element')} without a value; "
+            raise ValueError(f"{given}={value!r} leaves {plural(int(np.isnan(values).sum()), 'element')} without a value; "
                              f"regions of the mesh: {', '.join(mesh.regions) or 'none'}")
     else:
         return None
-    check_bounds(law, name, values, f"{name} between {np.min(values):.6g} and {np.max(values):.6g}")
+    check_bounds(law, name, values, f"{given} between {np.min(values):.6g} and {np.max(values):.6g}")
     return values

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..laws.law import check_bounds
+from ..laws.law import argument, check_bounds
 from ..pointwise import Pointwise
 from ..taylor import apply, evaluate, placed, series
 from ..trace import call
@@ -50,7 +50,8 @@ class LinearLaw:
         self.law, v, d = law, len(law.variables), law.dim
         for name, value in law.parameters.items():
             if isinstance(value, dict):
-                raise ValueError(f"{name}={value!r} is by region, but a grid has no regions; give a number or a function of x")
+                raise ValueError(f"{argument(law, name)}={value!r} is by region, but a grid has no regions; give a number or a "
+                                 "function of x")
         self.numbers = {name: None if callable(value) else float(value) for name, value in law.parameters.items()}
         self.given = {"x": d, "t": None, "m": self.numbers}
         functions = {"flux": (law.flux, {"q": v, "n": d}), "source": (law.source, {"q": v}), "capacity": (law.capacity, {}),
@@ -134,7 +135,7 @@ class LinearLaw:
             if callable(value):
                 values[name] = np.asarray(call(value, dict(x=x), name), float)
                 low, high = values[name].min(), values[name].max()
-                check_bounds(self.law, name, values[name], f"{name} between {low:.6g} and {high:.6g}")
+                check_bounds(self.law, name, values[name], f"{argument(self.law, name)} between {low:.6g} and {high:.6g}")
         return values
 
     def speeds(self, x):
