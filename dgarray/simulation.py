@@ -155,7 +155,8 @@ class Simulation:
                      interrupted, on the same backend, dtype and thread count
         checkpoint   seconds of wall clock between checkpoints (None: none by the clock); checkpoint_every: time of the model
                      between them. Also at the start, at the end, on Ctrl-C, on SIGTERM, and of the last good state
-        progress     object with update(t, dt, steps), called after every step
+        progress     object with update(t, dt, steps), called after every step, and maybe begin(simulation), called before the
+                     first with the operator made
         live         object with due() and update(q, t), such as `dgarray.output.Live`
         dump_on_error   .vtu or .png file to write where a value goes bad: the elements around it; on a grid .vti or .png
         The functions given are evaluated anew by every run.
@@ -191,6 +192,8 @@ class Simulation:
             operator = self._operator = self._discretised()
             self._check_exact()
             run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error)
+            if hasattr(progress, "begin"):
+                progress.begin(self)
             result = run(overwrite, resumed)
             self.report = self._report(run, run.ready - began, result)
             return result
@@ -296,7 +299,8 @@ class Simulation:
         estimate = None if isinstance(self.mesh, Grid) else error_estimate(march, last, self.method.nodal_order)
         return {
             "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": self.method.order,
-            "backend": self.backend.name, "kernels": self.kernels, "dtype": str(self.backend.dtype),
+            "backend": self.backend.name, "kernels": self.kernels,
+            "array_expressions": run.operator.operations.array_expressions, "dtype": str(self.backend.dtype),
             "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
             "elements": run.operator.tables.elements, "dofs": dofs, "steps": march.steps,
             "dt": march.dt, "time": march.t, "steady": run.steady.time, "rhs_evaluations": evaluations, "wall_s": wall,

@@ -1,6 +1,7 @@
 """What combines and what is refused: every combination of `combinations`, and that docs/combinations.md says so."""
 import re
 
+import combinations
 import numpy as np
 import pytest
 from combinations import (
@@ -36,6 +37,16 @@ def test_refusals_say_what_is_allowed():
     assert len(set(messages)) > 50
     for message in messages:
         assert re.search("needs|is for|allowed|must be", message) and "\n" not in message, message
+
+
+def test_methods_know_where_kernels_compute():
+    """Before operations are made, which say it themselves: a method has kernels where they have the largest part of a step."""
+    answers = set()
+    for what, operator in combinations.kernels().items():
+        arrays = {"right-hand side", "half-steps"}.intersection(operator.operations.array_expressions)
+        answers.add(operator.method.kernels(operator.backend, operator.tables.law))
+        assert operator.method.kernels(operator.backend, operator.tables.law) == ("array" if arrays else "fused"), what
+    assert answers == {"array", "fused"}
 
 
 @pytest.mark.parametrize("name", LAWS)

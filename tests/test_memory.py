@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from dgarray.backends.arrays import ArrayBackend
 from dgarray.backends.cuda import CudaBackend, tuning
-from emulated import EmulatedDevice
+from emulated import IdleDevice
 from strict import StrictArray
 from traced_memory import Loud, traced
 
@@ -124,16 +124,6 @@ def test_device(law, order):
     face = sim.method.order == 1          # there the numerical flux decides, whose temporaries are estimated
     assert 0.95 < plan.transient["stages"][1] / peak < (1.15 if face else 1.05)
     assert "GPU memory: " in str(plan) and "4 GiB free" in str(plan)
-
-
-class IdleDevice(EmulatedDevice):
-    """The emulated device with kernels that do nothing, and so take no memory for their emulation."""
-
-    def compile(self, source, dtype):
-        return lambda name: lambda *arguments: None
-
-    def numba_launch(self, *arguments):
-        pass
 
 
 def on_device():

@@ -36,6 +36,13 @@ class Progress:
     def __exit__(self, *error):
         self.bar.stop()
 
+    def begin(self, sim):
+        """Print which parts of a step run as array expressions where fused kernels are asked for."""
+        parts = sim.operator.operations.array_expressions
+        if sim.backend.kernels == "fused" and parts:
+            print(f"backend {sim.backend.name}: array expressions, because it has no kernels for them: {', '.join(parts)}",
+                  flush=True)
+
     def update(self, t, dt, steps):
         if monotonic() - self.shown < 0.1:
             return

@@ -26,7 +26,9 @@ from types import SimpleNamespace
 from unittest import mock
 
 import meshio
+import numba
 import numpy as np
+from dgarray.backends import gpu
 
 import dgarray as dg
 from dgarray.cli import main
@@ -133,6 +135,20 @@ def gpu_libraries(*installed):
     return lambda: mock.patch.multiple(
         "dgarray.backends.gpu", DRIVER="libcuda.so.1", find_spec=lambda name: name in installed or None,
         ctypes=SimpleNamespace(CDLL=no_driver))
+
+
+def gpu_in_simulator():
+    """With a GPU, and numba's variable for its simulator set."""
+    array = SimpleNamespace(get=lambda: np.arange(gpu.THREADS))
+    cupy = SimpleNamespace(__version__="14.2.0", zeros=lambda count: array)
+    simulator = SimpleNamespace(config=SimpleNamespace(ENABLE_CUDASIM=1))
+    stack = contextlib.ExitStack()
+    for patch in (mock.patch.dict(sys.modules, cupy=cupy), mock.patch.object(numba, "cuda", simulator, create=True),
+                  mock.patch.multiple(gpu, find_spec=lambda name: name, driver=lambda: (13000, None), _working=set(),
+                                      _unusable=lambda *given: None, by_cupy=lambda *given: None,
+                                      installed=lambda name: "0.30.4")):
+        stack.enter_context(patch)
+    return stack
 
 
 def both(*prepares):
@@ -306,6 +322,8 @@ GROUPS["The command line"] = [
           prepare=gpu_libraries("cupy")),
     Wrong("A GPU without a driver", "run tm_cavity --backend cupy", "no NVIDIA driver .*was looked for.*install driver",
           prepare=gpu_libraries("cupy", "numba_cuda")),
+    Wrong("A GPU with kernels that do not run", "run tm_cavity --backend cupy", "NUMBA_ENABLE_CUDASIM is set.*unset it",
+          prepare=gpu_in_simulator),
     Wrong("Misspelt kernels", "run tm_cavity --kernels fussed", "did you mean 'fused'"),
     Wrong("A misspelt dtype", "run tm_cavity --dtype flaot32", "did you mean 'float32'"),
     Wrong("No threads", "run tm_cavity --threads 0", "whole number from 1"),
