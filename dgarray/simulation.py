@@ -162,8 +162,9 @@ class Simulation:
         dump_on_error   .vtu or .png file to write where a value goes bad: the elements around it; on a grid .vti or .png
         The functions given are evaluated anew by every run.
         Raises SolutionError where a value is not finite or not admissible, the last good state is kept; ValueError for bad
-        times, an output that exists, a checkpoint of another problem, or too little memory; OutputError where the output cannot
-        be written; Interrupted (a KeyboardInterrupt) when stopped; RuntimeError if this simulation is running already."""
+        times, an output that exists, a checkpoint of another problem, damaged files that a restart needs, or too little
+        memory; OutputError where the output cannot be written; Interrupted (a KeyboardInterrupt) when stopped; RuntimeError
+        if this simulation is running already."""
         if not self._running.acquire(blocking=False):
             raise RuntimeError("this simulation is running already, in another thread; make another one with replace()")
         try:
