@@ -84,6 +84,7 @@ def build_parser():
     run.add_argument("--every", type=number, metavar="DT", help="interval between snapshots")
     run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
     run.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    run.add_argument("--compress", metavar="CODEC", help="compress the output: zstd (default: not compressed, which is faster)")
     run.add_argument("--restart", metavar="OUT.zarr", help="go on with this store from its last good checkpoint")
     run.add_argument("--checkpoint", type=number, metavar="SECONDS", default=600.0,
                      help="wall clock between checkpoints (default 600); they lie in the store")
@@ -125,6 +126,8 @@ def build_parser():
 
     info = command("info", do.show_info, "Describe a mesh file or the output of a run.")
     info.add_argument("path", metavar="MESH|OUT.zarr")
+    info.add_argument("--check", action="store_true",
+                      help="read every file of the output, compare its checksum, and name those that are damaged")
 
     plot = command("plot", do.plot_output, "Draw a variable of a run at its true polynomial order.")
     plot.add_argument("path", metavar="OUT.zarr")
