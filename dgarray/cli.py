@@ -191,13 +191,13 @@ class Stopped:
 def main(arguments=None):
     """Run a command and return its exit status.
 
-    0; 1 where the machine failed (no space, no memory), 2 for bad input, 3 for a solution that went bad; 130 and 143 after
-    Ctrl-C and SIGTERM, 141 where nobody reads the output any more."""
+    0; 1 where the machine failed (no space, no memory) or a part of a benchmark did, 2 for bad input, 3 for a solution that
+    went bad; 130 and 143 after Ctrl-C and SIGTERM, 141 where nobody reads the output any more."""
     options = build_parser().parse_args(arguments)
     warnings.showwarning = lambda message, *_: print(f"dgarray: warning: {' '.join(str(message).split())}", file=sys.stderr)
     try:
         with Stopped():
-            options.function(options)
+            status_of_command = options.function(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Who read the output has left, as in `dgarray list | head -1`; Python would complain again at its end.
@@ -212,7 +212,7 @@ def main(arguments=None):
         from .oneline import one_line, status
         print(f"dgarray {options.command}: {one_line(error)}", file=sys.stderr)
         return status(error)
-    return 0
+    return status_of_command or 0
 
 
 if __name__ == "__main__":

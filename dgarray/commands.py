@@ -12,6 +12,8 @@ from types import SimpleNamespace
 
 from .names import choose
 
+FAILED = 1                # exit status where a part of a benchmark raised an error
+
 
 def find_case(name):
     """The case function of that name, or the one that a Python file defines: `case`, or named like the file."""
@@ -222,11 +224,29 @@ def run_bench(options):
         keywords["dtypes"] = [choose("dtype", name, backends.DTYPES) for name in options.dtype]
     earlier = read(options.compare) if options.compare else None
     measure, table = (bench_gpu.bench, rates_gpu.table) if on_gpu else (bench.bench, rates.table)
-    results = measure(options.cases or None, options.quick, lambda line: print(line, file=sys.stderr, flush=True), **keywords)
+    done = {}
+
+    def keep(results):
+        done.update(results)
+        write_json(options.json, results)
+    try:
+        results = measure(options.cases or None, options.quick, say, keep=keep, **keywords)
+    except KeyboardInterrupt:
+        if done.get("rows"):
+            print(table(done))
+        raise
     if earlier:
         results["comparison"] = {"with": options.compare} | compare(results, earlier)
     print(table(results))
     write_json(options.json, results)
+    for part in results["failed"] if options.debug else ():
+        say(f"\n{part['name']}\n{part['traceback']}")
+    return FAILED if results["failed"] else 0
+
+
+def say(line):
+    """A line on what happens at the moment, beside the results."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def run_tune(options):
@@ -247,9 +267,6 @@ def run_tune(options):
     if problem:
         raise RuntimeError(f"there is no GPU to tune for: {problem}")
     devices = [backends.get("cupy", None, dtype) for dtype in dtypes]
-
-    def say(line):
-        print(line, file=sys.stderr, flush=True)
     say(f"{len(given) * len(devices)} problems, {'some seconds' if options.quick else 'a minute or two'} each")
     limits, files = [tune.ceilings(backend.device, backend.dtype) for backend in devices], {}
     for each in given:
