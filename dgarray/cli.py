@@ -112,6 +112,10 @@ def build_parser():
     bench.add_argument("--json", metavar="FILE", help="write the results as JSON")
     bench.add_argument("--compare", metavar="FILE", help="JSON of an earlier bench; the change in per cent is shown")
     bench.add_argument("--quick", action="store_true", help="small meshes and few steps, to see that everything runs")
+    bench.add_argument("--first-contact", metavar="OUT",
+                       help="instead: try everything on a machine with a new GPU, step by step, with a record of each in this "
+                            "folder; again with the same folder: go on")
+    bench.add_argument("--budget", type=number, metavar="SECONDS", help="with --first-contact: of this call (default 570)")
 
     tune = command("tune", do.run_tune, "Time the variants of the GPU kernels on this machine's device and keep the fastest.")
     tune.add_argument("cases", nargs="*", metavar="CASE|FILE.py", help="cases to tune for; without any, the package's own list")

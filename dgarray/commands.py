@@ -204,11 +204,30 @@ def orders(text):
     return found
 
 
+def run_first_contact(options):
+    from .analysis.first_contact import BUDGET, exit_status, first_contact
+    from .output.contact import table
+    from .simulation import positive
+    others = [name for name in ("orders", "dtype", "json", "compare", "quick") if getattr(options, name)]
+    given = [*options.cases, *(f"--{name}" for name in others), *["--backend"] * (options.backend != "numpy")]
+    if given:
+        raise ValueError(f"--first-contact takes its steps as they are; leave out {' '.join(given)}")
+    if options.budget is not None:
+        positive("budget", options.budget)
+    records, left = first_contact(options.first_contact, options.budget or BUDGET, say)
+    print(table(records, left))
+    return exit_status(records)
+
+
 def run_bench(options):
     from . import backends, cases
     from .analysis import bench, bench_gpu
     from .analysis.compare import compare, read
     from .output import rates, rates_gpu
+    if options.first_contact is not None:
+        return run_first_contact(options)
+    if options.budget is not None:
+        raise ValueError("--budget is given without --first-contact; give both")
     on_gpu, keywords = choose("backend", options.backend, ("numpy", "cupy")) == "cupy", {}
     check_json(options.json)
     for name in options.cases:
