@@ -260,7 +260,10 @@ def run_bench(options):
     write_json(options.json, results)
     for part in results["failed"] if options.debug else ():
         say(f"\n{part['name']}\n{part['traceback']}")
-    return FAILED if results["failed"] else 0
+    if results["failed"]:
+        say("dgarray bench: failed: " + "; ".join(f"{part['name']}: {part['error']}" for part in results["failed"]))
+        return FAILED
+    return 0
 
 
 def say(line):

@@ -61,6 +61,7 @@ def test_a_kernel_that_fails_is_its_row_s_result(small, monkeypatch, capsys):
     assert "setup" in result and len(result["scaling"]) == 1 and {f["dtype"] for f in result["families"]} == {"float32"}
     assert f"failed: {failed['name']}: {failed['error']}" in shown.out
     assert f"{failed['name']} failed: {failed['error']}" in shown.err
+    assert shown.err.splitlines()[-1] == f"dgarray bench: failed: {failed['name']}: {failed['error']}"
     assert read("now.json")["rows"] == result["rows"]                  # a later bench can be compared with it
 
 
