@@ -8,6 +8,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from .limiter import Limiter
+from .step_parts import StepParts
 
 BLOCK_BYTES = 1 << 19          # one temporary of a block; a few dozen of them share the last-level cache
 ALL = slice(None)
@@ -26,7 +27,7 @@ class Fetched:
         return self.values
 
 
-class NodalArrays:
+class NodalArrays(StepParts):
     """Nodal DG as batched matrix products; see Hesthaven & Warburton 2008, chapter 6, for every symbol.
 
     Modal DG is the same text: its tables have matrices that take the state to values at points of quadrature, where nodal DG
@@ -39,6 +40,14 @@ class NodalArrays:
 
     def __init__(self, backend, tables):
         self.backend, self.xp, self.tables, self.needs_x = backend, backend.xp, tables, tables.needs_x
+
+    @property
+    def work(self):
+        tables, speed = self.tables, self.tables.functions.wave_speed
+        there = {"right-hand side": True, "limiter": tables.limits is not None, "filter": tables.filter is not None,
+                 "wave speeds": speed.depends_on("q") or speed.depends_on("t"),
+                 "admissible states": tables.law.admissible is not None}
+        return [part for part in there if there[part]]
 
     # What the operations read is moved to the backend when the first needs it: kernels that replace some have their own.
 

@@ -1,13 +1,25 @@
-"""Whether a GPU can be used: the libraries, the NVIDIA driver and the device are looked for, in this order."""
+"""Whether a GPU can be used: the libraries, the NVIDIA driver and the device are looked for, in this order; then a kernel of
+each kind is tried.  And whether it can still be used after an error."""
 import ctypes
 import os
+import re
 import sys
+import warnings
+from importlib.metadata import version as installed
 from importlib.util import find_spec
 
 DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 RELEASE = {12: "R525", 13: "R580"}            # the first driver of each CUDA version, which serves all its minor versions
 OLDEST = {12: (5, 0), 13: (7, 5)}             # the lowest compute capability of each CUDA version
 INSTALL = "pip install 'dgarray[gpu]'"
+THREADS = 32
+SOURCE = 'extern "C" __global__ void add_thread(double* a) { a[threadIdx.x] += threadIdx.x; }'
+# Errors after which, says CUDA's driver_types.h, "the process must be terminated and relaunched", and those of broken memory;
+# in the names of the runtime and of the driver, without what marks words.
+POISON = {"illegaladdress", "launchtimeout", "assert", "hardwarestackerror", "illegalinstruction", "misalignedaddress",
+          "invalidaddressspace", "invalidpc", "launchfailure", "launchfailed", "tensormemoryleak", "contained",
+          "mpsclientterminated", "externaldevice", "contextisdestroyed", "eccuncorrectable", "nvlinkuncorrectable"}
+_working = set()              # kinds of kernels that have run in this process, which are not tried again
 
 
 def gpu_problem(kernels=None):
@@ -22,7 +34,7 @@ def gpu_problem(kernels=None):
         import cupy
     except ImportError as error:
         return f"CuPy is installed, but cannot be imported: {one_line(error)}"
-    return _unusable(version, cupy)
+    return _unusable(version, cupy) or (None if kernels == "array" else _no_kernels(cupy))
 
 
 def driver():
@@ -73,6 +85,71 @@ def _unusable(version, cupy):
             return f"the memory of {name} is full ({one_line(error)}); nvidia-smi lists the programs that have it"
         return f"CuPy {cupy.__version__} is installed, but does not work ({one_line(error)}); {INSTALL} has all that it needs"
     return None
+
+
+def _no_kernels(cupy):
+    """Why kernels do not run on the device, or None: a small one of each kind is compiled and launched, once in a process."""
+    for name, version, run in (("CuPy", lambda: cupy.__version__, by_cupy),
+                               ("numba-cuda", lambda: installed("numba-cuda"), by_numba)):
+        if name in _working:
+            continue
+        try:
+            if name == "numba-cuda" and simulated():
+                return "NUMBA_ENABLE_CUDASIM is set, with which numba.cuda's kernels run on the CPU, in its simulator; unset it"
+            a = cupy.zeros(THREADS)
+            run(cupy, a)
+            right = a.get().tolist() == list(range(THREADS))
+        except Exception as error:          # compilers and drivers have exceptions of their own
+            return (f"{name} {version()} is installed, but its kernels do not run ({first_error(str(error) or repr(error))}); "
+                    f"{INSTALL} has all that it needs")
+        if not right:
+            return f"a kernel of {name} {version()} runs, but gives wrong results"
+        _working.add(name)
+    return None
+
+
+def simulated():
+    """Whether numba.cuda is numba's simulator."""
+    from numba import cuda
+    return bool(cuda.config.ENABLE_CUDASIM)
+
+
+def by_cupy(cupy, a):
+    """a[i] += i by CUDA C."""
+    cupy.RawModule(code=SOURCE, options=("-std=c++17",)).get_function("add_thread")((1,), (THREADS,), (a,))
+
+
+def by_numba(cupy, a):
+    """The same by numba.cuda."""
+    from numba import cuda
+
+    @cuda.jit
+    def add_thread(a):
+        a[cuda.threadIdx.x] += cuda.threadIdx.x
+    interface = dict(a.__cuda_array_interface__)
+    interface.pop("stream", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")              # numba warns of small grids
+        add_thread[1, THREADS](cuda.from_cuda_array_interface(interface, sync=False))
+
+
+def first_error(log):
+    """The first line of a compiler's log that names an error, else its first line."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()] or ["the compiler does not say why"]
+    return next((line for line in lines if re.search(r"\berror\b", line)), lines[0])
+
+
+def poisons_context(error):
+    """Whether after this error, or the one that has caused it, every call of CUDA in this process fails.
+
+    error: an exception of CuPy (CUDARuntimeError, CUDADriverError), numba-cuda (CudaAPIError) or CUDA's Python (CUDAError)"""
+    while error is not None:
+        if type(error).__name__.lower().startswith("cuda"):
+            names = re.findall(r"\b(?:cudaError|CUDA_ERROR_)(\w+)", str(error))
+            if POISON.intersection(name.replace("_", "").lower() for name in names):
+                return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def shown(version):

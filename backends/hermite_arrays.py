@@ -10,9 +10,10 @@ import numpy as np
 
 from ..taylor import apply
 from .dg_arrays import Fetched
+from .step_parts import StepParts
 
 
-class HermiteArrays:
+class HermiteArrays(StepParts):
     """The operations of Hermite's method on these tables (`dgarray.methods.hermite_tables.HermiteTables`).
 
     States are arrays (variable, coefficient, z, y, x), coefficients with that of x fastest.  The dual grid's nodes lie at the
@@ -30,6 +31,10 @@ class HermiteArrays:
                              *((backend.array(n.low_signs), backend.array(n.high_signs)) if n.mirrors else (None, None)))
                             for n in axes] for axes in tables.neighbours]
         self._maps = None, None
+
+    @property
+    def work(self):
+        return ["half-steps", *["sponges"] * bool(self.tables.layers)]
 
     @cached_property
     def systems(self):

@@ -84,6 +84,7 @@ def build_parser():
     run.add_argument("--every", type=number, metavar="DT", help="interval between snapshots")
     run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
     run.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    run.add_argument("--compress", metavar="CODEC", help="compress the output: zstd (default: not compressed, which is faster)")
     run.add_argument("--restart", metavar="OUT.zarr", help="go on with this store from its last good checkpoint")
     run.add_argument("--checkpoint", type=number, metavar="SECONDS", default=600.0,
                      help="wall clock between checkpoints (default 600); they lie in the store")
@@ -129,6 +130,8 @@ def build_parser():
 
     info = command("info", do.show_info, "Describe a mesh file or the output of a run.")
     info.add_argument("path", metavar="MESH|OUT.zarr")
+    info.add_argument("--check", action="store_true",
+                      help="read every file of the output, compare its checksum, and name those that are damaged")
 
     plot = command("plot", do.plot_output, "Draw a variable of a run at its true polynomial order.")
     plot.add_argument("path", metavar="OUT.zarr")
@@ -166,7 +169,9 @@ def add_run_options(parser):
     parser.add_argument("--mesh", metavar="FILE", help="mesh file instead of the case's own")
     parser.add_argument("--stepper", metavar="NAME",
                         help="lsrk54 (default), rk4, ssp33 or ssp54; at orders 0 and 1 also rk2 or ssp22")
-    parser.add_argument("--cfl", type=number, metavar="C", help="share of the largest stable time step (default 0.9)")
+    parser.add_argument("--cfl", type=number, metavar="C",
+                        help="share of the largest stable time step (default 0.9; from order 5 on, a smaller one may be "
+                             "needed to keep the error in time below that in space)")
     parser.add_argument("--until", type=number, metavar="T", help="end of the run (default: the case's own)")
     parser.add_argument("--steady", type=number, metavar="TOL",
                         help="end before where a step changes every variable by at most this share of its largest value")

@@ -116,7 +116,8 @@ def run_case(options):
     out = options.restart or options.out
     live = live_picture(sim, options)
     keywords = dict(restart=options.restart is not None, checkpoint=options.checkpoint,
-                    checkpoint_every=options.checkpoint_every, live=live, dump_on_error=options.dump_on_error)
+                    checkpoint_every=options.checkpoint_every, live=live, dump_on_error=options.dump_on_error,
+                    compress=options.compress)
     try:
         if options.quiet:
             sim.run(None, options.every, out, options.overwrite, **keywords)
@@ -305,7 +306,11 @@ def show_info(options):
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
     if path.is_dir():
+        if options.check:
+            check_files(path)
         print(open_output(path))
+    elif options.check:
+        raise ValueError(f"--check is for the output of a run; {path} is a file")
     else:
         from .mesh import describe, read_mesh
         with warnings.catch_warnings():
@@ -363,16 +368,35 @@ def export_output(options):
 
 
 def open_output(path):
-    import xarray
-
-    if not (path / "zarr.json").is_file():
-        raise ValueError(f"{path}: there is no output of a run; give the folder that --out named")
+    from .output import DamagedError, open_store
+    if_output(path)
     try:
-        dataset = xarray.open_zarr(path)
+        dataset = open_store(path)
         repr(dataset.dg)          # which only a run's dataset has
+    except DamagedError:
+        raise
     except Exception as error:
         raise ValueError(f"{path} cannot be read as the output of a run: {error}") from error
     return dataset
+
+
+def if_output(path):
+    """Raise ValueError unless there is a store at `path`."""
+    if not (path / "zarr.json").is_file():
+        raise ValueError(f"{path}: there is no output of a run; give the folder that --out named")
+
+
+def check_files(path):
+    """Compare the checksums of a store, and print what was found; ValueError if a file is damaged."""
+    from .output import verify
+    if_output(path)
+    found = verify(path)
+    for error in found.damaged[:-1]:
+        print(error)
+    if found.damaged:
+        count = len(found.damaged)
+        raise ValueError(f"{found.damaged[-1]}{f'; {count} files are damaged' if count > 1 else ''}")
+    print(found)
 
 
 def check_json(path):

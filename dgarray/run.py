@@ -86,18 +86,22 @@ class March:
         """What an operator that looks at its new states wants to be told."""
         return [] if self.seen is None else [self.seen]
 
-    def advance(self, target, clock):
-        """One step towards the time `target`."""
+    def choose_step(self, target, clock):
+        """Choose the length of the next step towards the time `target`; returns how many of that length are left."""
         with clock("time step"):
             largest = self.largest_step()
         remaining = max(1, ceil((target - self.t) / largest * (1 - 1e-12)))
         self.dt = (target - self.t) / remaining
+        return remaining
+
+    def advance(self, end, clock):
+        """Take the step that has been chosen; it ends at the time `end`."""
         self.since.append((self.t, self.dt))
         self.unseen += 1
         with clock("stages"):
             arguments = self.operator, self.stepper, self.states, self.k, self.t, self.dt
             self.states, self.seen = step_and_look(*arguments) if self.options["dt"] is None else (step(*arguments), None)
-        self.t, self.steps = (self.t + self.dt if remaining > 1 else target), self.steps + 1
+        self.t, self.steps = end, self.steps + 1
 
     def sound(self):
         """Whether the state is sound, and so those of all steps before: what is not finite stays so."""
@@ -112,10 +116,10 @@ class March:
 class Run:
     """What `Simulation.run` does, see there for the arguments."""
 
-    def __init__(self, sim, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump):
+    def __init__(self, sim, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump, compress):
         self.sim, self.operator, self.until, self.every, self.out = sim, operator, until, every, out
         self.seconds, self.interval = checkpoint, checkpoint_every
-        self.progress, self.live, self.dump = progress, live, dump
+        self.progress, self.live, self.dump, self.compress = progress, live, dump, compress
         self.march = March(operator, sim.stepper, sim.options)
         self.steady = Steady(operator, sim.options["steady"])
         self.recordings = {name: recorder.attach(name, operator) for name, recorder in sim.record.items()}
@@ -126,7 +130,7 @@ class Run:
         facts = self._resume(*resumed) if resumed else self._begin()
         self.ready = time.perf_counter()
         with Store(self.sim.layout(self.until, self.every), self.out, self.sim.backend.dtype, overwrite,
-                   [r.series for r in self.recordings.values()], facts and facts["counts"]) as self.store:
+                   [r.series for r in self.recordings.values()], facts and facts["counts"], self.compress) as self.store:
             try:
                 with Signals() as signals:
                     if facts is None:
@@ -199,12 +203,16 @@ class Run:
         """One step, a look at the state where it is time, and a snapshot written where it has arrived."""
         self.steady.keep(self.march)
         try:
-            self.march.advance(target, self.clock)
+            remaining = self.march.choose_step(target, self.clock)
         except SolutionError as error:
             self._look()          # the cause may be a step that nobody has looked at
             self._keep_good()
             raise SolutionError(f"{error}; the last good state is of t = {self.march.t:.6g}, {self._where_kept()}", error.time,
                                 error.step) from None
+        if remaining == 1 and target == self.until:          # `error_estimate` takes the last step once more
+            self._look()
+            self.march.keep()
+        self.march.advance(target if remaining == 1 else self.march.t + self.march.dt, self.clock)
         if self.march.unseen >= self.operator.check_every:
             self._look()
         if self.steady.tolerance is not None:

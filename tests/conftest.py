@@ -1,19 +1,22 @@
 """What tests share: the simulator where there is no GPU, devices that kernels are tested on, and what is done once for all."""
 import gc
-import importlib.util
 import os
 from functools import cache
-from pathlib import Path
+from inspect import signature
 
 import pytest
+from gpu_session import gpu, pytest_addoption, pytest_configure  # noqa: F401  hooks
 
-# By its path, because numba reads the variable below when it is imported, which dgarray does.
-spec = importlib.util.spec_from_file_location("gpu", Path(__file__).parents[1] / "backends" / "gpu.py")
-gpu = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(gpu)
-NO_GPU = gpu.gpu_problem()
+# Where a device is there but kernels of one kind do not run, their tests shall say so.
+NO_GPU = gpu.gpu_problem("array")
 if NO_GPU:
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+# The default variants, whatever a machine measures; tests of the tuner turn it on.
+os.environ["DGARRAY_TUNE"] = "0"
+
+
+def pytest_report_header():
+    return f"GPU: {gpu.gpu_problem() or 'there is one'}"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -22,9 +25,29 @@ def pytest_xdist_setupnodes(specs):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, os.cpu_count() // len(specs))))
 
 
-def pytest_collection_modifyitems(items):
+def usual(item):
+    """Whether the README's command runs a test: `usually` has chosen its parameters, or has not been asked."""
+    marker = item.get_closest_marker("usually")
+    if marker is None:
+        return True
+    if callable(marker.args[0]):
+        return marker.args[0](**{name: item.callspec.params[name] for name in signature(marker.args[0]).parameters})
+    [position] = {place for name, place in item.callspec.indices.items() if name != "device"}
+    return position in marker.args
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
     for item in items:
-        if NO_GPU and "gpu" in item.keywords:
+        if not usual(item):
+            item.add_marker("thorough")
+    from references import EXTERNAL
+    absent = [item for item in items if item.get_closest_marker("external") and not EXTERNAL.exists()]
+    if absent:
+        config.hook.pytest_deselected(items=absent)
+        items[:] = [item for item in items if item not in absent]
+    for item in items:
+        if NO_GPU and item.get_closest_marker("gpu"):          # keywords hold the names of folders too
             item.add_marker(pytest.mark.skip(reason=f"no GPU: {NO_GPU}"))
 
 

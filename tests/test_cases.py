@@ -5,44 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dgarray.cases.acoustic_pulse import radial
+from references import reference_mesh, table, table_row
+from runs import run
 
 import dgarray as dg
 from dgarray import cases
 from dgarray.analysis.norms import l2_error
 from dgarray.analysis.totals import energy
-
-REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
-
-
-def run(case, kernels="array", changes=None, **keywords):
-    """The simulation of a case, run on the CPU, and its dataset."""
-    sim = case(**keywords).replace(backend="numpy", kernels=kernels, **(changes or {}))
-    return sim, sim.run()
-
-
-def reference(folder, name):
-    """A file of the reference data; the test is skipped where it is absent."""
-    path = REFERENCE / folder / name
-    if not path.is_file():
-        pytest.skip(f"reference file {name} is not in {path.parent}")
-    return path
-
-
-def table(name):
-    """Lines of a reference table, cut at commas, without those that start with #."""
-    lines = reference("tables", name).read_text().splitlines()
-    return [line.split(",") for line in lines if not line.startswith("#")]
-
-
-def table_row(name, **keys):
-    """The row of a reference table with a header that has these values, as a dictionary."""
-    header, *rows = table(name)
-    [row] = [row for row in (dict(zip(header, row)) for row in rows) if keys.items() <= row.items()]
-    return row
-
-
-def reference_mesh(name):
-    return dg.read_mesh(reference("meshes", f"ndg_{name}.msh"))
 
 
 def fine_errors(sim, ds):
@@ -88,6 +57,7 @@ NORMS = [
 TOLERANCE = 1e-8
 
 
+@pytest.mark.usually(lambda kernels: kernels == "array")
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("name, keywords, dt, norms", NORMS, ids=lambda value: value if isinstance(value, str) else "")
 def test_norms(name, keywords, dt, norms, kernels):
@@ -122,6 +92,7 @@ def test_mesh_files(name, boundaries, regions):
     assert not mesh.notes
 
 
+@pytest.mark.external
 @pytest.mark.parametrize("mesh, order", [(m, n) for m in ("Maxwell1", "Maxwell05", "Maxwell025") for n in (1, 2, 3, 4)])
 def test_tm_cavity_meets_the_reference_from_projection(mesh, order):
     row = table_row("maxwell2d_tm_cavity_dg_upwind.csv", mesh=mesh, N=str(order))
@@ -131,6 +102,7 @@ def test_tm_cavity_meets_the_reference_from_projection(mesh, order):
     assert sim.report["conserved"]["energy"]["final"] == pytest.approx(float(row["discrete_energy"]), rel=5e-3)
 
 
+@pytest.mark.external
 @pytest.mark.parametrize("mesh, order", [(m, n) for m in ("Maxwell1", "Maxwell05", "Maxwell025") for n in (1, 2, 3)])
 def test_tm_cavity_meets_the_reference_from_interpolation(mesh, order):
     row = table_row("maxwell2d_tm_cavity_dg_upwind_nodal_start.csv", mesh=mesh, N=str(order))
@@ -139,6 +111,7 @@ def test_tm_cavity_meets_the_reference_from_interpolation(mesh, order):
         assert error == pytest.approx(float(row[f"L2_{variable}"]), rel=5e-3)
 
 
+@pytest.mark.external
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_maxwell_cavity_meets_the_reference(order):
     row = table_row("maxwell3d_cavity_dg_upwind.csv", mesh="cubeK86", N=str(order))
@@ -200,6 +173,7 @@ def test_observed_order_is_at_least_n_and_seven_tenths(case, orders, levels):
         assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.7
 
 
+@pytest.mark.usually(2)
 @pytest.mark.parametrize("orders, levels, keywords", [
     ((1, 2, 3), 3, {}), ((4, 5), 2, {"cells": 28, "until": 0.2}), ((1, 2, 3), 2, {"dim": 3, "until": 0.2})])
 def test_vortex_converges_at_n_and_eight_tenths(orders, levels, keywords):
@@ -208,6 +182,7 @@ def test_vortex_converges_at_n_and_eight_tenths(orders, levels, keywords):
         assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.8
 
 
+@pytest.mark.usually(lambda order: order == 2)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_curved_walls_keep_the_order_and_straight_ones_do_not(order):
     """Observed orders of the steady supersonic vortex between 180 and 720 triangles: p + 0.85 and more, against 1.6 at most."""

@@ -1,6 +1,7 @@
 """What combines and what is refused: every combination of `combinations`, and that docs/combinations.md says so."""
 import re
 
+import combinations
 import numpy as np
 import pytest
 from combinations import (
@@ -17,8 +18,8 @@ from combinations import (
     state_of,
     steppers,
 )
-from test_modal_kernels import agree, stage
-from test_splines import disc
+from meshes import disc
+from modal_problems import agree, stage
 
 import dgarray as dg
 from dgarray import backends
@@ -26,7 +27,7 @@ from dgarray import backends
 
 def test_the_page_says_what_combines():
     """Every combination gives a finite state by the array kernels, or is refused."""
-    assert PAGE.read_text() == page(), "docs/combinations.md is stale: run python tests/combinations.py"
+    assert PAGE.read_text() == page(), "docs/combinations.md is stale: run python tests/support/combinations.py"
 
 
 def test_refusals_say_what_is_allowed():
@@ -36,6 +37,16 @@ def test_refusals_say_what_is_allowed():
     assert len(set(messages)) > 50
     for message in messages:
         assert re.search("needs|is for|allowed|must be", message) and "\n" not in message, message
+
+
+def test_methods_know_where_kernels_compute():
+    """Before operations are made, which say it themselves: a method has kernels where they have the largest part of a step."""
+    answers = set()
+    for what, operator in combinations.kernels().items():
+        arrays = {"right-hand side", "half-steps"}.intersection(operator.operations.array_expressions)
+        answers.add(operator.method.kernels(operator.backend, operator.tables.law))
+        assert operator.method.kernels(operator.backend, operator.tables.law) == ("array" if arrays else "fused"), what
+    assert answers == {"array", "fused"}
 
 
 @pytest.mark.parametrize("name", LAWS)

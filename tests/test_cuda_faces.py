@@ -6,7 +6,7 @@ from compiled import ARCHITECTURES, float64_instructions, without_simulator
 from dgarray.backends.cuda.faces import Faces, Source, places
 from dgarray.backends.cuda.layout import Layout
 from dgarray.cases.common import MESHES
-from test_kernels import SYSTEMS, box_of, operators, random_state
+from nodal_problems import SYSTEMS, box_of, operators, random_state
 
 import dgarray as dg
 from dgarray import backends
@@ -183,6 +183,7 @@ def test_bytes_on_the_device(device):
     assert faces.nbytes == sum(a.nbytes for part in faces.parts for a in part.arrays)
 
 
+@pytest.mark.thorough
 def test_ptx_without_a_gpu():
     """Every kernel compiles, and in float32 computes in float32; in a process of its own, without the simulator."""
     assert int(without_simulator("test_cuda_faces")) > 100

@@ -9,8 +9,8 @@ from compiled import ARCHITECTURES, float64_instructions, without_simulator
 from dgarray.backends.cuda import CudaBackend, ceilings, modal_limiter
 from dgarray.backends.cuda.modal import ModalCuda
 from dgarray.backends.cuda.modal_source import Source, kernel
-from test_kernels import SYSTEMS, box_of
-from test_modal_kernels import agree, gas, operators, stage
+from modal_problems import agree, gas, operators, stage
+from nodal_problems import SYSTEMS, box_of
 
 import dgarray as dg
 from dgarray import backends, cases, stepping

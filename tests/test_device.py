@@ -1,9 +1,11 @@
 """The device: launches, graphs, copies to the host; the emulation's own checks; what is said where no GPU can be used."""
 import ctypes
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
@@ -393,16 +395,33 @@ class FakeError(RuntimeError):
     pass
 
 
-def cupy(zeros=None, nvrtc=None, cublas=None, built=13020, capability=(9, 0)):
-    """A module like CuPy whose first array, first kernel and cuBLAS raise these errors."""
+def cupy(zeros=None, nvrtc=None, cublas=None, built=13020, capability=(9, 0), raw=None, factor=1):
+    """A module like CuPy whose first array, first kernel, cuBLAS and first CUDA C raise these errors; factor: 1 where results
+    are right."""
     def fails(error, value=0):
         if error:
             raise error
         return value
 
     class Array:
+        def __init__(self, size):
+            self.values = np.zeros(size)
+            self.__cuda_array_interface__ = {"array": self.values, "stream": 1}
+
         def __add__(self, other):
             return fails(nvrtc, np.ones(1))
+
+        def get(self):
+            return self.values
+
+    class RawModule:
+        def __init__(self, code, options):
+            assert "add_thread" in code and options == ("-std=c++17",)
+
+        def get_function(self, name):
+            def launch(grid, block, arguments):
+                arguments[0].values += factor * np.arange(fails(raw, block[0]))
+            return launch
 
     class Device:
         @property
@@ -410,8 +429,48 @@ def cupy(zeros=None, nvrtc=None, cublas=None, built=13020, capability=(9, 0)):
             return fails(cublas)
     properties = {"name": b"NVIDIA H200", "major": capability[0], "minor": capability[1]}
     runtime = SimpleNamespace(getDevice=lambda: 0, getDeviceProperties=lambda number: properties)
-    return SimpleNamespace(__version__="14.2.0", zeros=lambda size: fails(zeros, Array()), cuda=SimpleNamespace(
-        runtime=runtime, driver=SimpleNamespace(get_build_version=lambda: built), Device=Device))
+    return SimpleNamespace(__version__="14.2.0", zeros=lambda size: fails(zeros, Array(size)), RawModule=RawModule,
+                           cuda=SimpleNamespace(runtime=runtime, driver=SimpleNamespace(get_build_version=lambda: built),
+                                                Device=Device))
+
+
+class NumbaCuda:
+    """A module like numba.cuda that runs threads one by one, whose first launch raises this error."""
+
+    def __init__(self, error=None, simulator=0):
+        self.error, self.config = error, SimpleNamespace(ENABLE_CUDASIM=simulator)
+
+    def from_cuda_array_interface(self, interface, sync):
+        assert "stream" not in interface and not sync
+        return interface["array"]
+
+    def jit(self, function):
+        class Kernel:
+            def __getitem__(_, shape):
+                def launch(array):
+                    if self.error:
+                        raise self.error
+                    for i in range(shape[1]):
+                        self.threadIdx = SimpleNamespace(x=i)
+                        function(array)
+                return launch
+        return Kernel()
+
+
+def look(monkeypatch, missing=(), driver=None, library=None, cuda=None):
+    """What is found when somebody looks for a GPU."""
+    def load(name):
+        if driver is None:
+            raise OSError(f"{name}: cannot open shared object file")
+        return driver
+    monkeypatch.setattr(gpu, "find_spec", lambda name: None if name in missing else "found")
+    monkeypatch.setattr(gpu, "DRIVER", "libcuda.so.1")
+    monkeypatch.setattr(gpu, "_working", set())
+    monkeypatch.setattr(gpu, "installed", lambda name: "0.30.4")
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    monkeypatch.setitem(sys.modules, "cupy", library)
+    monkeypatch.setattr(numba, "cuda", cuda or NumbaCuda(), raising=False)
 
 
 @pytest.mark.parametrize("missing, driver, library, words", [
@@ -427,19 +486,14 @@ def cupy(zeros=None, nvrtc=None, cublas=None, built=13020, capability=(9, 0)):
     ([], Driver(), cupy(zeros=FakeError("cudaErrorECCUncorrectable")), ["does not work", "ECCUncorrectable"]),
     ([], Driver(), cupy(nvrtc=FakeError("failed to load libnvrtc.so.13")), ["libnvrtc.so.13", "pip install 'dgarray[gpu]'"]),
     ([], Driver(), cupy(cublas=ImportError("libcublas.so.13: cannot open")), ["libcublas.so.13", "pip install 'dgarray[gpu]'"]),
+    ([], Driver(), cupy(raw=FakeError("In file x\nkernel.cu(1): error: no such header\nmore")), [
+        "CuPy 14.2.0 is installed, but its kernels do not run (kernel.cu(1): error: no such header)", "dgarray[gpu]"]),
+    ([], Driver(), cupy(factor=2), ["a kernel of CuPy 14.2.0 runs, but gives wrong results"]),
     ([], Driver(13010), cupy(), None),
 ])
 def test_why_there_is_no_gpu(monkeypatch, missing, driver, library, words):
     """One line that says what was looked for, what was found and what to do."""
-    def load(name):
-        if driver is None:
-            raise OSError(f"{name}: cannot open shared object file")
-        return driver
-    monkeypatch.setattr(gpu, "find_spec", lambda name: None if name in missing else "found")
-    monkeypatch.setattr(gpu, "DRIVER", "libcuda.so.1")
-    monkeypatch.setattr(ctypes, "CDLL", load)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
-    monkeypatch.setitem(sys.modules, "cupy", library)
+    look(monkeypatch, missing, driver, library)
     found = backends.gpu_problem()
     if words is None:
         assert found is None
@@ -447,8 +501,59 @@ def test_why_there_is_no_gpu(monkeypatch, missing, driver, library, words):
     assert all(word in found for word in words) and "\n" not in found
     with pytest.raises(RuntimeError, match="backend 'cupy' cannot be used: .*; use backend 'numpy' or 'auto'"):
         backends.get("cupy")
-    backend = backends.get("auto", kernels="array")
+    backend = backends.get("auto")
     assert backend.name == "numpy" and backend.note.startswith("no GPU is used: ")
+
+
+@pytest.mark.parametrize("cuda, words", [
+    (NumbaCuda(FakeError("NVVM_ERROR_COMPILATION\nno libNVVM")), "kernels do not run (NVVM_ERROR_COMPILATION); pip"),
+    (NumbaCuda(FakeError()), "numba-cuda 0.30.4 is installed, but its kernels do not run (FakeError()); pip install"),
+    (NumbaCuda(simulator=1), "NUMBA_ENABLE_CUDASIM is set, .* in its simulator; unset it")])
+def test_kernels_of_numba_that_do_not_run(monkeypatch, cuda, words):
+    """A GPU counts as usable only for what does without them; and what has run once is not tried again."""
+    look(monkeypatch, (), Driver(), cupy(), cuda)
+    found = backends.gpu_problem()
+    assert re.search(words.replace("(", r"\(").replace(")", r"\)"), found) and "\n" not in found
+    assert backends.gpu_problem("array") is None
+    assert backends.get("auto", "fused").note == f"no GPU is used: {found}"
+    monkeypatch.setattr(numba, "cuda", NumbaCuda())
+    assert backends.gpu_problem() is None
+    monkeypatch.setattr(numba, "cuda", cuda)
+    assert backends.gpu_problem() is None
+
+
+def test_the_kernel_that_is_tried_compiles():
+    assert set(compiled(gpu.SOURCE).kernels) == {"add_thread"}
+
+
+class CUDARuntimeError(RuntimeError):
+    """As CuPy's; numba-cuda's and CUDA's own Python have others, with these words."""
+
+
+class CudaAPIError(Exception):
+    pass
+
+
+class CUDAError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("error, poisons", [
+    (CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered"), True),
+    (CUDARuntimeError("cudaErrorLaunchFailure: unspecified launch failure"), True),
+    (CudaAPIError("[700] Call to cuMemcpyDtoH results in CUDA_ERROR_ILLEGAL_ADDRESS"), True),
+    (CudaAPIError("[719] Call to cuCtxSynchronize results in CUDA_ERROR_LAUNCH_FAILED"), True),
+    (CUDAError("CUDA_ERROR_MISALIGNED_ADDRESS: While executing a kernel"), True),
+    (CUDARuntimeError("cudaErrorMemoryAllocation: out of memory"), False),
+    (CUDARuntimeError("cudaErrorInvalidValue: invalid argument"), False),
+    (CudaAPIError("[701] Call to cuLaunchKernel results in CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"), False),
+    (AssertionError("cudaErrorIllegalAddress"), False), (ValueError(), False)])
+def test_errors_after_which_nothing_runs(error, poisons):
+    assert gpu.poisons_context(error) is poisons
+    try:
+        raise RuntimeError("what somebody made of it") from error
+    except RuntimeError as wrapped:
+        assert gpu.poisons_context(wrapped) is poisons
 
 
 def test_array_kernels_do_without_numba_cuda(monkeypatch):

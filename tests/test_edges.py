@@ -9,9 +9,9 @@ import pytest
 from dgarray.backends.cpu.edges import EdgesFused, surface_of
 from dgarray.backends.cpu.nodal_source import indented
 from dgarray.cases import supersonic_vortex
-from test_kernels import box_of
-from test_memory import traced
-from test_modal_kernels import agree, gas, stage
+from modal_problems import agree, gas, stage
+from nodal_problems import box_of
+from traced_memory import traced
 
 import dgarray as dg
 from dgarray import backends, stepping

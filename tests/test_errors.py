@@ -31,7 +31,7 @@ def test_one_line_and_its_status(wrong, here):
     start = f"dgarray {command}: " if command in commands else "dgarray: "
     assert lines[0].startswith(start) and re.search(wrong.words, lines[0]) and status == wrong.status, (status, lines)
     assert "Traceback" not in lines[0] and "run again" not in lines[0] and str(here) not in lines[0]
-    assert entry(wrong, lines[0], status) in PAGE.read_text(), "docs/errors.md is stale: run python tests/errors.py"
+    assert entry(wrong, lines[0], status) in PAGE.read_text(), "docs/errors.md is stale: run python tests/support/errors.py"
 
 
 def test_the_page_has_these_errors_and_no_others():

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import xarray as xr
 from dgarray.backends.arrays import ArrayBackend
+from meshes import PERIODIC, UNIFORM
+from nodal_problems import box_of
+from references import TORO
 from strict import StrictNamespace
-from test_kernels import box_of
-from test_nodal_dg import PERIODIC, UNIFORM
-from test_riemann import TORO
 
 import dgarray as dg
 from dgarray import backends, stepping
@@ -364,6 +364,7 @@ def random_state(operator, seed):
     return states(shape[0] - 2, seed, shape[1] * shape[2]).reshape(shape)
 
 
+@pytest.mark.usually(0, 5, 10, 12)
 @pytest.mark.parametrize("dim, kind, dtype", [
     *((dim, kind, "float64") for dim in DIMS for kind in FLUXES),
     (1, dg.roe, "float32"), (2, dg.hllc, "float32"), (3, dg.rusanov, "float32")])

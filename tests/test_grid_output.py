@@ -1,14 +1,11 @@
 """Output of runs on grids: datasets, the Hermite interpolant anywhere, norms, slices, recorders, pictures, files for VTK."""
 import json
 
-import matplotlib
 import numpy as np
 import pytest
-import vtk
 import xarray as xr
 from dgarray.backends.arrays import ArrayBackend
 from strict import StrictNamespace
-from vtk.util.numpy_support import vtk_to_numpy
 
 import dgarray as dg
 from dgarray.analysis import grid_norms
@@ -22,7 +19,9 @@ from dgarray.output.grid_vtk import Image
 from dgarray.taylor import expand
 from dgarray.trace import call
 
-matplotlib.use("agg")
+pytest.importorskip("matplotlib", exc_type=ImportError).use("agg")
+vtk = pytest.importorskip("vtk", exc_type=ImportError)
+vtk_to_numpy = pytest.importorskip("vtk.util.numpy_support", exc_type=ImportError).vtk_to_numpy
 N = 2
 DEGREE = 2 * N + 1
 LINES = (0.7, 0.3), (1.2, -0.25), (0.9, 0.4)          # of the factors (a + b x_k)^DEGREE of the field

@@ -1,10 +1,9 @@
 """Hermite's method against exact solutions and independent tables: orders, stability, walls, layers, varying coefficients."""
-import csv
 from math import ceil
-from pathlib import Path
 
 import numpy as np
 import pytest
+from references import table
 
 import dgarray as dg
 from dgarray import backends, cases
@@ -12,7 +11,6 @@ from dgarray.methods.hermite_tables import HermiteTables
 from dgarray.reference.hermite import evolved, interpolation, values
 from dgarray.stepping import Taylor, step
 
-TABLE = Path(__file__).parents[2] / "shared" / "reference" / "tables" / "hermite_advection.csv"
 LAWS = {"advection": lambda d: dg.Advection((1.0, -0.7, 0.4)[:d]), "acoustics": lambda d: dg.Acoustics(d, 1.5, 0.8),
         "maxwell": lambda d: dg.Maxwell(d, eps=1.3, mu=0.9)}
 
@@ -80,10 +78,9 @@ def test_interpolation_is_a_projection_in_its_seminorm(N):
 @pytest.mark.parametrize("N, cfl", [(N, cfl) for N in range(5) for cfl in (0.5, 0.9)])
 def test_errors_of_an_independent_code(N, cfl):
     """1D advection, exact in time: L2 errors at the nodes to 1e-6, where they are above rounding."""
-    if not TABLE.is_file():
-        pytest.skip("the reference table is not there")
-    lines = [line for line in TABLE.read_text().splitlines() if not line.startswith("#")]
-    rows = [row for row in csv.DictReader(lines) if row["case"] == "1d" and (int(row["m"]), float(row["lam"])) == (N, cfl)]
+    header, *rows = table("hermite_advection.csv")
+    rows = [row for row in (dict(zip(header, row)) for row in rows)
+            if row["case"] == "1d" and (int(row["m"]), float(row["lam"])) == (N, cfl)]
     assert len(rows) >= 4
     for row in rows:
         sim = cases.hermite_advection(order=N, dim=1, cells=int(row["cells"]), speed=1.0, until=1.0, cfl=cfl)

@@ -2,11 +2,12 @@
 import numpy as np
 import pytest
 from dgarray.backends.cpu import hermite_source
-from test_hermite_kernels import compare, grid
+from hermite_problems import compare, grid
 
 from dgarray import Acoustics, Advection, Hermite, Maxwell, backends, pec, wall
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("law, order, side, dtype, variant", [
     (Acoustics(3), 1, wall, "float64", "monolithic"), (Maxwell(3), 1, pec, "float32", "monolithic"),
     (Maxwell(3, sigma=0.4), 0, pec, "float64", "monolithic"), (Advection((1.0, 0.3, -0.5)), 1, None, "float64", "monolithic"),

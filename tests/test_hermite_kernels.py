@@ -8,48 +8,13 @@ from dgarray.backends.cpu import hermite_source
 from dgarray.backends.cpu.hermite_counts import counts, of_the_paper, series
 from dgarray.backends.cpu.hermite_recursion import Recursion, size
 from dgarray.backends.cpu.hermite_series import SeriesSource
+from hermite_problems import CELLS, LENGTHS, advanced, compare, grid
 
 import dgarray as dg
-from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, Sponge, backends, pec, wall
+from dgarray import Acoustics, Advection, Hermite, Maxwell, Sponge, backends, pec, wall
 from dgarray.analysis import roofline
 from dgarray.analysis.roofline import cost
 from dgarray.stepping import Taylor, step
-
-LENGTHS = (1.0, 1.5, 0.8)
-CELLS = (11, 5, 6)
-
-
-def grid(dim, periodic=True, cells=CELLS):
-    return Grid((0.0,) * dim, LENGTHS[:dim], cells[:dim], periodic)
-
-
-def advanced(method, mesh, law, boundary, backend, initial, steps=2, cfl=0.9):
-    """The state after some steps, and the operator."""
-    operator = method.discretise(mesh, law, boundary, backend)
-    states = [operator.state(initial.copy()), operator.zeros()]
-    dt = cfl * operator.max_dt(None, 0.0, Taylor)
-    for i in range(steps):
-        states = step(operator, Taylor, states, None, i * dt, dt)
-    return operator.host(states[0]), operator
-
-
-def compare(mesh, law, order, boundary=None, dtype="float64", **options):
-    """Both kernels from the same random state; the variant that ran.
-
-    The interpolation's condition, and with it the rounding of either, grows by about 2.6 with every order."""
-    reference = {key: value for key, value in options.items() if key == "stages"}
-    rng = np.random.default_rng(order)
-    shape = (len(law.variables), (order + 1) ** law.dim, int(np.prod(mesh.nodes)))
-    # Derivative j is smaller by 4^-j: the last ones of rough data say nothing but rounding.
-    sizes = 0.25 ** np.indices((order + 1,) * law.dim).sum(axis=0).reshape(1, -1, 1)
-    initial = rng.standard_normal(shape) * sizes
-    expected, _ = advanced(Hermite(order, **reference), mesh, law, boundary, backends.get("numpy", "array"), initial)
-    found, operator = advanced(Hermite(order, **options), mesh, law, boundary, backends.get("numpy", "fused", dtype), initial)
-    assert found.dtype == dtype and np.abs(found).max() > 0
-    error = np.abs(found - expected).max() / np.abs(expected).max() / np.finfo(dtype).eps
-    assert error < 20 * 2.6 ** order, f"{error:.0f} eps"
-    return operator.operations.variant
-
 
 # Laws, dimensions, orders, dtypes, variants and boundaries in turns: every value of each with several others.
 CASES = [
@@ -75,6 +40,7 @@ CASES = [
 ]
 
 
+@pytest.mark.usually(1, 2, 5, 7, 10, 13, 16, 18)
 @pytest.mark.parametrize("dim, law, order, boundary, dtype, options", CASES,
                          ids=[f"{c[0]}D-{type(c[1]).__name__}-{c[2]}-{c[4]}" for c in CASES])
 def test_fused_equals_the_reference(dim, law, order, boundary, dtype, options):
@@ -87,6 +53,7 @@ SHORT = [(1, Advection(1.0), 6, "float64", {}), (1, Maxwell(1), 0, "float32", {"
          (3, Advection((1.0, 0.3, -0.5)), 3, "float64", {}), (3, Maxwell(3, eps=2.0), 1, "float64", {})]
 
 
+@pytest.mark.usually(1, 3, 5)
 @pytest.mark.parametrize("dim, law, order, dtype, options", SHORT, ids=[f"{c[0]}D-{type(c[1]).__name__}" for c in SHORT])
 def test_rows_of_any_length(dim, law, order, dtype, options):
     """Shorter than a register, as long as a group of cells, or a little longer, periodic and not."""

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from dgarray.backends.cpu.hermite_counts import counts
 from dgarray.backends.cpu.hermite_products import ProductSeries
-from test_hermite_kernels import LENGTHS, advanced, compare, grid
+from hermite_problems import LENGTHS, advanced, compare, grid
 
 import dgarray as dg
 from dgarray import Acoustics, Advection, Hermite, Maxwell, Sponge, backends, pec, wall
@@ -63,12 +63,14 @@ CASES = [
 ]
 
 
+@pytest.mark.usually(1, 3, 6, 9, 14, 16)
 @pytest.mark.parametrize("dim, law, order, boundary, dtype, options", CASES,
                          ids=[f"{c[0]}D-{type(c[1]).__name__}-{c[2]}-{c[4]}" for c in CASES])
 def test_fused_equals_the_reference(dim, law, order, boundary, dtype, options):
     assert compare(grid(dim, boundary is None), law, order, boundary, dtype, **options) == options.get("variant", "monolithic")
 
 
+@pytest.mark.usually(lambda dim: dim == 2)
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_rows_of_any_length(dim):
     """Shorter than a register, as long, longer; series that depend on all coordinates, and on one in turns."""

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 from dgarray.backends.cpu import hermite_thin
-from test_hermite_kernels import compare, grid
+from hermite_problems import compare, grid
 
 from dgarray import Acoustics, Hermite, Maxwell, backends, pec, wall
 

@@ -114,6 +114,28 @@ def test_a_wrong_variant_is_left_out(backend, monkeypatch):
         hermite_tuning.tune(backend, t, FEW, 0.1)
 
 
+class CUDARuntimeError(RuntimeError):
+    """As CuPy's."""
+
+
+def test_an_error_after_which_nothing_runs_ends_the_tuning(backend, monkeypatch):
+    """Neither the next variant is tried nor the default taken."""
+    t, made = tables(), backend.hermite
+
+    def dead(tables, variant=None):
+        if variant == FEW[1]:
+            raise CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
+        return made(tables, variant)
+    monkeypatch.setattr(backend, "hermite", dead)
+    monkeypatch.setattr(backend.device, "tunes", True)
+    monkeypatch.setattr(backend.device, "multiprocessors", 0)
+    monkeypatch.setattr(hermite_tuning, "shortlist", lambda *_: FEW)
+    for call in (lambda: hermite_tuning.tune(backend, t, FEW, 0.1), lambda: hermite_tuning.choose(backend, t)):
+        with pytest.raises(RuntimeError, match="the variant kernel=two-kernel.* has made the GPU unusable .*cudaErrorIllegal"):
+            call()
+    assert not tuning.table_file().exists()
+
+
 @pytest.mark.parametrize("entry, words", [
     ({}, "there is no variant"), ({"variant": {"lane": 3}}, "choice 'lane' does not exist"),
     ({"variant": {"kernel": "collapsed"}}, "does not fit this device and problem"),

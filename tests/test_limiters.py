@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from burgers import Burgers
 from dgarray.backends.arrays import ArrayBackend
+from meshes import PERIODIC, anywhere
+from modal_problems import smooth_gas
+from nodal_problems import box_of, random_state
 from strict import StrictNamespace
-from test_kernels import box_of, random_state
-from test_memory import traced
-from test_modal_dg import Burgers, gas
-from test_nodal_dg import PERIODIC
-from test_steps import anywhere
+from traced_memory import traced
 
 import dgarray as dg
 from dgarray import backends, stepping
@@ -66,7 +66,7 @@ def test_averages_stay_bit_for_bit(dim, order, options):
         c = rough(operator)
         found = limited(operator, c)
         assert np.isfinite(found).all() and np.array_equal(found[:, 0], c[:, 0]) and not np.array_equal(found, c)
-        uniform = operator.project(lambda x: gas(dim)[1]((0.1,) * dim))
+        uniform = operator.project(lambda x: smooth_gas(dim)[1]((0.1,) * dim))
         assert np.abs(limited(operator, uniform) - uniform).max() < 1e-13
 
 
@@ -205,6 +205,7 @@ def test_the_indicator_finds_jumps_and_nothing_else():
             assert np.array_equal(limited(operator, c)[:, :, ~found], c[:, :, ~found])
 
 
+@pytest.mark.usually(1, 5, 6, 9, 12, 14)
 @pytest.mark.parametrize("order, options", ALL, ids=NAMES)
 def test_fused_kernels_and_strict_arrays(order, options):
     """A stage ends limited, the same by every kind of kernels (fused ones to order 2, their dtypes in turns); no operation
@@ -213,7 +214,7 @@ def test_fused_kernels_and_strict_arrays(order, options):
         plain, fused = (operator_of(box_of(2), dg.Euler(2), order, options, kind, dtype, dg.wall)
                         for kind in ("array", "fused"))
         strict = type(plain)(plain.method, plain.tables, ArrayBackend(StrictNamespace(), dtype, "strict"))
-        c = plain.project(gas(2)[1])
+        c = plain.project(smooth_gas(2)[1])
         c[:, 1:] *= 1.5
         row, results = stepping.SSP33.stages[1], []
         turn = order <= 2 and dtype == ("float64", "float32")[ALL.index((order, options)) % 2]
@@ -284,6 +285,7 @@ def test_limited_waves_oscillate_less():
     assert max(beyond[2:]) < 0.1 * min(beyond[:2])
 
 
+@pytest.mark.usually(0, 2, 5, 7)
 @pytest.mark.parametrize("order, options, most", [
     (1, BARTH, 0.0118), (1, BARTH | PRIMITIVE, 0.008), (1, BARTH | WAVES, 0.008),
     (1, VERTEX | POSITIVE, 0.0118), (2, VERTEX | POSITIVE, 0.0105),
@@ -368,6 +370,7 @@ def test_bad_input_is_named_in_one_line(make, message):
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.usually(0, 3, 6, 9, 13, 16, 17)
 @pytest.mark.parametrize("dim, order, options, dtype", [
     (1, 1, BARTH | POSITIVE, "float32"), (2, 1, BARTH, "float64"), (3, 1, BARTH | POSITIVE, "float64"),
     (1, 1, BARTH | PRIMITIVE, "float64"), (2, 1, VERTEX | PRIMITIVE, "float32"), (3, 1, VERTEX | SENSED, "float32"),
@@ -392,6 +395,7 @@ def test_the_fused_limiter_of_rough_states(dim, order, options, dtype):
         assert "positivity" not in options or fused.operations.all_admissible(state, 0.0)
 
 
+@pytest.mark.usually(0, 3)
 @pytest.mark.parametrize("law, order, options", [
     (dg.Advection((1.0, 0.5)), 1, BARTH), (dg.Advection((1.0, 0.5)), 1, VERTEX | SENSED), (dg.Advection((1.0, 0.5)), 3, VERTEX),
     (dg.Euler(2), 1, WIDE | WAVES)], ids=["barth", "sensed", "vertex", "waves around vertices"])
@@ -422,6 +426,7 @@ def test_units_are_limited_when_all_is_there_that_they_look_at(law, order, optio
     assert np.array_equal(*results)
 
 
+@pytest.mark.usually(lambda kernels, options: (kernels == "fused") == (options != BARTH))
 @pytest.mark.usefixtures("usual_garbage")
 @pytest.mark.filterwarnings("ignore:dt=")
 @pytest.mark.parametrize("kernels", ["array", "fused"])

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from dgarray.backends.arrays import ArrayBackend
 from dgarray.backends.cuda import CudaBackend, tuning
-from emulated import EmulatedDevice
+from emulated import IdleDevice
 from strict import StrictArray
+from traced_memory import Loud, traced
 
 import dgarray as dg
 from dgarray import backends
@@ -20,13 +21,6 @@ from dgarray.run import March
 
 GIB = 1 << 30
 pytestmark = pytest.mark.usefixtures("usual_garbage")
-
-
-class Loud(dg.Acoustics):
-    """Acoustics whose wave speed depends on the state, so that its time step is not searched for."""
-
-    def wave_speed(self, q, n, m):
-        return m.c * np.sqrt(sum(k * k for k in n)) + 1e-9 * np.abs(q[0])
 
 
 def layers(x):
@@ -51,17 +45,7 @@ def simulation(dim, cells, law, order, **options):
                          **({"backend": "numpy", "threads": 1} | options))
 
 
-def traced(function):
-    """The most that Python and NumPy hold while the function runs, on top of what they held before; and its result."""
-    gc.collect()
-    tracemalloc.start()
-    try:
-        result = function()
-        return tracemalloc.get_traced_memory()[1], result
-    finally:
-        tracemalloc.stop()
-
-
+@pytest.mark.usually(0, 2, 4, 5)
 @pytest.mark.filterwarnings("ignore:dt=")
 @pytest.mark.parametrize("dim, cells, law, order, kernels, dtype, stepper", [
     (2, 60, "loud", 4, "fused", "float64", "lsrk54"),
@@ -140,16 +124,6 @@ def test_device(law, order):
     face = sim.method.order == 1          # there the numerical flux decides, whose temporaries are estimated
     assert 0.95 < plan.transient["stages"][1] / peak < (1.15 if face else 1.05)
     assert "GPU memory: " in str(plan) and "4 GiB free" in str(plan)
-
-
-class IdleDevice(EmulatedDevice):
-    """The emulated device with kernels that do nothing, and so take no memory for their emulation."""
-
-    def compile(self, source, dtype):
-        return lambda name: lambda *arguments: None
-
-    def numba_launch(self, *arguments):
-        pass
 
 
 def on_device():
@@ -346,6 +320,7 @@ def test_free_elsewhere(tmp_path, monkeypatch):
     assert host_free(tmp_path) is None
 
 
+@pytest.mark.usually(1, 2, 4)
 @pytest.mark.parametrize("dim, cells, order, kernels, dtype, options", [
     (3, 28, 2, "fused", "float64", {}), (3, 20, 1, "fused", "float32", {"variant": "two-kernel"}),
     (2, 100, 3, "array", "float64", {"derivatives": True}), (3, 16, 1, "array", "float32", {"variant": "monolithic"}),

@@ -2,17 +2,14 @@
 import re
 import tracemalloc
 import warnings
-from pathlib import Path
 
 import meshio
 import numpy as np
 import pytest
+from references import DATA, mesh_path, nasty_path, parameters
 
 from dgarray.mesh import MeshError, MeshWarning, box, describe, from_arrays, interval, polygon, read_mesh, rectangle, room
 from dgarray.reference.simplex import FACES
-
-DATA = Path(__file__).parent / "data"
-REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
 
 
 def quiet(path):
@@ -20,18 +17,6 @@ def quiet(path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
         return read_mesh(path)
-
-
-def reference(*parts):
-    path = REFERENCE.joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"the reference folder with {'/'.join(parts)} is not here")
-    return path
-
-
-def nasty(name):
-    own = DATA / "nasty" / f"{name}.msh"
-    return own if own.exists() else reference("nasty_meshes", f"{name}.msh")
 
 
 def check_mesh(mesh):
@@ -273,9 +258,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", parameters(READ, nasty_path))
 def test_odd_meshes_are_read(name):
-    path = nasty(name)
+    path = nasty_path(name)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         mesh = read_mesh(path)
@@ -290,9 +275,9 @@ def test_odd_meshes_are_read(name):
         assert not mesh.notes
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", parameters(REFUSED, nasty_path))
 def test_broken_meshes_are_refused_in_one_line(name, capfd):
-    path = nasty(name)
+    path = nasty_path(name)
     with pytest.raises(MeshError, match=REFUSED[name]) as caught:
         read_mesh(path)
     assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
@@ -302,7 +287,7 @@ def test_broken_meshes_are_refused_in_one_line(name, capfd):
 @pytest.mark.parametrize("name", [
     "all_tris_clockwise", "inverted_one_tri", "unused_nodes", "plane_z_minus10", "comments_section"])
 def test_repaired_meshes_equal_the_good_one(name):
-    good, mesh = read_mesh(nasty("good_tri_4x4")), quiet(nasty(name))
+    good, mesh = read_mesh(nasty_path("good_tri_4x4")), quiet(nasty_path(name))
     assert mesh.dim == 2 and np.allclose(mesh.centroids, good.centroids, atol=1e-15)
     assert np.array_equal(mesh.numbers, good.numbers) and np.allclose(mesh.measures, good.measures, rtol=1e-14)
     for side in good.boundaries:
@@ -311,14 +296,15 @@ def test_repaired_meshes_equal_the_good_one(name):
 
 
 def test_every_odd_name_is_usable():
-    mesh = read_mesh(nasty("group_names_odd"))
+    mesh = read_mesh(nasty_path("group_names_odd"))
     assert {name: len(rows) for name, rows in mesh.boundaries.items()} == {
         "Bottom Wall": 4, "right=out;1": 4, "tóp": 4, "4": 4}
     assert len(mesh.named("domain")) == 32
 
 
+@pytest.mark.external
 def test_doubled_boundary_faces_count_once():
-    assert len(quiet(nasty("duplicate_boundary_face")).boundaries["wall"]) == 72
+    assert len(quiet(nasty_path("duplicate_boundary_face")).boundaries["wall"]) == 72
 
 
 @pytest.mark.parametrize("name", ["gmsh_t1_v22", "gmsh_t1_v22_bin", "gmsh_t1_v41", "gmsh_t1_v41_bin"])
@@ -357,26 +343,27 @@ TYPES = {
 }
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", parameters(MEASURES, mesh_path))
 def test_meshes_of_other_projects_are_read(name):
-    mesh = quiet(reference("meshes", name))
+    mesh = quiet(mesh_path(name))
     check_mesh(mesh)
     assert MEASURES[name] is None or mesh.measures.sum() == pytest.approx(MEASURES[name], rel=2e-9)
     assert name in describe(mesh)
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("name", parameters(TYPES, mesh_path))
 def test_meshes_of_other_types_are_refused_by_type(name):
     with pytest.raises(MeshError, match=f"cells of type .*'{TYPES[name]}'"):
-        read_mesh(reference("meshes", name))
+        read_mesh(mesh_path(name))
 
 
+@pytest.mark.external
 def test_traps_of_other_projects():
-    blob = quiet(reference("meshes", "meshmode_blob2d-order1-h6e-2.msh"))
+    blob = quiet(mesh_path("meshmode_blob2d-order1-h6e-2.msh"))
     assert blob.notes == ("162 of 162 cells were inverted and have been re-oriented",)
-    step = read_mesh(reference("meshes", "ndg_fstepA001.msh"))
+    step = read_mesh(mesh_path("ndg_fstepA001.msh"))
     assert {name: len(rows) for name, rows in step.boundaries.items()} == {"Wall": 55, "Inflow": 8, "Outflow": 8}
-    beam = read_mesh(reference("meshes", "mfem_beam-tet.vtk"))
+    beam = read_mesh(mesh_path("mfem_beam-tet.vtk"))
     assert {name: len(cells) for name, cells in beam.regions.items()} == {"1": 24, "2": 24}
 
 
@@ -615,7 +602,7 @@ def test_a_face_may_carry_several_names():
 
 
 def test_describe_prints_what_a_user_asks():
-    text = describe(quiet(nasty("missing_one_boundary_group")))
+    text = describe(quiet(nasty_path("missing_one_boundary_group")))
     for part in ("32 triangle, 2D", "25", "'bottom' (4 faces)", "'domain' (32 cells)", "quality", "min 0.828", "area",
                  "unnamed     4 of 16 boundary faces, for example at ("):
         assert part in text

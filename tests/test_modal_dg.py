@@ -3,11 +3,12 @@ import numpy as np
 import pytest
 from burgers import Burgers
 from dgarray.backends.arrays import ArrayBackend
+from meshes import PERIODIC, UNIFORM
+from modal_problems import smooth_gas
+from nodal_problems import box_of, random_state, step_of
+from runs import StopAfter
 from strict import StrictNamespace
-from test_kernels import box_of, random_state, step_of
-from test_memory import Loud, traced
-from test_nodal_dg import PERIODIC, UNIFORM
-from test_restart import StopAfter
+from traced_memory import Loud, traced
 
 import dgarray as dg
 from dgarray import backends, stepping
@@ -204,20 +205,10 @@ def test_a_nonlinear_law_runs_in_every_dimension():
         assert np.log2(coarse / sim.report["l2_error"]["total"]) > 2.4
 
 
-def gas(dim):
-    """Euler's equations, and a smooth state (x, t) of them in the unit cell."""
-    law = Euler(dim)
-
-    def state(x, t=0.0):
-        wave = 0.2 * np.sin(2 * np.pi * sum(x))
-        return law.conservative((1 + wave, *(0.5 * k + wave for k in range(1, dim + 1)), 1 - wave))
-    return law, state
-
-
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @pytest.mark.parametrize("flux", [dg.rusanov, hllc])
 def test_gas_dynamics_keeps_a_uniform_flow_and_its_totals(dim, flux):
-    law, state = gas(dim)
+    law, state = smooth_gas(dim)
     operator = reference(PERIODIC[dim], law, 2, flux=flux)
     uniform = operator.project(lambda x: state((0.1,) * dim))
     assert np.abs(rhs(operator, uniform)).max() < 1e-12 * operator.operations.rate(operator.state(uniform), 0.0, 1.0)

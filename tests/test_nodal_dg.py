@@ -10,18 +10,15 @@ import numpy as np
 import pytest
 from burgers import Burgers
 from dgarray.backends.arrays import ArrayBackend
+from meshes import PERIODIC, UNIFORM
+from nodal_problems import SYSTEMS, box_of, operators, random_state
+from references import DATA, EXTERNAL
 from strict import StrictNamespace
-from test_kernels import SYSTEMS, box_of, operators, random_state
 
 import dgarray as dg
 from dgarray import backends, stepping
 from dgarray.methods.stability import unstable
 from dgarray.reference import simplex
-
-PERIODIC = {1: dg.interval(0, 1, 6, periodic=True, perturb=0.1), 2: dg.rectangle(cells=(4, 3), periodic=True, perturb=0.2),
-            3: dg.box(cells=(3, 3, 2), periodic=True, perturb=0.2)}
-UNIFORM = [dg.Advection((0.7,)), dg.Advection((0.7, -0.4)), dg.Advection((0.7, -0.4, 0.2)),
-           *(dg.Acoustics(d) for d in (1, 2, 3)), dg.Maxwell(1), dg.Maxwell(2, "TM"), dg.Maxwell(2, "TE"), dg.Maxwell(3)]
 
 
 def reference(mesh, law, order, boundary=None, **options):
@@ -211,13 +208,14 @@ def test_array_backend_on_strict_arrays(system, dtype):
     assert results[0][1] == results[1][1]
 
 
+@pytest.mark.thorough
 def test_float32_kernels_hold_no_float64_instruction(tmp_path):
     """The LLVM IR of a float32 run; in a fresh process with a fresh cache, because a cached kernel has no IR to read."""
     script = r"""
 import re
 import sys
 sys.path.insert(0, "tests")
-from test_kernels import SYSTEMS, operators, random_state
+from nodal_problems import SYSTEMS, operators, random_state
 from dgarray import stepping
 for system in SYSTEMS:
     operator = next(operators(system, 3, "float32", kernels=("fused",)))
@@ -414,13 +412,12 @@ def test_more_mistakes_are_named(make, message):
     assert message in str(caught.value)
 
 
-MESHES = Path(__file__).parents[2] / "shared" / "reference"
-
-
-@pytest.mark.skipif(not MESHES.exists(), reason="the folder of reference meshes is not beside this clone")
-def test_a_constant_state_stays_constant_on_every_reference_mesh():
+@pytest.mark.parametrize("folders, least", [
+    ((DATA, DATA / "nasty"), 15),
+    pytest.param((EXTERNAL / "meshes", EXTERNAL / "nasty_meshes"), 20, marks=pytest.mark.external)], ids=["own", "external"])
+def test_a_constant_state_stays_constant_on_every_reference_mesh(folders, least):
     checked = 0
-    for path in sorted([*MESHES.glob("meshes/*"), *MESHES.glob("nasty_meshes/*.msh")]):
+    for path in sorted(path for folder in folders for path in folder.iterdir() if path.suffix in (".msh", ".vtk")):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -432,7 +429,7 @@ def test_a_constant_state_stays_constant_on_every_reference_mesh():
         rate = operator.operations.rate(state, 0.0, 1.0)
         assert np.abs(operator.host(operator.rhs(state, 0.0))).max() < 1e-12 * rate, path.name
         checked += 1
-    assert checked > 20
+    assert checked > least
 
 
 @pytest.mark.parametrize("kernels", ["fused", "array"])

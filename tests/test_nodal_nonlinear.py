@@ -5,10 +5,10 @@ import xarray as xr
 from burgers import Burgers
 from dgarray.backends.arrays import ArrayBackend
 from emulated import EmulatedDevice, compiler
+from modal_problems import agree, gas, stage
+from nodal_problems import SYSTEMS, box_of
+from runs import StopAfter
 from strict import StrictNamespace
-from test_kernels import SYSTEMS, box_of
-from test_modal_kernels import agree, gas, stage
-from test_restart import StopAfter
 
 import dgarray as dg
 from dgarray import backends

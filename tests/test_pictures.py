@@ -6,19 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-import imageio.v3 as iio
-import matplotlib
 import numpy as np
 import pytest
 import xarray as xr
-from matplotlib.contour import ContourSet
 
 import dgarray as dg
 from dgarray.cli import main
 from dgarray.output import Layout, Store, curves, live, movie, plot, volume
 from dgarray.output.live import Live
 
-matplotlib.use("agg")
+pytest.importorskip("matplotlib", exc_type=ImportError).use("agg")
+ContourSet = pytest.importorskip("matplotlib.contour", exc_type=ImportError).ContourSet
+iio = pytest.importorskip("imageio.v3", exc_type=ImportError)
 TIMES = (0.0, 0.5, 1.0)
 
 

@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 from dgarray.backends.cpu import scalar
+from formulas import INPUTS, LANES, OPERATIONS, by_argument, states
 from numba import njit
-from test_trace import INPUTS, LANES, OPERATIONS, by_argument, states
 
 from dgarray.trace import call, is_boolean, trace
 

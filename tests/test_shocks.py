@@ -1,13 +1,13 @@
 """The cases with shocks, and other flows of a gas: states, positivity, convergence, where shocks are, symmetry."""
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from dgarray.cases.common import behind_shock, l1_error
 from dgarray.cases.double_mach import shock
 from dgarray.cases.forward_step import stagnation
-from test_cases import reference, run, table
+from references import table, table_path
+from runs import run
 
 import dgarray as dg
 from dgarray import cases
@@ -15,7 +15,7 @@ from dgarray.methods.stability import stability_limit
 
 
 def known(name):
-    return json.loads(Path(reference("tables", name)).read_text())
+    return json.loads(table_path(name).read_text())
 
 
 def test_states_behind_shocks():

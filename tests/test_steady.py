@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from dgarray.backends.cuda import CudaBackend
 from emulated import EmulatedDevice, compiler
-from test_restart import StopAfter
+from runs import StopAfter
 
 import dgarray as dg
 from dgarray import backends, cli

@@ -263,6 +263,30 @@ def test_a_variant_that_does_not_run_is_left_out(error, backend, clock, recwarn)
     assert any(line.startswith("variant 1 of 2 is left out") and line.endswith(said) for line in lines), lines
 
 
+class CUDARuntimeError(RuntimeError):
+    """As CuPy's."""
+
+
+DEAD = CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
+
+
+def test_an_error_after_which_nothing_runs_ends_the_tuning(backend, monkeypatch):
+    """It is no reason to leave out a variant and to go on: neither to the next one nor with the default."""
+    words = r"the variant faces=once.* has made the GPU unusable for this process \(cudaErrorIllegalAddress: .*\); DGARRAY_TUNE"
+    spoiled, lines, t = Spoiled(backend, FEW[2:3], DEAD), [], tables()
+    with pytest.raises(RuntimeError, match=words):
+        tuning.tune(spoiled, t, FEW, 0.0, lines.append)
+    assert len(lines) == 1 and not tuning.table_file().exists()
+    monkeypatch.setattr(backend.device, "tunes", True)
+    monkeypatch.setattr(backend.device, "multiprocessors", 0)
+    monkeypatch.setattr(tuning, "shortlist", lambda *_: FEW)
+    with pytest.raises(RuntimeError, match=words):
+        tuning.choose(spoiled, t)
+    monkeypatch.setattr(tuning, "race", mock.Mock(side_effect=DEAD))
+    with pytest.raises(CUDARuntimeError):
+        tuning.choose(backend, t)
+
+
 def test_no_variant_that_works_is_an_error(backend):
     with pytest.raises(RuntimeError, match="no variant of the kernels of Maxwell 2D.* works on .*: broken driver"):
         tuning.tune(Spoiled(backend, FEW, RuntimeError("broken driver")), tables(), FEW, 0.0)

@@ -7,9 +7,7 @@ import sys
 import h5py
 import numpy as np
 import pytest
-import vtk
 import xarray as xr
-from vtk.util.numpy_support import vtk_to_numpy
 from xarray.core import indexing
 
 import dgarray as dg
@@ -19,6 +17,8 @@ from dgarray.output import vtk as output
 from dgarray.output.lagrange import VTK_TYPES, Grid, node_order
 from dgarray.reference.simplex import simplex
 
+vtk = pytest.importorskip("vtk", exc_type=ImportError)
+vtk_to_numpy = pytest.importorskip("vtk.util.numpy_support", exc_type=ImportError).vtk_to_numpy
 CELLS = {"line": vtk.vtkLagrangeCurve, "triangle": vtk.vtkLagrangeTriangle, "tetra": vtk.vtkLagrangeTetra}
 ORDERS = range(1, 11)
 

@@ -19,6 +19,8 @@ class HermiteFused(HermiteArrays):
     Along each axis targets lie between positions, target i between i and i + 1; every position has a source node and factors
     of its coefficients, which are those of an image at a wall."""
 
+    fused = frozenset({"half-steps"})
+
     def __init__(self, backend, tables):
         super().__init__(backend, tables)
         dtype, d, n = backend.dtype, tables.dim, tables.order + 1

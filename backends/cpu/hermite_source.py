@@ -18,7 +18,7 @@ from textwrap import indent
 
 import numpy as np
 
-from . import hermite_groups, hermite_products, hermite_rows, hermite_sums, hermite_thin, lanes, matmul, vector
+from . import hermite_groups, hermite_products, hermite_rows, hermite_sums, hermite_thin, lanes, matmul, target, vector
 from .hermite_products import ProductSeries
 from .hermite_series import chosen
 
@@ -47,7 +47,7 @@ def row_pitch(nodes, dtype):
 
 def vectors(numbers, most, cached=CACHED):
     """Vector registers of lanes in a group that needs so many numbers a lane."""
-    return max(1, min(most, cached // (numbers * matmul.vector_bytes())))
+    return max(1, min(most, cached // (numbers * target.vector_bytes())))
 
 
 def vectors_of_series(recursion):

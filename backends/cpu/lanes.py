@@ -8,7 +8,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .matmul import vector_bytes
+from .target import vector_bytes
 from .vector import INDEX, data, scalar_type
 
 
@@ -25,7 +25,7 @@ class Vectors:
         self.scalar = scalar_type(dtype)
         self.type = ir.VectorType(self.scalar, self.width)
         self.fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(self.type, [self.type] * 3),
-                                                  f"llvm.fma.v{self.width}f{8 * self.size}")
+                                                  f"llvm.fmuladd.v{self.width}f{8 * self.size}")
 
     def at(self, pointer, place):
         return self.builder.bitcast(self.builder.gep(pointer, [place]), self.type.as_pointer())

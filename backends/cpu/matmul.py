@@ -4,22 +4,15 @@ A BLAS call on a 20 x 100 matrix times 16 columns spends much of its time on pac
 once, the tile's columns are the lanes of the vector registers, and `rows` x 2 registers accumulate while one loop runs over the
 inner index: 2 vector loads and `rows` broadcasts for 2 `rows` multiply-adds.
 """
-from functools import lru_cache
 from math import ceil
 
-import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-
-@lru_cache(maxsize=1)
-def vector_bytes():
-    """Width of the widest vector register that this processor offers, in bytes."""
-    features = llvmlite.binding.get_host_cpu_features()
-    return 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+from .target import vector_bytes
 
 
 def lanes(dtype):
@@ -57,7 +50,7 @@ def multiply(rows, inner, dtype, add=False):
     size, block, width = np.dtype(dtype).itemsize, row_block(rows), lanes(dtype) // 2
     vector, index = ir.VectorType(scalar, width), ir.IntType(64)
     fma_type = ir.FunctionType(vector, [vector] * 3)
-    fma_name = f"llvm.fma.v{width}f{8 * size}"
+    fma_name = f"llvm.fmuladd.v{width}f{8 * size}"
 
     def product(context, builder, signature, args):
         arrays = [context.make_array(signature.args[i])(context, builder, args[i]).data for i in (0, 2, 4)]

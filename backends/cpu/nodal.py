@@ -35,6 +35,7 @@ class NodalFused(NodalArrays):
     is filled up with copies of the last element that no flux reaches.  `state` and `host` translate."""
 
     text = Source            # of the kernels
+    fused = frozenset({"right-hand side", "limiter", "filter", "wave speeds", "admissible states"})
 
     def __init__(self, backend, tables):
         super().__init__(backend, tables)

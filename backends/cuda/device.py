@@ -1,11 +1,12 @@
 """What a CUDA device offers beside arrays: kernels, graphs, copies that overlap with work, times.  By CuPy and numba.cuda."""
-import re
 import warnings
 from contextlib import suppress
 from functools import cache
 from math import prod
 
 import numpy as np
+
+from ..gpu import first_error
 
 OPTIONS = ("-std=c++17",)
 SCALARS = (np.int32, np.int64, np.float32, np.float64)
@@ -26,12 +27,6 @@ def cuda_source(source, dtype):
             "#define DYNAMIC_SHARED(type, name) extern __shared__ __align__(16) unsigned char dynamic_shared[]; "
             "type* name = reinterpret_cast<type*>(dynamic_shared)\n"
             '#line 1 "kernel.cu"\n' + source)
-
-
-def first_error(log):
-    """The first line of a compiler's log that names an error, else its first line."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()] or ["the compiler does not say why"]
-    return next((line for line in lines if re.search(r"\berror\b", line)), lines[0])
 
 
 def check_launch(name, grid, block, threads, arguments, array):

@@ -47,6 +47,10 @@ class HermiteCuda(HermiteArrays):
         self.around, self.signs = zip(*(self._around(axes) for axes in tables.neighbours))
         self._maps = None, None
 
+    @property
+    def fused(self):
+        return frozenset() if self.choice is None else frozenset({"half-steps"})
+
     def _around(self, axes):
         """Of one half (low, high, image of low, image of high) of all targets along x, y, z, and the factors of images
         (image, variable, coefficient); image 0 is none."""

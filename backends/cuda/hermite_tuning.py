@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from ..gpu import poisons_context
 from ..hermite_arrays import HermiteArrays
 from . import tuning
 from .hermite_variant import HermiteShape, candidates, default, from_dict, shortlist
@@ -72,6 +73,8 @@ def choose(backend, tables):
     try:
         return tune(backend, tables, variants, FIRST_RUN)[0]
     except Exception as error:
+        if poisons_context(error):
+            raise
         warnings.warn(f"tuning failed, the default variant is used ({' '.join(str(error).split()) or type(error).__name__}); "
                       "DGARRAY_TUNE=0 turns it off", stacklevel=4)
         return first
@@ -93,7 +96,8 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
     progress   function called with a line of text now and then
     Timed are half-steps there and back on planes around the middle of the grid. A variant whose result differs from the array
     text's by more than rounding, or that does not compile or run, is left out: the first with a warning, both with a line.
-    Raises RuntimeError where no variant works, ValueError for a broken table."""
+    Raises RuntimeError where no variant works or where one has made the device unusable for this process, ValueError for a
+    broken table."""
     say, device = progress or (lambda line: None), backend.device
     shape = HermiteShape.of(tables, backend.dtype)
     variants = list(variants or candidates(shape, device.shared_per_block, tables.method.variant))
@@ -113,7 +117,7 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
             why = f"its results differ by {difference:.1e} from those of the array kernels"
             warnings.warn(f"the variant {variant} for {title} is left out on {device.name}: {why}", stacklevel=3)
         except Exception as error:          # compilers and drivers have exceptions of their own
-            why = " ".join(str(error).split()) or type(error).__name__
+            why = tuning.why_left_out(error, variant, title)
         say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
     if not trials:
         raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")

@@ -47,7 +47,9 @@ class ModalCuda(DeviceOperations):
         self.faces = Faces(self.device, dtype, tables, layout)
         self.end = np.int32(tables.elements), np.int64(layout.width)
         self.options = None if tables.limits is None else tables.limits.options
-        self.captures = self.options is None or modal_limiter.fused(self.options)
+        limits = self.options is not None and modal_limiter.fused(self.options)
+        self.fused = frozenset({"right-hand side", "wave speeds", "admissible states", *["limiter"] * limits})
+        self.captures = "limiter" not in self.array_expressions
         self._kernels = {}
 
     def _rows(self, state):
@@ -102,7 +104,7 @@ class ModalCuda(DeviceOperations):
     def _limits(self, q):
         if self.options is None:
             return {}
-        if not modal_limiter.fused(self.options):
+        if "limiter" not in self.fused:
             return {"limiter": lambda: self.limiter(self._rows(q))}
         kernels = {"slopes": lambda: self.launch("slopes", q, self.around, *self.end, grid=self.tables.variables),
                    "positive": lambda: self.launch("positive", q, self.matrix, self.geometry, *self.end)}

@@ -15,6 +15,8 @@ ELEMENTWISE = 128         # threads of a block of an elementwise kernel
 class NodalCuda(DeviceOperations):
     """Overrides the right-hand side and the Runge-Kutta stage of the reference; wave speeds and checks are inherited."""
 
+    fused = frozenset({"right-hand side"})
+
     def __init__(self, backend, tables, variant=None):
         variant, dtype = variant or choose(backend, tables), backend.dtype
         super().__init__(backend, tables, variant.width)

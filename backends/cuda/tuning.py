@@ -26,6 +26,7 @@ import numpy as np
 from ... import names
 from ...codegen import cache_folder, private_folder, write_file
 from ..dg_arrays import NodalArrays
+from ..gpu import poisons_context
 from .layout import WARP
 from .variant import Shape, candidates, default, from_dict, shortlist
 
@@ -168,9 +169,20 @@ def choose(backend, tables):
     try:
         return tune(backend, tables, variants, FIRST_RUN)[0]
     except Exception as error:
+        if poisons_context(error):
+            raise
         warnings.warn(f"tuning failed, the default variant is used ({' '.join(str(error).split()) or type(error).__name__}); "
                       "DGARRAY_TUNE=0 turns it off", stacklevel=2)
         return default(shape, device.shared_per_block)
+
+
+def why_left_out(error, variant, title):
+    """The error of a variant in one line.  Raises RuntimeError where after it nothing runs on the device in this process."""
+    why = " ".join(str(error).split()) or type(error).__name__
+    if poisons_context(error):
+        raise RuntimeError(f"the variant {variant} for {title} has made the GPU unusable for this process ({why}); "
+                           "DGARRAY_TUNE=0 turns tuning off") from error
+    return why
 
 
 def tell(device, problem, setting, variants):
@@ -196,7 +208,8 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
     Timed is a Runge-Kutta stage of two registers on a part of the mesh around its middle, see `elements_that_fit`. A variant
     whose result differs from the array kernels' by more than rounding, or that does not compile or run, is left out: the first
     with a warning, both with a line of progress.
-    Raises MemoryError where not even a small part fits, RuntimeError where no variant works, ValueError for a broken table."""
+    Raises MemoryError where not even a small part fits, RuntimeError where no variant works or where one has made the device
+    unusable for this process, ValueError for a broken table."""
     say = progress or (lambda line: None)
     device, shape = backend.device, Shape.of(tables, backend.dtype)
     variants = list(variants or candidates(shape, device.shared_per_block))
@@ -292,7 +305,7 @@ def prepared(backend, part, variants, say):
                 warnings.warn(f"the variant {variant} for {problem(part)}, {setting(part, backend.dtype)} is left out on "
                               f"{backend.device.name}: {why}", stacklevel=4)
             except Exception as error:          # compilers and drivers have exceptions of their own
-                why = " ".join(str(error).split()) or type(error).__name__
+                why = why_left_out(error, variant, f"{problem(part)}, {setting(part, backend.dtype)}")
             say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
         return trials, why
     finally:

@@ -25,7 +25,7 @@ from .machine import ROOT
 BUDGET = 570                       # seconds of a call: some machines lend commands of ten minutes
 FILE = "first-contact.jsonl"
 RAN = "ok", "failed", "timed out", "skipped"
-WORKERS, OF_A_TEST = 12, 60        # processes of the GPU tests, and seconds that one test may take
+WORKERS = 12                       # processes of the GPU tests
 LAST, LONG = 8, 2000               # lines of a log, and characters, that are kept of an error
 ANSWER = 40                        # seconds that the driver gets to say whether there is a device
 DEAD = 10                          # seconds that a killed process gets to end, which the driver may prevent
@@ -67,10 +67,9 @@ STEPS = (
     Step("device tests", (*PYTEST, "-q", "-m", "gpu", "tests/test_device.py"), 90, TESTS, r"\d+ passed.*"),
     *sanitized("memcheck", 45),
     *sanitized("racecheck", 45),
-    # pytest's own limit of a test ends the worker, whose test pytest-xdist names before it starts another.
+    # The tests have a limit of their own, a minute each; a worker ends after a CUDA error or at that limit, and is replaced.
     Step("GPU tests", (*PYTEST, "-v", "-m", "gpu", "-n", str(min(WORKERS, os.cpu_count() or 1)), "--max-worker-restart", "1000",
-                       "--tb", "short", "-o", f"faulthandler_timeout={OF_A_TEST}", "-o", "faulthandler_exit_on_timeout=true",
-                       "tests"), 390, ("xdist", *TESTS), r"\d+ passed.*"),
+                       "--tb", "short", "tests"), 390, ("xdist", *TESTS), r"\d+ passed.*"),
     *(Step(f"ceilings, {dtype}", (*PROBE, "ceilings", dtype), 40, CUPY, r"\{.*") for dtype in ("float32", "float64")),
     *(Step(f"tuning, order {order}", (*DGARRAY, "tune", "--law", "maxwell-3d", "--orders", str(order), "--dtype", "float32"),
            140, BOTH, r"kept in .*") for order in (3, 4)),

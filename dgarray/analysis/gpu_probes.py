@@ -115,7 +115,7 @@ def first_tests(file, words):
         def pytest_collection_modifyitems(self, items):
             del items[TESTS:]
     cupy().cuda.set_allocator(None)
-    return pytest.main(["-q", "-m", "gpu", "-k", words, file], plugins=[First()])
+    return pytest.main(["-q", "-m", "gpu", "-k", words, "--gpu-seconds", "0", file], plugins=[First()])
 
 
 PROBES = {function.__name__: function for function in (versions, cuda_c, numba_cuda, ceilings, first_tests)}

@@ -47,6 +47,18 @@ def l2_norm(values, mass, jacobians):
     return np.sqrt(total)
 
 
+def degree_energies(values, cell, jacobians):
+    """Squared L2 norm of the part of each degree of a nodal field's orthonormal modes, (..., degree).
+
+    values: (..., node, element); cell: the `simplex(dim, order)` of its nodes; jacobians: (element,)"""
+    values, to_modes = np.asarray(values), np.linalg.inv(cell.vandermonde)
+    degrees = np.array([sum(powers) for powers in cell.basis.mode_ids])
+    squares = np.zeros((*values.shape[:-2], len(degrees)))
+    for block in _blocks(values.shape[-1], values.shape[-2]):
+        squares += (to_modes @ values[..., block].astype("float64")) ** 2 @ jacobians[block]
+    return squares @ (degrees[:, None] == np.arange(cell.order + 1))
+
+
 def l2_error(q, exact, t, points, cells, order, degree=None):
     """L2 norm of q - exact(x, t) per variable, (variable,); the total over all variables is its Euclidean norm.
 

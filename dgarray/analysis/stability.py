@@ -32,6 +32,7 @@ from ..stepping import STEPPERS
 EXPONENTS = tuple(np.arange(1, 3.01, 0.125))
 SYMMETRY_POINTS = (0, 0, 0), (1, 1, 1), (2, 2, 2), (0, 2, 2), (0, 0, 1)
 DENSE = 150                    # operators up to this size get all their eigenvalues, larger ones the outermost by Arnoldi
+LOSS = 1e-5                   # exponents whose fit is worse by so little count as equal: rounding must not choose between them
 MARGIN = 0.988                # of the smallest measured value; other lattices and wave numbers came out up to 1 % lower
 
 
@@ -205,7 +206,7 @@ def fit(found, images, name):
     """(factor, exponent, spread, excess) of the measurements for the stepper of that name.
 
     factor    the smallest dt * rate of all
-    exponent  that of the rate, for which spread + excess is smallest
+    exponent  that of the rate: the largest for which (largest + first dt * rate) / factor is within LOSS of the least
     spread    how far the largest dt * rate of `found` exceeds the factor, relative
     excess    how far that of the first does"""
     fits = []
@@ -213,7 +214,8 @@ def fit(found, images, name):
         values, others = ([s.steps[name] * rate(s.contributions, exponent) for s in some] for some in (found, images))
         low = min(values + others)
         fits.append(((max(values) + values[0]) / low, low, float(exponent), max(values) / low - 1, values[0] / low - 1))
-    return min(fits)[1:]
+    best = min(fits)[0] * (1 + LOSS)
+    return [fit[1:] for fit in fits if fit[0] <= best][-1]
 
 
 def main(names):

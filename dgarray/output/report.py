@@ -36,6 +36,13 @@ class Progress:
     def __exit__(self, *error):
         self.bar.stop()
 
+    def begin(self, sim):
+        """Print which parts of a step run as array expressions where fused kernels are asked for."""
+        parts = sim.operator.operations.array_expressions
+        if sim.backend.kernels == "fused" and parts:
+            print(f"backend {sim.backend.name}: array expressions, because it has no kernels for them: {', '.join(parts)}",
+                  flush=True)
+
     def update(self, t, dt, steps):
         if monotonic() - self.shown < 0.1:
             return
@@ -65,6 +72,10 @@ def summary(report, roofline=""):
     lines.append(rendered(table))
     lines += [f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
               for name, value in report["results"].items()]
+    estimate = report["error_estimate"]
+    if estimate and estimate["time"] and estimate["time"] > estimate["space"]:
+        lines.append(f"the error in time, about {estimate['time']:.1e}, is likely to exceed that in space, about "
+                     f"{estimate['space']:.1e}: a smaller --cfl takes more steps and is more accurate")
     shares = ", ".join(f"{name} {share:.0%}" for name, share in report["shares"].items())
     lines.append(f"{report['dof_updates_per_s'] / 1e6:.4g} M DOF updates/s, {report['wall_s']:.3g} s stepping "
                  f"({shares}), {report['setup_s']:.3g} s set-up")

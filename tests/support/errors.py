@@ -1,13 +1,12 @@
 """The errors that a person can meet at the command line, each provoked; docs/errors.md is written from what they say.
 
-    python tests/errors.py            writes docs/errors.md anew
+    python tests/support/errors.py            writes docs/errors.md anew
 
 `GROUPS` holds rows Wrong(title, command, words, ...); `provoke` runs one in the current folder and gives its line and status.
 """
 import contextlib
 import errno
 import io
-import json
 import os
 import re
 import resource
@@ -26,12 +25,15 @@ from types import SimpleNamespace
 from unittest import mock
 
 import meshio
+import numba
 import numpy as np
+from dgarray.backends import gpu
 
 import dgarray as dg
 from dgarray.cli import main
+from dgarray.output.checksums import sealed, unsealed
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "errors.md"
 NASTY = ROOT / "tests" / "data" / "nasty"
 FAST = ("--backend", "numpy", "--kernels", "array", "--threads", "1")
@@ -135,6 +137,20 @@ def gpu_libraries(*installed):
         ctypes=SimpleNamespace(CDLL=no_driver))
 
 
+def gpu_in_simulator():
+    """With a GPU, and numba's variable for its simulator set."""
+    array = SimpleNamespace(get=lambda: np.arange(gpu.THREADS))
+    cupy = SimpleNamespace(__version__="14.2.0", zeros=lambda count: array)
+    simulator = SimpleNamespace(config=SimpleNamespace(ENABLE_CUDASIM=1))
+    stack = contextlib.ExitStack()
+    for patch in (mock.patch.dict(sys.modules, cupy=cupy), mock.patch.object(numba, "cuda", simulator, create=True),
+                  mock.patch.multiple(gpu, find_spec=lambda name: name, driver=lambda: (13000, None), _working=set(),
+                                      _unusable=lambda *given: None, by_cupy=lambda *given: None,
+                                      installed=lambda name: "0.30.4")):
+        stack.enter_context(patch)
+    return stack
+
+
 def both(*prepares):
     def prepare():
         stack = contextlib.ExitStack()
@@ -222,9 +238,9 @@ def changed(change):
     """A store of case.py whose metadata have been changed."""
     going_on("")()
     metadata = Path("out.zarr/zarr.json")
-    group = json.loads(metadata.read_text())
-    change(group["consolidated_metadata"]["metadata"])
-    metadata.write_text(json.dumps(group))
+    group, arrays = unsealed(metadata.read_bytes(), metadata)
+    change(arrays)
+    metadata.write_bytes(sealed(group, arrays))
 
 
 def cut_short():
@@ -241,6 +257,21 @@ def damaged():
     stores("flat")()
     for checkpoint in Path("flat.zarr/checkpoints").glob("*.npz"):
         checkpoint.write_bytes(b"damaged")
+
+
+def flipped(*names):
+    """The run flat.zarr, with one bit flipped in each of these files."""
+    def prepare():
+        stores("flat")()
+        for name in names:
+            flip(Path("flat.zarr") / name)
+    return prepare
+
+
+def flip(file, byte=-9, bit=3):
+    content = bytearray(file.read_bytes())
+    content[byte] ^= 1 << bit
+    file.write_bytes(content)
 
 
 def no_root():
@@ -306,6 +337,8 @@ GROUPS["The command line"] = [
           prepare=gpu_libraries("cupy")),
     Wrong("A GPU without a driver", "run tm_cavity --backend cupy", "no NVIDIA driver .*was looked for.*install driver",
           prepare=gpu_libraries("cupy", "numba_cuda")),
+    Wrong("A GPU with kernels that do not run", "run tm_cavity --backend cupy", "NUMBA_ENABLE_CUDASIM is set.*unset it",
+          prepare=gpu_in_simulator),
     Wrong("Misspelt kernels", "run tm_cavity --kernels fussed", "did you mean 'fused'"),
     Wrong("A misspelt dtype", "run tm_cavity --dtype flaot32", "did you mean 'float32'"),
     Wrong("No threads", "run tm_cavity --threads 0", "whole number from 1"),
@@ -725,6 +758,8 @@ GROUPS["The run and its output"] = [
     Wrong("An output in a file", "run tm_cavity --out notes.txt/out.zarr", "cannot be written to", prepare=file("notes.txt")),
     Wrong("A folder that is read-only", "run tm_cavity --out out.zarr", "cannot be written to", prepare=read_only),
     Wrong("JSON in a folder that is read-only", "run tm_cavity --json r.json", "cannot be written to", prepare=read_only),
+    Wrong("A compression that does not exist", "run tm_cavity --out out.zarr --compress zst", "allowed: zstd.*did you mean"),
+    Wrong("Compression of no output", "run tm_cavity --compress zstd", "is for a store; give --out"),
     Wrong("No space for the first snapshot", "run tm_cavity --out out.zarr", "File too large", 1,
           prepare=lambda: no_space(2_000)),
     Wrong("No space for a snapshot", "run tm_cavity --order 1 --until 0.1 --out out.zarr",
@@ -778,6 +813,10 @@ GROUPS["Restart"] = [
     Wrong("An array that is not there any more", "run case.py --restart out.zarr", "holds no array 'p'", script="until=0.02",
           prepare=robbed),
     Wrong("All checkpoints damaged", "run tm_cavity --restart flat.zarr", "no checkpoint that can be read", prepare=damaged),
+    Wrong("A bit that has flipped in the times", "run case.py --restart out.zarr", "out.zarr/time/c/0 is damaged",
+          script="until=0.02", prepare=lambda: (going_on("")(), flip(Path("out.zarr/time/c/0"), 2))[0]),
+    Wrong("Another compression", "run case.py --restart out.zarr --compress zstd", "out.zarr is not compressed, and goes on so",
+          script="until=0.02", prepare=going_on("")),
 ]
 
 GROUPS["Looking at results"] = [
@@ -785,7 +824,17 @@ GROUPS["Looking at results"] = [
     Wrong("No output", "plot out.zarr Ez", "no output of a run"),
     Wrong("No output, but a mesh", "plot mine.msh Ez", "no output of a run", prepare=file("mine.msh")),
     Wrong("A folder of other things", "info notes", "no output of a run", prepare=lambda: Path("notes").mkdir()),
-    Wrong("A store that is damaged", "info flat.zarr", "flat.zarr cannot be read", prepare=no_root),
+    Wrong("Metadata that are damaged", "info flat.zarr", "flat.zarr/zarr.json is damaged: it is no JSON", prepare=no_root),
+    Wrong("A bit that has flipped in the metadata", "info flat.zarr", "flat.zarr/zarr.json is damaged: its checksum",
+          prepare=flipped("zarr.json")),
+    Wrong("A bit that has flipped in a snapshot", "plot flat.zarr p", "flat.zarr/p/c/1/0/0 is damaged: its checksum",
+          prepare=flipped("p/c/1/0/0")),
+    Wrong("A chunk that is not there any more", "export flat.zarr", "flat.zarr/vx/c/1/0/0 is damaged: it is missing",
+          prepare=lambda: (stores("flat")(), Path("flat.zarr/vx/c/1/0/0").unlink())[0]),
+    Wrong("All files checked, one damaged", "info flat.zarr --check", "flat.zarr/p/c/1/0/0 is damaged: its checksum",
+          prepare=flipped("p/c/1/0/0")),
+    Wrong("A mesh has no checksums", "info good_tri_4x4.msh --check", "--check is for the output of a run",
+          prepare=nasty("good_tri_4x4")),
     Wrong("A store of another program", "info flat.zarr", "not one of dgarray", prepare=foreign),
     Wrong("A misspelt variable", "plot flat.zarr vX", "did you mean 'vx'", prepare=stores("flat")),
     Wrong("A field of a gas in other runs", "plot flat.zarr pressure", "it has: p, vx, vy", prepare=stores("flat")),
@@ -992,7 +1041,7 @@ error is one line on stderr; `--debug` shows the traceback. From Python the same
 `dgarray.OutputError` and `dgarray.SolutionError`.
 
 Where a script is to blame, what differs from a sound problem is shown: arguments of `dg.Simulation`, or text of `case.py`.
-This page is made by `python tests/errors.py`, which makes every one of these mistakes.
+This page is made by `python tests/support/errors.py`, which makes every one of these mistakes.
 """
 
 

@@ -103,6 +103,16 @@ class EmulatedDevice:
         return self.free
 
 
+class IdleDevice(EmulatedDevice):
+    """The emulated device with kernels that do nothing: they need no compiler, and no memory for their emulation."""
+
+    def compile(self, source, dtype):
+        return lambda name: lambda *arguments: None
+
+    def numba_launch(self, *arguments):
+        pass
+
+
 class Kernel:
     """kernel(grid, block, arguments, shared=0), as of CUDA C on the device, with every argument checked."""
 

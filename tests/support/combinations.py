@@ -1,6 +1,6 @@
 """What combines: laws, methods, numerical fluxes, boundary conditions, limiters, steppers and kernels, each combination tried.
 
-    python tests/combinations.py      writes docs/combinations.md anew
+    python tests/support/combinations.py      writes docs/combinations.md anew
 
 A combination is one stage on a tiny mesh by the array kernels, or the line that says why there is none.
 """
@@ -11,15 +11,16 @@ from pathlib import Path
 import numpy as np
 from burgers import Burgers
 from dgarray.backends.cpu import CpuBackend
-from dgarray.backends.cuda import CudaBackend, modal_limiter
+from dgarray.backends.cuda import CudaBackend
+from emulated import IdleDevice
 
 import dgarray as dg
 from dgarray import backends
 from dgarray.methods.hermite import VARIANTS
-from dgarray.methods.limiting import INDICATORS, LIMITERS, VARIABLES, Limiting
+from dgarray.methods.limiting import INDICATORS, LIMITERS, VARIABLES
 from dgarray.stepping import STEPPERS, Taylor, step
 
-PAGE = Path(__file__).parents[1] / "docs" / "combinations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "combinations.md"
 YES = ""          # the message where nothing is refused
 
 LAWS = {"Advection": [dg.Advection((1.0, 0.5, 0.2)[:dim], dim=dim) for dim in (1, 2, 3)],
@@ -195,14 +196,35 @@ def variants():
             for (name, laws), variant in product(GRID_LAWS.items(), VARIANTS)}
 
 
+def problems():
+    """{what: (method, mesh, law, boundary)} whose parts of a step may be kernels or array expressions."""
+    line, acoustics, gas = mesh_of(1), dg.Acoustics(1), dg.Euler(1)
+    on_line = {f"{name}, {type(law).__name__}": (method, line, law, dg.outflow)
+               for (name, method), law in product(METHODS.items(), (acoustics, gas))}
+    options = {f"limiter {' of '.join(kind)}": (1, None, *kind) for kind in product(LIMITERS, VARIABLES)}
+    options |= {"limiter and indicator": (1, None, LIMITERS[0], VARIABLES[0], INDICATORS[0]),
+                "positivity": (1, None, None, VARIABLES[0], None, True)}
+    limited = {f"ModalDG, Euler, {name}": (dg.ModalDG(*given), line, gas, dg.outflow) for name, given in options.items()}
+    grid, varying = dg.Grid((1,), (2,), 2, periodic=False), GRID_LAWS["Acoustics with c(x)"][0]
+    on_grid = {"Hermite": (acoustics, dg.wall), "Hermite where coefficients vary": (varying, dg.wall),
+               "Hermite with a Sponge": (acoustics, dg.Sponge(0.5))}
+    return on_line | limited | {name: (dg.Hermite(2), grid, *given) for name, given in on_grid.items()}
+
+
+@cache
 def kernels():
-    """{(method, backend): "fused" or "array"} where the backend's fused kernels are asked for."""
-    methods = METHODS | {"ModalDG with a limiter": dg.ModalDG(1, limiter="vertex"), "Hermite": dg.Hermite(2)}
-    found = {"numpy": CpuBackend("float64", 1), "cupy": object.__new__(CudaBackend)}
-    asked = {name: (method,) for name, method in methods.items()}
-    asked["Hermite where coefficients vary"] = dg.Hermite(2), dg.Acoustics(1, sound_speed=lambda x: 1 + x[0] ** 2)
-    return {(name, backend): method.kernels(found[backend], *law) for (name, (method, *law)), backend in
-            product(asked.items(), found)}
+    """{(what, backend): operator} where the backend's fused kernels are asked for."""
+    found = {"numpy": CpuBackend("float64", 1), "cupy": CudaBackend("float64", IdleDevice())}
+    return {(name, backend): method.discretise(*given, found[backend])
+            for (name, (method, *given)), backend in product(problems().items(), found)}
+
+
+def computes(operator):
+    """What computes a step: kernels, and for which parts array expressions."""
+    arrays = operator.operations.array_expressions
+    if len(arrays) == len(operator.operations.work):
+        return "array expressions"
+    return "kernels" + (f"; array expressions: {', '.join(arrays)}" if arrays else "")
 
 
 def table(head, rows, columns, cells):
@@ -252,11 +274,10 @@ def page():
                   for name in STEPPERS}
     of = list(dict.fromkeys(row for row, _ in kernels()))
     kinds = list(product(LIMITERS, VARIABLES))
-    on_gpu = [" of ".join(kind) for kind in kinds if modal_limiter.fused(Limiting(*kind))]
     return f"""# What combines
 
 Every line of these tables has been tried: one stage on a tiny mesh in 1D, 2D and 3D by the array kernels, or the refusal.
-"2D" alone means that it is for two dimensions. `python tests/combinations.py` writes this page; the tests compare it.
+"2D" alone means that it is for two dimensions. `python tests/support/combinations.py` writes this page; the tests compare it.
 
 ## Orders
 
@@ -310,10 +331,10 @@ Variants:
 
 ## Methods and kernels
 
-What computes where fused kernels are asked for, in float64 and float32. On the GPU these limiters are kernels too, and
-positivity: {", ".join(on_gpu)}; others are array expressions beside the fused kernels.
+What computes where fused kernels are asked for, in float64 and float32. A run says so too, in one line and as
+`array_expressions` in its report.
 
-{table("", of, ["numpy", "cupy"], lambda method, backend: kernels()[method, backend])}
+{table("", of, ["numpy", "cupy"], lambda what, backend: computes(kernels()[what, backend]))}
 """
 
 

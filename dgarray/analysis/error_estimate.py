@@ -1,0 +1,37 @@
+"""What a run's error in time and in space are likely to be, estimated from its last state and last step."""
+import numpy as np
+
+from ..reference import simplex
+from ..stepping import step
+from .norms import degree_energies, jacobians
+
+ROUNDING = 64          # local errors below so many rounding errors of the state tell nothing
+
+
+def error_estimate(march, q, order):
+    """{"time": error, "space": error}, L2 norms over all variables at the end of a run, or None.
+
+    march   the run's `March`, at its end
+    q       its last state at the nodes, (variable, node, element), on the host
+    order   degree of its polynomials
+    Time: the last step is taken once more as two half steps. The difference, over 1 - 2^-p for a stepper of order p, is the
+    error of one step (Richardson's extrapolation; Hairer, Norsett & Wanner 1993, section II.4), and the errors of all steps are
+    taken to add up, as those of a wave do.
+    Space: the part of degree order + 1 that the polynomials lack, E_(N+1) = E_N sqrt(E_N / E_(N-2)), E_n being the squared norm
+    of the part of degree n; where coefficients decay geometrically that is the error of the best approximation.
+    There is no estimate below order 2 and after a run that ended early; "time" is None where only rounding is left."""
+    if order < 2 or len(march.since) != 1:
+        return None
+    t, dt = march.since[0]
+    states, k = march.from_copy()
+    for i in (0, 1):
+        states = step(march.operator, march.stepper, states, k, t + i * dt / 2, dt / 2)
+    difference = march.operator.nodal(march.operator.host(states[0]))
+    difference -= q
+    mesh = march.operator.tables.mesh
+    cell, scale = simplex(mesh.dim, order), jacobians(mesh.points, mesh.cells)
+    parts, rest = (degree_energies(values, cell, scale).sum(axis=0) for values in (q, difference))
+    one_step = np.sqrt(rest.sum()) / (1 - 2.0 ** -march.stepper.order)
+    known = one_step > ROUNDING * np.finfo(q.dtype).eps * np.sqrt(parts.sum())
+    decay = np.sqrt(parts[order] / parts[order - 2]) if parts[order] < parts[order - 2] else 1.0
+    return {"time": float(march.steps * one_step) if known else None, "space": float(np.sqrt(parts[order] * decay))}

@@ -1,0 +1,55 @@
+"""The errors in time and in space that a report estimates, against those measured."""
+import numpy as np
+import pytest
+
+import dgarray as dg
+from dgarray import cases
+from dgarray.output.report import summary
+
+
+@pytest.mark.parametrize("order, cells, dominates", [(3, 8, False), (8, 4, True)])
+def test_estimates_are_the_errors_measured(order, cells, dominates):
+    """The TM cavity: the error in space is that with small steps, what comes on top with cfl 0.9 that in time."""
+    reports = {}
+    for cfl in (0.9, 0.2):
+        sim = cases.tm_cavity(order=order, cells=cells).replace(backend="numpy", kernels="array", cfl=cfl)
+        sim.run(until=1.0)
+        reports[cfl] = sim.report
+    coarse, fine = (reports[cfl]["l2_error"]["total"] for cfl in (0.9, 0.2))
+    estimate = reports[0.9]["error_estimate"]
+    assert fine / 2 < estimate["space"] < 2 * fine
+    if dominates:
+        assert estimate["time"] == pytest.approx(np.sqrt(coarse ** 2 - fine ** 2), rel=0.15)
+    assert ("the error in time" in summary(reports[0.9])) == dominates
+    assert "the error in time" not in summary(reports[0.2])
+
+
+def test_the_estimate_sees_a_nonlinear_flow_and_modal_dg():
+    """With the third-order stepper at order 5 the isentropic vortex is wrong in time, with short steps in space."""
+    found = []
+    for dt in (0.01, 0.001):
+        sim = cases.isentropic_vortex(order=5, cells=12, until=0.2).replace(backend="numpy", stepper="ssp33", dt=dt, cfl=0.9)
+        sim.run()
+        found.append(sim.report["error_estimate"])
+    assert found[0]["time"] == pytest.approx(1000 * found[1]["time"], rel=0.2)
+    assert found[0]["space"] == pytest.approx(found[1]["space"], rel=0.2)
+
+
+@pytest.mark.parametrize("mesh, method", [
+    (dg.rectangle(cells=2, periodic=True), dg.NodalDG(1)),
+    (dg.Grid((0, 0), (1, 1), (8, 8), periodic=True), dg.Hermite(1))], ids=["order 1", "Hermite"])
+def test_there_is_no_estimate_where_there_is_nothing_to_tell(mesh, method):
+    sim = dg.Simulation(mesh, dg.Advection((1.0, 0.5)), method, initial=lambda x: (np.sin(x[0]),), backend="numpy")
+    sim.run(until=0.05)
+    assert sim.report["error_estimate"] is None
+    assert "the error in time" not in summary(sim.report)
+
+
+@pytest.mark.parametrize("dtype, initial", [("float32", lambda x: 1 + 1e-9 * x), ("float64", lambda x: 0 * x)])
+def test_rounding_is_no_error_in_time(dtype, initial):
+    mesh = dg.rectangle(cells=2, periodic=True)
+    sim = dg.Simulation(mesh, dg.Advection((1.0, 0.5)), dg.NodalDG(4), initial=lambda x: (initial(x[0]),), backend="numpy",
+                        kernels="array", dtype=dtype)
+    sim.run(until=0.05)
+    assert sim.report["error_estimate"]["time"] is None and sim.report["error_estimate"]["space"] < 1e-5
+    assert "the error in time" not in summary(sim.report)

@@ -1,0 +1,39 @@
+"""Kernels for processors with narrower vectors than this one, which numba compiles when it is told to."""
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import pytest
+
+SOME = [                          # nodal and modal DG, limiters, Hermite's series, sums and products
+    "test_kernels.py::test_fused_agrees_with_the_reference[maxwellTM-2]",
+    "test_modal_kernels.py::test_fused_agrees_with_the_reference[acoustics2-2]",
+    "test_limiters.py::test_the_fused_limiter_of_rough_states[2-1-barth-jespersen-characteristic-kxrcf-float32]",
+    "test_hermite_kernels.py::test_fused_equals_the_reference[2D-Acoustics-1-float64]",
+    "test_hermite_products.py::test_fused_equals_the_reference[2D-Acoustics-1-float32]",
+]
+ALL = ["test_hermite_kernels.py", "test_hermite_products.py", "test_hermite_sums.py", "test_hermite_thin.py",
+       "test_hermite_rows.py", "test_limiters.py", "test_edges.py", "test_steps.py"]
+
+
+@pytest.mark.usually(lambda tests: tests is SOME)
+@pytest.mark.parametrize("tests", [SOME, ALL], ids=["some", "all"])
+@pytest.mark.parametrize("processor, width", [("haswell", 32), ("x86-64", 16)])
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="processors of another kind are named")
+def test_kernels_agree_with_the_reference_at_this_width(processor, width, tests):
+    if processor == "haswell" and not llvm.get_host_cpu_features().get("avx2"):
+        pytest.skip("this processor has no vectors of 32 bytes")
+    here = Path(__file__).parent
+    environment = os.environ | {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""}
+    code = "from dgarray.backends.cpu.target import vector_bytes; print(vector_bytes())"
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert int(found.stdout) == width
+    some = ["-m", ""] if tests is SOME else []
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *some,
+                           *(str(here / test) for test in tests)],
+                          env=environment, capture_output=True, text=True, cwd=here.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "skipped" not in done.stdout
