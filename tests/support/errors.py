@@ -385,6 +385,11 @@ GROUPS["The command line"] = [
     Wrong("Orders and a case of bench", "bench tm_cavity --backend cupy --orders 2", "leave out one of both"),
     Wrong("An order that bench cannot have", "bench --backend cupy --orders 9-11", "1 to 10"),
     Wrong("A dtype that bench cannot have", "bench --backend cupy --dtype float16", "allowed: float64, float32"),
+    Wrong("A first contact with an option of bench", "bench --first-contact contact --quick", "leave out --quick"),
+    Wrong("A first contact with a case", "bench tm_cavity --first-contact contact", "leave out tm_cavity"),
+    Wrong("A first contact in a file", "bench --first-contact old.json", "give a folder", prepare=file("old.json")),
+    Wrong("A first contact without time", "bench --first-contact contact --budget 0", "positive number"),
+    Wrong("A budget without a first contact", "bench --budget 100", "give both"),
     Wrong("A GPU to tune for where there is none", "tune", "CuPy is not installed", prepare=without("cupy")),
     Wrong("A misspelt case of tune", "tune tm_cavty", "did you mean 'tm_cavity'"),
     Wrong("A misspelt law of tune", "tune --law maxwel-3d", "did you mean 'maxwell-3d'"),
@@ -1031,9 +1036,9 @@ def folder():
 HEAD = """# Error messages
 
 What `dgarray` says when something is wrong, and the exit status in parentheses: 1 where the machine failed (no space, no
-memory), 2 for bad input, 3 for a solution that went bad; 130 and 143 after Ctrl-C and SIGTERM. An error is one line on stderr;
-`--debug` shows the traceback. From Python the same sentences come as `ValueError`, `TypeError`, `dgarray.OutputError` and
-`dgarray.SolutionError`.
+memory) or a part of a benchmark did, 2 for bad input, 3 for a solution that went bad; 130 and 143 after Ctrl-C and SIGTERM. An
+error is one line on stderr; `--debug` shows the traceback. From Python the same sentences come as `ValueError`, `TypeError`,
+`dgarray.OutputError` and `dgarray.SolutionError`.
 
 Where a script is to blame, what differs from a sound problem is shown: arguments of `dg.Simulation`, or text of `case.py`.
 This page is made by `python tests/support/errors.py`, which makes every one of these mistakes.
