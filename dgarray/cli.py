@@ -84,6 +84,7 @@ def build_parser():
     run.add_argument("--every", type=number, metavar="DT", help="interval between snapshots")
     run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
     run.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    run.add_argument("--compress", metavar="CODEC", help="compress the output: zstd (default: not compressed, which is faster)")
     run.add_argument("--restart", metavar="OUT.zarr", help="go on with this store from its last good checkpoint")
     run.add_argument("--checkpoint", type=number, metavar="SECONDS", default=600.0,
                      help="wall clock between checkpoints (default 600); they lie in the store")
@@ -112,6 +113,10 @@ def build_parser():
     bench.add_argument("--json", metavar="FILE", help="write the results as JSON")
     bench.add_argument("--compare", metavar="FILE", help="JSON of an earlier bench; the change in per cent is shown")
     bench.add_argument("--quick", action="store_true", help="small meshes and few steps, to see that everything runs")
+    bench.add_argument("--first-contact", metavar="OUT",
+                       help="instead: try everything on a machine with a new GPU, step by step, with a record of each in this "
+                            "folder; again with the same folder: go on")
+    bench.add_argument("--budget", type=number, metavar="SECONDS", help="with --first-contact: of this call (default 570)")
 
     tune = command("tune", do.run_tune, "Time the variants of the GPU kernels on this machine's device and keep the fastest.")
     tune.add_argument("cases", nargs="*", metavar="CASE|FILE.py", help="cases to tune for; without any, the package's own list")
@@ -125,6 +130,8 @@ def build_parser():
 
     info = command("info", do.show_info, "Describe a mesh file or the output of a run.")
     info.add_argument("path", metavar="MESH|OUT.zarr")
+    info.add_argument("--check", action="store_true",
+                      help="read every file of the output, compare its checksum, and name those that are damaged")
 
     plot = command("plot", do.plot_output, "Draw a variable of a run at its true polynomial order.")
     plot.add_argument("path", metavar="OUT.zarr")
@@ -193,13 +200,13 @@ class Stopped:
 def main(arguments=None):
     """Run a command and return its exit status.
 
-    0; 1 where the machine failed (no space, no memory), 2 for bad input, 3 for a solution that went bad; 130 and 143 after
-    Ctrl-C and SIGTERM, 141 where nobody reads the output any more."""
+    0; 1 where the machine failed (no space, no memory) or a part of a benchmark did, 2 for bad input, 3 for a solution that
+    went bad; 130 and 143 after Ctrl-C and SIGTERM, 141 where nobody reads the output any more."""
     options = build_parser().parse_args(arguments)
     warnings.showwarning = lambda message, *_: print(f"dgarray: warning: {' '.join(str(message).split())}", file=sys.stderr)
     try:
         with Stopped():
-            options.function(options)
+            status_of_command = options.function(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Who read the output has left, as in `dgarray list | head -1`; Python would complain again at its end.
@@ -214,7 +221,7 @@ def main(arguments=None):
         from .oneline import one_line, status
         print(f"dgarray {options.command}: {one_line(error)}", file=sys.stderr)
         return status(error)
-    return 0
+    return status_of_command or 0
 
 
 if __name__ == "__main__":

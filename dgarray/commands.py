@@ -12,6 +12,8 @@ from types import SimpleNamespace
 
 from .names import choose
 
+FAILED = 1                # exit status where a part of a benchmark raised an error
+
 
 def find_case(name):
     """The case function of that name, or the one that a Python file defines: `case`, or named like the file."""
@@ -114,7 +116,8 @@ def run_case(options):
     out = options.restart or options.out
     live = live_picture(sim, options)
     keywords = dict(restart=options.restart is not None, checkpoint=options.checkpoint,
-                    checkpoint_every=options.checkpoint_every, live=live, dump_on_error=options.dump_on_error)
+                    checkpoint_every=options.checkpoint_every, live=live, dump_on_error=options.dump_on_error,
+                    compress=options.compress)
     try:
         if options.quiet:
             sim.run(None, options.every, out, options.overwrite, **keywords)
@@ -202,11 +205,30 @@ def orders(text):
     return found
 
 
+def run_first_contact(options):
+    from .analysis.first_contact import BUDGET, exit_status, first_contact
+    from .output.contact import table
+    from .simulation import positive
+    others = [name for name in ("orders", "dtype", "json", "compare", "quick") if getattr(options, name)]
+    given = [*options.cases, *(f"--{name}" for name in others), *["--backend"] * (options.backend != "numpy")]
+    if given:
+        raise ValueError(f"--first-contact takes its steps as they are; leave out {' '.join(given)}")
+    if options.budget is not None:
+        positive("budget", options.budget)
+    records, left = first_contact(options.first_contact, options.budget or BUDGET, say)
+    print(table(records, left))
+    return exit_status(records)
+
+
 def run_bench(options):
     from . import backends, cases
     from .analysis import bench, bench_gpu
     from .analysis.compare import compare, read
     from .output import rates, rates_gpu
+    if options.first_contact is not None:
+        return run_first_contact(options)
+    if options.budget is not None:
+        raise ValueError("--budget is given without --first-contact; give both")
     on_gpu, keywords = choose("backend", options.backend, ("numpy", "cupy")) == "cupy", {}
     check_json(options.json)
     for name in options.cases:
@@ -222,11 +244,32 @@ def run_bench(options):
         keywords["dtypes"] = [choose("dtype", name, backends.DTYPES) for name in options.dtype]
     earlier = read(options.compare) if options.compare else None
     measure, table = (bench_gpu.bench, rates_gpu.table) if on_gpu else (bench.bench, rates.table)
-    results = measure(options.cases or None, options.quick, lambda line: print(line, file=sys.stderr, flush=True), **keywords)
+    done = {}
+
+    def keep(results):
+        done.update(results)
+        write_json(options.json, results)
+    try:
+        results = measure(options.cases or None, options.quick, say, keep=keep, **keywords)
+    except KeyboardInterrupt:
+        if done.get("rows"):
+            print(table(done))
+        raise
     if earlier:
         results["comparison"] = {"with": options.compare} | compare(results, earlier)
     print(table(results))
     write_json(options.json, results)
+    for part in results["failed"] if options.debug else ():
+        say(f"\n{part['name']}\n{part['traceback']}")
+    if results["failed"]:
+        say("dgarray bench: failed: " + "; ".join(f"{part['name']}: {part['error']}" for part in results["failed"]))
+        return FAILED
+    return 0
+
+
+def say(line):
+    """A line on what happens at the moment, beside the results."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def run_tune(options):
@@ -247,9 +290,6 @@ def run_tune(options):
     if problem:
         raise RuntimeError(f"there is no GPU to tune for: {problem}")
     devices = [backends.get("cupy", None, dtype) for dtype in dtypes]
-
-    def say(line):
-        print(line, file=sys.stderr, flush=True)
     say(f"{len(given) * len(devices)} problems, {'some seconds' if options.quick else 'a minute or two'} each")
     limits, files = [tune.ceilings(backend.device, backend.dtype) for backend in devices], {}
     for each in given:
@@ -266,7 +306,11 @@ def show_info(options):
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
     if path.is_dir():
+        if options.check:
+            check_files(path)
         print(open_output(path))
+    elif options.check:
+        raise ValueError(f"--check is for the output of a run; {path} is a file")
     else:
         from .mesh import describe, read_mesh
         with warnings.catch_warnings():
@@ -324,16 +368,35 @@ def export_output(options):
 
 
 def open_output(path):
-    import xarray
-
-    if not (path / "zarr.json").is_file():
-        raise ValueError(f"{path}: there is no output of a run; give the folder that --out named")
+    from .output import DamagedError, open_store
+    if_output(path)
     try:
-        dataset = xarray.open_zarr(path)
+        dataset = open_store(path)
         repr(dataset.dg)          # which only a run's dataset has
+    except DamagedError:
+        raise
     except Exception as error:
         raise ValueError(f"{path} cannot be read as the output of a run: {error}") from error
     return dataset
+
+
+def if_output(path):
+    """Raise ValueError unless there is a store at `path`."""
+    if not (path / "zarr.json").is_file():
+        raise ValueError(f"{path}: there is no output of a run; give the folder that --out named")
+
+
+def check_files(path):
+    """Compare the checksums of a store, and print what was found; ValueError if a file is damaged."""
+    from .output import verify
+    if_output(path)
+    found = verify(path)
+    for error in found.damaged[:-1]:
+        print(error)
+    if found.damaged:
+        count = len(found.damaged)
+        raise ValueError(f"{found.damaged[-1]}{f'; {count} files are damaged' if count > 1 else ''}")
+    print(found)
 
 
 def check_json(path):

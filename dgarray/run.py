@@ -116,10 +116,10 @@ class March:
 class Run:
     """What `Simulation.run` does, see there for the arguments."""
 
-    def __init__(self, sim, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump):
+    def __init__(self, sim, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump, compress):
         self.sim, self.operator, self.until, self.every, self.out = sim, operator, until, every, out
         self.seconds, self.interval = checkpoint, checkpoint_every
-        self.progress, self.live, self.dump = progress, live, dump
+        self.progress, self.live, self.dump, self.compress = progress, live, dump, compress
         self.march = March(operator, sim.stepper, sim.options)
         self.steady = Steady(operator, sim.options["steady"])
         self.recordings = {name: recorder.attach(name, operator) for name, recorder in sim.record.items()}
@@ -130,7 +130,7 @@ class Run:
         facts = self._resume(*resumed) if resumed else self._begin()
         self.ready = time.perf_counter()
         with Store(self.sim.layout(self.until, self.every), self.out, self.sim.backend.dtype, overwrite,
-                   [r.series for r in self.recordings.values()], facts and facts["counts"]) as self.store:
+                   [r.series for r in self.recordings.values()], facts and facts["counts"], self.compress) as self.store:
             try:
                 with Signals() as signals:
                     if facts is None:

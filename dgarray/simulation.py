@@ -25,6 +25,8 @@ from .methods.physics import place
 from .names import choose
 from .output import GRID_RESERVED, RESERVED, GridLayout, Layout, check_path, checkpoint
 from .output.checkpoint import digest
+from .output.codecs import check_compress, compression
+from .output.files import read_metadata
 from .pointwise import at_points
 from .run import Run, snapshot_count
 from .stepping import registers
@@ -145,7 +147,7 @@ class Simulation:
                       self.mesh.regions, self.mesh.boundaries)
 
     def run(self, until=None, every=None, out=None, overwrite=False, progress=None, *, restart=False, checkpoint=600.0,
-            checkpoint_every=None, live=None, dump_on_error=None):
+            checkpoint_every=None, live=None, dump_on_error=None, compress=None):
         """Run to the time `until` and return an xarray.Dataset of the snapshots and records, dims (time, element, node), on a
         grid (time, z, y, x).
 
@@ -158,11 +160,13 @@ class Simulation:
         progress     object with update(t, dt, steps), called after every step, and maybe begin(simulation), called before the
                      first with the operator made
         live         object with due() and update(q, t), such as `dgarray.output.Live`
+        compress     "zstd" to compress the store; by default it is not. One that is gone on with stays as it is
         dump_on_error   .vtu or .png file to write where a value goes bad: the elements around it; on a grid .vti or .png
         The functions given are evaluated anew by every run.
         Raises SolutionError where a value is not finite or not admissible, the last good state is kept; ValueError for bad
-        times, an output that exists, a checkpoint of another problem, or too little memory; OutputError where the output cannot
-        be written; Interrupted (a KeyboardInterrupt) when stopped; RuntimeError if this simulation is running already."""
+        times, an output that exists, a checkpoint of another problem, damaged files that a restart needs, or too little
+        memory; OutputError where the output cannot be written; Interrupted (a KeyboardInterrupt) when stopped; RuntimeError
+        if this simulation is running already."""
         if not self._running.acquire(blocking=False):
             raise RuntimeError("this simulation is running already, in another thread; make another one with replace()")
         try:
@@ -180,6 +184,11 @@ class Simulation:
                 if value is not None and not all(callable(getattr(value, method, None)) for method in needed):
                     raise ValueError(f"{name}={value!r} is not allowed; give an object with {' and '.join(needed)}, "
                                      f"such as dgarray.output.{'Live' if name == 'live' else 'report.Progress'}(...)")
+            check_compress(compress)
+            if compress is not None and out is None:
+                raise ValueError(f"--compress {compress} (compress={compress!r}) is for a store; give --out (out=)")
+            if restart:
+                compress = self._compression_of(out, compress)
             resumed = self._checkpoint_of(out, until) if restart else None
             if out is not None and resumed is None:
                 overwrite = overwrite or restart
@@ -191,7 +200,8 @@ class Simulation:
             began = time.perf_counter()
             operator = self._operator = self._discretised()
             self._check_exact()
-            run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error)
+            run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error,
+                      compress)
             if hasattr(progress, "begin"):
                 progress.begin(self)
             result = run(overwrite, resumed)
@@ -249,12 +259,20 @@ class Simulation:
         problem = {name: described(o[name]) for name in ("boundary", "flux", "source")}
         return {"fixed": fixed, "bits": bits, "problem": problem}
 
-    def _checkpoint_of(self, out, until):
-        """Arrays and facts of the last good checkpoint of `out`, compared with this simulation; None if it had not begun."""
+    def _compression_of(self, out, compress):
+        """How the store `out`, which is gone on with, is compressed; ValueError where it is not as `compress` asks."""
         if out is None:
             raise ValueError("restart=True needs out=, the store to go on with")
         if not (Path(out) / "zarr.json").is_file():
             raise ValueError(f"{out}: there is no output to go on with; run without restart first")
+        found = compression(read_metadata(Path(out))[1])
+        if compress not in (None, found):
+            raise ValueError(f"{out} is {f'compressed with {found}' if found else 'not compressed'}, and goes on so; leave out "
+                             f"--compress {compress} (compress={compress!r})")
+        return found
+
+    def _checkpoint_of(self, out, until):
+        """Arrays and facts of the last good checkpoint of `out`, compared with this simulation; None if it had not begun."""
         if checkpoint.not_begun(out):
             return None
         o, (arrays, facts) = self.options, checkpoint.load(out)

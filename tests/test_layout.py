@@ -98,7 +98,7 @@ def test_package_list_matches_the_folders():
 
 
 # CuPy and numba.cuda: in these files only, and never when a module is imported, so that a CPU run does without them.
-GPU_FILES = {"backends/__init__.py", "backends/gpu.py", "backends/cuda/device.py"}
+GPU_FILES = {"backends/__init__.py", "backends/gpu.py", "backends/cuda/device.py", "dgarray/analysis/gpu_probes.py"}
 
 
 def gpu_imports(tree):

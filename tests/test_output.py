@@ -8,7 +8,6 @@ import sys
 import time
 import warnings
 from math import factorial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from scipy.spatial import Delaunay
 
 from dgarray.analysis import norms
 from dgarray.mesh.locate import Locator
-from dgarray.output import Layout, Store
+from dgarray.output import Layout, Store, verify
 from dgarray.output import files as files_module
 from dgarray.output.dataset import plain
 from dgarray.reference.simplex import simplex
@@ -51,10 +50,10 @@ def polynomial(degree, x, seed=1):
     return sum(c * np.prod(x ** np.array(e), axis=-1) for c, e in zip(rng.standard_normal(len(powers)), powers))
 
 
-def filled(plan, function, times=(0.0,), path=None, dtype="float64"):
+def filled(plan, function, times=(0.0,), path=None, dtype="float64", compress=None):
     """A store of function(x, t) (variable, ...) with x (element, node, dim)."""
     x = np.stack(plan.coordinates(), axis=-1)
-    store = Store(plan, path, dtype)
+    store = Store(plan, path, dtype, compress=compress)
     for t in times:
         store.append(t, np.stack([np.broadcast_to(u, x.shape[:2]).T for u in function(x, t)]))
     return store
@@ -337,21 +336,22 @@ def test_an_existing_path_is_refused_unless_overwritten(tmp_path, monkeypatch):
     assert (precious / "thesis.tex").exists()
 
 
-def test_a_store_interrupted_at_any_write_reads_as_the_snapshots_before(tmp_path, monkeypatch):
+@pytest.mark.parametrize("compress", [None, "zstd"])
+def test_a_store_interrupted_at_any_write_reads_as_the_snapshots_before(compress, tmp_path, monkeypatch):
     """An append is stopped after each of its file operations, a write half done; readers see whole snapshots only."""
     monkeypatch.setattr(files_module, "TIME_CHUNK", 2)
-    write, rename = Path.write_bytes, os.replace
+    write, rename = files_module.write, os.replace
     plan = layout()
     for when in range(100):
         path = tmp_path / f"{when}.zarr"
-        store = filled(plan, lambda x, t: (t, x[..., 0]), times=(0.0, 1.0, 2.0), path=path)
+        store = filled(plan, lambda x, t: (t, x[..., 0]), times=(0.0, 1.0, 2.0), path=path, compress=compress)
         operations = itertools.count()
 
-        def write_half(file, content, count=operations, when=when):
+        def write_half(file, pieces, count=operations, when=when):
             if next(count) == when:
-                write(file, memoryview(content)[:len(content) // 2])
+                write(file, [memoryview(pieces[0])[:len(pieces[0]) // 2]])
                 raise KeyboardInterrupt
-            write(file, content)
+            write(file, pieces)
 
         def stop_after_rename(old, new, count=operations, when=when):
             rename(old, new)
@@ -359,7 +359,7 @@ def test_a_store_interrupted_at_any_write_reads_as_the_snapshots_before(tmp_path
                 raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "write_bytes", write_half)
+            patch.setattr(files_module, "write", write_half)
             patch.setattr(os, "replace", stop_after_rename)
             try:
                 store.append(3.0, np.full(plan.shape, 3.0))
@@ -367,6 +367,7 @@ def test_a_store_interrupted_at_any_write_reads_as_the_snapshots_before(tmp_path
                 finished = False
             else:
                 finished = True
+        assert not verify(path).damaged
         ds = xr.open_zarr(path).load()
         assert ds.sizes["time"] in ((4,) if finished else (3, 4))
         assert np.array_equal(ds.time, np.arange(ds.sizes["time"]))

@@ -107,11 +107,12 @@ def test_a_damaged_checkpoint_is_passed_over(damage, tmp_path):
     files = sorted((path / "checkpoints").glob("*.npz"))
     files[-1].write_bytes(damage(files[-1].read_bytes()))
     sim = cavity()
-    assert_same(sim.run(0.2, 0.05, path, restart=True), whole)
+    with pytest.warns(UserWarning, match=rf"{files[-1]} is damaged: .*; going on from the checkpoint before, of t = 0.1"):
+        assert_same(sim.run(0.2, 0.05, path, restart=True), whole)
     assert sim.report["rhs_evaluations"] > 0
     for file in (path / "checkpoints").glob("*.npz"):
         file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(ValueError, match=r"no checkpoint that can be read \(2 damaged\); start anew with --overwrite"):
+    with pytest.raises(ValueError, match="no checkpoint that can be read: .*npz is damaged.*npz is damaged.*; start anew"):
         cavity().run(0.2, 0.05, path, restart=True)
 
 

@@ -1,6 +1,5 @@
 """Speed of the package on this machine, against what the machine can do: `dgarray bench`."""
-import os
-import platform
+from functools import partial
 from statistics import median
 from time import perf_counter
 from typing import NamedTuple
@@ -8,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import backends
-from ..backends.workers import Workers
 from ..boundary import pec, wall
 from ..fluxes import rusanov
 from ..laws import Acoustics, Advection, Euler, Maxwell
@@ -17,11 +15,14 @@ from ..methods import Hermite, ModalDG, NodalDG
 from ..methods.hermite import VARIANTS
 from ..names import choose
 from ..output.rates import table
-from ..stepping import LSRK54, RK4, Taylor, registers, step
+from ..stepping import LSRK54, RK4, Taylor
+from .attempts import Attempts, rounded
+from .bench_problem import Problem, ceiling
 from .held import held
-from .roofline import Operation, bound, ceilings, cost, limit, of_the_paper
+from .machine import machine
+from .roofline import Operation, bound, ceilings, limit, of_the_paper
 
-__all__ = ["bench", "held", "table"]
+__all__ = ["Problem", "bench", "held", "rounded", "table"]
 
 REFERENCE = {"multiply_add": 109e9, "bandwidth": 50e9}       # of the machine that the targets in ROWS are for
 IN_TURNS = 1.5               # s at least for which two problems are stepped in turns; one of a few ms is disturbed by anything
@@ -95,54 +96,58 @@ SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 
          "grid with walls": (48, 48, 48)}
 QUICK = {"tetrahedra": (6, 6, 6), "triangles": (20, 20), "setup": (8, 8, 8), "gas triangles": (14, 14),
          "more gas triangles": (20, 20), "gas tetrahedra": (4, 4, 4), "grid": (8, 8, 8), "grid with walls": (6, 6, 6)}
-SECONDS = {"ceilings": 2.0, "row": 2.0}          # how long to measure each
-STAGES = len(LSRK54.stages)          # of what the GPU's bench measures
-DIGITS = 6
+SECONDS = 2.0                        # how long each ceiling is measured
+OF_MEMORY = "Maxwell 3D N=3"         # the row whose arrays are counted
 
 
-def bench(cases=None, quick=False, progress=None, rows=None, sizes=None):
+def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=None):
     """Measure this machine's ceilings and the package's speed: a dict for JSON, all rates in 1/s, times in s, sizes in bytes.
 
     cases      names of cases to measure instead of the package's own list; all options of a case are its defaults
     quick      small meshes and few steps, to see that everything runs
-    progress   function called with a line of text before each part
+    progress   function called with a line of text before each part and after each error
     rows       names of the rows of the package's own list to measure, all by default; ValueError for others
+    keep       function called with the result so far after each part, e.g. to write it to a file
     sizes      {"tetrahedra": cells, "triangles": cells, ...} of `box` and `rectangle`, instead of those of SIZES or QUICK
     Every rate is that of whole steps (LSRK with five evaluations, of Euler RK4 with four, of Hermite two half-steps), DOF
     updates of all variables, compile excluded.
-    Result: machine, ceilings, rows (see `row`) and, for the own list, ratios, memory and setup; numbers have six digits."""
-    say = progress or (lambda line: None)
+    Result: machine, ceilings, rows (see `row`) and, for the own list, ratios, memory and setup, numbers with six digits;
+    failed: name, error and traceback of each part that raised an error, in place of what it would have measured."""
     rows = list(ROWS) if rows is None else [choose("row", name, ROWS) for name in rows]
     sizes = (QUICK if quick else SIZES) | {choose("size", name, SIZES): cells for name, cells in (sizes or {}).items()}
     threads = backends.get("numpy").threads
-    say("ceilings")
-    result = {"machine": machine(threads), "reference": REFERENCE,
-              "ceilings": {ceiling(dtype, n): ceilings(dtype, n, 0.2 if quick else SECONDS["ceilings"])
-                           for dtype in ("float64", "float32") for n in sorted({1, threads})}, "rows": []}
-    limits = result["ceilings"]
+    result = {"machine": machine(threads), "reference": REFERENCE, "ceilings": {}, "rows": []}
+    attempt, limits = Attempts(result, progress, keep), result["ceilings"]
+    attempt.say("ceilings")
+    for dtype in ("float64", "float32"):
+        for n in sorted({1, threads}):
+            limits[ceiling(dtype, n)] = ceilings(dtype, n, 0.2 if quick else SECONDS)
+
+    def measure(name, make, target=None):
+        problem = make(name)
+        result["rows"].append(row(name, problem, limits, quick, target))
+        if name == OF_MEMORY:
+            result["memory"] = memory(problem)
+
     if cases:
         for name in cases:
-            say(name)
-            result["rows"].append(row(name, problem_of_case(name), limits, quick))
+            attempt(name, measure, name, problem_of_case)
         return rounded(result)
     own = limits[ceiling("float64", threads)]
     scale = min(own[name] / REFERENCE[name] for name in REFERENCE)
     meshes = {name: mesh_of(name, sizes[name]) for name in dict.fromkeys(ROWS[row].mesh for row in rows)}
     for name in rows:
-        say(name)
-        target, problem = ROWS[name].target, problem_of_row(name, meshes)
-        result["rows"].append(row(name, problem, limits, quick, target and target * scale))
-        if name == "Maxwell 3D N=3":
-            result["memory"] = memory(problem)
-        del problem
+        target = ROWS[name].target
+        attempt(name, measure, name, partial(problem_of_row, meshes=meshes), target and target * scale)
     result["ratios"] = {}
-    for name, (first, second, target) in RATIOS.items():
-        if (threads == 1 and "thread" in name) or not {first, second} <= set(rows):
-            continue
-        say(name)
-        result["ratios"][name] = ratio([problem_of_row(n, meshes) for n in (first, second)], quick) | {"target": target}
-    say("set-up")
-    result["setup"] = setup(sizes["setup"])
+
+    def compared(name, both, target):
+        result["ratios"][name] = ratio([problem_of_row(each, meshes) for each in both], quick) | {"target": target}
+
+    for name, (*both, target) in RATIOS.items():
+        if not (threads == 1 and "thread" in name) and set(both) <= set(rows):
+            attempt(name, compared, name, both, target)
+    attempt("set-up", lambda: result.update(setup=setup(sizes["setup"])))
     return rounded(result)
 
 
@@ -151,85 +156,6 @@ def mesh_of(name, cells):
     if "grid" in name:
         return Grid((0,) * 3, (1,) * 3, cells, periodic="walls" not in name)
     return (box if "tetrahedra" in name else rectangle)(cells=cells, periodic="gas" in name)
-
-
-def ceiling(dtype, threads):
-    """The name under which the ceilings for that dtype and so many threads are kept."""
-    return f"{dtype}, {threads} threads"
-
-
-def rounded(value):
-    """The same dicts and lists with floats of so many digits as a person can use."""
-    if isinstance(value, dict):
-        return {name: rounded(v) for name, v in value.items()}
-    if isinstance(value, list):
-        return [rounded(v) for v in value]
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
-
-
-class Problem:
-    """A discretised problem with the arrays of a run: what is timed."""
-
-    def __init__(self, operator, initial=None, stepper=LSRK54):
-        self.operator, self.stepper = operator, stepper
-        if initial is None:
-            initial = np.random.default_rng(0).standard_normal(operator.shape)
-        arrays, with_k = registers(stepper)
-        self.dofs = initial.size
-        self.states = [operator.state(initial), *(operator.zeros() for _ in range(arrays - 1))]
-        self.k = operator.zeros() if with_k else None
-        start = perf_counter()
-        self.step()
-        self.first_step = perf_counter() - start
-
-    def step(self):
-        """Take one step, so short that it is stable for every problem; returns the seconds it took."""
-        start = perf_counter()
-        self.states = step(self.operator, self.stepper, self.states, self.k, 0.0, 1e-9)
-        return perf_counter() - start
-
-    def times(self, quick, seconds=SECONDS["row"]):
-        """Seconds of several steps: at least three, and as many as fit into `seconds`."""
-        times = [self.step() for _ in range(3)]
-        while not quick and sum(times) < seconds:
-            times.append(self.step())
-        return times
-
-    @property
-    def threads(self):
-        return self.operator.backend.threads
-
-    @property
-    def stages(self):
-        """Evaluations a step."""
-        return len(self.stepper.stages)
-
-    def counts(self):
-        """What the operations of a stage cost, a list of `roofline.Operation`."""
-        backend = self.operator.backend
-        return cost(self.operator.tables, backend.kernels, backend.dtype, self.stepper)
-
-    def least(self):
-        """The costs that the bound follows from."""
-        return self.counts()
-
-    def ceilings(self, limits, threads):
-        """The ceilings for so many threads; measured and added to `limits` where they are not there yet."""
-        dtype = str(self.operator.backend.dtype)
-        if ceiling(dtype, threads) not in limits:
-            limits[ceiling(dtype, threads)] = ceilings(dtype, threads)
-        return limits[ceiling(dtype, threads)]
-
-    def seconds(self, names, stage, quick):
-        """(threads, {name: seconds of a stage}) of the operations.
-
-        Fused kernels have one operation, which takes the `stage` measured; those of the array kernels are timed on one
-        thread."""
-        if len(names) == 1:
-            return self.threads, {names[0]: stage}
-        if "interpolation" in names:
-            return self.threads, timed_kernels(self.operator.operations, self.states, quick)
-        return 1, timed(self, names, quick)
 
 
 def problem_of_case(name):
@@ -244,15 +170,7 @@ def problem_of_row(name, meshes):
     row = ROWS[name]
     backend = backends.get("numpy", row.kernels, row.dtype, row.threads if row.kernels == "fused" else None)
     operator = row.method(row.order, **row.options).discretise(meshes[row.mesh], row.law, row.boundary, backend, row.flux)
-    return Problem(operator, operator.project(breeze(row.law)) if row.law.admissible else None, row.stepper)
-
-
-def breeze(law):
-    """An initial state of a gas that fits a periodic unit box."""
-    def initial(x):
-        rho = 1 + 0.2 * np.sin(2 * np.pi * x[0])
-        return law.conservative((rho, *(0.3 + 0 * rho,) * law.dim, 1 + 0 * rho))
-    return initial
+    return Problem(operator, stepper=row.stepper)
 
 
 def row(name, problem, limits, quick, target=None):
@@ -270,7 +188,7 @@ def row(name, problem, limits, quick, target=None):
     share = {"paper": {"flops_per_element_stage": sum(o.flops for o in paper),
                        "share_of_bound": bound(paper, most) * tables.elements / stage}} if paper else {}
     return {"name": name, "law": repr(tables.law), "order": tables.order, "elements": tables.elements, "dofs": problem.dofs,
-            "dtype": str(backend.dtype), "kernels": backend.kernels, "threads": problem.threads, "steps": len(times),
+            "dtype": str(backend.dtype), "kernels": problem.kernels, "threads": problem.threads, "steps": len(times),
             "best": best, "median": updates / median(times), "flops_per_element_stage": flops,
             "bytes_per_element_stage": size, "flop_rate": flops * best * tables.elements / problem.dofs, "bound": at_bound,
             "bound_by": limit(whole, most), "share_of_bound": best / at_bound,
@@ -290,42 +208,6 @@ def operations(problem, counts, limits, stage, quick):
             found.append({"name": o.name, "threads": threads, "seconds": seconds[o.name], "flops": o.flops, "bytes": o.bytes,
                           "bound_seconds": least, "bound_by": limit(o, most), "share_of_bound": least / seconds[o.name]})
     return found
-
-
-def timed(problem, names, quick):
-    """{name: seconds of a stage} of the operations of the array kernels on one thread; `update` is what the others leave."""
-    operations, seconds = problem.operator.operations, dict.fromkeys(names, 0.0)
-    workers, operations.backend.workers = operations.backend.workers, Workers(1)
-    parts = [name for name in names if name != "update"]
-
-    def counted(name, function):
-        def call(*arguments):
-            start = perf_counter()
-            try:
-                return function(*arguments)
-            finally:
-                seconds[name] += perf_counter() - start
-        return call
-    for name in parts:
-        setattr(operations, name, counted(name, getattr(operations, name)))
-    steps = 2 if quick else 4
-    total = sum(problem.step() for _ in range(steps))
-    for name in parts:
-        delattr(operations, name)
-    operations.backend.workers = workers
-    seconds["update"] = total - sum(seconds.values())
-    return {name: value / steps / problem.stages for name, value in seconds.items()}
-
-
-def timed_kernels(operations, states, quick):
-    """{name: seconds of a half-step} of Hermite's two kernels."""
-    times = {"interpolate": [], "evolve": []}
-    for _ in range(2 if quick else 8):
-        for name, taken in times.items():
-            start = perf_counter()
-            operations.run(name, *states, 0, 1e-9)
-            taken.append(perf_counter() - start)
-    return {"interpolation": min(times["interpolate"]), "evolution": min(times["evolve"])}
 
 
 def ratio(problems, quick):
@@ -359,20 +241,3 @@ def memory(problem):
     largest = sorted(found.items(), key=lambda item: -item[1])[:12]
     return {"state": state, "total": sum(found.values()), "ratio": sum(found.values()) / state,
             "largest": {name: size / state for name, size in largest}}
-
-
-def machine(threads):
-    """What the rates were measured on."""
-    import numba
-    return {"processor": processor(), "cores": os.cpu_count(), "threads": threads, "system": platform.platform(),
-            "python": platform.python_version(), "numpy": np.__version__, "numba": numba.__version__}
-
-
-def processor():
-    """The processor's name as the system gives it."""
-    try:
-        with open("/proc/cpuinfo") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    except OSError:
-        names = []
-    return names[0] if names else platform.processor() or platform.machine()

@@ -13,8 +13,10 @@ from ..mesh import Grid
 from ..methods import Hermite
 from ..methods.hermite import VARIANTS
 from ..stepping import Taylor
-from .bench import Problem, ceilings, machine, rounded
-from .roofline import bound, of_the_paper
+from .attempts import rounded
+from .bench_problem import Problem
+from .machine import machine
+from .roofline import bound, ceilings, of_the_paper
 
 __all__ = ["measure"]
 

@@ -14,7 +14,9 @@ from ..laws import Euler
 from ..mesh import box, rectangle
 from ..methods import ModalDG
 from ..stepping import RK4, registers, stages, step_and_look
-from .bench import breeze, machine, rounded
+from .attempts import rounded
+from .bench_problem import breeze
+from .machine import machine
 
 __all__ = ["measure"]
 

@@ -83,7 +83,7 @@ def one(name):
 
 
 def machine_notes(results, earlier):
-    text = differences(results["machine"], earlier["machine"], results["machine"])
+    text = differences(results["machine"], earlier["machine"], [name for name in results["machine"] if name != "revision"])
     return [f"the machine differs: {text}"] if text else []
 
 

@@ -1,10 +1,12 @@
 """The result of a run: labelled datasets, zarr stores, checkpoints, the accessor `ds.dg` and pictures."""
 from dgarray.output.accessor import Accessor
+from dgarray.output.checksums import DamagedError
 from dgarray.output.dataset import RESERVED, Layout, dataset
 from dgarray.output.grid_accessor import GridAccessor
 from dgarray.output.grid_layout import GRID_RESERVED, GridLayout
 from dgarray.output.live import Live
-from dgarray.output.store import OutputError, Store, check_path
+from dgarray.output.store import OutputError, Store, check_path, open_store
+from dgarray.output.verify import verify
 
-__all__ = ["GRID_RESERVED", "RESERVED", "Accessor", "GridAccessor", "GridLayout", "Layout", "Live",
-           "OutputError", "Store", "check_path", "dataset"]
+__all__ = ["GRID_RESERVED", "RESERVED", "Accessor", "DamagedError", "GridAccessor", "GridLayout", "Layout", "Live",
+           "OutputError", "Store", "check_path", "dataset", "open_store", "verify"]

@@ -9,9 +9,11 @@ from dgarray.mesh.locate import Locator
 from dgarray.names import choose, plural
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
+from dgarray.output.verify import naming_damage
 from dgarray.reference.simplex import simplex
 
 
+@naming_damage
 class Accessor:
     """What a dataset of nodal polynomials can answer; it needs only what the dataset holds.
 

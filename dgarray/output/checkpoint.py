@@ -1,23 +1,26 @@
 """Checkpoints: all that a run needs to go on bit for bit, in the folder `checkpoints` of its store.
 
-One file holds the arrays and, as JSON, the facts; a zip archive (npz) with a checksum (CRC-32) for each member.  It is written
-aside, forced to disk and renamed, and the two latest are kept, so that there is a good one at every moment.
+One file holds the arrays and, as JSON, the facts; a zip archive (npz), whose comment is a checksum of all before it.  It is
+written aside, forced to disk and renamed, and the two latest are kept, so that there is a good one at every moment.
 """
 import json
 import os
+import warnings
 import zipfile
 import zlib
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
-import xarray as xr
 
-from dgarray.output.files import sync
+from dgarray.output.checksums import BLANK, DamagedError, digits
+from dgarray.output.files import read_metadata, sync
 from dgarray.output.store import OutputError
 
 KEPT = 2
-UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+MARK = b"crc32c "
+# What zipfile raises for an archive that is cut short, or one without our checksum in which bits have flipped.
+UNREADABLE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 
 def folder_of(out):
@@ -34,8 +37,14 @@ def save(out, step, arrays, facts):
     aside = file.with_suffix(".partial")
     try:
         folder.mkdir(exist_ok=True)
-        with aside.open("wb") as stream:
+        with aside.open("w+b") as stream:
             np.savez(stream, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
+            with zipfile.ZipFile(stream, "a") as archive:
+                archive.comment = MARK + BLANK
+            size = stream.seek(-len(BLANK), os.SEEK_END)
+            found = digits(stream, size)
+            stream.seek(size)
+            stream.write(found)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(aside, file)
@@ -48,28 +57,55 @@ def save(out, step, arrays, facts):
         old.unlink()
 
 
+def files_of(out):
+    """The checkpoints of the store `out`, the latest first."""
+    return sorted(folder_of(out).glob("*.npz"), reverse=True)
+
+
 def not_begun(out):
     """Whether the run of the store `out` was stopped before its first checkpoint, with only the initial state to lose."""
-    return not any(folder_of(out).glob("*.npz")) and xr.open_zarr(out).sizes["time"] <= 1
+    return not files_of(out) and read_metadata(Path(out))[1]["time"]["shape"][0] <= 1
+
+
+def damage(file):
+    """What is wrong with a checkpoint, a DamagedError, or None. Those of earlier versions have checksums of their parts."""
+    try:
+        with file.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END) - len(BLANK)
+            stream.seek(max(size - len(MARK), 0))
+            end = stream.read()
+            if end.startswith(MARK):
+                return None if MARK + digits(stream, size) == end else DamagedError(file)
+            with zipfile.ZipFile(stream) as archive:
+                return DamagedError(file) if archive.comment or archive.testzip() else None
+    except FileNotFoundError:
+        raise
+    except UNREADABLE as error:
+        return DamagedError(file, f"it cannot be read ({error})")
 
 
 def load(out):
-    """Arrays and facts of the last good checkpoint of the store `out`; later ones, which cannot be read, are removed.
+    """Arrays and facts of the last good checkpoint of the store `out`; later ones, which are damaged, are named by a warning
+    and removed.
 
     Raises ValueError if there is none."""
-    files = sorted(folder_of(out).glob("*.npz"), reverse=True)
-    for number, file in enumerate(files):
-        try:
-            with np.load(file) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            facts = json.loads(arrays.pop("facts").tobytes())
-        except UNREADABLE:
+    damaged = []
+    for file in files_of(out):
+        error = damage(file)
+        if error is not None:
+            damaged.append(error)
             continue
-        for bad in files[:number]:
-            bad.unlink()
+        with np.load(file) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        facts = json.loads(arrays.pop("facts").tobytes())
+        if damaged:
+            warnings.warn(f"{'; '.join(map(str, damaged))}; going on from the checkpoint before, of t = {facts['t']:.6g}",
+                          stacklevel=4)
+        for bad in damaged:
+            bad.file.unlink()
         return arrays, facts
-    raise ValueError(f"{out} has no checkpoint that can be read ({len(files)} damaged); start anew with --overwrite "
-                     "(overwrite=True) or another path")
+    raise ValueError(f"{out} has no checkpoint that can be read{': ' * bool(damaged)}{'; '.join(map(str, damaged))}; "
+                     "start anew with --overwrite (overwrite=True) or another path")
 
 
 def digest(*arrays):

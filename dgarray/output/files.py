@@ -1,42 +1,59 @@
 """The files of a zarr group whose arrays grow along axes such as time, readable at every moment.
 
-Values lie in chunk files, raw little-endian bytes without compression. Zarr format 3 lets the group's zarr.json hold the
+Values lie in chunk files, encoded as `dgarray.output.codecs` says. Zarr format 3 lets the group's zarr.json hold the
 metadata of all arrays (consolidated metadata), which xarray and zarr read by default: one atomic rename of that file, the
 commit, makes new rows visible in all arrays at once, and what an interrupted write left before it stays invisible.
+A chunk that holds several rows is written anew, with its checksum, when rows are added, and replaces the one before.
 """
 import contextlib
 import json
 import os
 import shutil
-from math import ceil, prod
+from math import ceil
 
 import numpy as np
+
+from dgarray.output.checksums import DamagedError, others, sealed, unsealed
+from dgarray.output.codecs import Codecs
 
 CHUNK_BYTES = 16 * 2**20
 TIME_CHUNK = 1024
 
 
 class Files:
-    """One group on disk.  `growing`: axis name -> names of the arrays whose first dim is that axis, all of one length."""
+    """One group on disk.
 
-    def __init__(self, path, growing):
+    growing    axis name -> names of the arrays whose first dim is that axis, all of one length
+    whole      names of the arrays that `put` writes
+    Raises ValueError where there is no such array or it has other codecs, DamagedError where zarr.json is not as written."""
+
+    def __init__(self, path, growing, whole=()):
         self.path, self.growing = path, growing
-        self.group = json.loads((path / "zarr.json").read_text())
-        consolidated = self.group.pop("consolidated_metadata", None)
-        names = sorted(entry.name for entry in path.iterdir() if (entry / "zarr.json").is_file())
-        self.arrays = consolidated["metadata"] if consolidated else {
-            name: json.loads((path / name / "zarr.json").read_text()) for name in names}
-        for name in (name for members in growing.values() for name in members):
-            if name not in self.arrays:
-                raise ValueError(f"{path} holds no array {name!r}")
-            codecs = [codec["name"] for codec in self.arrays[name]["codecs"]]
-            if codecs != ["bytes"]:
-                raise ValueError(f"array {name!r} in {path} has the codecs {codecs}; chunks are written as plain bytes")
+        self.group, self.arrays = read_metadata(path)
+        written = [*(name for members in growing.values() for name in members), *whole]
+        missing = [name for name in written if name not in self.arrays]
+        if missing:
+            raise ValueError(f"{path} holds no array {missing[0]!r}")
+        self.codecs = {name: Codecs(self.arrays[name], f"array {name!r} in {path}") for name in written}
         self.new = []           # files written since the last sync
 
     def count(self, axis):
         """Rows that are visible along an axis."""
         return self.arrays[self.growing[axis][0]]["shape"][0]
+
+    def rows(self, name):
+        """All values of a growing array of one dim."""
+        step, count = self._chunk_shape(name)[0], self.arrays[name]["shape"][0]
+        chunks = [self._chunk_rows(name, number) for number in range(ceil(count / step))]
+        return np.concatenate([np.empty(0), *chunks])[:count]
+
+    def check_last_chunks(self):
+        """Raise DamagedError unless the chunks to which rows will be added are as they were written."""
+        for axis, members in self.growing.items():
+            for name in members:
+                number, rows = divmod(self.count(axis), self._chunk_shape(name)[0])
+                if rows:
+                    self._chunk_rows(name, number)
 
     def add(self, axis, values):
         """Write rows after the last of an axis, values {array: (row, ...)}; `commit` makes them visible."""
@@ -68,9 +85,8 @@ class Files:
         """Show what was written along the axes (all): the arrays' own metadata for readers that want it, then the group's."""
         for axis in self.growing if axes is None else axes:
             for name in self.growing[axis]:
-                self._replace(self.path / name / "zarr.json", _json(self.arrays[name]))
-        consolidated = {"kind": "inline", "must_understand": False, "metadata": self.arrays}
-        self._replace(self.path / "zarr.json", _json({**self.group, "consolidated_metadata": consolidated}))
+                self._replace(self.path / name / "zarr.json", [json.dumps(self.arrays[name]).encode()])
+        self._replace(self.path / "zarr.json", [sealed(self.group, self.arrays)])
 
     def sync(self):
         """Force all that was written through the operating system's cache: then it survives a power failure too."""
@@ -87,9 +103,6 @@ class Files:
 
     def _chunk_shape(self, name):
         return self.arrays[name]["chunk_grid"]["configuration"]["chunk_shape"]
-
-    def _dtype(self, name):
-        return np.dtype(self.arrays[name]["data_type"]).newbyteorder("<")
 
     def _write(self, name, start, rows):
         """Write rows of a growing array: chunks hold several whole rows, or a part of the second dim of one row."""
@@ -110,30 +123,54 @@ class Files:
 
     def _chunk_rows(self, name, number):
         shape = self._chunk_shape(name)
-        file = self._file(name, (number, *[0] * (len(shape) - 1)))
-        return np.fromfile(file, self._dtype(name), prod(shape)).reshape(shape)
-
-    def _file(self, name, index):
-        return self.path.joinpath(name, "c", *map(str, index))
+        index = number, *[0] * (len(shape) - 1)
+        named, advice = self.path / chunk_key(name, index), others(self.path)
+        try:
+            content = named.read_bytes()
+        except FileNotFoundError as error:
+            raise DamagedError(named, "it is missing", advice) from error
+        return self.codecs[name].decode(content, named, advice).reshape(shape)
 
     def _chunk(self, name, index, values):
         """One chunk file, filled up with zeros."""
-        chunk = np.zeros(self._chunk_shape(name), self._dtype(name))
+        codecs = self.codecs[name]
+        chunk = np.zeros(self._chunk_shape(name), codecs.dtype)
         chunk[tuple(slice(size) for size in values.shape)] = values
-        file = self._file(name, index)
+        file = self.path / chunk_key(name, index)
         file.parent.mkdir(parents=True, exist_ok=True)
-        self._replace(file, chunk.data)
+        self._replace(file, codecs.encode(chunk))
 
-    def _replace(self, file, content):
-        """Write `content` aside and rename it to `file`: a reader finds the old bytes or the new ones, never a part."""
+    def _replace(self, file, pieces):
+        """Write the pieces aside and rename them to `file`: a reader finds the old bytes or the new ones, never a part."""
         aside = file.with_name(file.name + ".partial")
         try:
-            aside.write_bytes(content)
+            write(aside, pieces)
             os.replace(aside, file)
         except OSError:
             aside.unlink(missing_ok=True)
             raise
         self.new.append(file)
+
+
+def read_metadata(path):
+    """The metadata of the group at `path` and of its arrays, (group, {name: array}). Raises DamagedError as `unsealed`."""
+    file = path / "zarr.json"
+    group, arrays = unsealed(file.read_bytes(), file)
+    if arrays is None:
+        names = sorted(entry.name for entry in path.iterdir() if (entry / "zarr.json").is_file())
+        arrays = {name: json.loads((path / name / "zarr.json").read_text()) for name in names}
+    return group, arrays
+
+
+def chunk_key(name, index):
+    """Where a chunk lies in its group."""
+    return "/".join((name, "c", *map(str, index)))
+
+
+def write(file, pieces):
+    """Write a file of these pieces."""
+    with file.open("wb") as stream:
+        stream.writelines(pieces)
 
 
 def sync(path):
@@ -143,8 +180,3 @@ def sync(path):
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _json(tree):
-    """As one line: with line breaks Python writes JSON by slower code, at every commit again."""
-    return json.dumps(tree).encode()

@@ -14,8 +14,10 @@ from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import variables_of
 from dgarray.output.grid_layout import SUFFIX
 from dgarray.output.post import by_snapshot
+from dgarray.output.verify import naming_damage
 
 
+@naming_damage
 class GridAccessor(Accessor):
     """What a dataset of fields on a grid can answer, dims (time, z, y, x); times as of `Accessor`.
 

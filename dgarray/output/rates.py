@@ -14,7 +14,7 @@ def table(results):
     parts = [f"{m['processor']}, {m['cores']} cores, Python {m['python']}, NumPy {m['numpy']}, numba {m['numba']}", "",
              "Ceilings of this machine", rendered(ceiling_table(results, compared)), "",
              "A Runge-Kutta stage: time, bound and share of the bound; operations and bytes per element; million DOF/s",
-             rendered(row_table(results, compared))]
+             rendered(row_table(results, compared)), *failures(results)]
     for lines in (list(single(results, compared or {})), list(notes(compared)) if compared else []):
         parts += ["", *lines] if lines else []
     return "\n".join(parts)
@@ -94,6 +94,14 @@ def single(results, compared):
         s = results["memory"]
         largest = ", ".join(f"{name} {size:.2f}" for name, size in list(s["largest"].items())[:6])
         yield f"memory of a fused run at order 3: {s['ratio']:.2f} times the state{beside('memory')}; {largest}"
+
+
+def failures(results):
+    """Lines on the parts that raised an error instead of giving numbers."""
+    for part in results.get("failed", []):          # files of earlier versions have none
+        yield f"failed: {part['name']}: {part['error']}"
+    if "stopped" in results:
+        yield results["stopped"]
 
 
 def notes(compared):

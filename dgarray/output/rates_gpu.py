@@ -1,8 +1,6 @@
 """The results of `dgarray bench --backend cupy` as text for a person."""
-from .rates import ceiling_table, change, columns, notes
+from .rates import ceiling_table, change, columns, failures, notes
 from .report import rendered
-
-CHOICES = ("faces", "product", "lanes", "rows", "chunk", "field", "matrix", "width", "per_face")
 
 
 def table(results):
@@ -10,14 +8,16 @@ def table(results):
 
     results: of `dgarray.analysis.bench_gpu.bench`, with an entry "comparison" as for `dgarray.output.rates.table`."""
     m, compared = results["machine"], results.get("comparison")
-    library = f", CuPy {m['cupy']}" if m.get("cupy") else ""
-    parts = [f"{m['device']}, compute capability {m['capability']}, {m['multiprocessors']} multiprocessors{library}; "
-             f"{m['processor']}, {m['cores']} cores, Python {m['python']}, NumPy {m['numpy']}", "",
+    titles = {"driver": "driver", "cuda": "CUDA", "nvrtc": "NVRTC", "cupy": "CuPy", "numba_cuda": "numba-cuda"}
+    versions = [f"{title} {m[name]}" for name, title in titles.items() if m.get(name)]
+    parts = [", ".join([m["device"], f"compute capability {m['capability']}", f"{m['multiprocessors']} multiprocessors"]),
+             ", ".join([*versions, m["processor"], f"{m['cores']} cores", f"Python {m['python']}", f"NumPy {m['numpy']}"]), "",
              "Ceilings", rendered(ceiling_table(results, compared)), *launches(results), "",
              "A Runge-Kutta stage: time; share of the bound of one kernel, of operations that of their own; operations and",
              "bytes per element; shares of the copy bandwidth and of the arithmetic rate; million DOF/s",
-             rendered(row_table(results, compared)), "",
-             "Variants of the fused kernels", rendered(variant_table(results["rows"]))]
+             rendered(row_table(results, compared)), *failures(results)]
+    if any(r["variant"] for r in results["rows"]):
+        parts += ["", "Variants of the fused kernels", rendered(variant_table(results["rows"]))]
     for dtype in dict.fromkeys(f["dtype"] for f in results.get("families", [])):
         parts += ["", f"Techniques at orders in {dtype}: time of the best variant of a family over that of the variant used,",
                   "* where this is one of the family, - where none works",
@@ -59,11 +59,12 @@ def row_table(results, compared):
 
 
 def variant_table(rows):
-    """The variant of each row that has one."""
-    found = columns(["", *CHOICES], ["faces", "product", "field", "matrix"])
-    for r in rows:
-        if r["variant"]:
-            found.add_row(r["name"], *(str(r["variant"][name]) for name in CHOICES))
+    """The variant of each row that has one; methods have choices of their own."""
+    chosen = {r["name"]: r["variant"] for r in rows if r["variant"]}
+    names = list(dict.fromkeys(choice for variant in chosen.values() for choice in variant))
+    found = columns(["", *names], [name for name in names for variant in chosen.values() if isinstance(variant.get(name), str)])
+    for name, variant in chosen.items():
+        found.add_row(name, *(str(variant.get(choice, "")) for choice in names))
     return found
 
 

@@ -13,6 +13,7 @@ import xarray as xr
 
 from dgarray.names import plural
 from dgarray.output import files
+from dgarray.output.codecs import check_compress, compressors
 from dgarray.output.files import Files
 
 
@@ -29,14 +30,17 @@ class Store:
     overwrite  replace an existing store at `path`
     series     `Series` of each record
     resume     {axis: rows} to go on in the store at `path` after so many rows; axes: "time" and NAME_time of each record
-    Raises ValueError if `path` exists and may not be replaced, or is not the store of such a run; OutputError if it cannot
-    be written."""
+    compress   "zstd" to compress the chunks of a new store; one that is gone on with stays as it is
+    Raises ValueError if `path` exists and may not be replaced, or is not the store of such a run; DamagedError, a ValueError,
+    if files of it that are gone on with are damaged; OutputError if it cannot be written."""
 
-    def __init__(self, layout, path=None, dtype="float64", overwrite=False, series=(), resume=None):
+    def __init__(self, layout, path=None, dtype="float64", overwrite=False, series=(), resume=None, compress=None):
         self.layout = layout
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.dtype("float64"), np.dtype("float32")):
             raise ValueError(f"dtype {dtype!r} is not allowed; allowed: float64, float32")
+        check_compress(compress)
+        self.compress = compress
         self.path = None if path is None else Path(path)
         self.series = {s.name: s for s in series}
         self._times, self._snapshots = [], {name: [] for name in layout.shapes}
@@ -45,11 +49,12 @@ class Store:
         self._coming = None          # (time, fetch) of the snapshot that is on its way
         self._closed, self._growing = False, growing(layout, series)
         if resume is not None:
-            self._files = Files(self.path, self._growing)
+            self._files = self._opened()
             self._files.truncate(resume)
+            self._times = [float(t) for t in self._files.rows("time")]
+            self._files.check_last_chunks()
             self._files.group["attributes"] |= layout.attributes()          # "coordinates", which is xarray's own, stays
             self._files.commit()
-            self._times = [float(t) for t in xr.open_zarr(self.path)["time"].values]
         elif self.path is not None:
             _make_room(self.path, overwrite)
             try:
@@ -161,10 +166,10 @@ class Store:
         self._files.sync()
 
     def dataset(self):
-        """All snapshots and records so far: in memory, or lazily as `xarray.open_zarr(path)` reads them."""
+        """All snapshots and records so far: in memory, or lazily as `open_store(path)` reads them."""
         self.settle()
         if self.path is not None:
-            return xr.open_zarr(self.path)
+            return open_store(self.path)
         values = {}
         for name, snapshots in self._snapshots.items():
             values[name] = np.stack(snapshots) if snapshots else np.empty((0, *self.layout.shapes[name]), self.dtype)
@@ -183,12 +188,16 @@ class Store:
     def __exit__(self, *exception):
         self.close()
 
+    def _opened(self):
+        whole = [f"{s.name}_{v}" for s in self.series.values() if not s.over_time for v in s.variables]
+        return Files(self.path, self._growing, whole)
+
     def _create(self):
         """An empty store at `path`, made beside it and renamed, so that it appears complete or not at all."""
         shapes = self.layout.shapes
         empty = self.layout.dataset([], {name: np.empty((0, *shape), self.dtype) for name, shape in shapes.items()})
         empty = with_records(empty, self.series.values())
-        encoding = {name: {"_FillValue": None, "compressors": None} for name in empty.variables}
+        encoding = {name: {"_FillValue": None, "compressors": compressors(self.compress)} for name in empty.variables}
         for name, (first, *rest) in shapes.items():
             pieces = max(1, ceil(first * prod(rest) * self.dtype.itemsize / files.CHUNK_BYTES))
             encoding[name].update(chunks=(1, ceil(first / pieces), *rest), fill_value=np.nan)
@@ -204,7 +213,8 @@ class Store:
         partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         try:
-            empty.to_zarr(partial, mode="w", zarr_format=3, consolidated=False, encoding=encoding)
+            # Chunks of zeros are written, too: then one that is not there is an error.
+            empty.to_zarr(partial, mode="w", zarr_format=3, consolidated=False, encoding=encoding, write_empty_chunks=True)
             made = Files(partial, self._growing)
             made.arrays = {name: made.arrays[name] for name in empty.variables}
             made.commit()
@@ -212,7 +222,20 @@ class Store:
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
-        return Files(self.path, self._growing)
+        return self._opened()
+
+
+def open_store(path):
+    """The dataset of the store at `path`, lazily, as `xarray.open_zarr(path)` gives it.
+
+    What reads a damaged file, now or later, as in `ds.Ez.values`, raises DamagedError, which names the file."""
+    # With zarr, which takes a second to load.
+    from dgarray.output.checked import CheckedStore
+
+    store = CheckedStore(path)
+    ds = xr.open_zarr(store)
+    ds.encoding["source"] = str(store.root)
+    return ds
 
 
 def growing(layout, series):

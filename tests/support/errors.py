@@ -7,7 +7,6 @@
 import contextlib
 import errno
 import io
-import json
 import os
 import re
 import resource
@@ -32,6 +31,7 @@ from dgarray.backends import gpu
 
 import dgarray as dg
 from dgarray.cli import main
+from dgarray.output.checksums import sealed, unsealed
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "errors.md"
@@ -238,9 +238,9 @@ def changed(change):
     """A store of case.py whose metadata have been changed."""
     going_on("")()
     metadata = Path("out.zarr/zarr.json")
-    group = json.loads(metadata.read_text())
-    change(group["consolidated_metadata"]["metadata"])
-    metadata.write_text(json.dumps(group))
+    group, arrays = unsealed(metadata.read_bytes(), metadata)
+    change(arrays)
+    metadata.write_bytes(sealed(group, arrays))
 
 
 def cut_short():
@@ -257,6 +257,21 @@ def damaged():
     stores("flat")()
     for checkpoint in Path("flat.zarr/checkpoints").glob("*.npz"):
         checkpoint.write_bytes(b"damaged")
+
+
+def flipped(*names):
+    """The run flat.zarr, with one bit flipped in each of these files."""
+    def prepare():
+        stores("flat")()
+        for name in names:
+            flip(Path("flat.zarr") / name)
+    return prepare
+
+
+def flip(file, byte=-9, bit=3):
+    content = bytearray(file.read_bytes())
+    content[byte] ^= 1 << bit
+    file.write_bytes(content)
 
 
 def no_root():
@@ -370,6 +385,11 @@ GROUPS["The command line"] = [
     Wrong("Orders and a case of bench", "bench tm_cavity --backend cupy --orders 2", "leave out one of both"),
     Wrong("An order that bench cannot have", "bench --backend cupy --orders 9-11", "1 to 10"),
     Wrong("A dtype that bench cannot have", "bench --backend cupy --dtype float16", "allowed: float64, float32"),
+    Wrong("A first contact with an option of bench", "bench --first-contact contact --quick", "leave out --quick"),
+    Wrong("A first contact with a case", "bench tm_cavity --first-contact contact", "leave out tm_cavity"),
+    Wrong("A first contact in a file", "bench --first-contact old.json", "give a folder", prepare=file("old.json")),
+    Wrong("A first contact without time", "bench --first-contact contact --budget 0", "positive number"),
+    Wrong("A budget without a first contact", "bench --budget 100", "give both"),
     Wrong("A GPU to tune for where there is none", "tune", "CuPy is not installed", prepare=without("cupy")),
     Wrong("A misspelt case of tune", "tune tm_cavty", "did you mean 'tm_cavity'"),
     Wrong("A misspelt law of tune", "tune --law maxwel-3d", "did you mean 'maxwell-3d'"),
@@ -738,6 +758,8 @@ GROUPS["The run and its output"] = [
     Wrong("An output in a file", "run tm_cavity --out notes.txt/out.zarr", "cannot be written to", prepare=file("notes.txt")),
     Wrong("A folder that is read-only", "run tm_cavity --out out.zarr", "cannot be written to", prepare=read_only),
     Wrong("JSON in a folder that is read-only", "run tm_cavity --json r.json", "cannot be written to", prepare=read_only),
+    Wrong("A compression that does not exist", "run tm_cavity --out out.zarr --compress zst", "allowed: zstd.*did you mean"),
+    Wrong("Compression of no output", "run tm_cavity --compress zstd", "is for a store; give --out"),
     Wrong("No space for the first snapshot", "run tm_cavity --out out.zarr", "File too large", 1,
           prepare=lambda: no_space(2_000)),
     Wrong("No space for a snapshot", "run tm_cavity --order 1 --until 0.1 --out out.zarr",
@@ -791,6 +813,10 @@ GROUPS["Restart"] = [
     Wrong("An array that is not there any more", "run case.py --restart out.zarr", "holds no array 'p'", script="until=0.02",
           prepare=robbed),
     Wrong("All checkpoints damaged", "run tm_cavity --restart flat.zarr", "no checkpoint that can be read", prepare=damaged),
+    Wrong("A bit that has flipped in the times", "run case.py --restart out.zarr", "out.zarr/time/c/0 is damaged",
+          script="until=0.02", prepare=lambda: (going_on("")(), flip(Path("out.zarr/time/c/0"), 2))[0]),
+    Wrong("Another compression", "run case.py --restart out.zarr --compress zstd", "out.zarr is not compressed, and goes on so",
+          script="until=0.02", prepare=going_on("")),
 ]
 
 GROUPS["Looking at results"] = [
@@ -798,7 +824,17 @@ GROUPS["Looking at results"] = [
     Wrong("No output", "plot out.zarr Ez", "no output of a run"),
     Wrong("No output, but a mesh", "plot mine.msh Ez", "no output of a run", prepare=file("mine.msh")),
     Wrong("A folder of other things", "info notes", "no output of a run", prepare=lambda: Path("notes").mkdir()),
-    Wrong("A store that is damaged", "info flat.zarr", "flat.zarr cannot be read", prepare=no_root),
+    Wrong("Metadata that are damaged", "info flat.zarr", "flat.zarr/zarr.json is damaged: it is no JSON", prepare=no_root),
+    Wrong("A bit that has flipped in the metadata", "info flat.zarr", "flat.zarr/zarr.json is damaged: its checksum",
+          prepare=flipped("zarr.json")),
+    Wrong("A bit that has flipped in a snapshot", "plot flat.zarr p", "flat.zarr/p/c/1/0/0 is damaged: its checksum",
+          prepare=flipped("p/c/1/0/0")),
+    Wrong("A chunk that is not there any more", "export flat.zarr", "flat.zarr/vx/c/1/0/0 is damaged: it is missing",
+          prepare=lambda: (stores("flat")(), Path("flat.zarr/vx/c/1/0/0").unlink())[0]),
+    Wrong("All files checked, one damaged", "info flat.zarr --check", "flat.zarr/p/c/1/0/0 is damaged: its checksum",
+          prepare=flipped("p/c/1/0/0")),
+    Wrong("A mesh has no checksums", "info good_tri_4x4.msh --check", "--check is for the output of a run",
+          prepare=nasty("good_tri_4x4")),
     Wrong("A store of another program", "info flat.zarr", "not one of dgarray", prepare=foreign),
     Wrong("A misspelt variable", "plot flat.zarr vX", "did you mean 'vx'", prepare=stores("flat")),
     Wrong("A field of a gas in other runs", "plot flat.zarr pressure", "it has: p, vx, vy", prepare=stores("flat")),
@@ -1000,9 +1036,9 @@ def folder():
 HEAD = """# Error messages
 
 What `dgarray` says when something is wrong, and the exit status in parentheses: 1 where the machine failed (no space, no
-memory), 2 for bad input, 3 for a solution that went bad; 130 and 143 after Ctrl-C and SIGTERM. An error is one line on stderr;
-`--debug` shows the traceback. From Python the same sentences come as `ValueError`, `TypeError`, `dgarray.OutputError` and
-`dgarray.SolutionError`.
+memory) or a part of a benchmark did, 2 for bad input, 3 for a solution that went bad; 130 and 143 after Ctrl-C and SIGTERM. An
+error is one line on stderr; `--debug` shows the traceback. From Python the same sentences come as `ValueError`, `TypeError`,
+`dgarray.OutputError` and `dgarray.SolutionError`.
 
 Where a script is to blame, what differs from a sound problem is shown: arguments of `dg.Simulation`, or text of `case.py`.
 This page is made by `python tests/support/errors.py`, which makes every one of these mistakes.

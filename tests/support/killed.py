@@ -1,7 +1,7 @@
 """Kill runs at random moments and go on with them: `python tests/support/killed.py 100`, or fewer as a test.
 
-Every store must read up to its last snapshot, equal bit for bit to the run that nobody killed, and so must the run that goes
-on.  The package is imported and compiled once; each run is a forked process."""
+Every store must read up to its last snapshot, with all checksums right, equal bit for bit to the run that nobody killed, and so
+must the run that goes on.  The package is imported and compiled once; each run is a forked process."""
 import os
 import random
 import signal
@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 import dgarray as dg
+from dgarray.output import verify
 
 UNTIL, EVERY = 0.15, 0.01
 
@@ -49,6 +50,7 @@ def wait(process):
 
 def check(path, expected, whole):
     """How many snapshots the store holds; they and the records must be those of the undisturbed run."""
+    assert not verify(path).damaged
     ds = xr.open_zarr(path).load()
     count = ds.sizes["time"]
     for name in expected.variables:

@@ -1,0 +1,135 @@
+"""What the benchmark times: a discretised problem with the arrays of a run, its steps and the parts of a stage."""
+from time import perf_counter
+
+import numpy as np
+
+from ..backends.workers import Workers
+from ..stepping import LSRK54, registers, step
+from .roofline import ceilings, cost
+
+SECONDS = 2.0                   # how long a row is measured
+
+
+class Problem:
+    """A discretised problem with the arrays of a run, from an initial state of its own (`usual` by default): what is timed."""
+
+    def __init__(self, operator, initial=None, stepper=LSRK54):
+        self.operator, self.stepper = operator, stepper
+        initial = usual(operator) if initial is None else initial
+        arrays, with_k = registers(stepper)
+        self.dofs = initial.size
+        self.states = [operator.state(initial), *(operator.zeros() for _ in range(arrays - 1))]
+        self.k = operator.zeros() if with_k else None
+        start = perf_counter()
+        self.step()
+        self.first_step = perf_counter() - start
+
+    def step(self):
+        """Take one step, so short that it is stable for every problem; returns the seconds it took."""
+        start = perf_counter()
+        self.states = step(self.operator, self.stepper, self.states, self.k, 0.0, 1e-9)
+        return perf_counter() - start
+
+    def times(self, quick, seconds=SECONDS):
+        """Seconds of several steps: at least three, and as many as fit into `seconds`."""
+        times = [self.step() for _ in range(3)]
+        while not quick and sum(times) < seconds:
+            times.append(self.step())
+        return times
+
+    @property
+    def threads(self):
+        return self.operator.backend.threads
+
+    @property
+    def kernels(self):
+        """What computes: the backend's kernels, or the array text where it has none for the method and law."""
+        return self.operator.method.kernels(self.operator.backend, self.operator.tables.law)
+
+    @property
+    def stages(self):
+        """Evaluations a step."""
+        return len(self.stepper.stages)
+
+    def counts(self):
+        """What the operations of a stage cost, a list of `roofline.Operation`."""
+        return cost(self.operator.tables, self.kernels, self.operator.backend.dtype, self.stepper)
+
+    def least(self):
+        """The costs that the bound follows from."""
+        return self.counts()
+
+    def ceilings(self, limits, threads):
+        """The ceilings for so many threads; measured and added to `limits` where they are not there yet."""
+        dtype = str(self.operator.backend.dtype)
+        if ceiling(dtype, threads) not in limits:
+            limits[ceiling(dtype, threads)] = ceilings(dtype, threads)
+        return limits[ceiling(dtype, threads)]
+
+    def seconds(self, names, stage, quick):
+        """(threads, {name: seconds of a stage}) of the operations.
+
+        Fused kernels have one operation, which takes the `stage` measured; those of the array kernels are timed on one
+        thread."""
+        if len(names) == 1:
+            return self.threads, {names[0]: stage}
+        if "interpolation" in names:
+            return self.threads, timed_kernels(self.operator.operations, self.states, quick)
+        return 1, timed(self, names, quick)
+
+
+def ceiling(dtype, threads):
+    """The name under which the ceilings for that dtype and so many threads are kept."""
+    return f"{dtype}, {threads} threads"
+
+
+def usual(operator):
+    """A state to start from: random numbers, of a gas, whose density and pressure must be above zero, a breeze."""
+    law = operator.tables.law
+    if law.admissible is None:
+        return np.random.default_rng(0).standard_normal(operator.shape)
+    return operator.project(breeze(law))
+
+
+def breeze(law):
+    """An initial state of a gas that fits a periodic unit box."""
+    def initial(x):
+        rho = 1 + 0.2 * np.sin(2 * np.pi * x[0])
+        return law.conservative((rho, *(0.3 + 0 * rho,) * law.dim, 1 + 0 * rho))
+    return initial
+
+
+def timed(problem, names, quick):
+    """{name: seconds of a stage} of the operations of the array kernels on one thread; `update` is what the others leave."""
+    operations, seconds = problem.operator.operations, dict.fromkeys(names, 0.0)
+    workers, operations.backend.workers = operations.backend.workers, Workers(1)
+    parts = [name for name in names if name != "update"]
+
+    def counted(name, function):
+        def call(*arguments):
+            start = perf_counter()
+            try:
+                return function(*arguments)
+            finally:
+                seconds[name] += perf_counter() - start
+        return call
+    for name in parts:
+        setattr(operations, name, counted(name, getattr(operations, name)))
+    steps = 2 if quick else 4
+    total = sum(problem.step() for _ in range(steps))
+    for name in parts:
+        delattr(operations, name)
+    operations.backend.workers = workers
+    seconds["update"] = total - sum(seconds.values())
+    return {name: value / steps / problem.stages for name, value in seconds.items()}
+
+
+def timed_kernels(operations, states, quick):
+    """{name: seconds of a half-step} of Hermite's two kernels."""
+    times = {"interpolate": [], "evolve": []}
+    for _ in range(2 if quick else 8):
+        for name, taken in times.items():
+            start = perf_counter()
+            operations.run(name, *states, 0, 1e-9)
+            taken.append(perf_counter() - start)
+    return {"interpolation": min(times["interpolate"]), "evolution": min(times["evolve"])}

@@ -1,0 +1,82 @@
+"""What rates were measured on: processor, device, versions of drivers and libraries, revision of the package."""
+import ctypes
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, distributions, version
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from ..backends import gpu
+
+ROOT = Path(__file__).parents[2]           # of a source checkout: the folder of pyproject.toml, tests and .git
+NVML = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
+WHEELS = "cuda", "cupy", "nvidia", "numba", "pytest"         # first words of the names of what a GPU run and its tests need
+
+
+def machine(threads):
+    """The processor and what computes on it, for JSON."""
+    return {"processor": processor(), "cores": os.cpu_count(), "threads": threads, "system": platform.platform(),
+            "python": platform.python_version(), "numpy": np.__version__, "numba": numba.__version__, "revision": revision()}
+
+
+def machine_with(device, threads):
+    """The same with a device (`dgarray.backends.cuda.device.Device`), its driver and what compiles its kernels; None for what
+    nobody knows, such as the version of CuPy on a device that is emulated."""
+    cupy = getattr(device.xp, "__version__", None)
+    real = isinstance(cupy, str)
+    cuda = gpu.driver()[0] if real else 0
+    return machine(threads) | {
+        "device": device.name, "capability": ".".join(map(str, device.capability)), "multiprocessors": device.multiprocessors,
+        "driver": driver_release(), "cuda": gpu.shown(cuda) if cuda else None,
+        "nvrtc": ".".join(map(str, device.xp.cuda.nvrtc.getVersion())) if real else None,
+        "cupy": cupy if real else None, "numba_cuda": installed("numba-cuda")}
+
+
+def processor():
+    """The processor's name as the system gives it."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def revision():
+    """What `git describe` says of a source checkout, as "6c1f8f7" or "6c1f8f7-dirty"; elsewhere the package's version."""
+    if (ROOT / ".git").exists() and shutil.which("git"):
+        said = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
+        if said.returncode == 0:
+            return said.stdout.strip()
+    return installed("dgarray")
+
+
+def installed(name):
+    """The version of an installed distribution, or None."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def wheels():
+    """{name: version} of the installed distributions that GPU runs and their tests need."""
+    found = {d.metadata["Name"]: d.version for d in distributions()}
+    return {name: found[name] for name in sorted(found) if name and name.lower().startswith(WHEELS)}
+
+
+def driver_release():
+    """The NVIDIA driver's release, as "580.65.06", by its management library; None without one."""
+    try:
+        nvml = ctypes.CDLL(NVML)
+    except OSError:
+        return None
+    text = ctypes.create_string_buffer(80)           # NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
+    if nvml.nvmlInit_v2() or nvml.nvmlSystemGetDriverVersion(text, ctypes.c_uint(len(text))):
+        return None
+    return text.value.decode()

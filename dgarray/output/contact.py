@@ -1,0 +1,42 @@
+"""The records of `dgarray bench --first-contact` as text for a person."""
+from textwrap import shorten
+
+from ..analysis import gpu_wheels
+from .rates import columns
+from .report import rendered
+
+WIDTH = 74               # of what was found; the JSON has all of it
+
+
+def table(records, left):
+    """A line for each step; the wheels to carry where packages are missing; what is left for another call.
+
+    records, left: of `dgarray.analysis.first_contact.first_contact`"""
+    found = columns(["step", "status", "s", "found"], ["step", "status", "found"])
+    for record in records:
+        found.add_row(record["step"], record["status"], f"{record['seconds']:.1f}", short(record["found"]))
+    lines = [rendered(found)]
+    missing = gpu_wheels.missing()
+    if missing:
+        fetch, install = gpu_wheels.commands(cuda(records))
+        lines += ["", f"missing: {', '.join(missing)}; fetch the wheels where there is a network, carry and install them:",
+                  fetch, install]
+    if left:
+        lines += ["", f"left for another call with the same folder: {', '.join(left)}"]
+    return "\n".join(lines)
+
+
+def short(found):
+    """What was found on one line: names and values, or the first and the last line of a text."""
+    if isinstance(found, dict):
+        text = ", ".join(f"{name} {value}" for name, value in found.items() if value and not isinstance(value, (dict, list)))
+    else:
+        lines = str(found).splitlines() or [""]
+        text = ": ".join(dict.fromkeys([lines[0], lines[-1]]))
+    return shorten(text, WIDTH, placeholder=" ...")
+
+
+def cuda(records):
+    """12 where the driver is of that CUDA version, else None."""
+    said = next((r["found"] for r in records if r["step"] == "versions" and isinstance(r["found"], dict)), {})
+    return 12 if (said.get("cuda") or "").startswith("12.") else None
