@@ -30,6 +30,12 @@ class ArrayBackend:
         """Move real numbers to the backend in the run's dtype."""
         return moved(self.xp, np.ascontiguousarray(values, self.dtype))
 
+    def copied(self, values):
+        """A copy in the run's dtype of an array of the host, or of one that is on the backend already."""
+        if self.xp is np or not hasattr(values, "get"):
+            return self.array(np.array(values))
+        return self.xp.array(values, self.dtype)
+
     def integers(self, values):
         return moved(self.xp, np.ascontiguousarray(values))
 

@@ -96,8 +96,12 @@ class NodalArrays(StepParts):
         return [self._group(g) for g in self.tables.groups]
 
     def state(self, q):
-        """A copy of the state q[variable, node, element] of the host, as the operations want it."""
-        return self.backend.array(np.array(q))
+        """A copy of the state q[variable, node, element], of the host or the backend, as the operations want it."""
+        return self.backend.copied(q)
+
+    def plain(self, state):
+        """A copy of the state as q[variable, node, element] on the backend."""
+        return state.copy()
 
     def host(self, state):
         """The state as q[variable, node, element] on the host."""

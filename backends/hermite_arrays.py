@@ -52,8 +52,12 @@ class HermiteArrays(StepParts):
         return self.backend.zeros((self.tables.variables, self.tables.rows, *self.tables.grid.shape))
 
     def state(self, q):
-        """A state (variable, coefficient, node) of the host on the backend."""
-        return self.backend.array(q.reshape(*q.shape[:2], *self.tables.grid.shape))
+        """A copy of the state q (variable, coefficient, node), of the host or the backend, as the operations want it."""
+        return self.backend.copied(q).reshape(*q.shape[:2], *self.tables.grid.shape)
+
+    def plain(self, state):
+        """A copy of the state as q (variable, coefficient, node) on the backend."""
+        return self.backend.xp.ascontiguousarray(state.reshape(*state.shape[:2], -1)).copy()
 
     def put(self, state, q):
         """Set a state of the backend to the state q (variable, coefficient, node) of the host."""

@@ -22,15 +22,15 @@ from .boundary import (
 )
 from .boundary import open as open
 from .explain import explain
-from .failure import SolutionError
 from .fluxes import central, hll, hllc, roe, rusanov, upwind
-from .interrupt import Interrupted
 from .laws import Acoustics, Advection, Euler, Law, Maxwell
 from .mesh import Grid, Mesh, box, interval, read_mesh, rectangle
 from .methods import ExponentialFilter, Hermite, ModalDG, NodalDG
 from .names import choose
 from .output import OutputError
-from .simulation import Simulation
+from .run.failure import SolutionError
+from .run.signals import Interrupted
+from .run.simulation import Simulation
 
 __version__ = "0.1.0"
 

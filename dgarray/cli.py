@@ -193,7 +193,7 @@ class Stopped:
 
     @staticmethod
     def stop(number, frame):
-        from .interrupt import Interrupted
+        from .run.signals import Interrupted
         raise Interrupted(number, "stopped by SIGTERM before or after the time steps; there was nothing to save")
 
 

@@ -81,7 +81,7 @@ def run_options(options):
 
 
 def simulation(options):
-    from .simulation import Simulation
+    from .run.simulation import Simulation
     function = find_case(options.case)
     sim = called(function, **case_keywords(function, options))
     if not isinstance(sim, Simulation):
@@ -101,7 +101,7 @@ def list_cases(options):
 
 def run_case(options):
     from .output.report import Progress, summary
-    from .simulation import positive
+    from .run.simulation import positive
     check_json(options.json)
     if options.restart is not None and (options.out not in (None, options.restart) or options.overwrite):
         raise ValueError(f"--restart {options.restart} goes on with that store; leave out "
@@ -208,7 +208,7 @@ def orders(text):
 def run_first_contact(options):
     from .analysis.first_contact import BUDGET, exit_status, first_contact
     from .output.contact import table
-    from .simulation import positive
+    from .run.simulation import positive
     others = [name for name in ("orders", "dtype", "json", "compare", "quick") if getattr(options, name)]
     given = [*options.cases, *(f"--{name}" for name in others), *["--backend"] * (options.backend != "numpy")]
     if given:

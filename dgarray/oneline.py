@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 from . import backends, cases
-from .failure import SolutionError
 from .names import nearest
 from .output import OutputError
-from .run import IN_ERROR
+from .run.failure import SolutionError
+from .run.run import IN_ERROR
 
 FAILED, BAD_INPUT, BAD_SOLUTION = 1, 2, 3
 # What a machine says that has no room or no right to write.

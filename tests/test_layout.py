@@ -33,12 +33,7 @@ ALLOWED = {
     "output": {"names", "reference", "mesh", "analysis"},
     "analysis": {"names", "pointwise", "trace", "reference", "mesh", "methods", "backends", "stepping", "codegen", *PHYSICS},
     "derived": {"laws", "names"},
-    "interrupt": set(),
-    "failure": {"mesh", "output", "stepping"},
-    "steady": set(),
-    "run": {"failure", "interrupt", "output", "analysis", "stepping", "steady"},
-    "simulation": {"names", "pointwise", "trace", "backends", "methods", "mesh", "stepping", "output", "analysis", "failure",
-                   "run", *PHYSICS},
+    "run": {"names", "pointwise", "backends", "methods", "mesh", "stepping", "output", "analysis", *PHYSICS},
 }
 TOP = {"cli", "commands", "oneline", "__init__", "__main__", "cases"}
 # The norms, the observed orders and the benchmark are parts of `analysis` that drive whole runs.

@@ -17,7 +17,7 @@ import dgarray as dg
 from dgarray import backends
 from dgarray.free import host_free
 from dgarray.methods.memory import EARLY, Plan, check, shown
-from dgarray.run import March
+from dgarray.run.time_loop import TimeLoop
 
 GIB = 1 << 30
 pytestmark = pytest.mark.usefixtures("usual_garbage")
@@ -81,21 +81,18 @@ def test_what_stays(dim, cells, law, order, kernels, dtype):
 
 
 def held(sim, backend):
-    """The plan, what is held after the first step, the most that was held before, and the march."""
+    """The plan, what is held after the first step, the most that was held before, and the loop."""
     boundary = sim.options["boundary"]
 
     def first_step(sim):
-        march = March(sim.method.discretise(sim.mesh, sim.law, boundary, backend), sim.stepper, sim.options)
-        q = march.operator.project(sim.initial)
-        march.start(q)
-        march.largest_step()
-        del q
+        loop = TimeLoop(sim, sim.method.discretise(sim.mesh, sim.law, boundary, backend))
+        loop.start_from_initial()
         gc.collect()
-        return (tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0), march
+        return (tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0), loop
     first_step(sim.replace(mesh=dg.box(cells=(2, 2, 2)) if sim.law.dim == 3 else dg.rectangle(cells=(2, 2))))
     plan = sim.method.memory(sim.mesh, sim.law, backend, sim.stepper, boundary)
-    peak, (kept, march) = traced(lambda: first_step(sim))
-    return plan, kept, peak, march
+    peak, (kept, loop) = traced(lambda: first_step(sim))
+    return plan, kept, peak, loop
 
 
 class Device(ArrayBackend):
@@ -147,8 +144,8 @@ def test_fused_device(dim, cells, law, order, dtype, choices, tmp_path, monkeypa
     variant = replace(tuning.choose(backend, sim.operator.tables), **choices)
     tuning.keep(backend.device, sim.operator.tables, dtype, {"variant": vars(variant)})
     before = on_device()
-    plan, kept, peak, march = held(sim, backend)
-    operator, state = march.operator, march.states[0]
+    plan, kept, peak, loop = held(sim, backend)
+    operator, state = loop.operator, loop.states[0]
     assert operator.operations.variant == variant
     # The buffers of copies to the host are not there yet: one on the device and one that is pinned.
     way = plan.host["snapshot on its way"]
@@ -184,9 +181,9 @@ def test_modal_device(dim, cells, law, order, dtype, options):
                           initial=lambda x: gas.conservative((1 + 0.2 * np.sin(x[0]), 0.1, 0.2, 1.0)))
     backend = CudaBackend(dtype, IdleDevice())
     before = on_device()
-    plan, kept, peak, march = held(sim, backend)
-    operator, state = march.operator, march.states[0]
-    operator.stage(state, march.states[1], march.k, state, 0.0, 0.0, sim.stepper.stages[0])          # the limiter's lists
+    plan, kept, peak, loop = held(sim, backend)
+    operator, state = loop.operator, loop.states[0]
+    operator.stage(state, loop.states[1], loop.k, state, 0.0, 0.0, sim.stepper.stages[0])          # the limiter's lists
     way = plan.device["snapshot on its way"]
     assert way == state.nbytes == plan.device["state and registers"] // 4
     device, stays = sum(plan.device.values()) - way, sum(plan.host.values()) + sum(plan.device.values()) - 2 * way
@@ -210,10 +207,9 @@ def test_gpu():
     import cupy
     sim, pool = simulation(3, 16, "loud layers", 3, backend="cupy", dtype="float32"), cupy.get_default_memory_pool()
     plan, before = sim.memory(1e-3), pool.used_bytes()
-    march = March(sim.operator, sim.stepper, sim.options)
-    march.start(march.operator.project(sim.initial))
-    march.largest_step()
-    march.operator.fetch(march.states[0]).result()
+    loop = TimeLoop(sim, sim.operator)
+    loop.start_from_initial()
+    loop.operator.fetch(loop.states[0]).result()
     assert 0.9 < sum(plan.device.values()) / (pool.used_bytes() - before) < 1.1, plan.device
 
 

@@ -11,7 +11,7 @@ from runs import StopAfter
 
 import dgarray as dg
 from dgarray import backends, cli
-from dgarray.steady import LOOK, Steady
+from dgarray.run.steady_state import LOOK, SteadyState
 from dgarray.stepping import registers, step
 
 
@@ -83,10 +83,10 @@ def test_sizes():
     found = [np.full((2, 4), np.nan), np.array([[1e-6, 1e-6, 1e-9, 0.0], [1.0, 1.0, 1e-9, 0.0]])]
     operator = SimpleNamespace(zeros=lambda: None, change=lambda q, p: found.pop(0),
                                tables=SimpleNamespace(law=dg.Euler(2)))
-    steady, march = Steady(operator, 1e-6), SimpleNamespace(states=[None], steps=LOOK, t=0.5)
-    steady.look(march)
+    steady, loop = SteadyState(operator, 1e-6), SimpleNamespace(states=[None], steps=LOOK, t=0.5)
+    steady.look(loop)
     assert steady.time is None
-    steady.look(march)
+    steady.look(loop)
     assert steady.time == 0.5 and steady.change == 1e-6
 
 

@@ -1,5 +1,6 @@
 """Whole steps of the fused kernels on a CPU: the stages handed out at once, and what the last one sees of the new state."""
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from meshes import anywhere
 import dgarray as dg
 from dgarray import backends, stepping
 from dgarray.methods.nodal_dg import NodalOperator
-from dgarray.run import March
+from dgarray.run.time_loop import TimeLoop
 
 LAW = dg.Euler(2)
 
@@ -81,50 +82,41 @@ def operator_of(method=None, law=LAW):
     return method.discretise(mesh, law, None, backends.get("numpy", "fused", threads=1), dg.rusanov)
 
 
-def march_of(operator, **options):
-    march = March(operator, stepping.RK4, {"dt": None, "cfl": 0.5} | options)
-    march.start(operator.project(lambda x: LAW.conservative((1 + 0.3 * np.sin(6.2832 * x[0]), 0.4, 0.1, 1.0))))
-    return march
-
-
-class Clock(dict):
-    def __call__(self, name):
-        return self
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, *error):
-        pass
+def loop_of(operator, **options):
+    sim = SimpleNamespace(stepper=stepping.RK4, options={"dt": None, "cfl": 0.5, "steady": None} | options)
+    loop = TimeLoop(sim, operator)
+    loop.start(operator.project(lambda x: LAW.conservative((1 + 0.3 * np.sin(6.2832 * x[0]), 0.4, 0.1, 1.0))))
+    return loop
 
 
 def test_steps_are_those_of_the_state(monkeypatch):
     """What the last stage has seen is taken for the next step; and not when the state is another one."""
-    operator, clock = operator_of(), Clock()
+    operator = operator_of()
     looks, look = [], nodal.NodalFused.look
     monkeypatch.setattr(nodal.NodalFused, "look", lambda self, *given: looks.append(given) or look(self, *given))
-    march = march_of(operator)
+    loop = loop_of(operator)
 
     def true_step(cfl=0.5):
-        return cfl * operator.max_dt(march.states[0], march.t, stepping.RK4)
+        return cfl * operator.max_dt(loop.states[0], loop.t, stepping.RK4)
     for _ in range(3):
-        march.advance(1.0, clock)
+        loop.advance(1.0)
         before = len(looks)
-        largest, sound = march.largest_step(), march.sound()
-        assert len(looks) == before and sound and largest == true_step()
-    march.options = march.options | {"cfl": 0.3}
-    assert march.largest_step() == true_step(0.3)
-    seen, faster = march.seen, operator.host(march.states[0])
+        largest = loop.largest_step()
+        loop.look()
+        assert len(looks) == before and largest == true_step()
+    loop.options = loop.options | {"cfl": 0.3}
+    assert loop.largest_step() == true_step(0.3)
+    seen, faster = loop.check, operator.host(loop.states[0])
     faster[3] *= 2
-    march.set(faster)
-    assert march.seen is None and march.largest_step() == true_step(0.3) < 0.95 * 0.3 * operator.max_dt(
+    loop.set(faster)
+    assert loop.check is None and loop.largest_step() == true_step(0.3) < 0.95 * 0.3 * operator.max_dt(
         None, 0.0, stepping.RK4, seen)
-    march.advance(1.0, clock)
-    assert march.seen is not None
-    march.from_copy()
-    assert march.seen is None and march.largest_step() == true_step(0.3)
-    assert operator.max_dt(march.states[0], 0.0, stepping.RK4, seen._replace(exponent=3.3)) == true_step(1.0)
-    assert not march_of(operator, dt=1e-3).seen
+    loop.advance(1.0)
+    assert loop.check is not None
+    loop.from_copy()
+    assert loop.check is None and loop.largest_step() == true_step(0.3)
+    assert operator.max_dt(loop.states[0], 0.0, stepping.RK4, seen._replace(exponent=3.3)) == true_step(1.0)
+    assert not loop_of(operator, dt=1e-3).check
 
 
 def test_who_does_not_look():
@@ -138,9 +130,9 @@ def test_who_does_not_look():
         assert not hasattr(operator, "step_and_look")
         assert stepping.step_and_look(operator, stepping.RK4, *arrays(operator, stepping.RK4, np.ones(operator.shape)), 0.0,
                                       1e-4)[1] is None
-    march = march_of(operator_of(), dt=1e-3)
-    march.advance(1.0, Clock())
-    assert march.seen is None
+    loop = loop_of(operator_of(), dt=1e-3)
+    loop.advance(1.0)
+    assert loop.check is None
 
 
 @pytest.mark.parametrize("method, pressure", [(dg.ModalDG(1), 0.01), (dg.ModalDG(1, limiter="barth-jespersen"), 0.4)])

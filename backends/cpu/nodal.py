@@ -95,6 +95,8 @@ class NodalFused(NodalArrays):
         values = state.reshape(self.tiles, -1, self.lanes).swapaxes(0, 1).reshape(variables, rows, -1)
         return np.array(values[:, :, :elements], order="C")        # never a view of the state, as it would be of one tile
 
+    plain = host
+
     def take(self, state, elements):
         tile, lane = np.divmod(np.asarray(elements), self.lanes)
         rows = state.reshape(self.tiles, self.tables.variables, self.tables.rows, self.lanes)[tile, :, :, lane]

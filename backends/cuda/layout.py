@@ -27,12 +27,12 @@ class Layout:
         """Where element `element` of row `row` of `rows` lies; arrays of numbers or expressions of them."""
         return element // self.width * (rows * self.width) + row * self.width + element % self.width
 
-    def pack(self, values, dtype=None):
-        """Rows (row, element) of the host as a flat array; the room beyond the last element holds zeros."""
+    def pack(self, values, dtype=None, xp=np):
+        """Rows (row, element) of the library xp as a flat array; the room beyond the last element holds zeros."""
         rows = len(values)
-        padded = np.zeros((rows, self.blocks * self.width), dtype or values.dtype)
+        padded = xp.zeros((rows, self.blocks * self.width), dtype or values.dtype)
         padded[:, :self.elements] = values
-        return np.ascontiguousarray(padded.reshape(rows, self.blocks, self.width).swapaxes(0, 1)).reshape(-1)
+        return xp.ascontiguousarray(padded.reshape(rows, self.blocks, self.width).swapaxes(0, 1)).reshape(-1)
 
     def unpack(self, flat, rows):
         """The rows (row, element) of a flat array of any library: a view where all elements are in one block."""

@@ -27,7 +27,11 @@ class DeviceOperations(NodalArrays):
         self._graphs, self._began = {}, False
 
     def state(self, q):
-        return self.backend.array(self.layout.pack(q.reshape(self.rows, -1), self.backend.dtype))
+        xp = self.backend.xp if hasattr(q, "get") else np
+        return self.backend.copied(self.layout.pack(q.reshape(self.rows, -1), self.backend.dtype, xp))
+
+    def plain(self, state):
+        return self._rows(state).copy()
 
     def zeros(self):
         return self.backend.zeros(self.layout.size(self.rows))

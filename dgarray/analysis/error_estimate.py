@@ -8,10 +8,10 @@ from .norms import degree_energies, jacobians
 ROUNDING = 64          # local errors below so many rounding errors of the state tell nothing
 
 
-def error_estimate(march, q, order):
+def error_estimate(loop, q, order):
     """{"time": error, "space": error}, L2 norms over all variables at the end of a run, or None.
 
-    march   the run's `March`, at its end
+    loop    the run's `TimeLoop`, at its end
     q       its last state at the nodes, (variable, node, element), on the host
     order   degree of its polynomials
     Time: the last step is taken once more as two half steps. The difference, over 1 - 2^-p for a stepper of order p, is the
@@ -20,18 +20,18 @@ def error_estimate(march, q, order):
     Space: the part of degree order + 1 that the polynomials lack, E_(N+1) = E_N sqrt(E_N / E_(N-2)), E_n being the squared norm
     of the part of degree n; where coefficients decay geometrically that is the error of the best approximation.
     There is no estimate below order 2 and after a run that ended early; "time" is None where only rounding is left."""
-    if order < 2 or len(march.since) != 1:
+    if order < 2 or len(loop.since) != 1:
         return None
-    t, dt = march.since[0]
-    states, k = march.from_copy()
+    t, dt = loop.since[0]
+    states, k = loop.from_copy()
     for i in (0, 1):
-        states = step(march.operator, march.stepper, states, k, t + i * dt / 2, dt / 2)
-    difference = march.operator.nodal(march.operator.host(states[0]))
+        states = step(loop.operator, loop.stepper, states, k, t + i * dt / 2, dt / 2)
+    difference = loop.operator.nodal(loop.operator.host(states[0]))
     difference -= q
-    mesh = march.operator.tables.mesh
+    mesh = loop.operator.tables.mesh
     cell, scale = simplex(mesh.dim, order), jacobians(mesh.points, mesh.cells)
     parts, rest = (degree_energies(values, cell, scale).sum(axis=0) for values in (q, difference))
-    one_step = np.sqrt(rest.sum()) / (1 - 2.0 ** -march.stepper.order)
+    one_step = np.sqrt(rest.sum()) / (1 - 2.0 ** -loop.stepper.order)
     known = one_step > ROUNDING * np.finfo(q.dtype).eps * np.sqrt(parts.sum())
     decay = np.sqrt(parts[order] / parts[order - 2]) if parts[order] < parts[order - 2] else 1.0
-    return {"time": float(march.steps * one_step) if known else None, "space": float(np.sqrt(parts[order] * decay))}
+    return {"time": float(loop.steps * one_step) if known else None, "space": float(np.sqrt(parts[order] * decay))}

@@ -136,6 +136,7 @@ class HermiteOperator:
         self.shape = (tables.variables, tables.rows, tables.elements)
         self.operations = operations = backend.hermite(tables)
         self.state, self.host, self.zeros, self.put = operations.state, operations.host, operations.zeros, operations.put
+        self.plain = operations.plain
         self.stage, self.finite, self.change = operations.stage, operations.finite, operations.change
         self.check_every = operations.check_every
 
@@ -150,6 +151,10 @@ class HermiteOperator:
     def take(self, q, nodes):
         """The coefficients at some nodes on the host, (variable, coefficient, node of `nodes`)."""
         return self.operations.take(q, nodes)
+
+    def rhs(self, q, t):
+        """Raises ValueError: a step is made of Taylor series in time of each cell's polynomial."""
+        raise ValueError(f"{self.method!r} has no right-hand side: its steps are Taylor series in time; use steps() or run()")
 
     def sound(self, q, t):
         """Whether every value of the state is finite."""

@@ -138,6 +138,7 @@ class NodalOperator:
         self.shape = (tables.variables, tables.rows, tables.elements)
         self.operations = self.on(backend, tables)
         self.state, self.host, self.zeros = self.operations.state, self.operations.host, self.operations.zeros
+        self.plain = self.operations.plain
         self.stage, self.finite, self.change = self.operations.stage, self.operations.finite, self.operations.change
         if tables.filter is not None:
             self.after_step = self.operations.filter

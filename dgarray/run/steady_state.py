@@ -4,7 +4,7 @@ import numpy as np
 LOOK = 10         # steps between two looks, counted from the run's first, so that a restart looks at the same steps
 
 
-class Steady:
+class SteadyState:
     """Looks whether one step changes any variable by no more than the tolerance:
 
     max over variables v of  max |q_v^(n+1) - q_v^n| / max |q_v^(n+1)|  <=  tolerance
@@ -20,19 +20,19 @@ class Steady:
         self.operator, self.tolerance, self.change, self.time = operator, tolerance, None, None
         self.before = operator.zeros() if tolerance is not None else None
 
-    def keep(self, march):
+    def keep(self, loop):
         """Keep the state before a step that will be looked at."""
-        if self._looks_at(march.steps + 1):
-            self.before[...] = march.states[0]
+        if self._looks_at(loop.steps + 1):
+            self.before[...] = loop.states[0]
 
-    def look(self, march):
+    def look(self, loop):
         """Look at the step that has been taken, if it is one of those."""
-        if self._looks_at(march.steps):
-            changes, sizes = self.operator.change(march.states[0], self.before)
+        if self._looks_at(loop.steps):
+            changes, sizes = self.operator.change(loop.states[0], self.before)
             momentum = getattr(self.operator.tables.law, "momentum", None)
             if momentum is not None:
                 sizes[momentum] = np.max(sizes[momentum])
-            self.resume(float(np.max(np.where(sizes == 0, 0.0, changes / np.where(sizes == 0, 1.0, sizes)))), march.t)
+            self.resume(float(np.max(np.where(sizes == 0, 0.0, changes / np.where(sizes == 0, 1.0, sizes)))), loop.t)
 
     def resume(self, change, t):
         """Set the change at the last look, at time t, which a checkpoint has kept."""

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .mesh import Grid
-from .output import GridLayout, Layout, dataset
-from .stepping import stages, step
+from ..mesh import Grid
+from ..output import GridLayout, Layout, dataset
+from ..stepping import stages, step
 
 LAYERS = 3          # layers of elements around the first bad one in a dump
 DUMPS, GRID_DUMPS = (".vtu", ".png"), (".vti", ".png")
@@ -19,12 +19,13 @@ class SolutionError(RuntimeError):
     element, centre        the element's number in the mesh file, and its centre
     boundaries             names of the boundaries that the element or a neighbour of it touches
     dataset                the run's dataset up to the last good state
+    dump                   the file that shows the elements around it
     What is not known is None."""
 
     def __init__(self, message, time=None, step=None, stage=None, variable=None, element=None, centre=None, boundaries=None):
         super().__init__(message)
         self.time, self.step, self.stage, self.variable = time, step, stage, variable
-        self.element, self.centre, self.boundaries, self.dataset = element, centre, boundaries, None
+        self.element, self.centre, self.boundaries, self.dataset, self.dump = element, centre, boundaries, None, None
 
 
 class Failure:
@@ -35,19 +36,19 @@ class Failure:
     bad     the first state that is not as it must be, after that stage (None if the second time all went well)
     where   (value, 3) rows (element, variable, row) of its bad values"""
 
-    def __init__(self, march):
-        """Go back to the march's last copy of its state and take its steps again, the bad one stage by stage."""
-        self.operator, operator, stepper = march.operator, march.operator, march.stepper
-        failed = operator.host(march.states[0])
-        states, k = march.from_copy()
-        for t, dt in march.since[:-march.unseen]:
+    def __init__(self, loop):
+        """Go back to the loop's last copy of its state and take its steps again, the bad one stage by stage."""
+        self.operator, operator, stepper = loop.operator, loop.operator, loop.stepper
+        failed = operator.host(loop.states[0])
+        states, k = loop.from_copy()
+        for t, dt in loop.since[:-loop.unchecked]:
             states = step(operator, stepper, states, k, t, dt)
-        for self.step, (self.t, self.dt) in enumerate(march.since[-march.unseen:], march.steps - march.unseen + 1):
-            march.copy[...] = states[0]
+        for self.step, (self.t, self.dt) in enumerate(loop.since[-loop.unchecked:], loop.steps - loop.unchecked + 1):
+            loop.copy[...] = states[0]
             states = step(operator, stepper, states, k, self.t, self.dt)
             if not operator.sound(states[0], self.t + self.dt):
                 break
-        (states, k), dt = march.from_copy(), self.dt
+        (states, k), dt = loop.from_copy(), self.dt
         self.good = operator.host(states[0])
         self.bad, self.stage, self.time = failed, None, self.t + dt
         for number, (row, q) in enumerate(zip(stepper.stages, stages(operator, stepper, states, k, self.t, dt)), 1):
@@ -89,13 +90,13 @@ class Failure:
         path, order, around = Path(path), method.nodal_order, neighbourhood(mesh, first, LAYERS)
         part, good = mesh.part(around), self.operator.nodal(self.good[:, :, around])
         if path.suffix == ".vtu":
-            from .output.vtk import write_vtu
+            from ..output.vtk import write_vtu
             fields = {name: values.T for name, values in zip(law.variables, good)}
             bad = np.isin(around, self.where[:, 0])
             write_vtu(path, part.points, part.cells, order, fields,
                       {"bad": bad.astype("int32"), "cell_number": part.numbers}, overwrite=True)
         else:
-            from .output.plot import plot
+            from ..output.plot import plot
             layout = Layout(mesh.dim, order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
                             dict(law.units))
             values = {name: field.T[None] for name, field in zip(law.variables, good)}
@@ -109,7 +110,7 @@ class Failure:
             name = "bad" if "bad" not in law.variables else "bad_nodes"
             ds.assign({name: (ds.dg.axes[::-1], bad.astype("int32"))}).dg.to_vtk(path, overwrite=True)
         else:
-            from .output.plot import plot
+            from ..output.plot import plot
             plot(ds, variable, -1, path)
 
 

@@ -1,40 +1,37 @@
 """One problem: what is given, checked when it is given; its run, and the report at the end."""
 import gc
-import json
 import time
 import warnings
 from math import isfinite
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
+import scipy.sparse.linalg
 
-from . import backends
-from .analysis.error_estimate import error_estimate
-from .analysis.grid import grid_error
-from .analysis.norms import l2_error
-from .analysis.probes import Recorder
-from .analysis.totals import totals
+from .. import backends
+from ..analysis.probes import Recorder
+from ..fluxes import flux_used
+from ..mesh import Grid
+from ..methods.memory import check as check_memory
+from ..methods.physics import place
+from ..names import choose
+from ..output import GRID_RESERVED, RESERVED, GridLayout, Layout, Store, check_path
+from ..output.codecs import check_compress
+from ..pointwise import at_points
+from ..stepping import registers
 from .failure import check_dump
-from .fluxes import flux_used
-from .laws.law import shown
-from .mesh import Grid
-from .methods.memory import check as check_memory
-from .methods.physics import place
-from .names import choose
-from .output import GRID_RESERVED, RESERVED, GridLayout, Layout, check_path, checkpoint
-from .output.checkpoint import digest
-from .output.codecs import check_compress, compression
-from .output.files import read_metadata
-from .pointwise import at_points
-from .run import Run, snapshot_count
-from .stepping import registers
+from .report import report
+from .restart import checkpoint_of, compression_of, described
+from .run import Run
+from .steps import checked, steps
+from .time_loop import snapshot_count
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
            "dtype", "threads", "stepper", "cfl", "dt", "steady", "record", "case", "results")
 
-SAMPLES = 64          # places at which exact solutions are compared
+LINEAR = 1e4          # rounding errors by which the sum of two right-hand sides may differ from that of the sum
 EXAMPLES = {"mesh": "dgarray.rectangle()", "law": "dgarray.Maxwell(dim=2)", "method": "dgarray.NodalDG(order=4)"}
 
 
@@ -147,7 +144,8 @@ class Simulation:
                       self.mesh.regions, self.mesh.boundaries)
 
     def run(self, until=None, every=None, out=None, overwrite=False, progress=None, *, restart=False, checkpoint=600.0,
-            checkpoint_every=None, live=None, dump_on_error=None, compress=None):
+            checkpoint_every=None, live=None, dump_on_error=None, compress=None,
+            callback=None, callback_every=1):
         """Run to the time `until` and return an xarray.Dataset of the snapshots and records, dims (time, element, node), on a
         grid (time, z, y, x).
 
@@ -162,6 +160,8 @@ class Simulation:
         live         object with due() and update(q, t), such as `dgarray.output.Live`
         compress     "zstd" to compress the store; by default it is not. One that is gone on with stays as it is
         dump_on_error   .vtu or .png file to write where a value goes bad: the elements around it; on a grid .vti or .png
+        callback     function of the `State` after every `callback_every` steps: it may look at state.t and state.q, set
+                     state.q, or end the run by state.stop(). What it keeps itself is not in a checkpoint
         The functions given are evaluated anew by every run.
         Raises SolutionError where a value is not finite or not admissible, the last good state is kept; ValueError for bad
         times, an output that exists, a checkpoint of another problem, damaged files that a restart needs, or too little
@@ -184,12 +184,17 @@ class Simulation:
                 if value is not None and not all(callable(getattr(value, method, None)) for method in needed):
                     raise ValueError(f"{name}={value!r} is not allowed; give an object with {' and '.join(needed)}, "
                                      f"such as dgarray.output.{'Live' if name == 'live' else 'report.Progress'}(...)")
+            if callback is not None and not callable(callback):
+                raise ValueError(f"callback={callback!r} is not allowed; it must be a function of the state")
+            if not isinstance(callback_every, Integral) or callback_every < 1:
+                raise ValueError(f"callback_every={callback_every!r} is not allowed; it must be a whole number of steps from 1")
             check_compress(compress)
             if compress is not None and out is None:
                 raise ValueError(f"--compress {compress} (compress={compress!r}) is for a store; give --out (out=)")
             if restart:
-                compress = self._compression_of(out, compress)
-            resumed = self._checkpoint_of(out, until) if restart else None
+                self._operator = None
+                compress = compression_of(out, compress)
+            resumed = checkpoint_of(self, out, until) if restart else None
             if out is not None and resumed is None:
                 overwrite = overwrite or restart
                 check_path(out, overwrite)
@@ -201,33 +206,76 @@ class Simulation:
             operator = self._operator = self._discretised()
             self._check_exact()
             run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error,
-                      compress)
+                      compress, (callback, callback_every))
             if hasattr(progress, "begin"):
                 progress.begin(self)
             result = run(overwrite, resumed)
-            self.report = self._report(run, run.ready - began, result)
+            self.report = report(self, run, run.ready - began, result)
             return result
         finally:
             self._running.release()
-
-    def digest_of_exact(self, t, dt):
-        """Digits that tell exact solutions apart, by values all over the mesh at t and a step later; None without one, and
-        where it has no value, such as after its last time: a checkpoint is not lost for that."""
-        exact, x, count = self.options["exact"], self.mesh.samples(SAMPLES), len(self.law.variables)
-        if exact is None:
-            return None
-        try:
-            with np.errstate(all="ignore"):
-                values = [at_points(exact, x, time, count, f"the exact solution{place(exact)}") for time in (t, t + dt)]
-        except Exception:
-            return None
-        return digest(*(np.array(np.broadcast_to(value, x[0].shape), float) for each in values for value in each))
 
     def _check_exact(self):
         """Raise ValueError before the run if the exact solution could not be compared after it."""
         if self.options["exact"] is not None:
             exact, names = self.options["exact"], self.law.variables
             at_points(exact, self.mesh.examples, 0.0, len(names), f"the exact solution{place(exact)}", names)
+
+    def steps(self, until=None, every=None):
+        """The states of a run one by one, the first at t = 0: `State` with t, step, q, dataset() and stop().
+
+        After every step, or where `every` is given at its multiples and at the end; the steps are those of `run`.
+        Raises ValueError for bad times and too little memory; while it runs, SolutionError where the state goes bad."""
+        until = self.options["until"] if until is None else until
+        every = self.options["every"] if every is None else every
+        positive("until", until)
+        if every is not None:
+            positive("every", every)
+        check_memory(self.memory(until, every, out=True), self.backend)
+        return steps(self, self.operator, until, every)
+
+    # The problem as arrays q[variable, node, element] (modal: mode for node) of the backend's library, in the run's dtype.
+
+    def project(self, f=None, t=0.0):
+        """The state f(x) or f(x, t) -> tuple on the elements, by default the initial one: q[variable, node, element]."""
+        operator = self.operator
+        return operator.plain(operator.state(operator.project(self.initial if f is None else f, t)))
+
+    def rhs(self, q, t=0.0):
+        """dq/dt at the state q and the time t, as an array of the shape of q.
+
+        Raises ValueError for a state of another shape, and for Hermite's method, which has no right-hand side."""
+        operator = self.operator
+        return operator.plain(operator.rhs(operator.state(checked(operator, q)), t))
+
+    def max_dt(self, q, t=0.0):
+        """The largest stable step at the state q for this simulation's stepper, as `cfl=1` takes it."""
+        operator = self.operator
+        return operator.max_dt(operator.state(checked(operator, q)), t, self.stepper)
+
+    def dataset(self, q, t=0.0):
+        """The xarray.Dataset of one state: dims (time, element, node), on a grid (time, z, y, x)."""
+        operator = self.operator
+        store = Store(self.layout(), dtype=self.backend.dtype)
+        store.append(t, operator.nodal(operator.host(operator.state(checked(operator, q)))))
+        return store.dataset()
+
+    def linear_operator(self, t=0.0):
+        """q -> rhs(q, t) - rhs(0, t) as a scipy.sparse.linalg.LinearOperator on flat arrays of the host; for linear laws.
+
+        Raises ValueError where the right-hand side is not linear in q."""
+        operator, size = self.operator, int(np.prod(self.operator.shape))
+
+        def rhs(q):
+            q = np.asarray(q, self.backend.dtype).reshape(operator.shape)
+            return operator.host(operator.rhs(operator.state(q), t)).ravel()
+        still = rhs(np.zeros(size))
+        a, b = np.random.default_rng(0).standard_normal((2, size))
+        with np.errstate(all="ignore"):
+            both, each = rhs(a + b) - still, rhs(a) + rhs(b) - 2 * still
+        if not np.abs(both - each).max() <= LINEAR * np.finfo(self.backend.dtype).eps * np.abs(each).max():
+            raise ValueError(f"the right-hand side of {self.law!r} with these boundary conditions and sources is not linear")
+        return scipy.sparse.linalg.LinearOperator((size, size), matvec=lambda q: rhs(q) - still, dtype=self.backend.dtype)
 
     def memory(self, until=None, every=None, out=None):
         """What a run takes, a `dgarray.methods.memory.Plan`; snapshots that no output takes are in it."""
@@ -244,89 +292,6 @@ class Simulation:
             return plan.keeping(1 + count)
         return plan
 
-    def identity(self):
-        """What must be the same for a run to go on from a checkpoint (`fixed`), what may change, though not bit for bit
-        (`bits`), and what makes another problem from there on (`problem`)."""
-        o, mesh, tables = self.options, self.mesh, self.operator.tables
-        cells = f"{tables.elements} {mesh.cell_type} cells, digest {digest(*mesh.identity)}"
-        fixed = {"mesh": cells, "law": repr(self.law), "method": repr(self.method),
-                 "coefficients of the law": [digest(values) for values in tables.parameters.values()],
-                 "records": {name: repr(recorder) for name, recorder in self.record.items()}}
-        bits = {"backend": self.backend.name, "kernels": self.kernels, "dtype": str(self.backend.dtype),
-                "threads": self.backend.threads, "stepper": self.stepper.name, "cfl": o["cfl"], "dt": o["dt"],
-                "operations": type(self.operator.operations).__name__,
-                "variant": str(getattr(self.operator.operations, "variant", None))}
-        problem = {name: described(o[name]) for name in ("boundary", "flux", "source")}
-        return {"fixed": fixed, "bits": bits, "problem": problem}
-
-    def _compression_of(self, out, compress):
-        """How the store `out`, which is gone on with, is compressed; ValueError where it is not as `compress` asks."""
-        if out is None:
-            raise ValueError("restart=True needs out=, the store to go on with")
-        if not (Path(out) / "zarr.json").is_file():
-            raise ValueError(f"{out}: there is no output to go on with; run without restart first")
-        found = compression(read_metadata(Path(out))[1])
-        if compress not in (None, found):
-            raise ValueError(f"{out} is {f'compressed with {found}' if found else 'not compressed'}, and goes on so; leave out "
-                             f"--compress {compress} (compress={compress!r})")
-        return found
-
-    def _checkpoint_of(self, out, until):
-        """Arrays and facts of the last good checkpoint of `out`, compared with this simulation; None if it had not begun."""
-        if checkpoint.not_begun(out):
-            return None
-        o, (arrays, facts) = self.options, checkpoint.load(out)
-        self._operator = self._discretised()
-        now, then = json.loads(json.dumps(self.identity())), facts["run"]
-        for name, here in now["fixed"].items():
-            there = then["fixed"][name]
-            if here != there:
-                raise ValueError(f"{out} cannot be gone on with, because it differs in the {name}: {there} there, {here} here")
-        for kind, effect in (("bits", "the result will not be bitwise equal to that of an uninterrupted run"),
-                             ("problem", "from there on it is another problem")):
-            changed = [f"{name} {here} instead of {then[kind].get(name)}" for name, here in now[kind].items()
-                       if here != then[kind].get(name, here)]
-            if changed:
-                warnings.warn(f"going on from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=3)
-        if digest(self._operator.project(self.initial)) != facts["initial"]:
-            errors = "; the errors reported are those against the exact solution given now" * (o["exact"] is not None)
-            warnings.warn(f"going on from t = {facts['t']:.6g}: the initial state differs from that of {out}, and is not used"
-                          f"{errors}", stacklevel=3)
-        there, here = facts.get("exact"), self.digest_of_exact(facts["t"], facts["dt"])
-        if there and here and there != here:
-            warnings.warn(f"going on from t = {facts['t']:.6g}: the exact solution differs from that of {out}; the errors "
-                          "reported are those against the one given now", stacklevel=3)
-        if facts["t"] >= until:
-            warnings.warn(f"{out} is at t = {facts['t']:.6g} already, and until={until:g}: nothing is left to do", stacklevel=3)
-        return arrays, facts
-
-    def _report(self, run, setup, result):
-        o, march, clock = self.options, run.march, run.clock
-        evaluations = (march.steps - run.first_step) * len(self.stepper.stages)
-        wall = sum(clock.seconds.get(name, 0.0) for name in ("time step", "stages", "finite check"))
-        last, errors = run.operator.fetch(march.states[0]).result(), None
-        dofs = int(np.prod(run.operator.shape))
-        if o["exact"] is not None:
-            if isinstance(self.mesh, Grid):
-                each = grid_error(self.mesh, last[:, 0], o["exact"], march.t)
-            else:
-                each = l2_error(last.astype(float), o["exact"], march.t, self.mesh.points, self.mesh.cells,
-                                self.method.nodal_order)
-            errors = dict(zip(self.law.variables, map(float, each))) | {"total": float(np.sqrt(np.sum(each ** 2)))}
-        end = totals(run.operator.tables, last)
-        estimate = None if isinstance(self.mesh, Grid) else error_estimate(march, last, self.method.nodal_order)
-        return {
-            "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": self.method.order,
-            "backend": self.backend.name, "kernels": self.kernels,
-            "array_expressions": run.operator.operations.array_expressions, "dtype": str(self.backend.dtype),
-            "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
-            "elements": run.operator.tables.elements, "dofs": dofs, "steps": march.steps,
-            "dt": march.dt, "time": march.t, "steady": run.steady.time, "rhs_evaluations": evaluations, "wall_s": wall,
-            "setup_s": setup, "dof_updates_per_s": dofs * evaluations / wall if wall else 0.0, "l2_error": errors,
-            "error_estimate": estimate,
-            "conserved": {name: {"initial": run.begin[name], "final": end[name]} for name in run.begin},
-            "results": numbers(o["results"](result)) if o["results"] else {},
-            "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}
 
 
 def positive(name, value):
@@ -335,27 +300,11 @@ def positive(name, value):
         raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
 
 
-def numbers(results):
-    """What a case reports, as plain numbers and lists; ValueError if it is no dict."""
-    if not isinstance(results, dict):
-        raise ValueError(f"the case's results are {results!r}; they must be a dict")
-    return {str(name): value.tolist() if hasattr(value, "tolist") else value for name, value in results.items()}
-
-
 def zero_state(law):
     """The initial state 0."""
     def zero(x):
         return (0.0,) * len(law.variables)
     return zero
-
-
-def described(value):
-    """A value of an input as an attribute: numbers and text as they are, functions by name, objects by their repr."""
-    if isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, dict):
-        return json.dumps({str(k): described(v) for k, v in value.items()})
-    return shown(value)
 
 
 def check_records(record, law):

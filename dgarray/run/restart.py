@@ -1,0 +1,105 @@
+"""Going on from a checkpoint: what must be the same as in the run that wrote it, and what is said where it differs."""
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from ..laws.law import shown
+from ..methods.physics import place
+from ..output import checkpoint
+from ..output.checkpoint import digest
+from ..output.codecs import compression
+from ..output.files import read_metadata
+from ..pointwise import at_points
+
+SAMPLES = 64          # places at which exact solutions are compared
+
+
+def digest_of_exact(sim, t, dt):
+    """Digits that tell exact solutions apart, by values all over the mesh at t and a step later; None without one, and
+    where it has no value, such as after its last time: a checkpoint is not lost for that."""
+    exact, x, count = sim.options["exact"], sim.mesh.samples(SAMPLES), len(sim.law.variables)
+    if exact is None:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            values = [at_points(exact, x, time, count, f"the exact solution{place(exact)}") for time in (t, t + dt)]
+    except Exception:
+        return None
+    return digest(*(np.array(np.broadcast_to(value, x[0].shape), float) for each in values for value in each))
+
+
+def identity(sim):
+    """What must be the same for a run to go on from a checkpoint (`fixed`), what may change, though not bit for bit
+    (`bits`), and what makes another problem from there on (`problem`)."""
+    o, mesh, tables = sim.options, sim.mesh, sim.operator.tables
+    cells = f"{tables.elements} {mesh.cell_type} cells, digest {digest(*mesh.identity)}"
+    fixed = {"mesh": cells, "law": known_as(sim.law), "method": repr(sim.method),
+             "coefficients of the law": [digest(values) for values in tables.parameters.values()],
+             "records": {name: repr(recorder) for name, recorder in sim.record.items()}}
+    bits = {"backend": sim.backend.name, "kernels": sim.kernels, "dtype": str(sim.backend.dtype),
+            "threads": sim.backend.threads, "stepper": sim.stepper.name, "cfl": o["cfl"], "dt": o["dt"],
+            "operations": type(sim.operator.operations).__name__,
+            "variant": str(getattr(sim.operator.operations, "variant", None))}
+    problem = {name: described(o[name]) for name in ("boundary", "flux", "source")}
+    return {"fixed": fixed, "bits": bits, "problem": problem}
+
+
+def compression_of(out, compress):
+    """How the store `out`, which is gone on with, is compressed; ValueError where it is not as `compress` asks."""
+    if out is None:
+        raise ValueError("restart=True needs out=, the store to go on with")
+    if not (Path(out) / "zarr.json").is_file():
+        raise ValueError(f"{out}: there is no output to go on with; run without restart first")
+    found = compression(read_metadata(Path(out))[1])
+    if compress not in (None, found):
+        raise ValueError(f"{out} is {f'compressed with {found}' if found else 'not compressed'}, and goes on so; leave out "
+                         f"--compress {compress} (compress={compress!r})")
+    return found
+
+
+def checkpoint_of(sim, out, until):
+    """Arrays and facts of the last good checkpoint of `out`, compared with this simulation; None if it had not begun."""
+    if checkpoint.not_begun(out):
+        return None
+    o, (arrays, facts) = sim.options, checkpoint.load(out)
+    now, then = json.loads(json.dumps(identity(sim))), facts["run"]
+    for name, here in now["fixed"].items():
+        there = then["fixed"][name]
+        if here != there:
+            raise ValueError(f"{out} cannot be gone on with, because it differs in the {name}: {there} there, {here} here")
+    for kind, effect in (("bits", "the result will not be bitwise equal to that of an uninterrupted run"),
+                         ("problem", "from there on it is another problem")):
+        changed = [f"{name} {here} instead of {then[kind].get(name)}" for name, here in now[kind].items()
+                   if here != then[kind].get(name, here)]
+        if changed:
+            warnings.warn(f"going on from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=4)
+    if digest(sim.operator.project(sim.initial)) != facts["initial"]:
+        errors = "; the errors reported are those against the exact solution given now" * (o["exact"] is not None)
+        warnings.warn(f"going on from t = {facts['t']:.6g}: the initial state differs from that of {out}, and is not used"
+                      f"{errors}", stacklevel=4)
+    there, here = facts.get("exact"), digest_of_exact(sim, facts["t"], facts["dt"])
+    if there and here and there != here:
+        warnings.warn(f"going on from t = {facts['t']:.6g}: the exact solution differs from that of {out}; the errors "
+                      "reported are those against the one given now", stacklevel=4)
+    if facts["t"] >= until:
+        warnings.warn(f"{out} is at t = {facts['t']:.6g} already, and until={until:g}: nothing is left to do", stacklevel=4)
+    return arrays, facts
+
+
+def known_as(law):
+    """The law in a checkpoint: as it prints, but with the names of its parameters, as in checkpoints of all versions."""
+    text = repr(law)
+    for parameter, argument in law.arguments.items():
+        text = text.replace(f", {argument}=", f", {parameter}=")
+    return text
+
+
+def described(value):
+    """A value of an input as an attribute: numbers and text as they are, functions by name, objects by their repr."""
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, dict):
+        return json.dumps({str(k): described(v) for k, v in value.items()})
+    return shown(value)

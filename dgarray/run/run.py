@@ -1,0 +1,199 @@
+"""One run: from the start or a checkpoint to the end, with what is kept on the way."""
+import random
+import time
+import warnings
+from math import inf
+
+import numpy as np
+
+from ..analysis.totals import totals
+from ..output import Store, checkpoint
+from ..output.checkpoint import digest
+from .failure import SolutionError
+from .restart import digest_of_exact, identity
+from .signals import Interrupted, Signals
+from .steps import State
+from .time_loop import TimeLoop, snapshot_times
+
+IN_ERROR = "the last snapshot of the dataset of this error"
+FLUSH = 1000          # steps after which the rows of records are written at the latest
+
+
+class Run:
+    """What `Simulation.run` does, see there for the arguments."""
+
+    def __init__(self, sim, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump, compress,
+                 callback=(None, 1)):
+        self.sim, self.operator, self.until, self.every, self.out = sim, operator, until, every, out
+        self.seconds, self.interval = checkpoint, checkpoint_every
+        self.progress, self.live, self.compress, self.callback = progress, live, compress, callback
+        self.loop = TimeLoop(sim, operator, until, dump)
+        self.recordings = {name: recorder.attach(name, operator) for name, recorder in sim.record.items()}
+        self.store, self.clock, self.first_step, self.begin, self.initial = None, self.loop.clock, 0, None, None
+
+    def __call__(self, overwrite, resumed):
+        """Run; `resumed` is the arrays and facts of a checkpoint, or None. Returns the dataset."""
+        facts = self._resume(*resumed) if resumed else self._begin()
+        self.ready = time.perf_counter()
+        with Store(self.sim.layout(self.until, self.every), self.out, self.sim.backend.dtype, overwrite,
+                   [r.series for r in self.recordings.values()], facts and facts["counts"], self.compress) as self.store:
+            try:
+                with Signals() as signals:
+                    if facts is None:
+                        self._sample()
+                        self._snapshot()
+                        self._checkpoint()
+                    self._steps(signals)
+                self._finish()
+            except SolutionError as error:
+                error.dataset = self.store.dataset()
+                raise
+            return self.store.dataset()
+
+    def _begin(self):
+        """Set the initial state; there is no checkpoint to go on from."""
+        first = self.loop.start_from_initial()
+        self.begin, self.initial = totals(self.operator.tables, self.operator.nodal(first)), digest(first)
+
+    def _resume(self, arrays, facts):
+        """Set the state of the checkpoint; the store goes on with the rows that it had then."""
+        loop = self.loop
+        loop.t, loop.steps, loop.dt, loop.usual = facts["t"], facts["steps"], facts["dt"], facts["usual"]
+        self.begin, self.initial, self.first_step = facts["begin"], facts["initial"], loop.steps
+        loop.start(arrays["q"])
+        loop.steady.resume(facts.get("change"), loop.t)
+        for name, recording in self.recordings.items():
+            prefix = f"record/{name}/"
+            recording.restore({key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)})
+        restore_random(facts["random"], arrays["random"])
+        return facts
+
+    def _steps(self, signals):
+        """All steps and snapshots that are left; where the run ends early, a last snapshot there."""
+        loop, store = self.loop, self.store
+        due, interval = time.monotonic() + (self.seconds or inf), self.interval or inf
+        passed = loop.t // interval
+        for target in snapshot_times(self.until, self.every):
+            if target <= store.last:          # it is there already
+                continue
+            if loop.ended and store.last >= loop.t:
+                break
+            while loop.t < target and not loop.ended:
+                self._watched(loop.advance, target)
+                with self.clock("snapshots"):
+                    store.settle(wait=False)
+                self._call_back()
+                self._sample()
+                if loop.steps % FLUSH == 0:
+                    self._flush()
+                if signals.received:
+                    self._stop(signals.received)
+                if time.monotonic() >= due or loop.t // interval > passed:
+                    self._checkpoint()
+                    due, passed = time.monotonic() + (self.seconds or inf), loop.t // interval
+            self._snapshot()
+
+    def _watched(self, function, *arguments):
+        """Call a function of the loop; where the state goes bad, keep the last good one."""
+        try:
+            function(*arguments)
+        except SolutionError as error:
+            self._keep_good()
+            where = f"the last snapshot of {self.out}" if self.out else IN_ERROR
+            error.args = (f"{error}, {where}" + (f"; see {error.dump}" if error.dump else ""),)
+            raise
+
+    def _look(self):
+        """Raise SolutionError unless all states up to this one are sound."""
+        self._watched(self.loop.look)
+
+    def _call_back(self):
+        """Show the state to the user's function, which may change it or end the run."""
+        function, every = self.callback
+        if function is not None and self.loop.steps % every == 0:
+            self._look()
+            with self.clock("callback"):
+                self._watched(function, State(self.sim, self.loop))
+
+    def _sample(self):
+        loop = self.loop
+        due = [recording for recording in self.recordings.values() if loop.steps % recording.every == 0]
+        if due:
+            self._look()
+            with self.clock("records"):
+                for recording in due:
+                    recording.sample(loop.states[0], loop.t, loop.steps)
+        if self.progress is not None and loop.steps > self.first_step:
+            self.progress.update(loop.t, loop.dt, loop.steps)
+        if self.live is not None and self.live.due():
+            self._look()
+            with self.clock("live picture"):
+                self.live.update(self.operator.nodal(self.operator.host(loop.states[0])), loop.t)
+
+    def _flush(self):
+        """Write the rows of the records that have gathered."""
+        for name, recording in self.recordings.items():
+            if recording.series.over_time:
+                self.store.extend(name, *recording.rows())
+
+    def _snapshot(self):
+        """Send the state to the store, which writes it when it has arrived, while stepping goes on."""
+        self._look()
+        with self.clock("snapshots"):
+            self._flush()
+            self.store.settle()          # one copy is on its way at a time: memory is planned for one
+            self.store.expect(self.loop.t, self.operator.fetch(self.loop.states[0]))
+
+    def _checkpoint(self):
+        if self.out is None:
+            return
+        self._look()
+        with self.clock("checkpoints"):
+            loop, generator = self.loop, np.random.get_state()          # noqa: NPY002  what a user's functions may draw from
+            self._flush()
+            self.store.sync()
+            arrays = {f"record/{name}/{key}": value for name, recording in self.recordings.items()
+                      for key, value in recording.state().items()}
+            facts = {"t": loop.t, "steps": loop.steps, "dt": loop.dt, "usual": loop.usual, "counts": self.store.counts,
+                     "begin": self.begin, "initial": self.initial, "change": self.loop.steady.change,
+                     "exact": digest_of_exact(self.sim, loop.t, loop.dt),
+                     "random": [random.getstate(), [generator[0], *generator[2:]]],
+                     "run": identity(self.sim)}
+            arrays |= {"q": self.operator.host(loop.states[0]), "random": generator[1]}
+            checkpoint.save(self.out, loop.steps, arrays, facts)
+
+    def _stop(self, number):
+        """Save the state and raise Interrupted."""
+        self._look()
+        self._finish_early()
+        word = {2: "Ctrl-C", 15: "SIGTERM"}[number]
+        saved = (f"saved in {self.out}, go on with --restart {self.out} (in Python restart=True)" if self.out else
+                 "not saved, there is no output")
+        raise Interrupted(number, f"stopped by {word} at t = {self.loop.t:.6g} (step {self.loop.steps}); {saved}")
+
+    def _keep_good(self):
+        if self.loop.t > self.store.last:
+            self._snapshot()
+        self._finish_early()
+
+    def _finish(self):
+        """Write the records that are known at the end only, the last checkpoint and the last live picture."""
+        if self.live is not None:
+            self.live.update(self.operator.nodal(self.operator.host(self.loop.states[0])), self.loop.t)
+        for name, recording in self.recordings.items():
+            if not recording.series.over_time:
+                self.store.put(name, recording.result())
+        self._checkpoint()
+
+    def _finish_early(self):
+        """The same before the end, where records need not be complete."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._finish()
+
+
+def restore_random(state, keys):
+    """Set Python's and NumPy's global random generators to what a checkpoint holds."""
+    (version, internal, gauss), (name, *rest) = state
+    random.setstate((version, tuple(internal), gauss))
+    np.random.set_state((name, keys, *rest))          # noqa: NPY002

@@ -1,0 +1,218 @@
+"""The loop over time steps: how long the next one is, the step, and whether the state is as it must be after it."""
+import time
+import warnings
+from math import ceil, inf, isfinite
+
+import numpy as np
+
+from ..stepping import registers, step, step_and_look
+from .failure import Failure, SolutionError
+from .steady_state import SteadyState
+
+COPY = 64             # steps between copies of the state, from which a failure is traced
+SNAPSHOTS = 1_000_000  # more are taken for a mistyped interval
+
+
+class TimeLoop:
+    """The state of a run between two steps, and how it goes on.
+
+    states, k   arrays of the state's size, the current one first, and the register k or None: see `dgarray.stepping`
+    t, steps    time and number of steps so far; dt the length of the last one
+    since       (t, dt) of the steps since the state was copied; `unchecked` of these nobody has looked at
+    check       wave speed and validity of this state from the last stage; None if it is not known of this state
+    steady      `SteadyState`: whether the state has come to rest; stopped: whether somebody has asked the loop to end
+    clock       seconds spent by name
+    end         the time at which the last step ends
+
+    sim: the `Simulation`, of which law, mesh, method, stepper and options are read."""
+
+    def __init__(self, sim, operator, end=inf, dump=None):
+        self.sim, self.operator, self.stepper, self.options = sim, operator, sim.stepper, sim.options
+        self.end, self.dump = end, dump
+        arrays, with_k = registers(self.stepper)
+        self.states = [operator.zeros() for _ in range(arrays)]
+        self.k = operator.zeros() if with_k else None
+        self.copy, self.since, self.unchecked, self.check = operator.zeros(), [], 0, None
+        self.t, self.steps, self.dt, self.usual, self.warned = 0.0, 0, 0.0, inf, False
+        self.steady, self.stopped, self.clock = SteadyState(operator, sim.options["steady"]), False, Clock()
+
+    # The state.
+
+    def start(self, q):
+        """Set the state q (variable, node, element) of the host, with all kernels compiled: a step of length zero may round."""
+        self.operator.put(self.states[0], q)
+        self.states = step(self.operator, self.stepper, self.states, self.k, self.t, 0.0)
+        self.operator.sound(self.states[0], self.t)
+        self.set(q)
+        self.largest_step()
+
+    def start_from_initial(self):
+        """Set the initial state and return it. Raises ValueError where it is not finite or not admissible."""
+        law, first = self.sim.law, self.operator.project(self.sim.initial)
+        fault = self.fault(first, 0.0)
+        if fault:
+            hint = "; of rho, v and p law.conservative makes them" if law.conservative else ""
+            given = "" if "finite" in fault else f"; initial gives the variables {', '.join(law.variables)}{hint}"
+            raise ValueError(f"the initial state {fault}{given}")
+        self.start(first)
+        return first
+
+    def fault(self, q, t):
+        """What is wrong with the state q of the host, as text: a value that is not finite, a state that is not admissible."""
+        sim, bad = self.sim, np.argwhere(~np.isfinite(q.transpose(2, 0, 1)))
+        if len(bad):
+            element, variable, _ = bad[0]
+            return f"is not finite: {sim.law.variables[variable]} in {sim.mesh.named_place(element)}"
+        with np.errstate(all="ignore"):
+            bad = self.operator.inadmissible(q, t)
+        return f"is not admissible in {sim.mesh.named_place(bad[0, 0])}" if len(bad) else ""
+
+    def set(self, q):
+        """Go on from the state q of the host."""
+        self.operator.put(self.states[0], q)
+        self.changed()
+
+    def changed(self):
+        """Go on from the current state, which somebody has changed since the last step."""
+        self.check = None
+        if self.k is not None:
+            self.k[...] = 0
+        self.keep()
+
+    def keep(self):
+        """Copy the state, so that the steps from here can be taken again."""
+        self.copy[...] = self.states[0]
+        self.since, self.unchecked = [], 0
+
+    def from_copy(self):
+        """States and register as they were when the copy was taken."""
+        self.states[0][...], self.check = self.copy, None
+        if self.k is not None:
+            self.k[...] = 0          # zero times what is not finite would not be zero
+        return self.states, self.k
+
+    # The steps.
+
+    @property
+    def ended(self):
+        """Whether there is nothing left to do before the end: the state has come to rest, or somebody has asked to stop."""
+        return self.stopped or self.steady.time is not None
+
+    def largest_step(self):
+        """The step to take at most. Raises SolutionError where the wave speed is not finite or the step collapses."""
+        fixed = self.options["dt"]
+        if fixed is not None and self.steps:
+            return fixed
+        stable = self.operator.max_dt(self.states[0], self.t, self.stepper, *self._known())
+        if not stable > 0:
+            raise SolutionError(f"the wave speed is not finite at t = {self.t:.6g} (step {self.steps})", self.t, self.steps)
+        if fixed is not None:
+            if fixed > stable and self.operator.method.strict:
+                raise ValueError(f"dt={fixed:.6g} is above the largest stable step, {stable:.6g}; force=True of "
+                                 f"{type(self.operator.method).__name__} takes it nevertheless")
+            if fixed > stable and not self.warned:
+                self.warned = True
+                warnings.warn(f"dt={fixed:.6g} is above the largest stable step, {stable:.6g}", stacklevel=5)
+            return fixed
+        largest = self.options["cfl"] * stable
+        self.usual = self.usual if isfinite(self.usual) else largest
+        if largest < 1e-6 * self.usual or self.t + largest == self.t:
+            raise SolutionError(f"the time step has fallen from {self.usual:.3g} to {largest:.3g} at t = {self.t:.6g} "
+                                f"(step {self.steps}): the wave speed grows without bound", self.t, self.steps)
+        return largest
+
+    def _known(self):
+        """What an operator that checks its new states wants to be told."""
+        return [] if self.check is None else [self.check]
+
+    def advance(self, target):
+        """One step towards the time `target`, and a look at the state where it is time.
+
+        Raises SolutionError where the state goes bad; the loop then stands at the last good state."""
+        self.steady.keep(self)
+        remaining = self._choose_step(target)
+        if remaining == 1 and target == self.end:          # `error_estimate` takes the last step once more
+            self.look()
+            self.keep()
+        self.since.append((self.t, self.dt))
+        self.unchecked += 1
+        with self.clock("stages"):
+            arguments = self.operator, self.stepper, self.states, self.k, self.t, self.dt
+            self.states, self.check = step_and_look(*arguments) if self.options["dt"] is None else (step(*arguments), None)
+        self.t, self.steps = (self.t + self.dt if remaining > 1 else target), self.steps + 1
+        if self.unchecked >= self.operator.check_every:
+            self.look()
+        if self.steady.tolerance is not None:
+            with self.clock("steady"):
+                self.steady.look(self)
+
+    def _choose_step(self, target):
+        """Choose the length of the next step towards the time `target`; returns how many of that length are left."""
+        try:
+            with self.clock("time step"):
+                largest = self.largest_step()
+        except SolutionError as error:
+            self.look()          # the cause may be a step that nobody has looked at
+            raise SolutionError(f"{error}; the last good state is of t = {self.t:.6g}", error.time, error.step) from None
+        remaining = max(1, ceil((target - self.t) / largest * (1 - 1e-12)))
+        self.dt = (target - self.t) / remaining
+        return remaining
+
+    def look(self):
+        """Raise SolutionError unless all states up to this one are sound: what is not finite stays so."""
+        if not self.unchecked:
+            return
+        with self.clock("finite check"):
+            sound = self.operator.sound(self.states[0], self.t, *self._known())
+            if sound:
+                self.unchecked = 0
+                if len(self.since) >= COPY:
+                    self.keep()
+        if not sound:
+            self._fail()
+
+    def _fail(self):
+        """Trace the failure, go back to the last good state and raise SolutionError."""
+        sim, failure = self.sim, Failure(self)
+        error = failure.error(self.stepper, sim.mesh, sim.law)
+        if self.dump:
+            failure.dump(self.dump, sim.mesh, sim.law, sim.method)
+            error.dump = self.dump
+        self.t, self.dt, self.steps = failure.t, failure.dt, failure.step - 1
+        self.set(failure.good)
+        raise error from None
+
+
+class Clock:
+    """Seconds spent by name: `with clock("stages"): ...`."""
+
+    def __init__(self):
+        self.seconds, self._name, self._start = {}, None, 0.0
+
+    def __call__(self, name):
+        self._name = name
+        return self
+
+    def __enter__(self):
+        self._start = time.perf_counter()
+
+    def __exit__(self, *error):
+        self.seconds[self._name] = self.seconds.get(self._name, 0.0) + time.perf_counter() - self._start
+
+    @property
+    def total(self):
+        return sum(self.seconds.values())
+
+
+def snapshot_count(until, every):
+    """How many snapshots there are after the one at t = 0. Raises ValueError for more than anybody keeps."""
+    count = 1 if every is None else max(1, ceil(min(until / every, 1e300) * (1 - 1e-12)))
+    if count > SNAPSHOTS:
+        raise ValueError(f"every={every!r} gives {count:.3g} snapshots up to t = {until:g}; at most {SNAPSHOTS} are allowed")
+    return count
+
+
+def snapshot_times(until, every):
+    """every, 2 every, ... up to `until`, and `until` itself."""
+    yield from (i * every for i in range(1, snapshot_count(until, every)))
+    yield until
