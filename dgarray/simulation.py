@@ -11,7 +11,7 @@ from threading import Lock
 import numpy as np
 
 from . import backends
-from .analysis.error_estimate import error_estimate
+from .analysis.error_estimate import energies, error_estimate
 from .analysis.grid import grid_error
 from .analysis.norms import l2_error
 from .analysis.probes import Recorder
@@ -314,7 +314,11 @@ class Simulation:
                                 self.method.nodal_order)
             errors = dict(zip(self.law.variables, map(float, each))) | {"total": float(np.sqrt(np.sum(each ** 2)))}
         end = totals(run.operator.tables, last)
-        estimate = None if isinstance(self.mesh, Grid) else error_estimate(march, last, self.method.nodal_order)
+        del last
+        estimate = None
+        if not isinstance(self.mesh, Grid):
+            order = self.method.nodal_order
+            estimate = error_estimate(march, energies(run.operator, march.states[0], order))
         return {
             "case": o["case"], "method": repr(self.method), "law": repr(self.law), "order": self.method.order,
             "backend": self.backend.name, "kernels": self.kernels,
