@@ -173,7 +173,7 @@ def test_observed_order_is_at_least_n_and_seven_tenths(case, orders, levels):
         assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.7
 
 
-@pytest.mark.usually(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("orders, levels, keywords", [
     ((1, 2, 3), 3, {}), ((4, 5), 2, {"cells": 28, "until": 0.2}), ((1, 2, 3), 2, {"dim": 3, "until": 0.2})])
 def test_vortex_converges_at_n_and_eight_tenths(orders, levels, keywords):
@@ -182,7 +182,7 @@ def test_vortex_converges_at_n_and_eight_tenths(orders, levels, keywords):
         assert [row["eoc"] for row in rows if row["order"] == order][-1] > order + 0.8
 
 
-@pytest.mark.usually(lambda order: order == 2)
+@pytest.mark.usually(lambda order: order == 1)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_curved_walls_keep_the_order_and_straight_ones_do_not(order):
     """Observed orders of the steady supersonic vortex between 180 and 720 triangles: p + 0.85 and more, against 1.6 at most."""
@@ -194,6 +194,7 @@ def test_curved_walls_keep_the_order_and_straight_ones_do_not(order):
     assert straight[-1]["l2_error"] > 10 * curved[-1]["l2_error"]
 
 
+@pytest.mark.usually(0, 3, 5)
 @pytest.mark.parametrize("mesh, order", [*(("A", n) for n in (1, 2, 3, 4)), *(("B", n) for n in (1, 2, 3))])
 def test_supersonic_vortex_meets_the_reference(mesh, order):
     """On as many triangles as the paper's: as good as an independent modal DG with the same flux and condition, and no better

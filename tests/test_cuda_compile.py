@@ -57,6 +57,7 @@ def test_every_order_compiles(order, dtype):
     check(source_of(reference.tables, dtype, variant, wide=True), dtype, "sm_90", shape.threads(variant))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("law, boundary", [
     (dg.Maxwell(3), dg.pec), (dg.Acoustics(3), dg.wall), (dg.Maxwell(2), dg.absorbing)])

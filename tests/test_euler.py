@@ -364,7 +364,7 @@ def random_state(operator, seed):
     return states(shape[0] - 2, seed, shape[1] * shape[2]).reshape(shape)
 
 
-@pytest.mark.usually(0, 5, 10, 12)
+@pytest.mark.usually(1, 6, 11)
 @pytest.mark.parametrize("dim, kind, dtype", [
     *((dim, kind, "float64") for dim in DIMS for kind in FLUXES),
     (1, dg.roe, "float32"), (2, dg.hllc, "float32"), (3, dg.rusanov, "float32")])

@@ -7,7 +7,7 @@ from hermite_problems import compare, grid
 from dgarray import Acoustics, Advection, Hermite, Maxwell, backends, pec, wall
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("law, order, side, dtype, variant", [
     (Acoustics(3), 1, wall, "float64", "monolithic"), (Maxwell(3), 1, pec, "float32", "monolithic"),
     (Maxwell(3, sigma=0.4), 0, pec, "float64", "monolithic"), (Advection((1.0, 0.3, -0.5)), 1, None, "float64", "monolithic"),

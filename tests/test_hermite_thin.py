@@ -7,6 +7,7 @@ from hermite_problems import compare, grid
 from dgarray import Acoustics, Hermite, Maxwell, backends, pec, wall
 
 
+@pytest.mark.usually(1)
 @pytest.mark.parametrize("law, order, side, dtype", [(Acoustics(3), 2, wall, "float64"),
                                                       (Maxwell(3, sigma=0.4), 1, pec, "float32")])
 def test_few_cells_are_left_of_rows(law, order, side, dtype):

@@ -150,10 +150,11 @@ def test_how_often_a_run_looks(looking, monkeypatch):
         looks.clear()
         cavity(99.0, random.Random(0), kernels="array", **options).run(until * DT, 50 * DT, progress=Count(), live=live)
         return looks[1:]
-    # Progress counts after the looks of every 16 steps and for records, and before those for pictures and snapshots.
-    assert seen(100) == [15, 31, 47, 50, 65, 81, 97, 100]
-    assert seen(40, record={"a": dg.Points([(0.2, 0.3)], every=10)}) == [9, 19, 29, 39]
-    assert seen(70, live=Live()) == [3, 18, 34, 50, 65, 70]
+    # Progress counts after the looks of every 16 steps and for records, and before those for pictures and snapshots; the last
+    # step begins with a look.
+    assert seen(100) == [15, 31, 47, 50, 65, 81, 97, 99, 100]
+    assert seen(40, record={"a": dg.Points([(0.2, 0.3)], every=10)}) == [9, 19, 29, 39, 39]
+    assert seen(70, live=Live()) == [3, 18, 34, 50, 65, 69, 70]
     assert seen(4, record={"a": dg.Points([(0.2, 0.3)])}) == [0, 1, 2, 3]
 
 

@@ -47,7 +47,8 @@ def test_the_table_is_what_the_analysis_gives(name, dim, orders):
         found = samples(name, dim, order)
         for stepper in steppers_of(order):
             factor, exponent, *_ = fit(*found, stepper)
-            assert table()[name][str(dim)][stepper][order - 1] == pytest.approx([MARGIN * factor, exponent], rel=2e-5)
+            kept = table()[name][str(dim)][stepper][order - 1]
+            assert kept == pytest.approx([MARGIN * factor, exponent], rel=6e-5)          # of five digits
 
 
 @pytest.mark.parametrize("name, dim, order", [("scalar", 2, 3), ("scalar", 2, 7), ("system", 2, 2)])
@@ -72,7 +73,7 @@ def test_known_limits_in_one_dimension():
         assert limit.factor / MARGIN / rate == pytest.approx(known, abs=1.1e-3)
 
 
-@pytest.mark.usually(0, 1, 4, 5, 7, 9)
+@pytest.mark.usually(0, 1, 5, 9)
 @pytest.mark.parametrize("mesh, law, order, boundary", [
     (interval(cells=200, periodic=True), Advection(1.0), 4, None), (rectangle(cells=12, periodic=True), Maxwell(2), 3, None),
     (rectangle(cells=12, periodic=True), Advection((1.0, 0.4)), 2, None), (box(cells=3, periodic=True), Acoustics(3), 2, None),

@@ -1,7 +1,7 @@
 """What a run reports at its end: errors, conserved totals, speed, where the time went."""
 import numpy as np
 
-from ..analysis.error_estimate import error_estimate
+from ..analysis.error_estimate import energies, error_estimate
 from ..analysis.grid import grid_error
 from ..analysis.norms import l2_error
 from ..analysis.totals import totals
@@ -25,7 +25,10 @@ def report(sim, run, setup, result):
                             sim.method.nodal_order)
         errors = dict(zip(sim.law.variables, map(float, each))) | {"total": float(np.sqrt(np.sum(each ** 2)))}
     end = totals(run.operator.tables, last)
-    estimate = None if isinstance(sim.mesh, Grid) else error_estimate(loop, last, sim.method.nodal_order)
+    del last
+    estimate = None
+    if not isinstance(sim.mesh, Grid):
+        estimate = error_estimate(loop, energies(run.operator, loop.states[0], sim.method.nodal_order))
     return {
         "case": o["case"], "method": repr(sim.method), "law": repr(sim.law), "order": sim.method.order,
         "backend": sim.backend.name, "kernels": sim.kernels,

@@ -82,8 +82,8 @@ def without_simulator(module):
     """What check_ptx() of a test module prints in a process of its own, where numba.cuda compiles."""
     pytest.importorskip("numba_cuda", reason="PTX is made by numba-cuda: pip install 'numba-cuda[cu13]'")
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_ENABLE_CUDASIM"}
+    path = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1])])
     text = f"import gc, {module}; gc.freeze(); gc.set_threshold(50_000, 20, 20); {module}.check_ptx()"
-    done = subprocess.run([sys.executable, "-c", text], cwd=Path(__file__).parent,
-                          env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", text], env=environment | {"PYTHONPATH": path}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
