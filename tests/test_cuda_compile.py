@@ -35,7 +35,7 @@ def check(text, dtype, arch, threads, spills=CALLS):
     return result
 
 
-@pytest.mark.usually(lambda dtype: dtype == "float32")
+@pytest.mark.usually(lambda system, dtype: dtype == "float32" and system[-1] == "3")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_law_compiles(system, dtype):
@@ -78,7 +78,7 @@ def test_a_gas_compiles(dim, flux, dtype, arch):
     check(source_of(reference.tables, dtype, variant), dtype, arch, shape.threads(variant))
 
 
-@pytest.mark.usually(lambda name, arch, dtype: arch == ARCHITECTURES[0] and dtype == "float64")
+@pytest.mark.usually(lambda name, arch, dtype: arch == ARCHITECTURES[0] and dtype == "float64" and name in list(FAMILIES)[::3])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("name", FAMILIES)

@@ -441,6 +441,7 @@ def density_wave(dim, order, cells, flux=None, **options):
                          until=0.1, **options)
 
 
+@pytest.mark.usually(0, 2)
 @pytest.mark.parametrize("dim, order, cells, flux", [(1, 3, 8, None), (2, 2, 5, dg.hllc), (2, 3, 5, dg.roe),
                                                      (3, 2, 5, dg.hll)])
 def test_observed_order(dim, order, cells, flux):

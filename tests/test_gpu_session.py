@@ -106,6 +106,7 @@ emulated.Kernel.__call__ = injected
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(compiler() is None, reason="there is no C++ compiler to run CUDA C on the CPU")
 def test_a_failure_in_one_kernel_of_the_package_s_tests(tmp_path):
     """Of all tests of the device only the one that launches this kernel fails."""

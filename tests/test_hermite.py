@@ -124,6 +124,7 @@ def test_error_of_many_waves_in_float32():
     assert ds.p.dtype == np.float32 and sim.report["l2_error"]["total"] < 3e-6
 
 
+@pytest.mark.usually(1, 4, 7)
 @pytest.mark.parametrize("name, dim, boundary", [
     ("advection", 1, None), ("advection", 2, dg.Sponge(0.4)), ("acoustics", 1, dg.wall), ("acoustics", 2, dg.wall),
     ("acoustics", 2, {"left": dg.open, "right": dg.Sponge(0.5), "default": dg.wall}), ("maxwell", 2, dg.pec),

@@ -1,7 +1,6 @@
 """What a run reports at its end: errors, conserved totals, speed, where the time went."""
 import numpy as np
 
-from ..analysis.error_estimate import energies, error_estimate
 from ..analysis.grid import grid_error
 from ..analysis.norms import l2_error
 from ..analysis.totals import totals
@@ -25,10 +24,6 @@ def report(sim, run, setup, result):
                             sim.method.nodal_order)
         errors = dict(zip(sim.law.variables, map(float, each))) | {"total": float(np.sqrt(np.sum(each ** 2)))}
     end = totals(run.operator.tables, last)
-    del last
-    estimate = None
-    if not isinstance(sim.mesh, Grid):
-        estimate = error_estimate(loop, energies(run.operator, loop.states[0], sim.method.nodal_order))
     return {
         "case": o["case"], "method": repr(sim.method), "law": repr(sim.law), "order": sim.method.order,
         "backend": sim.backend.name, "kernels": sim.kernels,
@@ -37,7 +32,7 @@ def report(sim, run, setup, result):
         "elements": run.operator.tables.elements, "dofs": dofs, "steps": loop.steps,
         "dt": loop.dt, "time": loop.t, "steady": loop.steady.time, "rhs_evaluations": evaluations, "wall_s": wall,
         "setup_s": setup, "dof_updates_per_s": dofs * evaluations / wall if wall else 0.0, "l2_error": errors,
-        "error_estimate": estimate,
+        "error_estimate": run.estimate,
         "conserved": {name: {"initial": run.begin[name], "final": end[name]} for name in run.begin},
         "results": numbers(o["results"](result)) if o["results"] else {},
         "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}

@@ -6,7 +6,9 @@ from math import inf
 
 import numpy as np
 
+from ..analysis.error_estimate import error_estimate
 from ..analysis.totals import totals
+from ..mesh import Grid
 from ..output import Store, checkpoint
 from ..output.checkpoint import digest
 from .failure import SolutionError
@@ -30,6 +32,7 @@ class Run:
         self.loop = TimeLoop(sim, operator, until, dump)
         self.recordings = {name: recorder.attach(name, operator) for name, recorder in sim.record.items()}
         self.store, self.clock, self.first_step, self.begin, self.initial = None, self.loop.clock, 0, None, None
+        self.estimate = None
 
     def __call__(self, overwrite, resumed):
         """Run; `resumed` is the arrays and facts of a checkpoint, or None. Returns the dataset."""
@@ -45,6 +48,8 @@ class Run:
                         self._checkpoint()
                     self._steps(signals)
                 self._finish()
+                if not isinstance(self.sim.mesh, Grid):
+                    self.estimate = error_estimate(self.loop, self.sim.method.nodal_order)
             except SolutionError as error:
                 error.dataset = self.store.dataset()
                 raise
