@@ -83,7 +83,7 @@ def made(page, results):
 
 if __name__ == "__main__":
     if "measure" in sys.argv:
-        from dgarray.analysis.bench_hermite import measure
+        from dgarray.bench.hermite import measure
         RESULTS.write_text(json.dumps(measure("--quick" in sys.argv, lambda line: print(line, flush=True)), indent=1) + "\n")
     PAGE = FOLDER / "hermite.md"
     PAGE.write_text(made(PAGE.read_text(), json.loads(RESULTS.read_text()) if RESULTS.exists() else None))

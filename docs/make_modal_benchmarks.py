@@ -94,7 +94,7 @@ def between(page, begin, end, text):
 
 if __name__ == "__main__":
     if "measure" in sys.argv:
-        from dgarray.analysis.bench_modal import measure
+        from dgarray.bench.modal import measure
         RESULTS.write_text(json.dumps(measure("--quick" in sys.argv, lambda line: print(line, flush=True)), indent=1) + "\n")
     PAGE = FOLDER / "modal-dg.md"
     PAGE.write_text(made(PAGE.read_text(), json.loads(RESULTS.read_text()) if RESULTS.exists() else None))

@@ -85,7 +85,7 @@ def usual_garbage():
 @pytest.fixture(scope="session", autouse=True)
 def ceilings_of_commands():
     """The machine's ceilings are measured for one command of the session and not for each that prints a share of them."""
-    from dgarray.analysis import roofline
+    from dgarray.bench import roofline
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(roofline, "ceilings", cache(roofline.ceilings))
         yield

@@ -8,9 +8,9 @@ import pytest
 from dgarray.backends.cpu.hermite_counts import of_the_paper
 
 from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, NodalDG, backends, pec, rectangle
-from dgarray.analysis.bench import Problem, bench, rounded, row, table
-from dgarray.analysis.compare import compare, read
-from dgarray.analysis.roofline import cost
+from dgarray.bench.compare import compare, read
+from dgarray.bench.cpu import Problem, bench, rounded, row, table
+from dgarray.bench.roofline import cost
 from dgarray.cli import main
 from dgarray.stepping import Taylor
 

@@ -15,11 +15,11 @@ from dgarray.backends.cuda.nodal import NodalCuda
 from dgarray.backends.cuda.variant import Shape, Variant, default
 
 from dgarray import Acoustics, Maxwell, NodalDG, backends, box, commands, pec, rectangle
-from dgarray.analysis import bench_gpu
-from dgarray.analysis.compare import compare, read
-from dgarray.analysis.roofline import bound, cost, roofline_line
+from dgarray.bench import gpu as bench_gpu
+from dgarray.bench.compare import compare, read
+from dgarray.bench.gpu_tables import table
+from dgarray.bench.roofline import bound, cost, roofline_line
 from dgarray.cli import main
-from dgarray.output.rates_gpu import table
 from dgarray.stepping import LSRK54, RK4
 
 ROOT = Path(__file__).parents[1]

@@ -7,12 +7,13 @@ from dgarray.backends.cuda import CudaBackend
 from emulated import EmulatedDevice, compiler
 
 from dgarray import Acoustics, NodalDG, backends, rectangle, wall
-from dgarray.analysis import bench, bench_gpu
-from dgarray.analysis.attempts import Attempts
-from dgarray.analysis.bench_problem import Problem
-from dgarray.analysis.compare import read
+from dgarray.bench import cpu as bench
+from dgarray.bench import gpu as bench_gpu
+from dgarray.bench.attempts import Attempts
+from dgarray.bench.compare import read
+from dgarray.bench.gpu_tables import table
+from dgarray.bench.problem import Problem
 from dgarray.cli import main
-from dgarray.output.rates_gpu import table
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C++ compiler to run CUDA C on the CPU")
 ONE = {"bandwidth": 1e10, "multiply_add": 1e10}

@@ -14,7 +14,7 @@ from nodal_problems import SYSTEMS, box_of
 
 import dgarray as dg
 from dgarray import backends, cases, stepping
-from dgarray.analysis.roofline import cost
+from dgarray.bench.roofline import cost
 from dgarray.cli import main
 
 BARTH, VERTEX, POSITIVE = {"limiter": "barth-jespersen"}, {"limiter": "vertex"}, {"positivity": True}

@@ -137,7 +137,7 @@ def test_gallery_is_what_its_script_makes(gallery, name, tmp_path):
 def test_operation_counts_in_the_performance_page():
     """The table's numbers for Maxwell at order 3 on tetrahedra are those of the traced graphs and of the cost model."""
     from dgarray import backends
-    from dgarray.analysis.roofline import cost
+    from dgarray.bench.roofline import cost
     mesh = dg.box(cells=(4, 4, 4), periodic=True)
     tables = dg.NodalDG(3).discretise(mesh, dg.Maxwell(3), None, backends.get("numpy", "fused")).tables
     nodes, faces = len(tables.nodes), tables.face_nodes.size

@@ -15,8 +15,8 @@ from traced_memory import traced
 
 import dgarray as dg
 from dgarray import backends, stepping
-from dgarray.analysis import bench_modal
 from dgarray.analysis.totals import totals
+from dgarray.bench import modal as bench_modal
 from dgarray.methods.memory import shown
 
 PERIODIC = dg.rectangle(cells=(40, 40), periodic=True)

@@ -10,11 +10,11 @@ from emulated import EmulatedDevice, compiler
 from numba import config
 
 from dgarray import backends
-from dgarray.analysis import first_contact as contact
-from dgarray.analysis import gpu_probes, gpu_wheels
-from dgarray.analysis.first_contact import FILE, SANITIZED, STEPS, Step, exit_status, first_contact
+from dgarray.bench import first_contact as contact
+from dgarray.bench import gpu_probes, gpu_wheels
+from dgarray.bench.contact_table import table
+from dgarray.bench.first_contact import FILE, SANITIZED, STEPS, Step, exit_status, first_contact
 from dgarray.cli import main
-from dgarray.output.contact import table
 
 ROOT = Path(__file__).parents[1]
 NEEDS = {"this": lambda: None, "that": lambda: "that is not installed"}
@@ -212,7 +212,7 @@ def test_what_a_question_raises_is_its_answer():
 
 
 SANITIZED_HERE = """from types import SimpleNamespace
-from dgarray.analysis import first_contact, gpu_probes
+from dgarray.bench import first_contact, gpu_probes
 calls = []
 gpu_probes.cupy = lambda: SimpleNamespace(cuda=SimpleNamespace(set_allocator=calls.append))
 for file, words in first_contact.SANITIZED.items():

@@ -12,8 +12,8 @@ from hermite_problems import CELLS, LENGTHS, advanced, compare, grid
 
 import dgarray as dg
 from dgarray import Acoustics, Advection, Hermite, Maxwell, Sponge, backends, pec, wall
-from dgarray.analysis import roofline
-from dgarray.analysis.roofline import cost
+from dgarray.bench import roofline
+from dgarray.bench.roofline import cost
 from dgarray.stepping import Taylor, step
 
 # Laws, dimensions, orders, dtypes, variants and boundaries in turns: every value of each with several others.

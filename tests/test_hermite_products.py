@@ -9,7 +9,7 @@ from hermite_problems import LENGTHS, advanced, compare, grid
 
 import dgarray as dg
 from dgarray import Acoustics, Advection, Hermite, Maxwell, Sponge, backends, pec, wall
-from dgarray.analysis.roofline import cost
+from dgarray.bench.roofline import cost
 
 
 def wave(x):

@@ -10,7 +10,7 @@ from dgarray.backends.cuda.hermite_variant import KERNELS, HermiteShape, Hermite
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.analysis import tune as analysis
+from dgarray.bench import tune as analysis
 from dgarray.cli import main
 from dgarray.methods.hermite_tables import HermiteTables
 

@@ -1,6 +1,7 @@
 """The shape of the package: imports go one way, and the wheel holds every folder."""
 import ast
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -33,11 +34,10 @@ ALLOWED = {
     "output": {"names", "reference", "mesh", "analysis"},
     "analysis": {"names", "pointwise", "trace", "reference", "mesh", "methods", "backends", "stepping", "codegen", *PHYSICS},
     "derived": {"laws", "names"},
+    "bench": {"cases", "names", "reference", "mesh", "methods", "backends", "stepping", "codegen", "output", "run", *PHYSICS},
     "run": {"names", "pointwise", "backends", "methods", "mesh", "stepping", "output", "analysis", *PHYSICS},
 }
-TOP = {"cli", "commands", "oneline", "__init__", "__main__", "cases"}
-# The norms, the observed orders and the benchmark are parts of `analysis` that drive whole runs.
-DRIVERS = {("analysis", "bench"), ("analysis", "bench_gpu"), ("analysis", "bench_modal"), ("analysis", "bench_hermite")}
+TOP = {"cli", "__init__", "__main__", "cases"}
 
 
 def modules():
@@ -74,10 +74,20 @@ def test_imports_go_one_way(path, name):
     own = part(name)
     if own in TOP:
         return
-    if tuple(name.split(".")[1:3]) in DRIVERS:
-        return
     wrong = sorted({part(target) for target in imported(path, name)} - ALLOWED[own] - {own})
     assert not wrong, f"{name} imports {', '.join(wrong)}; allowed: {', '.join(sorted(ALLOWED[own])) or 'nothing of ours'}"
+
+
+def test_no_file_imports_itself_in_a_circle():
+    """Imports inside functions count too: one that hides a circle is a defect."""
+    files = {name: path for path, name in modules()}
+
+    def file_of(full):
+        while full not in files:
+            full = full.rpartition(".")[0]
+        return full
+    graph = {name: {file_of(full) for full in imported(path, name)} - {name} for name, path in files.items()}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(files)
 
 
 def test_every_part_has_a_rule():
@@ -93,7 +103,7 @@ def test_package_list_matches_the_folders():
 
 
 # CuPy and numba.cuda: in these files only, and never when a module is imported, so that a CPU run does without them.
-GPU_FILES = {"backends/__init__.py", "backends/gpu.py", "backends/cuda/device.py", "dgarray/analysis/gpu_probes.py"}
+GPU_FILES = {"backends/__init__.py", "backends/gpu.py", "backends/cuda/device.py", "dgarray/bench/gpu_probes.py"}
 
 
 def gpu_imports(tree):

@@ -12,7 +12,7 @@ import xarray as xr
 
 import dgarray as dg
 from dgarray.cli import main
-from dgarray.output import Layout, Store, curves, live, movie, plot, volume
+from dgarray.output import Layout, Store, curves, live, movie, picture, plot, volume
 from dgarray.output.live import Live
 
 pytest.importorskip("matplotlib", exc_type=ImportError).use("agg")
@@ -126,7 +126,7 @@ def test_isolines_are_where_the_field_has_their_values():
     ((-1.0, 2.0), (-2, 2)), ((-0.01, 2.0), (-0.01, 2)), ((-1e-17, 2.0), (0, 2)), ((3.0, 3.0), (1.5, 4.5)),
     ((0.0, 0.0), (-0.5, 0.5)), ((np.nan, np.inf, -1.0, 1.0), (-1, 1)), ((np.nan, np.nan), (-0.5, 0.5))])
 def test_limits_of_signed_constant_and_broken_fields(values, expected):
-    assert plot.limits_of(*plot.extent(np.array(values))) == expected
+    assert picture.limits_of(*picture.extent(np.array(values))) == expected
 
 
 def test_outlines_are_the_boundary_the_lines_between_regions_and_with_mesh_all_edges():

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from dgarray import Acoustics, Maxwell, ModalDG, NodalDG, backends, box, pec, rectangle, wall
-from dgarray.analysis.bench import bench, held, table
-from dgarray.analysis.roofline import Operation, bound, ceilings, cost, limit, quantity, roofline_line
+from dgarray.bench.cpu import bench, held, table
+from dgarray.bench.roofline import Operation, bound, ceilings, cost, limit, quantity, roofline_line
 from dgarray.stepping import LSRK54, RK4, SSP33
 
 CEILINGS = {"bandwidth": 50e9, "multiply_add": 100e9}

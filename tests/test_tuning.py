@@ -16,7 +16,7 @@ from dgarray.backends.cuda.variant import Shape, Variant, candidates, default, s
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.analysis import tune as analysis
+from dgarray.bench import tune as analysis
 from dgarray.cli import main
 from dgarray.fluxes import upwind
 from dgarray.methods.nodal_dg import NodalTables
@@ -638,7 +638,7 @@ def test_numbers_of_the_result(timed, gpu):
     t = tables(cells=4)
     result = analysis.tune(CudaBackend("float32", gpu), t, quick=True)
     assert result["elements"] == 32 and result["file"] == str(tuning.table_file())
-    from dgarray.analysis.roofline import bound, cost
+    from dgarray.bench.roofline import bound, cost
     least = bound(cost(t, "fused", "float32", backend="cupy"), analysis.ceilings(None, None)) * 32
     for _, seconds, share in result["ranking"]:
         assert share == pytest.approx(least / seconds)

@@ -4,7 +4,7 @@ import numpy as np
 from dgarray.names import choose
 from dgarray.output.aside import written
 from dgarray.output.dataset import AXES, UNITLESS
-from dgarray.output.plot import need_matplotlib, writable
+from dgarray.output.picture import need_matplotlib, writable
 
 # Names in a legend, spread evenly over the lines where there are more.
 NAMES = 10

@@ -4,7 +4,8 @@ import numpy as np
 from dgarray.mesh.interpolant import on_lattice
 from dgarray.names import choose
 from dgarray.output.dataset import AXES
-from dgarray.output.plot import LINE_POINTS_PER_ORDER, Picture
+from dgarray.output.picture import LINE_POINTS_PER_ORDER, Picture
+from dgarray.output.triangles import lines_between
 from dgarray.reference import hermite
 
 # Points that a line may have.
@@ -104,8 +105,6 @@ class GridPart:
 
     def edges(self, pyvista, mesh):
         """Outline of the slice, or with `mesh` of all its cells, as PolyData."""
-        from dgarray.output.volume import lines_between
-
         dg, points, ends = self.flat.dg, [], [(a, b) for a, b in zip(self.grid.lower, self.grid.upper)]
         for k, (low, high) in enumerate(ends):
             for place in np.linspace(low, high, self.grid.cells[k] + 1) if mesh else (low, high):

@@ -9,7 +9,8 @@ import numpy as np
 from dgarray.names import choose
 from dgarray.output.dataset import AXES
 from dgarray.output.grid_layout import GridLayout
-from dgarray.output.plot import extent, flat_picture, limits_of, seen, writable
+from dgarray.output.picture import extent, limits_of, seen, writable
+from dgarray.output.plot import flat_picture
 from dgarray.output.slices import parse
 
 # Drawing takes at most this share of the time, however long one picture takes.

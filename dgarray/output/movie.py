@@ -7,7 +7,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from dgarray.output.aside import written
-from dgarray.output.plot import extent, flat_picture, limits_of, needs_volume, new_picture, time_of, writable
+from dgarray.output.picture import extent, limits_of, time_of, writable
+from dgarray.output.plot import flat_picture, needs_volume, new_picture
 
 KINDS = (".gif", ".mp4")
 

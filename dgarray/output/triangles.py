@@ -38,3 +38,8 @@ def subdivision(elements, order, most=TRIANGLES):
     if order == 1 and elements > most:
         return 1
     return int(np.clip(np.sqrt(most / elements), 2, 6 * order))
+
+
+def lines_between(pyvista, points, pairs):
+    """PolyData of the lines between pairs (line, 2) of the points."""
+    return pyvista.PolyData(points, lines=np.insert(np.asarray(pairs), 0, 2, axis=1).ravel())

@@ -2,8 +2,8 @@
 import numpy as np
 import xarray as xr
 
-from dgarray.output.plot import lattice
 from dgarray.output.post import at_time, by_snapshot, labelled, whole_number
+from dgarray.output.triangles import lattice
 from dgarray.reference import quadrature
 
 STANDARD_NAMES = "projection_x_coordinate", "projection_y_coordinate"

@@ -11,9 +11,9 @@ from dgarray.mesh.faces import face_points
 from dgarray.names import choose
 from dgarray.output.dataset import AXES
 from dgarray.output.grid_plot import GridPart, side_plane
-from dgarray.output.plot import checked, colours, extent, label, limits_of, seen, title
+from dgarray.output.picture import checked, colours, extent, label, limits_of, seen, title
 from dgarray.output.surface import boundaries
-from dgarray.output.triangles import lattice, outlines, sides, subdivision
+from dgarray.output.triangles import lattice, lines_between, outlines, sides, subdivision
 
 # A picture of VTK's own that renders nothing else; where there is no OpenGL it ends the process with a signal.
 PROBE = """
@@ -201,11 +201,6 @@ class SurfacePart:
         facets = pyvista.PolyData.from_regular_faces(points, corners)
         return facets.extract_all_edges() if mesh else facets.extract_feature_edges(
             SHARP, boundary_edges=True, feature_edges=True, manifold_edges=False, non_manifold_edges=False)
-
-
-def lines_between(pyvista, points, pairs):
-    """PolyData of the lines between pairs (line, 2) of the points."""
-    return pyvista.PolyData(points, lines=np.insert(np.asarray(pairs), 0, 2, axis=1).ravel())
 
 
 def boundary_rows(ds, names):

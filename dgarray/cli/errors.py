@@ -7,14 +7,14 @@ import re
 import sys
 from pathlib import Path
 
-from . import backends, cases
-from .names import nearest
-from .output import OutputError
-from .run.failure import SolutionError
-from .run.run import IN_ERROR
+from .. import backends, cases
+from ..names import nearest
+from ..output import OutputError
+from ..run.failure import SolutionError
+from ..run.run import IN_ERROR
 
 FAILED, BAD_INPUT, BAD_SOLUTION = 1, 2, 3
-# What a machine says that has no room or no right to write.
+# Errors of the operating system: disk full, no permission.
 MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE}
 # Errors whose message is a sentence of ours, or one that is clear without the name of its type.
 PLAIN = (ValueError, RuntimeError, OSError, TypeError)

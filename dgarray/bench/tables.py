@@ -1,14 +1,14 @@
 """The results of `dgarray bench` as text for a person."""
 from rich.table import Table
 
-from ..analysis.compare import one
-from .report import rendered
+from ..output.report import rendered
+from .compare import one
 
 
 def table(results):
     """Ceilings first, then every row and its operations, then what was measured once, as text.
 
-    results: of `dgarray.analysis.bench.bench`; with an entry "comparison" (`dgarray.analysis.compare.compare`) the change in
+    results: of `dgarray.bench.cpu.bench`; with an entry "comparison" (`dgarray.bench.compare.compare`) the change in
     per cent stands beside each row."""
     m, compared = results["machine"], results.get("comparison")
     parts = [f"{m['processor']}, {m['cores']} cores, Python {m['python']}, NumPy {m['numpy']}, numba {m['numba']}", "",

@@ -15,8 +15,8 @@ from ..mesh import box, rectangle
 from ..methods import ModalDG
 from ..stepping import RK4, registers, stages, step_and_look
 from .attempts import rounded
-from .bench_problem import breeze
 from .machine import machine
+from .problem import breeze
 
 __all__ = ["measure"]
 

@@ -1,9 +1,9 @@
 """The records of `dgarray bench --first-contact` as text for a person."""
 from textwrap import shorten
 
-from ..analysis import gpu_wheels
-from .rates import columns
-from .report import rendered
+from ..output.report import rendered
+from . import gpu_wheels
+from .tables import columns
 
 WIDTH = 74               # of what was found; the JSON has all of it
 
@@ -11,7 +11,7 @@ WIDTH = 74               # of what was found; the JSON has all of it
 def table(records, left):
     """A line for each step; the wheels to carry where packages are missing; what is left for another call.
 
-    records, left: of `dgarray.analysis.first_contact.first_contact`"""
+    records, left: of `dgarray.bench.first_contact.first_contact`"""
     found = columns(["step", "status", "s", "found"], ["step", "status", "found"])
     for record in records:
         found.add_row(record["step"], record["status"], f"{record['seconds']:.1f}", short(record["found"]))

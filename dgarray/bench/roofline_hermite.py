@@ -1,4 +1,4 @@
-"""Operations and bytes of a half-step of Hermite's method, see `dgarray.analysis.roofline`."""
+"""Operations and bytes of a half-step of Hermite's method, see `dgarray.bench.roofline`."""
 import math
 
 import numpy as np

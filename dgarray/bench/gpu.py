@@ -20,13 +20,13 @@ from ..methods import NodalDG
 from ..methods.nodal_dg import NodalOperator
 from ..names import choose
 from ..stepping import LSRK54, stages
+from .array_memory import held
 from .attempts import Attempts, DeviceLost, rounded
-from .bench import row
-from .bench_families import FAMILIES, like
-from .bench_problem import Problem
+from .cpu import row
 from .device_problem import DeviceProblem, ceiling, measured
-from .held import held
+from .families import FAMILIES, like
 from .machine import machine_with
+from .problem import Problem
 
 __all__ = ["bench"]
 

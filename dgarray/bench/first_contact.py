@@ -30,7 +30,7 @@ LAST, LONG = 8, 2000               # lines of a log, and characters, that are ke
 ANSWER = 40                        # seconds that the driver gets to say whether there is a device
 DEAD = 10                          # seconds that a killed process gets to end, which the driver may prevent
 PYTHON = (sys.executable, "-m")
-PROBE, DGARRAY, PYTEST = (*PYTHON, "dgarray.analysis.gpu_probes"), (*PYTHON, "dgarray"), (*PYTHON, "pytest")
+PROBE, DGARRAY, PYTEST = (*PYTHON, "dgarray.bench.gpu_probes"), (*PYTHON, "dgarray"), (*PYTHON, "pytest")
 CUPY, NUMBA, BOTH = ("cupy", "device"), ("numba_cuda", "device"), ("cupy", "numba_cuda", "device")
 TESTS = ("tests", "pytest", *BOTH)
 # Faster first: kernels in CUDA C, then those of numba.cuda. Each file with words in the names of the tests that are run.

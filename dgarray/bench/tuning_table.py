@@ -1,8 +1,8 @@
 """The results of `dgarray tune` as text for a person."""
 from dataclasses import asdict
 
-from .rates import columns
-from .report import rendered
+from ..output.report import rendered
+from .tables import columns
 
 SHOWN = 5
 
@@ -10,7 +10,7 @@ SHOWN = 5
 def table(result):
     """The fastest variants of one problem and the default: milliseconds of a stage, share of the bound, and the choices.
 
-    result: of `dgarray.analysis.tune.tune`"""
+    result: of `dgarray.bench.tune.tune`"""
     ranking = result["ranking"]
     names = list(asdict(result["default"]))
     found = columns(["", "ms", "of bound", *names], names)

@@ -14,13 +14,13 @@ from ..mesh import Grid, box, rectangle
 from ..methods import Hermite, ModalDG, NodalDG
 from ..methods.hermite import VARIANTS
 from ..names import choose
-from ..output.rates import table
 from ..stepping import LSRK54, RK4, Taylor
+from .array_memory import held
 from .attempts import Attempts, rounded
-from .bench_problem import Problem, ceiling
-from .held import held
 from .machine import machine
+from .problem import Problem, ceiling
 from .roofline import Operation, bound, ceilings, limit, of_the_paper
+from .tables import table
 
 __all__ = ["Problem", "bench", "held", "rounded", "table"]
 

@@ -1,4 +1,4 @@
-"""The first things to ask of a machine with a GPU, each for a process of its own: python -m dgarray.analysis.gpu_probes NAME.
+"""The first things to ask of a machine with a GPU, each for a process of its own: python -m dgarray.bench.gpu_probes NAME.
 
 versions                what is installed and found: one line of JSON; it works without any of it
 cuda_c, numba_cuda      a kernel of one line by CuPy's RawKernel, and by numba.cuda: compiled, launched, its result checked

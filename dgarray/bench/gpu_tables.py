@@ -1,12 +1,12 @@
 """The results of `dgarray bench --backend cupy` as text for a person."""
-from .rates import ceiling_table, change, columns, failures, notes
-from .report import rendered
+from ..output.report import rendered
+from .tables import ceiling_table, change, columns, failures, notes
 
 
 def table(results):
     """Ceilings, every row and its operations, the variants used and the families of variants, then what was measured once.
 
-    results: of `dgarray.analysis.bench_gpu.bench`, with an entry "comparison" as for `dgarray.output.rates.table`."""
+    results: of `dgarray.bench.gpu.bench`, with an entry "comparison" as for `dgarray.bench.tables.table`."""
     m, compared = results["machine"], results.get("comparison")
     titles = {"driver": "driver", "cuda": "CUDA", "nvrtc": "NVRTC", "cupy": "CuPy", "numba_cuda": "numba-cuda"}
     versions = [f"{title} {m[name]}" for name, title in titles.items() if m.get(name)]

@@ -14,8 +14,8 @@ from ..methods import Hermite
 from ..methods.hermite import VARIANTS
 from ..stepping import Taylor
 from .attempts import rounded
-from .bench_problem import Problem
 from .machine import machine
+from .problem import Problem
 from .roofline import bound, ceilings, of_the_paper
 
 __all__ = ["measure"]

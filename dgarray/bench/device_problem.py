@@ -4,7 +4,7 @@ from time import perf_counter
 
 from ..backends.hermite_arrays import HermiteArrays
 from ..stepping import LSRK54
-from .bench_problem import Problem
+from .problem import Problem
 from .roofline import Operation, cost
 
 SECONDS = {"row": 1.0, "part": 0.1}      # how long to measure a row and a part of a stage

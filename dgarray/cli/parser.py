@@ -7,8 +7,8 @@ import sys
 import threading
 import warnings
 
-from . import commands as do
-from .names import nearest
+from ..names import nearest
+from . import bench_commands, output_commands, run_commands
 
 BAD_INPUT = 2
 CASE_HELP = "a name from 'dgarray list', or a Python file with a function case()"
@@ -63,7 +63,7 @@ def number(text):
 
 
 def build_parser():
-    from . import __version__
+    from .. import __version__
     parser = Parser(prog="dgarray", allow_abbrev=False,
                     description="High-order solvers for wave and conservation-law problems.")
     parser.add_argument("--version", action="version", version=f"dgarray {__version__}")
@@ -75,9 +75,9 @@ def build_parser():
         sub.set_defaults(function=function)
         return sub
 
-    command("list", do.list_cases, "List the cases that come with the package.")
+    command("list", run_commands.list_cases, "List the cases that come with the package.")
 
-    run = command("run", do.run_case, "Run a case, or a script that defines one, and print a summary.")
+    run = command("run", run_commands.run_case, "Run a case, or a script that defines one, and print a summary.")
     run.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
     add_run_options(run)
     run.add_argument("--order", type=whole, metavar="N", help="polynomial order")
@@ -97,7 +97,7 @@ def build_parser():
     run.add_argument("--dump-on-error", metavar="FILE.vtu|.vti|.png", help="where a value goes bad, write what lies around it")
     run.add_argument("--json", metavar="FILE", help="write the summary as JSON")
 
-    eoc = command("eoc", do.run_eoc, "Observed orders of convergence of a case with an exact solution.")
+    eoc = command("eoc", run_commands.run_eoc, "Observed orders of convergence of a case with an exact solution.")
     eoc.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
     eoc.add_argument("--orders", default="1-4", metavar="1-5", help="polynomial orders, e.g. 1-5 or 2,4 (default 1-4)")
     eoc.add_argument("--levels", type=whole, default=3, metavar="N",
@@ -105,7 +105,7 @@ def build_parser():
     add_run_options(eoc)
     eoc.add_argument("--json", metavar="FILE", help="write the rows as JSON")
 
-    bench = command("bench", do.run_bench, "Measure this machine's ceilings and the kernels against them.")
+    bench = command("bench", bench_commands.run_bench, "Measure this machine's ceilings and the kernels against them.")
     bench.add_argument("cases", nargs="*", metavar="CASE", help="cases to measure; without any, the package's own list")
     bench.add_argument("--backend", default="numpy", metavar="NAME", help="numpy (default) or cupy: the GPU instead of the CPU")
     bench.add_argument("--orders", metavar="1-9", help="with --backend cupy: polynomial orders of its own list (default 1-9)")
@@ -118,7 +118,8 @@ def build_parser():
                             "folder; again with the same folder: go on")
     bench.add_argument("--budget", type=number, metavar="SECONDS", help="with --first-contact: of this call (default 570)")
 
-    tune = command("tune", do.run_tune, "Time the variants of the GPU kernels on this machine's device and keep the fastest.")
+    tune = command("tune", bench_commands.run_tune,
+                   "Time the variants of the GPU kernels on this machine's device and keep the fastest.")
     tune.add_argument("cases", nargs="*", metavar="CASE|FILE.py", help="cases to tune for; without any, the package's own list")
     tune.add_argument("--orders", metavar="1-9", help="polynomial orders (default: those of the cases; 1-5 of the own list)")
     tune.add_argument("--dtype", action="append", metavar="TYPE", help="float64 or float32 (default: both)")
@@ -128,12 +129,12 @@ def build_parser():
     tune.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set any keyword of the cases")
     tune.add_argument("--quick", action="store_true", help="few variants, as at the first run of a problem")
 
-    info = command("info", do.show_info, "Describe a mesh file or the output of a run.")
+    info = command("info", output_commands.show_info, "Describe a mesh file or the output of a run.")
     info.add_argument("path", metavar="MESH|OUT.zarr")
     info.add_argument("--check", action="store_true",
                       help="read every file of the output, compare its checksum, and name those that are damaged")
 
-    plot = command("plot", do.plot_output, "Draw a variable of a run at its true polynomial order.")
+    plot = command("plot", output_commands.plot_output, "Draw a variable of a run at its true polynomial order.")
     plot.add_argument("path", metavar="OUT.zarr")
     plot.add_argument("variable", metavar="VARIABLE", help="one of the run, of a gas also pressure, mach, u, v, ...")
     plot.add_argument("--time", type=number, metavar="T", help="time of the snapshot, the nearest is drawn (default: the last)")
@@ -151,7 +152,8 @@ def build_parser():
     # Limits and coordinates may begin with a minus sign, which argparse would take for an option.
     plot._negative_number_matcher = run._negative_number_matcher = re.compile(r"-[\d.][\d.eE+-]*(,.*)?$")
 
-    export = command("export", do.export_output, "Write the output of a run for ParaView, at its true polynomial order.")
+    export = command("export", output_commands.export_output,
+                     "Write the output of a run for ParaView, at its true polynomial order.")
     export.add_argument("path", metavar="OUT.zarr")
     export.add_argument("-o", "--output", metavar="OUT.vtkhdf",
                         help="file: .vtkhdf with all snapshots or .vtu with one (default: OUT.vtkhdf beside the store)")
@@ -193,7 +195,7 @@ class Stopped:
 
     @staticmethod
     def stop(number, frame):
-        from .run.signals import Interrupted
+        from ..run.signals import Interrupted
         raise Interrupted(number, "stopped by SIGTERM before or after the time steps; there was nothing to save")
 
 
@@ -218,7 +220,7 @@ def main(arguments=None):
     except Exception as error:
         if options.debug:
             raise
-        from .oneline import one_line, status
+        from .errors import one_line, status
         print(f"dgarray {options.command}: {one_line(error)}", file=sys.stderr)
         return status(error)
     return status_of_command or 0

@@ -1,0 +1,101 @@
+"""The commands that show what there is: info, plot, export. Each takes the parsed options."""
+import warnings
+from pathlib import Path
+
+
+def show_info(options):
+    path = Path(options.path)
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file")
+    if path.is_dir():
+        if options.check:
+            check_files(path)
+        print(open_output(path))
+    elif options.check:
+        raise ValueError(f"--check is for the output of a run; {path} is a file")
+    else:
+        from ..mesh import describe, read_mesh
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")          # the description lists the notes itself
+            print(describe(read_mesh(path)))
+
+
+def plot_output(options):
+    from ..derived import with_field
+    from ..output import curves, movie, plot
+    pictures = ("time", "limits", "isolines", "mesh", "slice", "surface", "movie", "fps")
+    for option, excluded in (("record", pictures), ("movie", ("time", "output"))):
+        both = [name for name in excluded if getattr(options, option) is not None and getattr(options, name) is not None]
+        if both:
+            raise ValueError(f"--{option} and --{both[0]} are both given; give one")
+    for option, needed in (("spectrum", "record"), ("fps", "movie")):
+        if getattr(options, option) is not None and getattr(options, needed) is None:
+            raise ValueError(f"--{option} is given without --{needed}; give both")
+    dataset, path = open_output(Path(options.path)), options.output or f"{options.variable}.png"
+    if options.record is not None:
+        draw = curves.spectrum if options.spectrum else curves.series
+        print(draw(dataset, options.record, options.variable, path))
+        return
+    chosen = {name: getattr(options, name) for name in ("mesh", "slice", "surface") if getattr(options, name) is not None}
+    if len(chosen.get("slice", ())) == 1:
+        chosen["slice"] = chosen["slice"][0]
+    for name, example in (("limits", "LOW,HIGH such as -1,1"), ("isolines", "LOW,HIGH,COUNT such as 0,1,11")):
+        if getattr(options, name) is not None:
+            chosen[name] = numbers_of(f"--{name}", getattr(options, name), example)
+    dataset = with_field(dataset, options.variable)
+    if options.movie is not None:
+        print(movie.movie(dataset, options.variable, options.movie, 10 if options.fps is None else options.fps, **chosen))
+    else:
+        print(plot.plot(dataset, options.variable, -1 if options.time is None else options.time, path, **chosen))
+
+
+def numbers_of(option, text, example):
+    """(-1.0, 1.0) from "-1,1", as many as there are in the example."""
+    try:
+        found = tuple(float(number) for number in text.split(","))
+    except ValueError:
+        found = ()
+    count = example.split()[0].count(",") + 1
+    if len(found) != count:
+        raise ValueError(f"{option} {text}: give {('two', 'three')[count - 2]} numbers {example}")
+    return found
+
+
+def export_output(options):
+    store = Path(options.path)
+    dataset = open_output(store)
+    named = store.resolve() if store.name in ("", "..") else store
+    path = options.output or named.with_name(named.name.removesuffix(".zarr") + ".vtkhdf")
+    print(dataset.dg.to_vtk(path, time=options.time, overwrite=options.overwrite))
+
+
+def open_output(path):
+    from ..output import DamagedError, open_store
+    if_output(path)
+    try:
+        dataset = open_store(path)
+        repr(dataset.dg)          # which only a run's dataset has
+    except DamagedError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{path} cannot be read as the output of a run: {error}") from error
+    return dataset
+
+
+def if_output(path):
+    """Raise ValueError unless there is a store at `path`."""
+    if not (path / "zarr.json").is_file():
+        raise ValueError(f"{path}: there is no output of a run; give the folder that --out named")
+
+
+def check_files(path):
+    """Compare the checksums of a store, and print what was found; ValueError if a file is damaged."""
+    from ..output import verify
+    if_output(path)
+    found = verify(path)
+    for error in found.damaged[:-1]:
+        print(error)
+    if found.damaged:
+        count = len(found.damaged)
+        raise ValueError(f"{found.damaged[-1]}{f'; {count} files are damaged' if count > 1 else ''}")
+    print(found)

@@ -1,0 +1,200 @@
+"""The commands that run problems: list, run, eoc. Each takes the parsed options."""
+import ast
+import importlib.util
+import inspect
+import sys
+from numbers import Real
+from pathlib import Path
+
+from ..names import choose
+from .json_files import check_json, write_json
+
+
+def find_case(name):
+    """The case function of that name, or the one that a Python file defines: `case`, or named like the file."""
+    if not name.endswith(".py"):
+        from .. import cases
+        if Path(name).is_file():
+            raise ValueError(f"{name} is a file, but no case: a script ends in .py, and a mesh goes to --mesh")
+        return getattr(cases, choose("case", name, cases.__all__))
+    path = Path(name)
+    if not path.is_file():
+        raise ValueError(f"{name}: there is no such file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    called(spec.loader.exec_module, module)
+    function = getattr(module, "case", None) or getattr(module, path.stem, None)
+    if not callable(function):
+        names = " or ".join(dict.fromkeys(["case()", f"{path.stem}()"]))
+        raise ValueError(f"{name} defines no function {names} that returns a dgarray.Simulation")
+    return function
+
+
+def called(function, *arguments, **keywords):
+    """Call a user's function; one that ends the process is an error like any other."""
+    try:
+        return function(*arguments, **keywords)
+    except SystemExit as stop:
+        raise ValueError(f"the script ended the process with sys.exit({stop.code!r})") from stop
+
+
+def case_keywords(function, options):
+    """Keywords for the case from --set, --order and --mesh, checked against what it takes."""
+    keywords = {}
+    for item in options.set:
+        name, equals, text = item.partition("=")
+        if not equals:
+            raise ValueError(f"--set {item}: give NAME=VALUE")
+        try:
+            keywords[name] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            keywords[name] = {"true": True, "false": False}.get(text.lower(), text)
+    for name in ("order", "mesh"):
+        if getattr(options, name, None) is not None:
+            if name in keywords:
+                raise ValueError(f"--{name} and --set {name}= are given both; give one")
+            keywords[name] = getattr(options, name)
+    parameters = inspect.signature(function).parameters
+    for name in keywords:
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+            option = f"--{name}" if getattr(options, name, None) is not None else f"--set {name}"
+            choose(f"{option}: the keyword", name, parameters, f" in case '{function.__name__}'; it has")
+    for item in options.set:
+        name, _, text = item.partition("=")
+        default = parameters[name].default if name in parameters else None
+        if isinstance(default, Real) and isinstance(keywords[name], str):
+            kind = "true or false" if isinstance(default, bool) else "a number"
+            raise ValueError(f"--set {name}: {text!r} is not allowed; give {kind}, such as {default}")
+    return keywords
+
+
+def run_options(options):
+    """What the command line changes in the case's simulation."""
+    names = ("backend", "kernels", "dtype", "threads", "stepper", "cfl", "dt", "until", "steady")
+    return {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}
+
+
+def simulation(options):
+    from ..run.simulation import Simulation
+    function = find_case(options.case)
+    sim = called(function, **case_keywords(function, options))
+    if not isinstance(sim, Simulation):
+        raise ValueError(f"case '{function.__name__}' returned {type(sim).__name__}; it must return a dgarray.Simulation")
+    changes = run_options(options)
+    if sim.options["case"] is None:
+        changes["case"] = function.__name__
+    return sim.replace(**changes)
+
+
+def list_cases(options):
+    from .. import cases
+    width = max(len(name) for name in cases.__all__)
+    for name in cases.__all__:
+        print(f"{name:{width}}  {inspect.getdoc(getattr(cases, name)).splitlines()[0]}")
+
+
+def run_case(options):
+    from ..output.report import Progress, summary
+    from ..run.simulation import positive
+    check_json(options.json)
+    if options.restart is not None and (options.out not in (None, options.restart) or options.overwrite):
+        raise ValueError(f"--restart {options.restart} goes on with that store; leave out "
+                         f"{'--overwrite' if options.overwrite else '--out'}")
+    sim = with_probes(simulation(options), options.probe)
+    until = sim.options["until"]
+    if until is None:
+        raise ValueError(f"case '{sim.options['case']}' has no end of its own; give --until T")
+    every = sim.options["every"] if options.every is None else options.every
+    if every is not None:
+        positive("every", every)
+    out = options.restart or options.out
+    live = live_picture(sim, options)
+    keywords = dict(restart=options.restart is not None, checkpoint=options.checkpoint,
+                    checkpoint_every=options.checkpoint_every, live=live, dump_on_error=options.dump_on_error,
+                    compress=options.compress)
+    try:
+        if options.quiet:
+            sim.run(None, options.every, out, options.overwrite, **keywords)
+        else:
+            if sim.backend.note:
+                print(f"backend {sim.backend.name}: {sim.backend.note}")
+            print(sim.memory(None, options.every, out), flush=True)
+            with Progress(until) as progress:
+                sim.run(None, options.every, out, options.overwrite, progress, **keywords)
+            print(summary(sim.report, roofline(sim)))
+    finally:
+        if live is not None:
+            live.close()
+    write_json(options.json, sim.report)
+
+
+def with_probes(sim, texts):
+    """The simulation with the points of --probe as a record."""
+    if not texts:
+        return sim
+    from .. import Points
+    try:
+        points = [[float(number) for number in text.split(",")] for text in texts]
+    except ValueError:
+        points = []
+    if any(len(point) != sim.mesh.dim for point in points) or not points:
+        raise ValueError(f"--probe {' --probe '.join(texts)}: give {sim.mesh.dim} numbers with commas for each point")
+    if "probes" in sim.record:
+        raise ValueError("--probe: the case has a record 'probes' already")
+    return sim.replace(record={**sim.record, "probes": Points(points)})
+
+
+def live_picture(sim, options):
+    """The picture of --live, or None."""
+    if options.live is None:
+        if options.live_variable is not None:
+            raise ValueError("--live-variable is given without --live; give both")
+        return None
+    from ..output import Live
+    name = choose("--live-variable: the variable", options.live_variable or sim.law.variables[-1], sim.law.variables)
+    return Live(sim.layout(), name, options.live or None)
+
+
+def roofline(sim):
+    """One line: operations, bytes, and the share of this machine's bound that the run reached."""
+    from ..bench.roofline import ceilings, roofline_line
+    tables, dtype = sim.operator.tables, sim.report["dtype"]
+    if sim.backend.name == "numpy":
+        return roofline_line(sim.report, tables, ceilings(dtype, sim.backend.threads), sim.stepper)
+    from ..backends.cuda.ceilings import ceilings as of_device
+    from ..backends.cuda.device import Device
+    device, variant = getattr(sim.backend, "device", None) or Device(), getattr(sim.operator.operations, "variant", None)
+    return roofline_line(sim.report, tables, of_device(device, dtype), sim.stepper, variant)
+
+
+def run_eoc(options):
+    from ..analysis.convergence import eoc
+    from ..output.report import eoc_header, eoc_row
+    check_json(options.json)
+    function = find_case(options.case)
+    shown = []
+
+    def show(row):
+        if not shown:
+            print(eoc_header())
+        shown.append(row)
+        print(eoc_row(row), flush=True)
+    keywords = case_keywords(function, options)
+    if "order" in keywords:
+        raise ValueError("--set order= has no place here; give --orders")
+    rows = eoc(function, orders(options.orders), options.levels, None if options.quiet else show, run_options(options),
+               **keywords)
+    write_json(options.json, rows)
+
+
+def orders(text):
+    """[1, 2, 3] from "1-3", [2, 4] from "2,4"."""
+    try:
+        parts = [[int(n) for n in part.split("-")] for part in text.split(",")]
+        found = [order for part in parts for order in range(part[0], part[-1] + 1)]
+    except ValueError:
+        found = []
+    if not found or any(len(part) > 2 for part in parts) or min(found) < 1:
+        raise ValueError(f"--orders {text}: give a range such as 1-5 or a list such as 2,4")
+    return found

@@ -1,0 +1,276 @@
+"""A nodal field in matplotlib axes at its true polynomial order: lines in 1D, triangles in 2D; colours, limits and labels."""
+import os
+import textwrap
+from pathlib import Path
+
+import numpy as np
+
+from dgarray.names import choose
+from dgarray.output.dataset import UNITLESS
+from dgarray.output.triangles import TRIANGLES, lattice, outlines, sides, subdivision
+
+# Share of the other sign above which a field counts as signed and gets symmetric limits.
+SIGNED_SHARE = 0.05
+LINE_POINTS_PER_ORDER = 8
+# Width over height of a domain from which the colour bar lies below it.
+WIDE = 1.8
+# Characters in a line of a title.
+TITLE_WIDTH = 52
+
+
+def seen(ds, variable, plane):
+    """The dataset itself, or its slice by the plane, which then holds this one nodal field."""
+    ds.dg.field(variable)
+    if plane is None:
+        return ds
+    return ds.drop_vars([name for name in ds.dg.variables if name != variable]).dg.slice(plane)
+
+
+class Picture:
+    """A field in matplotlib axes whose values can be renewed: lines and triangles are made once.
+
+    ds: 1D or 2D dataset, a slice too; limits (low, high) or None for those of each state
+    triangles: number of small triangles that it may have in 2D; other options as in `draw`"""
+
+    def __init__(self, ds, variable, ax, limits=None, mesh=False, cmap=None, colorbar=True, triangles=TRIANGLES, isolines=None,
+                 **line):
+        self.lines, self.levels = None, levels(isolines, ds.dg.dim)
+        self.ds, self.variable, self.ax, self.limits, self.cmap = ds, variable, ax, checked(limits), cmap
+        if ds.dg.dim > 1:
+            for name in line:
+                choose("option", name, ("limits", "mesh", "cmap", "colorbar", "isolines", "slice"), " for this picture; it has")
+        self._make(mesh, colorbar, triangles, line)
+
+    def _make(self, mesh, colorbar, triangles, line):
+        """Lines or triangles, without values yet."""
+        dg = self.ds.dg
+        self.corners, small = _divisions(dg, triangles)
+        self.interpolation = dg.reference.interpolation(2 * self.corners[:, 1:] - 1)
+        x = [dg.points[dg.cells, axis] @ self.corners.T for axis in range(dg.dim)]
+        if dg.dim == 1:
+            self._lines(x[0], mesh, line)
+        else:
+            self._triangles(x, small, mesh, colorbar)
+
+    def _lines(self, x, mesh, line):
+        """Each element's polynomial as its own line: jumps between elements stay visible."""
+        dg = self.ds.dg
+        self.order = np.argsort(dg.points[dg.cells, 0].mean(axis=1))
+        self._line(self._flat(x), np.unique(dg.points[dg.cells, 0]) if mesh else (), line)
+
+    def _line(self, x, corners, line):
+        """A line over x, without values yet, with thin vertical ones at the corners."""
+        (self.artist,) = self.ax.plot(x, np.full(x.size, np.nan), **line)
+        for corner in corners:
+            self.ax.axvline(corner, color="0.85", linewidth=0.6, zorder=0)
+        self.ax.set(xlabel=label(self.ds, self.ds.dg.axes[0]), ylabel=label(self.ds, self.variable),
+                    xlim=(np.nanmin(x), np.nanmax(x)))
+
+    def _flat(self, values):
+        """Values as those of the line, with gaps between elements."""
+        return np.hstack([values[self.order], np.full((len(values), 1), np.nan)]).ravel()
+
+    def _triangles(self, x, small, mesh, colorbar):
+        """Each triangle's polynomial on an equispaced lattice of small triangles, smoothly shaded.
+
+        The boundary and the lines between regions are drawn; what lies outside the mesh is grey."""
+        from matplotlib.collections import LineCollection
+        from matplotlib.tri import Triangulation
+
+        ds, dg, ax = self.ds, self.ds.dg, self.ax
+        triangles = (np.arange(len(dg.cells))[:, None, None] * len(self.corners) + small).reshape(-1, 3)
+        self.triangulation = Triangulation(x[0].ravel(), x[1].ravel(), triangles)
+        self.artist = ax.tripcolor(self.triangulation, np.zeros(x[0].size), shading="gouraud", cmap=self.cmap, rasterized=True)
+        ax.add_collection(LineCollection(dg.points[outlines(ds)], colors="0.2", linewidths=0.8), autolim=False)
+        ax.set_facecolor("0.8")
+        if mesh:
+            ax.add_collection(LineCollection(dg.points[sides(dg.cells)], colors="black", alpha=0.35, linewidths=0.4),
+                              autolim=False)
+        ax.margins(0)
+        self._frame(colorbar)
+
+    def _frame(self, colorbar):
+        """Labels and colour bar of a picture in 2D."""
+        ds, dg, ax = self.ds, self.ds.dg, self.ax
+        ax.set(aspect="equal", xlabel=label(ds, dg.axes[0]), ylabel=label(ds, dg.axes[1]))
+        if colorbar:
+            width, height = np.ptp(dg.bounds, axis=0)
+            below = width > WIDE * height
+            ax.figure.colorbar(self.artist, ax=ax, label=label(ds, self.variable),
+                               location="bottom" if below else "right",
+                               pad=0.06 if below else 0.02 * max(1, height / width),
+                               **({"aspect": 40, "shrink": 0.8} if below else {}))
+
+    def evaluate(self, values):
+        """The field at the points of the picture, (element, point), from nodal values (element, node)."""
+        return values.astype("float64") @ self.interpolation.T
+
+    def read(self, time):
+        """The dataset's field at the points of the picture at one time, (element, point)."""
+        return self.evaluate(self.ds.dg.values(self.variable, time))
+
+    def show(self, u, t=None, limits=None):
+        """Draw the values u (element, point) at the time t; limits (low, high) if none were fixed."""
+        low, high = self.limits or limits or limits_of(*extent(u))
+        if self.ds.dg.dim == 1:
+            self.artist.set_ydata(self._flat(u))
+            margin = 0 if self.limits else 0.05 * (high - low)
+            self.ax.set_ylim(low - margin, high + margin)
+        else:
+            self._colour(u)
+            self.artist.set(clim=(low, high), cmap=self.cmap or colours(low, high))
+            if self.levels is not None:
+                self._isolines(u)
+        place = ""
+        if "plane" in self.ds.attrs:
+            place = f" {'in the plane' if self.ds.dg.dim == 2 else 'on the line'} {self.ds.attrs['plane'].replace('=', ' = ')}"
+        self.ax.set_title(title(self.ds, self.variable, place, t))
+
+    def _colour(self, u):
+        self.artist.set_array(u.ravel())
+
+    def _contours(self, u):
+        return self.ax.tricontour(self.triangulation, u.ravel(), self.levels, colors="black", linewidths=0.4)
+
+    def _isolines(self, u):
+        """Draw the lines of equal value anew."""
+        if self.lines is not None:
+            self.lines.remove()
+        self.lines = self._contours(u)
+
+    def save(self, path, dpi=150):
+        """Write the figure to an image file, its kind by the suffix."""
+        self.ax.figure.savefig(path, dpi=dpi)
+
+    def resolution(self, dpi):
+        """Set the pixels per inch of `image`."""
+        self.ax.figure.set_dpi(dpi)
+
+    def palette(self, limits):
+        """Colours (256, 3) of 8 bits of all its images with these limits: the map's and greys. None in 1D: any will do."""
+        if self.ds.dg.dim == 1:
+            return None
+        from matplotlib import colormaps
+
+        colormap = colormaps[self.cmap or colours(*(self.limits or limits))]
+        shades = np.vstack([colormap(np.linspace(0, 1, 200))[:, :3], np.linspace((0, 0, 0), (1, 1, 1), 56)])
+        return (255 * shades).round().astype("uint8")
+
+    def image(self):
+        """The figure as it is now, (height, width, 3) of 8 bits."""
+        canvas = self.ax.figure.canvas
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+def _divisions(dg, triangles):
+    if dg.dim == 2:
+        return lattice(subdivision(len(dg.cells), dg.order, triangles))
+    corners = np.linspace(0, 1, LINE_POINTS_PER_ORDER * dg.order + 1)
+    return np.column_stack([1 - corners, corners]), None
+
+
+def extent(u):
+    """Smallest and largest finite value, 0 and 0 if there is none."""
+    u = u[np.isfinite(u)]
+    return (float(u.min()), float(u.max())) if u.size else (0.0, 0.0)
+
+
+def limits_of(low, high):
+    """Limits of the colours for a field from `low` to `high`: symmetric about zero if it has both signs."""
+    largest = max(abs(low), abs(high))
+    if low < 0 < high and min(-low, high) > SIGNED_SHARE * largest:
+        return -largest, largest
+    if high - low <= 1e-12 * largest or largest == 0:
+        # A constant field: rounding must not fill the range of colours.
+        half = 0.5 * largest or 0.5
+        return low - half, high + half
+    # A bound that is zero up to rounding is zero.
+    return tuple(0.0 if abs(bound) <= 1e-12 * largest else bound for bound in (low, high))
+
+
+def checked(limits):
+    """The limits as a tuple (low, high), or None. Raises ValueError unless they are two finite numbers, the lower first."""
+    if limits is None:
+        return None
+    pair = numbers(limits)
+    if pair.shape != (2,) or not np.isfinite(pair).all() or pair[0] >= pair[1]:
+        raise ValueError(f"limits {limits!r} are not allowed; they must be two finite numbers (low, high), low below high")
+    return tuple(pair.tolist())
+
+
+def numbers(values):
+    """The values as an array, an empty one for what are no numbers."""
+    try:
+        return np.asarray(values, dtype="float64")
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
+def levels(isolines, dim):
+    """The values of the lines that (low, high, count) asks for, or None. Raises ValueError for others, and in 1D."""
+    if isolines is None:
+        return None
+    given = numbers(isolines)
+    if dim == 1:
+        raise ValueError(f"isolines {isolines!r} are for 2D; the dataset is 1D")
+    if given.shape != (3,) or not np.isfinite(given).all() or given[0] >= given[1] or given[2] < 2 or given[2] % 1:
+        raise ValueError(f"isolines {isolines!r} are not allowed; they must be (low, high, count), low below high, count a "
+                         "whole number from 2")
+    return np.linspace(given[0], given[1], int(given[2]))
+
+
+def colours(low, high):
+    """Name of the colour map: a diverging one for limits symmetric about zero."""
+    return "RdBu_r" if low == -high else "viridis"
+
+
+def label(ds, name):
+    """Words such as: electric field (V/m); an axis without units is its bare name."""
+    units = ds.dg.units(name)
+    if name in ds.dg.axes:
+        return name if units == UNITLESS else f"{name} ({units})"
+    return f"{ds[name].attrs.get('long_name', name)} ({units})"
+
+
+def title(ds, variable, place="", t=None):
+    """Words such as: Ez in the plane z = 0.5 at t = 2 ns."""
+    units = ds.dg.units("time")
+    when = "" if t is None else f" at t = {t:.6g} {f'({units})' if units == UNITLESS else units}"
+    return textwrap.fill(f"{variable}{place}{when}", TITLE_WIDTH)
+
+
+def time_of(ds, time=-1):
+    """The time of a snapshot, None for a dataset without times."""
+    return float(ds["time"].values.reshape(-1)[ds.dg.index(time)]) if "time" in ds.coords else None
+
+
+def figure_size(ds):
+    """Width and height in inches: in 2D the domain's own shape with room for the labels and the colour bar."""
+    if ds.dg.dim == 1:
+        return 6.4, 4.0
+    width, height = np.ptp(ds.dg.bounds, axis=0)
+    if width > WIDE * height:
+        return 7.0, float(max(6.2 * height / width + 1.6, 2.4))
+    if width >= height:
+        return 6.4, float(4.9 * height / width + 0.9)
+    return float(np.clip(5.4 * width / height + 1.8, 3.2, 6.6)), 6.0
+
+
+def writable(path):
+    """The path of a picture that is to be written later, as a Path. Raises ValueError where nothing can be written."""
+    path = Path(path)
+    folder = path.resolve().parent
+    if path.is_dir() or not os.access(folder, os.W_OK):
+        raise ValueError(f"picture {path}: " + ("this is a folder" if path.is_dir() else
+                                                f"the folder {folder} cannot be written to"))
+    if not path.suffix:
+        raise ValueError(f"picture {path}: the name has no suffix that says its kind; give one such as {path}.png")
+    return path
+
+
+def need_matplotlib():
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib; install it with: pip install 'dgarray[plot]'") from error
