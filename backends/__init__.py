@@ -9,7 +9,7 @@ backend    kernels   arrays   hot operations
 """
 from numbers import Real
 
-from ..names import choose
+from ..wording import choose
 from .arrays import ArrayBackend
 from .gpu import gpu_problem
 

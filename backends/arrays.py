@@ -1,7 +1,7 @@
 """Arrays on NumPy or CuPy, and what every method needs of them: products in pieces, reductions, moves to and from the host."""
 import numpy as np
 
-from ..free import host_free
+from ..system_memory import host_free
 from .dg_arrays import NodalArrays
 from .hermite_arrays import HermiteArrays
 from .workers import Workers

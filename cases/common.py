@@ -7,9 +7,9 @@ import numpy as np
 from dgarray import ModalDG, NodalDG, hll, hllc, roe, rusanov
 from dgarray.mesh import Mesh, read_mesh
 from dgarray.methods.limiting import INDICATORS, LIMITERS
-from dgarray.names import choose
 from dgarray.output.dataset import variables_of
 from dgarray.reference import modal_simplex, quadrature
+from dgarray.wording import choose
 
 MESHES = Path(__file__).parent / "meshes"
 FLUXES = {flux.__name__: flux for flux in (rusanov, hll, hllc, roe)}

@@ -3,9 +3,9 @@ import numpy as np
 
 from dgarray import BoundaryIntegral, Euler, Simulation, curved_wall, far_field, wall
 from dgarray.mesh import from_arrays
-from dgarray.mesh.room import check_room
-from dgarray.names import choose
+from dgarray.mesh.memory import check_room
 from dgarray.reference import quadrature
+from dgarray.wording import choose
 
 from .common import case_mesh, check_numbers, dg_method
 

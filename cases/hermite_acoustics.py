@@ -3,7 +3,7 @@ import numpy as np
 
 from dgarray import Acoustics, Grid, Hermite, Simulation, wall
 from dgarray import open as free_surface
-from dgarray.names import choose
+from dgarray.wording import choose
 
 from .common import check_numbers
 

@@ -7,7 +7,7 @@ import xarray as xr
 from dgarray import Fourier, Maxwell, NodalDG, Simulation, absorbing, pec, plane_wave, scattered
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
 from dgarray.mesh import from_arrays
-from dgarray.mesh.room import check_room
+from dgarray.mesh.memory import check_room
 
 from .common import case_mesh, check_numbers
 

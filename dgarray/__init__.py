@@ -26,11 +26,11 @@ from .fluxes import central, hll, hllc, roe, rusanov, upwind
 from .laws import Acoustics, Advection, Euler, Law, Maxwell
 from .mesh import Grid, Mesh, box, interval, read_mesh, rectangle
 from .methods import ExponentialFilter, Hermite, ModalDG, NodalDG
-from .names import choose
 from .output import OutputError
 from .run.failure import SolutionError
 from .run.signals import Interrupted
 from .run.simulation import Simulation
+from .wording import choose
 
 __version__ = "0.1.0"
 

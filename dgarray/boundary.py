@@ -15,11 +15,11 @@ from .boundary_checks import check_normal, check_pressure, check_state
 from .fluxes import upwind
 from .laws.euler import Euler
 from .laws.law import dot, shown
-from .names import choose
 from .pointwise import components
 from .splines import SplinePieces
 from .splines import normal as spline_normal
 from .trace import call
+from .wording import choose
 
 
 def pec(q, law):

@@ -12,7 +12,7 @@ from strict import StrictNamespace
 
 import dgarray as dg
 from dgarray import backends, stepping
-from dgarray.derived import with_field
+from dgarray.derived_fields import with_field
 from dgarray.pointwise import Pointwise
 from dgarray.trace import call
 

@@ -15,9 +15,9 @@ from traced_memory import Loud, traced
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.free import host_free
 from dgarray.methods.memory import EARLY, Plan, check, shown
 from dgarray.run.time_loop import TimeLoop
+from dgarray.system_memory import host_free
 
 GIB = 1 << 30
 pytestmark = pytest.mark.usefixtures("usual_garbage")

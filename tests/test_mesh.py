@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from references import DATA, mesh_path, nasty_path, parameters
 
-from dgarray.mesh import MeshError, MeshWarning, box, describe, from_arrays, interval, polygon, read_mesh, rectangle, room
+from dgarray.mesh import MeshError, MeshWarning, box, describe, from_arrays, interval, memory, polygon, read_mesh, rectangle
 from dgarray.reference.simplex import FACES
 
 
@@ -623,8 +623,8 @@ def test_memory_for_a_mesh_is_known_before_it_is_made(make, monkeypatch):
     mesh = make()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 0.9 < room.BYTES[mesh.dim] * len(mesh.cells) / peak < 1.1
-    monkeypatch.setattr(room, "host_free", lambda: peak // 2)
+    assert 0.9 < memory.BYTES[mesh.dim] * len(mesh.cells) / peak < 1.1
+    monkeypatch.setattr(memory, "host_free", lambda: peak // 2)
     with pytest.raises(MeshError, match=r"would have \d+ cells, which take about .* only .* GiB are free; take fewer"):
         make()
 

@@ -1,5 +1,5 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
-from ...free import host_free
+from ...system_memory import host_free
 from ..arrays import ArrayBackend
 from .hermite import HermiteCuda
 from .modal import ModalCuda

@@ -1,7 +1,7 @@
 """The choices that the kernels of Hermite's method leave open, and which of them a device can run: see `tuning`."""
 from dataclasses import asdict, dataclass, fields, replace
 
-from ...names import choose
+from ...wording import choose
 from .variant import OTHER_REGISTERS, REGISTER_FILE, THREADS
 
 KERNELS = {"two-kernel": ("interpolate", "evolve"), "monolithic": ("monolithic",), "collapsed": ("collapsed",)}

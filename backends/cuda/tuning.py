@@ -23,7 +23,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ... import names
+from ... import wording
 from ...codegen import cache_folder, private_folder, write_file
 from ..dg_arrays import NodalArrays
 from ..gpu import poisons_context
@@ -145,7 +145,7 @@ def locked(path):
 
 def first_run():
     """Whether a problem that no table has is tuned when it is first met: $DGARRAY_TUNE, "1" (default) or "0"."""
-    return names.choose("DGARRAY_TUNE", os.environ.get("DGARRAY_TUNE") or "1", ("0", "1")) == "1"
+    return wording.choose("DGARRAY_TUNE", os.environ.get("DGARRAY_TUNE") or "1", ("0", "1")) == "1"
 
 
 def choose(backend, tables):

@@ -5,7 +5,7 @@ Which is fastest depends on device, law, order and dtype, and is measured: see `
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 
-from ...names import choose
+from ...wording import choose
 from .layout import WARP
 
 FACES, PRODUCTS, PLACES, FIELDS = ("once", "both", "block"), ("kernel", "cublas"), ("global", "shared"), ("shared", "registers")

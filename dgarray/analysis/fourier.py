@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 
 from ..backends.arrays import PIECE
-from .places import at_points, choice, in_volume, on_boundary, units
 from .probes import Recorder, Recording, whole
-from .series import Fixed, Series
+from .record_layout import Fixed, Series
+from .sampling import at_points, choice, in_volume, on_boundary, units
 
 # Samples that wait for one matrix product: with 16 at once 200,000 values at 4 frequencies took 0.6 ms a sample, one by one
 # 7 ms, with 32 no less.

@@ -9,9 +9,9 @@ from ..mesh import Grid
 from ..pointwise import Pointwise, components
 from ..reference import quadrature
 from .grid import parts
-from .places import at_nodes, boundary_surface, grid_sides, side_nodes, taker, title
 from .probes import Recorder, Recording, whole
-from .series import Series
+from .record_layout import Series
+from .sampling import at_nodes, boundary_surface, grid_sides, side_nodes, taker, title
 from .totals import totals
 
 

@@ -9,9 +9,9 @@ from numbers import Integral
 import numpy as np
 
 from ..mesh import Grid
-from ..names import plural
-from .places import at_nodes, at_points, choice, on_boundary, units
-from .series import Series
+from ..wording import plural
+from .record_layout import Series
+from .sampling import at_nodes, at_points, choice, on_boundary, units
 from .surface import AXES
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..mesh.faces import face_points
 from ..mesh.geometry import area_vectors
 from ..reference import quadrature, simplex
-from .series import Fixed
+from .record_layout import Fixed
 
 AXES = ("x", "y", "z")
 

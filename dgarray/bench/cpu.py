@@ -13,8 +13,8 @@ from ..laws import Acoustics, Advection, Euler, Maxwell
 from ..mesh import Grid, box, rectangle
 from ..methods import Hermite, ModalDG, NodalDG
 from ..methods.hermite import VARIANTS
-from ..names import choose
 from ..stepping import LSRK54, RK4, Taylor
+from ..wording import choose
 from .array_memory import held
 from .attempts import Attempts, rounded
 from .machine import machine

@@ -18,8 +18,8 @@ from ..laws import Maxwell
 from ..mesh import box
 from ..methods import NodalDG
 from ..methods.nodal_dg import NodalOperator
-from ..names import choose
 from ..stepping import LSRK54, stages
+from ..wording import choose
 from .array_memory import held
 from .attempts import Attempts, DeviceLost, rounded
 from .cpu import row

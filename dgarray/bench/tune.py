@@ -13,7 +13,7 @@ from ..methods import Hermite, NodalDG
 from ..methods.hermite_tables import HermiteTables
 from ..methods.linear import LinearLaw
 from ..methods.nodal_dg import NodalTables
-from ..names import choose
+from ..wording import choose
 from .roofline import bound, cost
 
 PROBLEMS = {"maxwell-3d": (Maxwell(3), pec), "maxwell-2d": (Maxwell(2), pec),

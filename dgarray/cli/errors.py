@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 from .. import backends, cases
-from ..names import nearest
 from ..output import OutputError
 from ..run.failure import SolutionError
 from ..run.run import IN_ERROR
+from ..wording import nearest
 
 FAILED, BAD_INPUT, BAD_SOLUTION = 1, 2, 3
 # Errors of the operating system: disk full, no permission.

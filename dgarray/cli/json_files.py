@@ -3,7 +3,7 @@ import json
 import os
 from pathlib import Path
 
-from ..output.aside import written
+from ..output.atomic_write import written
 
 
 def check_json(path):

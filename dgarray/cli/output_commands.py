@@ -21,7 +21,7 @@ def show_info(options):
 
 
 def plot_output(options):
-    from ..derived import with_field
+    from ..derived_fields import with_field
     from ..output import curves, movie, plot
     pictures = ("time", "limits", "isolines", "mesh", "slice", "surface", "movie", "fps")
     for option, excluded in (("record", pictures), ("movie", ("time", "output"))):

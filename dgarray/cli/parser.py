@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 
-from ..names import nearest
+from ..wording import nearest
 from . import bench_commands, output_commands, run_commands
 
 BAD_INPUT = 2

@@ -6,7 +6,7 @@ import sys
 from numbers import Real
 from pathlib import Path
 
-from ..names import choose
+from ..wording import choose
 from .json_files import check_json, write_json
 
 

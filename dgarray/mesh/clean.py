@@ -1,7 +1,7 @@
 """The steps that turn points and cells as they come into arrays that a mesh can be built on."""
 import numpy as np
 
-from ..names import plural
+from ..wording import plural
 from . import geometry
 from .errors import MeshError
 from .faces import find_faces

@@ -5,12 +5,12 @@ from numbers import Real
 
 import numpy as np
 
-from ..names import nearest, plural
 from ..reference.simplex import FACES
+from ..wording import nearest, plural
 from .errors import MeshError
 from .geometry import signed_measures
+from .memory import check_room
 from .mesh import build
-from .room import check_room
 
 SIDES = (("left", "right"), ("bottom", "top")), (("left", "right"), ("front", "back"), ("bottom", "top"))
 

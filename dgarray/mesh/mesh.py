@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from ..names import nearest, plural
+from ..wording import nearest, plural
 from . import checks, clean, geometry, periodic, refine
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
 from .locality import hilbert_order
-from .room import check_room
+from .memory import check_room
 
 CELL_TYPES = {1: "line", 2: "triangle", 3: "tetra"}
 

@@ -7,8 +7,8 @@ from scipy.spatial import Delaunay
 
 from .errors import MeshError
 from .geometry import signed_measures
+from .memory import check_room
 from .mesh import build
-from .room import check_room
 
 MOST_JITTER = 0.5      # moved further, points come too near to each other
 NEAREST = 0.6          # distance of inner points from the boundary, in spacings: no boundary edge has one in its circle

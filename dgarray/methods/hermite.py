@@ -9,10 +9,10 @@ import numpy as np
 
 from ..boundary import Sponge
 from ..mesh import Grid
-from ..names import choose
 from ..stepping import Taylor
 from ..taylor import expand
 from ..trace import TraceError
+from ..wording import choose
 from .hermite_fit import fitted
 from .hermite_memory import hermite_plan
 from .hermite_tables import HermiteTables, mirror, side_conditions

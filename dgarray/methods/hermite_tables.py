@@ -5,11 +5,11 @@ from functools import cached_property
 import numpy as np
 
 from ..boundary import Sponge
-from ..names import choose
 from ..pointwise import record
 from ..reference import hermite
 from ..taylor import exp
 from ..trace import call
+from ..wording import choose
 from .linear import LinearLaw
 
 

@@ -11,10 +11,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull
 
-from ..names import choose
 from ..pointwise import Pointwise
 from ..reference import simplex
 from ..reference.simplex import FACES
+from ..wording import choose
 
 LIMITERS = "barth-jespersen", "barth-jespersen-vertices", "vertex"
 VARIABLES, INDICATORS = ("conserved", "primitive", "characteristic"), ("kxrcf",)

@@ -10,8 +10,8 @@ from numbers import Integral
 from .. import backends
 from ..backends.arrays import ArrayBackend
 from ..fluxes import upwind
-from ..names import choose
 from ..reference import quadrature
+from ..wording import choose
 from .limiting import Limiting
 from .memory import modal_plan
 from .nodal_dg import DG, NodalOperator, check_degree, check_given

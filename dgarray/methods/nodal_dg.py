@@ -14,11 +14,11 @@ from .. import backends
 from ..backends.arrays import ArrayBackend
 from ..fluxes import upwind
 from ..mesh import Grid
-from ..names import choose
 from ..reference import quadrature
 from ..stepping import STEPPERS, real_limit, stages
+from ..wording import choose
+from .boundary_setup import boundary_groups, face_values
 from .filter import ExponentialFilter
-from .given import boundary_groups, face_values
 from .memory import modal_plan, nodal_plan
 from .memory_counts import PROJECTED
 from .physics import Physics

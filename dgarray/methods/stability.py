@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ..names import choose
+from ..wording import choose
 
 FAMILIES = ("scalar", "system", "curl")
 

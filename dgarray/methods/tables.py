@@ -6,8 +6,8 @@ import numpy as np
 
 from ..pointwise import Pointwise
 from ..reference import modal_simplex, simplex
+from .boundary_setup import boundary_groups, element_values, face_values
 from .connectivity import boundary_nodes, exterior_nodes, interior_faces
-from .given import boundary_groups, element_values, face_values
 from .limiting import Limiting, Limits
 from .physics import Physics
 

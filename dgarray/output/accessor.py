@@ -6,11 +6,11 @@ import numpy as np
 
 from dgarray.analysis.norms import jacobians, l2_error
 from dgarray.mesh.locate import Locator
-from dgarray.names import choose, plural
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.output.verify import naming_damage
 from dgarray.reference.simplex import simplex
+from dgarray.wording import choose, plural
 
 
 @naming_damage

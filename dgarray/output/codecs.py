@@ -5,8 +5,8 @@ have `bytes` alone. What these codecs write is what zarr reads, with the librari
 """
 import numpy as np
 
-from dgarray.names import choose
 from dgarray.output.checksums import DamagedError, checksum, matches
+from dgarray.wording import choose
 
 COMPRESSORS = ("zstd",)
 WRITTEN = (["bytes"], ["bytes", "crc32c"], ["bytes", "zstd", "crc32c"])

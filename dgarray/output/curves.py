@@ -1,10 +1,10 @@
 """Curves of records: time series of point receivers, and amplitudes over frequency, by matplotlib."""
 import numpy as np
 
-from dgarray.names import choose
-from dgarray.output.aside import written
+from dgarray.output.atomic_write import written
 from dgarray.output.dataset import AXES, UNITLESS
 from dgarray.output.picture import need_matplotlib, writable
+from dgarray.wording import choose
 
 # Names in a legend, spread evenly over the lines where there are more.
 NAMES = 10

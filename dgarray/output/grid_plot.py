@@ -2,11 +2,11 @@
 import numpy as np
 
 from dgarray.mesh.interpolant import on_lattice
-from dgarray.names import choose
 from dgarray.output.dataset import AXES
 from dgarray.output.picture import LINE_POINTS_PER_ORDER, Picture
 from dgarray.output.triangles import lines_between
 from dgarray.reference import hermite
+from dgarray.wording import choose
 
 # Points that a line may have.
 LINE_POINTS = 20_000

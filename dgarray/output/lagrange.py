@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dgarray.names import choose
 from dgarray.output.dataset import CELL_TYPES
 from dgarray.reference.simplex import FACES, simplex
+from dgarray.wording import choose
 
 VTK_TYPES = {"vertex": 1, "line": 68, "triangle": 69, "tetra": 71}
 # Vertices of the edges, faces and the whole of each simplex, in the order in which VTK numbers the nodes inside them.

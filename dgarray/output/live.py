@@ -6,12 +6,12 @@ from time import monotonic
 
 import numpy as np
 
-from dgarray.names import choose
 from dgarray.output.dataset import AXES
 from dgarray.output.grid_layout import GridLayout
 from dgarray.output.picture import extent, limits_of, seen, writable
 from dgarray.output.plot import flat_picture
 from dgarray.output.slices import parse
+from dgarray.wording import choose
 
 # Drawing takes at most this share of the time, however long one picture takes.
 SHARE = 0.1

@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 from scipy.spatial import cKDTree
 
-from dgarray.output.aside import written
+from dgarray.output.atomic_write import written
 from dgarray.output.picture import extent, limits_of, time_of, writable
 from dgarray.output.plot import flat_picture, needs_volume, new_picture
 

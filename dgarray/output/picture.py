@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dgarray.names import choose
 from dgarray.output.dataset import UNITLESS
 from dgarray.output.triangles import TRIANGLES, lattice, outlines, sides, subdivision
+from dgarray.wording import choose
 
 # Share of the other sign above which a field counts as signed and gets symmetric limits.
 SIGNED_SHARE = 0.05

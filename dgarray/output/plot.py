@@ -1,5 +1,5 @@
 """Pictures of nodal fields: which kind is drawn, and the file that it goes to."""
-from dgarray.output.aside import written
+from dgarray.output.atomic_write import written
 from dgarray.output.grid_plot import GridPicture
 from dgarray.output.picture import Picture, figure_size, need_matplotlib, seen, time_of, writable
 

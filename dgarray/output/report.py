@@ -8,7 +8,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from ..names import plural
+from ..wording import plural
 
 
 class Rate(ProgressColumn):

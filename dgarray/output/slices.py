@@ -7,10 +7,10 @@ exactly. In 2D the same holds for triangles and segments.
 import numpy as np
 import xarray as xr
 
-from dgarray.names import choose
 from dgarray.output.dataset import CELL_TYPES, LOCATIONS
 from dgarray.output.post import Evaluation, at_time, labelled
 from dgarray.reference.simplex import simplex
+from dgarray.wording import choose
 
 # Share of the size of the coordinates that counts as rounding: a corner nearer to the plane than this lies in it.
 TOLERANCE = 1e-12

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from dgarray.names import plural
 from dgarray.output import files
 from dgarray.output.codecs import check_compress, compressors
 from dgarray.output.files import Files
+from dgarray.wording import plural
 
 
 class OutputError(OSError):

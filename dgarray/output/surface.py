@@ -5,9 +5,9 @@ import numpy as np
 import xarray as xr
 
 from dgarray.analysis.surface import Surface
-from dgarray.names import choose
 from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
 from dgarray.output.post import at_time, by_snapshot
+from dgarray.wording import choose
 
 LAYOUT = ("dim", "order")
 PLACES = ("lower", "upper", "cells", "periodic")          # of a grid

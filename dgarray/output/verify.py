@@ -6,11 +6,11 @@ from itertools import product
 from math import ceil
 from pathlib import Path
 
-from dgarray.names import plural
 from dgarray.output import checkpoint
 from dgarray.output.checksums import DamagedError, is_sealed, matches, others
 from dgarray.output.codecs import names
 from dgarray.output.files import chunk_key, read_metadata
+from dgarray.wording import plural
 
 
 @dataclass

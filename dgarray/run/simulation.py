@@ -16,11 +16,11 @@ from ..fluxes import flux_used
 from ..mesh import Grid
 from ..methods.memory import check as check_memory
 from ..methods.physics import place
-from ..names import choose
 from ..output import GRID_RESERVED, RESERVED, GridLayout, Layout, Store, check_path
 from ..output.codecs import check_compress
 from ..pointwise import at_points
 from ..stepping import registers
+from ..wording import choose
 from .failure import check_dump
 from .report import report
 from .restart import checkpoint_of, compression_of, described

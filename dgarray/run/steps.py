@@ -1,7 +1,7 @@
 """The state of a run between two steps, for a loop of the user's own and for functions that a run calls back."""
 import numpy as np
 
-from ..names import plural
+from ..wording import plural
 from .failure import SolutionError
 from .time_loop import TimeLoop, snapshot_times
 

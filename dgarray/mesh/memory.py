@@ -1,5 +1,5 @@
 """Whether there is room for a mesh, before it is made."""
-from ..free import host_free
+from ..system_memory import host_free
 from .errors import MeshError
 
 # Bytes that a cell takes at the peak while a mesh is built, by dimension: measured by tracemalloc, and held by a test.

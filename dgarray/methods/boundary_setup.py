@@ -3,8 +3,8 @@ import numpy as np
 
 from ..boundary import FACTORIES
 from ..laws.law import argument, check_bounds
-from ..names import choose, plural
 from ..trace import arguments, parameters
+from ..wording import choose, plural
 
 
 def boundary_groups(mesh, boundary):

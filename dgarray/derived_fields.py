@@ -2,7 +2,7 @@
 import ast
 
 from . import laws
-from .names import choose
+from .wording import choose
 
 
 def with_field(ds, name):

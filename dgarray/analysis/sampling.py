@@ -7,8 +7,8 @@ import numpy as np
 from ..mesh import Grid
 from ..mesh.interpolant import interpolant
 from ..mesh.locate import Locator
-from ..names import choose
-from .series import Fixed
+from ..wording import choose
+from .record_layout import Fixed
 from .surface import AXES, Surface
 
 TAKEN = ("time", "frequency", "time_span", "bound")      # names that every record keeps for itself
