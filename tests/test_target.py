@@ -14,12 +14,12 @@ SOME = [                          # nodal DG, a limiter of modal DG, Hermite's s
     "test_hermite_kernels.py::test_fused_equals_the_reference[2D-Acoustics-1-float64]",
     "test_hermite_products.py::test_fused_equals_the_reference[2D-Acoustics-1-float32]",
 ]
-ALL = ["test_hermite_kernels.py", "test_hermite_products.py", "test_hermite_sums.py", "test_hermite_thin.py",
-       "test_hermite_rows.py", "test_limiters.py", "test_edges.py", "test_steps.py"]
+MORE = [["test_hermite_kernels.py"], ["test_hermite_sums.py", "test_hermite_rows.py", "test_hermite_thin.py"],
+        ["test_limiters.py"]]
 
 
 @pytest.mark.usually(lambda tests: tests is SOME)
-@pytest.mark.parametrize("tests", [SOME, ALL], ids=["some", "all"])
+@pytest.mark.parametrize("tests", [SOME, *MORE], ids=["some", "Hermite", "parts of Hermite", "limiters"])
 @pytest.mark.parametrize("processor, width", [("haswell", 32), ("x86-64", 16)])
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="processors of another kind are named")
 def test_kernels_agree_with_the_reference_at_this_width(processor, width, tests):
