@@ -14,12 +14,12 @@ from dgarray.backends.cuda import CudaBackend, ceilings
 from dgarray.backends.cuda.nodal import NodalCuda
 from dgarray.backends.cuda.variant import Shape, Variant, default
 
-from dgarray import Acoustics, Maxwell, NodalDG, backends, box, commands, pec, rectangle
+from dgarray import Acoustics, Maxwell, NodalDG, backends, box, pec, rectangle
 from dgarray.bench import gpu as bench_gpu
 from dgarray.bench.compare import compare, read
 from dgarray.bench.gpu_tables import table
 from dgarray.bench.roofline import bound, cost, roofline_line
-from dgarray.cli import main
+from dgarray.cli import main, run_commands
 from dgarray.stepping import LSRK54, RK4
 
 ROOT = Path(__file__).parents[1]
@@ -170,7 +170,7 @@ def test_line_of_a_run(device, monkeypatch):
     report = {"backend": "cupy", "kernels": "fused", "dtype": "float32", "elements": 6, "dofs": 144, "dof_updates_per_s": 1e3}
     sim = SimpleNamespace(operator=operator, backend=backend, report=report, stepper=LSRK54)
     monkeypatch.setattr(ceilings, "ceilings", lambda device, dtype: LIMITS)
-    assert commands.roofline(sim) == roofline_line(report, operator.tables, LIMITS, variant=operator.operations.variant)
+    assert run_commands.roofline(sim) == roofline_line(report, operator.tables, LIMITS, variant=operator.operations.variant)
 
 
 @pytest.mark.parametrize("order, itemsize, missing", [

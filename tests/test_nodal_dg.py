@@ -215,7 +215,7 @@ def test_float32_kernels_hold_no_float64_instruction(tmp_path):
     script = r"""
 import re
 import sys
-sys.path.insert(0, "tests")
+sys.path.insert(0, "tests/support")
 from nodal_problems import SYSTEMS, operators, random_state
 from dgarray import stepping
 for system in SYSTEMS:

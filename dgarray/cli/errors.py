@@ -67,7 +67,7 @@ def suggestion(error):
 
 def named_function(title):
     """The function of the package that Python calls by this qualified name, or None."""
-    found = sys.modules[__package__]
+    found = sys.modules[__package__.partition(".")[0]]
     for part in title.removesuffix(".__init__").split("."):
         found = vars(found).get(part)
         if found is None:
@@ -86,7 +86,7 @@ def innermost(error):
 def script_line(error):
     """'file:line' of the innermost frame in a user's script, if the error passed through one."""
     ours = [str(Path(folder).resolve()) for module in (backends, cases) for folder in module.__path__]
-    found, package = None, (str(Path(__file__).resolve().parent), *ours, sys.prefix, sys.base_prefix)
+    found, package = None, (str(Path(__file__).resolve().parents[1]), *ours, sys.prefix, sys.base_prefix)
     trace = error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
