@@ -26,9 +26,9 @@ def test_blocks_of_groups(law, order, side, dtype, variant):
 
 
 def test_threads_and_caches_change_nothing(monkeypatch):
-    """One thread or two, and results through the caches or past them, give the same bits."""
+    """One thread or several, and results through the caches or past them, give the same bits."""
     found = []
-    for threads, past in ((1, 0), (2, 0), (2, 1 << 40)):
+    for threads, past in ((1, 0), (None, 0), (None, 1 << 40)):
         monkeypatch.setattr(hermite_source, "PAST", past)
         operator = Hermite(1).discretise(grid(3, False, (83, 9, 3)), Acoustics(3), wall,
                                          backends.get("numpy", "fused", threads=threads))

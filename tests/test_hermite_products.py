@@ -105,7 +105,7 @@ def test_the_reference_in_planes(velocity):
 
 def test_threads_change_nothing():
     mesh, law, found = grid(2, True, (33, 20)), Maxwell(2, eps=wave), []
-    for threads in (1, 2):
+    for threads in (1, None):
         backend = backends.get("numpy", "fused", threads=threads)
         initial = np.random.default_rng(0).standard_normal((3, 9, 660))
         found.append(advanced(Hermite(2), mesh, law, None, backend, initial)[0])

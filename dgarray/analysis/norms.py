@@ -59,6 +59,11 @@ def degree_energies(values, cell, jacobians):
     return squares @ (degrees[:, None] == np.arange(cell.order + 1))
 
 
+def with_total(names, errors):
+    """{name: error} of the errors (variable,), and "total", the root of the sum of their squares."""
+    return {**dict(zip(names, map(float, errors))), "total": float(np.hypot.reduce(errors))}
+
+
 def l2_error(q, exact, t, points, cells, order, degree=None):
     """L2 norm of q - exact(x, t) per variable, (variable,); the total over all variables is its Euclidean norm.
 

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from dgarray.analysis.norms import jacobians, l2_error
+from dgarray.analysis.norms import jacobians, l2_error, with_total
 from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
@@ -101,10 +101,8 @@ class Accessor:
             choose("variable", variable, names, " in the law; it has")
         index = self.index(time)
         t = float(self._times()[index])
-        errors = dict(zip(names, self._errors(names, exact, t, index).tolist()))
-        if variable is not None:
-            return errors[variable]
-        return {**errors, "total": float(np.hypot.reduce(list(errors.values())))}
+        errors = with_total(names, self._errors(names, exact, t, index))
+        return errors if variable is None else errors[variable]
 
     def _errors(self, names, exact, t, index):
         q = np.stack([self.values(name, index).T for name in names])

@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..analysis.grid import grid_error
-from ..analysis.norms import l2_error
+from ..analysis.norms import l2_error, with_total
 from ..analysis.totals import totals
 from ..mesh import Grid
 
@@ -22,7 +22,7 @@ def report(sim, run, setup, result):
         else:
             each = l2_error(last.astype(float), o["exact"], loop.t, sim.mesh.points, sim.mesh.cells,
                             sim.method.nodal_order)
-        errors = dict(zip(sim.law.variables, map(float, each))) | {"total": float(np.sqrt(np.sum(each ** 2)))}
+        errors = with_total(sim.law.variables, each)
     end = totals(run.operator.tables, last)
     return {
         "case": o["case"], "method": repr(sim.method), "law": repr(sim.law), "order": sim.method.order,
