@@ -1,9 +1,8 @@
 """Arrays on NumPy or CuPy, and what every method needs of them: products in pieces, reductions, moves to and from the host."""
 import numpy as np
 
+from ..reference.columns import multiply
 from ..system_memory import host_free
-from .dg_arrays import NodalArrays
-from .hermite_arrays import HermiteArrays
 from .workers import Workers
 
 PIECE = 1 << 18                # multiply-adds of a product that BLAS libraries leave to one thread
@@ -65,7 +64,8 @@ class ArrayBackend:
         for part, width in ((slice(0, even), size), (slice(even, count), count - even)):
             if part.stop > part.start:
                 source, target = (a[:, :, part].reshape(variables, a.shape[1], -1, width).swapaxes(1, 2) for a in (values, out))
-                target[...] = self.xp.matmul(matrix, source)
+                on_host = self.name != "cupy"
+                target[...] = multiply(matrix, source, self.xp) if on_host else self.xp.matmul(matrix, source)
         return out
 
     def combine(self, out, *terms):
@@ -83,17 +83,16 @@ class ArrayBackend:
         # What the pool has kept of arrays that are gone will be used again.
         return host_free(), self.xp.cuda.runtime.memGetInfo()[0] + self.xp.get_default_memory_pool().free_bytes()
 
-    def nodal(self, tables):
-        """The operations of nodal DG on these tables (`dgarray.methods.nodal_dg.NodalTables`)."""
-        return NodalArrays(self, tables)
+    def kind(self, recipe, tables):
+        """The class that computes a method on these tables: its recipe, or one of kernels that overrides it.
 
-    def modal(self, tables):
-        """The operations of modal DG on these tables (`dgarray.methods.modal_dg.ModalTables`)."""
-        return NodalArrays(self, tables)
+        recipe: class of a method, such as `dgarray.methods.dg.weak_form.WeakForm`; tables: what it works on, whose arrays need
+        not be there yet"""
+        return recipe
 
-    def hermite(self, tables):
-        """The operations of Hermite's method on these tables (`dgarray.methods.hermite_tables.HermiteTables`)."""
-        return HermiteArrays(self, tables)
+    def operations(self, recipe, tables):
+        """What computes a method on these tables, an object of that class."""
+        return self.kind(recipe, tables)(self, tables)
 
 
 def moved(xp, values):

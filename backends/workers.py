@@ -31,6 +31,8 @@ class Workers:
     def each(self, work, most):
         """Call work(worker) once for each worker, or for so many of them at most."""
         others = [self._pool.submit(work, worker) for worker in range(1, min(self.threads, most))]
-        work(0)
-        for other in others:
-            other.result()
+        try:
+            work(0)
+        finally:
+            for other in others:
+                other.result()

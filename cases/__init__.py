@@ -1,4 +1,4 @@
-"""Ready problems: functions of keywords that return a Simulation; each docstring is the recipe and its source."""
+"""Ready problems: functions of keywords that return a Simulation. Each docstring gives the equations and their source."""
 from .acoustic_pulse import acoustic_pulse
 from .advection_wave import advection_wave
 from .cylinder_flow import cylinder_flow

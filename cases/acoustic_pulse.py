@@ -20,8 +20,8 @@ def acoustic_pulse(order=4, cells=20, half_width=0.2, size=2.5, until=1.5, every
     p(r, t) = int_0^inf P(k) cos(k t) J0(k r) k dk,  v_r(r, t) = int_0^inf P(k) sin(k t) J1(k r) k dk,
     P(k) = exp(-k^2 / 4a) / 2a  (Hankel transform; Morse & Ingard 1968).
 
-    The square [-size, size]^2 has absorbing sides; the default ends before the pulse feels them.
-    At t = 0.5, 1, 1.5 the pressure at the centre is -0.187825, -0.0318140, -0.0133522 (an independent evaluation)."""
+    The square [-size, size]^2 has absorbing sides; the run ends before the pulse reaches them.
+    At t = 0.5, 1, 1.5 the pressure at the centre is -0.187825, -0.0318140, -0.0133522 (evaluated independently)."""
     check_numbers(above=0, half_width=half_width, size=size)
     mesh = case_mesh(mesh, lambda: rectangle((-size, -size), (size, size), (cells, cells), diagonal="alternate"), 2)
     a = np.log(2) / half_width**2

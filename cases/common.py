@@ -1,4 +1,4 @@
-"""What several cases share: their mesh files, the choice of a method, shocks, what is reported at the end of a run."""
+"""Shared by several cases: mesh files, choice of a method, shock relations, results at the end of a run."""
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from dgarray import ModalDG, NodalDG, hll, hllc, roe, rusanov
 from dgarray.mesh import Mesh, read_mesh
-from dgarray.methods.limiting import INDICATORS, LIMITERS
+from dgarray.methods.dg.limiting import INDICATORS, LIMITERS
 from dgarray.output.dataset import variables_of
 from dgarray.reference import modal_simplex, quadrature
 from dgarray.wording import choose
@@ -16,7 +16,7 @@ FLUXES = {flux.__name__: flux for flux in (rusanov, hll, hllc, roe)}
 
 
 def case_mesh(mesh, built_in, dim=None):
-    """The mesh that a user gave, a path or a Mesh, or the case's own: a function or the name of a file in `meshes`.
+    """The user's mesh (a path or a Mesh), or the case's own (a function, or the name of a file in `meshes`).
 
     Raises ValueError for a mesh of another dimension than the case has (None: any)."""
     if mesh is None:
@@ -28,9 +28,9 @@ def case_mesh(mesh, built_in, dim=None):
 
 
 def check_box(mesh, *sides):
-    """Raise ValueError unless the mesh fills a box along the axes, its first sides from `low` to `high`: (low, high), ...
+    """Raise ValueError unless the mesh fills a box along the axes, with the extents (low, high), ... along the first of them.
 
-    Without any, a box of any size."""
+    Without extents the box may have any size."""
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
     size = float(np.prod(high - low))
     wrong = any(not np.allclose(ends, (a, b), atol=1e-6) for ends, a, b in zip(sides, low, high))
@@ -40,7 +40,7 @@ def check_box(mesh, *sides):
 
 
 def check_numbers(above=None, least=None, whole=False, **keywords):
-    """Raise ValueError unless each of these keywords is a finite number, above or at least some other, or a whole one."""
+    """Raise ValueError unless each of these keywords is a finite number within its bounds, or a whole number."""
     for name, value in keywords.items():
         good = isinstance(value, Integral if whole else Real) and not isinstance(value, bool) and np.isfinite(value)
         if not good or (above is not None and value <= above) or (least is not None and value < least):
@@ -65,7 +65,7 @@ def energy_ratio(dataset):
 def limited_dg(order, start, limiter, limiter_variables, indicator, positivity):
     """ModalDG for flow with shocks; limiter "auto": barth-jespersen at order 1, vertex above, none at order 0.
 
-    "none" for the limiter or the indicator, as the command line can say it, is None."""
+    For the limiter and the indicator "none" means None, as the command line has no None."""
     choose("start", start, ("projection",), " for modal DG; allowed")
     choose("limiter", "none" if limiter is None else limiter, (*LIMITERS, "auto", "none"))
     choose("indicator", "none" if indicator is None else indicator, (*INDICATORS, "none"))
@@ -81,12 +81,12 @@ def flux_named(name):
 
 
 def euler_stepper(order):
-    """The stepper of the paper's runs with a limiter, RK2, at order 1 and below; above the one for limiters, SSP(3,3)."""
+    """RK2 up to order 1, as in the paper's runs with a limiter; SSP(3,3) above."""
     return "rk2" if order < 2 else "ssp33"
 
 
 def behind_shock(gamma, mach, rho, p):
-    """(rho, v, p) behind a shock that runs at that Mach number into a gas at rest, v along its way.
+    """(rho, v, p) behind a shock that runs at this Mach number into a gas at rest; v points along its motion.
 
     Rankine & Hugoniot; Toro 2009, section 3.1.3."""
     square = mach * mach
@@ -98,7 +98,7 @@ def behind_shock(gamma, mach, rho, p):
 def l1_error(dataset, exact, names, time=-1, degree=12):
     """Integral of |u - exact(x, t)| over the domain, divided by its measure, for each of these variables.
 
-    By a quadrature in each element, which a jump inside it disturbs by a share of the element's size."""
+    By quadrature in each element; a jump inside an element gives an error proportional to its size."""
     dg, t = dataset.dg, float(dataset.time[time])
     points, weights = quadrature(dg.dim, degree)
     interpolation, corners = dg.reference.interpolation(points), dg.reference.barycentric(points)

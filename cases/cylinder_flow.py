@@ -16,15 +16,15 @@ WALLS = ("curved", "straight")
 
 
 def cylinder_flow(order=2, level=1, mach=0.38, walls="curved", until=100.0, mesh=None, method="modal", start="projection"):
-    """A gas flows at Mach 0.38 around a cylinder: smooth, symmetric about both axes, without drag, of one entropy all over.
+    """A gas flows at Mach 0.38 around a cylinder. The exact flow is smooth and symmetric, has no drag and constant entropy.
 
-    rho = 1.4, p = 1, v = (mach, 0) at the start and far away; radius 0.5, the outer circle 20.  The flow becomes steady; what
-    entropy and drag there is then is the error of the scheme:  entropy_error, the L2 norm of (p / p0) (rho0 / rho)^gamma - 1.
+    rho = 1.4, p = 1, v = (mach, 0) at the start and far away; radius 0.5, the outer circle 20.  The flow becomes steady.
+    Any drag is then an error of the scheme, and so is entropy_error, the L2 norm of (p / p0) (rho0 / rho)^gamma - 1.
 
-    level: 128 straight-sided triangles at level 0, four times as many at each level from there; the points lie at the radii
+    level: 128 straight-sided triangles at level 0, four times as many at each further level; the points lie at the radii
     0.5 (1 + 2 pi / 128 (a^j - 1) / (a - 1)), a = 1.1648336, j = 0 .. 32
     walls: "curved" (Krivodonova & Berger) or "straight" (the polygon's own edges reflect); method: "modal" or "nodal"
-    mesh: a file with the boundaries cylinder and far, the cylinder around the origin
+    mesh: a file with the boundaries cylinder and far, the cylinder centred at the origin
     Bassi & Rebay 1997; Krivodonova & Berger 2006, section 4.2."""
     check_numbers(least=0, whole=True, level=level)
     check_numbers(mach=mach)
@@ -52,7 +52,7 @@ def cylinder_flow(order=2, level=1, mach=0.38, walls="curved", until=100.0, mesh
 
 
 def rings(level):
-    """Triangles between both circles, in rings that grow outwards, corners on the circles."""
+    """Triangles between the two circles, in rings that widen outwards, with corners on the circles."""
     around, layers = AROUND * 2**level, LAYERS * 2**level
     check_room(f"rings({level})", 2 * around * layers, 2)
     steps = np.linspace(0, FINEST / 4, layers + 1)

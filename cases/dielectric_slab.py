@@ -8,7 +8,7 @@ from .common import case_mesh, check_numbers
 
 def dielectric_slab(order=4, eps=4.0, angle=30.0, frequency=1.0, polarisation="TM", until=1.0, every=None, mesh=None,
                     start="projection"):
-    """A plane wave is reflected and transmitted by a dielectric slab, permittivity eps, in vacuum, mu = 1.
+    """A dielectric slab of permittivity eps in vacuum reflects and transmits a plane wave; mu = 1.
 
     With w = 2 pi frequency, k = w (cos(angle), sin(angle)) in vacuum,
     kx_s^2 = eps w^2 - ky^2 in the slab, u = Ez (TM) or Hz (TE):
@@ -17,10 +17,10 @@ def dielectric_slab(order=4, eps=4.0, angle=30.0, frequency=1.0, polarisation="T
     Fresnel's law at both faces (Born & Wolf 1999, section 1.6.4).
 
     angle: degrees from the normal; mesh: a file with the regions "vacuum" and "slab", faces of the slab at constant x
-    The run starts from this solution and gets its waves through the outer boundary; results: reflected and transmitted power,
-    |r|^2 and |s|^2, fitted to the last snapshot in front of and behind the slab, beside those of the formula.
+    The run starts from this solution, and the waves enter through the outer boundary. results: reflected and transmitted
+    power, |r|^2 and |s|^2, fitted to the last snapshot in front of and behind the slab, beside the exact values.
     With the defaults and the built-in mesh (slab 0.75 thick): |r|^2 = 0.06502, |s|^2 = 0.93498; in TE 0.03182, 0.96818.
-    Raises ValueError for another polarisation and where the wave does not travel in the slab."""
+    Raises ValueError for another polarisation, and if the wave is evanescent in the slab."""
     if polarisation not in ("TM", "TE"):
         raise ValueError(f"polarisation={polarisation!r} is not allowed; allowed: TM, TE")
     check_numbers(above=0, eps=eps, frequency=frequency)

@@ -24,15 +24,15 @@ def double_mach(order=1, elements=4000, limiter="auto", limiter_variables="conse
     [0, 4] x [0, 1]: the state behind the shock on the left and in front of the wedge, that of the moving shock above,
     outflow on the right.
 
-    elements: about as many unstructured triangles; the paper's meshes have 68622, 236964 and 964338
-    jitter: how irregular they are, as of mesh.polygon, 0 to 0.5; "auto" is 0, nearly equilateral ones in rows along the wedge,
-    for Barth-Jespersen's limiters, and 0.4 for the others, with which a stem that stands along rows may grow a carbuncle
-    limiter: "auto" (barth-jespersen at order 1, vertex above), or as of ModalDG, "none" for none; limiter_variables and
-    indicator as of ModalDG
-    positivity: whether density and pressure are kept positive, which is needed here; the paper does not speak of it
+    elements: approximate number of unstructured triangles; the paper's meshes have 68622, 236964 and 964338
+    jitter: irregularity of the mesh, 0 to 0.5, as for mesh.polygon; "auto" is 0 for Barth-Jespersen's limiters (nearly
+    equilateral triangles in rows along the wedge) and 0.4 for the others, where rows along the stem may give a carbuncle
+    limiter: "auto" (barth-jespersen at order 1, vertex above), one of ModalDG, or "none"
+    limiter_variables, indicator: as for ModalDG
+    positivity: whether density and pressure are kept positive, which is needed here; the paper does not mention it
     flux: rusanov, hll, hllc or roe; mesh: a file with the boundaries left, behind, wedge, right, top
-    Reported: where the Mach stem stands on the wedge (stem_foot) and at y = 0.1 (stem_x), and the triple point, where it meets
-    the shock; both are where the density passes the mean of those of the two sides of the shock that comes in.
+    results: x of the Mach stem on the wedge (stem_foot) and at y = 0.1 (stem_x), and the triple point where it meets the
+    shock. Fronts are where the density passes the mean of the two sides of the incident shock.
     Woodward & Colella 1984, section 4; Fuhry, Giuliani & Krivodonova 2014, section 5.2, table 4 and figure 10."""
     check_numbers(least=3, whole=True, elements=elements)
     method = limited_dg(order, start, limiter, limiter_variables, indicator, positivity)
@@ -69,12 +69,12 @@ def channel(elements, jitter):
 
 
 def shock(y, t):
-    """Where the shock that comes in lies; the gas in front of it has the speed of sound 1."""
+    """x of the incident shock; the gas in front of it has the speed of sound 1."""
     return FOOT + y / np.tan(ANGLE) + MACH * t / np.sin(ANGLE)
 
 
 def places(dataset, rho):
-    """Where the Mach stem stands, and where its straight part meets that of the shock, all as far as this density goes."""
+    """Positions of the Mach stem and of the triple point; the front is where the density passes `rho`."""
     x = np.linspace(0, WIDTH, POINTS)
 
     def front(y):

@@ -1,4 +1,4 @@
-"""A wind tunnel with a step, in which a gas moves at three times the speed of sound."""
+"""A wind tunnel with a step at Mach 3."""
 import numpy as np
 
 from dgarray import Euler, Simulation, outflow, prescribed, wall
@@ -14,16 +14,16 @@ SIDES = "wall", "wall", "wall", "outlet", "wall", "inlet"
 
 def forward_step(order=1, elements=6000, limiter="auto", limiter_variables="conserved", indicator="none", positivity=True,
                  flux="rusanov", until=4.0, mesh=None, start="projection"):
-    """A gas at Mach 3 fills a wind tunnel and meets a step: a bow shock, its reflections, a Mach stem at the upper wall.
+    """A gas at Mach 3 meets a step in a wind tunnel: a bow shock, its reflections, and a Mach stem at the upper wall.
 
-    rho = 1.4, p = 1, v = (3, 0) at t = 0 and at the inlet; [0, 3] x [0, 1] without the step x > 0.6, y < 0.2; walls that slip,
-    outflow on the right.  Nothing is done about the corner, where the flow is singular.
-    In front of the step's face the gas comes to rest behind a shock that is nearly normal there: p = 12.06 after that of
-    Mach 3 and an isentropic compression.
+    rho = 1.4, p = 1, v = (3, 0) at t = 0 and at the inlet; [0, 3] x [0, 1] without the step x > 0.6, y < 0.2; slip walls,
+    outflow on the right.  The corner, where the flow is singular, has no special treatment.
+    On the front face of the step the gas comes to rest behind a nearly normal shock; an exactly normal shock of Mach 3 and
+    an isentropic compression give p = 12.06.
 
-    elements: about as many unstructured triangles; positivity: whether density and pressure are kept positive
-    limiter: "auto" (barth-jespersen at order 1, vertex above), or as of ModalDG, "none" for none; limiter_variables and
-    indicator as of ModalDG
+    elements: approximate number of unstructured triangles; positivity: whether density and pressure are kept positive
+    limiter: "auto" (barth-jespersen at order 1, vertex above), one of ModalDG, or "none"
+    limiter_variables, indicator: as for ModalDG
     flux: rusanov, hll, hllc or roe; mesh: a file with the boundaries inlet, outlet, wall
     Emery 1968; Woodward & Colella 1984, section 4."""
     check_numbers(least=3, whole=True, elements=elements)

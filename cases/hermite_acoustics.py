@@ -10,7 +10,7 @@ from .common import check_numbers
 
 def hermite_acoustics(order=3, dim=2, cells=16, wave="standing", waves=1, until=1.0, variant="auto", pruned=True,
                       derivatives=False):
-    """A standing wave between rigid walls, or one under a free surface, or a plane wave in a periodic box; c = rho = 1.
+    """A standing wave between rigid walls or under a free surface, or a plane wave in a periodic box; c = rho = 1.
 
     p_t + div v = 0,  v_t + grad p = 0  in the unit box;  k = pi waves, w = k sqrt(dim):
     standing  p = cos(w t) prod_i cos(k x_i),  v = -(1/w) sin(w t) grad prod_i cos(k x_i);  walls all around

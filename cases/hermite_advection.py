@@ -8,13 +8,13 @@ from .common import check_numbers
 
 def hermite_advection(order=3, dim=3, cells=150, steps=200, cfl=0.9, speed=-1.0, waves=1, stages=0, variant="auto",
                       pruned=True, derivatives=False, until=None):
-    """A product of sines that a = speed (1, ..., 1) carries through the periodic unit box, by Hermite's method.
+    """The velocity a = speed (1, ..., 1) carries a product of sines through the periodic unit box, by Hermite's method.
 
     u_t + div(a u) = 0,  u = prod_i sin(2 pi waves (x_i - a_i t)).
 
-    order: N, derivatives in each direction; dim: 1, 2 or 3; cells: points along a side; steps: of length cfl h / |speed|,
-    which give the end of the run unless `until` does; stages: of the Taylor series, 0 for all, dim (2 N + 1); variant:
-    "auto", "two-kernel", "monolithic" or "collapsed"
+    order: N, derivatives in each direction; dim: 1, 2 or 3; cells: points along a side; steps: number of steps of length
+    cfl h / |speed|, unless `until` gives the end; stages: of the Taylor series, 0 for all, dim (2 N + 1); variant: "auto",
+    "two-kernel", "monolithic" or "collapsed"
     The setting of table 1 of Vargas, Chan, Hagstrom & Warburton 2016 (equation (1): speed -1): 150 points a side, 200
     steps, N = 1, 2, 3 on an NVIDIA GTX 980 in single precision: 2.09, 13.77, 36.17 s monolithic, 2.42, 13.77, 37.23 s by two
     kernels."""

@@ -1,4 +1,4 @@
-"""A plane wave that a smooth lens focuses, acoustics with a sound speed that depends on x, by Hermite's method."""
+"""A smooth lens focuses a plane wave: acoustics with a variable sound speed, by Hermite's method."""
 import numpy as np
 
 from dgarray import Acoustics, Grid, Hermite, Simulation, Sponge
@@ -7,14 +7,14 @@ from .common import check_numbers
 
 
 def hermite_lens(order=3, cells=24, slowness=0.6, radius=0.5, width=0.15, sponge=0.75, until=2.1, stages=0, derivatives=False):
-    """A pulse with a plane front meets a round lens in which sound is slower, and comes to a focus behind it.
+    """A plane pulse passes a round lens, in which sound is slower, and is focused behind it.
 
     p_t / c^2 + div v = 0,  v_t + grad p = 0  on [-2, 3] x [-1.5, 1.5], periodic in y, a sponge on the left and the right;
     1 / c = 1 + slowness exp(-(r / radius)^2),  r from the origin;  at t = 0  p = vx = exp(-((x + 1) / width)^2).
 
-    order: N, derivatives in each direction; cells: to a length of 1; sponge: width of the layers; stages: of the Taylor series,
-    0 for 2 (2 N + 1)
-    Reports the largest pressure of the last snapshot (1 without the lens, as long as the pulse is in the box) and where it is.
+    order: N, derivatives in each direction; cells: along a length of 1; sponge: width of the layers; stages: of the Taylor
+    series, 0 for 2 (2 N + 1)
+    results: the largest pressure of the last snapshot (1 without the lens, while the pulse is in the box) and its position.
     Varying coefficients, the future work of Vargas, Chan, Hagstrom & Warburton 2016, section 5."""
     check_numbers(above=-1, slowness=slowness)
     check_numbers(above=0, radius=radius, width=width)

@@ -1,4 +1,4 @@
-"""A vortex that a gas carries along, exact."""
+"""A vortex carried along by a gas, exact."""
 import numpy as np
 
 from dgarray import Euler, Simulation, box, hllc, rectangle
@@ -9,16 +9,16 @@ from .common import case_mesh, check_box, check_numbers, dg_method
 
 def isentropic_vortex(order=3, dim=2, cells=16, size=7.0, strength=5.0, gamma=1.4, until=1.0, mesh=None, method="modal",
                       start="projection"):
-    """An isentropic vortex that a gas at the velocity (1, 1) or (1, 1, 1) carries through a periodic box.
+    """A gas with the velocity (1, 1) or (1, 1, 1) carries an isentropic vortex through a periodic box.
 
     v = 1 + (strength / 2 pi) exp((1 - r^2) / 2) (-y, x),  T = 1 - ((gamma - 1) strength^2 / (8 gamma pi^2)) exp(1 - r^2),
-    rho = T^(1 / (gamma - 1)),  p = rho^gamma;  in 3D the same at every z.  x, y and r are taken from the vortex, which starts
-    in the middle and is there again at t = 2 size.
+    rho = T^(1 / (gamma - 1)),  p = rho^gamma;  in 3D the same at every z.  x, y and r are relative to the vortex, which starts
+    in the middle and is back there at t = 2 size.
 
-    dim: 2 or 3; cells: squares or cubes along a side, in 3D one on the other; size: half the side, 2e-10 being left of the
-    vortex at the default's edge (in the box of 10 by 10 of the source 2e-5, below which no error falls there)
+    dim: 2 or 3; cells: squares or cubes along a side, in 3D one layer of cubes; size: half the side.  At the edge of the
+    default box 2e-10 of the vortex is left; in the source's box of 10 by 10 it is 2e-5, and no error falls below that
     mesh: a file of a box with sides left, right, bottom, top, front, back; method: "modal" or "nodal"
-    The flux is hllc: with rusanov even orders lose 0.3 of their order.
+    The flux is hllc; with rusanov the observed order is lower by 0.3 at even orders.
     Shu 1998, ICASE report 97-65, section 5; Yee, Sandham & Djomehri 1999."""
     check_numbers(least=1, whole=True, cells=cells)
     check_numbers(above=0, size=size)

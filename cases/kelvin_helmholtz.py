@@ -1,4 +1,4 @@
-"""Two streams of a gas that roll up where they meet: the Kelvin-Helmholtz instability."""
+"""Two streams of gas roll up where they meet: the Kelvin-Helmholtz instability."""
 import numpy as np
 
 from dgarray import Euler, Simulation, hllc, rectangle
@@ -10,15 +10,15 @@ from .common import case_mesh, check_box, check_numbers, dg_method, least
 
 def kelvin_helmholtz(order=3, cells=32, thickness=0.025, push=0.01, until=1.5, every=0.5, mesh=None, method="modal",
                      start="projection"):
-    """Two streams of a gas with densities 1 and 2 move against each other, and a small wave grows where they meet.
+    """Two streams of gas with densities 1 and 2 flow in opposite directions, and a small wave grows where they meet.
 
     gamma = 5/3, p = 2.5, v = push sin(4 pi x); across y = 1/4 and y = 3/4, d = distance to the nearer, on both sides
     rho = (1 | 2) +- exp(-d / thickness) / 2,  u = (1/2 | -1/2) -+ exp(-d / thickness) / 2,
-    with (1 | 2) outside and inside of 1/4 < y < 3/4, so that both are smooth there; the unit box is periodic.
-    Reported: the amplitude of the wave of v around y = 1/4, by the integral of the source.
+    with the first value outside and the second inside 1/4 < y < 3/4; so both are smooth. The unit box is periodic.
+    results: the amplitude of the wave of v around y = 1/4, by the integral of the source.
 
     cells: squares of two triangles along a side; mesh: a file of a box with the sides left, right, bottom, top
-    method: "modal" or "nodal".  Without a limiter: later the gas mixes below the size of any mesh.
+    method: "modal" or "nodal".  There is no limiter. Later the gas mixes on scales below any mesh.
     McNally, Lyra & Passy 2012, section 2 and equations (7) to (10)."""
     check_numbers(above=0, thickness=thickness, push=push)
     if mesh is None:

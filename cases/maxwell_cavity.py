@@ -15,8 +15,8 @@ def maxwell_cavity(order=4, cells=2, m=1, n=1, p=0, width=1.0, depth=1.0, height
                   sin(kx x) sin(ky y) cos(kz z)),   H = w / g^2 sin(w t) (-ky sin(kx x) cos(ky y) cos(kz z),
                   kx cos(kx x) sin(ky y) cos(kz z), 0).
 
-    cells: bricks of six tetrahedra along a side; mesh: a file of a box, whose bounds then are the cavity's
-    Raises ValueError for m or n below 1 or p below 0: those modes have no field.
+    cells: bricks of six tetrahedra along a side; mesh: a file of a box, which then is the cavity
+    Raises ValueError for m or n below 1 or p below 0, which are no modes.
     Kloeckner, Warburton, Bridge & Hesthaven 2009, section 6; the modes: Jackson 1998, section 8.4.  Their table 2, L2 errors
     in single precision (the box and the mode are not given):
 

@@ -16,17 +16,17 @@ DECAY = 10.0            # radii that the wave travels after the pulse: the slowe
 
 
 def maxwell_sphere(order=3, ka=1.0, level=0, until=None, mesh=None, start="projection"):
-    """A plane wave is scattered by a conducting sphere of radius a; the unknown is the scattered field.
+    """A conducting sphere of radius a scatters a plane wave; the unknown is the scattered field.
 
     Incident: the pulse Ex = u exp(-u^2), u = (t - z - t0) / w, w = 1 / (least k); n x (E + E_incident) = 0 on the sphere.  The
     fields there are Fourier-transformed while they are computed, and a near-to-far transform gives the cross-sections: one
     run serves every frequency of the pulse.  Around the sphere a layer damps the tangential fields, and the outer boundary
     absorbs: see `damping`.
 
-    ka: wave number times radius, or several of them, (1.0, 2.0); level: how often the mesh is refined, new corners on the
-    spheres; until: end of the run, by default when the pulse has gone by and the currents have decayed
+    ka: wave number times radius, or several, (1.0, 2.0); level: number of refinements, with new corners on the spheres;
+    until: end of the run, by default when the pulse has passed and the currents have decayed
 
-    mesh: a file with the boundaries "sphere", about the origin, and "outer".  Its facets are flat: a is the radius of the
+    mesh: a file with the boundaries "sphere", centred at the origin, and "outer".  Facets are flat; a is the radius of the
     sphere of the same volume
     Kloeckner, Warburton, Bridge & Hesthaven 2009, section 6, figure 12 (on 78745 tetrahedra, without numbers).
     results: the bistatic cross-section sigma / a^2, forward (along z), backward, and at 90 degrees in the planes of E and H,
@@ -97,8 +97,8 @@ def pulse(k):
 def damping(inner, outer):
     """The source -s(r) (q - r (r . q) / r^2) for E and H, s = ((r - inner) / (outer - inner))^3 / inner.
 
-    It damps what is tangential to spheres, E and H alike: a perfectly matched layer for waves along r, and nearly one for
-    the fields near the scatterer, whose normal components it leaves alone.  With outer = 6 inner and the absorbing condition
+    It damps the tangential components of E and H alike, and not the normal ones: a perfectly matched layer for waves along
+    r, and nearly one for the fields near the scatterer.  With outer = 6 inner and the absorbing condition
     behind it the exact cross-sections change by less than 0.4 % at ka = 1 and 2 (modal solution); without it by 4.5 %."""
     def layer(q, x):
         r = np.sqrt(x[0] ** 2 + x[1] ** 2 + x[2] ** 2)
@@ -112,8 +112,8 @@ def damping(inner, outer):
 
 
 def refined_sphere(mesh):
-    """A copy with every cell split into eight, new corners of "sphere" and "outer" moved onto the sphere about the origin on
-    which the others lie; a boundary of another shape keeps its flat facets."""
+    """A copy with every cell split into eight. New corners of "sphere" and "outer" move onto the sphere of the old ones; a
+    boundary of another shape keeps its flat facets."""
     fine = mesh.refined()
     points = fine.points.copy()
     for name in ("sphere", "outer"):

@@ -11,14 +11,14 @@ MACH, AT, HALF = 3.0, -4.0, 5.0
 
 def shu_osher(order=1, dim=1, cells=400, waves=5.0, strength=0.2, limiter="auto", limiter_variables="conserved",
               indicator="none", positivity=True, flux="hllc", until=1.8, mesh=None, start="projection"):
-    """A shock of Mach 3 runs into a gas at rest whose density is a sine wave, and compresses the waves.
+    """A shock of Mach 3 runs into a gas at rest with a sinusoidal density and compresses the waves.
 
     On [-5, 5]: behind the shock, x < -4, rho = 27 / 7 = 3.857143, u = 4 sqrt(35) / 9 = 2.629369, p = 31 / 3; in front of it
     rho = 1 + strength sin(waves x), u = 0, p = 1, gamma = 1.4.  There is no exact solution; compare with a fine run.
 
-    dim: 1, or 2 for a channel of triangles between two walls, `cells` long and a tenth of that, and of the length, high
-    limiter: "auto" (barth-jespersen at order 1, vertex above), or as of ModalDG, "none" for none; limiter_variables and
-    indicator as of ModalDG
+    dim: 1, or 2 for a channel of triangles between two walls; it is a tenth as high as long, in length and in cells
+    limiter: "auto" (barth-jespersen at order 1, vertex above), one of ModalDG, or "none"
+    limiter_variables, indicator: as for ModalDG
     flux: rusanov, hll, hllc or roe; mesh: a file of [-5, 5] (times a height) with the boundaries left, right (bottom, top)
     Shu & Osher 1989, example 8."""
     check_numbers(waves=waves, strength=strength)

@@ -18,17 +18,17 @@ TESTS = {
 
 def sod(order=1, test="sod", dim=1, cells=100, limiter="auto", limiter_variables="conserved", indicator="none",
         positivity=True, flux="hllc", until=None, mesh=None, start="projection"):
-    """Sod's shock tube, and others: two constant states of a gas meet, and two waves and a contact run apart.
+    """Sod's shock tube and others: two constant states of a gas meet; two waves and a contact run apart.
 
     On [0, 1], gamma = 1.4, (rho, u, p) = left for x < x0, right for x > x0; exact by the Riemann problem:
     sod (1, 0, 1 | 0.125, 0, 0.1), x0 = 0.5, t = 0.2;  lax (0.445, 0.698, 3.528 | 0.5, 0, 0.571), x0 = 0.5, t = 0.13;
     toro1 sod with u = 0.75 on the left, a sonic point;  toro2 two rarefactions, nearly a vacuum;
     toro3 a pressure ratio of 10^5;  toro4 two strong shocks that meet;  toro5 as toro3, the contact at rest.
 
-    dim: 1, or 2 for a channel of triangles between two walls, `cells` long and a tenth of that, and of the length, high
-    limiter: "auto" (barth-jespersen at order 1, vertex above), or as of ModalDG, "none" for none; limiter_variables and
-    indicator as of ModalDG
-    flux: rusanov, hll, hllc or roe; until: by default the test's own time
+    dim: 1, or 2 for a channel of triangles between two walls; it is a tenth as high as long, in length and in cells
+    limiter: "auto" (barth-jespersen at order 1, vertex above), one of ModalDG, or "none"
+    limiter_variables, indicator: as for ModalDG
+    flux: rusanov, hll, hllc or roe; until: by default the time of the test
     mesh: a file of [0, 1] (times a height) with the boundaries left, right (bottom, top)
     Sod 1978; Lax 1954; Toro 2009, table 6.2 (tests 1 to 5)."""
     left, right, at, end = TESTS[choose("test", test, TESTS)]
@@ -46,7 +46,7 @@ def sod(order=1, test="sod", dim=1, cells=100, limiter="auto", limiter_variables
 
 
 def tube_mesh(mesh, dim, lower, upper, cells):
-    """The mesh that a user gave, which must be such a tube, or else `tube`."""
+    """The user's mesh, checked to be such a tube, or else `tube`."""
     mesh = case_mesh(mesh, lambda: tube(dim, lower, upper, cells))
     check_box(mesh, (lower, upper))
     for name in mesh.boundaries:
@@ -65,5 +65,5 @@ def tube(dim, lower, upper, cells):
 
 
 def tube_ends(mesh):
-    """Walls along the tube, what is inside at its ends."""
+    """Boundary conditions: walls along the tube, outflow at its ends."""
     return {name: wall if name in ("bottom", "top") else outflow for name in mesh.boundaries}

@@ -16,16 +16,16 @@ WALLS = ("curved", "straight", "exact", "spline")
 
 def supersonic_vortex(order=1, level=0, walls="curved", until=3.0, steady=1e-14, mesh=None, method="modal",
                       start="projection"):
-    """A gas enters a quarter of a ring at Mach 2.25 and turns between walls of the radii 1 and 1.384; the flow is steady.
+    """A gas enters a quarter of a ring at Mach 2.25 and turns between walls of radius 1 and 1.384; the flow is steady.
 
     rho = (1 + (gamma - 1) / 2 M^2 (1 - 1 / r^2))^(1 / (gamma - 1)),  p = rho^gamma / gamma,  |v| = M / r along the circles,
-    M = 2.25, gamma = 1.4.  The run starts from it, and by t = 3 the difference that remains is that of the scheme.  With
-    until=30 it ends where it is steady by the criterion (22) of the source, at t = 4 to 7.
+    M = 2.25, gamma = 1.4.  The run starts from this flow; the difference at t = 3 is the error of the scheme.  With
+    until=30 it ends when it is steady by criterion (22) of the source, at t = 4 to 7.
 
-    level: 180 straight-sided triangles at level 0, four times as many at each level from there, all with their corners on the
-    circles; walls: "curved" (Krivodonova & Berger), "spline" (the same, by splines through the corners instead of circles),
-    "straight" (the polygon's own edges reflect) or "exact" (the exact state beyond); at the inlet the exact state, at the
-    outlet what is inside; method: "modal" or "nodal"
+    level: 180 straight-sided triangles at level 0, four times as many at each further level, all with corners on the circles
+    walls: "curved" (Krivodonova & Berger), "spline" (the same, by splines through the corners instead of circles),
+    "straight" (the polygon's own edges reflect) or "exact" (the exact state outside); at the inlet the exact state, at the
+    outlet outflow; method: "modal" or "nodal"
     mesh: a file with the boundaries inlet, outlet, inner, outer
     Fuhry, Giuliani & Krivodonova 2014, section 5.1; Krivodonova & Berger 2006; Aftosmis, Gaitonde & Tavares 1994."""
     check_numbers(least=0, whole=True, level=level)

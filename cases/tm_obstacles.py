@@ -14,8 +14,8 @@ def tm_obstacles(order=4, eps=3.0, x0=-1.3, y0=0.0, half_width=0.15, wavelength=
     The obstacles are perfect conductors, the outer boundary is absorbing, the lens has the permittivity eps.
 
     mesh: a file with the boundaries "obstacles" and "outer" and the regions "vacuum" and "lens"
-    The kind of problem that Kloeckner, Warburton & Hesthaven 2013 demonstrate their TM solver for; no published numbers.
-    results: the part of the energy that is still inside, and the largest |Ez| in the lens and where it is."""
+    The kind of problem that Kloeckner, Warburton & Hesthaven 2013 show for their TM solver; there are no published numbers.
+    results: the fraction of the energy that is left, and the largest |Ez| in the lens and the time of it."""
     check_numbers(above=0, eps=eps, half_width=half_width, wavelength=wavelength)
     check_numbers(x0=x0, y0=y0)
     mesh = case_mesh(mesh, "obstacles.msh", 2)

@@ -4,7 +4,10 @@ from .analysis.fourier import Fourier
 from .analysis.integrals import BoundaryIntegral, VolumeIntegral
 from .analysis.probes import Extrema, Points, SurfaceFields
 from .analysis.riemann import riemann
-from .boundary import (
+from .mesh import Grid, Mesh, box, interval, read_mesh, rectangle
+from .methods import ExponentialFilter, GridOperator, Hermite, Method, ModalDG, NodalDG, Operator
+from .output import OutputError
+from .physics.boundary import (
     Sponge,
     absorbing,
     curved_wall,
@@ -20,13 +23,10 @@ from .boundary import (
     scattered,
     wall,
 )
-from .boundary import open as open
-from .explain import explain
-from .fluxes import central, hll, hllc, roe, rusanov, upwind
-from .laws import Acoustics, Advection, Euler, Law, Maxwell
-from .mesh import Grid, Mesh, box, interval, read_mesh, rectangle
-from .methods import ExponentialFilter, Hermite, ModalDG, NodalDG
-from .output import OutputError
+from .physics.boundary import open as open
+from .physics.explain import explain
+from .physics.fluxes import central, hll, hllc, roe, rusanov, upwind
+from .physics.laws import Acoustics, Advection, Euler, Law, Maxwell
 from .run.failure import SolutionError
 from .run.signals import Interrupted
 from .run.simulation import Simulation
@@ -36,9 +36,9 @@ __version__ = "0.1.0"
 
 # `open` is public too, but not exported by a star, because it is the name of a function of Python's own.
 __all__ = [
-    "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "Fourier", "Grid", "Hermite",
-    "Interrupted", "Law", "Maxwell", "Mesh", "ModalDG", "NodalDG", "OutputError", "Points", "Simulation", "SolutionError",
-    "Sponge", "SurfaceFields", "VolumeIntegral",
+    "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "Fourier", "Grid", "GridOperator",
+    "Hermite", "Interrupted", "Law", "Maxwell", "Mesh", "Method", "ModalDG", "NodalDG", "Operator", "OutputError",
+    "Points", "Simulation", "SolutionError", "Sponge", "SurfaceFields", "VolumeIntegral",
     "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "incident", "inflow",
     "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "read_mesh", "rectangle",
     "riemann", "roe", "rusanov", "scattered", "upwind", "wall",

@@ -1,7 +1,7 @@
 """Fields that follow from those of a run, such as the pressure of a gas, by the functions of its law."""
 import ast
 
-from . import laws
+from .physics import laws
 from .wording import choose
 
 

@@ -99,37 +99,36 @@ def registers(stepper):
     return 2 + any(s.alpha for s in stepper.stages), int(any(s.w or s.v for s in stepper.stages))
 
 
-def step(operator, stepper, states, k, t, dt):
-    """Advance by dt; returns the list of states with the new one first.
+def sequence(stepper, states):
+    """What the stages of one step read and write, one after the other: (row, q, out, q0), `out` the new state.
 
-    operator  offers stage(q, out, k, q0, t, dt, row), one row of the table; and maybe after_step(q), which changes the new
-              state in place; and step(stepper, states, k, t, dt), a whole step at once
-    states    arrays of the state's size, the current one first, as many as `registers` says; k the register or None
-    """
-    if hasattr(operator, "step"):
-        return operator.step(stepper, states, k, t, dt)
-    *_, q = stages(operator, stepper, states, k, t, dt)
-    return [q] + [s for s in states if s is not q]
-
-
-def step_and_look(operator, stepper, states, k, t, dt):
-    """As `step`, and what the operator has found of the new state while it made it, None where it does not look: for its
-    `max_dt` and `sound` of that state, as long as nobody has changed it."""
-    if hasattr(operator, "step_and_look"):
-        return operator.step_and_look(stepper, states, k, t, dt)
-    return step(operator, stepper, states, k, t, dt), None
-
-
-def stages(operator, stepper, states, k, t, dt):
-    """The states after each stage of one step, one after the other; arguments as for `step`."""
+    states: arrays of the state's size, the current one first, as many as `registers` says"""
     q0 = q = states[0]
     for row in stepper.stages:
         out = next(s for s in states[1:] + states[:1] if s is not q and not (s is q0 and len(states) > 2))
-        operator.stage(q, out, k, q0, t + row.c * dt, dt, row)
+        yield row, q, out, q0
         q = out
-        if row is stepper.stages[-1] and hasattr(operator, "after_step"):
-            operator.after_step(q)
-        yield q
+
+
+def stages(operations, stepper, states, k, t, dt):
+    """The states after each stage of one step, one after the other.
+
+    operations: offer stage(q, out, k, q0, t, dt, row), one row of the table
+    states: as for `sequence`;  k: the register or None"""
+    for row, q, out, q0 in sequence(stepper, states):
+        operations.stage(q, out, k, q0, t + row.c * dt, dt, row)
+        yield out
+
+
+def step(operations, stepper, states, k, t, dt):
+    """Advance by dt, stage after stage; returns the states with the new one first."""
+    *_, new = stages(operations, stepper, states, k, t, dt)
+    return first(new, states)
+
+
+def first(new, states):
+    """The states with the new one first."""
+    return [new, *(state for state in states if state is not new)]
 
 
 @cache

@@ -4,22 +4,36 @@
 """
 import re
 
+from bs4 import BeautifulSoup
+from docutils import nodes
+from docutils.utils.math import latex2mathml
+
 import dgarray
 
 project, author, copyright = "dgarray", "the dgarray authors", "the dgarray authors, MIT licence"
 version = release = dgarray.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "formulas.md"]                    # the gallery contains the formulas
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["pages.css"]
+html_math_renderer = "mathml"
+html_scaled_image_link = False
 html_title = f"dgarray {version}"
 html_show_sourcelink = False
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath", "html_image"]
 default_role = "code"
 add_module_names = False
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 autodoc_member_order = "bysource"
 suppress_warnings = ["config.cache"]
+
+# A table whose columns need more characters than this, with their longest words, does not fit on a narrow screen.
+NARROW = 48
+# And a table beyond this needs smaller letters on any screen.
+BROAD = 100
 
 # `name   text` or `name, name   text` in aligned columns; the text goes on in lines indented to its column.
 COLUMNS = re.compile(r"(?P<name>\S.*?)(?P<gap>\s{2,})(?P<text>\S.*)$")
@@ -106,10 +120,46 @@ def begins_new(line, before):
     return bool(SENTENCE.match(line) or entry(line, True) or line[0].isupper() and before and before[-1].endswith("."))
 
 
+def math(translator, node):
+    """Write a formula as MathML, which browsers show without a script."""
+    block = node.tagname == "math_block"
+    mathml = latex2mathml.tex2mathml(node.astext(), as_block=block)
+    translator.body.append(f'<div class="math">{mathml}</div>' if block else mathml)
+    raise nodes.SkipNode
+
+
+def fit_tables(app, pagename, templatename, context, doctree):
+    """Give each cell of a wide table the heading of its column: on a narrow screen a row becomes a list of name and value.
+
+    An empty head is left out."""
+    if "<table" not in context.get("body", ""):
+        return
+    soup = BeautifulSoup(context["body"], "html.parser")
+    for table in soup.find_all("table"):
+        rows = [row.find_all(["td", "th"]) for row in table.find_all("tr")]
+        names = [cell.get_text() for cell in rows[0]]
+        if table.thead and not any(names):
+            table.thead.decompose()
+        width = sum(max(map(longest_word, column)) + 2 for column in zip(*rows))
+        if width > NARROW:
+            table["class"] = [*table.get("class", []), "wide", *(["broad"] if width > BROAD else [])]
+            for row in table.select("tbody tr"):
+                for name, cell in zip(names, row.find_all("td")):
+                    cell["data-name"] = name
+    context["body"] = str(soup)
+
+
+def longest_word(cell):
+    """Characters of the longest word in a cell; those of code are broader."""
+    return max(map(len, cell.get_text().split()), default=0) * (1.3 if cell.find("code") else 1)
+
+
 def process(app, what, name, obj, options, lines):
     """Hand a docstring to Sphinx; those of tuples and other classes of Python's own are left out."""
     lines[:] = readable(lines)
 
 
 def setup(app):
+    app.add_html_math_renderer("mathml", (math, None), (math, None))
+    app.connect("html-page-context", fit_tables)
     app.connect("autodoc-process-docstring", process)

@@ -1,8 +1,10 @@
-"""The gallery: runs every case of the package with small settings, draws a picture of each, writes gallery.md.
+"""The gallery: run every case with small settings, draw a picture of each, and write gallery.md.
 
     python docs/make_gallery.py [CASE ...]
+    python docs/make_gallery.py --front          # pictures of the front page, with finer meshes
 
-With names only their pictures are drawn again, and the page is made of all. Times are left out: they are the machine's.
+Given names, it runs only these cases and keeps the other sections of the page. Equations and sources come from
+formulas.md. The page has no times, because they depend on the machine.
 """
 import inspect
 import sys
@@ -24,25 +26,33 @@ ROUNDING = 1e-12
 
 HEAD = """# Gallery
 
-Every case of the package with small settings. This page and its pictures are made by one command, in a few minutes:
+Every case of the package, with small settings. Pick a picture to see its equations, its source, the commands that
+draw it, and its numbers. [Cases and their numbers](cases.md) has convergence tables and comparisons with published results.
+
+<div class="thumbnails">
+
+{thumbnails}
+
+</div>
+
+One command makes this page and its pictures, in a few minutes:
 
 ```text
 python docs/make_gallery.py
 ```
-
-[Cases and their numbers](cases.md) has the convergence tables and the comparisons with published numbers.
 """
+THUMBNAIL = '[<img src="gallery/{name}.png" alt="{name}" width="180">](#{name})'
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is shown of a case.
+    """What the gallery shows of a case.
 
     keywords   of the case
     every      interval between snapshots
-    plot       arguments of `ds.dg.plot`, which are options of `dgarray plot` too; or a function (ds, path)
+    plot       arguments of `ds.dg.plot`, which are also options of `dgarray plot`; or a function (ds, path)
     eoc        (orders, levels) of a convergence study, for cases with an exact solution
-    text       said beside the picture"""
+    text       a note below the picture"""
 
     keywords: dict
     every: float
@@ -69,7 +79,7 @@ def cross_sections(ds, path):
 
 
 def profile(ds, path, **more):
-    """The density at the end, and the exact one or others given as (x, rho, name) below it."""
+    """The density at the end over reference curves, each given as (x, rho, name)."""
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     ax = figure.subplots()
     for x, rho, name in more.values():
@@ -110,8 +120,8 @@ ENTRIES = {
     "tm_obstacles": Entry({"order": 3}, 0.4, {"variable": "Ez", "time": 2.0}),
     "dielectric_slab": Entry({"order": 4}, 0.5, {"variable": "Ez", "time": 1.0, "mesh": True}, ((2, 3, 4), 2)),
     "maxwell_sphere": Entry({"order": 2, "ka": (1.0, 2.0)}, None, cross_sections, text=(
-        "One run gives both frequencies: the recorder `Fourier` transforms the fields on the sphere while they are computed, "
-        "and `near_to_far` makes far fields of them. Lines are Mie's series, dots the run.")),
+        "One run gives both frequencies. The recorder `Fourier` transforms the fields on the sphere during the run, and "
+        "`near_to_far` computes the far fields from them. Lines are Mie's series, dots the run.")),
     "acoustic_pulse": Entry({"order": 4, "cells": 20}, 0.5, {"variable": "p", "time": 1.5}, ((2, 3), 2)),
     "maxwell_cavity": Entry({"order": 4, "m": 2, "n": 1, "p": 1}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.3"},
                             ((2, 3), 2)),
@@ -119,12 +129,12 @@ ENTRIES = {
     "supersonic_vortex": Entry({"order": 2}, 1.0, {"variable": "rho", "time": 3.0, "mesh": True}, ((1, 2, 3), 2)),
     "isentropic_vortex": Entry({"order": 3}, 0.5, {"variable": "rho", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
     "cylinder_flow": Entry({"until": 10}, None, around_the_cylinder, text=(
-        "The Mach number near the cylinder and its isolines, 0.05 apart; straight-sided elements with curved walls. The flow "
-        "is not steady yet.")),
+        "The Mach number near the cylinder with isolines 0.05 apart. The elements have straight sides, the wall condition is "
+        "that of a curved wall. At this time the flow is not yet steady.")),
     "sod": Entry({}, None, shock_tube),
     "shu_osher": Entry({}, None, waves),
     "double_mach": Entry({"elements": 2000}, None, {"variable": "rho", "isolines": (1.5, 22, 30)}, text=(
-        "[Cases and their numbers](cases.md) has the picture on the paper's smallest mesh.")),
+        "[Cases and their numbers](cases.md) shows it on a mesh like the smallest of the paper.")),
     "forward_step": Entry({"elements": 1500}, None, {"variable": "rho", "isolines": (0.5, 6.5, 30)}),
     "kelvin_helmholtz": Entry({"cells": 16}, None, {"variable": "rho", "time": 1.5}),
     "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
@@ -138,6 +148,12 @@ ENTRIES = {
     "hermite_lens": Entry({"order": 2, "cells": 12, "derivatives": True}, None, {"variable": "p"}),
 }
 
+FRONT = {
+    "kelvin_helmholtz": Entry({"order": 4, "cells": 40, "until": 2.0}, None, {"variable": "rho"}),
+    "maxwell_cavity": Entry({"order": 4, "cells": 5, "m": 3, "n": 2, "p": 2}, 0.5,
+                            {"variable": "Ez", "time": 0.5, "slice": ["x=0.5", "y=0.25", "z=0.5"], "colorbar": False}),
+}
+
 
 def make(names, folder=FOLDER):
     """Run the cases, draw them into the folder, and return {name: section of the page}."""
@@ -146,22 +162,31 @@ def make(names, folder=FOLDER):
 
 
 def section(name, entry, folder):
-    """The section of one case: description, picture, commands, numbers."""
+    """The section of one case: description, picture, equations and source, commands, numbers."""
     case = getattr(cases, name)
     sim = case(**entry.keywords)
     ds = sim.run(every=entry.every)
     draw(ds, entry.plot, folder / f"{name}.png")
-    first, formula = inspect.getdoc(case).split("\n\n")[:2]
+    description = " ".join(inspect.getdoc(case).split("\n\n")[0].split())
     observed = {}
     if entry.eoc:
         orders, levels = entry.eoc
         keywords = {key: value for key, value in entry.keywords.items() if key != "order"}
         observed = {row["order"]: row["eoc"] for row in dg.eoc(case, orders, levels, **keywords)}
-    lines = [f"## {name}", "", " ".join(first.split()), "", "```text", formula.rstrip(), "```", "",
-             f"![{name}](gallery/{name}.png)", "", *([entry.text, ""] if entry.text else []),
-             "```bash", *commands(name, entry), "```", "",
+    lines = [f"## {name}", "", description, "", f"![{name}](gallery/{name}.png)", "", *([entry.text, ""] if entry.text else []),
+             formulas()[name], "", "```bash", *commands(name, entry), "```", "",
              *table(sim.report, observed), ""]
     return "\n".join(lines)
+
+
+def formulas():
+    """{case: its equations and source, in Markdown}."""
+    return sections((FOLDER.parent / "formulas.md").read_text())
+
+
+def sections(text):
+    """{heading: text} of the sections of a Markdown page."""
+    return {name: body.strip() for name, body in (part.split("\n", 1) for part in text.split("\n## ")[1:])}
 
 
 def draw(ds, plot, path):
@@ -176,7 +201,7 @@ def draw(ds, plot, path):
 
 
 def commands(name, entry):
-    """The command lines that do the same."""
+    """The command lines that make the same run and picture."""
     words = [f"dgarray run {name}"]
     for key, value in entry.keywords.items():
         text = f"{key}={value}".replace(" ", "")
@@ -212,13 +237,20 @@ def number(value):
 
 def main(names):
     matplotlib.use("agg")
+    if names == ["--front"]:
+        for name, entry in FRONT.items():
+            ds = getattr(cases, name)(**entry.keywords).run(every=entry.every)
+            draw(ds, entry.plot, FOLDER.parent / "pictures" / f"{name}.png")
+        return
     unknown = [name for name in names if name not in ENTRIES]
     if unknown:
         sys.exit(f"make_gallery: {unknown[0]!r} is not in the gallery; it has: {', '.join(ENTRIES)}")
     page = FOLDER.parent / "gallery.md"
-    old = dict(part.split("\n", 1) for part in page.read_text().split("\n## ")[1:]) if page.exists() else {}
-    sections = {name: f"## {name}\n{text}" for name, text in old.items()} | make(names or ENTRIES)
-    page.write_text("\n".join([HEAD, *(sections[name].rstrip() + "\n" for name in ENTRIES if name in sections)]))
+    old = sections(page.read_text()) if page.exists() else {}
+    made = {name: f"## {name}\n\n{text}" for name, text in old.items()} | make(names or ENTRIES)
+    shown = [name for name in ENTRIES if name in made]
+    head = HEAD.format(thumbnails="\n".join(THUMBNAIL.format(name=name) for name in shown))
+    page.write_text("\n".join([head, *(made[name].rstrip() + "\n" for name in shown)]))
 
 
 if __name__ == "__main__":

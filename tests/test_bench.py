@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dgarray.backends.cpu.hermite_counts import of_the_paper
 
 from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, NodalDG, backends, pec, rectangle
 from dgarray.bench.compare import compare, read
 from dgarray.bench.cpu import Problem, bench, rounded, row, table
+from dgarray.bench.operations_hermite import of_the_paper
 from dgarray.bench.roofline import cost
 from dgarray.cli import main
 from dgarray.stepping import Taylor

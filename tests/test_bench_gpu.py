@@ -11,8 +11,8 @@ import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
 from dgarray.backends.arrays import ArrayBackend
 from dgarray.backends.cuda import CudaBackend, ceilings
-from dgarray.backends.cuda.nodal import NodalCuda
-from dgarray.backends.cuda.variant import Shape, Variant, default
+from dgarray.backends.cuda.dg.nodal import NodalCuda
+from dgarray.backends.cuda.dg.variant import Shape, Variant, default
 
 from dgarray import Acoustics, Maxwell, NodalDG, backends, box, pec, rectangle
 from dgarray.bench import gpu as bench_gpu

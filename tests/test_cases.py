@@ -10,8 +10,8 @@ from runs import run
 
 import dgarray as dg
 from dgarray import cases
-from dgarray.analysis.norms import l2_error
-from dgarray.analysis.totals import energy
+from dgarray.analysis.totals import totals
+from dgarray.spaces.norms import l2_error
 
 
 def fine_errors(sim, ds):
@@ -23,7 +23,7 @@ def fine_errors(sim, ds):
 
 def energies(sim, ds):
     """The law's energy of every snapshot."""
-    return np.array([energy(sim.operator.tables, np.stack([ds.dg.values(v, i).T for v in sim.law.variables]))
+    return np.array([totals(sim.operator, np.stack([ds.dg.values(v, i).T for v in sim.law.variables]))["energy"]
                      for i in range(ds.sizes["time"])])
 
 

@@ -70,7 +70,7 @@ def test_all_options_at_once_in_fused_kernels(dtype):
         q = operator.project(state_of(law))
         out, k = stage(operator, q, 0 * q)
         state = operator.state(out)
-        operator.after_step(state)
+        operator.operations.filter(state)
         found.append((out, k, operator.host(state)))
     for reference, fused in zip(*found):
         agree(fused, reference, 2, dtype, 100)

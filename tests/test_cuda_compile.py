@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
 from cuda_variants import FAMILIES
-from dgarray.backends.cuda.nodal_source import Source
-from dgarray.backends.cuda.variant import Shape, candidates, default
+from dgarray.backends.cuda.dg.nodal_source import Source
+from dgarray.backends.cuda.dg.variant import Shape, candidates, default
 from modal_problems import gas
 from nodal_problems import SYSTEMS, box_of, operators
 

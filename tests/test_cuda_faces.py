@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, float64_instructions, without_simulator
-from dgarray.backends.cuda.faces import Faces, Source, places
-from dgarray.backends.cuda.layout import Layout
+from dgarray.backends.cuda.dg.faces import Faces, Source, places
+from dgarray.backends.cuda.dg.layout import Layout
 from dgarray.cases.common import MESHES
 from nodal_problems import SYSTEMS, box_of, operators, random_state
 
@@ -157,7 +157,7 @@ def test_patterns_hold_every_node_and_slot(order, width):
     """The place of every face node of every interior face, of tetrahedra that lie to each other in every way."""
     mesh = dg.read_mesh(MESHES / "sphere_coarse.msh")
     tables = dg.NodalDG(order).discretise(mesh, dg.Acoustics(3), dg.wall, backends.get("numpy", "array", "float64")).tables
-    faces, layout = tables.interior_faces(), Layout(tables.elements, width)
+    faces, layout = tables.face_lists().interior[0]._asdict(), Layout(tables.elements, width)
     order = np.random.default_rng(0).permutation(faces["cells"].shape[1])
     (*starts, pattern), rows = places(tables, layout, order, faces)
     assert rows.shape[2] > 6

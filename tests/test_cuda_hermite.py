@@ -5,15 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
-from dgarray.backends.cuda import CudaBackend, hermite
-from dgarray.backends.cuda.hermite import HermiteCuda
-from dgarray.backends.cuda.hermite_source import source
-from dgarray.backends.cuda.hermite_variant import KERNELS, HermiteShape, HermiteVariant, default, from_dict, sized
-from dgarray.backends.hermite_arrays import HermiteArrays
+from dgarray.backends.cuda import CudaBackend
+from dgarray.backends.cuda.hermite import fused as hermite
+from dgarray.backends.cuda.hermite.fused import HermiteCuda
+from dgarray.backends.cuda.hermite.source import source
+from dgarray.backends.cuda.hermite.variant import KERNELS, HermiteShape, HermiteVariant, default, from_dict, sized
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.methods.hermite_tables import HermiteTables
+from dgarray.methods.hermite.half_steps import HalfSteps
+from dgarray.methods.hermite.tables import HermiteTables
 
 SHARED = {"sm_80": 163 * 1024, "sm_90": 227 * 1024}          # bytes that a block may have
 SPILLS = 48                                                  # bytes a thread that are allowed
@@ -50,7 +51,7 @@ def tables_of(system, order, **options):
 
 def arrays(tables, dtype="float64"):
     """The array text, by two operations whatever variant is asked for."""
-    operations = HermiteArrays(backends.get("numpy", "array", dtype), tables)
+    operations = HalfSteps(backends.get("numpy", "array", dtype), tables)
     operations.variant = "two-kernel"
     return operations
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from burgers import Burgers
 from compiled import ARCHITECTURES, float64_instructions, without_simulator
-from dgarray.backends.cuda import CudaBackend, ceilings, modal_limiter
-from dgarray.backends.cuda.modal import ModalCuda
-from dgarray.backends.cuda.modal_source import Source, kernel
+from dgarray.backends.cuda import CudaBackend, ceilings
+from dgarray.backends.cuda.dg import modal_limiter
+from dgarray.backends.cuda.dg.modal import ModalCuda
+from dgarray.backends.cuda.dg.modal_source import Source, kernel
 from modal_problems import agree, gas, operators, stage
 from nodal_problems import SYSTEMS, box_of
 
@@ -16,6 +17,7 @@ import dgarray as dg
 from dgarray import backends, cases, stepping
 from dgarray.bench.roofline import cost
 from dgarray.cli import main
+from dgarray.methods.dg.weak_form import WeakForm
 
 BARTH, VERTEX, POSITIVE = {"limiter": "barth-jespersen"}, {"limiter": "vertex"}, {"positivity": True}
 FUSED = [(1, 1, BARTH), (2, 1, BARTH), (3, 1, BARTH | POSITIVE), (1, 3, POSITIVE), (2, 2, POSITIVE),
@@ -64,12 +66,12 @@ def test_gas(device, dim, order, flux, dtype):
         found, expected = (o.operations.rhs(o.state(q), t) if name == "rhs" else np.array(o.operations.rate(o.state(q), t, 1.0))
                            for o in (fused, reference))
         agree(fused.host(found) if name == "rhs" else found, expected, order, dtype, 100)
-    assert fused.sound(fused.state(q), 0.0)
+    assert fused.check(fused.state(q), 0.0).sound
     q[0, 0, other] *= -1
-    assert fused.operations.finite(fused.state(q)) and not fused.sound(fused.state(q), 0.0)
-    assert np.array_equal(np.unique(fused.inadmissible(q, 0.0)[:, 0]), [other])
+    assert fused.operations.finite(fused.state(q)) and not fused.check(fused.state(q), 0.0).sound
+    assert np.array_equal(np.unique(fused.not_admissible(q, 0.0)[:, 0]), [other])
     q[0, 0, other] = np.nan
-    assert not fused.sound(fused.state(q), 0.0) and np.isnan(fused.operations.rate(fused.state(q), 0.0, 1.0))
+    assert not fused.check(fused.state(q), 0.0).sound and np.isnan(fused.operations.rate(fused.state(q), 0.0, 1.0))
 
 
 class Picky(Burgers):
@@ -146,7 +148,7 @@ def test_steps_as_graphs_are_the_steps(device, options, stepper):
         k = operator.zeros()
         for t, dt in ((0.0, 0.01), (0.01, 0.01), (0.02, 0.005), (0.025, 0.01)):
             if whole:
-                states = operator.step(stepper, states, k, t, dt)
+                states = operator.operations.step(stepper, states, k, t, dt)[0]
             else:
                 *_, last = stepping.stages(operator.operations, stepper, states, k, t, dt)
                 states = [last] + [s for s in states if s is not last]
@@ -231,7 +233,7 @@ def test_no_mesh_has_texts_of_its_own(device):
     for cells in ((3, 2), (5, 4)):
         tables = dg.ModalDG(2).discretise(dg.rectangle(cells=cells, perturb=0.1), dg.Euler(2), dg.wall,
                                           backends.get("numpy", "array")).tables
-        operations = CudaBackend("float64", device).modal(tables)
+        operations = CudaBackend("float64", device).operations(WeakForm, tables)
         texts.append([operations.text(name) for name in ("trace", "stage", "rate", "admissible")]
                      + [part.source.text(False) for part in operations.faces.parts])
     assert texts[0] == texts[1] and len(texts[0]) == 6
@@ -241,7 +243,7 @@ def test_counted_bytes_are_those_of_the_arrays(device):
     """Operations by the names of the launches; bytes on a mesh without room beyond the last element."""
     tables = dg.ModalDG(2).discretise(dg.rectangle(cells=(4, 4), periodic=True), dg.Euler(2), None,
                                       backends.get("numpy", "array"), dg.rusanov).tables
-    found = CudaBackend("float32", device).modal(tables)
+    found = CudaBackend("float32", device).operations(WeakForm, tables)
     counted = {o.name: o.bytes for o in cost(tables, "fused", "float32", stepping.SSP22, "cupy")}
     q, out = found.zeros(), found.zeros()
     assert tables.elements == 32 and list(found.parts(q, out, None, q, 0.0, 0.1, stepping.SSP22.stages[0])) == list(counted)

@@ -16,7 +16,7 @@ from numba import config
 from strict import StrictArray, StrictNamespace
 
 from dgarray import backends
-from dgarray.codegen import write_module
+from dgarray.physics.codegen import write_module
 
 LIFT = r"""
 extern "C" __global__ void __launch_bounds__(256) lift(const real* L, const real* flux, real* out, int nodes, int face_nodes,

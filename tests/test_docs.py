@@ -77,7 +77,8 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+    text = page.read_text()
+    for target in [*re.findall(r"\]\(([^)#]+)[^)]*\)", text), *re.findall(r'<img src="([^"]+)"', text)]:
         assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
@@ -117,6 +118,10 @@ def gallery():
 def test_gallery_shows_every_case(gallery):
     page = (DOCS / "gallery.md").read_text()
     assert sorted(re.findall(r"^## (\w+)$", page, re.M)) == sorted(cases.__all__) == sorted(gallery.ENTRIES)
+    assert sorted(re.findall(r'width="180">\]\(#(\w+)\)', page)) == sorted(cases.__all__)
+    sections = gallery.sections(page)
+    for name, formula in gallery.formulas().items():
+        assert "$$" in formula and "Source: " in formula and formula in sections[name], name
     pictures = {path.name: path for path in (DOCS / "gallery").iterdir()}
     assert sorted(pictures) == sorted(f"{name}.png" for name in cases.__all__)
     for path in pictures.values():

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dgarray.backends.cpu.edges import EdgesFused, surface_of
-from dgarray.backends.cpu.nodal_source import indented
+from dgarray.backends.cpu.dg.edges import EdgesFused, surface_of
+from dgarray.backends.cpu.dg.tile_source import indented
 from dgarray.cases import supersonic_vortex
 from modal_problems import agree, gas, stage
 from nodal_problems import box_of
@@ -92,9 +92,9 @@ def test_all_that_a_stage_goes_through_is_asked_for(mesh, order, dtype):
         exec("\n".join(lines), names | {"prefetch": prefetch, "out": None, "state": None})
 
     of_tile = s.V * s.N * s.L * o.backend.dtype.itemsize / 64          # less than one where vectors are short
-    edges = ["for edge in range(first, last):", f"    for j in range({s.M}):", *indented(s.ask_at_edges(["out"]), 2)]
-    faces = [f"for f in range({s.F}):", f"    for j in range({s.M}):", *indented(s.ask_at_faces(["out"]), 2)]
-    around = [*s.around(), "for tile in range(first, last):", f"    for v in range({s.V}):", *indented(s.ask_around())]
+    edges = ["for edge in range(first, last):", f"    for j in range({s.M}):", *indented(s.prefetch_at_edges(["out"]), 2)]
+    faces = [f"for f in range({s.F}):", f"    for j in range({s.M}):", *indented(s.prefetch_at_faces(["out"]), 2)]
+    around = [*s.around(), "for tile in range(first, last):", f"    for v in range({s.V}):", *indented(s.prefetch_around())]
     for piece, (first, last) in enumerate(zip(o.edge_start, o.edge_start[1:])):
         tiles = range(piece * o.piece, min((piece + 1) * o.piece, o.tiles))
         wanted = set(range(int(tiles[0] * of_tile), ceil((tiles[-1] + 1) * of_tile)))
@@ -106,7 +106,7 @@ def test_all_that_a_stage_goes_through_is_asked_for(mesh, order, dtype):
         assert wanted <= lines and len(lines) < 3 * len(wanted)
         lines.clear()
         start, halo = o.halo
-        run(around, first=tiles[0], last=tiles[-1] + 1, halo_start=start, halo=halo)
+        run(around, piece=piece, first=tiles[0], last=tiles[-1] + 1, halo_start=start, halo=halo)
         places = halo[start[piece] * o.lanes:start[piece + 1] * o.lanes, None] + np.arange(s.V * s.N) * o.lanes
         assert lines == set((places.ravel() * o.backend.dtype.itemsize // 64).tolist())
         lines.clear()
@@ -122,7 +122,7 @@ def test_totals_are_conserved():
     o = operator.operations
     assert len(o.edge_start) > 3                             # edges between pieces are evaluated in both
     r = operator.host(operator.rhs(operator.state(disturbed(operator)), 0.0))
-    changes = totals(operator.tables, operator.nodal(r))
+    changes = totals(operator, operator.nodal(r))
     assert np.abs(r).max() > 1 and max(abs(value) for value in changes.values()) < 1e-13 * np.abs(r).max()
 
 

@@ -10,7 +10,7 @@ from references import table_path
 
 from dgarray import box, cases
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
-from dgarray.analysis.surface import Surface
+from dgarray.spaces.surface import Surface
 
 K, EPS, MU = 3.0, 2.0, 0.5
 Z = np.sqrt(MU / EPS)

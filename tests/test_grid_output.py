@@ -8,16 +8,16 @@ from dgarray.backends.arrays import ArrayBackend
 from strict import StrictNamespace
 
 import dgarray as dg
-from dgarray.analysis import grid_norms
 from dgarray.cli import main
 from dgarray.mesh import Grid
-from dgarray.mesh.interpolant import interpolant, on_lattice
 from dgarray.methods import Hermite
 from dgarray.output import GridLayout, Live, Store, files, grid_post, plot
 from dgarray.output.grid_plot import GridPart
 from dgarray.output.grid_vtk import Image
-from dgarray.taylor import expand
-from dgarray.trace import call
+from dgarray.physics.taylor import expand
+from dgarray.physics.trace import call
+from dgarray.spaces import grid_norms
+from dgarray.spaces.interpolant import interpolant, on_lattice
 
 pytest.importorskip("matplotlib", exc_type=ImportError).use("agg")
 vtk = pytest.importorskip("vtk", exc_type=ImportError)
@@ -332,7 +332,7 @@ def test_recorders_on_a_grid(tmp_path):
 def test_recorders_copy_to_the_host_explicitly(recorder):
     """The same on arrays that, like CuPy's, are never converted by themselves."""
     plain = acoustics().operator
-    strict = type(plain)(plain.method, plain.tables, ArrayBackend(StrictNamespace(), "float64", "strict"))
+    strict = plain.on(ArrayBackend(StrictNamespace(), "float64", "strict"))
     first = plain.project(standing)
     there, here = (list(recorder.attach("r", operator).measure(operator.state(first), 0.0)) for operator in (strict, plain))
     np.testing.assert_array_equal(there, here)

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dgarray.backends.cpu import hermite_source
-from dgarray.backends.cpu.hermite_counts import counts, of_the_paper, series
-from dgarray.backends.cpu.hermite_recursion import Recursion, size
-from dgarray.backends.cpu.hermite_series import SeriesSource
+from dgarray.backends.cpu.hermite import layout as layouts
+from dgarray.backends.cpu.hermite.recursion import Recursion, size
+from dgarray.backends.cpu.hermite.series import Series
 from hermite_problems import CELLS, LENGTHS, advanced, compare, grid
 
 import dgarray as dg
 from dgarray import Acoustics, Advection, Hermite, Maxwell, Sponge, backends, pec, wall
 from dgarray.bench import roofline
+from dgarray.bench.operations_hermite import counts, of_the_paper
 from dgarray.bench.roofline import cost
 from dgarray.stepping import Taylor, step
 
@@ -65,7 +65,7 @@ def test_rows_of_any_length(dim, law, order, dtype, options):
 
 @pytest.mark.parametrize("variant", ["collapsed", "monolithic"])
 def test_results_that_go_past_the_caches(variant, monkeypatch):
-    monkeypatch.setattr(hermite_source, "PAST", 0)
+    monkeypatch.setattr(layouts, "PAST_CACHES", 0)
     compare(grid(2, True, (75, 4)), Advection((0.6, -1.0)), 1, variant=variant)
     compare(grid(2, False, (16, 3)), Advection((0.6, -1.0)), 1, Sponge(0.5), variant=variant)
 
@@ -89,7 +89,7 @@ def test_what_lies_beyond_rows_is_set_by_the_step_that_reads_it(periodic, law, o
     assert np.isfinite(second).all() and not np.array_equal(first, second)
     for number in (np.nan, 1e30):
         for state in states:
-            flat = operator.operations.flat(state).reshape(-1, operator.operations.source.X)
+            flat = operator.operations.flat(state).reshape(-1, operator.operations.layout.pitch)
             flat[:, state.shape[-1]:] = number
         copy = operator.zeros()
         copy[...] = operator.state(first)
@@ -114,6 +114,14 @@ def test_a_failure_between_walls_is_traced_to_where_it_is():
     fused, array = failed("fused"), failed("array")
     assert (fused.step, fused.stage, fused.variable, fused.element) == (array.step, array.stage, array.variable, array.element)
     assert str(fused) == str(array)
+
+
+def test_kernels_can_be_read():
+    """The law's formulas with the names of its variables, then loops with their docstrings."""
+    sim = dg.Simulation(grid(2, True, (10, 10)), Acoustics(2, sound_speed=0.5), Hermite(1),
+                        initial=lambda x: (np.cos(2 * np.pi * x[0]), 0.0, 0.0))
+    law, text = sim.operator.kernel_texts().values()
+    assert law.splitlines()[1] == "# dvx/dt = -10 dp/dx" and "def half_step(" in text and '"""The map along an axis' in text
 
 
 def test_states_are_what_was_put_in():
@@ -180,18 +188,18 @@ def test_rows_of_the_series(law, order, stages):
     ascending order: none takes the place of one that is still needed."""
     tables = Hermite(order, stages=stages).discretise(grid(law.dim), law, None, backends.get("numpy", "array")).tables
     r, m, degree, loses = Recursion(tables), 2 * order + 2, law.dim * (2 * order + 1), len(tables.decay) > 0
-    source, whole = (SeriesSource(r, tables.stages, pruned, alone=False) for pruned in (True, False))
+    source, whole = (Series(r, tables.stages, pruned) for pruned in (True, False))
     assert source.operations() < whole.operations()
     j = np.indices((m,) * law.dim)                          # z, y, x
     total, excess = j.sum(axis=0).ravel(), np.maximum(j - order, 0).sum(axis=0).ravel()
     places = np.tensordot(np.array([1, source.row, source.plane][:law.dim][::-1]), j, 1).ravel()
     found = {}
     for (part, stage), (begin, end, _) in zip(source.factored, source.stages):
-        if part in ("begin", "step"):
+        if part == "step":
             rows = [(place + row * source.row, count + row * more)
                     for _, number, count, more, place, *_ in source.program[begin:end] for row in range(number)]
             found[stage] = [(place + x) % source.odd for place, count in rows for x in range(count)]
-    assert sorted(found) == list(range(1, tables.stages + 1))
+    assert sorted(found) == list(range(1 + source.pairs, tables.stages + 1))          # b_1 of two at once comes from the maps
     for stage, some in found.items():
         assert some == sorted(places[(excess <= tables.stages - stage) & (loses | (total <= degree - stage))])
 
@@ -208,19 +216,17 @@ def test_counts_of_operations():
     assert of(Advection(1.0), "two-kernel", pruned=False) == {"interpolation": (4, 24), "evolution": (3, 24)}
     assert of(Advection(1.0), "monolithic", pruned=False) == {"monolithic": (7, 16)}
     assert of(Advection(1.0), "collapsed") == {"collapsed": (3, 16)}          # two products and a sum
-    # Either way two maps, of each variable a product and a sum, two weights: nothing to leave out.
+    # Two maps, two weights; of each variable in stages a product and a sum, at once two products and a sum.
     whole, pruned = (of(Acoustics(1), "monolithic", pruned=p) for p in (False, True))
-    assert whole == pruned == {"monolithic": (14, 32)}
+    assert whole == {"monolithic": (14, 32)} and pruned == {"monolithic": (16, 32)}
     tables = Hermite(1).discretise(grid(1), Acoustics(1), None, backends.get("numpy", "array")).tables
-    whole, pruned = (series(tables, p, "two-kernel") for p in (False, True))
-    # N = 1, coefficients 0 to 3, three stages.  Pruned: pressures b_1[0..2], b_2[0, 1], b_3[0] with a product each and 5 sums,
-    # and of the velocity's weighted sum b_1[0..2] / 2, b_2[0, 1] / 3 with a product and a sum each, whose derivatives are 2
-    # products and 2 sums.  All: b_3[1] as well, with a product and a sum, and b_2[2] in the weighted sum, though it is zero.
-    assert pruned == 6 + 5 + 10 + 4 and whole == pruned + 2 + 2
-    # At once: b_1[0..2] of the pressure, then of b_0 and of b_1 two products each for p[0] and U[0], p[1] and U[1], one for
-    # U[2], all sums but the first of five results, and the velocity's derivatives as before.
-    once = SeriesSource(Recursion(tables), tables.stages, True, at_once=True)
-    assert once.operations() == 3 + (2 * (2 * 9) - 5) + 4
+    whole, pruned = (Series(Recursion(tables), tables.stages, p).operations() for p in (False, True))
+    # N = 1, coefficients 0 to 3, three stages, of each variable.  Pruned: b_1[0..2], b_2[0, 1], b_3[0] with a product each,
+    # and 5 sums.  All: of each stage 0 to 2, as 3 has no derivative, and 6 sums.
+    assert pruned == 2 * (6 + 5) and whole == 2 * (9 + 6)
+    # At once: p[0] of p[0], v[1], p[2], v[3] and p[1] of p[1], v[2], p[3], all sums but the first.
+    once = Series(Recursion(tables), tables.stages, True, at_once=True)
+    assert once.operations() == 2 * (2 * 7 - 2)
 
 
 def test_operations_of_the_papers_algorithm():

@@ -5,14 +5,18 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dgarray.backends.cuda import CudaBackend, hermite_cost, hermite_tuning, tuning
-from dgarray.backends.cuda.hermite_variant import KERNELS, HermiteShape, HermiteVariant, candidates, default, shortlist
+from dgarray.backends.cuda import CudaBackend
+from dgarray.backends.cuda.dg import tuning
+from dgarray.backends.cuda.hermite import cost as hermite_cost
+from dgarray.backends.cuda.hermite import tuning as hermite_tuning
+from dgarray.backends.cuda.hermite.variant import KERNELS, HermiteShape, HermiteVariant, candidates, default, shortlist
 
 import dgarray as dg
 from dgarray import backends
 from dgarray.bench import tune as analysis
 from dgarray.cli import main
-from dgarray.methods.hermite_tables import HermiteTables
+from dgarray.methods.hermite.half_steps import HalfSteps
+from dgarray.methods.hermite.tables import HermiteTables
 
 SHARED = 232448
 FEW = [HermiteVariant("monolithic", 4, 2), HermiteVariant("two-kernel", 2), HermiteVariant("monolithic", 2, keep="shared")]
@@ -80,7 +84,7 @@ def test_the_fastest_right_one_wins_and_is_kept(backend, monkeypatch):
     entry = table[backend.device.name]["Hermite, Acoustics 2D, 3 variables, 4 + 0 terms"]["order 1, float64"]
     assert entry["variant"]["kernel"] == "two-kernel" and entry["of"] == 3 and entry["elements"] == 20
     assert "3 variants on 20 targets" in lines[0]
-    operations = backend.hermite(t)
+    operations = backend.operations(HalfSteps, t)
     assert operations.choice == FEW[1] and operations.variant == "two-kernel"
 
 
@@ -96,20 +100,20 @@ def test_every_dimension_is_tuned(backend, monkeypatch, law, cells):
 def test_a_wrong_variant_is_left_out(backend, monkeypatch):
     t = tables()
     clock(monkeypatch, backend.device, FEW[0])
-    made = backend.hermite
+    made = backend.operations
 
-    def wrong(tables, variant=None):
-        operations = made(tables, variant)
+    def wrong(recipe, tables, variant=None):
+        operations = made(recipe, tables, variant)
         if variant == FEW[0]:
             operations.signs = tuple(backend.array(np.full(signs.shape, 1.001)) for signs in operations.signs)
             operations.around = tuple(backend.integers(np.maximum(backend.host(a), 1)) for a in operations.around)
         return operations
-    monkeypatch.setattr(backend, "hermite", wrong)
+    monkeypatch.setattr(backend, "operations", wrong)
     name = re.escape(backend.device.name)
     with pytest.warns(UserWarning, match=f"lanes=4, .* is left out on {name}: its results differ by"):
         found, ranking = hermite_tuning.tune(backend, t, FEW, 0.1)
     assert found != FEW[0] and len(ranking) == 2
-    monkeypatch.setattr(backend, "hermite", lambda *_: 1 / 0)
+    monkeypatch.setattr(backend, "operations", lambda *_: 1 / 0)
     with pytest.raises(RuntimeError, match=f"no variant of the kernels of Hermite, .* works on {name}: division by zero"):
         hermite_tuning.tune(backend, t, FEW, 0.1)
 
@@ -120,13 +124,13 @@ class CUDARuntimeError(RuntimeError):
 
 def test_an_error_after_which_nothing_runs_ends_the_tuning(backend, monkeypatch):
     """Neither the next variant is tried nor the default taken."""
-    t, made = tables(), backend.hermite
+    t, made = tables(), backend.operations
 
-    def dead(tables, variant=None):
+    def dead(recipe, tables, variant=None):
         if variant == FEW[1]:
             raise CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
-        return made(tables, variant)
-    monkeypatch.setattr(backend, "hermite", dead)
+        return made(recipe, tables, variant)
+    monkeypatch.setattr(backend, "operations", dead)
     monkeypatch.setattr(backend.device, "tunes", True)
     monkeypatch.setattr(backend.device, "multiprocessors", 0)
     monkeypatch.setattr(hermite_tuning, "shortlist", lambda *_: FEW)
@@ -144,7 +148,7 @@ def test_a_broken_entry_is_named(backend, entry, words):
     t = tables()
     tuning.keep_as(backend.device, hermite_tuning.problem(t), hermite_tuning.setting(t, "float64"), entry)
     with pytest.raises(ValueError, match=f"Hermite, Acoustics 2D, .*: order 1, float64: .*{words}.*; correct it or delete it"):
-        backend.hermite(t)
+        backend.operations(HalfSteps, t)
 
 
 def test_the_first_run(backend, monkeypatch):
@@ -154,15 +158,15 @@ def test_the_first_run(backend, monkeypatch):
     monkeypatch.setattr(backend.device, "multiprocessors", 4)
     monkeypatch.setattr(backend.device, "tunes", False)
     standard = default(HermiteShape.of(t, backend.dtype), backend.device.shared_per_block)
-    assert backend.hermite(t).choice == standard and not calls
+    assert backend.operations(HalfSteps, t).choice == standard and not calls
     monkeypatch.setattr(backend.device, "tunes", True)
     monkeypatch.setenv("DGARRAY_TUNE", "0")
-    backend.hermite(t)
-    backend.hermite(tables())
+    backend.operations(HalfSteps, t)
+    backend.operations(HalfSteps, tables())
     assert not calls
     monkeypatch.delenv("DGARRAY_TUNE")
-    assert backend.hermite(t).choice == FEW[2] and len(calls) == 1
-    backend.hermite(tables())                                  # 30 nodes fill nothing
+    assert backend.operations(HalfSteps, t).choice == FEW[2] and len(calls) == 1
+    backend.operations(HalfSteps, tables())                                  # 30 nodes fill nothing
     assert len(calls) == 1
 
 

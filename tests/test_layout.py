@@ -1,5 +1,6 @@
 """The shape of the package: imports go one way, and the wheel holds every folder."""
 import ast
+import re
 import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -12,30 +13,21 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = {"backends": "dgarray.backends", "cases": "dgarray.cases"}
 
 # What each part may import of ours.  Parts are the modules and folders directly under dgarray.
-PHYSICS = {"laws", "fluxes", "boundary"}
 ALLOWED = {
-    "trace": set(),
-    "codegen": {"trace"},
     "wording": set(),
-    "pointwise": {"trace"},
-    "taylor": {"trace"},
-    "laws": set(),
-    "fluxes": {"laws", "trace", "pointwise"},
-    "splines": set(),
-    "boundary_checks": {"pointwise", "trace"},
-    "boundary": {"boundary_checks", "laws", "fluxes", "wording", "trace", "pointwise", "splines"},
-    "reference": set(),
     "system_memory": set(),
+    "physics": {"wording"},
+    "reference": set(),
     "mesh": {"reference", "wording", "system_memory"},
-    "backends": {"trace", "codegen", "wording", "taylor", "system_memory"},
-    "methods": {"trace", "codegen", "wording", "pointwise", "taylor", *PHYSICS, "reference", "mesh", "backends", "stepping"},
+    "spaces": {"physics", "reference", "mesh", "wording"},
     "stepping": set(),
-    "explain": {"trace", "codegen", "pointwise", *PHYSICS},
-    "output": {"wording", "reference", "mesh", "analysis"},
-    "analysis": {"wording", "pointwise", "trace", "reference", "mesh", "methods", "backends", "stepping", "codegen", *PHYSICS},
-    "derived_fields": {"laws", "wording"},
-    "bench": {"cases", "wording", "reference", "mesh", "methods", "backends", "stepping", "codegen", "output", "run", *PHYSICS},
-    "run": {"wording", "pointwise", "backends", "methods", "mesh", "stepping", "output", "analysis", *PHYSICS},
+    "methods": {"physics", "wording", "reference", "mesh", "spaces", "stepping", "backends"},
+    "backends": {"physics", "wording", "system_memory", "reference", "methods", "stepping"},
+    "output": {"physics", "wording", "reference", "mesh", "spaces", "analysis"},
+    "analysis": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
+    "derived_fields": {"physics", "wording"},
+    "bench": {"physics", "wording", "reference", "mesh", "methods", "backends", "stepping", "output", "run", "cases"},
+    "run": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping", "output", "analysis"},
 }
 TOP = {"cli", "__init__", "__main__", "cases"}
 
@@ -64,7 +56,7 @@ def imported(path, name):
 
 
 def part(full):
-    """The part that a full name lies in: dgarray.laws.maxwell -> laws."""
+    """The part that a full name lies in: dgarray.physics.laws.maxwell -> laws."""
     parts = full.split(".")
     return parts[1] if len(parts) > 1 else "__init__"
 
@@ -78,6 +70,13 @@ def test_imports_go_one_way(path, name):
     assert not wrong, f"{name} imports {', '.join(wrong)}; allowed: {', '.join(sorted(ALLOWED[own])) or 'nothing of ours'}"
 
 
+def test_methods_know_no_kernels():
+    """A method takes a backend as an argument; of their text it knows arrays alone."""
+    for path, name in modules():
+        if part(name) == "methods":
+            assert {full.split(".")[2] for full in imported(path, name) if part(full) == "backends"} <= {"arrays"}, name
+
+
 def test_no_file_imports_itself_in_a_circle():
     """Imports inside functions count too: one that hides a circle is a defect."""
     files = {name: path for path, name in modules()}
@@ -88,6 +87,15 @@ def test_no_file_imports_itself_in_a_circle():
         return full
     graph = {name: {file_of(full) for full in imported(path, name)} - {name} for name, path in files.items()}
     assert len(list(TopologicalSorter(graph).static_order())) == len(files)
+
+
+@pytest.mark.parametrize("path, name", list(modules()), ids=lambda value: str(value) if isinstance(value, str) else "")
+def test_nobody_guesses_what_an_operator_is(path, name):
+    """What a run asks is declared: no method is told by its class, no mesh from a grid by its type."""
+    for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
+        asked = ast.unparse(call)
+        assert not (asked.startswith("isinstance(") and "Grid" in asked) or name == "dgarray.run.simulation", asked
+        assert not re.match(r"hasattr\((self\.)?(\w+\.)?(operator|operations|progress|tables)\b", asked), asked
 
 
 def test_every_part_has_a_rule():

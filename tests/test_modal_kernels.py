@@ -74,9 +74,9 @@ def test_rates_and_admissible_states_that_are_not_numbers(method):
     law = dg.Euler(2)
     operator = method.discretise(dg.rectangle(cells=(6, 6), periodic=True), law, None, backends.get("numpy", "fused"))
     q = operator.project(lambda x: law.conservative((1.0, 0.1, 0.2, 1.0)))
-    assert operator.sound(operator.state(q), 0.0) and operator.operations.rate(operator.state(q), 0.0, 1.0) > 0
+    assert operator.check(operator.state(q), 0.0).sound and operator.operations.rate(operator.state(q), 0.0, 1.0) > 0
     q[3, :, 30] = np.nan
-    assert not operator.sound(operator.state(q), 0.0) and np.isnan(operator.operations.rate(operator.state(q), 0.0, 1.0))
+    assert not operator.check(operator.state(q), 0.0).sound and np.isnan(operator.operations.rate(operator.state(q), 0.0, 1.0))
 
 
 @pytest.mark.usually(0)

@@ -17,7 +17,7 @@ from strict import StrictNamespace
 
 import dgarray as dg
 from dgarray import backends, stepping
-from dgarray.methods.stability import unstable
+from dgarray.methods.dg.stability import unstable
 from dgarray.reference import simplex
 
 
@@ -197,7 +197,7 @@ def test_array_backend_on_strict_arrays(system, dtype):
     law = plain.tables.law
     boundary = {g.name: g.jump for g in plain.tables.groups}
     assert boundary
-    strict = type(plain)(plain.method, plain.tables, ArrayBackend(StrictNamespace(), dtype, "strict"))
+    strict = plain.on(ArrayBackend(StrictNamespace(), dtype, "strict"))
     host = random_state(plain, 1).astype(dtype)
     results = []
     for operator in (plain, strict):
@@ -226,7 +226,7 @@ for system in SYSTEMS:
     text = "\n".join(kernel.inspect_llvm().values())
     # numba's wrapper, which turns Python numbers into the kernel's arguments, is another function.
     parts = [(re.match("[^@]*@[^(]*", part)[0], part) for part in text.split("\ndefine ")[1:]]
-    bodies = [part for name, part in parts if "kernel" in name and "cpython" not in name and "cfunc" not in name]
+    bodies = [part for name, part in parts if "run" in name and "cpython" not in name and "cfunc" not in name]
     wrong = [line for part in bodies for line in part.splitlines() if "double" in line]
     assert bodies and "float" in bodies[0] and not wrong, (system, wrong[:3])
 """
@@ -447,13 +447,13 @@ def test_what_the_host_gets_is_a_copy(kernels):
 @pytest.mark.parametrize("law", [dg.Maxwell(2), dg.Maxwell(3), dg.Acoustics(2), dg.Advection((1.0, 0.2))], ids=repr)
 def test_array_kernels_stay_in_float32(law, monkeypatch):
     """With parameters that are numbers too: no array of float64 appears on the way."""
-    found, called = set(), dg.pointwise.Pointwise.__call__
+    found, called = set(), dg.physics.pointwise.Pointwise.__call__
 
     def spy(self, **arrays):
         result = called(self, **arrays)
         found.update(str(value.dtype) for value in result if hasattr(value, "dtype"))
         return result
-    monkeypatch.setattr(dg.pointwise.Pointwise, "__call__", spy)
+    monkeypatch.setattr(dg.physics.pointwise.Pointwise, "__call__", spy)
     mesh = dg.box(cells=1) if law.dim == 3 else dg.rectangle(cells=2)
     operator = dg.Simulation(mesh, law, dg.NodalDG(2), dg.absorbing, dtype="float32", kernels="array").operator
     found.clear()

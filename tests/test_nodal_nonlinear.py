@@ -12,6 +12,7 @@ from strict import StrictNamespace
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.methods.problem import Problem
 from dgarray.reference import simplex
 
 WEAK = dg.ExponentialFilter(2, 4, 1)
@@ -58,7 +59,7 @@ def test_the_time_step_is_that_of_modal_dg():
 
 def test_memory_is_that_of_modal_dg():
     mesh, law, rk4 = dg.rectangle(cells=(9, 9)), dg.Euler(2), dg.stepping.STEPPERS["rk4"]
-    sizes = [method.memory(mesh, law, backends.get("numpy", kernels), rk4, dg.wall).peak_host
+    sizes = [method.memory(Problem(mesh, law, dg.wall), backends.get("numpy", kernels), rk4).peak_host
              for kernels in ("array", "fused") for method in (dg.NodalDG(3, quadrature=8), dg.ModalDG(3, quadrature=8))]
     assert sizes[0] == sizes[1] and sizes[2] == pytest.approx(sizes[3], rel=0.1)
 
@@ -71,7 +72,7 @@ def test_fused_kernels(dim, order, dtype):
     for operator, q in gas(dim, order, dtype, dg.rusanov, method=lambda order: dg.NodalDG(order, quadrature=3 * order)):
         results, state = [*stage(operator, q, 0 * q)], operator.state(q)
         if dim == 1:
-            assert operator.sound(state, 0.0)
+            assert operator.check(state, 0.0).sound
             results.append(np.array(operator.operations.rate(state, 0.0, 1.0)))
         found.append(results)
     for reference, fused in zip(*found):
@@ -83,7 +84,7 @@ def test_filter_of_the_fused_kernels(dim, order, dtype):
     found = []
     for operator, q in gas(dim, order, dtype, dg.rusanov, method=lambda order: dg.NodalDG(order, filter=WEAK)):
         state = operator.state(q)
-        operator.after_step(state)
+        operator.operations.filter(state)
         found.append(operator.host(state))
     agree(found[1], found[0], order, dtype)
 
@@ -93,14 +94,14 @@ def test_filter_of_the_fused_kernels(dim, order, dtype):
 def test_on_strict_arrays(options, dtype):
     mesh, law = dg.rectangle(cells=(3, 2)), dg.Euler(2)
     plain = dg.NodalDG(3, **options).discretise(mesh, law, dg.wall, backends.get("numpy", "array", dtype))
-    strict = type(plain)(plain.method, plain.tables, ArrayBackend(StrictNamespace(), dtype, "strict"))
+    strict = plain.on(ArrayBackend(StrictNamespace(), dtype, "strict"))
     q = plain.project(lambda x: law.conservative((1 + 0.2 * np.sin(3 * x[0]), 0.1, 0.2, 1.0)))
     results = []
     for operator in (plain, strict):
         out = [operator.host(operator.rhs(operator.state(q), 0.0))]
         state = operator.state(q)
         if "filter" in options:
-            operator.after_step(state)
+            operator.operations.filter(state)
         results.append([*out, operator.host(state)])
     assert all(np.array_equal(*pair) and pair[0].dtype == dtype for pair in zip(*results))
 

@@ -14,12 +14,12 @@ import pytest
 import xarray as xr
 from scipy.spatial import Delaunay
 
-from dgarray.analysis import norms
 from dgarray.mesh.locate import Locator
 from dgarray.output import Layout, Store, verify
 from dgarray.output import files as files_module
 from dgarray.output.dataset import plain
 from dgarray.reference.simplex import simplex
+from dgarray.spaces import norms
 
 
 def mesh(dim, count, seed=0, stretch=1.0):

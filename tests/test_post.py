@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from dgarray.analysis.norms import jacobians
 from dgarray.mesh.generate import box, interval, rectangle
 from dgarray.output import Layout, Store
 from dgarray.output import post as post_module
 from dgarray.reference.simplex import simplex
+from dgarray.spaces.norms import jacobians
 
 ORDERS = range(1, 11)
 

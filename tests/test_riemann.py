@@ -5,7 +5,7 @@ import pytest
 from references import TORO, table_path
 
 import dgarray as dg
-from dgarray.pointwise import Pointwise
+from dgarray.physics.pointwise import Pointwise
 
 # What the tables were made from: states, the place of the jump, the time.
 MADE = {

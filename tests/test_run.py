@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import xarray as xr
 from burgers import Burgers
-from dgarray.backends.dg_arrays import Fetched, NodalArrays
 
 import dgarray as dg
+from dgarray.methods.dg.weak_form import WeakForm
+from dgarray.methods.recipe import Fetched
 from dgarray.output import checkpoint
 from dgarray.stepping import STEPPERS
+from dgarray.stepping import step as step_of_stages
 
 DT = 0.004
 STEPS = 150
@@ -40,8 +42,8 @@ class Lost(Slow):
 def looking(monkeypatch):
     """looking(n, fetched): from here on runs look at their state every n steps, and their snapshots come by `fetched`."""
     def patch(every, fetched=Slow):
-        monkeypatch.setattr(NodalArrays, "check_every", every)
-        monkeypatch.setattr(NodalArrays, "fetch", lambda self, state: fetched(self.host(state)))
+        monkeypatch.setattr(WeakForm, "check_every", every)
+        monkeypatch.setattr(WeakForm, "fetch", lambda self, state: fetched(self.host(state)))
     return patch
 
 
@@ -129,8 +131,8 @@ def test_a_whole_run_is_the_same(stepper, every, tmp_path, looking):
 
 def test_how_often_a_run_looks(looking, monkeypatch):
     """Every so many steps, at snapshots, at the samples of records, and where a live picture is due; and once to begin."""
-    looks, finite = [], NodalArrays.finite
-    monkeypatch.setattr(NodalArrays, "finite", lambda self, q: looks.append(steps[0]) or finite(self, q))
+    looks, finite = [], WeakForm.finite
+    monkeypatch.setattr(WeakForm, "finite", lambda self, q: looks.append(steps[0]) or finite(self, q))
     steps = [0]
 
     class Count:
@@ -311,10 +313,9 @@ def test_a_whole_step_at_once(tmp_path, looking, monkeypatch):
     sim, taken = cavity(40.5 * DT, random.Random(1), stepper="rk4"), []
     wanted = failed(sim, tmp_path / "1.zarr", every=7 * DT)
 
-    def step(self, stages, stepper, states, k, t, dt):
+    def step(self, stepper, states, k, t, dt, exponent=None):
         taken.append(t)
-        *_, q = stages(self, stepper, states, k, t, dt)
-        return [q] + [s for s in states if s is not q]
+        return step_of_stages(self, stepper, states, k, t, dt), None
     monkeypatch.setattr(type(sim.operator.operations), "step", step)
     looking(16)
     assert failed(sim, tmp_path / "n.zarr", every=7 * DT) == wanted
@@ -325,8 +326,8 @@ def test_a_whole_step_at_once(tmp_path, looking, monkeypatch):
 def test_on_a_device(every, device, tmp_path, monkeypatch):
     """Steps as graphs, looks every 16 of them, copies that arrive later: the same as with a look at every step."""
     from dgarray.backends.cuda import CudaBackend
-    from dgarray.backends.cuda.nodal import NodalCuda
-    from dgarray.backends.cuda.operations import DeviceOperations
+    from dgarray.backends.cuda.dg.nodal import NodalCuda
+    from dgarray.backends.cuda.dg.operations import DeviceOperations
 
     from dgarray import backends
     get, backend = backends.get, CudaBackend("float64", device)
@@ -339,6 +340,6 @@ def test_on_a_device(every, device, tmp_path, monkeypatch):
     found = failed(sim, tmp_path / "16.zarr", every=every)
     assert found[1]["step"] == 41 and found[1]["element"] == mesh.numbers[5] and found[1]["variable"] == "vx"
     monkeypatch.setattr(NodalCuda, "check_every", 1)
-    monkeypatch.setattr(NodalCuda, "fetch", NodalArrays.fetch)
+    monkeypatch.setattr(NodalCuda, "fetch", WeakForm.fetch)
     monkeypatch.delattr(DeviceOperations, "step")
     assert failed(sim, tmp_path / "1.zarr", every=every) == found

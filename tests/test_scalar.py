@@ -1,11 +1,11 @@
-"""Expression graphs as instructions of the compiler: the values of NumPy, as from the text that `dgarray.codegen` writes."""
+"""Expression graphs as instructions of the compiler: the values of NumPy, as from the text of `dgarray.physics.codegen`."""
 import numpy as np
 import pytest
-from dgarray.backends.cpu import scalar
+from dgarray.backends.cpu.simd import scalar
 from formulas import INPUTS, LANES, OPERATIONS, by_argument, states
 from numba import njit
 
-from dgarray.trace import call, is_boolean, trace
+from dgarray.physics.trace import call, is_boolean, trace
 
 COLUMNS = ("q0", "q1", "q2", "n0", "n1", "m_eps")          # t is given
 
@@ -22,7 +22,7 @@ def kernel_of(functions, first):
         scope[f"f{number}"] = scalar.function(nodes, graph.outputs, targets, dtype)
         lines.append(f"        f{number}(w, (lane, {first * LANES} + lane), (t[0],))")
     exec("\n".join(["def kernel(w, t):", f"    for lane in range({LANES}):", *lines]), scope)
-    return njit(scope["kernel"], fastmath={"contract"}, error_model="numpy"), row
+    return njit(scope["kernel"], error_model="numpy"), row
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

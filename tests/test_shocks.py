@@ -11,7 +11,7 @@ from runs import run
 
 import dgarray as dg
 from dgarray import cases
-from dgarray.methods.stability import stability_limit
+from dgarray.methods.dg.stability import stability_limit
 
 
 def known(name):

@@ -10,7 +10,7 @@ from modal_problems import agree, stage
 
 import dgarray as dg
 from dgarray import backends, cases
-from dgarray.splines import SplinePieces, normal
+from dgarray.physics.splines import SplinePieces, normal
 
 
 def pieces(mesh, corner=45.0, name=None):

@@ -6,13 +6,14 @@ import pytest
 
 from dgarray import backends
 from dgarray.analysis.stability import MARGIN, fit, samples
-from dgarray.boundary import absorbing, pec, wall
-from dgarray.fluxes import central
-from dgarray.laws import Acoustics, Advection, Maxwell
 from dgarray.mesh import box, interval, rectangle
-from dgarray.methods import NodalDG, nodal_dg
-from dgarray.methods.spectrum import SEARCHES, largest_step, rounded_down
-from dgarray.methods.stability import FAMILIES, family, stability_limit, table, unstable
+from dgarray.methods import NodalDG
+from dgarray.methods.dg import spectrum
+from dgarray.methods.dg.spectrum import SEARCHES, largest_step, rounded_down
+from dgarray.methods.dg.stability import FAMILIES, family, stability_limit, table, unstable
+from dgarray.physics.boundary import absorbing, pec, wall
+from dgarray.physics.fluxes import central
+from dgarray.physics.laws import Acoustics, Advection, Maxwell
 from dgarray.stepping import LSRK54, STEPPERS, amplification, registers, step
 
 BACKEND = backends.get("numpy", "array")
@@ -94,7 +95,7 @@ def test_the_step_of_part_of_a_mesh_is_that_of_the_whole(monkeypatch):
     """Unevenly meshed, what limits the step is a few elements: found on a fifth of the mesh, it is the same within 5 %."""
     mesh = box(cells=6, perturb=0.2)
     whole = operator(mesh, Maxwell(3), 1, pec).max_dt(None, 0.0, LSRK54)
-    monkeypatch.setattr(nodal_dg, "UNKNOWNS", 40 * 24 * len(mesh.cells) // 5)
+    monkeypatch.setattr(spectrum, "UNKNOWNS", 40 * 24 * len(mesh.cells) // 5)
     part = operator(mesh, Maxwell(3), 1, pec).max_dt(None, 0.0, LSRK54)
     shares = SEARCHES["curl"]
     assert part / shares.share_of_part == pytest.approx(whole / shares.share, rel=0.025)

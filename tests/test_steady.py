@@ -82,8 +82,8 @@ def test_sizes():
     """A variable that is zero does not count; components of a momentum have one size; what is not finite is not steady."""
     found = [np.full((2, 4), np.nan), np.array([[1e-6, 1e-6, 1e-9, 0.0], [1.0, 1.0, 1e-9, 0.0]])]
     operator = SimpleNamespace(zeros=lambda: None, change=lambda q, p: found.pop(0),
-                               tables=SimpleNamespace(law=dg.Euler(2)))
-    steady, loop = SteadyState(operator, 1e-6), SimpleNamespace(states=[None], steps=LOOK, t=0.5)
+                               law=dg.Euler(2))
+    steady, loop = SteadyState(operator, 1e-6), SimpleNamespace(state=None, steps=LOOK, t=0.5)
     steady.look(loop)
     assert steady.time is None
     steady.look(loop)

@@ -3,19 +3,19 @@ from functools import partial
 
 import numpy as np
 import pytest
-from dgarray.backends.cuda.operations import DeviceOperations
-from dgarray.backends.dg_arrays import NodalArrays
-from dgarray.backends.hermite_arrays import HermiteArrays
-from dgarray.backends.limiter import Limiter
+from dgarray.backends.cuda.dg.operations import DeviceOperations
 
 import dgarray as dg
+from dgarray.methods.dg.limiter import Limiter
+from dgarray.methods.dg.weak_form import WeakForm
+from dgarray.methods.hermite.half_steps import HalfSteps
 from dgarray.output.report import Progress
 
 # The array expressions of each part.
-REFERENCE = [("right-hand side", NodalArrays, "_tendencies"), ("limiter", Limiter, "__call__"),
-             ("filter", NodalArrays, "filter"), ("filter", DeviceOperations, "filter"), ("wave speeds", NodalArrays, "rate"),
-             ("admissible states", NodalArrays, "all_admissible"), ("half-steps", HermiteArrays, "half_step"),
-             ("sponges", HermiteArrays, "damp")]
+REFERENCE = [("right-hand side", WeakForm, "_tendencies"), ("limiter", Limiter, "__call__"),
+             ("filter", WeakForm, "filter"), ("filter", DeviceOperations, "filter"), ("wave speeds", WeakForm, "rate"),
+             ("admissible states", WeakForm, "all_admissible"), ("half-steps", HalfSteps, "half_step"),
+             ("sponges", HalfSteps, "damp")]
 FILTER = dg.ExponentialFilter(1, 4)
 
 
@@ -48,7 +48,7 @@ def ran(monkeypatch):
 def check(sim, ran, expected, capsys):
     """A few steps compute these parts by array expressions, and the report and a line on the screen say so."""
     ran.clear()
-    with Progress(0.3) as progress:
+    with Progress(0.3, sim) as progress:
         sim.run(until=0.3, progress=progress)
     own = sim.operator.operations
     assert sim.report["steps"] > 1 and sim.report["array_expressions"] == own.array_expressions == expected
@@ -81,7 +81,7 @@ def test_on_a_cpu(name, expected, ran, capsys):
 def test_array_kernels_are_what_was_asked_for(ran, capsys):
     """All of it is array expressions, in the report; nobody needs a line."""
     sim = MAKE["nodal"][0]("numpy").replace(kernels="array")
-    with Progress(0.3) as progress:
+    with Progress(0.3, sim) as progress:
         sim.run(until=0.3, progress=progress)
     assert sim.report["array_expressions"] == ["right-hand side", "filter", "wave speeds", "admissible states"]
     assert {part for part, operations in ran} == set(sim.report["array_expressions"]) and not capsys.readouterr().out

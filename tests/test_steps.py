@@ -1,17 +1,17 @@
-"""Whole steps of the fused kernels on a CPU: the stages handed out at once, and what the last one sees of the new state."""
-from itertools import product
+"""Whole steps of the fused kernels on a CPU: all stages at once, the check of the new state, the loops that threads share."""
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from dgarray.backends.cpu import nodal
-from dgarray.backends.cpu.turns import Turns
+from dgarray.backends.cpu.dg import fused as nodal
+from dgarray.backends.cpu.shared_loop import Loop, loop_text, run_loops
 from dgarray.backends.workers import Workers
 from meshes import anywhere
 
 import dgarray as dg
 from dgarray import backends, stepping
-from dgarray.methods.nodal_dg import NodalOperator
+from dgarray.methods.dg.operator import DGOperator
+from dgarray.physics.codegen import write_module
 from dgarray.run.time_loop import TimeLoop
 
 LAW = dg.Euler(2)
@@ -42,9 +42,9 @@ CASES = {
 
 @pytest.mark.usually(lambda name: name in ("limited and positive", "nodal"))
 @pytest.mark.parametrize("name", CASES)
-def test_the_last_stage_sees_the_new_state(name, monkeypatch):
-    """Bit for bit the states of one stage after the other, and the rate of a look at the state that comes out, for any number
-    of threads, whether it is looked at piece by piece or at the end; and the reference's rate of it."""
+def test_a_step_checks_the_new_state(name):
+    """Bit for bit the states of one stage after the other, and the check of the state that comes out, for any number of
+    threads; and the reference's rate of it."""
     method, dtype, stepper, source = CASES[name]
     mesh, stepper = anywhere(dg.rectangle(cells=(36, 40), perturb=0.2)), stepping.STEPPERS[stepper]
     operators = [method.discretise(mesh, LAW, dg.outflow, backends.get("numpy", kernels, dtype, threads), dg.rusanov, source)
@@ -53,15 +53,14 @@ def test_the_last_stage_sees_the_new_state(name, monkeypatch):
     q = reference.project(gas)
     if method.limiting.positivity:          # which averages are and the points are not
         q[3, 1, ::5] = q[3, 0, ::5]
-        assert not reference.sound(reference.state(q), 0.0)
+        assert not reference.check(reference.state(q), 0.0).sound
         reference.operations.limit(q)
     dt = 0.5 * reference.max_dt(reference.state(q), 0.0, stepper)
-    for near, operator in product((0, nodal.NEAR), operators):
-        monkeypatch.setattr(nodal, "NEAR", near)
-        assert operator.operations.turns.count > 2
+    for operator in operators:
+        assert operator.operations.tiles > 2 * operator.operations.piece
         states, k = arrays(operator, stepper, q)
         for number in range(3):
-            states, seen = stepping.step_and_look(operator, stepper, states, k, number * dt, dt)
+            states, seen = operator.operations.step(stepper, states, k, number * dt, dt, operator._limit(stepper)[1])
         results.append((operator.host(states[0]), seen))
     states, k = arrays(operator, stepper, q)
     for number in range(3):
@@ -71,7 +70,7 @@ def test_the_last_stage_sees_the_new_state(name, monkeypatch):
     assert not np.array_equal(expected, q)
     for found, seen in results:
         assert np.isfinite(found).all() and np.array_equal(found, expected)
-        assert seen == operator.operations.look(states[0], 0.0, seen.exponent) and seen.sound
+        assert seen == operator.operations.check(states[0], 0.0, seen.exponent) and seen.sound
         assert operator.max_dt(states[0], 0.0, stepper, seen) == operator.max_dt(states[0], 0.0, stepper)
         assert abs(reference.operations.rate(reference.state(found), 0.0, seen.exponent) - seen.rate) < (
             40 * np.finfo(dtype).eps * seen.rate)
@@ -83,6 +82,7 @@ def operator_of(method=None, law=LAW):
 
 
 def loop_of(operator, **options):
+    operator.stepper = stepping.RK4
     sim = SimpleNamespace(stepper=stepping.RK4, options={"dt": None, "cfl": 0.5, "steady": None} | options)
     loop = TimeLoop(sim, operator)
     loop.start(operator.project(lambda x: LAW.conservative((1 + 0.3 * np.sin(6.2832 * x[0]), 0.4, 0.1, 1.0))))
@@ -90,23 +90,23 @@ def loop_of(operator, **options):
 
 
 def test_steps_are_those_of_the_state(monkeypatch):
-    """What the last stage has seen is taken for the next step; and not when the state is another one."""
+    """The check of a new state is taken for the next step; and not when the state is another one."""
     operator = operator_of()
-    looks, look = [], nodal.NodalFused.look
-    monkeypatch.setattr(nodal.NodalFused, "look", lambda self, *given: looks.append(given) or look(self, *given))
+    checks, check = [], nodal.NodalFused.check
+    monkeypatch.setattr(nodal.NodalFused, "check", lambda self, *given: checks.append(given) or check(self, *given))
     loop = loop_of(operator)
 
     def true_step(cfl=0.5):
-        return cfl * operator.max_dt(loop.states[0], loop.t, stepping.RK4)
+        return cfl * operator.max_dt(loop.state, loop.t, stepping.RK4)
     for _ in range(3):
         loop.advance(1.0)
-        before = len(looks)
+        before = len(checks)
         largest = loop.largest_step()
         loop.look()
-        assert len(looks) == before and largest == true_step()
+        assert len(checks) == before and largest == true_step()
     loop.options = loop.options | {"cfl": 0.3}
     assert loop.largest_step() == true_step(0.3)
-    seen, faster = loop.check, operator.host(loop.states[0])
+    seen, faster = loop.check, operator.host(loop.state)
     faster[3] *= 2
     loop.set(faster)
     assert loop.check is None and loop.largest_step() == true_step(0.3) < 0.95 * 0.3 * operator.max_dt(
@@ -115,7 +115,7 @@ def test_steps_are_those_of_the_state(monkeypatch):
     assert loop.check is not None
     loop.from_copy()
     assert loop.check is None and loop.largest_step() == true_step(0.3)
-    assert operator.max_dt(loop.states[0], 0.0, stepping.RK4, seen._replace(exponent=3.3)) == true_step(1.0)
+    assert operator.max_dt(loop.state, 0.0, stepping.RK4, seen._replace(exponent=3.3)) == true_step(1.0)
     assert not loop_of(operator, dt=1e-3).check
 
 
@@ -124,12 +124,11 @@ def test_who_does_not_look():
     class Later(dg.Euler):
         def wave_speed(self, q, n, t):
             return (1 + t) * super().wave_speed(q, n)
-    assert hasattr(operator_of(), "step_and_look")
     for operator in (operator_of(dg.NodalDG(1, filter=dg.ExponentialFilter())), operator_of(law=Later(2)),
                      operator_of(law=dg.Advection((1.0, 0.5)))):
-        assert not hasattr(operator, "step_and_look")
-        assert stepping.step_and_look(operator, stepping.RK4, *arrays(operator, stepping.RK4, np.ones(operator.shape)), 0.0,
-                                      1e-4)[1] is None
+        assert operator.advance_checked(operator.state(np.ones(operator.shape)), 0.0, 1e-4)[1] is None
+    operator = operator_of()
+    assert operator.advance_checked(operator.state(operator.project(gas)), 0.0, 1e-4)[1].sound
     loop = loop_of(operator_of(), dt=1e-3)
     loop.advance(1.0)
     assert loop.check is None
@@ -148,33 +147,46 @@ def test_runs_are_the_same_without_looking(method, pressure, monkeypatch):
         except dg.SolutionError as error:
             return str(error), error.dataset.rho.values, error.step, error.element
     looked = run()
-    monkeypatch.setattr(NodalOperator, "_may_look", lambda self: False)
+    monkeypatch.setattr(DGOperator, "_checks_on_the_way", lambda self: False)
     assert all(np.array_equal(one, other) for one, other in zip(looked, run()))
     assert "not admissible" in looked[0] if pressure < 0.1 else looked[0] is None
 
 
-def test_units_need_all_around_them():
-    mesh = anywhere(dg.rectangle(cells=(9, 7)))
-    turns = Turns(Workers(1), mesh, 8, 16, 3)
-    unit = np.arange(len(mesh.cells)) // 24
-    for number in range(turns.count):
-        wanted = {number, *unit[mesh.neighbour_cell[unit == number]].ravel().tolist()}
-        assert set(turns.needs[turns.start[number]:turns.start[number + 1]].tolist()) == wanted
+LOOP = """from numba import njit
+
+from dgarray.backends.cpu.shared_loop import add_one, wait_for
 
 
-def test_nobody_waits_for_a_unit_that_failed():
-    turns = Turns(Workers(None), dg.rectangle(cells=(6, 6)), 8, 9, 3)
+@njit(nogil=True)""" + loop_text("scratch, source, target", ["for i in range(first, last):",
+                                                             "    target[i] = source[len(source) - 1 - i] + 1"])
 
-    def kernel(number, once, todo, stage, ended, *rest):
-        if number < 0:
-            number, todo[stage] = int(todo[stage]), todo[stage] + 1
-        if number >= turns.count:
-            return -1, True
-        if stage == 0 and number == 1:
-            raise KeyError("a unit")
-        if ended[1] < stage:
-            return number, False
-        ended[number] = stage + 1
-        return -1 if number < 0 else number, True
-    with pytest.raises(KeyError, match="a unit"):
-        turns.run([(kernel, ()), (kernel, ())], [()] * turns.workers.threads, lambda *given: None)
+
+def reversals(count, workers, size=3, tiles=400):
+    """Loops, each of which reverses what the one before has made and adds one; and the first and last array."""
+    run = write_module(LOOP, "reversal").run
+    states = np.arange(tiles), np.zeros(tiles, int)
+    scratch = [(number,) for number in range(workers.threads)]
+    return [Loop(run, size, tiles, scratch, (states[i % 2], states[1 - i % 2])) for i in range(count)], states[count % 2]
+
+
+def test_a_loop_begins_when_the_one_before_is_done():
+    workers = Workers(None)
+    for _ in range(50):
+        loops, result = reversals(20, workers)
+        run_loops(loops, workers, workers.threads)
+        assert np.array_equal(result, np.arange(400) + 20)
+
+
+def test_nobody_waits_for_a_thread_that_was_interrupted():
+    """Between two loops; the others do its share."""
+    workers = Workers(None)
+    loops, result = reversals(20, workers)
+
+    def interrupted(counts, number, size, tiles, thread, *arguments):
+        if thread == 0:
+            raise KeyboardInterrupt
+        loops[0].run(counts, number, size, tiles, thread, *arguments)
+    loops[5] = loops[5]._replace(run=interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_loops(loops, workers, workers.threads)
+    assert workers.threads == 1 or np.array_equal(result, np.arange(400) + 20)

@@ -14,7 +14,7 @@ SOME = [                          # nodal DG, a limiter of modal DG, Hermite's s
     "test_hermite_kernels.py::test_fused_equals_the_reference[2D-Acoustics-1-float64]",
     "test_hermite_products.py::test_fused_equals_the_reference[2D-Acoustics-1-float32]",
 ]
-MORE = [["test_hermite_kernels.py"], ["test_hermite_sums.py", "test_hermite_rows.py", "test_hermite_thin.py"],
+MORE = [["test_hermite_kernels.py"], ["test_hermite_sums.py", "test_hermite_row_edges.py", "test_hermite_remainder.py"],
         ["test_limiters.py"]]
 
 
@@ -27,7 +27,7 @@ def test_kernels_agree_with_the_reference_at_this_width(processor, width, tests)
         pytest.skip("this processor has no vectors of 32 bytes")
     here = Path(__file__).parent
     environment = os.environ | {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""}
-    code = "from dgarray.backends.cpu.target import vector_bytes; print(vector_bytes())"
+    code = "from dgarray.backends.cpu.simd.target import vector_bytes; print(vector_bytes())"
     found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert int(found.stdout) == width
     some = ["-m", ""] if tests is SOME else []

@@ -4,9 +4,9 @@ from math import comb, exp, factorial, sin
 import numpy as np
 import pytest
 
-from dgarray.methods.hermite_fit import fitted
-from dgarray.taylor import evaluate, expand
-from dgarray.trace import TraceError, trace
+from dgarray.methods.hermite.fit import fitted
+from dgarray.physics.taylor import evaluate, expand
+from dgarray.physics.trace import TraceError, trace
 
 X = np.array([0.3, 0.7, 1.9])
 

@@ -12,8 +12,8 @@ import pytest
 from formulas import INPUTS, LANES, OPERATIONS, by_argument, states
 from numba import njit
 
-from dgarray.codegen import Cuda, Python, formulas, scalar_source, write_module
-from dgarray.trace import Graph, TraceError, arguments, call, trace
+from dgarray.physics.codegen import Cuda, Python, formulas, scalar_source, write_module
+from dgarray.physics.trace import Graph, TraceError, arguments, call, trace
 
 
 @pytest.fixture(autouse=True)

@@ -11,15 +11,17 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from dgarray.backends.cuda import CudaBackend, tuning, variant
-from dgarray.backends.cuda.variant import Shape, Variant, candidates, default, shortlist
+from dgarray.backends.cuda import CudaBackend
+from dgarray.backends.cuda.dg import tuning, variant
+from dgarray.backends.cuda.dg.variant import Shape, Variant, candidates, default, shortlist
 
 import dgarray as dg
 from dgarray import backends
 from dgarray.bench import tune as analysis
 from dgarray.cli import main
-from dgarray.fluxes import upwind
-from dgarray.methods.nodal_dg import NodalTables
+from dgarray.methods.dg.nodal import NodalTables
+from dgarray.methods.dg.weak_form import WeakForm
+from dgarray.physics.fluxes import upwind
 
 FEW = [Variant(rows=3, chunk=3), Variant(rows=6, chunk=2), Variant(rows=3, chunk=3, faces="once"),
        Variant(product="cublas", width=0)]
@@ -171,7 +173,7 @@ def test_the_fastest_is_kept_and_chosen(fastest, backend, clock):
         "Maxwell 2D, 3 variables, 0 coefficients, needs x: no"]["order 2, float32"]
     assert entry["variant"] == vars(fastest) and entry["seconds"] == 1e-3 and entry["elements"] == 18 and entry["of"] == 4
     assert entry["date"].count("-") == 2
-    assert tuning.lookup(backend.device, t, backend.dtype) == fastest == backend.nodal(t).variant
+    assert tuning.lookup(backend.device, t, backend.dtype) == fastest == backend.operations(WeakForm, t).variant
     assert lines[0].endswith("4 variants on 18 elements") and str(tuning.table_file()) in lines[-1]
 
 
@@ -182,6 +184,7 @@ def test_real_times_order_the_variants(backend):
 
 def test_nothing_is_left_on_the_tables(backend, clock):
     t = tables()
+    t.build()
     before = set(vars(t))
     clock(backend.device, rising(FEW, FEW[0]))
     tuning.tune(backend, t, FEW[:2], 0.0)
@@ -217,8 +220,8 @@ class Spoiled:
     def __getattr__(self, name):
         return getattr(self.backend, name)
 
-    def nodal(self, tables, variant=None):
-        operations = self.backend.nodal(tables, variant)
+    def operations(self, recipe, tables, variant=None):
+        operations = self.backend.operations(recipe, tables, variant)
         if variant in self.wrong:
             if self.error:
                 raise self.error
@@ -332,7 +335,7 @@ def test_elements_fit_the_memory():
 def test_memory_that_is_counted_is_what_is_taken(one, backend, monkeypatch):
     monkeypatch.setattr(tuning, "enough", lambda values: 10 ** 12)
     t = tables(cells=40)
-    operations = backend.nodal(t, one)
+    operations = backend.operations(WeakForm, t, one)
     arrays = [a for a in (*vars(operations).values(), *operations.jobs) if hasattr(a, "nbytes") and hasattr(a, "shape")]
     faces = operations.faces.nbytes if operations.faces else 0
     taken = (sum({id(a): a.nbytes for a in arrays}.values()) + faces) / t.elements
@@ -385,7 +388,7 @@ def test_own_entries_come_before_shipped_ones(folders):
 def test_a_broken_table_names_its_file(text, backend):
     path = kept(text)
     for call in (find, lambda: tuning.keep(backend.device, tables(), "float32", {}),
-                 lambda: tuning.tune(backend, tables(), FEW), lambda: backend.nodal(tables())):
+                 lambda: tuning.tune(backend, tables(), FEW), lambda: backend.operations(WeakForm, tables())):
         with pytest.raises(ValueError, match=f"{path}.* tuning table.*correct it or delete it"):
             call()
     assert path.read_text() == text
@@ -412,10 +415,10 @@ def test_the_shipped_table_is_a_table():
 
 WRITER = """import sys
 from types import SimpleNamespace
-from dgarray.backends.cuda import tuning
+from dgarray.backends.cuda.dg import tuning
 device, law = SimpleNamespace(name="a GPU"), type(sys.argv[1], (), {})()
 for order in range(60):
-    tables = SimpleNamespace(law=law, dim=3, variables=6, parameters={}, needs_x=False, order=order)
+    tables = SimpleNamespace(law=law, dim=3, variables=6, parameters={}, varying=[], needs_x=False, order=order)
     tuning.keep(device, tables, "float32", {"variant": {}, "seconds": order})
 """
 
@@ -514,9 +517,9 @@ def test_a_table_is_used_with_tuning_turned_off(backend, asked, monkeypatch):
 def test_the_second_run_does_not_tune(backend, clock, tunes, monkeypatch):
     monkeypatch.setattr(tuning, "shortlist", lambda shape, shared: FEW[:2])
     calls = clock(backend.device, rising(FEW, FEW[1]))
-    assert backend.nodal(tables(cells=8)).variant == FEW[1]
+    assert backend.operations(WeakForm, tables(cells=8)).variant == FEW[1]
     count = len(calls)
-    assert count and backend.nodal(tables(cells=8)).variant == FEW[1] and len(calls) == count
+    assert count and backend.operations(WeakForm, tables(cells=8)).variant == FEW[1] and len(calls) == count
 
 
 # the command line

@@ -1,11 +1,13 @@
 """The CPU backend: NumPy arrays, and numba kernels generated for the law, order and dtype of the run."""
 import numpy as np
 
+from ...methods.dg.weak_form import WeakForm
+from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
-from .edges import EdgesFused, surface_of
-from .hermite import HermiteFused
-from .nodal import NodalFused
-from .reduce import all_finite
+from .dg.edges import EdgesFused
+from .dg.fused import NodalFused
+from .hermite.fused import HermiteFused
+from .simd.reduce import all_finite
 
 __all__ = ["CpuBackend"]
 
@@ -21,12 +23,7 @@ class CpuBackend(ArrayBackend):
     def finite(self, q):
         return all_finite(q.reshape(-1), self.workers)
 
-    def nodal(self, tables):
-        return NodalFused(self, tables)
-
-    def modal(self, tables):
-        surface = surface_of(tables.surface, tables.dim, tables.order, self.dtype)
-        return (EdgesFused if surface == "edges" else NodalFused)(self, tables)
-
-    def hermite(self, tables):
-        return HermiteFused(self, tables)
+    def kind(self, recipe, tables):
+        if recipe is WeakForm:
+            return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
+        return HermiteFused if recipe is HalfSteps else recipe

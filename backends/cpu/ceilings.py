@@ -4,11 +4,11 @@ from time import perf_counter
 
 import numpy as np
 
-from ...codegen import write_module
+from ...physics.codegen import write_module
 from ..workers import Workers
-from . import matmul
-from .nodal_source import KERNELS
-from .tiles import aligned
+from .dg.tile_source import KERNELS
+from .simd import matmul, target
+from .simd.tiles import aligned
 
 COPY_BYTES = 1 << 27           # one of the two arrays of the copy; last-level caches hold a quarter of it or less
 PIECES = 64                    # pieces of the copy
@@ -53,7 +53,7 @@ def _bandwidth(kernels, dtype, workers, seconds):
 
 
 def _multiply_add(kernels, dtype, workers, seconds):
-    lanes = matmul.lanes(dtype)
+    lanes = target.lanes(dtype)
     A = matmul.pack(np.full((ROWS, INNER), 1e-3), dtype)
     B, C = ([aligned(rows * lanes, dtype) for _ in range(workers.threads)] for rows in (TILES * INNER, matmul.padded(ROWS)))
     pieces = 4 * workers.threads
@@ -69,7 +69,7 @@ def _kernels(dtype):
 import numpy as np
 from numba import njit
 
-from dgarray.backends.cpu import matmul
+from dgarray.backends.cpu.simd import matmul
 
 multiply = matmul.multiply({ROWS}, {INNER}, np.{dtype})
 half = np.{dtype}(0.5)
@@ -84,5 +84,5 @@ def halve(a, b):
 @njit(nogil=True, cache=True, error_model="numpy")
 def products(A, B, C, repeats):
     for i in range(repeats):
-        multiply(A, 0, B, (i % {TILES}) * {INNER * matmul.lanes(dtype)}, C, 0)
+        multiply(A, 0, B, (i % {TILES}) * {INNER * target.lanes(dtype)}, C, 0)
 ''', f"ceilings_{dtype}")

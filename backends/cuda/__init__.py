@@ -1,9 +1,11 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
+from ...methods.dg.weak_form import WeakForm
+from ...methods.hermite.half_steps import HalfSteps
 from ...system_memory import host_free
 from ..arrays import ArrayBackend
-from .hermite import HermiteCuda
-from .modal import ModalCuda
-from .nodal import NodalCuda
+from .dg.modal import ModalCuda
+from .dg.nodal import NodalCuda
+from .hermite.fused import HermiteCuda
 
 __all__ = ["CudaBackend"]
 
@@ -22,14 +24,12 @@ class CudaBackend(ArrayBackend):
     def free_memory(self):
         return host_free(), self.device.free_memory()
 
-    def nodal(self, tables, variant=None):
-        """The operations of nodal DG on these tables, in the variant that is given or else the fastest known."""
-        return NodalCuda(self, tables, variant)
+    def kind(self, recipe, tables):
+        if recipe is WeakForm:
+            return ModalCuda if tables.weak else NodalCuda
+        return HermiteCuda if recipe is HalfSteps else recipe
 
-    def modal(self, tables):
-        """The operations of DG by quadrature on these tables."""
-        return ModalCuda(self, tables)
-
-    def hermite(self, tables, variant=None):
-        """The operations of Hermite's method on these tables, in the variant that is given or else the fastest known."""
-        return HermiteCuda(self, tables, variant)
+    def operations(self, recipe, tables, variant=None):
+        """As `ArrayBackend.operations`; variant: of nodal DG or Hermite's kernels, by default the fastest known."""
+        kind = self.kind(recipe, tables)
+        return kind(self, tables, variant) if kind in (NodalCuda, HermiteCuda) else kind(self, tables)

@@ -5,15 +5,14 @@ from numbers import Integral
 
 import numpy as np
 
-from ..methods.stability import check_stepper
 
-
-def eoc(case, orders=(1, 2, 3), levels=3, report=None, run=None, **keywords):
+def eoc(case, orders=None, levels=3, report=None, run=None, **keywords):
     """Run a case at several orders on its mesh and `levels - 1` uniform refinements of it; observed orders of the L2 error.
 
     case      function (order, ...) -> Simulation with an exact solution; where it has a keyword `level`, it makes the mesh of
               each level itself, from that one on, so that curved boundaries stay so
-    orders    polynomial orders; levels: number of meshes, at least 2
+    orders    polynomial orders, by default 1, 2, 3; a case without the keyword `order` has one of its own
+    levels    number of meshes, at least 2
     report    function called with each row when it is ready
     run       options of the run, {name: value}, as `Simulation.replace` takes them
     Returns a list of {order, level, h, elements, l2_error, eoc}; h is the largest element's measure to the power 1/dim,
@@ -22,21 +21,24 @@ def eoc(case, orders=(1, 2, 3), levels=3, report=None, run=None, **keywords):
     that its error falls as fast as the spatial one; a step fixed by hand is halved beside that."""
     if not isinstance(levels, Integral) or levels < 2:
         raise ValueError(f"levels={levels!r} is not allowed; observed orders need at least 2")
-    rows, orders = [], list(orders)
+    rows, taken = [], signature(case).parameters
     first = keywords.pop("level", 0)
-    own = "level" in signature(case).parameters and keywords.get("mesh") is None
-    sims = [case(order=order, **(dict(level=first) if own else {}), **keywords).replace(**(run or {})) for order in orders]
+    own = "level" in taken and keywords.get("mesh") is None
+    chosen = "order" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
+    if orders is not None and not chosen:
+        raise ValueError(f"orders are given, but case {case.__name__!r} has no keyword order")
+    each = [{"order": order} for order in orders or (1, 2, 3)] if chosen else [{}]
+    sims = [case(**given, **(dict(level=first) if own else {}), **keywords).replace(**(run or {})) for given in each]
     for sim in sims:          # all are looked at before the first one runs
         if sim.options["exact"] is None:
             raise ValueError(f"case {sim.options['case'] or case.__name__!r} has no exact solution; eoc needs one")
-        check_stepper(sim.method.order, sim.stepper)
-    for order, sim in zip(orders, sims):
-        before = None
+    for given, sim in zip(each, sims):
+        before, order = None, given.get("order", sim.method.order)
         cfl, dt = sim.options["cfl"], sim.options["dt"]
         for level in range(levels):
             sharper = max(0.0, (order + 1) / sim.stepper.order - 1)
             if level:
-                mesh = case(order=order, level=first + level, **keywords).mesh if own else sim.mesh.refined()
+                mesh = case(**given, level=first + level, **keywords).mesh if own else sim.mesh.refined()
                 sim = sim.replace(mesh=mesh)
             sim = sim.replace(cfl=cfl * 2.0 ** (-level * sharper), dt=dt and dt * 2.0 ** (-level * (1 + sharper)))
             sim.run()

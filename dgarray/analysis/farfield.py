@@ -11,7 +11,7 @@ import xarray as xr
 from scipy.special import spherical_jn, spherical_yn
 
 from ..reference import quadrature
-from .surface import AXES, Surface
+from ..spaces.surface import AXES, Surface
 
 NEEDED = (*AXES, *(f"normal_{axis}" for axis in AXES), "area", "frequency", *(f + axis for f in "EH" for axis in AXES))
 BLOCK_VALUES = 1 << 20      # phases exp(i k r.x) held at once

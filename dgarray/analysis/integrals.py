@@ -4,15 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..backends.arrays import PIECE
-from ..mesh import Grid
-from ..pointwise import Pointwise, components
-from ..reference import quadrature
-from .grid import parts
+from ..physics.pointwise import Pointwise, components
 from .probes import Recorder, Recording, whole
 from .record_layout import Series
-from .sampling import at_nodes, boundary_surface, grid_sides, side_nodes, taker, title
-from .totals import totals
+from .sampling import at_nodes, taker, title
+from .totals import totals, totals_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,48 +34,20 @@ class BoundaryIntegral(Recorder):
 
     def attach(self, name, operator):
         """The Recording of this recorder in one run."""
-        tables = operator.tables
+        law, role = operator.law, f"record {name!r}"
         attrs = {"boundary": title(self.boundary), "long_name": f"integral over {title(self.boundary)}"}
-        if isinstance(tables.mesh, Grid):
-            names, measure = self._on_grid(name, operator)
-            return Recording(Series(name, {}, dict.fromkeys(names, ((), attrs))), self.every, measure)
-        surface = boundary_surface(name, operator, self.boundary)
-        x, weights, matrix = surface.quadrature(self.degree or 2 * tables.cell.order + 4)
-        cells, take = surface.rows[:, 0], taker(operator, surface.rows[:, 0])
-        fixed = {"n": tuple(n[:, None] for n in surface.normals), "x": tuple(x),
-                 "m": {key: values[cells, None] for key, values in tables.parameters.items()}}
-        function, names = ((self.function, self.names) if self.function is not None
-                           else (tables.physics.flux_along, tuple(tables.law.variables)))
-        integrand = _Integrand(name, tables, function, names, weights.shape, fixed)
-
-        def measure(state, t):
-            q = surface.take(take(state)) @ matrix.T
-            return [np.sum(value * weights) for value in integrand(weights.shape, q=tuple(q), t=t, **fixed)]
-        return Recording(Series(name, {}, dict.fromkeys(integrand.names, ((), attrs))), self.every, measure)
-
-    def _on_grid(self, name, operator):
-        """Names of the components and the function (state, t) -> integrals over sides of a grid."""
-        tables, grid = operator.tables, operator.tables.mesh
-        refuse_degree(name, self.degree)
-        function, names = ((self.function, self.names) if self.function is not None
-                           else (tables.law.flux, tuple(tables.law.variables)))
-        faces = []
-        for axis, side in grid_sides(name, grid, self.boundary):
-            nodes = side_nodes(grid, axis, side)
-            places = np.unravel_index(nodes, grid.shape)[::-1]
-            x = tuple(nodes_along[i] for nodes_along, i in zip(grid.axes, places))
-            weights = np.prod([rule[i] for k, (rule, i) in enumerate(zip(grid.weights(), places)) if k != axis], axis=0)
-            n = tuple(np.full(1, (2.0 * side - 1) * (k == axis)) for k in range(grid.dim))
-            faces.append((nodes, np.broadcast_to(weights, nodes.shape), {"n": n, "x": x, "m": tables.linear.parameters(x)}))
-        integrand = _Integrand(name, tables, function, names, faces[0][1].shape, faces[0][2])
+        faces = operator.space.boundary_parts(self.boundary, role, self.degree)
+        function, names = (self.function, self.names) if self.function is not None else (law.flux, tuple(law.variables))
+        integrand = _Integrand(role, operator, function, names, faces[0])
+        inputs = [(part, taker(operator, part.places), integrand.inputs(part)) for part in faces]
 
         def measure(state, t):
             total = np.zeros(len(integrand.names))
-            for nodes, weights, fixed in faces:
-                q = tuple(operator.take(state, nodes)[:, 0].astype(float))
-                total += [np.sum(value * weights) for value in integrand(weights.shape, q=q, t=t, **fixed)]
+            for part, take, fixed in inputs:
+                values = integrand(part.shape, q=part.values(take(state)), t=t, **fixed)
+                total += [part.integrate(value) for value in values]
             return total
-        return integrand.names, measure
+        return Recording(Series(name, {}, dict.fromkeys(integrand.names, ((), attrs))), self.every, measure)
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,78 +70,39 @@ class VolumeIntegral(Recorder):
 
     def attach(self, name, operator):
         """The Recording of this recorder in one run."""
-        tables = operator.tables
-        if isinstance(tables.mesh, Grid):
-            refuse_degree(name, self.degree)
+        role = f"record {name!r}"
+        first = next(operator.space.parts(role, self.degree))
         if self.function is None:
-            names = (*tables.law.variables, *(() if tables.law.energy is None else ("energy",)))
+            names = totals_of(operator.law)
 
             def measure(state, t):
-                return totals(tables, at_nodes(operator, state)).values()
+                return totals(operator, at_nodes(operator, state)).values()
         else:
-            names, integral = (self._on_grid if isinstance(tables.mesh, Grid) else self._integral)(name, tables)
+            integrand = _Integrand(role, operator, self.function, self.names, first)
+            names = integrand.names
 
             def measure(state, t):
-                return integral(at_nodes(operator, state), t)
+                total, q = np.zeros(len(names)), at_nodes(operator, state)
+                for part in operator.space.parts(role, self.degree):
+                    values = integrand(part.shape, q=part.values(q), t=t, **integrand.inputs(part))
+                    total += [part.integrate(value) for value in values]
+                return total
         attrs = {"long_name": "integral over the domain"}
         return Recording(Series(name, {}, dict.fromkeys(names, ((), attrs))), self.every, measure)
-
-    def _integral(self, name, tables):
-        """Names of the components and the function (q, t) -> integrals, which works through blocks of elements."""
-        points, weights = quadrature(tables.dim, self.degree or 2 * tables.cell.order + 4)
-        matrix, jacobian = tables.cell.interpolation(points), tables.mesh.measures / tables.cell.volume
-        step = max(16, PIECE // matrix.size)
-
-        def inputs(some):
-            x = tuple(tables.origin[d, some] + points @ tables.tangents[:, d, some] for d in range(tables.dim))
-            return x[0].shape, {"x": x, "m": {key: values[some] for key, values in tables.parameters.items()}}
-        integrand = _Integrand(name, tables, self.function, self.names, *inputs(slice(0, 1)))
-
-        def integral(q, t):
-            total = np.zeros(len(integrand.names))
-            for first in range(0, tables.elements, step):
-                some = slice(first, first + step)
-                shape, fixed = inputs(some)
-                values = tuple(matrix @ component[:, some].astype(float) for component in q)
-                total += [weights @ value @ jacobian[some] for value in integrand(shape, q=values, t=t, **fixed)]
-            return total
-        return integrand.names, integral
-
-
-    def _on_grid(self, name, tables):
-        """The same on a grid; q (variable, 1, node)."""
-        grid, some = tables.mesh, tables.mesh.examples
-        integrand = _Integrand(name, tables, self.function, self.names, some[0].shape,
-                               {"x": some, "m": tables.linear.parameters(some)})
-
-        def integral(q, t):
-            total, q = np.zeros(len(integrand.names)), q.reshape(len(q), *grid.shape)
-            for rows, x, weights in parts(grid):
-                here = tuple(q[:, rows].astype(float))
-                values = integrand(here[0].shape, q=here, t=t, x=x, m=tables.linear.parameters(x))
-                total += [np.sum(value * weights) for value in values]
-            return total
-        return integrand.names, integral
-
-
-def refuse_degree(name, degree):
-    """Raise ValueError for a degree on a grid."""
-    if degree is not None:
-        raise ValueError(f"record {name!r}: degree={degree!r} is for meshes; on a grid integrals are by the trapezoidal rule")
 
 
 class _Integrand:
     """A function of the user at points of quadrature: its components by name.
 
-    Called once with states of ones, at points (row, column) of `shape`, to learn how many components it has."""
+    Called once with states of ones, at the points of a `Part`, to learn how many components it has."""
 
-    def __init__(self, name, tables, function, names, shape, fixed):
-        self.role = f"record {name!r}"
-        extra = {"n": tables.dim} if "n" in fixed else {}
-        state = {"q": tables.variables, **tables.linear.given} if isinstance(tables.mesh, Grid) else tables.physics.state
-        self.function = Pointwise(function, {**state, **extra}, self.role)
+    def __init__(self, role, operator, function, names, part):
+        self.role, self.operator = role, operator
+        extra = {} if part.n is None else {"n": operator.law.dim}
+        self.function = Pointwise(function, {**operator.problem.inputs, **extra}, role)
+        given = dict(q=(np.ones(part.shape),) * len(operator.law.variables), t=0.0, **self.inputs(part))
         with np.errstate(all="ignore"):
-            count = len(components(self.function(q=(np.ones(shape),) * tables.variables, t=0.0, **fixed), None, self.role))
+            count = len(components(self.function(**given), None, role))
         if names is None:
             base = getattr(function, "__name__", "")
             base = base if base.isidentifier() and base != "time" else "integral"
@@ -183,7 +112,12 @@ class _Integrand:
             raise ValueError(f"{self.role}: the function returns {count} component{'s' * (count != 1)}, "
                              f"but names has {len(self.names)}: {', '.join(map(str, self.names))}")
         with np.errstate(all="ignore"):
-            list(self(shape, q=(np.ones(shape),) * tables.variables, t=0.0, **fixed))
+            list(self(part.shape, **given))
+
+    def inputs(self, part):
+        """Positions, normals and the law's parameters at the points of a `Part`."""
+        given = {"x": part.x, "m": self.operator.parameters(part)}
+        return given if part.n is None else given | {"n": part.n}
 
     def __call__(self, shape, **inputs):
         """The components, each as an array of `shape`."""

@@ -8,11 +8,10 @@ from numbers import Integral
 
 import numpy as np
 
-from ..mesh import Grid
+from ..spaces.parts import AXES
 from ..wording import plural
 from .record_layout import Series
 from .sampling import at_nodes, at_points, choice, on_boundary, units
-from .surface import AXES
 
 
 class Recording:
@@ -100,7 +99,7 @@ class SurfaceFields(Recorder):
     boundary    name, or on a mesh several names in a tuple
     every       steps between samples
     variables   names, all of the law by default
-    Coordinates: x, y, z, normal_x ..., area and cell_number, see `dgarray.analysis.surface.Surface`."""
+    Coordinates: x, y, z, normal_x ..., area and cell_number, see `dgarray.spaces.surface.Surface`."""
 
     boundary: str | tuple
     every: int = 1
@@ -131,25 +130,20 @@ class Extrema(Recorder):
 
     def attach(self, name, operator):
         """The Recording of this recorder in one run."""
-        tables, series = operator.tables, {}
-
-        def place(node, element):
-            if isinstance(tables.mesh, Grid):
-                return tables.mesh.centre(element)
-            return tables.origin[:, element] + tables.cell.nodes[node] @ tables.tangents[:, :, element]
-        chosen = choice(name, tables.law, self.variables)
+        law, series = operator.law, {}
+        chosen = choice(name, law, self.variables)
         for v in chosen:
             for short, long in (("min", "least"), ("max", "greatest")):
-                for suffix, before, of in (("", "", v), *((f"_{axis}", f"{axis} of the ", axis) for axis in AXES[:tables.dim])):
+                for suffix, before, of in (("", "", v), *((f"_{axis}", f"{axis} of the ", axis) for axis in AXES[:law.dim])):
                     series[f"{v}_{short}{suffix}"] = (), {"long_name": f"{before}{long} nodal value of {v}",
-                                                          "units": units(tables.law, of)}
+                                                          "units": units(law, of)}
 
         def measure(state, t):
             result, q = [], at_nodes(operator, state)
             for values in (q[number] for number in chosen.values()):
                 for find in (np.argmin, np.argmax):
                     node, element = np.unravel_index(find(values), values.shape)
-                    result += [values[node, element], *place(node, element)]
+                    result += [values[node, element], *operator.space.position(node, element)]
             return result
         return Recording(Series(name, {}, series), self.every, measure)
 
@@ -162,7 +156,7 @@ def whole(name, value):
 
 
 def _fields(name, operator, place, recorder):
-    law = operator.tables.law
+    law = operator.law
     chosen = choice(name, law, recorder.variables)
     series = Series(name, place.dims, place.variables(name, law, chosen), True, place.coords)
     return Recording(series, recorder.every, lambda state, t: place.read(state, list(chosen.values())))

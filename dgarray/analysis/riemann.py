@@ -3,8 +3,8 @@ from math import sqrt
 
 import numpy as np
 
-from ..laws.euler import Euler
-from ..laws.law import dot
+from ..physics.laws.euler import Euler
+from ..physics.laws.law import dot
 
 ITERATIONS = 100          # of Newton's method; ten are many
 

@@ -18,14 +18,14 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.sparse as sp
 
-from ..fluxes import upwind
-from ..laws import Acoustics, Advection, Maxwell
 from ..mesh import box, interval, rectangle
 from ..mesh.generate import SIDES
 from ..mesh.mesh import build
-from ..methods import stability
-from ..methods.nodal_dg import NodalTables
-from ..methods.spectrum import hessenberg, largest_step
+from ..methods.dg import stability
+from ..methods.dg.nodal import NodalTables
+from ..methods.dg.spectrum import hessenberg, largest_step
+from ..physics.fluxes import upwind
+from ..physics.laws import Acoustics, Advection, Maxwell
 from ..reference.simplex import FACES
 from ..stepping import STEPPERS
 
@@ -115,18 +115,18 @@ class Bloch:
     def face_jumps(self):
         """The face fluxes as entries of a sparse matrix: (slot, node number, value, translation of the neighbour)."""
         t, (variables, nodes, elements) = self.tables, self.shape
-        faces = t.interior_faces()
-        (left, right), sides = faces["cells"], faces["sides"]
+        [faces] = t.face_lists().pairs
+        (left, right), sides = faces.cells, faces.sides
         centre = [t.mesh.face_centres(np.column_stack(rows)) for rows in zip((left, right), sides)]
         given = {"n": tuple(t.normals[sides[0], :, left].T), "s": (t.scale[sides[0], left], t.scale[sides[1], right])}
         zero, slots, parts = (np.zeros(len(left)),) * variables, t.lift.shape[1] * elements, []
         for (w, unit), source in product(enumerate(self.units(len(left))), (0, 1)):
             out = t.functions.pair(l=unit if source == 0 else zero, r=unit if source == 1 else zero, **given)
             for target, v in product((0, 1), range(variables)):
-                rows = v * slots + faces["slots"][target]
+                rows = v * slots + faces.slots[target]
                 value = np.broadcast_to(out[target * variables + v], rows.shape)
                 shift = np.broadcast_to((centre[target] - centre[source])[None], (*rows.shape, t.dim))
-                columns = w * nodes * elements + faces["nodes"][source]
+                columns = w * nodes * elements + faces.nodes[source]
                 parts.append((rows.ravel(), columns.ravel(), value.ravel(), shift.reshape(-1, t.dim)))
         rows, columns, values, shift = (np.concatenate(p) for p in zip(*parts))
         used = values != 0

@@ -1,42 +1,27 @@
 """Integrals over the domain of what a law conserves."""
 import numpy as np
 
-from ..backends.arrays import PIECE
-from ..mesh import Grid
-from ..pointwise import Pointwise
-from ..reference import quadrature
-from .grid import grid_totals
+from ..physics.pointwise import Pointwise
 
 
-def totals(tables, q):
+def totals(operator, values):
     """{variable: integral of C q} and, where the law has one, {"energy": integral of its energy density}.
 
-    q (variable, node, element) on the host; C is the law's capacity (1 without).  The energy is integrated with the exact
-    mass matrix of the nodal polynomials; on a grid, by the trapezoidal rule over the nodes."""
-    if isinstance(tables.mesh, Grid):
-        return grid_totals(tables, q[:, 0])
-    law, physics = tables.law, tables.physics
-    jacobian = tables.mesh.measures / tables.cell.volume
-    weights = tables.cell.mass.sum(axis=0)
-    ones = (1.0,) * len(q)
-    capacity = Pointwise(law.capacity, {"m": physics.parameters}, "capacity")(m=tables.parameters) if law.capacity else ones
-    q = q.astype(float, copy=False)
-    result = {name: float(np.sum((weights @ values) * jacobian * c)) for name, values, c in zip(law.variables, q, capacity)}
-    if law.energy is not None:
-        result["energy"] = energy(tables, q)
-    return result
+    values (variable, row, place) of the operator's space, on the host; C is the law's capacity (1 without).  Exact for
+    polynomials and for energies quadratic in q; on a grid by the trapezoidal rule over the nodes."""
+    law, numbers, count = operator.law, operator.problem.numbers, len(operator.law.variables)
+    capacity = Pointwise(law.capacity, {"m": numbers}, "capacity") if law.capacity else None
+    energy = Pointwise(law.energy, {"q": count, "m": numbers}, "energy") if law.energy else None
+    names = totals_of(law)
+    total = np.zeros(len(names))
+    for part in operator.space.parts(extra=0):
+        here, m = part.values(values), operator.parameters(part)
+        factors = capacity(m=m) if capacity else (1.0,) * count
+        densities = [c * u for c, u in zip(factors, here)] + ([energy(q=here, m=m)[0]] if energy else [])
+        total += [part.integrate(density) for density in densities]
+    return dict(zip(names, map(float, total)))
 
 
-def energy(tables, q):
-    """Integral of the law's energy density, exact for energies quadratic in q: evaluated at points of degree 2 order."""
-    points, weights = quadrature(tables.dim, 2 * tables.cell.order)
-    matrix, jacobian = tables.cell.interpolation(points), tables.mesh.measures / tables.cell.volume
-    density = Pointwise(tables.law.energy, {"q": len(q), "m": tables.physics.parameters}, "energy")
-    total = 0.0
-    step = max(16, PIECE // matrix.size)
-    for first in range(0, tables.elements, step):
-        some = slice(first, first + step)
-        values = tuple(matrix @ component[:, some] for component in q)
-        local = density(q=values, m={name: v[some] for name, v in tables.parameters.items()})[0]
-        total += float(weights @ np.broadcast_to(local, values[0].shape) @ jacobian[some])
-    return total
+def totals_of(law):
+    """Names of what `totals` integrates."""
+    return (*law.variables, *(() if law.energy is None else ("energy",)))

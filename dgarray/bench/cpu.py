@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import backends
-from ..boundary import pec, wall
-from ..fluxes import rusanov
-from ..laws import Acoustics, Advection, Euler, Maxwell
 from ..mesh import Grid, box, rectangle
 from ..methods import Hermite, ModalDG, NodalDG
-from ..methods.hermite import VARIANTS
+from ..methods.hermite.method import VARIANTS
+from ..physics.boundary import pec, wall
+from ..physics.fluxes import rusanov
+from ..physics.laws import Acoustics, Advection, Euler, Maxwell
 from ..stepping import LSRK54, RK4, Taylor
 from ..wording import choose
 from .array_memory import held

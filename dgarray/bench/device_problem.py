@@ -2,7 +2,7 @@
 from itertools import cycle
 from time import perf_counter
 
-from ..backends.hermite_arrays import HermiteArrays
+from ..methods.hermite.half_steps import HalfSteps
 from ..stepping import LSRK54
 from .problem import Problem
 from .roofline import Operation, cost
@@ -41,7 +41,7 @@ class DeviceProblem(Problem):
     def variant(self):
         """The choices of the fused kernels, a `Variant` or `HermiteVariant`; None where there are none to choose."""
         operations = self.operator.operations
-        if isinstance(operations, HermiteArrays):
+        if isinstance(operations, HalfSteps):
             return getattr(operations, "choice", None)
         return getattr(operations, "variant", None)
 
@@ -50,7 +50,7 @@ class DeviceProblem(Problem):
         operation."""
         variant = getattr(self.variant, "kernel", self.variant)
         found = cost(self.operator.tables, self.kernels, self.operator.backend.dtype, self.stepper, "cupy", variant)
-        if isinstance(self.operator.operations, HermiteArrays) and len(found) > 1:
+        if isinstance(self.operator.operations, HalfSteps) and len(found) > 1:
             return [Operation("half-step", sum(o.flops for o in found), sum(o.bytes for o in found))]
         return found
 
@@ -79,7 +79,7 @@ class DeviceProblem(Problem):
         return self.operator.operations.parts(q, out, self.k, q, 0.0, DT, repeatable(self.stepper.stages[number]))
 
     def array_parts(self, number):
-        """The array kernels' parts of a stage by name, as `NodalArrays.stage` calls them."""
+        """The array kernels' parts of a stage by name, as `WeakForm.stage` calls them."""
         operations, s, (q, out) = self.operator.operations, repeatable(self.stepper.stages[number]), self.states[:2]
         t, combine = operations.time(0.0), operations.backend.combine
         flux, r = operations.face_flux(q, t), operations.volume(q, t)

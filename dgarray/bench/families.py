@@ -2,8 +2,8 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..backends.cuda.layout import WARP
-from ..backends.cuda.variant import FACES, PLACES, candidates, default
+from ..backends.cuda.dg.layout import WARP
+from ..backends.cuda.dg.variant import FACES, PLACES, candidates, default
 
 
 class Family(NamedTuple):

@@ -10,14 +10,14 @@ import numpy as np
 
 from .. import backends
 from ..backends.arrays import ArrayBackend
-from ..backends.cuda import CudaBackend, tuning
+from ..backends.cuda import CudaBackend
 from ..backends.cuda.ceilings import ceilings
-from ..backends.cuda.variant import Shape
-from ..boundary import pec
-from ..laws import Maxwell
+from ..backends.cuda.dg import tuning
+from ..backends.cuda.dg.variant import Shape
 from ..mesh import box
 from ..methods import NodalDG
-from ..methods.nodal_dg import NodalOperator
+from ..physics.boundary import pec
+from ..physics.laws import Maxwell
 from ..stepping import LSRK54, stages
 from ..wording import choose
 from .array_memory import held
@@ -103,7 +103,7 @@ class Measure:
         initial = host.project(simulation.initial)
         for dtype in dtypes:
             self.rows(f"{name}, {dtype}", dtype, lambda backend: DeviceProblem(
-                type(host)(host.method, host.tables, backend), self.device, initial, simulation.stepper))
+                host.on(backend), self.device, initial, simulation.stepper))
 
     def rows(self, name, dtype, make):
         """The rows of a problem, make(backend): fused kernels in the variant that is chosen for it, and array kernels; gives
@@ -128,14 +128,14 @@ class Measure:
 
     def order(self, order, dtypes, cells):
         """Rows of Maxwell at one order, the families of variants against the one chosen, and the CPU."""
-        method, tables = problem(order, cells)
+        host = problem(order, cells)
         for dtype in dtypes:
             name = f"Maxwell 3D N={order}, {dtype}"
-            base = self.rows(name, dtype, lambda backend: DeviceProblem(NodalOperator(method, tables, backend), self.device))
+            base = self.rows(name, dtype, lambda backend: DeviceProblem(host.on(backend), self.device))
             if base is not None:
-                self.attempt(f"variants at order {order} in {dtype}", self.families, order, dtype, tables, base)
+                self.attempt(f"variants at order {order} in {dtype}", self.families, order, dtype, host.tables, base)
                 if order in CPU_ORDERS:
-                    self.attempt(f"{name} on the CPU", self.cpu, name, method, tables, dtype)
+                    self.attempt(f"{name} on the CPU", self.cpu, name, host, dtype)
 
     def families(self, order, dtype, tables, base):
         """Times of variants around the chosen one, and the best of each family."""
@@ -160,14 +160,14 @@ class Measure:
                 "seconds": times.get(best), "ratio": times[best] / times[base] if best and base in times else None,
                 "variant": as_dict(best)})
 
-    def cpu(self, name, method, tables, dtype):
+    def cpu(self, name, operator, dtype):
         """The same problem on this machine's processor, and the ratios of the speeds."""
         device = next(r for r in self.result["rows"] if r["name"] == name)
         most = backends.get("numpy").threads
         for threads in sorted({1, min(2, most), most}):
             title = f"{name}, CPU with {threads} thread{'s' * (threads > 1)}"
             self.attempt.say(title)
-            host = Problem(NodalOperator(method, tables, backends.get("numpy", "fused", dtype, threads)))
+            host = Problem(operator.on(backends.get("numpy", "fused", dtype, threads)))
             found = row(title, host, self.result["ceilings"], True)
             self.result["cpu"].append(found)
             self.result["ratios"][f"GPU / {title}"] = {
@@ -180,9 +180,9 @@ class Measure:
         times = [perf_counter()]
         mesh = box(cells=(cells,) * 3)
         times.append(perf_counter())
-        tables = NodalDG(order).discretise(mesh, Maxwell(3), pec, backends.get("numpy", "array", dtype)).tables
+        host = NodalDG(order).discretise(mesh, Maxwell(3), pec, backends.get("numpy", "array", dtype))
         times.append(perf_counter())
-        operator = NodalOperator(NodalDG(order), tables, backend)
+        operator = host.on(backend)
         device.synchronize()
         times.append(perf_counter())
         found = DeviceProblem(operator, device)
@@ -193,23 +193,21 @@ class Measure:
 
     def scaling(self, order, dtype, cells):
         """Speed on a box of so many cells in each direction: a step as one CUDA graph, and launch by launch."""
-        method, tables = problem(order, cells)
-        found = DeviceProblem(NodalOperator(method, tables, CudaBackend(dtype, self.device)), self.device)
+        host = problem(order, cells)
+        found = DeviceProblem(host.on(CudaBackend(dtype, self.device)), self.device)
 
         def launches():
-            for _ in stages(found.operator, LSRK54, found.states, found.k, 0.0, 1e-9):
+            for _ in stages(found.operator.operations, LSRK54, found.states, found.k, 0.0, 1e-9):
                 pass
         updates = found.dofs * found.stages
         graph, single = found.times(self.quick, 0.2), measured(self.device, launches, self.quick, 0.2)
-        self.result["scaling"].append({"order": order, "dtype": dtype, "elements": tables.elements,
+        self.result["scaling"].append({"order": order, "dtype": dtype, "elements": host.space.count,
                                        "graph": updates / min(graph), "launches": updates / min(single)})
 
 
 def problem(order, cells):
-    """Nodal Maxwell in a conducting box of so many cells in each direction, six tetrahedra each: (method, tables)."""
-    method = NodalDG(order)
-    host = backends.get("numpy", "array")
-    return method, method.discretise(box(cells=(cells,) * 3), Maxwell(3), pec, host).tables
+    """Nodal Maxwell in a conducting box of so many cells in each direction, six tetrahedra each: an operator on the host."""
+    return NodalDG(order).discretise(box(cells=(cells,) * 3), Maxwell(3), pec, backends.get("numpy", "array"))
 
 
 def as_dict(variant):

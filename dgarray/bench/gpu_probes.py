@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 from ..backends import gpu
-from ..codegen import write_module
+from ..physics.codegen import write_module
 from .attempts import rounded
 from .machine import driver_release, installed, processor, revision, wheels
 

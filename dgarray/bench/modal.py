@@ -2,18 +2,17 @@
 
 The paper is Fuhry, Giuliani & Krivodonova 2014.
 """
-from math import prod
 from statistics import median
 from time import perf_counter
 
 from .. import backends
-from ..backends.cpu.turns import Turns
-from ..codegen import write_module
-from ..fluxes import rusanov
-from ..laws import Euler
+from ..backends.cpu.shared_loop import run_loops
 from ..mesh import box, rectangle
 from ..methods import ModalDG
-from ..stepping import RK4, registers, stages, step_and_look
+from ..physics.codegen import write_module
+from ..physics.fluxes import rusanov
+from ..physics.laws import Euler
+from ..stepping import RK4, first, stages
 from .attempts import rounded
 from .machine import machine
 from .problem import breeze
@@ -53,20 +52,18 @@ class Steps:
     """Steps of a run: the time step's length, the stages, the check of the new state."""
 
     def __init__(self, operator, initial):
-        self.operator, (arrays, _) = operator, registers(RK4)
-        self.states = [operator.state(operator.project(initial)), *(operator.zeros() for _ in range(arrays - 1))]
-        self.k, self.t, self.known = operator.zeros(), 0.0, []
-        self.updates = len(RK4.stages) * prod(operator.shape)
+        operator.stepper = RK4
+        self.operator, self.t, self.check = operator, 0.0, None
+        self.state = operator.state(operator.project(initial))
+        self.updates = len(RK4.stages) * operator.dofs
         self.take()                                            # compiles
 
     def take(self):
         """One step; returns its seconds."""
         begin = perf_counter()
-        dt = self.operator.max_dt(self.states[0], self.t, RK4, *self.known)
-        self.states, seen = step_and_look(self.operator, RK4, self.states, self.k, self.t, dt)
-        self.known = [] if seen is None else [seen]
+        dt = self.operator.largest_step(self.state, self.t, self.check)
+        self.state, self.check = self.operator.advance_checked(self.state, self.t, dt)
         self.t += dt
-        self.operator.sound(self.states[0], self.t, *self.known)
         return perf_counter() - begin
 
     @property
@@ -103,12 +100,12 @@ def shares(order, level, limiter=None):
     """Seconds of a step on one thread by kernels, as figure 11: the least that each took in several steps."""
     steps = vortex(level, order, limiter, threads=1)
     operator, best = steps.operator, {}
-    timed = Timed(operator)
+    timed, (states, k) = Timed(operator), operator.states(steps.state)
     for _ in range(1 + steps.count):                           # the first compiles
         timed.seconds = {}
-        *_, q = stages(timed, RK4, steps.states, steps.k, steps.t, 1e-9)
-        steps.states = [q] + [state for state in steps.states if state is not q]
-        timed.measure("look", operator.operations.look, q, steps.t)
+        *_, q = stages(timed, RK4, states, k, steps.t, 1e-9)
+        states = first(q, states)
+        timed.measure("look", operator.operations.check, q, steps.t)
         best = {name: min(seconds, best.get(name, seconds)) for name, seconds in timed.seconds.items()}
     volume, edges, whole = (best[part] for part in Timed.parts)
     best |= dict(zip(Timed.parts, (volume, edges - volume, whole - edges)))
@@ -130,13 +127,12 @@ class Timed:
 
     def stage(self, q, out, k, q0, t, dt, row):
         o, factors = self.operations, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v)
-        kernel, arguments = o.call_of(q, out, k, q0, t, factors)
+        loop = o.stage_loop(q, out, k, q0, t, factors)
         if not self.kernels:
             texts = [o.source.stage_text(*o.uses(k, factors), calls) for calls in (1, 2)]
-            self.kernels = dict(zip(self.parts, [*(write_module(text, "part").kernel for text in texts), kernel]))
-        whole = Turns(o.backend.workers, o.tables.mesh, o.lanes, o.tiles, o.tiles)
+            self.kernels = dict(zip(self.parts, [*(write_module(text, "part").run for text in texts), loop.run]))
         for name, part in self.kernels.items():
-            self.measure(name, whole.one, 0, part, arguments, o.scratch[0])
+            self.measure(name, run_loops, [loop._replace(run=part)], o.backend.workers, 1)
         if o.tables.limits is not None:
             self.measure("limiter", o.limit, out)
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..backends.cpu.edges import surface_of
-from ..mesh import Grid
+from ..backends.cpu.dg.edges import surface_of
 from ..stepping import LSRK54
 from .roofline_hermite import hermite_counts, paper_counts
 
@@ -31,15 +30,15 @@ def ceilings(dtype="float64", threads=1, seconds=0.3):
 def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="numpy", variant=None):
     """What one evaluation of the right-hand side and its Runge-Kutta stage cost per element: a list of Operation.
 
-    tables    `dgarray.methods.nodal_dg.NodalTables`; kernels: "fused" or "array"; dtype of the run; backend: "numpy" or "cupy"
-    variant   of the fused kernels of a GPU (`dgarray.backends.cuda.variant.Variant`); None: that with the fewest bytes, one
+    tables    `dgarray.methods.dg.nodal.NodalTables`; kernels: "fused" or "array"; dtype of the run; backend: "numpy" or "cupy"
+    variant   of the fused kernels of a GPU (`dgarray.backends.cuda.dg.variant.Variant`); None: that with the fewest bytes, one
               kernel that visits each face from both sides
     flops     those of the traced graphs (an addition, multiplication, division, root or elementary function counts 1), those
               of the matrix products (a multiply-add counts 2), and those of the update
     bytes     compulsory traffic: every array that a part reads or writes is moved once, what lies in a block or a tile
               stays in cache; values of neighbours are part of the state that is read anyway
     """
-    if isinstance(tables.mesh, Grid):
+    if tables.mesh.structured:
         return [Operation(name, *each) for name, each in hermite_counts(tables, kernels, dtype, backend, variant).items()]
     if backend == "cupy":
         count = DeviceCount(tables, dtype, stepper)
@@ -59,7 +58,7 @@ class Count:
         self.modal = tables.trace is not None
         self.by_edges = self.modal and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
         self.low = 0 if self.modal else tables.cell.reduced_differentiation[0].shape[1]
-        self.P = len(tables.parameters)
+        self.P = len(tables.varying)
         self.boundary_faces = [(group.jump, len(group.faces) / tables.elements) for group in tables.groups]
         self.interior_faces = (self.F - sum(share for _, share in self.boundary_faces)) / 2
         self.state = self.V * self.N * self.real
@@ -155,7 +154,7 @@ class Count:
 
 
 class DeviceCount(Count):
-    """The same for the kernels of a GPU: operations named as by `parts` of `NodalCuda` and `ModalCuda`, and `NodalArrays`.
+    """The same for the kernels of a GPU: operations named as by `parts` of `NodalCuda` and `ModalCuda`, and `WeakForm`.
 
     Counted is the work that a variant cannot do without: what threads do in common or twice, and padding, is not."""
 
@@ -253,7 +252,7 @@ def of_the_paper(tables, operations):
 
     Their bound over the measured time says what share of the bound the paper's algorithm would have to reach to be as
     quick.  It may be above 1: who does fewer operations can be faster than any machine does all of them."""
-    if not isinstance(tables.mesh, Grid):
+    if not tables.mesh.structured:
         return []
     flops = paper_counts(tables, [o.name for o in operations])
     return [o._replace(flops=flops[o.name]) for o in operations if flops]
@@ -274,7 +273,7 @@ def roofline_line(report, tables, ceilings, stepper=LSRK54, variant=None):
     best = report["dofs"] / report["elements"] / seconds
     by_arithmetic = sum(o.flops / ceilings["multiply_add"] for o in least if limit(o, ceilings) == "arithmetic")
     side = "arithmetic" if by_arithmetic > seconds / 2 else "memory"
-    places = "node and half-step" if isinstance(tables.mesh, Grid) else "element and stage"
+    places = "node and half-step" if tables.mesh.structured else "element and stage"
     return (f"roofline: {quantity(flops, 'flop')} and {quantity(size, 'B')} per {places}; bound by {side} at "
             f"{best / 1e6:.4g} M DOF/s; {report['dof_updates_per_s'] / best:.0%} of it reached")
 

@@ -12,12 +12,12 @@ def hermite_counts(tables, kernels="fused", dtype="float64", backend="numpy", va
     if kernels == "array" or backend == "cupy" and tables.systems:          # where coefficients vary the array text runs
         return mean(tables, array_counts(tables, np.dtype(dtype).itemsize))
     if backend == "cupy":
-        from ..backends.cuda.hermite_cost import moved, operations
-        from ..backends.cuda.hermite_variant import HermiteShape
+        from ..backends.cuda.hermite.cost import moved, operations
+        from ..backends.cuda.hermite.variant import HermiteShape
         shape = HermiteShape.of(tables, np.dtype(dtype))
         kernel = variant or ("collapsed" if tables.collapsible else "monolithic")
         return mean(tables, {kernel: (operations(kernel, shape, tables), moved(kernel, shape))})
-    from ..backends.cpu.hermite_counts import counts
+    from .operations_hermite import counts
     usual = tables.method.variant or ("collapsed" if tables.collapsible else "monolithic")
     return mean(tables, counts(tables, dtype, variant or usual))
 
@@ -32,7 +32,7 @@ def mean(tables, found):
 def paper_counts(tables, names):
     """{operation: floating-point operations} as the paper's algorithm has them, for a node and half-step; names: those of
     `hermite_counts`, the two kernels or one for both.  Empty where coefficients vary, of which the paper has none."""
-    from ..backends.cpu.hermite_counts import of_the_paper
+    from .operations_hermite import of_the_paper
     if tables.systems is not None:
         return {}
     parts = of_the_paper(tables)
@@ -47,8 +47,9 @@ def array_counts(tables, size):
     if tables.systems is None:
         terms = tables.stages * 2 * (len(tables.terms) + len(tables.decay)) * m ** d
     else:
-        from ..backends.cpu.hermite_products import ProductSeries
-        terms = ProductSeries(tables, pruned=False).operations()
+        from ..backends.cpu.hermite.products import ProductSeries
+        from .operations_hermite import products
+        terms = products(ProductSeries(tables, pruned=False))
     interpolation, evolution = v * sum(columns) * 2 * m * 2 * n, terms + tables.stages * 2 * v * m ** d
     moved = v * (n ** d + m ** d) * size
     return {"interpolate": (interpolation, moved), "evolve": (evolution, tables.stages * 4 * v * m ** d * size)}

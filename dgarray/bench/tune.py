@@ -2,17 +2,20 @@
 from dataclasses import dataclass
 from math import comb
 
-from ..backends.cuda import hermite_cost, hermite_tuning, hermite_variant, tuning
 from ..backends.cuda.ceilings import ceilings
-from ..backends.cuda.variant import Shape, default, shortlist
-from ..boundary import pec, wall
-from ..fluxes import upwind
-from ..laws import Acoustics, Advection, Maxwell
+from ..backends.cuda.dg import tuning
+from ..backends.cuda.dg.variant import Shape, default, shortlist
+from ..backends.cuda.hermite import cost as hermite_cost
+from ..backends.cuda.hermite import tuning as hermite_tuning
+from ..backends.cuda.hermite import variant as hermite_variant
 from ..mesh import Grid, box, rectangle
 from ..methods import Hermite, NodalDG
-from ..methods.hermite_tables import HermiteTables
-from ..methods.linear import LinearLaw
-from ..methods.nodal_dg import NodalTables
+from ..methods.dg.nodal import NodalTables
+from ..methods.hermite.linear import LinearLaw
+from ..methods.hermite.tables import HermiteTables
+from ..physics.boundary import pec, wall
+from ..physics.fluxes import upwind
+from ..physics.laws import Acoustics, Advection, Maxwell
 from ..wording import choose
 from .roofline import bound, cost
 

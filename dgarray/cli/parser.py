@@ -99,7 +99,7 @@ def build_parser():
 
     eoc = command("eoc", run_commands.run_eoc, "Observed orders of convergence of a case with an exact solution.")
     eoc.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
-    eoc.add_argument("--orders", default="1-4", metavar="1-5", help="polynomial orders, e.g. 1-5 or 2,4 (default 1-4)")
+    eoc.add_argument("--orders", metavar="1-5", help="polynomial orders, e.g. 1-5 or 2,4 (default 1-4)")
     eoc.add_argument("--levels", type=whole, default=3, metavar="N",
                      help="meshes, each a uniform refinement of the last (default 3)")
     add_run_options(eoc)

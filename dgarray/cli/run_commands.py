@@ -120,7 +120,7 @@ def run_case(options):
             if sim.backend.note:
                 print(f"backend {sim.backend.name}: {sim.backend.note}")
             print(sim.memory(None, options.every, out), flush=True)
-            with Progress(until) as progress:
+            with Progress(until, sim) as progress:
                 sim.run(None, options.every, out, options.overwrite, progress, **keywords)
             print(summary(sim.report, roofline(sim)))
     finally:
@@ -160,11 +160,13 @@ def roofline(sim):
     """One line: operations, bytes, and the share of this machine's bound that the run reached."""
     from ..bench.roofline import ceilings, roofline_line
     tables, dtype = sim.operator.tables, sim.report["dtype"]
+    if tables is None:
+        return ""
     if sim.backend.name == "numpy":
         return roofline_line(sim.report, tables, ceilings(dtype, sim.backend.threads), sim.stepper)
     from ..backends.cuda.ceilings import ceilings as of_device
     from ..backends.cuda.device import Device
-    device, variant = getattr(sim.backend, "device", None) or Device(), getattr(sim.operator.operations, "variant", None)
+    device, variant = getattr(sim.backend, "device", None) or Device(), sim.operator.operations.variant
     return roofline_line(sim.report, tables, of_device(device, dtype), sim.stepper, variant)
 
 
@@ -183,7 +185,9 @@ def run_eoc(options):
     keywords = case_keywords(function, options)
     if "order" in keywords:
         raise ValueError("--set order= has no place here; give --orders")
-    rows = eoc(function, orders(options.orders), options.levels, None if options.quiet else show, run_options(options),
+    chosen = "order" in inspect.signature(function).parameters
+    asked = options.orders or ("1-4" if chosen else None)
+    rows = eoc(function, asked and orders(asked), options.levels, None if options.quiet else show, run_options(options),
                **keywords)
     write_json(options.json, rows)
 

@@ -1,4 +1,4 @@
-"""Meshes of lines, triangles and tetrahedra: read, generated, refined, made periodic, described."""
+"""Meshes of lines, triangles and tetrahedra: read, generate, refine, make periodic, describe; and uniform grids."""
 from .describe import describe
 from .errors import MeshError, MeshWarning
 from .generate import box, interval, rectangle

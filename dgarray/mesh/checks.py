@@ -1,4 +1,4 @@
-"""What can be wrong with a mesh that connectivity alone does not show: slivers, cracks, hanging nodes, loose parts."""
+"""Defects of a mesh that connectivity alone does not show: slivers, cracks, hanging nodes, loose parts."""
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components

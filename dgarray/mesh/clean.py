@@ -1,4 +1,4 @@
-"""The steps that turn points and cells as they come into arrays that a mesh can be built on."""
+"""Turn raw points and cells into arrays that a mesh can be built on."""
 import numpy as np
 
 from ..wording import plural
@@ -33,7 +33,7 @@ def check_input(points, cells, label):
 
 
 def drop_unused(points, cells, facets):
-    """Leave out points without a cell; facets on such points become -1, which is no face."""
+    """Drop points without a cell; facets on such points get the number -1."""
     used = np.zeros(len(points), dtype=bool)
     used[cells] = True
     if used.all():
@@ -43,7 +43,7 @@ def drop_unused(points, cells, facets):
 
 
 def orient(points, cells, label):
-    """Cells turned to positive measure, and how many were inverted.
+    """Cells with positive orientation, and how many were inverted.
 
     Raises MeshError for measures that rounding cannot tell from 0."""
     measures = geometry.signed_measures(points, cells)
@@ -62,7 +62,7 @@ def orient(points, cells, label):
 def name_faces(points, cells, neighbours, facets):
     """Boundary name -> rows (count, 2: cell, local face) of the `facets`, name -> point numbers (count, dim).
 
-    Also returns notes on facets that are left out. Raises MeshError where a facet is no face of a cell."""
+    Also returns notes on facets that are left out. Raises MeshError if a facet is not a face of a cell."""
     boundaries, notes = {}, []
     for name, corners in facets.items():
         rows = find_faces(cells, corners)
@@ -85,7 +85,7 @@ def name_faces(points, cells, neighbours, facets):
 
 
 def check_folds(mesh, label):
-    """Raise MeshError where two cells lie on the same side of the face that they share."""
+    """Raise MeshError if two cells lie on the same side of the face that they share."""
     own, face = np.nonzero(mesh.neighbour_face >= 0)
     other = mesh.neighbour_cell[own, face], mesh.neighbour_face[own, face]
     folded = np.flatnonzero(np.sum(mesh.normals[own, face] * mesh.normals[other], axis=1) > 0)

@@ -6,7 +6,7 @@ from .geometry import longest_edges
 
 
 def describe(mesh):
-    """Text of several lines: counts, names, quality, size range and what is wrong with `mesh`."""
+    """Describe `mesh` in several lines: counts, names, quality, range of sizes, defects."""
     edges = longest_edges(mesh.points, mesh.cells)
     quality = mesh.quality()
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)

@@ -1,9 +1,9 @@
-"""What a mesh that cannot be used raises, and what a questionable one warns of."""
+"""The error for a mesh that cannot be used, and the warning for a questionable one."""
 
 
 class MeshError(ValueError):
-    """A mesh, or a file that should hold one, cannot be used; the message is one line with place, reason and remedy."""
+    """A mesh, or a mesh file, cannot be used. The message is one line with place, reason and remedy."""
 
 
 class MeshWarning(UserWarning):
-    """A mesh can be used, but something in it deserves a look."""
+    """A mesh can be used, but something in it looks wrong."""

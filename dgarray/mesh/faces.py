@@ -1,5 +1,6 @@
-"""Which faces of simplicial cells are shared: sorting, no loop over cells."""
+"""Which faces of simplicial cells are shared, by sorting, and the faces of a mesh by kind; no loop over cells."""
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from .errors import MeshError
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """What lies behind each face.
+    """The neighbour across each face.
 
     cell         (cell, face)       neighbour cell; the own cell at a boundary face
     face         (cell, face)       local face of that neighbour; -1 at a boundary face
@@ -28,6 +29,35 @@ class Neighbours:
             copy.face[own[:, 0], own[:, 1]] = other[:, 1]
             copy.orientation[own[:, 0], own[:, 1]] = match
         return copy
+
+
+class FaceKinds(NamedTuple):
+    """The faces that a mesh computes on, each once, by what lies behind them.
+
+    Sides are rows (count, 2: cell, local face). A tuple of lists holds one for each pair of cell shapes that meet: today one.
+    interior   lists (left, right) between two own cells
+    halo       lists (left, right) between an own cell and a copy of another part's, either of which may be left
+    mortar     lists of sides that meet several others, or others of another order: none yet
+    boundary   one list of sides that meet nothing; `Mesh.boundaries` has their names
+    Left is the side whose cell has the lower number in the whole mesh, so that all parts evaluate a face with the same sides.
+    """
+
+    interior: tuple
+    halo: tuple
+    mortar: tuple
+    boundary: np.ndarray
+
+
+def by_kind(mesh):
+    """The faces of a mesh, or of a part of one, by kind: `FaceKinds`."""
+    number = mesh.numbers_in_whole
+    face, cell = np.nonzero(mesh.neighbour_face.T >= 0)          # by local face first, then by cell
+    other, other_face = mesh.neighbour_cell[cell, face], mesh.neighbour_face[cell, face]
+    once = (number[cell] < number[other]) | (number[cell] == number[other]) & (face < other_face)
+    sides = np.stack([cell, face], axis=1)[once], np.stack([other, other_face], axis=1)[once]
+    halo = np.maximum(sides[0][:, 0], sides[1][:, 0]) >= mesh.owned
+    return FaceKinds((tuple(side[~halo] for side in sides),), (tuple(side[halo] for side in sides),) if halo.any() else (), (),
+                     mesh.boundary_faces)
 
 
 def face_points(cells, rows):

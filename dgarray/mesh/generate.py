@@ -18,8 +18,8 @@ SIDES = (("left", "right"), ("bottom", "top")), (("left", "right"), ("front", "b
 def interval(lower=0.0, upper=1.0, cells=16, periodic=False, perturb=0.0, seed=0):
     """The interval [lower, upper] in `cells` lines; boundaries left and right.
 
-    perturb: inner points move by up to that part of a cell's width, at random from `seed`; at most 0.5, exclusive.
-    Raises MeshError for bounds, counts or a perturbation that give no mesh."""
+    perturb: inner points move at random by up to this fraction of the cell width, below 0.5; `seed` is the random seed.
+    Raises MeshError for invalid bounds, counts or perturbation."""
     for name, value in (("lower", lower), ("upper", upper)):
         if not isinstance(value, Real):
             raise MeshError(f"interval: {name}={value!r} is not allowed; it must be a number")
@@ -30,9 +30,9 @@ def interval(lower=0.0, upper=1.0, cells=16, periodic=False, perturb=0.0, seed=0
 def rectangle(lower=(0, 0), upper=(1, 1), cells=(8, 8), periodic=False, perturb=0.0, seed=0, diagonal="right"):
     """A rectangle cut into cells[0] x cells[1] boxes of two triangles each; boundaries left, right, bottom, top.
 
-    diagonal: "right" (from lower left to upper right), "left", or "alternate" between the two like a chessboard.
+    diagonal: "right" (from lower left to upper right), "left", or "alternate", both in turn like a chessboard.
     periodic: one flag, or one for each of x and y. perturb, seed: as for `interval`.
-    Raises MeshError for bounds, counts or a perturbation that give no mesh."""
+    Raises MeshError for invalid bounds, counts or perturbation."""
     diagonals = "right", "left", "alternate"
     if diagonal not in diagonals:
         raise MeshError(f"diagonal {diagonal!r} does not exist; allowed: {', '.join(diagonals)}{nearest(diagonal, diagonals)}")
@@ -42,10 +42,10 @@ def rectangle(lower=(0, 0), upper=(1, 1), cells=(8, 8), periodic=False, perturb=
 
 
 def box(lower=(0, 0, 0), upper=(1, 1, 1), cells=(4, 4, 4), periodic=False, perturb=0.0, seed=0):
-    """A box cut into bricks of six tetrahedra each (Kuhn 1960), alike in every brick.
+    """A box cut into bricks of six tetrahedra each, in the same way in every brick (Kuhn 1960).
 
     Boundaries: left, right (x), front, back (y), bottom, top (z). periodic: one flag, or one for each of x, y, z.
-    perturb, seed: as for `interval`. Raises MeshError for bounds, counts or a perturbation that give no mesh."""
+    perturb, seed: as for `interval`. Raises MeshError for invalid bounds, counts or perturbation."""
     cells = per_axis(cells, 3, "cells")
     return _lattice(lower, upper, cells, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1], _tetrahedra,
                     f"box({cells[0]} x {cells[1]} x {cells[2]})")

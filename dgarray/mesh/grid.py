@@ -16,13 +16,13 @@ LARGEST = 2 ** 40          # more nodes are taken for a mistyped number
 
 @dataclass(frozen=True)
 class Grid:
-    """The box [lower, upper] with `cells` cells of equal size along each axis; nodes lie at the cells' corners.
+    """The box [lower, upper] with `cells` equal cells along each axis; the nodes are the corners of the cells.
 
     lower, upper   corners, a number in 1D
     cells          number of cells along x, y, z; one for all axes or one each
     periodic       one flag, or one for each axis; along a periodic axis the last node is the first
     Boundaries of the other axes: left, right (x); 2D: bottom, top (y); 3D: front, back (y), bottom, top (z).
-    Raises MeshError for bounds and counts that give no grid."""
+    Raises MeshError for invalid bounds or counts."""
 
     lower: tuple = (0.0,)
     upper: tuple = (1.0,)
@@ -48,7 +48,7 @@ class Grid:
                             ("periodic", tuple(map(bool, periodic)))):
             object.__setattr__(self, name, value)
 
-    cell_type, notes = "grid", ()
+    cell_type, notes, structured = "grid", (), True
 
     @property
     def source(self):
@@ -89,13 +89,38 @@ class Grid:
         axes = (*self.axes[:-1], self.axes[-1][rows])
         return tuple(np.meshgrid(*axes[::-1], indexing="ij", sparse=True))[::-1]
 
+    def staggered(self, shift):
+        """Coordinates x, y, z of points half a cell above the nodes along some axes, arrays that broadcast to (z, y, x).
+
+        shift: along x, y, z, 0 (as many points as nodes) or 0.5 (one in every cell)"""
+        if len(shift) != self.dim or not set(shift) <= {0, 0.5}:
+            raise ValueError(f"shift={shift!r} is not allowed; give 0 or 0.5 for each of the {self.dim} axes")
+        axes = [a + h * (np.arange(n if s else m) + s) for a, h, n, m, s in
+                zip(self.lower, self.spacing, self.cells, self.nodes, shift)]
+        return tuple(np.meshgrid(*axes[::-1], indexing="ij", sparse=True))[::-1]
+
+    def at_nodes(self, values, shift):
+        """Values (z, y, x) at the points `staggered(shift)` as values at the nodes: means of both neighbours along the shifted
+        axes; beyond the last one at a side that is not periodic, the line through the last two goes on."""
+        for k, s in enumerate(shift):
+            if s:
+                v = np.moveaxis(values, self.dim - 1 - k, 0)
+                if self.periodic[k]:
+                    v = (v + np.roll(v, 1, axis=0)) / 2
+                else:
+                    low, high = (2 * v[0] - v[1], 2 * v[-1] - v[-2]) if len(v) > 1 else (v[0], v[0])
+                    v = np.concatenate([low[None], v, high[None]])
+                    v = (v[1:] + v[:-1]) / 2
+                values = np.moveaxis(v, 0, self.dim - 1 - k)
+        return values
+
     @property
     def examples(self):
         """Coordinates of one or two nodes, a tuple of arrays."""
         return tuple(axis[:2] if k == 0 else np.full(len(self.axes[0][:2]), axis[0]) for k, axis in enumerate(self.axes))
 
     def samples(self, count):
-        """Coordinates of `count` nodes on a way that goes once along x, twice along y, three times along z; arrays."""
+        """Coordinates of `count` nodes along a path that crosses the grid once in x, twice in y, three times in z; arrays."""
         way = np.arange(count) / count
         return tuple(axis[(way * (k + 1) % 1 * len(axis)).astype(int)] for k, axis in enumerate(self.axes))
 
@@ -110,7 +135,7 @@ class Grid:
         return np.array([prod(self.spacing)])
 
     def refined(self):
-        """The grid of twice as many cells along each axis."""
+        """A grid with twice as many cells along each axis."""
         return replace(self, cells=tuple(2 * n for n in self.cells))
 
     def named_place(self, number):

@@ -1,4 +1,4 @@
-"""Names of boundaries and regions, gathered from the many places where file formats keep them."""
+"""Names of boundaries and regions, from all the places where file formats store them."""
 import re
 from pathlib import Path
 

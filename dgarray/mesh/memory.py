@@ -1,4 +1,4 @@
-"""Whether there is room for a mesh, before it is made."""
+"""Check the memory that a mesh needs before it is made."""
 from ..system_memory import host_free
 from .errors import MeshError
 
@@ -7,7 +7,7 @@ BYTES = {1: 340, 2: 640, 3: 1350}
 
 
 def check_room(source, cells, dim):
-    """Raise MeshError where a mesh of so many cells would need more memory than is free."""
+    """Raise MeshError if a mesh of so many cells needs more memory than is free."""
     cells, free = float(min(cells, 10**300)), host_free()
     if free is not None and cells * BYTES[dim] > free:
         raise MeshError(f"{source} would have {cells:.4g} cells, which take about {cells * BYTES[dim] / 2**30:.3g} GiB of "

@@ -1,4 +1,4 @@
-"""The mesh: points, simplicial cells, names, and what lies behind every face."""
+"""The mesh: points, simplicial cells, names, and the neighbour across every face."""
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +11,7 @@ from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
 from .locality import hilbert_order
 from .memory import check_room
+from .partition import Share
 
 CELL_TYPES = {1: "line", 2: "triangle", 3: "tetra"}
 
@@ -24,11 +25,15 @@ class Mesh:
     boundaries   name -> (count, 2) rows (cell, local face); a face may carry several names
     regions      name -> numbers of its cells
     numbers      (cell,) position of each cell among the volume cells of its file, from 0
-    neighbours   what lies behind each face
-    notes        what was repaired or looks wrong, one line each
+    neighbours   the neighbour across each face
+    notes        repairs and suspected defects, one line each
     source       file name or generator call
     glued        (pair, 4) rows (cell, local face, other cell, its local face) of the periodic faces
     periods      (name, other name, translation) of each periodic pair
+    share        of a part of a mesh: what it has of the whole, a `dgarray.mesh.partition.Share`; None for a whole mesh
+
+    All cells have the shape `cell_type`. In a mesh of several shapes the cells of each shape are arrays of their own with
+    numbers of their own, in an order of their own, and a list of faces joins cells of two shapes: see `dgarray.mesh.faces`.
     """
 
     points: np.ndarray
@@ -41,6 +46,7 @@ class Mesh:
     source: str = "mesh"
     glued: np.ndarray = None
     periods: tuple = ()
+    share: Share = None
 
     def __post_init__(self):
         if self.glued is None:
@@ -61,10 +67,27 @@ class Mesh:
         """Dimension of space and of the cells: 1, 2 or 3."""
         return self.points.shape[1]
 
+    structured = False          # a grid's cells lie in rows
+
     @property
     def cell_type(self):
         """The cells' name in meshio: line, triangle or tetra."""
         return CELL_TYPES[self.dim]
+
+    @property
+    def whole(self):
+        """The mesh that this one is a part of; the mesh itself where it is no part."""
+        return self if self.share is None else self.share.whole
+
+    @property
+    def owned(self):
+        """How many cells are the mesh's own, the first ones: all, but in a part of a mesh."""
+        return len(self.cells) if self.share is None else self.share.owned
+
+    @property
+    def numbers_in_whole(self):
+        """(cell,) numbers of the cells in the whole mesh."""
+        return np.arange(len(self.cells)) if self.share is None else self.share.cells
 
     @property
     def neighbour_cell(self):
@@ -110,8 +133,8 @@ class Mesh:
 
     @cached_property
     def boundary_faces(self):
-        """(count, 2) rows (cell, local face) of all faces without a neighbour."""
-        return np.argwhere(self.neighbour_face < 0)
+        """(count, 2) rows (cell, local face) of all faces of own cells without a neighbour."""
+        return np.argwhere(self.neighbour_face[:self.owned] < 0)
 
     @cached_property
     def unnamed(self):
@@ -183,9 +206,10 @@ class Mesh:
                         + nearest(name, allowed))
 
     def periodic(self, *pairs):
-        """A copy in which each pair of boundaries, ("left", "right"), is glued by the translation between them.
+        """A copy that is periodic across each pair of boundaries, ("left", "right"), which a translation maps onto each other.
 
-        Their faces become interior and lose their names. Raises MeshError naming the faces that do not match."""
+        Their faces become interior and lose their names. Raises MeshError that names the faces without a match."""
+        self._must_be_whole("made periodic")
         mesh = self
         for pair in pairs:
             if isinstance(pair, str) or len(pair) != 2:
@@ -202,6 +226,7 @@ class Mesh:
         """A copy with every cell split at its edge midpoints into 2, 4 or 8; names, regions and periods are kept.
 
         The children of the cell with number k have the numbers 2^dim k and following."""
+        self._must_be_whole("refined")
         check_room(f"{self.source}, refined,", len(self.cells) * 2**self.dim, self.dim)
         points, children, midpoint = refine.split(self.points, self.cells)
         parts = children.shape[1]
@@ -220,10 +245,15 @@ class Mesh:
                      numbers=family(self.numbers), source=self.source, inherited=self.notes)
         return mesh._glued(*periodic.pairs(mesh, *glued), self.periods) if len(own) else mesh
 
-    def part(self, cells, cut="cut"):
-        """A mesh of some of the cells, in their order here; faces to cells left out get the boundary name `cut`.
+    def _must_be_whole(self, change):
+        """Raise MeshError for a part of a mesh, which cannot be changed alone."""
+        if self.share is not None:
+            raise MeshError(f"{self.source} cannot be {change}; the whole mesh can, before it is cut")
 
-        Names, regions, the file's numbering and periodic faces are kept; boundaries without a face left are kept, empty."""
+    def part(self, cells, cut="cut"):
+        """A mesh of some of the cells, in the same order; faces to cells left out get the boundary name `cut`.
+
+        Names, regions, the file's numbering and periodic faces are kept; boundaries without faces stay, empty."""
         cells = np.asarray(cells, np.int64)
         place = np.full(len(self.cells), -1)
         place[cells] = np.arange(len(cells))
@@ -261,7 +291,7 @@ def build(points, cells, facets=None, groups=None, *, numbers=None, elements=Non
     found      notes of whoever read the file
     inherited  notes of the mesh that this one refines, which has been checked
     Raises MeshError on: coordinates that are not finite, a node twice in a cell, cells without volume, faces with three
-    neighbours, folds, hanging nodes, names on what is no face of a cell. Warns with each of the mesh's notes."""
+    neighbours, folds, hanging nodes, names of facets that are not faces of a cell. Warns with each of the notes."""
     try:
         if np.size(cells) and np.asarray(cells).dtype.kind not in "iu":
             raise MeshError("the cells must be whole numbers, those of their points")

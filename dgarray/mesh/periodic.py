@@ -1,4 +1,4 @@
-"""Boundaries glued by translation, matched by geometry."""
+"""Periodic boundaries: pair faces by the translation between them."""
 import numpy as np
 from scipy.spatial import cKDTree
 

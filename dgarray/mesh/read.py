@@ -1,4 +1,4 @@
-"""Meshes from files, through meshio."""
+"""Read meshes from files, through meshio."""
 import contextlib
 import io
 import os
@@ -20,11 +20,11 @@ MARKS = {".msh": (b"$EndNodes", b"$EndElements"), ".bdf": NASTRAN, ".fem": NASTR
 
 
 def read_mesh(path):
-    """The mesh in the file `path`, in any format that meshio reads, from lines, triangles or tetrahedra.
+    """Read the mesh in the file `path`: lines, triangles or tetrahedra in any format that meshio reads.
 
     Physical groups, references, markers and sets become region names and, one dimension below, boundary names.
-    A mesh at constant z is read as 2D. Cells are counted as in the file, from 0, among those of the highest dimension.
-    Raises MeshError, one line with file, place and remedy, for a file that cannot be used; warns with `mesh.notes`."""
+    A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
+    Raises MeshError, one line with file, place and remedy, for a file that cannot be used. Warns with `mesh.notes`."""
     if not isinstance(path, (str, os.PathLike)):
         raise MeshError(f"read_mesh({path!r}) is not allowed; give the name of a mesh file")
     path = Path(path)
@@ -37,7 +37,7 @@ def read_mesh(path):
 
 
 def _read(path):
-    """The meshio mesh in `path`. meshio ends the process or raises whatever comes on files that it cannot parse."""
+    """The meshio mesh in `path`. On files that it cannot parse, meshio ends the process or raises errors of any kind."""
     if not path.is_file():
         raise MeshError(f"{path}: {'is a folder, not a mesh file' if path.is_dir() else 'no such file'}")
     said = io.StringIO()

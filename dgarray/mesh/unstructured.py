@@ -1,4 +1,4 @@
-"""Unstructured triangles of a polygon, without a mesh program."""
+"""Unstructured triangles of a polygon, without a mesh generator."""
 from numbers import Real
 
 import numpy as np
@@ -18,13 +18,13 @@ ROUNDS = 4             # of moving every inner point to the middle of those arou
 def polygon(corners, h, names=None, seed=0, jitter=0.4):
     """Unstructured triangles of a polygon with edges about h long: a Delaunay triangulation of a lattice moved at random.
 
-    corners   (corner, 2) in anticlockwise order, among them the places where a name begins on a straight side
+    corners   (corner, 2) in anticlockwise order; a change of name on a straight side needs a corner, too
     h         spacing of the points; the triangles are about 4 area / (sqrt(3) h^2)
-    names     of the sides, names[i] from corner i to the next, a name may occur again; all "boundary" by default
-    seed      of the random numbers: the same mesh for the same seed
-    jitter    how far points of the hexagonal lattice are moved in x and in y, in spacings, up to 0.5: at 0.4 the triangulation
-              has no rows any more, at 0 its triangles are nearly equilateral away from the sides
-    Raises MeshError for what is no polygon, and where h is too large for it."""
+    names     of the sides, names[i] from corner i to the next; names may repeat; "boundary" by default
+    seed      of the random numbers; the same seed gives the same mesh
+    jitter    random move of the points of a hexagonal lattice in x and in y, in spacings, up to 0.5: with 0.4 the triangles
+              form no rows; with 0 they are nearly equilateral away from the sides
+    Raises MeshError if the corners form no polygon, or if h is too large for it."""
     corners = np.array(corners, dtype=float)
     h = float(h) if isinstance(h, Real) else h
     if corners.ndim != 2 or corners.shape[0] < 3 or corners.shape[1] != 2 or not np.isfinite(corners).all():

@@ -1,7 +1,10 @@
-"""Methods: each turns (mesh, law, boundary, order) into operations on a state."""
-from .filter import ExponentialFilter
-from .hermite import Hermite
-from .modal_dg import ModalDG
-from .nodal_dg import NodalDG
+"""Methods: each turns a problem, a law on a mesh with boundary conditions, into an operator that makes the steps of a run."""
+from .dg.filter import ExponentialFilter
+from .dg.modal import ModalDG
+from .dg.nodal import NodalDG
+from .grid_operator import GridOperator
+from .hermite.method import Hermite
+from .method import Method
+from .operator import Operator
 
-__all__ = ["ExponentialFilter", "Hermite", "ModalDG", "NodalDG"]
+__all__ = ["ExponentialFilter", "GridOperator", "Hermite", "Method", "ModalDG", "NodalDG", "Operator"]

@@ -1,18 +1,11 @@
-"""How much memory a run of nodal or modal DG will take, from counts alone, before anything large is allocated.
+"""The memory plan: how much a run will take, known before anything large is allocated.
 
 Counted are all arrays that grow with the mesh: what stays from the set-up to the end of the run, and what each phase needs on
-top of that.
+top of that. Tables and operations say this of themselves: see `dgarray.methods.recipe.Recipe`.
 """
 from dataclasses import dataclass, replace
-from functools import partial
 
-from ..fluxes import upwind
-from ..stepping import registers
-from .memory_counts import Counts, ModalCounts
-from .memory_kinds import fused, fused_on_device, modal_on_device, of_spectrum, on_arrays, on_device
-from .physics import Physics
-
-EARLY = ("set-up", "initial state", "time step")          # phases before the first snapshot
+EARLY = ("set-up", "initial state", "first step", "integrals", "time step")          # phases before the first snapshot
 
 
 @dataclass(frozen=True)
@@ -20,7 +13,8 @@ class Plan:
     """What a run allocates, in bytes.
 
     host, device   {what: bytes} that stay from the set-up to the end of the run; the device is empty on a CPU
-    transient      {phase: (on the host, on the device)} taken beside these for a while, one phase after the other
+    transient      {phase: (on the host, on the device)} taken beside these for a while, one phase after the other; less than
+                   nothing where some of these are not there yet
     snapshot       bytes of one snapshot on the host, of this many variables; coordinates of its nodes: bytes
     free           (on the host, on the device) that was free when the plan was made; None where nobody knows
     """
@@ -44,7 +38,7 @@ class Plan:
         return self._peak(1)
 
     def _peak(self, place):
-        return sum((self.host, self.device)[place].values()) + max((row[place] for row in self.transient.values()), default=0)
+        return sum((self.host, self.device)[place].values()) + max([0, *(row[place] for row in self.transient.values())])
 
     def with_one_state_more(self, states):
         """The plan of a run that keeps one array more of the state's size, where it has so many."""
@@ -57,7 +51,7 @@ class Plan:
         """The plan of a run that keeps this many snapshots in memory; its dataset copies one variable of all at a time."""
         kept = snapshots * self.snapshot
         # The host's largest moments before the first snapshot are not on top of the snapshots.
-        early = {phase: (max(0, self.transient[phase][0] - kept), self.transient[phase][1]) for phase in EARLY}
+        early = {phase: (row[0] - kept, row[1]) for phase, row in self.transient.items() if phase in EARLY}
         return replace(self, host=self.host | {"snapshots": kept},
                        transient=self.transient | early | {"dataset": (kept // self.variables + self.coordinates, 0)})
 
@@ -65,7 +59,7 @@ class Plan:
         """What takes the most on the host (0) or the device (1), largest first: list of (what, bytes)."""
         phase, row = max(self.transient.items(), key=lambda item: item[1][place], default=("", (0, 0)))
         parts = {**(self.host, self.device)[place], f"temporary for the {phase}": row[place]}
-        return sorted(((what, size) for what, size in parts.items() if size), key=lambda part: -part[1])
+        return sorted(((what, size) for what, size in parts.items() if size > 0), key=lambda part: -part[1])
 
     def __str__(self):
         lines = []
@@ -75,6 +69,13 @@ class Plan:
                 free = "" if self.free[place] is None else f", {shown(self.free[place])} free"
                 lines.append(f"{name}: {shown(self._peak(place))} ({parts}){free}")
         return "; ".join(lines)
+
+
+def plan(backend, host, device, transient, snapshot, variables, coordinates):
+    """The `Plan` of these sizes, in whole bytes and without what is nothing."""
+    host, device = ({what: int(size) for what, size in kept.items() if size} for kept in (host, device))
+    transient = {phase: tuple(map(int, row)) for phase, row in transient.items()}
+    return Plan(host, device, transient, snapshot, variables, coordinates, backend.free_memory())
 
 
 def shown(size):
@@ -98,53 +99,19 @@ def check(plan, backend):
                              f"take fewer elements, a lower order{stored}{single}")
 
 
-def nodal_plan(mesh, law, method, backend, stepper, boundary=None, flux=None, source=None):
-    """The `Plan` of a run by nodal DG: see `NodalDG.memory`."""
-    physics, jumps = physics_of(law, boundary, flux, source, mesh)
-    return plan_of(Counts, mesh, law, method, physics, jumps, backend, stepper)
+def plan_of_arrays(operator):
+    """The `Plan` of a run of an operator that is there already: its arrays, and two states, of which one is kept to find the
+    cause of a failure."""
+    backend = operator.backend
+    state, device = operator.dofs * backend.dtype.itemsize, backend.name == "cupy"
+    own = sum(value.nbytes for value in vars(operator).values() if hasattr(value, "nbytes"))
+    kept = {what: size for what, size in (("state and registers", 2 * state), ("coefficients", own)) if size}
+    output = len(operator.law.variables) * operator.space.count * backend.dtype.itemsize
+    transient = {phase: (output if phase != "time step" else 0, 0) for phase in (*EARLY, "report")}
+    return Plan({} if device else kept, kept if device else {}, transient, output, len(operator.law.variables),
+                8 * operator.space.count, backend.free_memory())
 
 
-def modal_plan(mesh, law, method, backend, stepper, boundary=None, flux=None, source=None):
-    """The `Plan` of a run by modal DG: see `ModalDG.memory`."""
-    physics, jumps = physics_of(law, boundary, flux, source, mesh, weak=True)
-    return plan_of(ModalCounts, mesh, law, method, physics, jumps, backend, stepper)
-
-
-def plan_of(counts, mesh, law, method, physics, jumps, backend, stepper):
-    """The `Plan` of a run with these counts."""
-    uses_x = any(f.depends_on("x") for f in (*vars(physics.functions).values(), *jumps))
-    c = counts(mesh, law, method, uses_x, backend.dtype.itemsize)
-    c.sources = bool(physics.sources)
-    states = sum(registers(stepper)) + 1          # one more is kept to find the cause of a failure
-    spectrum = of_spectrum(c, law, physics, backend.threads)
-    c.everywhere = physics.functions.wave_speed.depends_on("q")
-    at_nodes = c.everywhere or uses_x or getattr(law, "admissible", None) is not None
-    checks = getattr(law, "admissible", None) is not None
-    # The kernels of the CPU, and those by quadrature, compute wave speeds; the array text says where the first state is not
-    # admissible.
-    modal = counts is ModalCounts
-    rates = not spectrum and not (method.kernels(backend) == "fused" and (backend.name == "numpy" or modal))
-    pointwise = c.pointwise(at_nodes, rates) if rates or checks else 0
-    kind = {("numpy", "array"): on_arrays, ("numpy", "fused"): fused, ("cupy", "array"): on_device,
-            ("cupy", "fused"): partial(modal_on_device, physics, jumps) if modal else
-            partial(fused_on_device, law, physics, jumps)}[backend.name, method.kernels(backend)]
-    host, device, transient = kind(c, states, c.tables(mesh), c.projection(method), spectrum, pointwise, backend)
-    lists, taken = c.limiter(method, backend)
-    place = device if backend.name == "cupy" else host
-    place["limiter"] = place.get("limiter", 0) + lists
-    transient["limiter"] = (0, taken) if backend.name == "cupy" else (taken, 0)
-    snapshot, coordinates = c.V * c.nodes * c.E * c.b, 8 * c.E * (c.d * c.nodes + c.d + 2)
-    transient |= {"report": (snapshot + c.totals + coordinates, 0)}
-    host, device = ({what: size for what, size in kept.items() if size} for kept in (host, device))
-    transient = {phase: tuple(max(0, int(size)) for size in row) for phase, row in transient.items()}
-    return Plan(host, device, transient, snapshot, c.V, coordinates, backend.free_memory())
-
-
-def physics_of(law, boundary, flux, source, mesh, weak=False):
-    """The law's pointwise functions, and the jumps of the boundary conditions that have faces."""
-    varying = {name: callable(value) or isinstance(value, dict) for name, value in law.parameters.items()}
-    physics = Physics(law, flux or upwind, source, {name: None if varies else float(law.parameters[name])
-                                                    for name, varies in varying.items()}, weak)
-    conditions = boundary if isinstance(boundary, dict) else {"default": boundary} if boundary else {}
-    return physics, [physics.boundary_jump(name, condition) for name, condition in conditions.items()
-                     if len(mesh.boundaries.get(name, mesh.boundary_faces))]
+def added(*parts):
+    """The sums of dictionaries {what: bytes}."""
+    return {what: sum(part.get(what, 0) for part in parts) for what in dict.fromkeys(what for part in parts for what in part)}

@@ -4,21 +4,21 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from dgarray.analysis.norms import jacobians, l2_error, with_total
 from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.output.verify import naming_damage
 from dgarray.reference.simplex import simplex
+from dgarray.spaces.norms import jacobians, l2_error, with_total
 from dgarray.wording import choose, plural
 
 
 @naming_damage
 class Accessor:
-    """What a dataset of nodal polynomials can answer; it needs only what the dataset holds.
+    """Evaluation, norms and pictures of a dataset of nodal polynomials, from the dataset alone.
 
-    Everywhere `time` is an index (int, -1 the last) or a time (float, the nearest snapshot), and None stands for all of
-    them. Results over all times are lazy where the dataset is (dask); else one snapshot at a time is read."""
+    Everywhere `time` is an index (int, -1 the last), a time (float, the nearest snapshot), or None for all snapshots.
+    Results over all times are lazy if the dataset is (dask); else one snapshot at a time is read."""
 
     def __init__(self, ds):
         self._ds = ds
@@ -35,7 +35,7 @@ class Accessor:
 
     @property
     def variables(self):
-        """Names of the nodal fields: the law's in its order, then those that the user added."""
+        """Names of the nodal fields: those of the law in its order, then those that the user added."""
         added = (name for name, data in self._ds.data_vars.items() if {"element", "node"} <= set(data.dims))
         return tuple(dict.fromkeys([*(name for name in variables_of(self._ds) if name in self._ds.data_vars), *added]))
 
@@ -138,10 +138,10 @@ class Accessor:
 
         plane: such as "z=0.5", or (origin, normal)
         Returns a Dataset with the dims (time, element, node), the coordinates x, y, z and `cell_number` of the cells that
-        were cut, and an own `dg`: plot, norm, sample, grid and slice work on it. `dg.axes` are its coordinates: across an
+        were cut, and its own `dg`: plot, norm, sample, grid and slice work on it. `dg.axes` are its coordinates: across an
         axis the other two; else lengths from the origin, s1 (horizontal) and s2 = normal x s1, in 2D s.
-        Where the plane holds faces, the cells below it (against the normal) are taken, at the boundary those there are.
-        Raises ValueError for a plane that is not understood or misses the mesh."""
+        If the plane contains faces, the cells below it (against the normal) are used; at the boundary the existing ones.
+        Raises ValueError for an invalid plane, or one that misses the mesh."""
         from dgarray.output.slices import cut
 
         return cut(self._ds, plane, time)
@@ -216,7 +216,7 @@ class Accessor:
         return plot.plot(self._ds, variable, time, path, **options)
 
     def animate(self, variable, path=None, fps=10, **options):
-        """All snapshots as a movie with one common range of colours.
+        """A movie of all snapshots with one range of colours.
 
         path:    file to write, .gif or .mp4; None for a matplotlib animation (in a notebook `HTML(it.to_jshtml())`)
         fps:     snapshots per second; options: as in `plot`
@@ -241,10 +241,10 @@ class Accessor:
         return self._ds[name].attrs.get("units", UNITLESS)
 
     def index(self, time):
-        """Position of a time: an int is an index, negative from the end; a float chooses the nearest snapshot.
+        """Position of a time: an int is an index, from the end if negative; a float chooses the nearest snapshot.
 
-        A dataset without the dim time has one snapshot, one without the coordinate time no times to choose by.
-        Raises ValueError for what it does not have."""
+        A dataset without the dim time has one snapshot; one without the coordinate time allows indices only.
+        Raises ValueError for others."""
         time = time.item() if getattr(time, "ndim", None) == 0 else time
         if not isinstance(time, Real) or isinstance(time, bool):
             raise ValueError(f"time {time!r} is not allowed; give an index (int, -1 the last) or a time (float)")

@@ -1,4 +1,4 @@
-"""Files that are complete or not there."""
+"""Write files atomically: they are complete or absent."""
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +9,7 @@ from dgarray.output.store import OutputError
 
 @contextmanager
 def written(path):
-    """A path beside `path` to write to; it is synced and renamed to `path` if all goes well, and vanishes if not.
+    """A temporary path beside `path` to write to; it is synced and renamed to `path` on success and removed on failure.
 
     It has the suffix of `path`, by which libraries choose the format.  Raises OutputError where it cannot be written."""
     path = Path(path)

@@ -1,7 +1,7 @@
-"""Checkpoints: all that a run needs to go on bit for bit, in the folder `checkpoints` of its store.
+"""Checkpoints: all that a run needs to continue bit for bit, in the folder `checkpoints` of its store.
 
 One file holds the arrays and, as JSON, the facts; a zip archive (npz), whose comment is a checksum of all before it.  It is
-written aside, forced to disk and renamed, and the two latest are kept, so that there is a good one at every moment.
+written to a temporary file, synced and renamed, and the two latest are kept, so one is valid at every moment.
 """
 import json
 import os

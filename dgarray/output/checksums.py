@@ -1,4 +1,4 @@
-"""Checksums of the files of a store: with them a bit that has flipped on the disk is an error, not a number.
+"""Checksums of the files of a store: a bit that flips on the disk raises an error instead of giving a wrong number.
 
 All are CRC-32C, which finds every flipped bit and every burst of up to 32. A chunk ends with its own, as zarr's codec `crc32c`
 writes it; zarr.json holds one of the whole file, which other readers pass over; a checkpoint has its own as the comment of the
@@ -16,7 +16,7 @@ SEAL, BLANK, END = b'"crc32c": "', b"0" * 8, b'"}}'
 
 
 class DamagedError(ValueError):
-    """A file of a store is not as it was written; the message names it.
+    """A file of a store is damaged: it differs from what was written. The message names it.
 
     file    its path, as the store was named
     why     what is wrong with it"""

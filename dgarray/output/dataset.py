@@ -5,7 +5,7 @@ mesh as UGRID topology whose names are extended to edges (1D) and tetrahedra (3D
 """
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
@@ -86,6 +86,23 @@ class Layout:
     def fields(self, q):
         """{name: one snapshot} of the arrays along time, from a state (variable, node, element)."""
         return {name: values.T for name, values in zip(self.variables, q)}
+
+    def only(self, variable):
+        """The layout of one variable alone, for a picture."""
+        return replace(self, variables=(variable,), boundaries={})
+
+    def middle_height(self):
+        """z in the middle between the lowest and the highest point, in 3D."""
+        z = self.points[self.cells][..., 2]
+        return float(z.min() + z.max()) / 2
+
+    def at_plane(self, origin, normal):
+        """The layout of the cells that touch a plane, and their numbers."""
+        height = ((self.points - origin) @ normal)[self.cells]
+        slack = 1e-9 * np.ptp(self.points)
+        some = np.flatnonzero((height.min(axis=1) <= slack) & (height.max(axis=1) >= -slack))
+        regions = {name: np.flatnonzero(np.isin(some, cells)) for name, cells in self.regions.items()}
+        return replace(self, cells=self.cells[some], numbers=self.numbers[some], regions=regions), some
 
     def dataset(self, times, values):
         """The run's xarray.Dataset, see `dataset`."""

@@ -6,8 +6,6 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
-from dgarray.analysis import grid_norms
-from dgarray.analysis.grid import grid_error
 from dgarray.mesh import Grid
 from dgarray.output import grid_post
 from dgarray.output.accessor import Accessor
@@ -15,15 +13,17 @@ from dgarray.output.dataset import variables_of
 from dgarray.output.grid_layout import SUFFIX
 from dgarray.output.post import by_snapshot
 from dgarray.output.verify import naming_damage
+from dgarray.spaces import GridSpace, grid_norms
 
 
 @naming_damage
 class GridAccessor(Accessor):
-    """What a dataset of fields on a grid can answer, dims (time, z, y, x); times as of `Accessor`.
+    """Evaluation, norms and pictures of a dataset on a grid, dims (time, z, y, x); `time` as for `Accessor`.
 
-    A run with `Hermite(..., derivatives=True)` keeps the scaled derivatives, of which `sample`, `line`, `grid` and `gradient`
-    are made, and exact integrals; without them norms and integrals are those of the trapezoidal rule, and `slice` is through
-    nodes. `record`, `plot`, `animate`, `units`, `field` and `index` are those of `Accessor`."""
+    A run with `Hermite(..., derivatives=True)` stores the scaled derivatives. `sample`, `line`, `grid` and `gradient` need
+    them, and norms and integrals are exact with them. Without them norms and integrals use the trapezoidal rule, and `slice`
+    works for planes of nodes. Values of methods without derivatives (order 0) are linear between the nodes. `record`, `plot`,
+    `animate`, `units`, `field` and `index` are those of `Accessor`."""
 
     def __repr__(self):
         derivatives = f" and their derivatives up to {self.order} in each direction" if self.hermite else ""
@@ -54,6 +54,11 @@ class GridAccessor(Accessor):
         return tuple(name for name in self.variables if f"{name}{SUFFIX}" in self._ds)
 
     @property
+    def interpolated(self):
+        """Names of the fields that have values between the nodes: those with derivatives; of methods of order 0 all, linear."""
+        return self.variables if self.order == 0 else self.hermite
+
+    @property
     def bounds(self):
         """Lowest and highest coordinates (2, dim) of the grid."""
         return np.array([self.lattice.lower, self.lattice.upper])
@@ -62,13 +67,17 @@ class GridAccessor(Accessor):
         """The scaled derivatives h^|j| D^j u / j! of a field, a DataArray (time, derivative, z, y, x).
 
         Raises ValueError for an unknown variable and where the dataset does not hold them."""
-        self.field(variable)
-        if variable not in self.hermite:
+        field = self.field(variable)
+        if variable not in self.interpolated:
             raise ValueError(self.needs(variable))
+        if variable not in self.hermite:
+            return field.expand_dims("derivative", -1 - self.dim)
         return self._ds[f"{variable}{SUFFIX}"]
 
     def needs(self, variable):
         """Why values of a field between the nodes cannot be had."""
+        if self.order == 0:
+            return f"a slice of the values of {variable!r} goes through nodes"
         return (f"the dataset holds values of {variable!r} at the nodes only; values between them and derivatives need a run "
                 f"with Hermite({self.order}, derivatives=True)")
 
@@ -110,7 +119,8 @@ class GridAccessor(Accessor):
         return super().error(variable, exact, time)
 
     def _errors(self, names, exact, t, index):
-        return grid_error(self.lattice, np.stack([self.values(name, index).ravel() for name in names]), exact, t)
+        values = np.stack([self.values(name, index).reshape(1, -1) for name in names])
+        return GridSpace(self.lattice).error(values, exact, t)
 
     def sample(self, points, time=None):
         """Values of the interpolant at any points, NaN outside the grid; points (point, dim).

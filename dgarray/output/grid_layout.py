@@ -1,6 +1,6 @@
 """Datasets of fields on grids: dims (time, z, y, x), with 1D coordinates, as CF has them."""
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
@@ -61,6 +61,19 @@ class GridLayout:
         q = q.reshape(*q.shape[:2], *self.grid.shape)
         more = {f"{name}{SUFFIX}": values for name, values in zip(self.variables, q) if self.derivatives}
         return {name: values[0] for name, values in zip(self.variables, q)} | more
+
+    def only(self, variable):
+        """The layout of the values of one variable alone, for a picture."""
+        return replace(self, variables=(variable,), derivatives=False)
+
+    def middle_height(self):
+        """z of the nodes in the middle, in 3D."""
+        z = self.grid.axes[2]
+        return float(z[len(z) // 2])
+
+    def at_plane(self, origin, normal):
+        """The layout of what a plane needs, and the numbers of its cells: all of the grid, None."""
+        return self, None
 
     def dataset(self, times, values):
         """The run's xarray.Dataset.

@@ -1,11 +1,11 @@
 """Pictures of fields on grids: of the interpolant where the dataset holds derivatives, else of the values at the nodes."""
 import numpy as np
 
-from dgarray.mesh.interpolant import on_lattice
 from dgarray.output.dataset import AXES
 from dgarray.output.picture import LINE_POINTS_PER_ORDER, Picture
 from dgarray.output.triangles import lines_between
 from dgarray.reference import hermite
+from dgarray.spaces.interpolant import on_lattice
 from dgarray.wording import choose
 
 # Points that a line may have.

@@ -7,12 +7,12 @@ import numpy as np
 import xarray as xr
 
 from dgarray.mesh import Grid
-from dgarray.mesh.interpolant import along, ends, interpolant
 from dgarray.output.dataset import naming
 from dgarray.output.grid_layout import SUFFIX, exponents
 from dgarray.output.post import KEPT_VALUES, at_time, by_snapshot, gathered, labelled, quotient
 from dgarray.output.slices import TOLERANCE, parse
 from dgarray.output.surface import PLACES
+from dgarray.spaces.interpolant import along, ends, interpolant
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class GridEvaluation:
 
     def dataset(self, ds, dims, coords, attrs):
         """All fields of `ds` at the places, with `coords` and the coordinates along the fields' other dims."""
-        names = ds.dg.hermite or ds.dg.variables[:1]          # the first is then refused
+        names = ds.dg.interpolated or ds.dg.variables[:1]          # the first is then refused
         data = {name: labelled(self(ds.dg.derivatives(name), dims), ds[name]) for name in names}
         out = gathered(ds, data, dims, coords, attrs)
         for name in (*PLACES, "cell_type"):

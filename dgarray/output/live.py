@@ -1,13 +1,11 @@
-"""The field of a run while it computes: a window where there is a screen, else an image file renewed in place."""
+"""The field of a running simulation: a window if there is a screen, else an image file that is updated."""
 import os
 import sys
-from dataclasses import replace
 from time import monotonic
 
 import numpy as np
 
 from dgarray.output.dataset import AXES
-from dgarray.output.grid_layout import GridLayout
 from dgarray.output.picture import extent, limits_of, seen, writable
 from dgarray.output.plot import flat_picture
 from dgarray.output.slices import parse
@@ -21,7 +19,7 @@ DPI = 100
 
 
 class Live:
-    """A picture of one variable that is renewed during a run; in 3D a slice.
+    """A picture of one variable that is updated during a run; in 3D a slice.
 
         live = Live(layout, "Ez")
         if live.due():
@@ -29,8 +27,8 @@ class Live:
 
     layout    Layout or GridLayout of the run's dataset; on a grid the values at the nodes are drawn
     variable  name of the variable
-    path      image file to renew; None for a window, or VARIABLE.png in the current folder where there is no screen
-    seconds   between two pictures at least; more where drawing would take more than a tenth of the time
+    path      image file to update; None for a window, or VARIABLE.png in the current folder if there is no screen
+    seconds   least time between two pictures; longer if drawing would take more than a tenth of the time
     slice     plane of a 3D field, by default across z through the middle of the domain
     options   limits, cmap, mesh as in `output.plot.draw`; without limits the range of colours grows with the values seen
     The lines and triangles of the picture are made once, an update renews their values; of a 3D run only the cells at the
@@ -42,8 +40,8 @@ class Live:
         self.variable, self.seconds = variable, seconds
         if slice is not None and layout.dim < 3:
             raise ValueError(f"slice={slice!r} is for 3D; the run is {layout.dim}D")
-        self.plane, self.elements, self.on_grid = slice, None, isinstance(layout, GridLayout)
-        self.layout = replace(layout, variables=(variable,), **({"derivatives": False} if self.on_grid else {"boundaries": {}}))
+        self.plane, self.elements = slice, None
+        self.layout = layout.only(variable)
         if layout.dim == 3:
             self._only_what_is_cut()
         self.path = writable(path) if path is not None else None
@@ -72,8 +70,8 @@ class Live:
         if self.closed:
             return
         start = monotonic()
-        u = np.asarray(q[self.number])
-        u = u[0].reshape(self.layout.grid.shape) if self.on_grid else u.T if self.elements is None else u[:, self.elements].T
+        q = np.asarray(q[self.number])[None]
+        u = self.layout.fields(q if self.elements is None else q[:, :, self.elements])[self.variable]
         if self.layout.dim == 3:
             u = self._flat(u, t).dg.values(self.variable)
         u = self.picture.evaluate(u)
@@ -107,23 +105,12 @@ class Live:
 
     def _only_what_is_cut(self):
         """Keep the cells that touch the plane: all others would be sorted out again at every picture."""
-        layout = self.layout
-        if self.on_grid:
-            if self.plane is None:
-                z = layout.grid.axes[2]
-                self.plane = f"z={float(z[len(z) // 2])!r}"
-            return
         if self.plane is None:
-            z = layout.points[layout.cells][..., 2]
-            self.plane = f"z={float(z.min() + z.max()) / 2!r}"
+            self.plane = f"z={self.layout.middle_height()!r}"
         origin, normal, _ = parse(self.plane, AXES)
-        height = ((layout.points - origin) @ normal)[layout.cells]
-        slack = 1e-9 * np.ptp(layout.points)
-        self.elements = np.flatnonzero((height.min(axis=1) <= slack) & (height.max(axis=1) >= -slack))
-        if not len(self.elements):
+        self.layout, self.elements = self.layout.at_plane(origin, normal)
+        if self.elements is not None and not len(self.elements):
             raise ValueError(f"the plane {self.plane} misses the mesh")
-        regions = {name: np.flatnonzero(np.isin(self.elements, cells)) for name, cells in layout.regions.items()}
-        self.layout = replace(layout, cells=layout.cells[self.elements], numbers=layout.numbers[self.elements], regions=regions)
 
     def _flat(self, u, t):
         """The 1D or 2D dataset that is drawn, of the values u (element, node), or (z, y, x), at the time t."""

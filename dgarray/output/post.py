@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
-from dgarray.analysis.norms import integrate, l2_norm
 from dgarray.output.dataset import UNITLESS, naming
 from dgarray.reference.simplex import Simplex
+from dgarray.spaces.norms import integrate, l2_norm
 
 # Entries of interpolation matrices that are kept for the next snapshot; larger ones are computed again in blocks.
 KEPT_VALUES = 1 << 24

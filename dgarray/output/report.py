@@ -1,4 +1,4 @@
-"""What a run tells a person: progress while it computes, a short table at the end."""
+"""What a run prints: progress during the run, a short table at the end."""
 import sys
 from time import monotonic
 
@@ -20,10 +20,12 @@ class Rate(ProgressColumn):
 
 
 class Progress:
-    """A bar with time, dt, rate and time left, on stderr; one that is no terminal gets nothing."""
+    """A bar with time, dt, rate and time left, on stderr; one that is no terminal gets nothing.
 
-    def __init__(self, until):
-        self.shown = 0.0
+    sim: the Simulation, of which the first update says what has no kernels"""
+
+    def __init__(self, until, sim=None):
+        self.shown, self.sim = 0.0, sim
         self.bar = Bar(TextColumn("t = {task.fields[t]:.6g} of {task.total:.6g}"), BarColumn(),
                        TextColumn("dt = {task.fields[dt]:.3g}"), Rate(), TimeRemainingColumn(),
                        console=Console(file=sys.stderr), refresh_per_second=5, disable=not sys.stderr.isatty())
@@ -36,14 +38,17 @@ class Progress:
     def __exit__(self, *error):
         self.bar.stop()
 
-    def begin(self, sim):
+    def _say_what_has_no_kernels(self):
         """Print which parts of a step run as array expressions where fused kernels are asked for."""
-        parts = sim.operator.operations.array_expressions
+        sim, self.sim = self.sim, None
+        parts = sim.operator.array_expressions
         if sim.backend.kernels == "fused" and parts:
             print(f"backend {sim.backend.name}: array expressions, because it has no kernels for them: {', '.join(parts)}",
                   flush=True)
 
     def update(self, t, dt, steps):
+        if self.sim is not None:
+            self._say_what_has_no_kernels()
         if monotonic() - self.shown < 0.1:
             return
         self.shown = monotonic()

@@ -1,4 +1,4 @@
-"""What a run keeps, snapshots and records: in memory, or streamed to a zarr store that is readable at every moment.
+"""Snapshots and records of a run: in memory, or streamed to a zarr store that is readable at every moment.
 
 On disk, one snapshot is one chunk file (or a few) per variable; see `dgarray.output.files` for why a killed process leaves a
 store that reads up to its last snapshot.

@@ -4,9 +4,9 @@ import json
 import numpy as np
 import xarray as xr
 
-from dgarray.analysis.surface import Surface
 from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
 from dgarray.output.post import at_time, by_snapshot
+from dgarray.spaces.surface import Surface
 from dgarray.wording import choose
 
 LAYOUT = ("dim", "order")
@@ -29,7 +29,7 @@ def surface(ds, name, time=None):
     """The fields at the nodes of the boundary `name`, dims (time, face, face_node), lazy where the dataset is.
 
     time    index (int) or time (float) of one snapshot; all by default
-    Coordinates: x, y, z, normal_x ..., area, cell_number, see `dgarray.analysis.surface.Surface`.
+    Coordinates: x, y, z, normal_x ..., area, cell_number, see `dgarray.spaces.surface.Surface`.
     Raises ValueError for an unknown boundary or time."""
     named = boundaries(ds)
     # Names are kept without white space.

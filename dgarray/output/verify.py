@@ -1,4 +1,4 @@
-"""Every file of a store read and compared with its checksum."""
+"""Read every file of a store and compare it with its checksum."""
 import json
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -19,7 +19,7 @@ class Verified:
 
     files, bytes    that were read
     unchecked       how many of the files have no checksum: earlier versions wrote none
-    damaged         a DamagedError for each file that is not as it was written"""
+    damaged         a DamagedError for each damaged file"""
 
     files: int = 0
     bytes: int = 0

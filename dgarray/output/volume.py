@@ -6,13 +6,13 @@ from itertools import combinations, product
 
 import numpy as np
 
-from dgarray.analysis.surface import Surface
 from dgarray.mesh.faces import face_points
 from dgarray.output.dataset import AXES
 from dgarray.output.grid_plot import GridPart, side_plane
 from dgarray.output.picture import checked, colours, extent, label, limits_of, seen, title
 from dgarray.output.surface import boundaries
 from dgarray.output.triangles import lattice, lines_between, outlines, sides, subdivision
+from dgarray.spaces.surface import Surface
 from dgarray.wording import choose
 
 # A picture of VTK's own that renders nothing else; where there is no OpenGL it ends the process with a signal.

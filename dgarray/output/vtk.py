@@ -33,7 +33,7 @@ def export(ds, path, variables=None, time=None, overwrite=False):
     overwrite  replace an existing file
     Point data: the fields. Cell data: cell_number, region and whatever else the dataset holds per element, and boundary.
     Field data: variables, their long_names and units, region_names, boundary_names and the run's attributes.
-    The file is written aside and renamed: it is complete or not there.
+    The file is written to a temporary name and renamed, so it is complete or absent.
     Raises ValueError for another suffix, an unknown variable or time, a path that exists or cannot be written to."""
     path = Path(path)
     if path.suffix not in (".vtkhdf", ".vtu"):

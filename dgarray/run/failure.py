@@ -3,12 +3,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..mesh import Grid
-from ..output import GridLayout, Layout, dataset
-from ..stepping import stages, step
-
-LAYERS = 3          # layers of elements around the first bad one in a dump
-DUMPS, GRID_DUMPS = (".vtu", ".png"), (".vti", ".png")
+from ..output.layouts import dump, dump_suffixes
 
 
 class SolutionError(RuntimeError):
@@ -34,33 +29,33 @@ class Failure:
     step    number of the first step after which the state is not as it must be; dt its length
     good    state before that step, as `operator.host` gives it; t its time
     bad     the first state that is not as it must be, after that stage (None if the second time all went well)
-    where   (value, 3) rows (element, variable, row) of its bad values"""
+    where   (value, 3) rows (place, variable, row) of its bad values"""
 
     def __init__(self, loop):
         """Go back to the loop's last copy of its state and take its steps again, the bad one stage by stage."""
-        self.operator, operator, stepper = loop.operator, loop.operator, loop.stepper
-        failed = operator.host(loop.states[0])
-        states, k = loop.from_copy()
+        self.operator = operator = loop.operator
+        failed = operator.host(loop.state)
+        loop.from_copy()
         for t, dt in loop.since[:-loop.unchecked]:
-            states = step(operator, stepper, states, k, t, dt)
+            loop.state = operator.advance(loop.state, t, dt)
         for self.step, (self.t, self.dt) in enumerate(loop.since[-loop.unchecked:], loop.steps - loop.unchecked + 1):
-            loop.copy[...] = states[0]
-            states = step(operator, stepper, states, k, self.t, self.dt)
-            if not operator.sound(states[0], self.t + self.dt):
+            operator.copy(loop.state, loop.copy)
+            loop.state = operator.advance(loop.state, self.t, self.dt)
+            if not operator.check(loop.state, self.t + self.dt).sound:
                 break
-        (states, k), dt = loop.from_copy(), self.dt
-        self.good = operator.host(states[0])
-        self.bad, self.stage, self.time = failed, None, self.t + dt
-        for number, (row, q) in enumerate(zip(stepper.stages, stages(operator, stepper, states, k, self.t, dt)), 1):
-            if not operator.sound(q, self.t + row.c * dt):
-                self.bad, self.stage, self.time = operator.host(q), number, self.t + row.c * dt
+        loop.from_copy()
+        self.good = operator.host(loop.state)
+        self.bad, self.stage, self.time = failed, None, self.t + self.dt
+        for number, (time, state) in enumerate(operator.stages(loop.state, self.t, self.dt), 1):
+            if not operator.check(state, time).sound:
+                self.bad, self.stage, self.time = operator.host(state), number, time
                 break
-        self.where = np.argwhere(~np.isfinite(self.bad.transpose(2, 0, 1)))
+        self.where = operator.not_finite(self.bad)
         self.word = "finite"
         if not len(self.where):
-            self.word, self.where = "admissible", operator.inadmissible(self.bad, self.time)
+            self.word, self.where = "admissible", operator.not_admissible(self.bad, self.time)
 
-    def error(self, stepper, mesh, law):
+    def error(self, mesh, law):
         """The SolutionError that says so."""
         if not len(self.where):          # kernels may round to the other side of it
             return SolutionError(f"the state is not {self.word} at t = {self.time:.6g} (step {self.step}), by so little that "
@@ -69,7 +64,8 @@ class Failure:
         element, variable, _ = self.where[0]
         names = mesh.near(element)
         many = len(np.unique(self.where[:, 0]))
-        stage = "" if self.stage is None else f", stage {self.stage} of {len(stepper.stages)}"
+        count = self.operator.stage_count
+        stage = "" if self.stage is None or count == 1 else f", stage {self.stage} of {count}"
         what = law.variables[variable] if self.word == "finite" else "the state"
         where = mesh.named_place(element)
         message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in {where}, {near(names)}; "
@@ -79,39 +75,11 @@ class Failure:
                              law.variables[variable] if self.word == "finite" else None, int(mesh.numbers[element]),
                              mesh.centre(element), names)
 
-    def dump(self, path, mesh, law, method):
-        """Write the last good state, and which elements are bad, of the elements around the first bad one: .vtu or .png.
-
-        On a grid it is the whole state, .vti or .png. The field drawn in a picture is the first bad variable."""
+    def dump(self, path, law):
+        """Write the last good state around the first bad place, and which places are bad: see `dgarray.output.layouts.dump`."""
         first, variable = self.where[0, :2] if len(self.where) else (0, 0)
-        if isinstance(mesh, Grid):
-            self._dump_grid(path, mesh, law, law.variables[variable])
-            return
-        path, order, around = Path(path), method.nodal_order, neighbourhood(mesh, first, LAYERS)
-        part, good = mesh.part(around), self.operator.nodal(self.good[:, :, around])
-        if path.suffix == ".vtu":
-            from ..output.vtk import write_vtu
-            fields = {name: values.T for name, values in zip(law.variables, good)}
-            bad = np.isin(around, self.where[:, 0])
-            write_vtu(path, part.points, part.cells, order, fields,
-                      {"bad": bad.astype("int32"), "cell_number": part.numbers}, overwrite=True)
-        else:
-            from ..output.plot import plot
-            layout = Layout(mesh.dim, order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
-                            dict(law.units))
-            values = {name: field.T[None] for name, field in zip(law.variables, good)}
-            plot(dataset(layout, [self.t], values), law.variables[variable], -1, path, mesh=True)
-
-    def _dump_grid(self, path, grid, law, variable):
-        layout = GridLayout(grid, 0, False, law.variables, dict(law.long_names), dict(law.units))
-        ds = layout.dataset([self.t], {name: values[None] for name, values in layout.fields(self.good[:, :1]).items()})
-        if Path(path).suffix == ".vti":
-            bad = np.isin(grid.numbers, self.where[:, 0]).reshape(grid.shape)
-            name = "bad" if "bad" not in law.variables else "bad_nodes"
-            ds.assign({name: (ds.dg.axes[::-1], bad.astype("int32"))}).dg.to_vtk(path, overwrite=True)
-        else:
-            from ..output.plot import plot
-            plot(ds, variable, -1, path)
+        dump(path, self.operator.space, law, self.t, self.operator.nodal(self.good), law.variables[variable], first,
+             self.where[:, 0])
 
 
 def near(names):
@@ -120,18 +88,10 @@ def near(names):
     return f"near the {plural} {', '.join(names)}" if names else "away from boundaries"
 
 
-def check_dump(path, mesh):
-    """Raise ValueError if there can be no dump of that name for a run on this mesh or grid."""
-    path, allowed = Path(path), GRID_DUMPS if isinstance(mesh, Grid) else DUMPS
+def check_dump(path, space):
+    """Raise ValueError if there can be no dump of that name for a run whose output lies in this space."""
+    path, allowed = Path(path), dump_suffixes(space)
     if path.suffix not in allowed:
         raise ValueError(f"the dump {path} has the suffix {path.suffix!r}; allowed: {', '.join(allowed)}")
     if not path.resolve().parent.is_dir():
         raise ValueError(f"the dump {path}: the folder {path.resolve().parent} does not exist")
-
-
-def neighbourhood(mesh, element, layers):
-    """Numbers of the elements that are at most so many faces away from one."""
-    found = np.array([element])
-    for _ in range(layers):
-        found = np.unique(np.concatenate([found, mesh.neighbour_cell[found].ravel()]))
-    return found

@@ -1,10 +1,6 @@
 """What a run reports at its end: errors, conserved totals, speed, where the time went."""
-import numpy as np
-
-from ..analysis.grid import grid_error
-from ..analysis.norms import l2_error, with_total
 from ..analysis.totals import totals
-from ..mesh import Grid
+from ..spaces.norms import with_total
 
 
 def report(sim, run, setup, result):
@@ -12,24 +8,18 @@ def report(sim, run, setup, result):
 
     run: the `Run`; setup: seconds before its first step; result: its dataset"""
     o, loop, clock = sim.options, run.loop, run.clock
-    evaluations = (loop.steps - run.first_step) * len(sim.stepper.stages)
+    evaluations = (loop.steps - run.first_step) * run.operator.stage_count
     wall = sum(clock.seconds.get(name, 0.0) for name in ("time step", "stages", "finite check"))
-    last, errors = run.operator.fetch(loop.states[0]).result(), None
-    dofs = int(np.prod(run.operator.shape))
+    last, errors, dofs = run.operator.fetch(loop.state).result(), None, run.operator.dofs
     if o["exact"] is not None:
-        if isinstance(sim.mesh, Grid):
-            each = grid_error(sim.mesh, last[:, 0], o["exact"], loop.t)
-        else:
-            each = l2_error(last.astype(float), o["exact"], loop.t, sim.mesh.points, sim.mesh.cells,
-                            sim.method.nodal_order)
-        errors = with_total(sim.law.variables, each)
-    end = totals(run.operator.tables, last)
+        errors = with_total(sim.law.variables, run.operator.space.error(last, o["exact"], loop.t))
+    end = totals(run.operator, last)
     return {
         "case": o["case"], "method": repr(sim.method), "law": repr(sim.law), "order": sim.method.order,
         "backend": sim.backend.name, "kernels": sim.kernels,
-        "array_expressions": run.operator.operations.array_expressions, "dtype": str(sim.backend.dtype),
+        "array_expressions": run.operator.array_expressions, "dtype": str(sim.backend.dtype),
         "threads": sim.backend.threads, "cell_type": sim.mesh.cell_type,
-        "elements": run.operator.tables.elements, "dofs": dofs, "steps": loop.steps,
+        "elements": run.operator.space.count, "dofs": dofs, "steps": loop.steps,
         "dt": loop.dt, "time": loop.t, "steady": loop.steady.time, "rhs_evaluations": evaluations, "wall_s": wall,
         "setup_s": setup, "dof_updates_per_s": dofs * evaluations / wall if wall else 0.0, "l2_error": errors,
         "error_estimate": run.estimate,

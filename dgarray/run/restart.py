@@ -5,13 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..laws.law import shown
-from ..methods.physics import place
 from ..output import checkpoint
 from ..output.checkpoint import digest
 from ..output.codecs import compression
 from ..output.files import read_metadata
-from ..pointwise import at_points
+from ..physics.laws.law import shown
+from ..physics.pointwise import at_points, place
 
 SAMPLES = 64          # places at which exact solutions are compared
 
@@ -33,15 +32,14 @@ def digest_of_exact(sim, t, dt):
 def identity(sim):
     """What must be the same for a run to go on from a checkpoint (`fixed`), what may change, though not bit for bit
     (`bits`), and what makes another problem from there on (`problem`)."""
-    o, mesh, tables = sim.options, sim.mesh, sim.operator.tables
-    cells = f"{tables.elements} {mesh.cell_type} cells, digest {digest(*mesh.identity)}"
+    o, mesh, operator = sim.options, sim.mesh, sim.operator
+    cells = f"{operator.space.count} {mesh.cell_type} cells, digest {digest(*mesh.identity)}"
     fixed = {"mesh": cells, "law": repr(sim.law), "method": repr(sim.method),
-             "coefficients of the law": [digest(values) for values in tables.parameters.values()],
+             "coefficients of the law": [digest(values) for values in operator.coefficients],
              "records": {name: repr(recorder) for name, recorder in sim.record.items()}}
     bits = {"backend": sim.backend.name, "kernels": sim.kernels, "dtype": str(sim.backend.dtype),
             "threads": sim.backend.threads, "stepper": sim.stepper.name, "cfl": o["cfl"], "dt": o["dt"],
-            "operations": type(sim.operator.operations).__name__,
-            "variant": str(getattr(sim.operator.operations, "variant", None))}
+            "variant": str(operator.variant)}
     problem = {name: described(o[name]) for name in ("boundary", "flux", "source")}
     return {"fixed": fixed, "bits": bits, "problem": problem}
 
@@ -75,7 +73,7 @@ def checkpoint_of(sim, out, until):
                    if here != then[kind].get(name, here)]
         if changed:
             warnings.warn(f"going on from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=4)
-    if digest(sim.operator.project(sim.initial)) != facts["initial"]:
+    if digest(*sim.operator.parts(sim.operator.project(sim.initial))) != facts["initial"]:
         errors = "; the errors reported are those against the exact solution given now" * (o["exact"] is not None)
         warnings.warn(f"going on from t = {facts['t']:.6g}: the initial state differs from that of {out}, and is not used"
                       f"{errors}", stacklevel=4)

@@ -6,9 +6,7 @@ from math import inf
 
 import numpy as np
 
-from ..analysis.error_estimate import error_estimate
 from ..analysis.totals import totals
-from ..mesh import Grid
 from ..output import Store, checkpoint
 from ..output.checkpoint import digest
 from .failure import SolutionError
@@ -48,8 +46,7 @@ class Run:
                         self._checkpoint()
                     self._steps(signals)
                 self._finish()
-                if not isinstance(self.sim.mesh, Grid):
-                    self.estimate = error_estimate(self.loop, self.sim.method.nodal_order)
+                self.estimate = self.operator.error_estimate(self.loop)
             except SolutionError as error:
                 error.dataset = self.store.dataset()
                 raise
@@ -58,14 +55,14 @@ class Run:
     def _begin(self):
         """Set the initial state; there is no checkpoint to go on from."""
         first = self.loop.start_from_initial()
-        self.begin, self.initial = totals(self.operator.tables, self.operator.nodal(first)), digest(first)
+        self.begin, self.initial = totals(self.operator, self.operator.nodal(first)), digest(*self.operator.parts(first))
 
     def _resume(self, arrays, facts):
         """Set the state of the checkpoint; the store goes on with the rows that it had then."""
         loop = self.loop
         loop.t, loop.steps, loop.dt, loop.usual = facts["t"], facts["steps"], facts["dt"], facts["usual"]
         self.begin, self.initial, self.first_step = facts["begin"], facts["initial"], loop.steps
-        loop.start(arrays["q"])
+        loop.start(self.operator.restored(arrays))
         loop.steady.resume(facts.get("change"), loop.t)
         for name, recording in self.recordings.items():
             prefix = f"record/{name}/"
@@ -127,13 +124,13 @@ class Run:
             self._look()
             with self.clock("records"):
                 for recording in due:
-                    recording.sample(loop.states[0], loop.t, loop.steps)
+                    recording.sample(loop.state, loop.t, loop.steps)
         if self.progress is not None and loop.steps > self.first_step:
             self.progress.update(loop.t, loop.dt, loop.steps)
         if self.live is not None and self.live.due():
             self._look()
             with self.clock("live picture"):
-                self.live.update(self.operator.nodal(self.operator.host(loop.states[0])), loop.t)
+                self.live.update(self.operator.fetch(loop.state).result(), loop.t)
 
     def _flush(self):
         """Write the rows of the records that have gathered."""
@@ -147,7 +144,7 @@ class Run:
         with self.clock("snapshots"):
             self._flush()
             self.store.settle()          # one copy is on its way at a time: memory is planned for one
-            self.store.expect(self.loop.t, self.operator.fetch(self.loop.states[0]))
+            self.store.expect(self.loop.t, self.operator.fetch(self.loop.state))
 
     def _checkpoint(self):
         if self.out is None:
@@ -164,7 +161,7 @@ class Run:
                      "exact": digest_of_exact(self.sim, loop.t, loop.dt),
                      "random": [random.getstate(), [generator[0], *generator[2:]]],
                      "run": identity(self.sim)}
-            arrays |= {"q": self.operator.host(loop.states[0]), "random": generator[1]}
+            arrays |= self.operator.saved(loop.state) | {"random": generator[1]}
             checkpoint.save(self.out, loop.steps, arrays, facts)
 
     def _stop(self, number):
@@ -184,7 +181,7 @@ class Run:
     def _finish(self):
         """Write the records that are known at the end only, the last checkpoint and the last live picture."""
         if self.live is not None:
-            self.live.update(self.operator.nodal(self.operator.host(self.loop.states[0])), self.loop.t)
+            self.live.update(self.operator.fetch(self.loop.state).result(), self.loop.t)
         for name, recording in self.recordings.items():
             if not recording.series.over_time:
                 self.store.put(name, recording.result())

@@ -12,20 +12,23 @@ import scipy.sparse.linalg
 
 from .. import backends
 from ..analysis.probes import Recorder
-from ..fluxes import flux_used
-from ..mesh import Grid
+from ..mesh import Grid, Mesh
 from ..methods.memory import check as check_memory
-from ..methods.physics import place
-from ..output import GRID_RESERVED, RESERVED, GridLayout, Layout, Store, check_path
+from ..methods.method import Method
+from ..methods.problem import Problem
+from ..output import GRID_RESERVED, RESERVED, Store, check_path
 from ..output.codecs import check_compress
-from ..pointwise import at_points
+from ..output.layouts import layout_of
+from ..physics.fluxes import flux_used
+from ..physics.laws import Law
+from ..physics.pointwise import at_points, place
 from ..stepping import registers
 from ..wording import choose
 from .failure import check_dump
 from .report import report
 from .restart import checkpoint_of, compression_of, described
 from .run import Run
-from .steps import checked, steps
+from .steps import steps
 from .time_loop import snapshot_count
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
@@ -62,8 +65,8 @@ class Simulation:
         self.options = {name: given[name] for name in OPTIONS}
         self.mesh, self.law, self.method = mesh, law, method
         self.initial = initial if initial is not None else zero_state(law)
-        for name, value, attribute in (("mesh", mesh, "cells"), ("law", law, "variables"), ("method", method, "discretise")):
-            if not hasattr(value, attribute) or isinstance(value, type):
+        for name, value, kinds in (("mesh", mesh, (Mesh, Grid)), ("law", law, Law), ("method", method, Method)):
+            if not isinstance(value, kinds):
                 raise ValueError(f"{name}={value!r} is not allowed; give a {name}, e.g. {EXAMPLES[name]}")
         missing = [name for name in ("dim", "variables", "flux", "wave_speed") if not getattr(law, name, None)]
         if missing:
@@ -84,7 +87,8 @@ class Simulation:
                 raise ValueError(f"cfl={cfl} is above 1: the run would be unstable; force=True of {type(method).__name__} "
                                  "takes it nevertheless")
             warnings.warn(f"cfl={cfl} is above 1: the run will be unstable", stacklevel=2)
-        method.check(mesh, law, boundary, flux, source)
+        self.problem = Problem(mesh, law, boundary, flux, source)
+        method.check(self.problem)
         self.record = check_records(record, law)
         backends.check(backend, kernels, dtype, threads)
         # "auto" looks for a GPU when the backend is first needed: until then `replace` may give another.
@@ -125,23 +129,19 @@ class Simulation:
 
     def _discretised(self):
         o = self.options
-        return self.method.discretise(self.mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"])
+        return self.method.discretise(self.mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"], self.stepper)
 
     def layout(self, until=None, every=None):
         """What the dataset holds besides times and values; every input of the run is an attribute."""
         defaults = {"initial": self.initial, "stepper": self.stepper.name}
-        if not isinstance(self.mesh, Grid):
+        if self.method.has_flux:
             defaults["flux"] = flux_used(self.options["flux"], self.law)
         inputs = self.options | defaults | {"until": until, "every": every, "record": None}
         attrs = {name: described(value) for name, value in inputs.items() if value is not None and name != "mesh"}
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
                   "kernels": self.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
                   "records": {name: type(recorder).__name__ for name, recorder in self.record.items()}}
-        fields = self.law.variables, dict(self.law.long_names), dict(self.law.units), attrs
-        if isinstance(self.mesh, Grid):
-            return GridLayout(self.mesh, self.method.order, self.method.derivatives, *fields)
-        return Layout(self.mesh.dim, self.method.nodal_order, self.mesh.points, self.mesh.cells, self.mesh.numbers, *fields,
-                      self.mesh.regions, self.mesh.boundaries)
+        return layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
 
     def run(self, until=None, every=None, out=None, overwrite=False, progress=None, *, restart=False, checkpoint=600.0,
             checkpoint_every=None, live=None, dump_on_error=None, compress=None,
@@ -155,8 +155,7 @@ class Simulation:
                      interrupted, on the same backend, dtype and thread count
         checkpoint   seconds of wall clock between checkpoints (None: none by the clock); checkpoint_every: time of the model
                      between them. Also at the start, at the end, on Ctrl-C, on SIGTERM, and of the last good state
-        progress     object with update(t, dt, steps), called after every step, and maybe begin(simulation), called before the
-                     first with the operator made
+        progress     object with update(t, dt, steps), called after every step
         live         object with due() and update(q, t), such as `dgarray.output.Live`
         compress     "zstd" to compress the store; by default it is not. One that is gone on with stays as it is
         dump_on_error   .vtu or .png file to write where a value goes bad: the elements around it; on a grid .vti or .png
@@ -207,8 +206,6 @@ class Simulation:
             self._check_exact()
             run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error,
                       compress, (callback, callback_every))
-            if hasattr(progress, "begin"):
-                progress.begin(self)
             result = run(overwrite, resumed)
             self.report = report(self, run, run.ready - began, result)
             return result
@@ -246,25 +243,27 @@ class Simulation:
 
         Raises ValueError for a state of another shape, and for Hermite's method, which has no right-hand side."""
         operator = self.operator
-        return operator.plain(operator.rhs(operator.state(checked(operator, q)), t))
+        return operator.plain(operator.rhs(operator.state(operator.checked(q)), t))
 
     def max_dt(self, q, t=0.0):
         """The largest stable step at the state q for this simulation's stepper, as `cfl=1` takes it."""
         operator = self.operator
-        return operator.max_dt(operator.state(checked(operator, q)), t, self.stepper)
+        return operator.largest_step(operator.state(operator.checked(q)), t)
 
     def dataset(self, q, t=0.0):
         """The xarray.Dataset of one state: dims (time, element, node), on a grid (time, z, y, x)."""
         operator = self.operator
         store = Store(self.layout(), dtype=self.backend.dtype)
-        store.append(t, operator.nodal(operator.host(operator.state(checked(operator, q)))))
+        store.append(t, operator.nodal(operator.host(operator.state(operator.checked(q)))))
         return store.dataset()
 
     def linear_operator(self, t=0.0):
         """q -> rhs(q, t) - rhs(0, t) as a scipy.sparse.linalg.LinearOperator on flat arrays of the host; for linear laws.
 
         Raises ValueError where the right-hand side is not linear in q."""
-        operator, size = self.operator, int(np.prod(self.operator.shape))
+        operator = self.operator
+        operator.rhs(operator.zeros(), t)          # where there is none, its error says so
+        size = operator.dofs
 
         def rhs(q):
             q = np.asarray(q, self.backend.dtype).reshape(operator.shape)
@@ -285,7 +284,7 @@ class Simulation:
             if value is not None:
                 positive(name, value)
         count = snapshot_count(until, every) if until else 0
-        plan = self.method.memory(self.mesh, self.law, self.backend, self.stepper, o["boundary"], o["flux"], o["source"])
+        plan = self.method.memory(self.problem, self.backend, self.stepper)
         if o["steady"] is not None:          # the state before a step
             plan = plan.with_one_state_more(sum(registers(self.stepper)) + 1)
         if out is None and until:

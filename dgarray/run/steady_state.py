@@ -23,13 +23,13 @@ class SteadyState:
     def keep(self, loop):
         """Keep the state before a step that will be looked at."""
         if self._looks_at(loop.steps + 1):
-            self.before[...] = loop.states[0]
+            self.operator.copy(loop.state, self.before)
 
     def look(self, loop):
         """Look at the step that has been taken, if it is one of those."""
         if self._looks_at(loop.steps):
-            changes, sizes = self.operator.change(loop.states[0], self.before)
-            momentum = getattr(self.operator.tables.law, "momentum", None)
+            changes, sizes = self.operator.change(loop.state, self.before)
+            momentum = self.operator.law.momentum
             if momentum is not None:
                 sizes[momentum] = np.max(sizes[momentum])
             self.resume(float(np.max(np.where(sizes == 0, 0.0, changes / np.where(sizes == 0, 1.0, sizes)))), loop.t)

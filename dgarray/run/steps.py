@@ -1,6 +1,4 @@
 """The state of a run between two steps, for a loop of the user's own and for functions that a run calls back."""
-import numpy as np
-
 from ..wording import plural
 from .failure import SolutionError
 from .time_loop import TimeLoop, snapshot_times
@@ -10,8 +8,8 @@ class State:
     """The state of a run at the time t, after so many steps.
 
     q          q[variable, node, element] (modal: mode for node; on a grid: coefficient, then node), a plain array of the
-               backend's library in the run's dtype; a copy each time. Set it to go on from another state; SolutionError
-               where that is not finite or not admissible
+               backend's library in the run's dtype, a dict of arrays where a state has several; a copy each time. Set it to
+               go on from another state; SolutionError where that is not finite or not admissible
     dataset()  the xarray.Dataset of this state alone
     stop()     end the run here"""
 
@@ -31,16 +29,16 @@ class State:
 
     @property
     def q(self):
-        return self._loop.operator.plain(self._loop.states[0])
+        return self._loop.operator.plain(self._loop.state)
 
     @q.setter
     def q(self, q):
         loop = self._loop
-        state = loop.operator.state(checked(loop.operator, q))
-        if not loop.operator.sound(state, loop.t):
+        state = loop.operator.state(loop.operator.checked(q))
+        if not loop.operator.check(state, loop.t).sound:
             fault = loop.fault(loop.operator.host(state), loop.t)
             raise SolutionError(f"the state that was set at t = {loop.t:.6g} (step {loop.steps}) {fault}", loop.t, loop.steps)
-        loop.states[0][...] = state
+        loop.operator.copy(state, loop.state)
         loop.changed()
 
     def dataset(self):
@@ -48,16 +46,6 @@ class State:
 
     def stop(self):
         self._loop.stopped = True
-
-
-def checked(operator, q):
-    """A state of the user's: ValueError unless it has the operator's shape and real numbers."""
-    shape = getattr(q, "shape", np.shape(q))
-    if shape != operator.shape:
-        raise ValueError(f"the state has the shape {shape}; it must be (variable, node, element) = {operator.shape}")
-    if getattr(q, "dtype", np.dtype(float)).kind not in "fiu":
-        raise ValueError(f"the state has the dtype {q.dtype}; it must be real numbers")
-    return q
 
 
 def steps(sim, operator, until, every):

@@ -5,7 +5,6 @@ from math import ceil, inf, isfinite
 
 import numpy as np
 
-from ..stepping import registers, step, step_and_look
 from .failure import Failure, SolutionError
 from .steady_state import SteadyState
 
@@ -16,10 +15,10 @@ SNAPSHOTS = 1_000_000  # more are taken for a mistyped interval
 class TimeLoop:
     """The state of a run between two steps, and how it goes on.
 
-    states, k   arrays of the state's size, the current one first, and the register k or None: see `dgarray.stepping`
+    state       of the operator;  copy: what it was some steps ago
     t, steps    time and number of steps so far; dt the length of the last one
     since       (t, dt) of the steps since the state was copied; `unchecked` of these nobody has looked at
-    check       wave speed and validity of this state from the last stage; None if it is not known of this state
+    check       `Check` of this state, found while it was made; None if it was not, or the state has changed since
     steady      `SteadyState`: whether the state has come to rest; stopped: whether somebody has asked the loop to end
     clock       seconds spent by name
     end         the time at which the last step ends
@@ -29,20 +28,17 @@ class TimeLoop:
     def __init__(self, sim, operator, end=inf, dump=None):
         self.sim, self.operator, self.stepper, self.options = sim, operator, sim.stepper, sim.options
         self.end, self.dump = end, dump
-        arrays, with_k = registers(self.stepper)
-        self.states = [operator.zeros() for _ in range(arrays)]
-        self.k = operator.zeros() if with_k else None
-        self.copy, self.since, self.unchecked, self.check = operator.zeros(), [], 0, None
+        self.state, self.copy, self.since, self.unchecked, self.check = operator.zeros(), operator.zeros(), [], 0, None
         self.t, self.steps, self.dt, self.usual, self.warned = 0.0, 0, 0.0, inf, False
         self.steady, self.stopped, self.clock = SteadyState(operator, sim.options["steady"]), False, Clock()
 
     # The state.
 
     def start(self, q):
-        """Set the state q (variable, node, element) of the host, with all kernels compiled: a step of length zero may round."""
-        self.operator.put(self.states[0], q)
-        self.states = step(self.operator, self.stepper, self.states, self.k, self.t, 0.0)
-        self.operator.sound(self.states[0], self.t)
+        """Set the state to plain arrays of the host, with all kernels compiled: a step of length zero may round."""
+        self.operator.put(self.state, q)
+        self.state = self._advanced(0.0)
+        self.operator.check(self.state, self.t)
         self.set(q)
         self.largest_step()
 
@@ -58,38 +54,36 @@ class TimeLoop:
         return first
 
     def fault(self, q, t):
-        """What is wrong with the state q of the host, as text: a value that is not finite, a state that is not admissible."""
-        sim, bad = self.sim, np.argwhere(~np.isfinite(q.transpose(2, 0, 1)))
+        """What is wrong with a state of the host, as text: a value that is not finite, a state that is not admissible."""
+        sim, bad = self.sim, self.operator.not_finite(q)
         if len(bad):
             element, variable, _ = bad[0]
             return f"is not finite: {sim.law.variables[variable]} in {sim.mesh.named_place(element)}"
         with np.errstate(all="ignore"):
-            bad = self.operator.inadmissible(q, t)
+            bad = self.operator.not_admissible(q, t)
         return f"is not admissible in {sim.mesh.named_place(bad[0, 0])}" if len(bad) else ""
 
     def set(self, q):
-        """Go on from the state q of the host."""
-        self.operator.put(self.states[0], q)
+        """Go on from a state of the host."""
+        self.operator.put(self.state, q)
         self.changed()
 
     def changed(self):
         """Go on from the current state, which somebody has changed since the last step."""
         self.check = None
-        if self.k is not None:
-            self.k[...] = 0
+        self.operator.forget()
         self.keep()
 
     def keep(self):
         """Copy the state, so that the steps from here can be taken again."""
-        self.copy[...] = self.states[0]
+        self.operator.copy(self.state, self.copy)
         self.since, self.unchecked = [], 0
 
     def from_copy(self):
-        """States and register as they were when the copy was taken."""
-        self.states[0][...], self.check = self.copy, None
-        if self.k is not None:
-            self.k[...] = 0          # zero times what is not finite would not be zero
-        return self.states, self.k
+        """Go back to the state of which the copy was taken."""
+        self.operator.copy(self.copy, self.state)
+        self.operator.forget()
+        self.check = None
 
     # The steps.
 
@@ -103,7 +97,8 @@ class TimeLoop:
         fixed = self.options["dt"]
         if fixed is not None and self.steps:
             return fixed
-        stable = self.operator.max_dt(self.states[0], self.t, self.stepper, *self._known())
+        known = {} if self.check is None else {"check": self.check}
+        stable = self.operator.largest_step(self.state, self.t, **known)
         if not stable > 0:
             raise SolutionError(f"the wave speed is not finite at t = {self.t:.6g} (step {self.steps})", self.t, self.steps)
         if fixed is not None:
@@ -121,10 +116,6 @@ class TimeLoop:
                                 f"(step {self.steps}): the wave speed grows without bound", self.t, self.steps)
         return largest
 
-    def _known(self):
-        """What an operator that checks its new states wants to be told."""
-        return [] if self.check is None else [self.check]
-
     def advance(self, target):
         """One step towards the time `target`, and a look at the state where it is time.
 
@@ -137,14 +128,21 @@ class TimeLoop:
         self.since.append((self.t, self.dt))
         self.unchecked += 1
         with self.clock("stages"):
-            arguments = self.operator, self.stepper, self.states, self.k, self.t, self.dt
-            self.states, self.check = step_and_look(*arguments) if self.options["dt"] is None else (step(*arguments), None)
+            self.state = self._advanced(self.dt)
         self.t, self.steps = (self.t + self.dt if remaining > 1 else target), self.steps + 1
         if self.unchecked >= self.operator.check_every:
             self.look()
         if self.steady.tolerance is not None:
             with self.clock("steady"):
                 self.steady.look(self)
+
+    def _advanced(self, dt):
+        """The state one step later; with a step fixed by hand nobody needs to know how fast its waves are."""
+        if self.options["dt"] is None:
+            state, self.check = self.operator.advance_checked(self.state, self.t, dt)
+        else:
+            state, self.check = self.operator.advance(self.state, self.t, dt), None
+        return state
 
     def _choose_step(self, target):
         """Choose the length of the next step towards the time `target`; returns how many of that length are left."""
@@ -163,20 +161,20 @@ class TimeLoop:
         if not self.unchecked:
             return
         with self.clock("finite check"):
-            sound = self.operator.sound(self.states[0], self.t, *self._known())
-            if sound:
+            found = self.check or self.operator.check(self.state, self.t)
+            if found.sound:
                 self.unchecked = 0
                 if len(self.since) >= COPY:
                     self.keep()
-        if not sound:
+        if not found.sound:
             self._fail()
 
     def _fail(self):
         """Trace the failure, go back to the last good state and raise SolutionError."""
         sim, failure = self.sim, Failure(self)
-        error = failure.error(self.stepper, sim.mesh, sim.law)
+        error = failure.error(sim.mesh, sim.law)
         if self.dump:
-            failure.dump(self.dump, sim.mesh, sim.law, sim.method)
+            failure.dump(self.dump, sim.law)
             error.dump = self.dump
         self.t, self.dt, self.steps = failure.t, failure.dt, failure.step - 1
         self.set(failure.good)

@@ -16,8 +16,8 @@ from emulated import IdleDevice
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.methods.hermite import VARIANTS
-from dgarray.methods.limiting import INDICATORS, LIMITERS, VARIABLES
+from dgarray.methods.dg.limiting import INDICATORS, LIMITERS, VARIABLES
+from dgarray.methods.hermite.method import VARIANTS
 from dgarray.stepping import STEPPERS, Taylor, step
 
 PAGE = Path(__file__).parents[2] / "docs" / "combinations.md"
@@ -73,9 +73,9 @@ def outcome(law, method, boundary=None, flux=None):
         return str(error)
     states = [operator.state(operator.project(g)), operator.zeros()]
     operator.stage(states[0], states[1], operator.zeros(), states[0], 0.0, 1e-3, STEPPERS["lsrk54"].stages[0])
-    if hasattr(operator, "after_step"):
-        operator.after_step(states[1])
-    assert operator.sound(states[1], 0.0) and np.any(operator.host(states[1])), (law, method, boundary, flux)
+    if operator.tables.filter is not None:
+        operator.operations.filter(states[1])
+    assert operator.check(states[1], 0.0).sound and np.any(operator.host(states[1])), (law, method, boundary, flux)
     return YES
 
 
@@ -178,7 +178,7 @@ def on_grid(law, method, boundary=None):
         return str(error)
     states = [operator.state(operator.project(g)), operator.zeros()]
     states = step(operator, Taylor, states, None, 0.0, 0.5 * operator.max_dt(None, 0.0, Taylor))
-    assert operator.sound(states[0], 0.0) and np.any(operator.host(states[0])), (law, method, boundary)
+    assert operator.check(states[0], 0.0).sound and np.any(operator.host(states[0])), (law, method, boundary)
     return YES
 
 

@@ -1,6 +1,6 @@
 """Modal DG's problems of every law, and what its kernels and the reference must agree on."""
 import numpy as np
-from nodal_problems import SYSTEMS, box_of
+from nodal_problems import box_of, problem
 
 import dgarray as dg
 from dgarray import backends, stepping
@@ -10,26 +10,28 @@ SURFACES = "edges", "elements"
 
 def operators(system, order, dtype, mesh=None):
     """The problem with each kind of kernels; boundary conditions and the way over the faces take turns."""
-    law, conditions = SYSTEMS[system]()
-    mesh, turn = mesh or box_of(law.dim), order + 3 * (dtype == "float32")
-    chosen = [conditions[(turn + i % 3) % len(conditions)] for i in range(len(mesh.boundaries))]
+    mesh, law, boundary, source = problem(system, order, dtype, mesh)
     for kind in ("array", "fused"):
         yield dg.ModalDG(order, surface=SURFACES[order // 2 % 2]).discretise(
-            mesh, law, dict(zip(mesh.boundaries, chosen)), backends.get("numpy", kind, dtype),
-            source=lambda x, t: (np.sin(x[0] + t),) + (0.0,) * (len(law.variables) - 1))
+            mesh, law, boundary, backends.get("numpy", kind, dtype), source=source)
 
 
-def gas(dim, order, dtype, flux, mesh=None, method=dg.ModalDG):
-    """Euler with walls, far field and an inflow, and an admissible state, with each kind of kernels."""
+def gas_problem(dim, mesh=None):
+    """Euler with walls, far field and an inflow, and an admissible state: (mesh, law, boundary, state)."""
     law, mesh = dg.Euler(dim), mesh or box_of(dim)
 
     def around(x):
         u = (0.3,) + (0.1,) * (dim - 1)
         return law.conservative((1 + 0.2 * np.sin(3 * x[0]), *u, 1 + 0.1 * np.cos(2 * x[-1])))
-    names = list(mesh.boundaries)
-    chosen = {name: (dg.wall, dg.prescribed(around), dg.outflow)[i % 3] for i, name in enumerate(names)}
+    chosen = {name: (dg.wall, dg.prescribed(around), dg.outflow)[i % 3] for i, name in enumerate(mesh.boundaries)}
+    return mesh, law, chosen or None, around
+
+
+def gas(dim, order, dtype, flux, mesh=None, method=dg.ModalDG):
+    """The same with each kind of kernels."""
+    mesh, law, boundary, around = gas_problem(dim, mesh)
     for kind in ("array", "fused"):
-        operator = method(order).discretise(mesh, law, chosen or None, backends.get("numpy", kind, dtype), flux)
+        operator = method(order).discretise(mesh, law, boundary, backends.get("numpy", kind, dtype), flux)
         yield operator, operator.project(around)
 
 

@@ -56,15 +56,20 @@ SYSTEMS = {
 }
 
 
-def operators(system, order, dtype, kernels=("array", "fused"), **options):
-    """The problem with each kind of kernels.  Three conditions at a time, others for the next order or dtype."""
+def problem(system, order, dtype, mesh=None):
+    """(mesh, law, boundary, source).  Three conditions at a time, others for the next order or dtype."""
     law, conditions = SYSTEMS[system]()
-    mesh, turn = box_of(law.dim), order + 3 * (dtype == "float32")
+    mesh, turn = mesh or box_of(law.dim), order + 3 * (dtype == "float32")
     chosen = [conditions[(turn + i % 3) % len(conditions)] for i in range(len(mesh.boundaries))]
+    return (mesh, law, dict(zip(mesh.boundaries, chosen)),
+            lambda x, t: (np.sin(x[0] + t),) + (0.0,) * (len(law.variables) - 1))
+
+
+def operators(system, order, dtype, kernels=("array", "fused"), **options):
+    """The problem with each kind of kernels."""
+    mesh, law, boundary, source = problem(system, order, dtype)
     for kind in kernels:
-        yield dg.NodalDG(order).discretise(
-            mesh, law, dict(zip(mesh.boundaries, chosen)), backends.get("numpy", kind, dtype),
-            source=lambda x, t: (np.sin(x[0] + t),) + (0.0,) * (len(law.variables) - 1), **options)
+        yield dg.NodalDG(order).discretise(mesh, law, boundary, backends.get("numpy", kind, dtype), source=source, **options)
 
 
 def random_state(operator, seed):

@@ -1,0 +1,1 @@
+"""Fused kernels of discontinuous Galerkin methods on the CPU."""

@@ -1,0 +1,155 @@
+"""Modal DG on the CPU edge by edge: one flux evaluation for each edge and point, in three kernels.
+
+Fuhry, Giuliani & Krivodonova 2014, section 4.3: volume, edges, right-hand side, the boundary's edges first and sorted by kind.
+There each kernel goes over the whole mesh, and what an edge contributes to its two elements is stored in memory of its own.
+Here the three follow each other on a piece of the mesh in the second-level cache, and the contributions take the places of the
+face values that they were computed from: each of these belongs to one edge, so nothing is added up and no thread waits for
+another.  Edges between two pieces are evaluated in both, with the same two states in the same order: both find the same flux.
+
+Counted per element of Euler in 2D at order p = 3, with 10 modes, 12 face points, and 6 points of 1.5 edges of its own:
+  flux evaluations     6, instead of 12 where each element evaluates its own faces: half of 12 x 70 operations
+  moves of values      48 gathered and 48 put back, one by one, instead of 48 gathered; the element's own come as whole vectors
+  memory               nothing more: what is moved between the kernels, 8 x 4 (2 x 12 + 10) bytes, stays in cache
+
+Bytes of memory for each unknown and stage of RK4, at p = 1 (3):
+  q read; k read but in the first stage, and written; q0 read but in the first stage, where it is q; q written     36
+  the line of the new q, and in the first stage of k, fetched before it is written (write-allocate)                10
+  gradients of an element, numbers of an edge and where its values lie                                              8.7 (3.2)
+  q of the elements around a piece: 85 for 512, in lines of 8 elements of which few are wanted                      5.1
+Of these 60 (54) few are waited for, because they are asked for in time, some lines after the other: by the volume's kernel the
+elements around the piece, by that of the edges all that the update goes through, by the update the next piece's state.
+"""
+from functools import cached_property
+
+import numpy as np
+
+from ..simd import matmul
+from ..simd.tiles import aligned
+from .edges_source import EdgeSource
+from .fused import NodalFused
+
+IN_VECTORS = 1.06        # edges in vectors over edges, about
+BEST = 4                 # the highest order at which this is faster on triangles in float64
+
+
+def surface_of(given, dim, order, dtype):
+    """How surface integrals are computed, "edges" or "elements": as given, or with None as is faster; measured on a CPU with
+    AVX-512, see docs/modal-dg.md."""
+    return given or ("edges" if dim == 2 and order <= BEST and np.dtype(dtype) == np.float64 else "elements")
+
+
+class EdgesFused(NodalFused):
+    """As `NodalFused`, with each face evaluated once.
+
+    edge_start    where the edges of a piece begin, in vectors of L edges of one kind, the last filled with the last edge
+    kinds         of each vector: the number of the boundary's group, or that after the last group inside the mesh
+    numbers       of each vector, in rows of L: see `EdgeSource`
+    left, right   where the face values of both sides lie in a piece, [vector, point, lane]; at the boundary right is left"""
+
+    text = EdgeSource
+
+    def connect(self):
+        t, lanes = self.tables, self.lanes
+        cells, sides, rows, kind = self._edges()
+        self.edge_start, self.kinds, pieces, own = self._in_vectors(cells, kind)
+        (l, r), (a, b), rows = cells[:, own], sides[:, own], rows[:, :, own]
+        at, self.halo = self.in_pieces(pieces, rows, np.stack([l, r])[:, None])
+        self.left, self.right = (by_vector(side, lanes) for side in at)
+        values = [t.normals[a, :, l].T, t.scale[a, l][None], t.scale[b, r][None],
+                  *(v[cell][None] for cell in (l, r) for v in t.parameters.values())]
+        if self.needs_x:
+            values.append(self._positions(rows[0], l))
+        if self.source.per_face:
+            values.append(self._of_faces(len(kind))[:, own])
+        self.numbers = by_vector(np.concatenate(values).astype(self.backend.dtype), lanes)
+
+    @cached_property
+    def patches(self):
+        return self._patches()[0]
+
+    def _edges(self):
+        """Every face once, the boundary's first: elements (2, face), sides (2, face), rows of `trace` (2, point, face), kinds
+        (face,)."""
+        t, pairs = self.tables, self.tables.face_lists().pairs
+        faces = [(g.faces.T, g.nodes) for g in t.groups]
+        cells, sides = (np.concatenate([*(np.stack([f[i], f[i]]) for f, _ in faces), *(pair[i] for pair in pairs)], axis=1)
+                        for i in (0, 1))
+        nodes = np.concatenate([*(np.stack([n, n]) for _, n in faces), *(p.nodes for p in pairs)], axis=2)
+        counts = [*(n.shape[1] for _, n in faces), sum(p.nodes.shape[2] for p in pairs)]
+        return cells, sides, nodes // t.elements, np.repeat(np.arange(len(counts)), counts)
+
+    def _in_vectors(self, cells, kind):
+        """The edges of every piece in vectors of one kind: where each piece's begin, kinds, and in each lane piece and edge.
+
+        An edge belongs to the pieces of the own elements that it has."""
+        left, right = np.where(cells < self.tables.owned, cells // (self.piece * self.lanes), -1)
+        of_left, of_right = np.flatnonzero(left >= 0), np.flatnonzero((right >= 0) & (left != right))
+        edge, piece = np.concatenate([of_left, of_right]), np.concatenate([left[of_left], right[of_right]])
+        own = np.where(piece == left[edge], cells[0, edge], cells[1, edge])
+        order = np.lexsort((own, kind[edge], piece))
+        edge, piece = edge[order], piece[order]
+        run = piece * (len(self.tables.groups) + 1) + kind[edge]
+        first = np.flatnonzero(np.diff(run, prepend=-1))
+        counts = np.diff(first, append=len(run))
+        vectors = -(-counts // self.lanes)
+        lane = np.arange(vectors.sum() * self.lanes) - np.repeat((np.cumsum(vectors) - vectors) * self.lanes,
+                                                                 vectors * self.lanes)
+        chosen = np.repeat(first, vectors * self.lanes) + np.minimum(lane, np.repeat(counts, vectors * self.lanes) - 1)
+        of_piece = np.bincount(piece[first], vectors, -(-self.tiles // self.piece)).astype(int)
+        start = np.concatenate([[0], np.cumsum(of_piece)])
+        return start, np.repeat(kind[edge[first]], vectors).astype(np.int32), piece[chosen], edge[chosen]
+
+    def _positions(self, rows, cells):
+        """x at these rows of `trace` (point, face) of the elements (face,), (point * dim, face)."""
+        t = self.tables
+        x = t.origin[:, cells] + np.einsum("pfk,kdf->pdf", t.face_points[rows], t.tangents[:, :, cells])
+        return x.reshape(-1, len(cells))
+
+    def _of_faces(self, count):
+        """What conditions of the boundary know of their faces, (value, face) of all faces."""
+        values, first = np.zeros((self.source.per_face, count)), 0
+        for group in self.tables.groups:
+            for number, numbers in enumerate(group.values.values()):
+                values[number, first:first + len(numbers)] = numbers
+            first += len(group.faces)
+        return values
+
+    @staticmethod
+    def scratch_sizes(source, piece, around):
+        """And the integrals over the volume of a piece."""
+        return (source.size, (piece + around) * source.V * source.height, piece * source.V * matmul.padded(source.N))
+
+    @staticmethod
+    def serves(tables, dtype):
+        """Whether these operations are the choice for a problem."""
+        return tables.weak and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
+
+    @classmethod
+    def edge_count(cls, tables):
+        """Edges in vectors: some are in those of two pieces, some fill a vector."""
+        return IN_VECTORS * (tables.inner + tables.outer)
+
+    @classmethod
+    def connections(cls, backend, tables):
+        count, b, d, M = cls.edge_count(tables), backend.dtype.itemsize, tables.dim, tables.face_nodes.shape[1]
+        return {"connectivity": 2 * count * M * cls.index_size(backend, tables),
+                "metrics": count * (d + 2 + d * M * tables.needs_x) * b, "parameters": 2 * count * len(tables.varying) * b}
+
+    @classmethod
+    def connecting(cls, backend, tables):
+        """Lists of all edges, sorted and gathered into vectors: as measured."""
+        return cls.edge_count(tables) * (80 * tables.face_nodes.shape[1] + 96)
+
+    def _matrices(self):
+        t = self.tables
+        return -np.concatenate(t.differentiation, axis=1), t.lift, t.interpolate, t.trace
+
+    def others(self):
+        return self.edge_start, self.kinds, self.numbers, self.left, self.right, self.tables.owned
+
+
+def by_vector(rows, lanes):
+    """Rows of edges (row, edge) as [vector, row, lane], one flat aligned array."""
+    result = aligned(rows.size, rows.dtype)
+    result.reshape(-1, len(rows), lanes)[...] = rows.reshape(len(rows), -1, lanes).swapaxes(0, 1)
+    return result

@@ -1,0 +1,138 @@
+"""Text of the kernel of a Runge-Kutta stage, an element after the other: each evaluates the fluxes of its own faces."""
+from ..simd import matmul
+from ..simd.scalar import sum_of_products
+from .prefetch import Prefetch
+from .tile_source import TileSource, indented
+
+
+class StageSource(TileSource, Prefetch):
+    """Text of the stage.
+
+    Where face values are not among the unknowns (modal DG) they are computed for a piece of tiles, and the elements around it,
+    before anything else, into memory that fits the second-level cache."""
+
+    def stage_text(self, k, q0, q, r):
+        """The kernel of a stage; which of register k, q0, q and r the update uses."""
+        arrays = ["out"] + ["register"] * k + ["start"] * q0
+        tile = [*self.load_tile(), *self.own_face_values(), *self.volume(), *self.faces(arrays), *self.boundaries(),
+                *self.finish(), *self.update(k, q0, q, r)]
+        return self.module("a Runge-Kutta stage", f"""{self.scratch}, halo_start, halo, state, out, register, start, R, EL, I,
+           T, geometry, tiled_values, values, elements, exterior, neighbour, patch_start, patches, patch_values, t, A, alpha,
+           beta, B, wdt, C, v_""", [*self.face_values(), "for tile in range(first, last):", *indented(tile)])
+
+    def face_values(self):
+        """Lines that fill `faces`, [tile, variable, face point, lane], of a piece's own tiles and of those around it."""
+        L, V, N, count, height = self.L, self.V, self.N, self.F * self.M, matmul.padded(self.F * self.M)
+        keep = [f"for v in range({V}):", f"    for i in range({count}):",
+                f"        copy(w, {self.at['T']} + (v*{height} + i)*{L}, faces, ((place*{V} + v)*{count} + i)*{L})"]
+        gather = [f"for i in range({V * N}):", f"    for lane in range({L}):",
+                  f"        w[{self.at['Q']} + i*{L} + lane] = state[halo[around*{L} + lane] + i*{L}]"]
+        return [*self.around(), "place = 0", "for tile in range(first, last):",
+                *indented([*self.load("state", V * N, "Q"), *self.trace(), *self.prefetch_around(), *keep, "place += 1"]),
+                "for around in range(halo_start[piece], halo_start[piece + 1]):",
+                *indented([*gather, *self.trace(), *keep, "place += 1"])] if self.modal else []
+
+    def own_face_values(self):
+        """Lines that read them back."""
+        L, V, count, height = self.L, self.V, self.F * self.M, matmul.padded(self.F * self.M)
+        return [f"for v in range({V}):", f"    for i in range({count}):",
+                f"        copy(faces, (((tile - first)*{V} + v)*{count} + i)*{L}, w, {self.at['T']} + (v*{height} + i)*{L})"
+                ] if self.modal else []
+
+    def volume(self):
+        L = self.L
+        reduce = [f"    reduce_(R, 0, w, {self.at['RHS']} + v*{self.column * L}, w, "
+                  f"{self.at['RHS'] + self.W * L} + v*{self.column * L})"] * bool(self.low)
+        return [*self.at_points(), *self.fluxes(), *([f"for v in range({self.V}):", *reduce] if reduce else [])]
+
+    def fluxes(self):
+        """Lines that put F(q) . grad r_k at the points, and sources of modal DG, into their rows."""
+        B, L = self.B, self.L
+        function = self.t.functions.volume
+        targets = [self.lane("RHS", v * self.column + k * B, f" + i*{L}") for k in range(self.W // B) for v in range(self.V)]
+        rows, stride = self.values
+        body = self.evaluate(function, targets, q=(rows, 0, f" + i*{L}", stride), g=("G", 0, "", 1), m=("P", 0, "", 1),
+                             x=("X", 0, "", 1))
+        return [f"for i in range({B}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
+
+    def faces(self, arrays=()):
+        """Lines that put the jumps into their rows; they ask for what the update of this tile goes through."""
+        d, M, L, V = self.d, self.M, self.L, self.V
+        function = self.t.functions.left
+        step, face = f" + (f*{M} + j)*{L}", f" + f*{d * L}"
+        targets = [self.lane("RHS", self.flux_row(v), step) for v in range(V)]
+        body = self.evaluate(function, targets, l=("QL", 0, "", 1), r=("QR", 0, "", 1), n=("G", d * d, face, 1),
+                             s=("G", d * d + self.F * d, f" + f*{L}", 1), x=("X", 0, "", 1), ml=("P", 0, "", 1),
+                             mr=("MR", 0, "", 1))
+        outside = [f"gather_m(values, elements, neighbour, (tile*{self.F} + f)*{L}, w, {self.at['MR']})"] if self.P else []
+        rows, height = self.at_faces
+        own = [f"copy(w, {self.at[rows]} + ({v * height} + node)*{L}, w, {self.at['QL'] + v * L})" for v in range(V)]
+        values, stride = ("faces", self.F * M * L) if self.modal else ("state", self.N * L)
+        return [f"for f in range({self.F}):", *indented(outside),
+                f"    for j in range({M}):",
+                "        node = FACE_NODES[f, j]",
+                *indented(self.positions(function, "node", "FACE_POINTS"), 2),
+                *indented(own, 2),
+                f"        gather_q({values}, {stride}, exterior, (tile*{self.F * M} + f*{M} + j)*{L}, w, {self.at['QR']})",
+                *indented(self.prefetch_at_faces(arrays), 2),
+                *indented(self.lanes(body), 2)]
+
+    def flux_row(self, v):
+        return v * self.column + self.W + self.reduced
+
+    def boundaries(self):
+        """Overwrite the jumps of the boundary faces in this tile, one group of the mesh's boundary after the other."""
+        d, M, L = self.d, self.M, self.L
+        lines = []
+        for number, group in enumerate(self.t.groups):
+            function = group.jump
+            step = f" + (f*{M} + j)*{L}"
+            targets = [self.lane("RHS", self.flux_row(v), step) for v in range(self.V)]
+            rows, height = self.at_faces
+            body = self.evaluate(function, targets, q=(rows, 0, f" + node*{L}", height), n=("G", d * d, f" + f*{d * L}", 1),
+                                 s=("G", d * d + self.F * d, f" + f*{L}", 1), m=("P", 0, "", 1), x=("X", 0, "", 1),
+                                 face=list(group.values))
+            reads, sums = self.position("node", "FACE_POINTS") if function.depends_on("x") else ([], [])
+            lines += [f"if group == {number}:", f"    for j in range({M}):", "        node = FACE_NODES[f, j]",
+                      *indented(reads + sums + body, 2)]
+        if not lines:
+            return []
+        return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
+                "    lane, f, group = patches[3*p], patches[3*p + 1], patches[3*p + 2]", *indented(lines)]
+
+    def finish(self):
+        L, V, padded = self.L, self.V, matmul.padded(self.N)
+        lines = [f"for v in range({V}):",
+                 f"    lift(EL, 0, w, {self.at['RHS'] + self.first * L} + v*{self.column * L}, w, "
+                 f"{self.at['R']} + v*{padded * L})",
+                 *self.prefetch_tile("state", "tile + size" if self.modal else "tile + 1"), *self.prefetch_neighbours()]
+        return [*lines, *self.finished()]
+
+    def finished(self):
+        """Lines that take sources and capacity into the rows of dq/dt, if there are any."""
+        if not self.t.finishes:
+            return []
+        N, L, padded, function = self.N, self.L, matmul.padded(self.N), self.t.functions.finish
+        targets = [self.lane("R", v * padded, f" + i*{L}") for v in range(self.V)]
+        body = self.evaluate(function, targets, r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N), m=("P", 0, "", 1),
+                             x=("X", 0, "", 1))
+        return [f"for i in range({N}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
+
+    def update(self, k, q0, q, r):
+        """k = A k + v q + w r,  out = alpha q0 + beta q + B k + C r, with r = dq/dt; v in methods that use q0 alone."""
+        L, N, padded = self.L, self.N, matmul.padded(self.N)
+        value = self.lane("R", 0, f" + (v*{padded} + i)*{L}")
+        K, K0, Q = self.lane("K", 0), self.lane("K", 1), self.lane("Q", 0, f" + (v*{N} + i)*{L}")
+        terms = [("alpha", K0)] * q0 + [("beta", Q)] * q
+        body = [f"r = {value}"]
+        if k:
+            kept = [("A", K), *[("v_", Q)] * q0, ("wdt", "r")]
+            body += [f"kept = {sum_of_products(*kept)}", f"{K} = kept"]
+            terms.append(("B", "kept"))
+        terms += [("C", "r")] * r
+        body.append(f"{K0} = {sum_of_products(*terms)}")
+        loads = [f"copy(register, at, w, {self.at['K']})"] * k + [f"copy(start, at, w, {self.at['K'] + L})"] * q0
+        stores = [f"copy(w, {self.at['K']}, register, at)"] * k + [f"copy(w, {self.at['K'] + L}, out, at)"]
+        return [f"for v in range({self.V}):", f"    for i in range({N}):",
+                f"        at = tile*{self.V * N * L} + (v*{N} + i)*{L}",
+                *indented([*loads, *self.lanes(body), *stores], 2)]

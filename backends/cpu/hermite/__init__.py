@@ -1,0 +1,1 @@
+"""Fused kernels of Hermite's method on the CPU."""

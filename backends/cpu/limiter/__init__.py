@@ -1,0 +1,1 @@
+"""Fused limiters of modal DG on the CPU."""

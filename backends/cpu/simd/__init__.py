@@ -1,0 +1,1 @@
+"""Vector arithmetic: from expression graphs to LLVM, small matrix products, reductions."""

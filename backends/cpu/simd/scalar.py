@@ -1,0 +1,165 @@
+"""Expression graphs as code of the compiler, without a text between: numba spends most of its time on reading text.
+
+A graph with 300 operations is one call in a kernel's text, `evaluate_...(w, offsets, given)`, and its operations become
+instructions in the place of the call, the same ones that numba makes of `dgarray.physics.codegen.Python`'s text.
+
+Which product and sum are one instruction is decided here, and not left to the compiler (`contract`), which decides otherwise
+from lane to lane: an element's numbers shall not depend on its place among others, as it has another one in a part of a mesh.
+"""
+import math
+import operator
+from collections import Counter
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, typing
+from numba.extending import intrinsic
+
+from ....physics.trace import is_boolean
+from .vector import INDEX, data, scalar_type
+
+ORDERED = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "=="}
+FUNCTIONS = {name: getattr(math, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "tanh")} | {
+    "absolute": math.fabs, "arctan2": math.atan2, "power": operator.pow}
+
+
+def instruction(context, builder, real, op, values):
+    """The value of an operation, in the meaning of NumPy: a NaN wins a minimum or maximum."""
+    if op in ("add", "subtract", "multiply", "divide"):
+        return {"add": builder.fadd, "subtract": builder.fsub, "multiply": builder.fmul, "divide": builder.fdiv}[op](*values)
+    if op == "negative":
+        return builder.fneg(*values)
+    if op in ORDERED:
+        return builder.fcmp_ordered(ORDERED[op], *values)
+    if op == "not_equal":
+        return builder.fcmp_unordered("!=", *values)
+    if op in ("logical_and", "logical_or", "logical_not"):
+        return {"logical_and": builder.and_, "logical_or": builder.or_, "logical_not": builder.not_}[op](*values)
+    if op == "where":
+        return builder.select(*values)
+    if op in ("minimum", "maximum"):
+        a, b = values
+        first = builder.fcmp_ordered("<=" if op == "minimum" else ">=", a, b)
+        return builder.select(builder.or_(first, builder.fcmp_unordered("!=", a, a)), a, b)
+    if op == "sign":
+        zero, one, minus = (ir.Constant(values[0].type, number) for number in (0.0, 1.0, -1.0))
+        negative = builder.select(builder.fcmp_ordered("<", values[0], zero), minus, values[0])
+        return builder.select(builder.fcmp_ordered(">", values[0], zero), one, negative)
+    function = context.get_function(FUNCTIONS[op], typing.signature(real, *[real] * len(values)))
+    return function(builder, values)
+
+
+def fused(context, builder, first, second, added):
+    """first * second + added in one instruction where the processor has it."""
+    kind = added.type
+    name = "llvm.fmuladd.f32" if isinstance(kind, ir.FloatType) else "llvm.fmuladd.f64"
+    call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
+    return builder.call(call, [first, second, added])
+
+
+@intrinsic
+def fma(typingctx, first, second, added):
+    """fma(first, second, added): first * second + added, of numbers of one dtype."""
+    def emit(context, builder, signature, args):
+        return fused(context, builder, *args)
+    return added(added, added, added), emit
+
+
+def sum_of_products(*pairs, to=None):
+    """Text of a sum of products, of pairs of texts, added in this order, to a text if one is given; needs `fma`."""
+    for first, second in pairs:
+        to = f"{first}*{second}" if to is None else f"fma({first}, {second}, {to})"
+    return to
+
+
+def single_products(nodes, outputs):
+    """Numbers of the products that are used once: a sum or difference is one instruction with them.
+
+    A product times -1, or a number divided by a power of two, is one, too, because that is exact."""
+    used = Counter(i for op, *rest in nodes if op not in ("load", "given", "const") for i in rest)
+    used.update(outputs)
+    single = set()
+    for i, (op, *rest) in enumerate(nodes):
+        if used[i] == 1 and (op == "multiply" or op == "negative" and rest[0] in single
+                             or op == "divide" and is_power_of_two(nodes[rest[1]])):
+            single.add(i)
+    return single
+
+
+def is_power_of_two(node):
+    """Whether a node is a constant that divides numbers exactly."""
+    return node[0] == "const" and abs(math.frexp(node[1])[0]) == 0.5
+
+
+def product_of(builder, node, nodes, values, products):
+    """The two factors of a product of `single_products`."""
+    op, first, *_ = node
+    if op == "negative":
+        return builder.fneg(products[first][0]), products[first][1]
+    if op == "divide":
+        return values[0], ir.Constant(values[0].type, 1 / float(nodes[node[2]][1]))
+    return values
+
+
+def sum_with_product(context, builder, op, products, values, rest):
+    """The sum or difference of two values of which the first that is a product is one instruction with it."""
+    position = 0 if rest[0] in products else 1
+    first, second = products[rest[position]]
+    other = values[1 - position]
+    if op == "subtract":
+        first, other = (first, builder.fneg(other)) if position == 0 else (builder.fneg(first), other)
+    return fused(context, builder, first, second, other)
+
+
+def function(nodes, outputs, targets, dtype):
+    """Compiled call(w, offsets, given): evaluate a graph for one lane, from and to the flat array w.
+
+    nodes:   of a `Graph`, with ("load", place, i) for the input w[place + offsets[i]] and ("given", i) for given[i]
+    outputs: numbers of the nodes that are results
+    targets: (place, i) of each result, which goes to w[place + offsets[i]]; None: the only result is returned"""
+    dtype = np.dtype(dtype)
+    real = types.float32 if dtype == np.float32 else types.float64
+    single = single_products(nodes, outputs)
+
+    def emit(context, builder, signature, args):
+        w, results, products = data(context, builder, signature, args, 0), [], {}
+
+        def item(position, number):
+            return builder.extract_value(args[position], number)
+
+        def place(at, number):
+            offset = item(1, number)
+            offset = offset if offset.type == INDEX else builder.sext(offset, INDEX)
+            return builder.gep(w, [builder.add(offset, ir.Constant(INDEX, at))])
+
+        for op, *rest in nodes:
+            if op == "load":
+                results.append(builder.load(place(*rest)))
+            elif op == "given":
+                results.append(item(2, *rest))
+            elif op == "const":
+                constant = ir.Constant(ir.IntType(1), rest[0]) if isinstance(rest[0], bool) else ir.Constant(
+                    scalar_type(dtype), float(dtype.type(rest[0])))
+                results.append(constant)
+            elif op in ("add", "subtract") and not products.keys().isdisjoint(rest):
+                results.append(sum_with_product(context, builder, op, products, [results[i] for i in rest], rest))
+            else:
+                values = [results[i] for i in rest]
+                if len(results) in single:
+                    products[len(results)] = product_of(builder, (op, *rest), nodes, values, products)
+                results.append(instruction(context, builder, real, op, values))
+        if targets is None:
+            return results[outputs[0]]
+        for output, target in zip(outputs, targets):
+            value = results[output]
+            value = builder.uitofp(value, scalar_type(dtype)) if is_boolean(nodes[output]) else value
+            builder.store(value, place(*target))
+        return context.get_dummy_value()
+
+    @intrinsic
+    def call(typingctx, w, offsets, given):
+        result = types.void if targets is not None else types.boolean if is_boolean(nodes[outputs[0]]) else real
+        return result(w, offsets, given), emit
+
+    return call

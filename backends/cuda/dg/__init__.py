@@ -1,0 +1,1 @@
+"""Kernels of discontinuous Galerkin methods on the GPU."""

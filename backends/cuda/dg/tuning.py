@@ -1,0 +1,371 @@
+"""Which variant of a kernel is fastest: measured on the device, and kept in a table on disk.
+
+The table is JSON that a person can read, change and pass on:
+
+    {"NVIDIA H200": {"Maxwell 3D, 6 variables, 0 coefficients, needs x: no": {"order 4, float32": {
+        "variant": {...}, "seconds": of a stage on so many "elements", "of": variants timed, "date": "2026-05-17"}}}}
+
+`tuning.json` in the cache folder (see `dgarray.physics.codegen.cache_folder`) holds what was measured here; it comes before the
+table that the package ships.  What neither holds is measured when it is first needed, over a short list, in some seconds;
+`dgarray tune` measures more variants.  DGARRAY_TUNE=0 turns the first-run tuning off: then the default is used.
+"""
+import json
+import math
+import os
+import sys
+import time
+import warnings
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from .... import wording
+from ....methods.dg.weak_form import WeakForm
+from ....physics.codegen import cache_folder, private_folder, write_file
+from ...gpu import poisons_context
+from .layout import WARP
+from .variant import Shape, candidates, default, from_dict, shortlist
+
+try:
+    import fcntl
+except ImportError:           # not on Windows, where two processes that tune at one moment may lose one result
+    fcntl = None
+
+NAME = "tuning.json"
+SHIPPED = Path(__file__).with_name(NAME)
+ELEMENTS, VALUES = (60_000, 250_000), 8_000_000       # see `enough`
+SECONDS, FIRST_RUN = 10.0, 2.0        # of timing for one problem, without what compiling takes
+COMPILING = 1.5               # seconds a variant, about: compile, set up, compare
+MEMORY = 0.5                  # share of the device's free memory that tuning may take
+TURNS, MOST = 3, 200          # turns of a round, and calls of a variant in one
+STAGES = 4                    # in a graph that is timed, so that it runs much longer than its launch takes
+SAMPLE = 4096                 # elements whose results are compared
+ROW = SimpleNamespace(c=0.0, A=-0.5, v=0.0, w=1.0, alpha=0.0, beta=1.0, B=0.25, C=0.0)     # a stage of two registers
+
+
+def problem(tables):
+    """The name under which a problem is kept: what the kernel's text follows from besides order and dtype."""
+    return (f"{type(tables.law).__name__} {tables.dim}D, {tables.variables} variables, {len(tables.varying)} coefficients, "
+            f"needs x: {'yes' if tables.needs_x else 'no'}")
+
+
+def setting(tables, dtype):
+    return f"order {tables.order}, {np.dtype(dtype).name}"
+
+
+def table_file():
+    """The table of this machine."""
+    return cache_folder() / NAME
+
+
+def read(path):
+    """The table in a file, {} without the file; ValueError naming the file where it holds something else."""
+    try:
+        found = json.loads(Path(path).read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as a tuning table ({error}); correct it or delete it") from error
+    for level in (lambda: [found], lambda: found.values(), lambda: [p for d in found.values() for p in d.values()]):
+        if not all(isinstance(value, dict) for value in level()):
+            raise ValueError(f"{path} is no tuning table: {{device: {{problem: {{order and dtype: entry}}}}}}; "
+                             "correct it or delete it")
+    return found
+
+
+def entry(device, tables, dtype):
+    """What is kept about this device and problem: (file, entry), the entry None where no table has one."""
+    return entry_of(device, problem(tables), setting(tables, dtype))
+
+
+def entry_of(device, problem, setting):
+    """The same by the names of problem and setting."""
+    for path in (private_folder() / NAME, table_file(), SHIPPED):
+        found = read(path).get(device.name, {}).get(problem, {}).get(setting)
+        if found is not None:
+            return path, found
+    return None, None
+
+
+def lookup(device, tables, dtype):
+    """The variant that a table has for this device and problem, or None; ValueError naming the table where it is broken."""
+    path, found = entry(device, tables, dtype)
+    if found is None:
+        return None
+    try:
+        variant = from_dict(found["variant"])
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        wrong = error if isinstance(error, ValueError) else "there is no variant"
+    else:
+        if Shape.of(tables, np.dtype(dtype)).fits(variant, device.shared_per_block):
+            return variant
+        wrong = f"the variant {variant} does not fit this device"
+    raise ValueError(f"{path}: {device.name}: {problem(tables)}: {setting(tables, dtype)}: {wrong}; correct it or delete it")
+
+
+def possible(backend, tables):
+    """The variants that `choose` may come to choose, found without timing."""
+    shape, device = Shape.of(tables, backend.dtype), backend.device
+    found = lookup(device, tables, backend.dtype)
+    if found is not None:
+        return [found]
+    tunes = first_run() and getattr(device, "tunes", False)
+    return shortlist(shape, device.shared_per_block) if tunes else [default(shape, device.shared_per_block)]
+
+
+def keep(device, tables, dtype, found):
+    """Put an entry into the table of this machine, whatever other processes do at the moment; returns the file.
+
+    Where the cache folder cannot be written, the entry is kept for the rest of the process only."""
+    return keep_as(device, problem(tables), setting(tables, dtype), found)
+
+
+def keep_as(device, problem, setting, found):
+    """The same by the names of problem and setting."""
+    path = table_file()
+    try:
+        _put(path, device.name, problem, setting, found)
+    except OSError as error:
+        warnings.warn(f"the tuning cannot be kept in {path} ({error.strerror}); it is lost with this process", stacklevel=4)
+        path = private_folder() / NAME
+        _put(path, device.name, problem, setting, found)
+    return path
+
+
+def _put(path, device, problem, setting, entry):
+    with locked(path):
+        table = read(path)
+        table.setdefault(device, {}).setdefault(problem, {})[setting] = entry
+        write_file(path, json.dumps(table, indent=1, sort_keys=True) + "\n")
+
+
+@contextmanager
+def locked(path):
+    """Alone with the file: others wait at a file beside it, since the file itself is replaced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.with_suffix(".lock"), "w") as file:
+        if fcntl:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def first_run():
+    """Whether a problem that no table has is tuned when it is first met: $DGARRAY_TUNE, "1" (default) or "0"."""
+    return wording.choose("DGARRAY_TUNE", os.environ.get("DGARRAY_TUNE") or "1", ("0", "1")) == "1"
+
+
+def choose(backend, tables):
+    """The variant for a problem: from the tables, else timed on the device over a short list, else the default.
+
+    Tuning is left out on a device that does not ask for it (`tunes`), with DGARRAY_TUNE=0, where memory is short, and for
+    meshes that do not fill the device, on which launches and not variants are what counts.
+
+    A terminal is told in one line on stderr, where the progress bar of a run is too: somebody waits there, for seconds, once.
+    Files, notebooks and other programs get no line that they have not asked for."""
+    device, shape = backend.device, Shape.of(tables, backend.dtype)
+    asked = first_run()
+    found = lookup(device, tables, backend.dtype)
+    if found is not None:
+        return found
+    variants = shortlist(shape, device.shared_per_block)
+    most = min(tables.elements, elements_that_fit(device, shape, variants))
+    if not asked or not getattr(device, "tunes", False) or most < filling(device):
+        return default(shape, device.shared_per_block)
+    tell(device, problem(tables), setting(tables, backend.dtype), len(variants))
+    try:
+        return tune(backend, tables, variants, FIRST_RUN)[0]
+    except Exception as error:
+        if poisons_context(error):
+            raise
+        warnings.warn(f"tuning failed, the default variant is used ({' '.join(str(error).split()) or type(error).__name__}); "
+                      "DGARRAY_TUNE=0 turns it off", stacklevel=2)
+        return default(shape, device.shared_per_block)
+
+
+def why_left_out(error, variant, title):
+    """The error of a variant in one line.  Raises RuntimeError where after it nothing runs on the device in this process."""
+    why = " ".join(str(error).split()) or type(error).__name__
+    if poisons_context(error):
+        raise RuntimeError(f"the variant {variant} for {title} has made the GPU unusable for this process ({why}); "
+                           "DGARRAY_TUNE=0 turns tuning off") from error
+    return why
+
+
+def tell(device, problem, setting, variants):
+    """One line on a terminal that so many variants are about to be tuned."""
+    if sys.stderr.isatty():
+        print(f"dgarray: tuning the kernels of {problem}, {setting} for {device.name}: once, about "
+              f"{FIRST_RUN + COMPILING * variants:.0f} s; kept in {table_file()}; DGARRAY_TUNE=0 turns it off",
+              file=sys.stderr, flush=True)
+
+
+def filling(device):
+    """Elements that give every multiprocessor a warp of them."""
+    return WARP * device.multiprocessors
+
+
+def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
+    """Time variants on the device and keep the fastest: (variant, [(variant, seconds of a stage), fastest first]).
+
+    backend    `CudaBackend`; its nodal(tables, variant) makes the operations that are timed
+    variants   all of `variant.candidates` by default
+    seconds    of timing, in all; what compiling takes comes on top
+    progress   function called with a line of text now and then
+    Timed is a Runge-Kutta stage of two registers on a part of the mesh around its middle, see `elements_that_fit`. A variant
+    whose result differs from the array kernels' by more than rounding, or that does not compile or run, is left out: the first
+    with a warning, both with a line of progress.
+    Raises MemoryError where not even a small part fits, RuntimeError where no variant works or where one has made the device
+    unusable for this process, ValueError for a broken table."""
+    say = progress or (lambda line: None)
+    device, shape = backend.device, Shape.of(tables, backend.dtype)
+    variants = list(variants or candidates(shape, device.shared_per_block))
+    title = f"{problem(tables)}, {setting(tables, backend.dtype)}"
+    read(table_file())
+    part = middle(tables, elements_that_fit(device, shape, variants), device)
+    say(f"{title}: {len(variants)} variants on {part.elements} elements")
+    trials, why = prepared(backend, part, variants, say)
+    if not trials:
+        raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
+    ranking, found = decided(trials, seconds, device, part.elements)
+    fastest, took = ranking[0]
+    say(f"{title}: {took:.3g} s a stage with {fastest}; kept in {keep(device, tables, backend.dtype, found)}")
+    return fastest, ranking
+
+
+def decided(trials, seconds, device, count):
+    """Race the trials: [(variant, seconds), fastest first], and the entry of the fastest for the table, timed on `count`
+    elements."""
+    best = race(trials, seconds, device.seconds)
+    ranking = [(trial.variant, best[trial]) for trial in sorted(trials, key=best.get)]
+    fastest, took = ranking[0]
+    return ranking, {"variant": asdict(fastest), "seconds": float(f"{took:.4g}"), "elements": count, "of": len(ranking),
+                     "date": time.strftime("%Y-%m-%d")}
+
+
+def enough(values):
+    """How many elements of so many numbers each keep every multiprocessor busy, with a state that caches hold little of."""
+    return min(ELEMENTS[1], max(ELEMENTS[0], VALUES // values))
+
+
+def elements_that_fit(device, shape, variants):
+    """How many elements variants are timed on: enough, or as many as all variants can be held ready for at once.
+
+    Counted are bytes an element: state and register of every layout; metrics, index lists, face fluxes and operands of every
+    variant; temporaries of the array kernels."""
+    V, d, F, slots, b = shape.variables, shape.dim, shape.faces, shape.slots, shape.itemsize
+    state, fluxes, metrics = V * shape.nodes * b, V * slots * b, (d * d + F * (d + 1) + d * (d + 1)) * b
+    own = {"both": 4 * slots, "block": 4 * slots + 12 * F, "once": fluxes + F * ((d + 2) * b + 20)}
+    library = V * shape.columns * b + state
+    held = sum(metrics + own[v.faces] + (v.product == "cublas") * library for v in variants)
+    states = 3 * len({v.width for v in variants}) * state
+    reference = 2 * metrics + 16 * slots + (2 * d + 5) * state + 5 * fluxes
+    return int(min(enough(V * shape.nodes), MEMORY * device.free_memory() / max(held + states, reference)))
+
+
+def middle(tables, count, device):
+    """The tables of so many elements around the middle of the mesh, in their order there; all of them if that is as many."""
+    if count >= tables.elements:
+        return tables
+    if count < filling(device):
+        raise MemoryError(f"tuning needs room for {min(tables.elements, filling(device))} elements on {device.name}, which has "
+                          f"{device.free_memory() / 2**20:.4g} MiB free, enough for {count}")
+    x = tables.mesh.centroids
+    near = np.argsort(((x - x.mean(axis=0)) ** 2).sum(axis=1), kind="stable")[:count]
+    return tables.part(np.sort(near))
+
+
+class Trial:
+    """A variant that works, with its arrays; `run` does STAGES stages, of which `stages` says how many there are."""
+
+    def __init__(self, operations, states, dt):
+        self.operations, self.variant = operations, operations.variant
+        self.q, self.out, self.k = states
+        launches = [list(operations.parts(q, out, self.k, q, 0.0, dt, ROW).values())
+                    for q, out in ((self.q, self.out), (self.out, self.q))]
+
+        def stages():
+            for number in range(STAGES):
+                for launch in launches[number % 2]:
+                    launch()
+        # A library may allocate whenever it is called, which a graph cannot hold; a run launches it one by one too.
+        self.run = stages if self.variant.product == "cublas" else operations.device.capture(stages).launch
+        self.launches = launches          # a graph does not keep what it uses
+
+
+def prepared(backend, part, variants, say):
+    """The trials of the variants that work, and why the last other one does not."""
+    lists = {name: cache(getattr(part, name)) for name in ("face_lists", "exterior_nodes", "coordinates")}
+    vars(part).update(lists)                 # made once for all variants
+    try:
+        check, states, trials, why = Check(backend, part), {}, [], None
+        for number, variant in enumerate(variants):
+            try:
+                operations = backend.operations(WeakForm, part, variant)
+                if variant.width not in states:
+                    states[variant.width] = [operations.state(check.q), operations.zeros(), operations.zeros()]
+                difference = check(operations, *states[variant.width])
+                if difference <= check.tolerance:
+                    trials.append(Trial(operations, states[variant.width], check.dt * 1e-6))
+                    continue
+                why = f"its results differ by {difference:.1e} from those of the array kernels"
+                warnings.warn(f"the variant {variant} for {problem(part)}, {setting(part, backend.dtype)} is left out on "
+                              f"{backend.device.name}: {why}", stacklevel=4)
+            except Exception as error:          # compilers and drivers have exceptions of their own
+                why = why_left_out(error, variant, f"{problem(part)}, {setting(part, backend.dtype)}")
+            say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
+        return trials, why
+    finally:
+        for name in lists:
+            del vars(part)[name]
+
+
+class Check:
+    """A stage by the array kernels from a random state q, on the host in float64, and how much others differ from it.
+
+    dt: 1 / largest dq/dt, so that rounding is measured against numbers near 1"""
+
+    def __init__(self, backend, part):
+        shape = Shape.of(part, backend.dtype)
+        self.q = np.random.default_rng(0).standard_normal((shape.variables, shape.nodes, part.elements))
+        self.some = np.unique(np.linspace(0, part.elements - 1, SAMPLE).astype(int))
+        reference = WeakForm(backend, part)
+        q, out, k = reference.state(self.q), reference.zeros(), reference.zeros()
+        with np.errstate(all="ignore"):
+            peak = float(np.nanmax(np.abs(backend.host(reference.rhs(q, 0.0))), initial=0))
+        self.dt = 1 / peak if 0 < peak < np.inf else 1.0
+        self.tolerance = 8 * shape.columns * np.finfo(backend.dtype).eps
+        self.wanted = self.result(reference, q, out, k, lambda state, some: reference.host(state)[:, :, some])
+
+    def result(self, operations, q, out, k, take):
+        k.fill(0)
+        operations.stage(q, out, k, q, 0.0, self.dt, ROW)
+        return np.array([take(array, self.some) for array in (out, k)], float)
+
+    def __call__(self, operations, q, out, k):
+        """Largest difference, relative to numbers near 1; inf where only one of both is not a number."""
+        result, wanted = self.result(operations, q, out, k, operations.take), self.wanted
+        if not np.array_equal(np.isfinite(result), np.isfinite(wanted)):
+            return math.inf
+        return float(np.nanmax(np.abs(result - wanted)[np.isfinite(wanted)], initial=0))
+
+
+def race(trials, seconds, time_calls):
+    """{trial: least seconds of a stage}: rounds of equal length; the slower half of the trials leaves after each.
+
+    Successive halving, Jamieson & Talwalkar 2016. Within a round the trials take turns, so that a device that changes its
+    clock treats all alike.
+    time_calls(function, repeats) -> seconds of each call, by the device's own clock"""
+    best, alive = dict.fromkeys(trials, math.inf), list(trials)
+    rounds = max(1, math.ceil(math.log2(len(trials))))
+    for _ in range(rounds):
+        share = seconds / rounds / TURNS / len(alive)
+        for _ in range(TURNS):
+            for trial in alive:
+                repeats = 2 if best[trial] == math.inf else min(MOST, max(1, int(share / best[trial] / STAGES)))
+                best[trial] = min(best[trial], min(time_calls(trial.run, repeats)) / STAGES)
+        alive = sorted(alive, key=best.get)[:-(-len(alive) // 2)]
+    return best

@@ -1,0 +1,225 @@
+"""The choices that a kernel of nodal DG leaves open, and which of them a device can run.
+
+Which is fastest depends on device, law, order and dtype, and is measured: see `tuning`.  The default follows from counts.
+"""
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import product
+
+from ....wording import choose
+from .layout import WARP
+
+FACES, PRODUCTS, PLACES, FIELDS = ("once", "both", "block"), ("kernel", "cublas"), ("global", "shared"), ("shared", "registers")
+THREADS = 1024            # of a block, by the CUDA model
+SUMS = {4: 48, 8: 36}     # that a thread keeps in registers, of 4 or 8 bytes, by default: few loads for each multiplication
+BLOCK = {4: 512, 8: 384}  # threads of a block by default: as compiled for sm_90, each then has registers for those sums
+REGISTERS = 640           # bytes of sums beyond which no kernel does without spills; a thread has 255 registers of 4 bytes
+OTHER_REGISTERS = 10      # of a thread for each byte of a number, besides sums and a column of the matrix; seen on sm_90
+REGISTER_FILE = 65536     # registers of a multiprocessor, and of a block
+RESIDENT = 2048           # threads that a multiprocessor holds at a time
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How the right-hand side and its Runge-Kutta stage are computed.
+
+    faces     "once": each face once, by a numba.cuda kernel, into memory (Kloeckner et al. 2009, section 5.3, without its
+              blocks); "both": by the stage kernel, from either side; "block": by the stage kernel, each pair of faces within
+              a block of elements once (their algorithms 2 and 3)
+    product   "kernel": the stage kernel's own; "cublas": one batched product between two elementwise kernels
+    lanes     elements of a block of threads, side by side: threadIdx.x
+    rows      nodes of an element whose sums one thread keeps; threadIdx.y counts such groups.  As many as there are nodes:
+              one thread an element (Fuhry et al. 2014)
+    chunk     nodes, or face nodes, whose operands are in shared memory at a time
+    field     where the operands are: "shared", computed by one thread for all, or "registers", by every thread for itself
+    matrix    where the matrix is: "global", read through the cache, or "shared", copied there by blocks that stay and work on
+              many groups of elements (Kloeckner et al. 2009, section 5.4)
+    width     microblock of the layout in memory, see `Layout`; 0: coefficient by coefficient
+    per_face  the numba.cuda kernel has one thread a face, not one a face node
+    """
+
+    faces: str = "both"
+    product: str = "kernel"
+    lanes: int = WARP
+    rows: int = 4
+    chunk: int = 8
+    field: str = "shared"
+    matrix: str = "global"
+    width: int = WARP
+    per_face: bool = False
+
+    def __post_init__(self):
+        for name, allowed in (("faces", FACES), ("product", PRODUCTS), ("field", FIELDS), ("matrix", PLACES)):
+            choose(name, getattr(self, name), allowed)
+        for name, least in (("lanes", 1), ("rows", 1), ("chunk", 1), ("width", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"{name}={value!r} is not allowed; it must be a whole number from {least}")
+        if self.faces == "block" and self.field == "registers":
+            raise ValueError("faces='block' keeps face fluxes in shared memory: field='registers' is not allowed with it")
+        if self.product == "cublas" and (self.faces != "both" or self.width):
+            raise ValueError("product='cublas' takes faces='both' and width=0 only")
+
+    def __str__(self):
+        return ", ".join(f"{name}={value}" for name, value in asdict(self).items())
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the sizes of a kernel follow from: dimension, variables, nodes, faces, nodes of a face, bytes of a number."""
+
+    dim: int
+    variables: int
+    nodes: int
+    faces: int
+    face_nodes: int
+    itemsize: int
+
+    @classmethod
+    def of(cls, tables, dtype):
+        return cls(tables.dim, tables.variables, len(tables.nodes), *tables.face_nodes.shape, dtype.itemsize)
+
+    @property
+    def slots(self):
+        """Face nodes of an element."""
+        return self.faces * self.face_nodes
+
+    @property
+    def columns(self):
+        """Columns of [-D_1 .. -D_d L]: operands of the product for one variable."""
+        return self.dim * self.nodes + self.slots
+
+    def groups(self, variant):
+        """Groups of `rows` nodes that an element has: threadIdx.y."""
+        return -(-self.nodes // variant.rows)
+
+    def padded_rows(self, variant):
+        """Rows of a group in the stored matrix, filled up to 16 bytes so that they are read by vector loads."""
+        per_load = 16 // self.itemsize
+        return -(-variant.rows // per_load) * per_load
+
+    def threads(self, variant):
+        return variant.lanes * self.groups(variant)
+
+    def matrix_size(self, variant):
+        return self.columns * self.groups(variant) * self.padded_rows(variant)
+
+    def field_size(self, variant):
+        """Numbers of shared memory for operands."""
+        if variant.field == "registers":
+            return 0
+        per_load = 16 // self.itemsize          # the matrix lies behind the operands and is read by loads of 16 bytes
+        volume = self.dim * min(variant.chunk, self.nodes)
+        at_faces = self.slots if variant.faces == "block" else min(self.dim * variant.chunk, self.slots)
+        return -(-max(volume, at_faces) * self.variables * variant.lanes // per_load) * per_load
+
+    def most_rows(self, variant):
+        """Rows over elements of the largest array besides the geometry."""
+        return self.variables * max(self.nodes, self.slots, self.columns if variant.product == "cublas" else 0)
+
+    def shared_bytes(self, variant):
+        """Bytes of dynamic shared memory of a block of the stage kernel."""
+        return (self.field_size(variant) + (variant.matrix == "shared") * self.matrix_size(variant)) * self.itemsize
+
+    def fits(self, variant, shared_per_block):
+        """Whether a device with so much shared memory for a block can run it with its sums in registers."""
+        if variant.product == "cublas":
+            return True
+        sums = self.variables * variant.rows * self.itemsize
+        return (self.threads(variant) <= THREADS and self.shared_bytes(variant) <= shared_per_block
+                and sums <= REGISTERS)
+
+
+def default(shape, shared_per_block):
+    """The variant that counting favours: operands computed once and shared, faces from both sides because that moves the
+    fewest bytes, as many sums a thread as its registers hold, in blocks of at most BLOCK threads."""
+    most = max(1, SUMS[shape.itemsize] // shape.variables)
+    groups = -(-shape.nodes // most)
+    rows = -(-shape.nodes // groups)
+    variant = Variant(rows=rows, chunk=min(8, shape.nodes))
+    while shape.threads(variant) > BLOCK[shape.itemsize] and variant.lanes > 8:
+        variant = replace(variant, lanes=variant.lanes // 2)
+    while not shape.fits(variant, shared_per_block) and variant.chunk > 1:
+        variant = replace(variant, chunk=variant.chunk // 2)
+    if not shape.fits(variant, shared_per_block):
+        raise ValueError(f"no kernel for {shape} fits {shared_per_block} bytes of shared memory; use kernels='array'")
+    return variant
+
+
+def registers(shape, variant):
+    """Registers of 4 bytes that a thread of the stage kernel takes, about: its sums, a column of the matrix, and the rest."""
+    sums_and_column = shape.variables * variant.rows + shape.padded_rows(variant)
+    return sums_and_column * shape.itemsize // 4 + OTHER_REGISTERS * shape.itemsize
+
+
+def resident(shape, variant, shared_per_block):
+    """Warps that one multiprocessor holds at a time, about: as its threads, registers and shared memory allow."""
+    threads, shared = shape.threads(variant), shape.shared_bytes(variant)
+    blocks = min(RESIDENT // threads, REGISTER_FILE // (registers(shape, variant) * threads),
+                 shared_per_block // shared if shared else RESIDENT)
+    return blocks * threads / WARP
+
+
+def bases(shape):
+    """Sound shapes of the kernel, the sums of a thread from half of the default's to two and three times as many, and all rows.
+
+    A column of the product costs a thread V loads of operands and `rows` of the matrix for V rows multiply-adds. Loads from
+    shared memory or cache come at 128 bytes a clock and multiprocessor, which is a quarter (float32 on recent devices) of its
+    multiply-adds: 6 variables are bound by loads with 4 rows (2.4 multiply-adds a load) and balanced with 12 (4.0). More rows
+    take more registers, so fewer warps hide the gathers from memory. Which of both wins is measured.
+    Lanes are a multiple of a warp where they can be, since then a warp reads one column of the matrix, at 96 to 512 threads a
+    block: several blocks fit a multiprocessor, one of them computing where another waits at its barrier.
+    The chunk is a multiple of the groups, so that no thread is idle while operands are computed."""
+    most, found = SUMS[shape.itemsize] // shape.variables, []
+    for wanted in (most, most // 2, 2 * most, 3 * most, shape.nodes):
+        groups = -(-shape.nodes // min(shape.nodes, max(1, wanted)))
+        variant = Variant(rows=-(-shape.nodes // groups))
+        groups = shape.groups(variant)
+        while shape.threads(variant) < 96:
+            variant = replace(variant, lanes=2 * variant.lanes)
+        while variant.lanes > 8 and shape.threads(variant) * max(registers(shape, variant), 128) > REGISTER_FILE:
+            variant = replace(variant, lanes=variant.lanes // 2)
+        found.append(replace(variant, chunk=min(shape.nodes, -(-4 // groups) * groups)))
+    return list(dict.fromkeys(found))
+
+
+def around(shape, base):
+    """A base and what differs from it in one choice or a few: the faces with the place of the matrix and with the layout, since
+    both compete for the same memory, and lanes and chunk for themselves."""
+    found = [replace(base, faces=faces, matrix=matrix) for faces, matrix in product(("both", "once", "block"), PLACES)]
+    found += [replace(base, width=0), replace(base, faces="once", width=0), replace(base, faces="once", per_face=True)]
+    found += [replace(base, chunk=min(shape.nodes, chunk)) for chunk in (2 * base.chunk, shape.nodes)]
+    found += [replace(base, lanes=lanes) for lanes in (base.lanes // 2, 2 * base.lanes)]
+    if shape.groups(base) <= 2:             # operands are computed once for every group: more than twice never pays
+        found += [replace(base, field="registers", matrix=matrix) for matrix in PLACES]
+    return found
+
+
+def sensible(shape, variants, shared_per_block):
+    """Those of the variants that fit, each once, do not spill, and keep all four schedulers of a multiprocessor at work."""
+    return [v for v in dict.fromkeys(variants) if shape.fits(v, shared_per_block) and (
+        v.product == "cublas" or registers(shape, v) < 256 and resident(shape, v, shared_per_block) >= 4)]
+
+
+def candidates(shape, shared_per_block):
+    """Every variant worth timing on such a device, about 60 at most, the default first."""
+    found = [v for base in bases(shape) for v in around(shape, base)]
+    first = default(shape, shared_per_block)
+    return list(dict.fromkeys([first, *sensible(shape, [*found, Variant(product="cublas", width=0)], shared_per_block)]))
+
+
+def shortlist(shape, shared_per_block):
+    """At most a dozen of the candidates, for the first run: the default, every base, and one change at a time."""
+    first, others = default(shape, shared_per_block), bases(shape)
+    base = others[0]
+    found = [*others, replace(base, matrix="shared"), replace(base, faces="once"), replace(base, faces="block"),
+             Variant(product="cublas", width=0), replace(base, chunk=min(shape.nodes, 2 * base.chunk)), replace(base, width=0),
+             replace(base, lanes=max(8, base.lanes // 2))]
+    return list(dict.fromkeys([first, *sensible(shape, found, shared_per_block)]))[:12]
+
+
+def from_dict(values):
+    """The variant of a dict {name: value}, as a table on disk has it; ValueError for names that do not exist."""
+    names = [field.name for field in fields(Variant)]
+    for name in values:
+        choose("choice", name, names)
+    return Variant(**values)

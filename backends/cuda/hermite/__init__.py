@@ -1,0 +1,1 @@
+"""Kernels of Hermite's method on the GPU."""

@@ -1,0 +1,178 @@
+"""Which variant of Hermite's kernels is fastest: measured on the device, kept in the table of `tuning` under names of its own:
+
+    {"NVIDIA H200": {"Hermite, Acoustics 3D, 4 variables, 6 + 0 terms": {"order 3, float32": {
+        "variant": {"kernel": "monolithic", "lanes": 8, ...}, "seconds": of a half-step to so many "elements", ...}}}}
+"""
+import warnings
+
+import numpy as np
+
+from ....methods.hermite.half_steps import HalfSteps
+from ...gpu import poisons_context
+from ..dg import tuning
+from ..dg.tuning import FIRST_RUN, MEMORY, SECONDS, STAGES
+from .variant import HermiteShape, candidates, default, from_dict, shortlist
+
+ENOUGH = 60_000           # targets that are timed, more only where a plane of the grid has more
+
+
+def problem(tables):
+    """The name under which a problem is kept: what the kernels' text follows from besides order and dtype."""
+    return (f"Hermite, {type(tables.law).__name__} {tables.dim}D, {tables.variables} variables, "
+            f"{len(tables.terms)} + {len(tables.decay)} terms")
+
+
+def setting(tables, dtype):
+    """Order and dtype, and what the method was asked for."""
+    method = tables.method
+    asked = [f"{method.stages} stages"] * bool(method.stages) + ["not pruned"] * (not method.pruned) + (
+        [method.variant] if method.variant else [])
+    return ", ".join([f"order {tables.order}", np.dtype(dtype).name, *asked])
+
+
+def lookup(device, tables, dtype):
+    """The variant that a table has for this device and problem, or None; ValueError naming the table where it is broken."""
+    names = problem(tables), setting(tables, dtype)
+    path, found = tuning.entry_of(device, *names)
+    if found is None:
+        return None
+    try:
+        variant = from_dict(found["variant"])
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        wrong = error if isinstance(error, ValueError) else "there is no variant"
+    else:
+        if (HermiteShape.of(tables, np.dtype(dtype)).fits(variant, device.shared_per_block)
+                and tables.method.variant in (None, variant.kernel)):
+            return variant
+        wrong = f"the variant {variant} does not fit this device and problem"
+    raise ValueError(f"{path}: {device.name}: {': '.join(names)}: {wrong}; correct it or delete it")
+
+
+def choose(backend, tables):
+    """The variant for a problem: from the tables, else timed on the device over a short list, else the default; None where no
+    kernel fits the device. Warns where the kernel that was asked for does not.
+
+    Tuning is left out on a device that does not ask for it (`tunes`), with DGARRAY_TUNE=0, where memory is short, and for
+    grids that do not fill the device."""
+    device, shape, kernel = backend.device, HermiteShape.of(tables, backend.dtype), tables.method.variant
+    asked, limit = tuning.first_run(), device.shared_per_block
+    first = default(shape, limit, kernel)
+    if first is None or kernel not in (None, first.kernel):
+        instead = "array expressions are" if first is None else f"variant '{first.kernel}' is"
+        warnings.warn(f"{kernel or 'a kernel'} of order {shape.order} with {shape.variables} variables needs more than the "
+                      f"{limit} bytes of shared memory that a block of {device.name} has; {instead} used instead", stacklevel=4)
+        return first
+    found = lookup(device, tables, backend.dtype)
+    if found is not None:
+        return found
+    enough = tables.elements >= tuning.filling(device) and memory(tables, backend) <= MEMORY * device.free_memory()
+    if not asked or not getattr(device, "tunes", False) or not enough:
+        return first
+    variants = shortlist(shape, limit, kernel)
+    tuning.tell(device, problem(tables), setting(tables, backend.dtype), len(variants))
+    try:
+        return tune(backend, tables, variants, FIRST_RUN)[0]
+    except Exception as error:
+        if poisons_context(error):
+            raise
+        warnings.warn(f"tuning failed, the default variant is used ({' '.join(str(error).split()) or type(error).__name__}); "
+                      "DGARRAY_TUNE=0 turns it off", stacklevel=4)
+        return first
+
+
+def memory(tables, backend):
+    """Bytes that tuning takes on the device: two states, and polynomials of a plane as the array text has them."""
+    plane = tables.elements // (tables.grid.nodes[-1] if tables.dim > 1 else 1)
+    full = (2 * tables.order + 2) ** tables.dim
+    return tables.variables * (2 * tables.rows * tables.elements + 5 * full * plane) * backend.dtype.itemsize
+
+
+def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
+    """Time variants on the device and keep the fastest: (variant, [(variant, seconds of a half-step), fastest first]).
+
+    backend    `CudaBackend`; its hermite(tables, variant) makes the operations that are timed
+    variants   all of `hermite_variant.candidates` by default
+    seconds    of timing, in all; what compiling takes comes on top
+    progress   function called with a line of text now and then
+    Timed are half-steps there and back on planes around the middle of the grid. A variant whose result differs from the array
+    text's by more than rounding, or that does not compile or run, is left out: the first with a warning, both with a line.
+    Raises RuntimeError where no variant works or where one has made the device unusable for this process, ValueError for a
+    broken table."""
+    say, device = progress or (lambda line: None), backend.device
+    shape = HermiteShape.of(tables, backend.dtype)
+    variants = list(variants or candidates(shape, device.shared_per_block, tables.method.variant))
+    names = problem(tables), setting(tables, backend.dtype)
+    title = ", ".join(names)
+    tuning.read(tuning.table_file())
+    bench = Bench(backend, tables)
+    say(f"{title}: {len(variants)} variants on {bench.targets} targets")
+    trials, why = [], None
+    for number, variant in enumerate(variants):
+        try:
+            trial = Trial(bench, backend.operations(HalfSteps, tables, variant))
+            difference = bench.difference(trial.operations)
+            if difference <= bench.tolerance:
+                trials.append(trial)
+                continue
+            why = f"its results differ by {difference:.1e} from those of the array kernels"
+            warnings.warn(f"the variant {variant} for {title} is left out on {device.name}: {why}", stacklevel=3)
+        except Exception as error:          # compilers and drivers have exceptions of their own
+            why = tuning.why_left_out(error, variant, title)
+        say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
+    if not trials:
+        raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
+    ranking, found = tuning.decided(trials, seconds, device, bench.targets)
+    fastest, took = ranking[0]
+    say(f"{title}: {took:.3g} s a half-step with {fastest}; kept in {tuning.keep_as(device, *names, found)}")
+    return fastest, ranking
+
+
+class Bench:
+    """Random states, the planes of targets that are timed, and what the array text makes of the middle one.
+
+    The states are a plane of random numbers times random numbers along the last axis: cheap, and without symmetry."""
+
+    def __init__(self, backend, tables):
+        self.backend, self.tables, d = backend, tables, tables.dim
+        rng = np.random.default_rng(0)
+        self.last = 1 if d == 1 else tables.grid.cells[-1]
+        plane = max(1, int(np.prod(tables.grid.cells[:-1] if d > 1 else tables.grid.cells)))
+        count = min(self.last, -(-ENOUGH // plane))
+        self.first = (self.last - count) // 2
+        self.end, self.targets = self.first + count, count * plane
+        self.tau = 0.45 * min((h / s for h, s in zip(tables.grid.spacing, tables.speeds) if s), default=1.0)
+        shape = (tables.variables, tables.rows, *tables.grid.shape)
+        last, rest = (shape[2], shape[3:]) if d > 1 else (1, shape[2:])
+        along, across = (1, 1, last, *[1] * len(rest)), (*shape[:2], 1, *rest)
+        self.q, self.out = backend.zeros(shape), backend.zeros(shape)
+        self.q[...] = (backend.array(rng.uniform(0.5, 1.5, along)) * backend.array(rng.standard_normal(across))).reshape(shape)
+        middle = (self.first + self.end) // 2
+        self.row = slice(middle, middle + 1) if d > 1 else slice(0, tables.grid.cells[0])
+        reference = HalfSteps(backend, tables)
+        wanted = reference.evolve(reference.interpolate(self.q, 0, self.row), 0, self.row, self.tau)
+        self.wanted = backend.host(wanted).reshape(*shape[:2], *wanted.shape[1 + d:])
+        # What cancels in the series grows like this with the order, by counting absolute values.
+        self.tolerance = 8 * 2.0 ** (d * tables.order) * np.finfo(backend.dtype).eps * np.abs(self.wanted).max()
+
+    def difference(self, operations):
+        """Largest difference of a half-step's results in that plane from the array text's."""
+        self.out[...] = 0
+        operations.advance(self.q, self.out, 0, self.tau, self.first, self.end)
+        cells = tuple(slice(0, n) for n in self.tables.targets[0][::-1])
+        found = self.backend.host(self.out[(slice(None), slice(None), self.row, *cells[1:])])
+        difference = np.abs(found - self.wanted)
+        return float(difference.max()) if np.isfinite(difference).all() else np.inf
+
+
+class Trial:
+    """A variant with the states of a `Bench`; `run` does STAGES half-steps there and back, in planes of targets."""
+
+    def __init__(self, bench, operations):
+        self.operations, self.variant = operations, operations.choice
+
+        def run():
+            for number in range(STAGES):
+                states = (bench.q, bench.out) if number % 2 == 0 else (bench.out, bench.q)
+                operations.advance(*states, number % 2, bench.tau * 1e-3, bench.first, bench.end)
+        self.run = run
+

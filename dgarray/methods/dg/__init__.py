@@ -1,0 +1,1 @@
+"""Discontinuous Galerkin methods on simplices: nodal, modal."""

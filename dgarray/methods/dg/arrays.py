@@ -1,0 +1,156 @@
+"""What the weak form works on: arrays of the discretised problem on the backend, and a state's ways to and from the host."""
+from functools import cached_property
+
+import numpy as np
+
+from ..recipe import Fetched
+from .blocks import block_size
+from .weak_form_memory import WeakFormMemory
+
+ALL = slice(None)
+
+
+class DGArrays(WeakFormMemory):
+    """Arrays of a discontinuous Galerkin method on a backend; a state is q[variable, node, element].
+
+    Each is moved to the backend when it is first needed: kernels that replace an operation have their own."""
+
+    def __init__(self, backend, tables):
+        self.backend, self.xp, self.tables, self.needs_x = backend, backend.xp, tables, tables.needs_x
+
+    @cached_property
+    def minus_D(self):
+        return self.backend.array(-np.concatenate(self.tables.differentiation, axis=1))
+
+    @cached_property
+    def lift_matrix(self):
+        return self.backend.array(self.tables.lift)
+
+    @cached_property
+    def gradients(self):
+        return self.backend.array(self.tables.gradients)
+
+    @cached_property
+    def normals(self):
+        return self.backend.array(self.tables.normals)
+
+    @cached_property
+    def scale(self):
+        return self.backend.array(self.tables.scale)
+
+    @cached_property
+    def parameters(self):
+        return {name: self.backend.array(values) for name, values in self.tables.parameters.items()}
+
+    @cached_property
+    def interpolate(self):
+        return None if self.tables.interpolate is None else self.backend.array(self.tables.interpolate)
+
+    @cached_property
+    def trace(self):
+        return None if self.tables.trace is None else self.backend.array(self.tables.trace)
+
+    @cached_property
+    def x(self):
+        return self.backend.array(self.tables.coordinates())
+
+    @cached_property
+    def face_x(self):
+        return self.x if self.trace is None else self.backend.array(self.tables.coordinates(self.tables.face_points))
+
+    @cached_property
+    def groups(self):
+        return [self._group(g) for g in self.tables.groups if len(g.faces)]
+
+    def _group(self, group):
+        host = self.tables
+        cells, sides = group.faces.T
+        return dict(jump=group.jump, nodes=self.backend.integers(group.nodes), slots=self.backend.integers(group.slots),
+                    normals=self.backend.array(host.normals[sides, :, cells].T),
+                    scale=self.backend.array(host.scale[sides, cells]),
+                    face={name: self.backend.array(values) for name, values in group.values.items()},
+                    parameters={name: self.backend.array(v[cells]) for name, v in host.parameters.items()})
+
+    @cached_property
+    def faces(self):
+        """The faces between two elements, each once, in blocks of one kind.
+
+        Built on first use, because fused kernels do not need them."""
+        return [block for faces in self.tables.face_lists().pairs for block in self._in_blocks(faces)]
+
+    def _in_blocks(self, faces):
+        """Blocks of a `FaceList`, sorted by element, so that a block gathers and scatters within a small part of the arrays."""
+        host, backend, order = self.tables, self.backend, np.argsort(faces.cells[0], kind="stable")
+        for columns in self.blocks(len(order), faces.nodes.shape[1]):
+            some = order[columns]
+            cells, sides = faces.cells[:, some], faces.sides[:, some]
+            yield dict(
+                nodes=[backend.integers(a[:, some]) for a in faces.nodes],
+                slots=[backend.integers(a[:, some]) for a in faces.slots],
+                normals=backend.array(host.normals[sides[0], :, cells[0]].T),
+                scales=[backend.array(host.scale[side, cell]) for side, cell in zip(sides, cells)],
+                parameters=[{name: backend.array(v[cell]) for name, v in host.parameters.items()} for cell in cells])
+
+    @cached_property
+    def filter_matrix(self):
+        return self.backend.array(self.tables.filter)
+
+    @cached_property
+    def face_values(self):
+        """Room for the result of `face_flux`."""
+        return self.backend.zeros((self.tables.variables, self.lift_matrix.shape[1] * self.tables.elements))
+
+    @cached_property
+    def traces(self):
+        """Room for the result of `at_faces`."""
+        return self.backend.zeros((self.tables.variables, len(self.trace), self.tables.elements))
+
+    def state(self, q):
+        """A copy of the state q[variable, node, element], of the host or the backend, as the operations want it."""
+        return self.backend.copied(q)
+
+    def plain(self, state):
+        """A copy of the state as q[variable, node, element] on the backend."""
+        return state.copy()
+
+    def host(self, state):
+        """The state as q[variable, node, element] on the host."""
+        return self.backend.host(state)
+
+    def fetch(self, state):
+        """The state on its way to the host: ready(), whether it has arrived; result(), as `host`, which waits for it.
+
+        The state may be changed at once; here it has arrived on return."""
+        return Fetched(self.host(state))
+
+    def take(self, state, elements):
+        """The state of some elements on the host, q[variable, node, element of `elements`]: the only copy is of these."""
+        return self.backend.host(state[:, :, self.backend.integers(elements)])
+
+    def put(self, state, elements, values):
+        """Set the state of some elements to values of the host, q[variable, node, element of `elements`]."""
+        state[:, :, self.backend.integers(elements)] = self.backend.array(values)
+
+    def zeros(self):
+        """A state of zeros."""
+        return self.backend.zeros((self.tables.variables, self.tables.rows, self.tables.elements))
+
+    def own(self, values):
+        """The values (..., element) at the mesh's own elements."""
+        return values[..., :self.tables.owned]
+
+    def blocks(self, count, rows):
+        """Slices of `count` columns so that one temporary with `rows` rows fits the cache; one slice on a GPU."""
+        size = block_size(self.backend, count, rows)
+        return [slice(i, min(i + size, count)) for i in range(0, count, size)]
+
+    def at(self, columns):
+        """The law's parameters of these elements."""
+        return {name: values[columns] for name, values in self.parameters.items()}
+
+    def position(self, columns):
+        return {"x": tuple(self.x[:, :, columns])} if self.needs_x else {}
+
+    def time(self, t):
+        """The time as an array without dimensions: functions of a Python float would be float64 and promote float32."""
+        return self.xp.asarray(t, dtype=self.backend.dtype)

@@ -1,0 +1,104 @@
+"""What the user gave, put on the mesh: conditions on boundary faces, parameters on elements.
+
+On a part of a mesh it is what it is on the whole mesh: a condition may look at all its faces."""
+import numpy as np
+
+from ...physics.boundary import FACTORIES
+from ...physics.laws.law import argument, check_bounds
+from ...physics.trace import arguments, parameters
+from ...wording import choose, plural
+
+
+def conditions(mesh, boundary):
+    """The conditions with their faces, and what they know of them: list of (name, faces (count, 2), condition, values).
+
+    A part of a mesh has all groups of the whole mesh, some maybe without a face, so that kernels of all parts are the same."""
+    groups = [(*group, face_values(mesh.whole, *group[1:])) for group in boundary_groups(mesh.whole, boundary)]
+    if mesh.share is None:
+        return groups
+    kept = [mesh.share.own_faces(faces) for _, faces, _, _ in groups]
+    return [(name, rows, condition, {key: numbers[which] for key, numbers in values.items()})
+            for (which, rows), (name, _, condition, values) in zip(kept, groups)]
+
+
+def parameters_on(mesh, law):
+    """The law's parameters that vary, {name: (element,)}, by `element_values` on the whole mesh."""
+    values = {name: element_values(mesh.whole, law, name, value) for name, value in law.parameters.items()}
+    here = slice(None) if mesh.share is None else mesh.share.cells
+    return {name: numbers[here] for name, numbers in values.items() if numbers is not None}
+
+
+def boundary_groups(mesh, boundary):
+    """The conditions with their faces: list of (name, faces (count, 2), condition).
+
+    boundary: one condition for every boundary face, or {name: condition}; the name "default" stands for all other faces.
+    A name that the mesh does not have, and a face without a condition, raise ValueError."""
+    if boundary is None:
+        boundary = {}
+    if callable(boundary):
+        boundary = {"default": boundary}
+    if not isinstance(boundary, dict):
+        raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
+    for name, condition in boundary.items():
+        if name != "default" or "default" in mesh.boundaries:
+            choose("boundary", str(name), mesh.boundaries, " in the mesh; it has")
+        if any(condition is factory for factory in FACTORIES):
+            needed = [name for name, p in parameters(condition).items() if p.default is p.empty]
+            raise ValueError(f"boundary {name!r}: {condition.__name__} makes a condition, it is none; call it: "
+                             f"dgarray.{condition.__name__}({', '.join(needed)})")
+        if not callable(condition):
+            raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec")
+    owner = np.full(mesh.neighbour_face.shape, -1)
+    named = [(str(name), condition) for name, condition in boundary.items() if str(name) in mesh.boundaries]
+    for number, (name, condition) in enumerate(named):
+        cells, sides = mesh.boundaries[name].T
+        for other in set(owner[cells, sides]) - {-1}:
+            if named[other][1] is not condition:
+                raise ValueError(f"boundaries {named[other][0]!r} and {name!r} share faces, but have different conditions")
+        owner[cells, sides] = number
+    faces = mesh.boundary_faces
+    owners = owner[faces[:, 0], faces[:, 1]]
+    groups = [(name, faces[owners == number], condition) for number, (name, condition) in enumerate(named)]
+    left = faces[owners < 0]
+    if len(left) and "default" in boundary:
+        groups.append(("default", left, boundary["default"]))
+    elif len(left):
+        missing = [repr(name) for name, rows in mesh.boundaries.items() if (owner[rows[:, 0], rows[:, 1]] < 0).any()]
+        kinds = [f"of {', '.join(missing)}"] * bool(missing) + [f"{len(mesh.unnamed)} without a name"] * bool(len(mesh.unnamed))
+        where = ", ".join(f"{c:.6g}" for c in mesh.face_centres(left[-1:])[0])
+        have = "have" if len(left) > 1 else "has"
+        raise ValueError(f"{plural(len(left), 'boundary face')} {have} no condition ({' and '.join(kinds)}), e.g. the face at "
+                         f"({where}); give one by name, or boundary={{'default': condition}}")
+    return [group for group in groups if len(group[1])]
+
+
+def face_values(mesh, faces, condition):
+    """The numbers of each face (count, 2) that a condition with `of_faces` asks for, {name: (face,)}; empty for others."""
+    return condition.of_faces(mesh, faces) if hasattr(condition, "of_faces") else {}
+
+
+def element_values(mesh, law, name, value):
+    """A law's parameter on every element: None for a plain number, else an array (element,).
+
+    value: number, {region: number} (every element must lie in just one of the regions), or a function of x, taken at centres.
+    Raises ValueError for a region that does not exist, elements without or with two values, values out of the law's bounds."""
+    given = argument(law, name)
+    if callable(value):
+        missing = [a for a in arguments(value) if a != "x"]
+        if missing:
+            raise ValueError(f"{given}: the function asks for {', '.join(missing)}; allowed: x")
+        values = np.broadcast_to(np.asarray(value(tuple(mesh.centroids.T)), float), len(mesh.cells)).copy()
+    elif isinstance(value, dict):
+        values = np.full(len(mesh.cells), np.nan)
+        for region, number in value.items():
+            cells = mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]
+            if not (np.isnan(values[cells]) | (values[cells] == number)).all():
+                raise ValueError(f"{given}={value!r} gives elements of region {region!r} two values; its regions overlap")
+            values[cells] = number
+        if np.isnan(values).any():
+            raise ValueError(f"{given}={value!r} leaves {plural(int(np.isnan(values).sum()), 'element')} without a value; "
+                             f"regions of the mesh: {', '.join(mesh.regions) or 'none'}")
+    else:
+        return None
+    check_bounds(law, name, values, f"{given} between {np.min(values):.6g} and {np.max(values):.6g}")
+    return values

@@ -1,0 +1,88 @@
+"""Face connectivity of nodal elements as index lists (the vmapM and vmapP of Hesthaven & Warburton 2008, section 6.3).
+
+Nodes are numbered node * elements + element, the flat index into one variable of q[variable, node, element].  With the points
+of a `ModalSimplex` in the place of nodes they are indices into the values at the faces, [variable, face * face point, element].
+"""
+from typing import NamedTuple
+
+import numpy as np
+
+from ...mesh.faces import by_kind
+
+
+class FaceList(NamedTuple):
+    """Faces between two elements, each once.
+
+    cells (2, face)                 left and right element
+    sides (2, face)                 the face's number in each
+    codes (1, face)                 code of the vertex permutation between the two, see `codes`
+    nodes (2, face node, face)      node numbers on both sides, in the order of the left face
+    slots (2, face node, face)      where each side keeps its face flux: (face * face node) * elements + element
+    """
+
+    cells: np.ndarray
+    sides: np.ndarray
+    codes: np.ndarray
+    nodes: np.ndarray
+    slots: np.ndarray
+
+
+class FaceLists(NamedTuple):
+    """The lists of faces between two elements by kind: see `dgarray.mesh.faces.FaceKinds`; and those at the boundary, sides
+    (face, 2) without a name."""
+
+    interior: tuple
+    halo: tuple
+    mortar: tuple
+    boundary: np.ndarray
+
+    @property
+    def pairs(self):
+        """The lists of faces that one flux between two elements serves: first those that need nothing of other parts."""
+        return self.interior + self.halo
+
+
+def face_lists(mesh, cell):
+    """The faces of a mesh, or of a part of one, as `FaceLists` of a nodal cell."""
+    kinds = by_kind(mesh)
+    interior, halo = (tuple(between(mesh, cell, *sides) for sides in lists) for lists in (kinds.interior, kinds.halo))
+    return FaceLists(interior, halo, (), kinds.boundary)
+
+
+def between(mesh, cell, left, right):
+    """The `FaceList` of the faces with these sides, rows (face, 2: element, local face)."""
+    elements, (numbers, positions), count = len(mesh.cells), cell.match_positions, cell.face_nodes.shape[1]
+    (own, face), (other, there), code = left.T, right.T, codes(mesh, left)
+    match, positions = np.arange(count)[:, None], positions[face, there, code].T
+    return FaceList(np.array([own, other]), np.array([face, there]), code[None],
+                    np.array([cell.face_nodes[face].T * elements + own, numbers[face, there, code].T * elements + other]),
+                    np.array([(face * count + match) * elements + own, (there * count + positions) * elements + other]))
+
+
+def codes(mesh, rows):
+    """Code of the vertex permutation between each side (face, 2) and its neighbour's, sum_i p[i] dim^i."""
+    return (mesh.orientation[rows[:, 0], rows[:, 1]] * mesh.dim ** np.arange(mesh.dim)).sum(axis=1)
+
+
+def exterior_nodes(mesh, cell):
+    """Numbers (face * face node, element) of the nodes that face each face node from outside; its own where there is no
+    neighbour: at the boundary, and at the far faces of copies."""
+    elements = len(mesh.cells)
+    kind = np.int32 if (cell.face_nodes.max() + 1) * elements < 2 ** 31 else np.int64
+    numbers, _ = cell.match_positions
+    result = np.empty((len(cell.face_nodes), cell.face_nodes.shape[1], elements), kind)
+    own = np.arange(elements)
+    for face, nodes in enumerate(cell.face_nodes):
+        other, inside = mesh.neighbour_face[:, face], mesh.neighbour_face[:, face] >= 0
+        code = np.where(inside, codes(mesh, np.stack([own, np.full(elements, face)], axis=1)), 0)
+        outside = np.where(inside[:, None], numbers[face, other, code], nodes)
+        result[face] = (outside * elements + np.where(inside, mesh.neighbour_cell[:, face], own)[:, None]).T
+    return result.reshape(-1, elements)
+
+
+def boundary_nodes(cell, elements, faces):
+    """Node numbers and face-flux slots, both (face node, boundary face), of the boundary faces (count, 2)."""
+    cells, sides = faces.T
+    count = cell.face_nodes.shape[1]
+    slots = (sides * count + np.arange(count)[:, None]) * elements + cells
+    return cell.face_nodes[sides].T * elements + cells, slots

@@ -1,0 +1,209 @@
+"""Limiters of modal DG: their names, what they may be combined with, and what they need of the mesh, on the host.
+
+`dgarray.methods.dg.limiter` applies them.
+"""
+from functools import cached_property
+from itertools import combinations_with_replacement
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import ConvexHull
+
+from ...physics.pointwise import Pointwise
+from ...reference import simplex
+from ...reference.simplex import FACES
+from ...wording import choose
+
+LIMITERS = "barth-jespersen", "barth-jespersen-vertices", "vertex"
+VARIABLES, INDICATORS = ("conserved", "primitive", "characteristic"), ("kxrcf",)
+
+
+class Limiting(NamedTuple):
+    """What is limited, and how; see `dgarray.ModalDG` for the options."""
+
+    limiter: str | None = None
+    variables: str = "conserved"
+    indicator: str | None = None
+    positivity: bool = False
+
+    @property
+    def at_faces(self):
+        """Whether new extremes are looked for at the points of the faces, and not at the vertices; at order 1 only."""
+        return self.limiter in LIMITERS[:2]
+
+    @property
+    def around(self):
+        """Whether they are new beside the averages around the vertices, and not beside those across the faces."""
+        return self.limiter in LIMITERS[1:]
+
+    def check(self, order):
+        """Raise ValueError for names that do not exist and options that do not go together."""
+        if self.limiter is not None:
+            choose("limiter", self.limiter, LIMITERS, also=["None"])
+            linear = self.at_faces or self.variables != "conserved"
+            allowed = "order 1" if linear else "order 1 and above"
+            if order < 1 or linear and order > 1:
+                of = f" of {self.variables} variables" if self.variables != "conserved" else ""
+                raise ValueError(f"limiter={self.limiter!r}{of} is not allowed at order {order}; it is for {allowed}"
+                                 + ("; take limiter='vertex' of conserved variables" if order > 1 else ""))
+        choose("limiter_variables", self.variables, VARIABLES)
+        if self.indicator is not None:
+            choose("indicator", self.indicator, INDICATORS, also=["None"])
+        for name, given, default in (("limiter_variables", self.variables, "conserved"), ("indicator", self.indicator, None)):
+            if given != default and self.limiter is None:
+                raise ValueError(f"{name}={given!r} needs a limiter; give limiter={LIMITERS[-1]!r}")
+        if self.positivity not in (True, False):
+            raise ValueError(f"positivity={self.positivity!r} is not allowed; it must be True or False")
+
+    def check_law(self, law):
+        """Raise ValueError where the law does not have what is limited."""
+        if self.variables == "primitive" and not (law.primitive and law.conservative):
+            raise ValueError(f"limiter_variables='primitive' needs a law with primitive and conservative; {law!r} has none")
+        if self.variables == "characteristic" and not (law.characteristic and law.from_characteristic):
+            raise ValueError("limiter_variables='characteristic' needs a law with characteristic and from_characteristic; "
+                             f"{law!r} has none")
+        if self.positivity and not (getattr(law, "pressure", None) and law.variables[0] == "rho"):
+            raise ValueError(f"positivity=True needs a law with the density rho and a pressure, such as Euler, not {law!r}")
+
+
+class Limits:
+    """What limiting needs on one mesh, on the host.
+
+    options                        the `Limiting`
+    unit                           value of mode 0: averages are unit * c_0
+    degrees (mode,)                of the basis functions; linear: the modes of degree 1
+    check (point, dim)             values of these where shares are looked for: Barth-Jespersen the corners of the convex hull
+                                   of the faces' points, where linear functions have their extremes; vertex the vertices, in
+                                   the order of the mesh's cells
+    derivatives (dim, mode, mode)  coefficients of du/dr_k from those of u
+    inverse_nodal (mode, node)     of the reference's `nodal`
+    indices                        {degree q: partial derivatives of order q - 1, as tuples of directions}
+    neighbours (face, element)     the element itself at a boundary;  outer (face, element): whether it is one
+    vertices (dim + 1, element)    numbers of its vertices, those that a periodic boundary glues are one
+    around (count, vertex)         elements around each, filled up with the first;  outer_vertices (dim + 1, element);
+                                   alone (dim + 1, element): whether no other element is around such a vertex
+    averages (face, mode)          averages over the faces;  beyond (face, element): the face on the other side as
+                                   face * elements + element, at a boundary the same
+    threshold (element,)           of the indicator, (h / L)^((order + 1) / 2)
+    primitive, conservative, characteristic, from_characteristic, pressure    the law's functions, those that are needed
+    direction (g, d components)    g / |g|, along the first axis where g is zero
+    """
+
+    def __init__(self, options, tables):
+        self.options, self.order, self.dim, self.mesh = options, tables.order, tables.dim, tables.mesh
+        self.reference = tables.reference
+        self.unit = float(self.reference.interpolate[0, 0])
+        self.degrees = np.array([sum(mode) for mode in self.reference.basis.basis.mode_ids])
+        self.linear = np.flatnonzero(self.degrees == 1)
+        law, m = tables.law, tables.physics.parameters
+        momentum = range(len(law.variables))[law.momentum] if law.momentum else ()
+        count = len(law.variables)
+        self.sensors = [v for v in range(count) if v not in momentum]
+        if options.variables == "primitive":
+            self.primitive, self.conservative = (Pointwise(f, {name: count, "m": m}, f.__name__) for name, f in (
+                ("q", law.primitive), ("w", law.conservative)))
+        if options.variables == "characteristic":
+            self.direction = Pointwise(direction, {"g": self.dim}, "direction")
+            self.characteristic, self.from_characteristic = (
+                Pointwise(f, {name: count, "mean": count, "n": self.dim, "m": m}, f.__name__) for name, f in (
+                    ("q", law.characteristic), ("w", law.from_characteristic)))
+        if options.positivity:
+            self.pressure = Pointwise(law.pressure, {"q": count, "m": m}, "pressure")
+
+    @cached_property
+    def check(self):
+        at_faces = self.options.at_faces
+        points = self.reference.face_points.reshape(-1, self.dim) if at_faces else simplex(self.dim, 1).vertices
+        if at_faces and self.dim > 1:
+            points = points[ConvexHull(points).vertices]
+        return self.reference.basis.evaluate_basis(points)[:, self.linear]
+
+    @cached_property
+    def derivatives(self):
+        slopes = -self.reference.differentiation / self.reference.weights
+        return np.array([self.reference.project @ slope.T for slope in slopes])
+
+    @cached_property
+    def inverse_nodal(self):
+        return np.linalg.inv(self.reference.nodal)
+
+    @cached_property
+    def indices(self):
+        return {q: list(combinations_with_replacement(range(self.dim), q - 1)) for q in range(1, self.order + 1)}
+
+    @property
+    def neighbours(self):
+        return np.ascontiguousarray(self.mesh.neighbour_cell.T)
+
+    @cached_property
+    def outer(self):
+        return np.ascontiguousarray(self.mesh.neighbour_face.T < 0)
+
+    @cached_property
+    def vertices(self):
+        mesh, faces = self.mesh, np.array(FACES[self.dim])
+        cell, face = np.nonzero(mesh.neighbour_face >= 0)
+        own = mesh.cells[cell[:, None], faces[face]]
+        other = np.take_along_axis(faces[mesh.neighbour_face[cell, face]], mesh.orientation[cell, face], axis=1)
+        theirs = mesh.cells[mesh.neighbour_cell[cell, face][:, None], other]
+        glued = own != theirs
+        count = len(mesh.points)
+        graph = coo_array((np.ones(glued.sum()), (own[glued], theirs[glued])), (count, count))
+        joined = connected_components(graph, directed=False)[1][mesh.cells]
+        _, first, number = np.unique(joined, return_index=True, return_inverse=True)
+        number = np.argsort(np.argsort(first))[number]                # those of elements beside each other beside each other
+        return np.ascontiguousarray(number.reshape(mesh.cells.shape).T)
+
+    @cached_property
+    def around(self):
+        vertex, cell = self.vertices.ravel(), np.tile(np.arange(self.vertices.shape[1]), self.dim + 1)
+        order = np.lexsort((cell, vertex))
+        vertex, cell = vertex[order], cell[order]
+        counts = np.bincount(vertex)
+        first = np.cumsum(counts) - counts
+        result = np.tile(cell[first], (counts.max(), 1))
+        result[np.arange(len(vertex)) - first[vertex], vertex] = cell
+        return result
+
+    @cached_property
+    def outer_vertices(self):
+        cell, face = np.nonzero(self.mesh.neighbour_face < 0)
+        places = np.array(FACES[self.dim])[face]
+        outer = np.zeros(self.around.shape[1], bool)
+        outer[self.vertices[places, cell[:, None]]] = True
+        return outer[self.vertices]
+
+    @cached_property
+    def alone(self):
+        return (self.around == self.around[0]).all(axis=0)[self.vertices] & self.outer_vertices
+
+    @cached_property
+    def averages(self):
+        reference = self.reference
+        weights = reference.face_weights / reference.face_weights.sum()
+        return np.einsum("j,fji->fi", weights, reference.trace.reshape(self.dim + 1, len(weights), -1))
+
+    @property
+    def beyond(self):
+        cells, face = self.mesh.neighbour_cell.T, self.mesh.neighbour_face.T
+        own = np.arange(len(face))[:, None]
+        return np.ascontiguousarray(np.where(face < 0, own, face) * cells.shape[1] + cells)
+
+    @cached_property
+    def threshold(self):
+        corners = self.mesh.points[self.mesh.cells]
+        h = np.linalg.norm(corners - self.mesh.centroids[:, None], axis=2).max(axis=1)
+        return (h / np.ptp(self.mesh.points, axis=0).max()) ** ((self.order + 1) / 2)
+
+
+def direction(g):
+    """g / |g|, along the first axis where g is zero."""
+    most = np.abs(g[0])
+    for a in g[1:]:
+        most = np.maximum(most, np.abs(a))
+    flat = ~(most > 0)
+    g = tuple(np.where(flat, float(not i), a / np.where(flat, 1.0, most)) for i, a in enumerate(g))
+    size = np.sqrt(sum(a * a for a in g))
+    return tuple(a / size for a in g)

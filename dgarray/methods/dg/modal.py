@@ -1,0 +1,80 @@
+"""Modal discontinuous Galerkin in weak form on simplices, with an orthonormal basis phi: u = sum_j c_j phi_j.
+
+C dc_i/dt = integral of sum_k (F . grad r_k) dphi_i/dr_k + phi_i s dr  -  sum_faces J_face / J integral of phi_i F* ds,
+over the reference cell and its faces, by quadrature.  The mass matrix is the identity.
+Fuhry, Giuliani & Krivodonova 2014, equation (12); Cockburn & Shu 1998.
+"""
+from dataclasses import dataclass, field
+from numbers import Integral
+
+from ...physics.fluxes import upwind
+from ...wording import choose
+from .limiting import Limiting
+from .nodal import DG, check_degree, check_problem
+from .operator import ModalOperator
+from .tables import NO_LIMITS, ModalTables
+
+
+@dataclass(frozen=True)
+class ModalDG(DG):
+    """Modal discontinuous Galerkin of polynomial degree `order` (0 to 6) on intervals, triangles or tetrahedra.
+
+    quadrature   degree up to which the quadrature is exact, at least 2 order: by default 2 order in the cells and 2 order + 1
+                 on the faces (order + 1 Gauss points on an edge); more is for fluxes that are far from polynomials
+    limiter      what keeps slopes from making new extremes, after every stage and at the start: None;
+                 "barth-jespersen" at order 1: at the points of the faces, by the averages of the neighbours across faces;
+                 "barth-jespersen-vertices" at order 1: the same by the averages of all neighbours, those at a vertex too,
+                 which cuts smooth slopes less;
+                 "vertex" from order 1 on: by those around each vertex, degree by degree (Kuzmin)
+    limiter_variables   which variables are limited, one by one: "conserved", at order 1 also "primitive" or "characteristic",
+                 the waves along the gradient of the density, which keeps shocks and contacts cleanest
+    indicator    None: the limiter looks at all elements; "kxrcf": at those where jumps show that the state is not smooth
+    positivity   whether density and pressure are kept positive at all points by scaling towards the mean (Zhang & Shu); take
+                 it with stepper="ssp33"
+    surface      how the fused kernels of a CPU integrate over faces: "edges", each flux evaluated once for both sides,
+                 "elements", once for each, or None, what is faster there; all other kernels visit each edge once
+    """
+
+    order: int = 1
+    quadrature: int | None = None
+    limiter: str | None = None
+    limiter_variables: str = "conserved"
+    indicator: str | None = None
+    positivity: bool = False
+    surface: str | None = field(default=None, repr=False)          # of no consequence but for rounding
+
+    def __post_init__(self):
+        if not isinstance(self.order, Integral) or self.order not in range(7):
+            raise ValueError(f"order={self.order!r} is not allowed for ModalDG; it must be a whole number from 0 to 6")
+        check_degree(self)
+        self.limiting.check(self.order)
+        if self.surface is not None:
+            choose("surface", self.surface, ("edges", "elements"), also=["None"])
+
+    @property
+    def limiting(self):
+        return Limiting(self.limiter, self.limiter_variables, self.indicator, self.positivity)
+
+    @property
+    def nodal_order(self):
+        """Degree of the nodal polynomials that the output holds."""
+        return max(self.order, 1)
+
+    def check(self, problem):
+        """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
+        check_problem(problem, weak=True)
+        self.limiting.check_law(problem.law)
+        if self.limiting != NO_LIMITS and problem.mesh.share is not None:
+            raise ValueError(f"{self!r} limits slopes by all neighbours, of which {problem.mesh.source} has no copies; "
+                             "limiters work on whole meshes")
+
+    def tables(self, problem):
+        """The tables of a problem; the numerical flux is by default `upwind`."""
+        given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
+        tables = ModalTables(*given, self.quadrature, self.limiting)
+        tables.surface = self.surface
+        return tables
+
+    def operator(self, problem, backend):
+        """The `ModalOperator` of a problem on a backend."""
+        return ModalOperator(problem, self, self.tables(problem), backend)

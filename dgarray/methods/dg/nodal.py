@@ -1,0 +1,126 @@
+"""Nodal discontinuous Galerkin in strong form on simplices.
+
+M dq/dt = - sum_k S_k F_k + sum_faces integral of l (F.n - F*) dS, so
+dq/dt = - sum_k D_k (F . grad r_k) + L (F.n - F*) J_face / J
+Hesthaven & Warburton 2008; Kloeckner et al. 2009, equation (4); Kloeckner et al. 2013, equation (9).
+"""
+from dataclasses import dataclass
+from numbers import Integral
+
+from ...physics.fluxes import upwind
+from ...spaces import PolynomialSpace
+from ...stepping import STEPPERS
+from ...wording import choose
+from ..method import Method
+from .boundary_setup import boundary_groups, face_values
+from .filter import ExponentialFilter
+from .operator import DGOperator
+from .physics import Physics
+from .plan import plan_of
+from .stability import check_stepper
+from .tables import NO_LIMITS, NodalTables, QuadratureTables
+
+DEGREES = 50          # the highest degree of the rules on triangles
+
+
+class DG(Method):
+    """What the discontinuous Galerkin methods share."""
+
+    has_flux, start = True, "projection"
+
+    def space(self, problem):
+        return PolynomialSpace(problem.mesh, self.nodal_order)
+
+    def stepper(self, name):
+        """The time stepper of that name, by default lsrk54. Raises ValueError for a name that does not exist, and for a stepper
+        that has no stable step at this order."""
+        stepper = STEPPERS[choose("stepper", name or "lsrk54", STEPPERS)]
+        check_stepper(self.order, stepper)
+        return stepper
+
+    def kernels(self, backend, law=None):
+        """Which kernels compute on a backend, "fused" or "array", whatever the law."""
+        return backend.kernels
+
+    def memory(self, problem, backend, stepper):
+        """What a run allocates and when, a `dgarray.methods.memory.Plan`: nothing large is allocated for it."""
+        return plan_of(self, self.tables(problem), backend, stepper)
+
+
+@dataclass(frozen=True)
+class NodalDG(DG):
+    """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10) on intervals, triangles or tetrahedra.
+
+    start        how the initial state is put on the elements, "projection" (L2) or "interpolation" (values at the nodes)
+    quadrature   None: fluxes are taken at the nodes, so that those of nonlinear laws are interpolated; else the degree up to
+                 which the integrals of the weak form are exact, at least 2 order (over-integration); the state is the same
+    filter       None, or an `ExponentialFilter` of the state after every step
+    """
+
+    order: int = 4
+    start: str = "projection"
+    quadrature: int | None = None
+    filter: ExponentialFilter | None = None
+    limiting = NO_LIMITS
+
+    def __post_init__(self):
+        if not isinstance(self.order, Integral) or self.order not in range(1, 11):
+            raise ValueError(f"order={self.order!r} is not allowed for NodalDG; it must be a whole number from 1 to 10")
+        choose("start", self.start, ("projection", "interpolation"))
+        check_degree(self)
+        if self.filter is not None:
+            if not isinstance(self.filter, ExponentialFilter):
+                raise ValueError(f"filter={self.filter!r} is not allowed for NodalDG; give None or dgarray.ExponentialFilter()")
+            self.filter.check(self.order)
+
+    def __repr__(self):
+        more = "".join(f", {name}={value!r}" for name in ("quadrature", "filter") if (value := getattr(self, name)) is not None)
+        return f"NodalDG(order={self.order!r}, start={self.start!r}{more})"
+
+    def check(self, problem):
+        """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
+        check_problem(problem, weak=self.quadrature is not None)
+
+    @property
+    def nodal_order(self):
+        """Degree of the nodal polynomials that the output holds."""
+        return self.order
+
+    def tables(self, problem):
+        """The tables of a problem; the numerical flux is by default `upwind`."""
+        given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
+        tables = NodalTables(*given) if self.quadrature is None else QuadratureTables(*given, self.quadrature)
+        tables.filter = None if self.filter is None else self.filter.matrix(tables.cell)
+        return tables
+
+    def operator(self, problem, backend):
+        """The `DGOperator` of a problem on a backend."""
+        return DGOperator(problem, self, self.tables(problem), backend)
+
+
+def check_degree(method):
+    """Raise ValueError unless a method's `quadrature` is None or a degree that its order and the rules allow."""
+    degree, least = method.quadrature, 2 * method.order
+    if degree is not None and (not isinstance(degree, Integral) or not least <= degree <= DEGREES):
+        raise ValueError(f"quadrature={degree!r} is not allowed for {type(method).__name__}; at order {method.order} it must "
+                         f"be None or a whole number from {least} to {DEGREES}")
+
+
+def check_problem(problem, weak=False):
+    """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit."""
+    mesh, law = problem.mesh, problem.law
+    if mesh.structured:
+        raise ValueError(f"discontinuous Galerkin works on meshes of lines, triangles and tetrahedra, not on {mesh!r}; give a "
+                         "mesh such as dgarray.rectangle(), or the method Hermite")
+    mesh = mesh.whole
+    if law.dim != mesh.dim:
+        raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
+    physics = Physics(law, problem.flux or upwind, problem.source, problem.numbers, weak)
+    groups = boundary_groups(mesh, problem.boundary)
+    jumps = [physics.boundary_jump(name, condition) for name, _, condition in groups]
+    for function in (*vars(physics.functions).values(), *jumps):
+        function.graph                                    # noqa: B018  tracing is the check
+    for _, faces, condition in groups:
+        face_values(mesh, faces, condition)
+        if hasattr(condition, "check"):
+            condition.check(mesh, faces, law)

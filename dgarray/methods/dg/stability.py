@@ -1,0 +1,64 @@
+"""The largest stable time step of nodal DG, as measured by `python -m dgarray.analysis.stability`.
+
+    dt = factor / max over elements of (sum over faces of (s J_face / J)^exponent)^(1 / exponent)
+
+with s the wave speed normal to the face.  Factor and exponent depend on dimension, order, stepper and family of the law:
+scalar (one variable: the speed normal to a face depends on the flow direction), curl (Maxwell) and system (all others,
+measured on acoustics).  docs/time-step.md says how they were measured and how far other meshes deviate.
+"""
+import json
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ...wording import choose
+
+FAMILIES = ("scalar", "system", "curl")
+
+
+class Limit(NamedTuple):
+    """dt = factor / rate, the rate being the norm of the given exponent over an element's faces."""
+
+    factor: float
+    exponent: float
+
+
+@cache
+def table():
+    """{family: {dim: {stepper: [[factor, exponent] of orders 1 to 10]}}}, keys as text; of second-order steppers order 1."""
+    return json.loads(Path(__file__).with_suffix(".json").read_text())
+
+
+def family(law):
+    """The family of a law: its attribute `family` if it has one, else scalar for one variable and system for more.
+
+    Raises ValueError for a family that has not been measured."""
+    name = getattr(law, "family", None) or ("scalar" if len(law.variables) == 1 else "system")
+    return choose(f"{type(law).__name__}: family", name, FAMILIES)
+
+
+def unstable(order, stepper):
+    """Whether no time step is stable: of second-order steppers above order 1, where the upwind flux damps long waves less than
+    the stepper makes them grow, by (c k dt)^4 / 8 a step.  Cockburn & Shu 2001, section 2.2."""
+    return order > 1 and stepper.order < 3
+
+
+def check_stepper(order, stepper):
+    """Raise ValueError for an order and a stepper that do not go together."""
+    if unstable(order, stepper):
+        raise ValueError(f"stepper {stepper.name!r} has no stable time step at order {order}: long waves grow; "
+                         "it is for orders 0 and 1")
+
+
+def stability_limit(law, order, stepper):
+    """Factor and exponent of the largest stable step for this law, order (1 to 10) and stepper, a `Limit`.
+
+    Raises ValueError for an order or a stepper that has not been measured."""
+    check_stepper(order, stepper)
+    steppers = table()[family(law)][str(law.dim)]
+    if stepper.name not in steppers:
+        raise ValueError(f"no stability factor for stepper {stepper.name!r}; measured: {', '.join(steppers)}")
+    orders = steppers[stepper.name]
+    if order not in range(1, len(orders) + 1):
+        raise ValueError(f"no stability factor for order {order!r}; measured: 1 to {len(orders)}")
+    return Limit(*orders[order - 1])

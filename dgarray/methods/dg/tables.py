@@ -1,0 +1,286 @@
+"""All that a DG method needs on one mesh, on the host in float64: matrices, metrics, index lists and physics."""
+from copy import copy
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from ...physics.pointwise import Pointwise
+from ...reference import modal_simplex, simplex
+from ...reference.columns import multiply
+from .boundary_setup import conditions, parameters_on
+from .connectivity import boundary_nodes, exterior_nodes, face_lists
+from .limiting import Limiting, Limits
+from .physics import Physics
+from .spectrum import search_of
+
+CUT = " cut"          # boundary where a part of the mesh was cut out
+NO_LIMITS = Limiting()
+
+
+class NodalTables:
+    """All that nodal DG needs on one mesh, on the host in float64: matrices, metrics, index lists and physics.
+
+    What grows with the mesh is made when it is first asked for, or by `build`: the memory plan asks tables that hold nothing.
+
+    outer, inner                    number of faces at the boundary and between two elements
+    varying                         names of the law's parameters that vary
+    elements, owned                 number of elements, and of those that are the mesh's own, which come first: all, but on a
+                                    part of a mesh, where copies of other parts' elements follow
+    cell                            `dgarray.reference.Simplex` of the values that the output holds
+    reference                       what `dgarray.methods.dg.connectivity` asks for the nodes on the faces: here the same
+    rows                            unknowns of a variable on an element
+    differentiation (dim, node, node), lift (node, face * face node): see `dgarray.reference.Simplex`
+    points (point, dim), face_points (face * face point, dim)   where fluxes are evaluated: here all nodes
+    interpolate, trace              matrices from unknowns to values there; None: they are these values
+    gradients (dim, dim, element)   dr_k / dx_d
+    normals (face, dim, element)    outward unit normals
+    scale (face, element)           J_face / J
+    origin (dim, element), tangents (dim, dim, element)   x_d = origin_d + sum_k r_k tangents_kd
+    parameters {name: (element,)}   the law's parameters that vary; the others are literals
+    groups                          boundary conditions: faces (count, 2), nodes and slots (face node, face), jump, and values
+                                    {name: (face,)} of conditions that ask for numbers of their faces
+    modal                           whether the unknowns are coefficients, not values at the nodes of the cell
+    functions                       volume, pair, left, finish, wave_speed: see `Physics`
+    limits                          `dgarray.methods.dg.limiting.Limits` of states after every stage; None: they stay
+    filter (node, node)             of states after every step; None: they stay
+    surface                         of `ModalDG`
+    """
+
+    weak, modal, limits, filter, surface = False, False, None, None, None
+
+    def __init__(self, mesh, order, law, boundary, flux, source):
+        self.mesh, self.order, self.law, self.boundary = mesh, order, law, boundary
+        self.dim, self.elements, self.owned, self.variables = mesh.dim, len(mesh.cells), mesh.owned, len(law.variables)
+        self.outer = len(mesh.boundary_faces)
+        self.inner = (self.elements * (mesh.dim + 1) - self.outer) // 2
+        self.varying = [name for name, value in law.parameters.items() if callable(value) or isinstance(value, dict)]
+        numbers = {name: None if name in self.varying else float(value) for name, value in law.parameters.items()}
+        self.physics = Physics(law, flux, source, numbers, self.weak)
+        self.functions = self.physics.functions
+        self.set_reference()
+        self.groups = [Group(self, name, faces, values, self.physics.boundary_jump(name, condition))
+                       for name, faces, condition, values in conditions(mesh, boundary)]
+
+    def build(self):
+        """Make all arrays, in an order that takes little memory on the way; returns the tables."""
+        for name in (*self.shapes, "parameters"):
+            getattr(self, name)
+        for group in self.groups:
+            group.nodes          # noqa: B018
+        return self
+
+    @property
+    def shapes(self):
+        """Of the metrics, {name: shape}."""
+        d, F, E = self.dim, self.dim + 1, self.elements
+        return {"tangents": (d, d, E), "origin": (d, E), "gradients": (d, d, E), "normals": (F, d, E), "scale": (F, E)}
+
+    @cached_property
+    def tangents(self):
+        corners = self.mesh.points[self.mesh.cells]
+        return np.ascontiguousarray(((corners[:, 1:] - corners[:, :1]) / 2).transpose(1, 2, 0))
+
+    @cached_property
+    def origin(self):
+        first = self.mesh.points[self.mesh.cells[:, 0]]
+        return np.ascontiguousarray((first + self.tangents.transpose(2, 0, 1).sum(axis=1)).T)
+
+    @cached_property
+    def gradients(self):
+        return np.ascontiguousarray(np.linalg.inv(self.tangents.transpose(2, 0, 1)).transpose(2, 1, 0))
+
+    @cached_property
+    def normals(self):
+        return np.ascontiguousarray(self.mesh.normals.transpose(1, 2, 0))
+
+    @cached_property
+    def scale(self):
+        face_measure = simplex(self.dim - 1, 1).volume if self.dim > 1 else 1.0
+        jacobian = self.mesh.measures / simplex(self.dim, 1).volume
+        return np.ascontiguousarray((self.mesh.face_measures / face_measure).T / jacobian)
+
+    @cached_property
+    def parameters(self):
+        return parameters_on(self.mesh, self.law)
+
+    # Memory.
+
+    def holds(self):
+        """What the tables hold on the host, {what: bytes}, with what the mesh computes for them if it has not yet."""
+        d, F, E = self.dim, self.dim + 1, self.elements
+        at_centroids = self.search is not None or any(map(callable, self.law.parameters.values()))
+        of_mesh = {"normals": F * d, "face_measures": F, "measures": 1, "centroids": d * at_centroids}
+        new = sum(count for name, count in of_mesh.items() if name not in vars(self.mesh))
+        return {"metrics": 8 * (sum(map(prod, self.shapes.values())) + E * new), "parameters": 8 * len(self.varying) * E,
+                "connectivity": self.outer * (16 * self.face_nodes.shape[1] + 16)}
+
+    def building(self):
+        """Bytes that `build` takes at most: all that it makes, with corners and tangents, owners of faces and what the normals
+        are made from."""
+        d, F = self.dim, self.dim + 1
+        return sum(self.holds().values()) + 8 * self.elements * (d * (d + 1) + d * d + 1 + F)
+
+    @property
+    def geometry(self):
+        """The names of the metrics that kernels over elements read."""
+        return ["gradients", "normals", "scale", *["origin", "tangents"] * self.needs_x]
+
+    @property
+    def geometry_rows(self):
+        """Numbers of an element in these."""
+        return sum(prod(self.shapes[name][:-1]) for name in self.geometry)
+
+    @cached_property
+    def search(self):
+        """How the largest stable step is searched for, see `dgarray.methods.dg.spectrum.search_of`; None where a table
+        serves."""
+        return search_of(self)
+
+    def like(self, elements):
+        """Tables that say what they would hold on a part of the mesh with so many elements; they have no arrays of it."""
+        part = copy(self)
+        part.elements, part.owned, part.outer, part.inner = elements, elements, 0, elements * (self.dim + 1) // 2
+        return part
+
+    def set_reference(self):
+        """Set what comes from the reference cell: points and matrices."""
+        self.cell = self.reference = cell = simplex(self.dim, self.order)
+        self.nodes = self.points = self.face_points = cell.nodes
+        self.rows, self.face_nodes = len(cell.nodes), cell.face_nodes
+        self.differentiation, self.lift = cell.differentiation, cell.lift
+        self.interpolate = self.trace = None
+
+    @cached_property
+    def finishes(self):
+        """Whether `finish` changes anything: sources, the capacity."""
+        graph = self.functions.finish.graph
+        return [graph.nodes[i][:2] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.variables)]
+
+    @cached_property
+    def speeds_everywhere(self):
+        """Whether the speed of waves towards a face is the largest at all points of an element and not at those of the face:
+        where the state in it jumps, the fastest wave that an element holds may come from another face, or from none."""
+        return not self.weak or self.functions.wave_speed.depends_on("q")
+
+    @cached_property
+    def speeds_inside(self):
+        """Whether these are those of the volume too, and not of the faces alone, where a linear polynomial is largest."""
+        return self.weak and self.speeds_everywhere and self.order > 1
+
+    @cached_property
+    def damping(self):
+        """The law's largest damping rate, 1 / time; 0 without one."""
+        if self.law.damping is None:
+            return 0.0
+        damping = Pointwise(self.law.damping, {"m": self.physics.parameters}, "damping")
+        return float(np.max(damping(m=parameters_on(self.mesh.whole, self.law))[0]))
+
+    @cached_property
+    def needs_x(self):
+        """Whether any of the physics depends on the position."""
+        return any(f.depends_on("x") for f in (*vars(self.functions).values(), *(group.jump for group in self.groups)))
+
+    def part(self, cells):
+        """The tables of some of the elements alone; nothing comes in through the cut."""
+        def nothing(q):
+            return tuple(0.0 * component for component in q)
+        given = self.boundary if isinstance(self.boundary, dict) else {"default": self.boundary} if self.boundary else {}
+        return self.on(self.mesh.part(cells, CUT), {**given, CUT: nothing})
+
+    @property
+    def of_whole(self):
+        """The tables on the whole mesh where this one is a part of it, else these."""
+        return self if self.mesh.share is None else self.on(self.mesh.whole, self.boundary)
+
+    def on(self, mesh, boundary):
+        """The tables of the same problem on another mesh."""
+        return NodalTables(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source)
+
+    def rates(self):
+        """Sum over the faces of s J_face / J, 1 / time, (element,), of laws whose speed depends on neither state nor time."""
+        x = tuple(self.mesh.centroids.T)
+        speeds = (self.functions.wave_speed(n=tuple(n), x=x, t=0.0, m=self.parameters)[0] for n in self.normals)
+        parts = [speed * scale for speed, scale in zip(speeds, self.scale)]
+        if any(np.min(part) < 0 for part in parts):
+            raise ValueError(f"the wave_speed of {type(self.law).__name__} is negative; it must be an absolute value")
+        return sum(parts)
+
+    def coordinates(self, points=None):
+        """x at reference points (point, dim) of every element, (dim, point, element); by default those of the volume."""
+        r = self.points if points is None else points
+        return np.array([self.origin[d] + multiply(r, self.tangents[:, d]) for d in range(self.dim)])
+
+    def face_lists(self):
+        """The faces by kind, a `dgarray.methods.dg.connectivity.FaceLists`."""
+        return face_lists(self.mesh, self.reference)
+
+    def exterior_nodes(self):
+        return exterior_nodes(self.mesh, self.reference)
+
+
+class Group:
+    """The boundary faces with one condition, see `NodalTables`."""
+
+    def __init__(self, tables, name, faces, values, jump):
+        self.reference, self.elements = tables.reference, tables.elements
+        self.name, self.faces, self.values, self.jump = name, faces, values, jump
+
+    @cached_property
+    def _numbers(self):
+        return boundary_nodes(self.reference, self.elements, self.faces)
+
+    @property
+    def nodes(self):
+        return self._numbers[0]
+
+    @property
+    def slots(self):
+        return self._numbers[1]
+
+
+class ModalTables(NodalTables):
+    """As `NodalTables`, for modal DG: see `dgarray.reference.ModalSimplex` for the matrices.
+
+    cell                                                    nodal cell of the output, of degree max(order, 1)
+    reference                                               the ModalSimplex: points of the faces take the place of face nodes
+    differentiation (dim, mode, point)                      where there are sources one row more, - project, which takes them
+    interpolate (point, mode), trace (face * face point, mode), lift (mode, face * face point)
+    groups                                                  their nodes and slots are both rows of `trace`
+    """
+
+    weak = modal = True
+
+    def __init__(self, mesh, order, law, boundary, flux, source, degree=None, limiting=NO_LIMITS):
+        self.degree, self.limiting = degree, limiting
+        super().__init__(mesh, order, law, boundary, flux, source)
+
+    def set_reference(self):
+        self.cell, self.reference = simplex(self.dim, max(self.order, 1)), modal_simplex(self.dim, self.order, self.degree)
+        self.points, self.face_points = self.reference.points, self.reference.face_points.reshape(-1, self.dim)
+        self.rows, self.face_nodes = len(self.reference.project), self.reference.face_nodes
+        self.differentiation, self.lift = self.reference.differentiation, self.reference.lift
+        if self.physics.sources:
+            self.differentiation = np.concatenate([self.differentiation, -self.reference.project[None]])
+        self.interpolate, self.trace = self.reference.interpolate, self.reference.trace
+
+    def on(self, mesh, boundary):
+        return type(self)(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source, self.degree,
+                          self.limiting)
+
+    @cached_property
+    def limits(self):
+        return Limits(self.limiting, self) if self.limiting.limiter or self.limiting.positivity else None
+
+
+class QuadratureTables(ModalTables):
+    """As `ModalTables`, with values at the nodes of the cell for unknowns: u = V c, so V^-1 on the way to points, V back."""
+
+    modal = False
+
+    def set_reference(self):
+        super().set_reference()
+        V = self.cell.vandermonde
+        self.nodes = self.cell.nodes
+        self.differentiation, self.lift = V @ self.differentiation, V @ self.lift
+        self.interpolate, self.trace = (np.linalg.solve(V.T, values.T).T for values in (self.interpolate, self.trace))

@@ -1,0 +1,234 @@
+"""The weak form: every operation of DG as batched matrix products and elementwise expressions on NumPy or CuPy arrays.
+
+This text is the reference; backends override what they have kernels for. Operations work through blocks of elements or faces
+that fit the processor's cache, shared by threads; on a GPU one block holds all. Nothing here converts an array to NumPy but
+`host`.
+
+On a part of a mesh the last elements are copies of other parts' elements. Their state is read; nothing is computed on them.
+"""
+from functools import cached_property, reduce
+
+import numpy as np
+
+from .arrays import ALL, DGArrays
+from .limiter import Limiter
+
+
+class WeakForm(DGArrays):
+    """dq/dt = (-div F + L (F.n - F*) + s) / C on every element; Hesthaven & Warburton 2008, chapter 6, has every symbol.
+
+    Modal DG is the same text: its tables have matrices that take the state to values at points of quadrature, where nodal DG
+    has the state itself (`at_points`, `at_faces`), and from there back."""
+
+    def rhs(self, q, t):
+        """dq/dt = (-div F + L (F.n - F*) + s) / C; 0 at copies of other parts' elements."""
+        out = self.xp.empty_like(q)
+        out[:, :, self.tables.owned:] = 0
+
+        def keep(columns, r):
+            out[:, :, columns] = r
+        self._tendencies(q, t, keep)
+        return out
+
+    def _tendencies(self, q, t, use):
+        """Compute dq/dt block by block and call use(elements of the block, their dq/dt)."""
+        t = self.time(t)
+        flux, blocks = self.face_flux(q, t), self.blocks(self.tables.owned, max(q.shape[1], len(self.tables.points)))
+
+        def task(piece, _):
+            columns = blocks[piece]
+            use(columns, self.finish(self.volume(q, t, columns) + self.lift(flux, columns), q, t, columns))
+        self.backend.workers.run(task, len(blocks))
+
+    def volume(self, q, t, columns=ALL):
+        """-div F(q) at the nodes of these elements, (variable, node, element): - sum_k D_k (F(q) . grad r_k).
+
+        Of modal DG the same in weak form, with the projected sources."""
+        q = self.at_points(q[:, :, columns])
+        variables, nodes, count = q.shape
+        fluxes = self.tables.functions.volume(
+            q=tuple(q), g=tuple(self.gradients[k, d, columns] for k, d in np.ndindex(self.gradients.shape[:2])),
+            t=t, m=self.at(columns), **self.position(columns))
+        stacked = self.xp.empty((variables, len(fluxes) // variables * nodes, count), q.dtype)
+        for i, flux in enumerate(fluxes):
+            k, v = divmod(i, variables)
+            stacked[v, k * nodes:(k + 1) * nodes] = flux
+        return self.backend.product(self.minus_D, stacked)
+
+    def face_flux(self, q, t):
+        """(F(q-) . n - F*) J_face / J at every face node of every element, (variable, face * face node, element).
+
+        Of modal DG - F* J_face / J.  Each interior face is visited once and serves both sides.  The next call overwrites the
+        result."""
+        variables, _, elements = q.shape
+        flat, out = self.at_faces(q).reshape(variables, -1), self.face_values
+        for group in self.groups:
+            self._boundary_flux(flat, out, group, t)
+        self.backend.workers.run(lambda piece, _: self._interior_flux(flat, out, self.faces[piece], t), len(self.faces))
+        return out.reshape(variables, -1, elements)
+
+    def _interior_flux(self, flat, out, block, t):
+        left, right = block["nodes"]
+        ml, mr = block["parameters"]
+        inputs = {"x": self._points(left)} if self.needs_x else {}
+        jumps = self.tables.functions.pair(
+            l=tuple(row[left] for row in flat), r=tuple(row[right] for row in flat), n=tuple(block["normals"]),
+            s=block["scales"], t=t, ml=ml, mr=mr, **inputs)
+        for side, slots in enumerate(block["slots"]):
+            for v, row in enumerate(out):
+                row[slots] = jumps[side * len(out) + v]
+
+    def _boundary_flux(self, flat, out, group, t):
+        nodes = group["nodes"]
+        inputs = {"x": self._points(nodes)} if self.needs_x else {}
+        jump = group["jump"](q=tuple(row[nodes] for row in flat), n=tuple(group["normals"]), s=(group["scale"],), t=t,
+                             m=group["parameters"], **inputs, **({"face": group["face"]} if group["face"] else {}))
+        for row, value in zip(out, jump):
+            row[group["slots"]] = value
+
+    def _points(self, nodes):
+        return tuple(row[nodes] for row in self.face_x.reshape(len(self.face_x), -1))
+
+    def lift(self, flux, columns=ALL):
+        """L f: face fluxes lifted to the nodes of these elements, (variable, node, element)."""
+        return self.backend.product(self.lift_matrix, flux[:, :, columns])
+
+    def finish(self, r, q, t, columns=ALL):
+        """(r + s(q, x, t)) / C at these elements, r (variable, node, element): sources and the law's capacity."""
+        if not self.tables.finishes:
+            return r
+        result = self.tables.functions.finish(r=tuple(r), q=tuple(q[:, :, columns]), t=t, m=self.at(columns),
+                                              **self.position(columns))
+        for v, value in enumerate(result):
+            r[v] = value
+        return r
+
+    def at_points(self, q):
+        """The state q (variable, row, element) at the points of the volume, (variable, point, element)."""
+        return q if self.interpolate is None else self.backend.product(self.interpolate, q)
+
+    def at_faces(self, q):
+        """The state where face fluxes are gathered from: values at the points of all faces, (variable, face * face point,
+        element), or the state itself where these are among its nodes.  The next call overwrites the result."""
+        if self.trace is None:
+            return q
+        blocks = self.blocks(q.shape[2], len(self.trace))
+
+        def task(piece, _):
+            columns = blocks[piece]
+            self.traces[:, :, columns] = self.backend.product(self.trace, q[:, :, columns])
+        self.backend.workers.run(task, len(blocks))
+        return self.traces
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
+        k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r,  limited.  `out` may not be `q`."""
+        def update(columns, r):
+            here = (slice(None), slice(None), columns)
+            if row.w or row.v:
+                terms = [(factor, array[here]) for factor, array in ((row.A, k), (row.v, q)) if factor]
+                self.backend.combine(k[here], *terms, *([(row.w * dt, r)] if row.w else []))
+            terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
+            self.backend.combine(out[here], *terms, *([(row.C * dt, r)] if row.C else []))
+        self._tendencies(q, t, update)
+        self.limit(out)
+
+    @cached_property
+    def limiter(self):
+        """What changes a state in place after every stage; None where the method has none."""
+        return None if self.tables.limits is None else Limiter(self)
+
+    def limit(self, q):
+        """Limit the state q (variable, row, element) in place, as the method says."""
+        if self.limiter is not None:
+            self.limiter(q)
+
+    def filter(self, q):
+        """Filter the state q (variable, node, element) in place at the end of a step, where the method has a filter."""
+        def task(columns):
+            q[:, :, columns] = self.backend.product(self.filter_matrix, q[:, :, columns])
+        blocks = self.blocks(self.tables.owned, q.shape[1])
+        self.backend.workers.run(lambda piece, _: task(blocks[piece]), len(blocks))
+
+    def rate(self, q, t, exponent, peak=None):
+        """Largest norm over an element's faces of s J_face / J, (sum_faces (s J_face / J)^exponent)^(1 / exponent), with s the
+        wave speed normal to the face, the largest at the element's points (by quadrature those of the volume and all faces; of
+        laws whose speed does not depend on the state those of the face): 1 / time.
+
+        peak: of the whole mesh, where this is a part of one."""
+        faces = self._face_rates(q, t)
+        peak = max(self.backend.largest(values) for values in faces) if peak is None else peak
+        if not 0 < peak < np.inf:
+            return peak if peak == 0 else np.nan
+        # Relative to the peak, because powers of rates in small units overflow in float32.
+        return peak * self.backend.largest(sum((values / peak) ** exponent for values in faces)) ** (1 / exponent)
+
+    def peak(self, q, t):
+        """Largest s J_face / J, by which `rate` scales all of them."""
+        return max(self.backend.largest(values) for values in self._face_rates(q, t))
+
+    def _face_rates(self, q, t):
+        """s J_face / J of the own elements, (element,) of every face; see `rate`."""
+        t, places = self.time(t), [(self.own(self.at_faces(q)), self.own(self.face_x) if self.needs_x else None)]
+        if self.tables.speeds_inside:
+            places.append((self.at_points(self.own(q)), self.own(self.x) if self.needs_x else None))
+        faces = []
+        for face, scale in enumerate(self.scale):
+            rows = ALL if self.tables.speeds_everywhere else self.rows_of(face)
+            speeds = [self._speed(values[:, rows], x if x is None else x[:, rows], face, t) for values, x in places]
+            faces.append(reduce(self.xp.maximum, speeds) * self.own(scale))
+        return faces
+
+    def _speed(self, q, x, face, t):
+        """The largest wave speed normal to a face at these points of every own element."""
+        x = {} if x is None else {"x": tuple(x)}
+        m = {name: self.own(values) for name, values in self.parameters.items()}
+        speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.own(self.normals[face])), t=t, m=m, **x)[0]
+        return self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
+
+    def rows_of(self, face):
+        """The rows of a face's points among those of all faces."""
+        count = len(self.trace) // len(self.scale)
+        return slice(face * count, (face + 1) * count)
+
+    def finite(self, q):
+        """Whether every value of the state is finite."""
+        return self.backend.finite(self.own(q))
+
+    def sound(self, q, t):
+        """Whether every value of the state is finite, and admissible where the law says what is."""
+        return self.finite(q) and (self.tables.law.admissible is None or self.all_admissible(q, t))
+
+    def admissible(self, q, t):
+        """Where the state is admissible to the law, (node, own element); of modal DG at the points of volume and faces."""
+        inside = self._admissible(self.at_points(self.own(q)), t, self.position(slice(self.tables.owned)))
+        if self.trace is None:
+            return inside
+        x = {"x": tuple(self.own(self.face_x))} if self.needs_x else {}
+        return self.xp.concatenate([inside, self._admissible(self.own(self.at_faces(q)), t, x)])
+
+    def all_admissible(self, q, t):
+        """Whether the state is admissible everywhere."""
+        return bool(self.admissible(q, t).all())
+
+    def _admissible(self, q, t, x):
+        m = {name: self.own(values) for name, values in self.parameters.items()}
+        values = self.tables.functions.admissible(q=tuple(q), t=self.time(t), m=m, **x)[0]
+        return self.xp.broadcast_to(values, q.shape[1:])
+
+    def change(self, q, p):
+        """Largest |q - p| and largest |q| of every variable, (2, variable), on the host."""
+        return self._largest((q[:, :, part], p[:, :, part]) for part in self.blocks(self.tables.owned, q.shape[1]))
+
+    def _largest(self, parts, axes=(1, 2)):
+        """The same over pairs of parts of the states."""
+        return np.max([[self.backend.host(self.xp.max(self.xp.abs(a), axis=axes)) for a in (q - p, q)] for q, p in parts],
+                      axis=0).astype(float)
+
+    @property
+    def work(self):
+        tables, speed = self.tables, self.tables.functions.wave_speed
+        there = {"right-hand side": True, "limiter": tables.limits is not None, "filter": tables.filter is not None,
+                 "wave speeds": speed.depends_on("q") or speed.depends_on("t"),
+                 "admissible states": tables.law.admissible is not None}
+        return [part for part in there if there[part]]

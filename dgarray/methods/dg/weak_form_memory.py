@@ -1,0 +1,97 @@
+"""What the array text of DG holds and takes, in bytes, from sizes that are known before any array is there.
+
+In the formulas: dim d, variables V, elements E, unknowns N and points Q of a variable of an element, faces F of an element and
+points M of a face, parameters P that vary, bytes b of a number.
+"""
+from ..recipe import Recipe
+from .blocks import columns_at_once
+from .limiter import Limiter
+
+
+class WeakFormMemory(Recipe):
+    """The base of `DGArrays` that says what the arrays and the operations on them need."""
+
+    @classmethod
+    def looks(cls, tables):
+        """Whether array text looks at states: for wave speeds, or for what is not admissible at the start."""
+        return "wave speeds" not in cls.fused and tables.search is None or tables.law.admissible is not None
+
+    @classmethod
+    def positions(cls, backend, tables):
+        """Where the physics asks for x: the points of the volume, and, where they are not among these, of the faces."""
+        points = len(tables.points) + (0 if tables.trace is None else len(tables.face_points))
+        return tables.needs_x * tables.dim * points * tables.elements * backend.dtype.itemsize
+
+    @classmethod
+    def holds(cls, backend, tables):
+        d, V, E, b, P, (F, M) = (tables.dim, tables.variables, tables.elements, backend.dtype.itemsize, len(tables.varying),
+                                 tables.face_nodes.shape)
+        inner, outer, device = tables.inner, tables.outer, backend.name == "cupy"
+        copied = b * E * (device or b < 8)          # in float64 on the host the tables are the arrays
+        face_values = V * F * M * E * b
+        return {"metrics": copied * (d * d + F * (d + 1) * cls.looks(tables)) + b * (inner * (d + 2) + outer * (d + 1)),
+                "parameters": copied * P + b * (2 * inner + outer) * P,
+                "connectivity": inner * 32 * M + device * outer * 16 * M, "positions": cls.positions(backend, tables),
+                "face fluxes": face_values, "values at the faces": face_values * (tables.trace is not None)}
+
+    @classmethod
+    def later(cls, backend, tables):
+        """Bytes of these that are not there yet when the initial state is made."""
+        held = WeakFormMemory.holds(backend, tables)
+        return 0 if backend.name == "cupy" else held["connectivity"] + held["face fluxes"]
+
+    @classmethod
+    def takes(cls, backend, tables):
+        there, device, state = sum(tables.holds().values()), backend.name == "cupy", cls.state_size(backend, tables)
+        looking, stage = cls.looking(backend, tables), cls.temporaries(backend, tables)
+        lists = tables.inner * (32 * tables.face_nodes.shape[1] + 32)          # of all faces, before they are cut into blocks
+        positions = cls.positions(backend, tables)
+        converted = state * (backend.dtype.itemsize < 8)
+        if device:
+            points = 16 * tables.dim * tables.rows * tables.elements * tables.needs_x
+            return {"set-up": (there + points, 0), "first step": (max(converted, 2 * lists), max(state, stage)),
+                    "time step": (0, looking), "stages": (0, max(stage, looking)), "snapshots": (state, 0)}
+        held = sum(cls.holds(backend, tables).values()) - cls.later(backend, tables)
+        return {"set-up": (there + held + 2 * positions, 0), "first step": (max(converted, lists, stage), 0),
+                "time step": (looking, 0), "stages": (max(stage, looking), 0), "snapshots": (state, 0)}
+
+    @classmethod
+    def limiting(cls, backend, tables):
+        """Bytes that the limiter holds, and those that it takes for a while."""
+        return (0, 0) if tables.limits is None else Limiter.needs(backend, tables)
+
+    @classmethod
+    def temporaries(cls, backend, tables):
+        """Of a right-hand side."""
+        V, N, Q, b, E = tables.variables, tables.rows, len(tables.points), backend.dtype.itemsize, tables.elements
+        d, (F, M) = tables.dim, tables.face_nodes.shape
+        # Fluxes in all directions, the same stacked, their derivatives and the product before it is put there; with points
+        # of their own the values there and sources too.
+        volume = (2 * d + 2) * V * N * b
+        if tables.weak:
+            volume = ((2 * (d + bool(tables.physics.sources)) + 1) * Q + 2 * N) * V * b
+        # States and jumps of both sides and the parts of a numerical flux: as measured, 7.3 V + 2.
+        face = (7.3 * V + 2 + (d + 1) * tables.needs_x) * M * b
+        traces = 2 * V * F * M * b * tables.weak
+        return max(volume * columns_at_once(backend, E, max(N, Q)), face * columns_at_once(backend, tables.inner, M),
+                   traces * columns_at_once(backend, E, F * M))
+
+    @classmethod
+    def looking(cls, backend, tables):
+        """Of wave speeds, where they are array text, and of what is admissible."""
+        if not cls.looks(tables):
+            return 0
+        d, V, N, Q, b, (F, M) = (tables.dim, tables.variables, tables.rows, len(tables.points), backend.dtype.itemsize,
+                                 tables.face_nodes.shape)
+        speeds, checks = "wave speeds" not in cls.fused and tables.search is None, tables.law.admissible is not None
+        everywhere = tables.functions.wave_speed.depends_on("q")
+        at_points = everywhere or checks or tables.needs_x
+        if not tables.weak:          # at all nodes, or one for each element
+            return tables.elements * ((d + 4) * N * b * at_points + 8 * (d + F + 6))
+        # Towards one face after the other at its points, or at those of all faces and, beside the state there, of the volume;
+        # what is admissible at all points at once.
+        inside = Q * tables.speeds_inside
+        points = max(inside, F * M) if everywhere else M
+        of_speeds = speeds * (((d + 4) * points * at_points + V * inside) * b + 8 * (d + F + 6))
+        of_checks = checks * max((V + max(V, d + 4)) * Q, (d + 4) * F * M) * b
+        return tables.elements * max(of_speeds, of_checks)

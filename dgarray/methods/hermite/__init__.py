@@ -1,0 +1,1 @@
+"""Hermite's method on grids."""

@@ -1,0 +1,220 @@
+"""Hermite's two operations as array expressions: the reference, on NumPy or CuPy.
+
+A node holds c[variable, j_z, j_y, j_x] = h^|j| D^j q / j!, j from 0 to N in each direction; a half-step interpolates to the
+centres between nodes, where a polynomial of degree 2N + 1 in each direction results, and evolves it there by a Taylor series.
+Goodrich, Hagstrom & Lorenz 2006; Vargas, Chan, Hagstrom & Warburton 2016, algorithms 1 to 4.
+"""
+from functools import cached_property
+
+import numpy as np
+
+from ...physics.taylor import apply
+from ..recipe import Fetched, Recipe
+
+
+class HalfSteps(Recipe):
+    """The operations of Hermite's method on these tables (`dgarray.methods.hermite.tables.HermiteTables`).
+
+    States are arrays (variable, coefficient, z, y, x), coefficients with that of x fastest.  The dual grid's nodes lie at the
+    lower ends of an array that is as large as the grid's."""
+
+    check_every = 16
+
+    def __init__(self, backend, tables):
+        self.backend, self.tables, self.xp = backend, tables, backend.xp
+        self.variant = self.variant_of(backend, tables)
+        self.left, self.right = (backend.array(m) for m in tables.interpolation)
+        self.box = (tables.order + 1,) * tables.dim
+        self.full = (2 * tables.order + 2,) * tables.dim
+        self.neighbours = [[(backend.integers(n.low), backend.integers(n.high),
+                             *((backend.array(n.low_signs), backend.array(n.high_signs)) if n.mirrors else (None, None)))
+                            for n in axes] for axes in tables.neighbours]
+        self._maps = None, None
+
+    @property
+    def work(self):
+        return ["half-steps", *["sponges"] * bool(self.tables.layers)]
+
+    @cached_property
+    def systems(self):
+        """Of both halves, where coefficients vary; else None."""
+        return self.tables.systems and [self.moved(system) for system in self.tables.systems]
+
+    def moved(self, system):
+        """The coefficients of a LinearSystem on the backend: (flux, source, inverse)."""
+        def array(value):
+            return self.backend.array(value) if np.ndim(value) else value
+        return (tuple({key: array(value) for key, value in entries.items()} for entries in system.flux),
+                {key: array(value) for key, value in system.source.items()}, tuple(array(value) for value in system.inverse))
+
+    # Memory, see `dgarray.methods.recipe.Recipe`.
+
+    @classmethod
+    def variant_of(cls, backend, tables):
+        """The variant that runs, as `dgarray.Hermite` names them."""
+        return tables.method.chosen(tables.linear, backend)
+
+    @classmethod
+    def holds(cls, backend, tables):
+        moved = backend.name == "cupy" or backend.dtype.itemsize < 8          # else the tables' are used
+        return {"coefficients": tables.series_size * backend.dtype.itemsize * moved}
+
+    @classmethod
+    def takes(cls, backend, tables):
+        """{"steps": (on the host, on the device)}: polynomials of the nodes that are worked on at once, as measured 4 times."""
+        variant, nodes = cls.variant_of(backend, tables), tables.elements
+        numbers = 2 * tables.rows if variant == "collapsed" else tables.interpolant
+        at_once = nodes // tables.grid.nodes[-1] if variant == "monolithic" else nodes
+        size = 4 * tables.variables * numbers * at_once * backend.dtype.itemsize
+        return {"steps": (0, size) if backend.name == "cupy" else (size, 0)}
+
+    def zeros(self):
+        return self.backend.zeros((self.tables.variables, self.tables.rows, *self.tables.grid.shape))
+
+    def state(self, q):
+        """A copy of the state q (variable, coefficient, node), of the host or the backend, as the operations want it."""
+        return self.backend.copied(q).reshape(*q.shape[:2], *self.tables.grid.shape)
+
+    def plain(self, state):
+        """A copy of the state as q (variable, coefficient, node) on the backend."""
+        return self.backend.xp.ascontiguousarray(state.reshape(*state.shape[:2], -1)).copy()
+
+    def put(self, state, q):
+        """Set a state of the backend to the state q (variable, coefficient, node) of the host."""
+        state[...] = self.state(q)
+
+    def host(self, q):
+        """A state on the host, (variable, coefficient, node)."""
+        return self.backend.host(q).reshape(*q.shape[:2], -1)
+
+    def fetch(self, q):
+        return Fetched(self.host(q))
+
+    def take(self, q, nodes):
+        """The coefficients at some nodes on the host, (variable, coefficient, node of `nodes`)."""
+        return self.backend.host(q.reshape(*q.shape[:2], -1)[:, :, self.backend.integers(nodes)])
+
+    def finite(self, q):
+        return self.backend.finite(q)
+
+    def change(self, q, p):
+        """Largest |q - p| and largest |q| of every variable, (2, variable), on the host."""
+        return np.array([[self.backend.largest(self.xp.abs(part)) for part in parts] for parts in (q - p, q)])
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        """A half-step from q to out: to the dual grid if it is the first, at row.c = 0, else back, and the sponges' damping."""
+        half = int(row.c > 0)
+        self.half_step(q, out, half, dt / 2)
+        if half:
+            self.damp(out, dt)
+
+    def half_step(self, q, out, half, tau):
+        """Interpolate and evolve by the time tau.  Variants as `dgarray.Hermite` names them; "monolithic" keeps the
+        interpolants of one plane of nodes at a time, not of all."""
+        targets = self.tables.targets[half][::-1]
+        place, step = (Ellipsis, *(slice(0, n) for n in targets[1:])), self.rows_at_a_time(targets[0])
+        for first in range(0, targets[0], step):
+            row = slice(first, min(first + step, targets[0]))
+            if self.variant == "collapsed":
+                new = self.mapped(q, half, row, tau)
+            else:
+                new = self.evolve(self.interpolate(q, half, row), half, row, tau)
+            out[(slice(None), slice(None), row, *place[1:])] = new.reshape(*out.shape[:2], *new.shape[-self.tables.dim:])
+
+    def rows_at_a_time(self, count):
+        """How many of the rows along the last axis are interpolated, then evolved."""
+        return 1 if self.variant == "monolithic" else count
+
+    def interpolate(self, q, half, row):
+        """Coefficients about the target nodes in some rows along the last axis of the polynomials between their neighbours,
+        dimension by dimension: (variable, *(2N + 2,) * dim, *target)."""
+        return self.by_axes(q, half, row, lambda axis: (self.left, self.right))
+
+    def mapped(self, q, half, row, tau):
+        """Coefficients (variable, *(N + 1,) * dim, *target) after the time tau, where the half-step is a product of maps."""
+        if self._maps[0] != tau:
+            self._maps = tau, [self.backend.array(m) for m in self.tables.collapsed(tau)]
+        left, right = self._maps[1]
+        return self.by_axes(q, half, row, lambda axis: (left[:, axis], right[:, axis]))
+
+    def by_axes(self, q, half, row, maps):
+        """Both neighbours along each axis mapped and added: `maps(axis)` are two matrices, or stacks of them by variable."""
+        d = self.tables.dim
+        c = q.reshape(len(q), *self.box, *q.shape[2:])
+        last = self.neighbours[half][d - 1]
+        needed, place = np.unique(np.concatenate([self.backend.host(ends)[row] for ends in last[:2]]), return_inverse=True)
+        c = self.xp.take(c, self.backend.integers(needed), axis=1 + d)
+        for axis in range(d):
+            low, high, *signs = self.neighbours[half][axis]
+            if axis == d - 1:
+                low, high = (self.backend.integers(part) for part in np.split(place.reshape(-1), 2))
+                signs = [s if s is None else s[..., row] for s in signs]
+            ends = [self.xp.take(c, numbers, axis=1 + d + d - 1 - axis) for numbers in (low, high)]
+            ends = [end if s is None else end * self.spread(s, axis) for end, s in zip(ends, signs)]
+            c = sum(self.applied(matrix, end, d - axis) for matrix, end in zip(maps(axis), ends))
+        return c
+
+    def spread(self, signs, axis):
+        """Factors (variable, coefficient, node) along an axis, shaped to multiply (variable, *coefficients, *nodes)."""
+        d = self.tables.dim
+        shape = [1] * (1 + 2 * d)
+        shape[0], shape[d - axis], shape[2 * d - axis] = signs.shape
+        return signs.reshape(shape)
+
+    def applied(self, matrix, c, axis):
+        """A matrix, or one for each variable, applied along an axis of the coefficients."""
+        c = self.xp.moveaxis(c, axis, 1)
+        shape = c.shape[2:]
+        new = self.xp.matmul(matrix, c.reshape(*c.shape[:2], -1))
+        return self.xp.moveaxis(new.reshape(*new.shape[:2], *shape), 1, axis)
+
+    def evolve(self, R, half, row, tau):
+        """The solution at the centre after the time tau, (variable, *(N + 1,) * dim, *target): algorithm 4,
+
+        w = R;  for k = q, ..., 1:  w = R + tau / k L w,  L the law's right-hand side."""
+        w = R
+        for k in range(self.tables.stages, 0, -1):
+            w = R + tau / k * self.rate(w, half, row)
+        return w[(slice(None), *(slice(0, n) for n in self.box))]
+
+    def rate(self, w, half, row):
+        """L w, the time derivative of the polynomials w."""
+        out = self.xp.zeros_like(w)
+        if self.systems is None:
+            for i, k, j, a in self.tables.terms:
+                self.add_derivative(out[i], a, w[j], k)
+            for i, j, b in self.tables.decay:
+                out[i] += b * w[j]
+            return out
+        d, spacing = self.tables.dim, self.tables.grid.spacing
+        flux, source, inverse = self.systems[half]
+
+        def here(value):
+            return value[(slice(None),) * d + (row,)] if np.ndim(value) and value.shape[d] > 1 else value
+        for k, entries in enumerate(flux):
+            for (i, j), value in entries.items():
+                self.add_derivative(out[i], -1 / spacing[k], apply("multiply", d, here(value), w[j]), k)
+        for (i, j), value in source.items():
+            out[i] += apply("multiply", d, here(value), w[j])
+        for i, value in enumerate(inverse):
+            out[i] = apply("multiply", d, here(value), out[i])
+        return out
+
+    def add_derivative(self, out, a, w, k):
+        """out += a dw/dxi_k: coefficient j gets a (j_k + 1) times coefficient j + e_k.  Algorithm 3."""
+        axis = self.tables.dim - 1 - k
+        out, w = self.xp.moveaxis(out, axis, 0), self.xp.moveaxis(w, axis, 0)
+        for j in range(len(w) - 1):
+            out[j] += a * (j + 1) * w[j + 1]
+
+    def damp(self, q, dt):
+        """The sponges: q times exp(-sigma dt), as products of series about the nodes."""
+        d = self.tables.dim
+        for axis, factors in self.tables.damping(dt):
+            near = np.flatnonzero(factors[0] != 1)
+            if not len(near):          # a step of length zero
+                continue
+            some = slice(near[0], near[-1] + 1)
+            c = self.xp.moveaxis(q.reshape(len(q), *self.box, *q.shape[2:]), (d - axis, 2 * d - axis), (0, -1))[..., some]
+            factors = self.backend.array(factors[:, some])
+            c[...] = self.xp.stack([sum(factors[i - j] * c[j] for j in range(i + 1)) for i in range(len(c))])

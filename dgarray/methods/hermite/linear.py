@@ -1,0 +1,135 @@
+"""A linear law as coefficients: C(x) dq/dt + sum_k d/dx_k (A_k(x) q) = B(x) q, read off its traced functions.
+
+Each coefficient is a number, or, where it depends on x, a series about every one of a set of places (see
+`dgarray.physics.taylor`).
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...physics.laws.law import argument
+from ...physics.pointwise import Pointwise
+from ...physics.taylor import apply, evaluate, placed, series
+from ..problem import parameters_at
+
+
+@dataclass(frozen=True)
+class LinearSystem:
+    """dq_i/dt = inverse[i] (- sum_k d/dx_k sum_j flux[k][i, j] q_j + sum_j source[i, j] q_j); absent entries are zero.
+
+    flux      (dim) dicts {(i, j): coefficient};  source {(i, j): coefficient};  inverse (variables): 1 / C"""
+
+    flux: tuple
+    source: dict
+    inverse: tuple
+
+    @property
+    def coefficients(self):
+        """All of them in a row."""
+        return *(value for entries in self.flux for value in entries.values()), *self.source.values(), *self.inverse
+
+    def terms(self):
+        """Of constant coefficients: the terms (i, k, j, a) and (i, j, b) of dq_i/dt = sum a dq_j/dx_k + sum b q_j."""
+        return (tuple((i, k, j, -self.inverse[i] * a) for k, entries in enumerate(self.flux) for (i, j), a in entries.items()),
+                tuple((i, j, self.inverse[i] * b) for (i, j), b in self.source.items()))
+
+
+def simplest(value, d):
+    """A number where a series in d variables is one, the same at all places, such as what 0 a + 1 leaves; else the series."""
+    first = value[(0,) * d] if np.ndim(value) else value
+    if np.ndim(value) and (np.count_nonzero(value) > np.count_nonzero(first) or (first != first.flat[0]).any()):
+        return value
+    return float(first.flat[0] if np.ndim(value) else value)
+
+
+class LinearLaw:
+    """The functions of a law, traced, with a look at whether they are linear in q and do not depend on time.
+
+    Raises ValueError where they are not, and for parameters by region, which a grid has not."""
+
+    def __init__(self, law):
+        self.law, v, d = law, len(law.variables), law.dim
+        for name, value in law.parameters.items():
+            if isinstance(value, dict):
+                raise ValueError(f"{argument(law, name)}={value!r} is by region, but a grid has no regions; give a number or a "
+                                 "function of x")
+        self.numbers = {name: None if callable(value) else float(value) for name, value in law.parameters.items()}
+        self.given = {"x": d, "t": None, "m": self.numbers}
+        functions = {"flux": (law.flux, {"q": v, "n": d}), "source": (law.source, {"q": v}), "capacity": (law.capacity, {}),
+                     "wave_speed": (law.wave_speed, {"q": v, "n": d})}
+        self.functions = {name: Pointwise(function, self.given | inputs, name.replace("_", " "))
+                          for name, (function, inputs) in functions.items() if function is not None}
+        for name, function in self.functions.items():
+            if function.depends_on("t") or name != "flux" and name != "source" and function.depends_on("q"):
+                of = "time" if function.depends_on("t") else "the state"
+                raise ValueError(f"Hermite needs a linear law whose coefficients do not depend on time; the {function.name} of "
+                                 f"{law!r} depends on {of}")
+        self.check_linear()
+
+    @property
+    def varies(self):
+        """Whether a coefficient depends on x."""
+        return any(f.depends_on("x") or f.depends_on("m") for f in self.functions.values())
+
+    def check_linear(self):
+        """Raise ValueError unless flux and source are linear in q, tried at random states."""
+        d, v = self.law.dim, len(self.law.variables)
+        rng = np.random.default_rng(0)
+        a, b = rng.uniform(0.5, 2.0, (2, v))
+        x = tuple(rng.uniform(-1, 1, d))
+        place = {"x": x, "t": 0.0, "m": {name: 1.3 for name, number in self.numbers.items() if number is None},
+                 "n": tuple(rng.uniform(-1, 1, d))}
+
+        for name in ("flux", "source"):
+            if name in self.functions:
+                f = self.functions[name]
+
+                def at(q, f=f):
+                    asked = {key: value for key, value in place.items() if key in f.inputs}
+                    return np.array([float(c) for c in f(q=tuple(q), **asked)])
+                with np.errstate(all="ignore"):
+                    whole, parts = at(a - 2 * b), at(a) - 2 * at(b)
+                if not np.allclose(whole, parts, rtol=1e-10, atol=1e-10 * np.abs(at(a)).max(initial=1e-300)):
+                    raise ValueError(f"Hermite needs a linear law; the {name} of {self.law!r} is not linear in "
+                                     f"{', '.join(self.law.variables)}")
+
+    def system(self, x, h, degree, short=simplest):
+        """The LinearSystem about the places x (arrays that broadcast to (z, y, x)), with cells of lengths h, by series of that
+        degree in each coordinate, which have the places of those coordinates that they depend on."""
+        d, law = self.law.dim, self.law
+        at = {f"x{k}": placed(x, h, degree, k) for k in range(d)} if self.varies else {}
+        at |= {f"m_{name}": series(value, x, h, degree, name=name)[0]
+               for name, value in law.parameters.items() if callable(value)}
+        unit = np.eye(max(d, len(law.variables)))
+
+        def entries(name, n=None):
+            found, function = {}, self.functions[name].graph
+            for j in range(len(law.variables)):
+                given = at | {f"q{i}": unit[j, i] for i in range(len(law.variables))}
+                given |= {f"n{i}": unit[n, i] for i in range(d)} if n is not None else {}
+                for i, value in enumerate(evaluate(function, given, d)):
+                    if np.any(value):
+                        found[i, j] = short(value, d)
+            return found
+        capacity = self.functions.get("capacity")
+        factors = evaluate(capacity.graph, at, d) if capacity else [1.0] * len(law.variables)
+        source = entries("source") if "source" in self.functions else {}
+        inverse = (apply("divide", d, 1.0, c) for c in factors)
+        # Python's numbers, because those of NumPy make float64 of arrays of float32.
+        return LinearSystem(tuple(entries("flux", k) for k in range(d)), source,
+                            tuple(short(c, d) for c in inverse))
+
+    def series(self):
+        """(coefficient, axis): for each that depends on x whether it does along x, y, z."""
+        d = self.law.dim
+        if not self.varies:
+            return np.zeros((0, d), bool)
+        places = np.meshgrid(*[np.array([0.3, 0.4])] * d, indexing="ij", sparse=True)[::-1]
+        # As they are: one that varies need not do so at these places.
+        system = self.system(tuple(places), (1.0,) * d, 1, lambda value, d: value)
+        return np.array([np.array(value.shape[d:])[::-1] > 1 for value in system.coefficients if np.ndim(value)]).reshape(-1, d)
+
+    def speeds(self, x):
+        """Largest wave speed along each axis at the places x, (dim,)."""
+        d, m = self.law.dim, parameters_at(self.law, x)
+        return tuple(float(np.max(self.functions["wave_speed"](n=tuple(np.eye(d)[k]), x=x, m=m)[0])) for k in range(d))

@@ -1,0 +1,319 @@
+"""Boundary conditions as exterior states: a function of the interior state that asks for its arguments by name.
+
+A condition may ask for q (interior state), n (outward unit normal), x, t, m (the element's parameters) and `law`; it returns
+the state outside.  The numerical flux does the rest, so a user's own condition is one NumPy function.  A condition with the
+attribute `flux` uses that numerical flux at its faces whatever the interior uses.  One with the attribute `of_faces` may ask
+for `face`, numbers of each face: of_faces(mesh, faces) -> {name: (face,)}, with the names in of_faces.names.  One with the
+attribute `check` is asked before anything is computed: check(mesh, faces, law) raises ValueError where it does not fit.
+"""
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from ..wording import choose
+from .boundary_checks import check_normal, check_pressure, check_state
+from .fluxes import upwind
+from .laws.euler import Euler
+from .laws.law import dot, shown
+from .pointwise import components
+from .splines import SplinePieces
+from .splines import normal as spline_normal
+from .trace import call
+
+
+def pec(q, law):
+    """Perfect electric conductor, n x E = 0: E+ = -E-, H+ = H-."""
+    E, H = need(law, "fields", "pec", "Maxwell")(q)
+    return law.state(tuple(-c for c in E), H)
+
+
+def pmc(q, law):
+    """Perfect magnetic conductor, n x H = 0: E+ = E-, H+ = -H-."""
+    E, H = need(law, "fields", "pmc", "Maxwell")(q)
+    return law.state(E, tuple(-c for c in H))
+
+
+def wall(q, n, law):
+    """Rigid wall that slips, n . v = 0: velocity or momentum mirrored, m+ = m- - 2 (n . m-) n, all else as inside."""
+    return mirrored(q, n, law, "wall")
+
+
+def curved_wall(normal, corner=45.0):
+    """Rigid wall that slips and is curved, under a mesh with straight edges: the velocity mirrored about the wall's own normal.
+
+    m+ = m- - 2 (N . m-) N,  N = normal(x) / |normal(x)|,  all else as inside; the numerical flux takes the edge's normal.
+    normal   function x -> tuple of components, normal to the wall near the point x, of any length and direction; of a circle
+             around (a, b): lambda x: (x[0] - a, x[1] - b).  Or "spline", in 2D: cubic splines through the boundary's
+             vertices; N is the normal where the curve is nearest to x, right to third order, as orders 1 and 2 need it
+    corner   of "spline": degrees; where the boundary turns by more there is a corner
+    The mesh has its boundary vertices on the wall.  Gives DG its full order where `wall` gives the second at best.
+    ValueError where N is zero or lies along the edges.  Krivodonova & Berger 2006."""
+    if isinstance(normal, str):
+        return spline_wall(choose("curved_wall: the normal", normal, ("spline",), also=["or a function of x"]), corner)
+    function_of_x(normal, "curved_wall")
+
+    def curved_wall_state(q, x, law):
+        N = components(call(normal, dict(x=x), "normal"), law.dim, "the normal of curved_wall")
+        if all(isinstance(k, Real) and k == 0 for k in N):
+            raise ValueError("the normal of curved_wall is zero; it must point away from the wall")
+        scale = (1 / dot(N, N)) ** 0.5
+        return mirrored(q, tuple(scale * k for k in N), law, "curved_wall")
+    curved_wall_state.check, curved_wall_state.__qualname__ = check_normal(normal), f"curved_wall({shown(normal)})"
+    return curved_wall_state
+
+
+def spline_wall(name, corner):
+    """The curved wall through splines."""
+    if not (isinstance(corner, Real) and 0 < corner <= 180):
+        raise ValueError(f"corner={corner!r} is not allowed; it must be an angle in degrees, above 0 and at most 180")
+
+    def spline_wall_state(q, x, law, face):
+        if law.dim != 2:
+            raise ValueError(f"boundary condition {spline_wall_state.__qualname__} is for 2D, but the law is {law!r}; "
+                             "give curved_wall a function")
+        N = spline_normal(x, face)
+        scale = (1 / dot(N, N)) ** 0.5
+        return mirrored(q, tuple(scale * k for k in N), law, "curved_wall")
+    spline_wall_state.of_faces = SplinePieces(float(corner))
+    spline_wall_state.__qualname__ = f"curved_wall({name!r}, corner={corner:g})"
+    return spline_wall_state
+
+
+def mirrored(q, n, law, condition):
+    """The state with its velocity or momentum mirrored about the unit normal n, all else the same."""
+    momentum = need(law, "momentum", condition, "Acoustics or Euler")
+    first, end, _ = momentum.indices(len(q))
+    normal = dot(q[momentum], n)
+    return (*q[:first], *(m - 2 * normal * k for m, k in zip(q[momentum], n)), *q[end:])
+
+
+def open(q, law):
+    """Pressure-release boundary of acoustics (an open end), p = 0: p+ = -p-, v+ = v-."""
+    acoustic(law, "open")
+    return (-q[0], *q[1:])
+
+
+def absorbing(q, law):
+    """Characteristic boundary, nothing comes in: q+ = 0 in the upwind flux, exact for waves along the normal.
+
+    For linear laws; a gas takes far_field."""
+    linear(law, "absorbing")
+    return tuple(0.0 * c for c in q)
+
+
+absorbing.flux = upwind
+
+
+def outflow(q):
+    """Free outflow: q+ = q-.  Right where everything leaves, such as a supersonic gas."""
+    return q
+
+
+@dataclass(frozen=True)
+class Sponge:
+    """A layer in which waves are damped before they leave a grid: dq/dt = ... - sigma q within `width` of the side.
+
+    sigma = s_0 (depth / width)^3, s_0 = 2 c log(1 / reflection) / width, so that a wave along the normal that goes through the
+    layer and back is left with that share of its amplitude.
+    width        length, of at least some wavelengths for waves that meet it at an angle
+    reflection   above 0, below 1
+    Raises ValueError for other values.  Israeli & Orszag 1981."""
+
+    width: float
+    reflection: float = 1e-6
+
+    def __post_init__(self):
+        if not (isinstance(self.width, Real) and 0 < self.width < np.inf):
+            raise ValueError(f"width={self.width!r} is not allowed for Sponge; it must be a positive length")
+        if not (isinstance(self.reflection, Real) and 0 < self.reflection < 1):
+            raise ValueError(f"reflection={self.reflection!r} is not allowed for Sponge; it must be above 0 and below 1")
+
+
+def prescribed(g):
+    """The exterior state is g(x, t), a tuple of components: a Dirichlet condition on what enters."""
+    function_of_x(g, "prescribed")
+
+    def prescribed_state(x, t, law):
+        return state_of(g, x, t, law, "prescribed")
+    prescribed_state.flux, prescribed_state.check = upwind, check_state(g, "prescribed")
+    prescribed_state.__qualname__ = f"prescribed({shown(g)})"
+    return prescribed_state
+
+
+def incident(field):
+    """An incident field enters, everything else leaves: q+ = field(x, t) in the upwind flux (total-field formulation)."""
+    function_of_x(field, "incident")
+
+    def incident_state(x, t, law):
+        return state_of(field, x, t, law, "incident")
+    incident_state.flux, incident_state.check = upwind, check_state(field, "incident")
+    incident_state.__qualname__ = f"incident({shown(field)})"
+    return incident_state
+
+
+def scattered(condition, field):
+    """Scattered-field formulation: the unknown is q - field, and `condition` holds for the sum.
+
+    q+ = condition(q- + field) - field; with pec: E+ = -E- - 2 E_incident, H+ = H-.
+    condition: any condition that is linear in q; field(x, t) -> tuple, a solution of the law without the scatterer.
+    Kloeckner et al. 2009, section 6 (figure 12)."""
+    def scattered_state(q, n, x, t, m, law, face=None):
+        linear(law, "scattered")
+        f = state_of(field, x, t, law, "scattered")
+        given = dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law)
+        outside = call(condition, given if face is None else given | {"face": face})
+        return tuple(a - b for a, b in zip(outside, f))
+    scattered_state.__qualname__ = f"scattered({shown(condition)}, {shown(field)})"
+    for name in ("flux", "of_faces", "check"):
+        if hasattr(condition, name):
+            setattr(scattered_state, name, getattr(condition, name))
+    return scattered_state
+
+
+def plane_wave(law, direction, amplitude, shape):
+    """A plane wave of the law as a field (x, t) -> state, in a uniform medium.
+
+    direction  unit vector k (dim)
+    amplitude  Maxwell: the vector E (three components, normal to k); acoustics: the pressure, a number
+    shape      function s -> profile; the wave is shape(c t - k . x)
+    Maxwell: H = k x E / Z.  Acoustics: v = p k / (rho c).
+    ValueError if k is no unit vector, E is not normal to it, or the medium is not uniform."""
+    k = tuple(float(c) for c in np.atleast_1d(direction))
+    if len(k) != law.dim or abs(dot(k, k) - 1) > 1e-9:
+        raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with {law.dim} components")
+    if not all(isinstance(v, Real) for v in law.parameters.values()) or law.parameters.get("sigma"):
+        raise ValueError(f"a plane wave needs a uniform medium without losses, but the law is {law!r}")
+    if hasattr(law, "fields"):
+        from .laws.maxwell import cross
+        eps, mu, k3 = law.parameters["eps"], law.parameters["mu"], law.direction(k)
+        E = tuple(float(c) for c in amplitude)
+        if len(E) != 3 or abs(dot(E, k3)) > 1e-9:
+            raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be three components of E, normal to {k}")
+        H = tuple(c * (eps / mu) ** 0.5 for c in cross(k3, E))
+        absent = [f + axis for f, vector in (("E", E), ("H", H)) for axis, c in zip("xyz", vector)
+                  if abs(c) > 1e-12 and f + axis not in law.variables]
+        if absent:
+            raise ValueError(f"amplitude={amplitude!r} along {k} has {', '.join(absent)}; "
+                             f"the law has {', '.join(law.variables)}")
+        state, speed = law.state(E, H), (eps * mu) ** -0.5
+    else:
+        acoustic(law, "plane_wave")
+        rho, speed = law.parameters["rho"], law.parameters["c"]
+        state = (float(amplitude), *(amplitude * c / (rho * speed) for c in k))
+
+    def field(x, t):
+        profile = shape(speed * t - dot(k, x))
+        return tuple(a * profile for a in state)
+    field.__qualname__ = f"plane_wave({k}, {amplitude}, {shown(shape)})"
+    return field
+
+
+def far_field(g):
+    """Far field of a gas: what leaves is taken from inside, what enters from g(x, t) -> q, in subsonic and supersonic flow.
+
+    With u = n . v, R+ = u + 2 c / (gamma - 1) is carried at the speed u + c, R- = u - 2 c / (gamma - 1) at u - c, entropy and
+    tangential velocity at u: each is that of inside where this speed is positive there, else that of g.
+    u+ = (R+ + R-) / 2,  c+ = (gamma - 1) (R+ - R-) / 4,  rho+ = rho_k (c+ / c_k)^(2 / (gamma - 1)),  p+ = rho+ c+^2 / gamma,
+    k the side of the entropy;  F* = F(q+) . n.  Blazek 2015, section 8.3."""
+    function_of_x(g, "far_field")
+
+    def far_field_state(q, n, x, t, law):
+        gas(law, "far_field")
+        inside, outside = split(law, q, n), split(law, state_of(g, x, t, law, "far_field"), n)
+        (_, ui, ci, *_), (_, ug, cg, *_), a = inside, outside, 2 / (law.gamma - 1)
+        plus = np.where(ui + ci > 0, ui + a * ci, ug + a * cg)
+        minus = np.where(ui - ci > 0, ui - a * ci, ug - a * cg)
+        u, c = (plus + minus) / 2, (plus - minus) / (2 * a)
+        rho, uk, ck, *v = (np.where(ui > 0, i, e) for i, e in zip(inside, outside))
+        return joined(law, n, rho * (c / ck) ** a, v, u - uk, c)
+    return at_boundary(far_field_state, f"far_field({shown(g)})", check_state(g, "far_field"))
+
+
+def inflow(g):
+    """Inflow of a gas of given density and velocity: those of g(x, t) -> q, where it enters at supersonic speed all of g.
+
+    At subsonic speed R+ = u + 2 c / (gamma - 1), u = n . v, comes from inside and gives the pressure:
+    c+ = (gamma - 1) (R+ - u_g) / 2,  p+ = rho_g c+^2 / gamma;  F* = F(q+) . n."""
+    function_of_x(g, "inflow")
+
+    def inflow_state(q, n, x, t, law):
+        gas(law, "inflow")
+        _, ui, ci, *_ = split(law, q, n)
+        rho, u, c, *v = split(law, state_of(g, x, t, law, "inflow"), n)
+        return joined(law, n, rho, v, 0.0, np.where(u + c > 0, ci + (law.gamma - 1) / 2 * (ui - u), c))
+    return at_boundary(inflow_state, f"inflow({shown(g)})", check_state(g, "inflow"))
+
+
+def pressure_outflow(p):
+    """Outflow of a gas against the pressure p, a number or p(x, t); where it leaves at supersonic speed, q+ = q-.
+
+    Entropy, tangential velocity and R+ = u + 2 c / (gamma - 1), u = n . v, come from inside:
+    rho+ = rho- (p / p-)^(1 / gamma),  c+ = sqrt(gamma p / rho+),  u+ = u- + 2 (c- - c+) / (gamma - 1);  F* = F(q+) . n.
+    Carlson 2011, NASA/TM-2011-217181."""
+    if not callable(p) and not (isinstance(p, Real) and p > 0):
+        raise ValueError(f"pressure_outflow({p!r}) is not allowed; give a positive number or a function of x and t")
+
+    def outflow_state(q, n, x, t, law):
+        gas(law, "pressure_outflow")
+        rho, u, c, *v = split(law, q, n)
+        given = components(call(p, dict(x=x, t=t), "pressure"), 1, "the pressure")[0] if callable(p) else float(p)
+        ratio = np.where(u < c, given / law.pressure(q), 1.0)
+        outside = c * ratio ** ((law.gamma - 1) / (2 * law.gamma))
+        return joined(law, n, rho * ratio ** (1 / law.gamma), v, (c - outside) * (2 / (law.gamma - 1)), outside)
+    return at_boundary(outflow_state, f"pressure_outflow({shown(p)})", check_pressure(p))
+
+
+FACTORIES = curved_wall, prescribed, incident, scattered, plane_wave, far_field, inflow, pressure_outflow
+
+
+def state_of(g, x, t, law, condition):
+    """The state g(x, t), with all its components."""
+    return components(call(g, dict(x=x, t=t), condition), len(law.variables), f"the state of {condition}", law.variables)
+
+
+def split(law, q, n):
+    """Density, normal velocity, speed of sound and the components of the velocity of a gas."""
+    v = law.velocity(q)
+    return (q[0], dot(v, n), law.sound_speed(q), *v)
+
+
+def joined(law, n, rho, v, push, c):
+    """The state of a gas with density rho, velocity v + push n and speed of sound c."""
+    return law.conservative((rho, *(a + push * k for a, k in zip(v, n)), rho * c * c * (1 / law.gamma)))
+
+
+def at_boundary(condition, name, check):
+    """A condition that gives the state at the boundary itself: the numerical flux there is F(q+) . n."""
+    def outer(law):
+        def flux(r, n, x, t, mr):
+            return call(law.flux, dict(q=r, n=n, x=x, t=t, m=mr))
+        return flux
+    condition.flux, condition.__qualname__, condition.check = outer, name, check
+    return condition
+
+
+def function_of_x(f, condition):
+    if not callable(f):
+        raise ValueError(f"{condition}({f!r}) is not allowed; give a function of x and t that returns a tuple")
+
+
+def need(law, attribute, condition, kind):
+    if getattr(law, attribute, None) is None:
+        raise ValueError(f"boundary condition '{condition}' needs a law of {kind} type, not {law!r}")
+    return getattr(law, attribute)
+
+
+def gas(law, condition):
+    if not isinstance(law, Euler):
+        raise ValueError(f"boundary condition '{condition}' needs the Euler equations, not {law!r}")
+
+
+def linear(law, condition):
+    if law.conservative is not None:
+        raise ValueError(f"boundary condition '{condition}' is for linear laws, not {law!r}; far_field lets waves leave")
+
+
+def acoustic(law, condition):
+    if tuple(law.variables[:1]) != ("p",) or len(law.variables) != law.dim + 1:
+        raise ValueError(f"boundary condition '{condition}' needs a law with variables p and v, such as Acoustics, not {law!r}")

@@ -1,0 +1,106 @@
+"""Formulas of a law or a boundary condition, as the generated kernels compute them."""
+from . import boundary as conditions
+from .codegen import formulas
+from .fluxes import upwind
+from .laws import Acoustics, Law, Maxwell
+from .pointwise import Pointwise
+from .trace import call
+
+AXES = "xyz"
+
+
+def explain(what, law=None, flux=None, kernel=False):
+    """Print the formulas of a law (flux, numerical flux, source) or of a boundary condition (exterior state).
+
+    what     a law, or a condition such as dgarray.pec or a user's own function; with kernel=True a Simulation
+    law      for a condition: the law it is used with (Maxwell(3) for pec and pmc, Acoustics(2) for wall and open)
+    flux     for a law: the numerical flux, upwind by default
+    kernel   print the generated kernels of a simulation's step, with their formulas, instead
+    Raises ValueError for what cannot be explained."""
+    if kernel:
+        print(kernel_texts(what))
+    elif isinstance(what, Law):
+        print("\n".join(law_formulas(what, flux or upwind)))
+    elif callable(what):
+        usual = {conditions.pec: Maxwell(3), conditions.pmc: Maxwell(3),
+                 conditions.wall: Acoustics(2), conditions.open: Acoustics(2)}
+        law = law or usual.get(what)
+        if law is None:
+            raise ValueError("a boundary condition is explained for a law; give one, e.g. explain(condition, law=Maxwell(3))")
+        print("\n".join(condition_formulas(what, law)))
+    else:
+        raise ValueError(f"{what!r} cannot be explained; give a law or a boundary condition")
+
+
+def kernel_texts(sim):
+    """The texts of the kernels that make a step of a simulation."""
+    operator = getattr(sim, "operator", None)
+    if operator is None:
+        raise ValueError(f"{sim!r} has no kernels; give a Simulation")
+    texts = operator.kernel_texts()
+    if not texts:
+        return f"{sim.method!r} computes by array expressions on {sim.backend!r}; there are no kernels"
+    return "\n\n".join(f"# {name}\n{text}" for name, text in texts.items())
+
+
+def formulas_of(function, law):
+    """The formulas of a `Pointwise` function of a law, named after it and the law's variables, a list of lines.
+
+    The names of boundaries are left out: kernels of meshes that name them in another way are the same."""
+    count, names = len(law.variables), list(law.variables)
+    title = "boundary_flux" if function.name.startswith("boundary") else "_".join(function.name.split())
+    outputs = len(function.graph.outputs)
+    if outputs == 1:
+        results = [title]
+    elif outputs == count:
+        results = [f"{title}_{v}" for v in names]
+    else:
+        results = [f"{title}_{names[i % count]}_{i // count}" for i in range(outputs)]
+    axes = AXES[:law.dim]
+    called = readable(law) | {f"g{i}": f"dr{i // law.dim}/d{axes[i % law.dim]}" for i in range(law.dim ** 2)}
+    return formulas(function.graph, results, called | {"s0": "s", "s1": "s+"})
+
+
+def inputs(law):
+    fields = dict.fromkeys(law.parameters)
+    return {"q": len(law.variables), "n": law.dim, "x": law.dim, "t": None, "m": fields}
+
+
+def readable(law):
+    """What to call the inputs of a graph: components by variable, n and x by axis, - and + for the sides of a face."""
+    names = {f"n{i}": f"n{AXES[i]}" for i in range(law.dim)} | {f"x{i}": AXES[i] for i in range(law.dim)}
+    for i, variable in enumerate(law.variables):
+        names |= {f"q{i}": variable, f"l{i}": f"{variable}-", f"r{i}": f"{variable}+"}
+    for field in law.parameters:
+        names |= {f"m_{field}": field, f"ml_{field}": f"{field}-", f"mr_{field}": f"{field}+"}
+    return names
+
+
+def law_formulas(law, flux):
+    given, name = inputs(law), "rusanov" if flux is upwind and law.upwind is None else flux.__name__
+    sides = {"l": given["q"], "r": given["q"], "n": law.dim, "x": law.dim, "t": None, "ml": given["m"], "mr": given["m"]}
+    parts = [("flux in the direction n", law.flux, given, [f"F_{v}" for v in law.variables]),
+             (f"numerical flux ({name}); - inside, + outside", flux(law), sides, [f"F*_{v}" for v in law.variables]),
+             ("largest wave speed along n", law.wave_speed, given, ["speed"])]
+    if law.capacity is not None:
+        parts.append(("capacity: C dq/dt + div F = s", law.capacity, {"m": given["m"]}, [f"C_{v}" for v in law.variables]))
+    if law.source is not None:
+        parts.append(("source", law.source, given, [f"s_{v}" for v in law.variables]))
+    if law.admissible is not None:
+        parts.append(("admissible states", law.admissible, given, ["admissible"]))
+    lines = [repr(law)]
+    for title, function, arguments, outputs in parts:
+        graph = Pointwise(function, arguments, title).graph
+        lines += [f"{title} [{graph.flops} operations]", *(f"  {line}" for line in formulas(graph, outputs, readable(law)))]
+    return lines
+
+
+def condition_formulas(condition, law):
+    given = {"face": dict.fromkeys(condition.of_faces.names)} if hasattr(condition, "of_faces") else {}
+
+    def outside(q, n, x, t, m, face=None):
+        return call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=law, **dict.fromkeys(given, face)), "boundary condition")
+    graph = Pointwise(outside, inputs(law) | given, "exterior state").graph
+    names = readable(law) | {f"q{i}": f"{v}-" for i, v in enumerate(law.variables)}
+    return [f"exterior state of {getattr(condition, '__name__', condition)} with {law!r}",
+            *(f"  {line}" for line in formulas(graph, [f"{v}+" for v in law.variables], names))]

@@ -1,0 +1,17 @@
+"""Products of a matrix with many columns, each rounded alike wherever it stands and however many there are."""
+import numpy as np
+
+GROUP = 8          # columns: BLAS libraries go through whole groups of them in one way, and through the rest in others
+
+
+def multiply(matrix, columns, xp=np):
+    """matrix @ columns (..., row, column) of the library xp on the host, in float64 in whole groups of columns.
+
+    BLAS libraries sum the last columns of an odd number in another order. The columns of a part of a mesh shall round as those
+    of the whole mesh, so the last group is filled up. In float32 they sum by place in other ways too, so it would not help."""
+    count = columns.shape[-1]
+    if count % GROUP == 0 or columns.dtype != np.float64:
+        return xp.matmul(matrix, columns)
+    filled = xp.zeros((*columns.shape[:-1], -(-count // GROUP) * GROUP), columns.dtype)
+    filled[..., :count] = columns
+    return xp.matmul(matrix, filled)[..., :count]

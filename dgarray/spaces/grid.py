@@ -1,0 +1,124 @@
+"""Fields on a grid: values at its nodes, with the scaled derivatives there that make a Hermite interpolant."""
+import numpy as np
+
+from ..physics.pointwise import components
+from ..physics.trace import call
+from .interpolant import interpolant
+from .parts import AXES, Evaluation, Part, Trace, check_names
+
+PIECE = 1 << 20          # nodes at a time
+
+
+class GridSpace:
+    """Fields on a `dgarray.Grid`: (variable, coefficient, node), the first coefficient the value at the node, those after it
+    the scaled derivatives up to `order` in each direction. At order 0 they are the values, linear between the nodes.
+
+    Integrals are by the trapezoidal rule over the nodes' values."""
+
+    word, place, structured = "grid", "node", True
+
+    def __init__(self, grid, order=0):
+        self.mesh = self.grid = grid
+        self.order, self.dim = order, grid.dim
+        self.dims = AXES[grid.dim - 1::-1]
+
+    @property
+    def count(self):
+        """Number of nodes."""
+        return int(np.prod(self.grid.shape))
+
+    @property
+    def sizes(self):
+        return dict(zip(self.dims, self.grid.shape))
+
+    def arranged(self, values):
+        """Values (variable, 1, node) as a dataset has them, (variable, z, y, x)."""
+        return values.reshape(len(values), *self.grid.shape)
+
+    def coordinates(self, units):
+        """{name: (dims, values, attributes)} of the nodes."""
+        return {axis: ((axis,), nodes, {"long_name": f"{axis} of the nodes", "units": units(axis)})
+                for axis, nodes in zip(AXES, self.grid.axes)}
+
+    def position(self, coefficient, node):
+        """Coordinates of a node."""
+        return self.grid.centre(node)
+
+    def bounds(self):
+        """Lowest and highest coordinates."""
+        return self.grid.lower, self.grid.upper
+
+    def evaluation(self, x):
+        """The `Evaluation` of the fields at points x (point, dim), by the Hermite interpolant."""
+        nodes, weights = interpolant(self.grid, self.order, x)
+
+        def values(q):
+            return np.einsum("pvc,kcpv->kp", weights, q.reshape(*q.shape[:2], *nodes.shape))
+        return Evaluation(nodes.ravel(), values, np.isnan(weights[:, 0, 0]), {})
+
+    def trace(self, boundary, role, units):
+        """The `Trace` of one side. Raises ValueError for an unknown name and for several sides."""
+        grid, chosen = self.grid, self._sides(boundary, role)
+        if len(chosen) > 1:
+            raise ValueError(f"{role}: boundary={boundary!r} are several sides; on a grid give one, and a recorder for each")
+        (normal, side), = chosen
+        rest = [k for k in reversed(range(grid.dim)) if k != normal]
+        sizes = {AXES[k]: grid.nodes[k] for k in rest}
+        coords = {AXES[k]: ((AXES[k],) if k in rest else (), grid.axes[k] if k in rest else (grid.lower, grid.upper)[side][k],
+                            {"long_name": f"{AXES[k]} of the nodes", "units": units(AXES[k])}) for k in range(grid.dim)}
+        return Trace(self._nodes(normal, side), lambda q: q[:, 0].reshape(len(q), *sizes.values()), sizes, coords)
+
+    def boundary_parts(self, boundary, role, degree=None):
+        """The `Part`s of named sides, one each. Raises ValueError for an unknown name and for a degree."""
+        self._refuse(degree, role)
+        grid, found = self.grid, []
+        for axis, side in self._sides(boundary, role):
+            nodes = self._nodes(axis, side)
+            places = np.unravel_index(nodes, grid.shape)[::-1]
+            x = tuple(nodes_along[i] for nodes_along, i in zip(grid.axes, places))
+            weights = np.prod([rule[i] for k, (rule, i) in enumerate(zip(grid.weights(), places)) if k != axis], axis=0)
+            weights = np.broadcast_to(weights, nodes.shape)
+            n = tuple(np.full(1, (2.0 * side - 1) * (k == axis)) for k in range(grid.dim))
+            found.append(Part(nodes, x, nodes.shape, n, lambda q: tuple(q[:, 0]), lambda v, nodes=nodes: v[nodes],
+                              lambda f, w=weights: np.sum(f * w)))
+        return found
+
+    def _sides(self, boundary, role):
+        known = self.grid.boundaries
+        return [known[name] for name in check_names(boundary, known, role, " on the grid; it has")]
+
+    def _nodes(self, axis, side):
+        """Numbers of the nodes on one side, counted with x fastest."""
+        numbers = np.arange(self.count).reshape(self.grid.shape)
+        return np.take(numbers, -side, axis=self.dim - 1 - axis).ravel()
+
+    @staticmethod
+    def _refuse(degree, role):
+        if degree is not None:
+            raise ValueError(f"{role}: degree={degree!r} is for meshes; on a grid integrals are by the trapezoidal rule")
+
+    def parts(self, role="", degree=None, extra=4):
+        """The grid in `Part`s, rows of nodes along the last axis. Raises ValueError for a degree; `extra` is for meshes."""
+        self._refuse(degree, role)
+        rules, row = self.grid.weights(), int(np.prod(self.grid.shape[1:]))
+        step = max(1, PIECE // row)
+        for first in range(0, self.grid.shape[0], step):
+            rows, weights = slice(first, first + step), 1.0
+            for axis, rule in enumerate(rules):
+                rule = rule[rows] if axis == self.dim - 1 else rule
+                weights = weights * rule.reshape(-1, *(1,) * axis)
+
+            def values(q, rows=rows):
+                return tuple(q[:, 0].reshape(len(q), *self.grid.shape)[:, rows].astype(float))
+            x = self.grid.places(rows)
+            shape = len(self.grid.axes[-1][rows]), *self.grid.shape[1:]
+            yield Part(rows, x, shape, None, values, lambda v, rows=rows: v.reshape(self.grid.shape)[rows],
+                       lambda f, w=weights: np.sum(w * f))
+
+    def error(self, values, exact, t):
+        """L2 norm of u - exact(x, t) per variable, sqrt(sum w (u - exact)^2), (variable,)."""
+        total = np.zeros(len(values))
+        for part in self.parts():
+            expected = components(call(exact, dict(x=part.x, t=t), "exact solution"), len(values), "the exact solution")
+            total += [part.integrate((u - v) ** 2) for u, v in zip(part.values(values), expected)]
+        return np.sqrt(total)

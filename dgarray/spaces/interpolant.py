@@ -1,0 +1,45 @@
+"""Evaluate the Hermite interpolant of a grid at any point: the nodes that it uses, and their weights."""
+import numpy as np
+
+from ..mesh.grid import Grid
+from ..reference import hermite
+
+
+def ends(grid, N, axis, x):
+    """Along one axis, of coordinates x (point,): the numbers (2, point) of the nodes at both ends of their cells, and the
+    weights (2, point, N + 1) of the scaled derivatives there in the interpolant's value; NaN outside the grid."""
+    line = Grid(grid.lower[axis], grid.upper[axis], grid.cells[axis], grid.periodic[axis])
+    (cell,), (s,) = line.locate(np.asarray(x, float)[:, None])
+    low = np.maximum(cell, 0)
+    return np.array([low, low + 1]) % grid.nodes[axis], np.array(hermite.values(N, np.where(cell < 0, np.nan, s)))
+
+
+def interpolant(grid, N, points):
+    """The interpolant at points (point, dim): u = sum over the 2^dim corners v of its cell and the coefficients j of
+    weights[v, j] c[j, nodes[v]].
+
+    Returns nodes (point, 2^dim), counted with x fastest, and weights (point, 2^dim, (N + 1)^dim), NaN outside the grid."""
+    count = len(points)
+    nodes, product = np.zeros((count, 1), int), np.ones((count, 1, 1))
+    for axis in reversed(range(grid.dim)):
+        numbers, weights = ends(grid, N, axis, points[:, axis])
+        nodes = (nodes[:, :, None] * grid.nodes[axis] + numbers.T[:, None]).reshape(count, -1)
+        product = np.einsum("pvj,pwk->pvwjk", product, weights.transpose(1, 0, 2))
+        product = product.reshape(count, nodes.shape[1], -1)
+    return nodes, product
+
+
+def along(c, dim, axis, numbers, weights):
+    """One axis of c (j_z, ..., j_x, z, y, x) evaluated: the sum over ends v and j of weights[v, p, j] c[j, numbers[v, p]],
+    without the axis of the coefficients, and with p in place of the nodes.  Axes are summed in the order x, y, z."""
+    c = np.moveaxis(c, (dim - 1 - axis, -1 - axis), (0, 1))
+    new = sum(np.einsum("pj,jp...->p...", w, c[:, n]) for n, w in zip(numbers, weights))
+    return np.moveaxis(new, 0, new.ndim - 1 - axis)
+
+
+def on_lattice(grid, N, c, ticks):
+    """The interpolant (z, y, x) at all points with these coordinates, `ticks` along x, y, z; c (coefficient, z, y, x)."""
+    c = c.reshape(*(N + 1,) * grid.dim, *c.shape[1:])
+    for axis, x in enumerate(ticks):
+        c = along(c, grid.dim, axis, *ends(grid, N, axis, x))
+    return c

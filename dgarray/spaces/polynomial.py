@@ -1,0 +1,108 @@
+"""Piecewise polynomials on a mesh of simplices, given by their values at the nodes of every element."""
+from functools import cached_property
+
+import numpy as np
+
+from ..mesh.locate import Locator
+from ..reference import quadrature, simplex
+from .norms import jacobians, l2_error
+from .parts import Evaluation, Part, Trace, check_names
+from .surface import Surface
+
+PIECE = 1 << 18          # multiply-adds of one interpolation: BLAS libraries leave such a product to one thread
+
+
+class PolynomialSpace:
+    """Polynomials of degree `order` on every element of a mesh: values (variable, node, element) at the nodes of
+    `simplex(dim, order)`.
+
+    dims, sizes   of a field in a dataset;  word: what the domain is called in messages
+    degree        up to which integrals are exact by default, 2 order + 4"""
+
+    dims, word, place, structured = ("element", "node"), "mesh", "element", False
+
+    def __init__(self, mesh, order):
+        self.mesh, self.order, self.dim = mesh, order, mesh.dim
+        self.cell = simplex(mesh.dim, order)
+
+    @property
+    def count(self):
+        """Number of elements."""
+        return len(self.mesh.cells)
+
+    @property
+    def sizes(self):
+        return {"element": self.count, "node": len(self.cell.nodes)}
+
+    @cached_property
+    def jacobians(self):
+        """|det dx/dr|, (element,)."""
+        return jacobians(self.mesh.points, self.mesh.cells)
+
+    def arranged(self, values):
+        """Values (variable, node, element) as a dataset has them, (variable, element, node)."""
+        return values.transpose(0, 2, 1)
+
+    def coordinates(self, units):
+        """{name: (dims, values, attributes)} that a record of all nodes needs: those of the run's dataset."""
+        return {}
+
+    def position(self, node, element):
+        """Coordinates of a node of an element."""
+        return self.cell.barycentric(self.cell.nodes[node:node + 1])[0] @ self.mesh.points[self.mesh.cells[element]]
+
+    def bounds(self):
+        """Lowest and highest coordinates."""
+        return self.mesh.points.min(axis=0), self.mesh.points.max(axis=0)
+
+    def evaluation(self, x):
+        """The `Evaluation` of the fields at points x (point, dim); one on a face gets the value of one of its elements."""
+        element, r = Locator(self.mesh.points, self.mesh.cells).find(x)
+        matrix = self.cell.interpolation(r)
+        coords = {"cell_number": (("point",), self.mesh.numbers[element].astype("int64"),
+                                  {"long_name": "position among the cells of the mesh file, from 0"})}
+        return Evaluation(element, lambda q: np.einsum("pn,vnp->vp", matrix, q), element < 0, coords)
+
+    def trace(self, boundary, role, units):
+        """The `Trace` of a named boundary, or of several. Raises ValueError for an unknown name."""
+        surface = self._surface(boundary, role)
+        return Trace(surface.rows[:, 0], surface.take, dict(zip(("face", "face_node"), surface.shape)),
+                     surface.coords(self.mesh.numbers, units("x")))
+
+    def boundary_parts(self, boundary, role, degree=None):
+        """The `Part`s of a named boundary, or of several. Raises ValueError for an unknown name."""
+        surface = self._surface(boundary, role)
+        x, weights, matrix = surface.quadrature(degree or 2 * self.order + 4)
+        normals = tuple(n[:, None] for n in surface.normals)
+        return [Part(surface.rows[:, 0], tuple(x), weights.shape, normals, lambda q: tuple(surface.take(q) @ matrix.T),
+                     lambda v: v[surface.rows[:, 0], None], lambda f: np.sum(f * weights))]
+
+    def _surface(self, boundary, role):
+        mesh = self.mesh
+        names = check_names(boundary, mesh.boundaries, role, " in the mesh; it has")
+        rows = np.concatenate([np.empty((0, 2), np.int64), *(mesh.boundaries[name] for name in names)])
+        if not len(rows):
+            raise ValueError(f"{role}: boundary={boundary!r} has no face; give names of the mesh: "
+                             f"{', '.join(mesh.boundaries) or 'none'}")
+        return Surface(mesh.points, mesh.cells, self.order, np.unique(rows, axis=0))
+
+    def parts(self, role="", degree=None, extra=4):
+        """The domain in `Part`s, blocks of elements, exact up to the degree, by default 2 order + `extra`."""
+        points, weights = quadrature(self.dim, degree or 2 * self.order + extra)
+        matrix, corners = self.cell.interpolation(points), self.cell.barycentric(points)
+        step = max(16, PIECE // matrix.size)
+        for first in range(0, self.count, step):
+            some = slice(first, first + step)
+            vertices, scale = self.mesh.points[self.mesh.cells[some]], self.jacobians[some]
+            x = tuple(corners @ vertices[:, :, d].T for d in range(self.dim))
+
+            def values(q, some=some):
+                return tuple(matrix @ component[:, some].astype(float) for component in q)
+
+            def integrate(f, scale=scale):
+                return weights @ np.broadcast_to(f, (len(weights), len(scale))) @ scale
+            yield Part(some, x, x[0].shape, None, values, lambda v, some=some: v[some], integrate)
+
+    def error(self, values, exact, t):
+        """L2 norm of u - exact(x, t) per variable, (variable,)."""
+        return l2_error(values.astype(float), exact, t, self.mesh.points, self.mesh.cells, self.order)

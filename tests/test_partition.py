@@ -1,0 +1,221 @@
+"""Meshes cut into parts: what a part has, its faces by kind, and steps of the parts, bitwise those of the whole mesh."""
+import numpy as np
+import pytest
+from meshes import disc
+from modal_problems import SURFACES, gas_problem
+from nodal_problems import SYSTEMS, box_of, problem
+from parts import Parts, advance
+
+import dgarray as dg
+from dgarray import backends
+from dgarray.mesh import MeshError
+from dgarray.mesh.faces import by_kind
+from dgarray.mesh.partition import partition, split
+
+PERIODIC = {1: dg.interval(0, 1, 29, periodic=True, perturb=0.2), 2: dg.rectangle(cells=(6, 5), periodic=True, perturb=0.2),
+            3: dg.box(cells=(3, 3, 2), periodic=(True, False, True), perturb=0.2)}
+COUNTS = 2, 3, 7
+
+
+def scattered(mesh, parts, seed=0):
+    """A part of each cell at random, so that hardly a cell is independent."""
+    return np.random.default_rng(seed).permutation(np.arange(len(mesh.cells)) % parts)
+
+
+def cuts(mesh):
+    yield from (split(mesh, parts) for parts in COUNTS)
+    yield scattered(mesh, 3)
+
+
+@pytest.mark.parametrize("mesh", [*PERIODIC.values(), *map(box_of, (1, 2, 3))], ids=repr)
+def test_what_a_part_has(mesh):
+    for owner in cuts(mesh):
+        parts = partition(mesh, owner)
+        for number, part in enumerate(parts):
+            share, own = part.share, owner == number
+            independent, rim, copies = np.split(share.cells, [share.independent, share.owned])
+            assert part.owned == share.owned and part.whole is mesh and (share.part, share.parts) == (number, len(parts))
+            assert np.array_equal(np.sort(share.cells[:share.owned]), np.flatnonzero(own))
+            assert all(np.array_equal(group, np.sort(group)) for group in (independent, rim))
+            assert own[mesh.neighbour_cell[independent]].all() and not own[mesh.neighbour_cell[rim]].all(axis=1).any()
+            around = np.unique(mesh.neighbour_cell[rim])
+            assert np.array_equal(np.sort(copies), around[~own[around]])
+            assert np.array_equal(part.points[part.cells], mesh.points[mesh.cells[share.cells]])
+            assert np.array_equal(part.numbers, mesh.numbers[share.cells])
+            for other, places in share.receive.items():
+                sent = parts[other].share.send[number]
+                assert np.array_equal(share.cells[places], parts[other].share.cells[sent]) and sent.max() < parts[other].owned
+            assert sum(len(sent) for sent in share.send.values()) == sum(
+                there.share.receive[number].stop - there.share.receive[number].start for there in parts
+                if number in there.share.receive)
+            assert sum(places.stop - places.start for places in share.receive.values()) == len(copies)
+
+
+def in_whole(part, rows):
+    """Rows (cell, local face) of a part as rows of the whole mesh."""
+    return [(int(part.share.cells[cell]), int(face)) for cell, face in rows]
+
+
+@pytest.mark.parametrize("mesh", [*PERIODIC.values(), *map(box_of, (1, 2, 3))], ids=repr)
+def test_faces_by_kind(mesh):
+    """The parts have the whole mesh's faces, with the same sides: cut ones twice, all others once."""
+    whole = by_kind(mesh)
+    assert not whole.halo and not whole.mortar
+    [(left, right)] = whole.interior
+    faces = set(zip(map(tuple, left.tolist()), map(tuple, right.tolist())))
+    assert len(faces) == len(left) == np.count_nonzero(mesh.neighbour_face >= 0) // 2
+    for owner in cuts(mesh):
+        interior, halo, boundary = [], [], []
+        for part in partition(mesh, owner):
+            kinds = by_kind(part)
+            for found, lists in ((interior, kinds.interior), (halo, kinds.halo)):
+                found += [pair for left, right in lists for pair in zip(in_whole(part, left), in_whole(part, right))]
+            assert all((np.minimum(left, right)[:, 0] < part.owned).all() for left, right in (*kinds.interior, *kinds.halo))
+            boundary += in_whole(part, kinds.boundary)
+            assert np.array_equal(np.sort(kinds.boundary, axis=0), np.sort(part.boundary_faces, axis=0))
+            assert all(part.is_named(rows).all() for rows in part.boundaries.values())
+        assert len(interior) == len(set(interior)) and len(halo) == 2 * len(set(halo)) and {*interior} | {*halo} == faces
+        assert not {*interior} & {*halo}
+        assert sorted(boundary) == sorted(map(tuple, mesh.boundary_faces.tolist()))
+
+
+def test_what_cannot_be_cut():
+    mesh = box_of(2)
+    part = partition(mesh, split(mesh, 2))[1]
+    for change in (lambda: part.refined(), lambda: part.periodic(("left", "right")), lambda: partition(part, split(part, 2))):
+        with pytest.raises(MeshError, match="whole mesh"):
+            change()
+    with pytest.raises(MeshError, match="part 1 of 3 has no cells"):
+        partition(mesh, 2 * split(mesh, 2))
+    with pytest.raises(MeshError, match="owner must be 42 whole numbers"):
+        partition(mesh, split(mesh, 2)[1:])
+    with pytest.raises(MeshError, match="43 parts; allowed: 1 to 42"):
+        split(mesh, 43)
+    with pytest.raises(ValueError, match="limiters work on whole meshes"):
+        dg.ModalDG(1, limiter="vertex").discretise(part, dg.Euler(2), dg.wall, backends.get())
+    with pytest.raises(ValueError, match="no condition"):          # as on the whole mesh, whoever has the face
+        dg.ModalDG(1).discretise(part, dg.Euler(2), {"right": dg.wall}, backends.get())
+
+
+def same_steps(mesh, method, law, boundary, kernels, dtype, initial, owners=None, source=None, flux=None, stepper=None,
+               threads=None):
+    """Steps of the parts are those of the whole mesh, from the projection of the initial state to the third step."""
+    def discretise(mesh):
+        return method.discretise(mesh, law, boundary, backends.get("numpy", kernels, dtype, threads), flux, source, stepper)
+    whole = discretise(mesh)
+    q = whole.project(initial)
+    dt = whole.largest_step(whole.state(q), 0.0)
+    short = dt / 2          # at the largest step non-normal operators let rounding grow a thousandfold before it decays
+    expected = advance(whole, q, [short] * 3)
+    assert np.isfinite(expected).all() and not np.array_equal(expected, q)
+    # BLAS libraries sum products of float32 in an order that depends on a column's place: nobody promises more than rounding.
+    tolerance = 2e-5 if kernels == "array" and dtype == "float32" else 0
+    for number, owner in enumerate(cuts(mesh) if owners is None else owners):
+        parts = Parts(mesh, owner, discretise)
+        states = [operator.state(operator.project(initial)) for operator in parts.operators]
+        assert np.array_equal(parts.gather(states), whole.host(whole.state(q)))
+        if number == 0 or isinstance(law, dg.Euler):          # of linear laws every part looks for the whole mesh's eigenvalues
+            assert parts.largest_step(states, 0.0) == pytest.approx(dt, rel=tolerance, abs=0)
+        difference = np.abs(parts.advance(states, [short] * 3) - expected).max()
+        assert difference <= tolerance * np.abs(expected).max()
+
+
+def field(law):
+    """A smooth state of a linear law."""
+    return lambda x, t: tuple(np.sin(3 * sum(x) + i) for i in range(len(law.variables)))
+
+
+NUMBER = {system: number for number, system in enumerate(SYSTEMS)}
+
+
+@pytest.mark.usually(lambda system, order, kernels, dtype: (
+    (kernels, dtype, order) == ("array", "float64", 4 - NUMBER[system] % 4) and system not in ("acoustics3", "maxwellTE")
+    or (system, order, kernels, dtype) in {("acoustics2", 2, "fused", "float64"), ("maxwell3", 1, "fused", "float32")}))
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kernels", ["array", "fused"])
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_nodal(system, order, kernels, dtype):
+    """Every law with its boundary conditions in turn, parameters that vary, a source."""
+    mesh, law, boundary, source = problem(system, order, dtype)
+    same_steps(mesh, dg.NodalDG(order), law, boundary, kernels, dtype, field(law), source=source)
+
+
+@pytest.mark.usually(lambda system, order, surface, kernels, dtype: (kernels, dtype, surface) == ("array", "float64", "edges")
+                     and order == NUMBER[system] % 3 and NUMBER[system] % 2
+                     or kernels == "fused" and (system, order, surface, dtype) in {
+                         ("advection2", 2, "edges", "float64"), ("acoustics1", 1, "elements", "float64")})
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kernels", ["array", "fused"])
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("order", [0, 1, 2, 4])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_modal(system, order, surface, kernels, dtype):
+    mesh, law, boundary, source = problem(system, order, dtype)
+    same_steps(mesh, dg.ModalDG(order, surface=surface), law, boundary, kernels, dtype, field(law), source=source)
+
+
+GAS = {"nodal": lambda: dg.NodalDG(2), "quadrature": lambda: dg.NodalDG(2, quadrature=6),
+       "filter": lambda: dg.NodalDG(3, filter=dg.ExponentialFilter()), "edges": lambda: dg.ModalDG(2, surface="edges"),
+       "elements": lambda: dg.ModalDG(1, surface="elements")}
+
+
+@pytest.mark.usually(lambda dim, method, kernels, dtype: dtype == "float64" and (
+    (dim, method) in ({(2, "filter"), (2, "quadrature")} if kernels == "array" else {(2, "edges"), (1, "nodal")})))
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kernels", ["array", "fused"])
+@pytest.mark.parametrize("method", GAS)
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_gas(dim, method, kernels, dtype):
+    """The step depends on the state; the least over the parts is the whole mesh's."""
+    for mesh in (None, PERIODIC[dim]):
+        mesh, law, boundary, around = gas_problem(dim, mesh)
+        same_steps(mesh, GAS[method](), law, boundary, kernels, dtype, around, [split(mesh, 3), scattered(mesh, 7)],
+                   flux=dg.hllc)
+
+
+@pytest.mark.usually(0)
+@pytest.mark.parametrize("name", ["ssp54", "rk4", "ssp33"])
+def test_steppers(name):
+    mesh, law, boundary, source = problem("acoustics2", 2, "float64")
+    for kernels in ("array", "fused"):
+        same_steps(mesh, dg.NodalDG(2), law, boundary, kernels, "float64", field(law), source=source, stepper=name)
+
+
+@pytest.mark.usually(1)
+@pytest.mark.parametrize("method", ["elements", "edges", "nodal"])
+def test_many_pieces(method):
+    """Parts of several pieces of tiles, whatever the number of threads."""
+    mesh, law, boundary, around = gas_problem(2, dg.rectangle(cells=(40, 40)))
+    method = dg.NodalDG(2) if method == "nodal" else dg.ModalDG(2, surface=method)
+    for threads in (1, 2):
+        same_steps(mesh, method, law, boundary, "fused", "float64", around, [split(mesh, 2), scattered(mesh, 3)], flux=dg.hllc,
+                   threads=threads)
+
+
+@pytest.mark.parametrize("kernels", ["array", pytest.param("fused", marks=pytest.mark.thorough)])
+def test_conditions_that_look_at_all_their_faces(kernels):
+    """A wall through splines is one curve, whoever has its faces."""
+    mesh, law = disc(24), dg.Euler(2)
+    boundary = dg.curved_wall("spline")
+    initial = law.conservative((1.0, 0.3, 0.1, 1.0))
+
+    def discretise(mesh):
+        return dg.ModalDG(1).discretise(mesh, law, boundary, backends.get("numpy", kernels))
+    whole, parts = discretise(mesh), Parts(mesh, split(mesh, 3), discretise)
+    q = whole.project(lambda x: initial)
+    assert np.array_equal(parts.advance(parts.scatter(q), [1e-4] * 2), advance(whole, q, [1e-4] * 2))
+
+
+def test_the_step_of_parts():
+    """A part alone could take longer steps where waves are slow in it."""
+    mesh, law = dg.interval(0, 1, 40), dg.Euler(1)
+
+    def initial(x):
+        return law.conservative((1.0 + 0 * x[0], 0 * x[0], np.where(x[0] > 0.5, 4.0, 1.0)))
+
+    def discretise(mesh):
+        return dg.NodalDG(2).discretise(mesh, law, dg.wall, backends.get("numpy", "array"))
+    parts = Parts(mesh, split(mesh, 2), discretise)
+    slow, fast = (operator.largest_step(operator.state(operator.project(initial)), 0.0) for operator in parts.operators)
+    assert slow > 1.5 * fast
