@@ -6,13 +6,13 @@ import pytest
 from dgarray.backends.cuda.dg.operations import DeviceOperations
 
 import dgarray as dg
-from dgarray.methods.dg.limiter import Limiter
+from dgarray.methods.dg.limiter_arrays import LimiterArrays
 from dgarray.methods.dg.weak_form import WeakForm
 from dgarray.methods.hermite.half_steps import HalfSteps
 from dgarray.output.report import Progress
 
 # The array expressions of each part.
-REFERENCE = [("right-hand side", WeakForm, "_tendencies"), ("limiter", Limiter, "__call__"),
+REFERENCE = [("right-hand side", WeakForm, "_tendencies"), ("limiter", LimiterArrays, "__call__"),
              ("filter", WeakForm, "filter"), ("filter", DeviceOperations, "filter"), ("wave speeds", WeakForm, "rate"),
              ("admissible states", WeakForm, "all_admissible"), ("half-steps", HalfSteps, "half_step"),
              ("sponges", HalfSteps, "damp")]

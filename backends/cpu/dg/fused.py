@@ -303,7 +303,7 @@ class NodalFused(WeakForm):
 
     @cached_property
     def fused_limiter(self):
-        return None if self.tables.limits is None else LimiterFused(self, self.limiter.floor)
+        return None if self.tables.limits is None else LimiterFused(self)
 
     def filter(self, q):
         self._run([self._loop(self._kernel("filter", lambda: filter_text(self.source)), q, self.filter_matrix)])
@@ -375,7 +375,7 @@ class NodalFused(WeakForm):
         stages = {f"stage {number}" if len(uses) > 1 else "stages": self.source.stage_text(*use)
                   for number, use in enumerate(uses, 1)}
         limiter = {} if self.fused_limiter is None else {
-            f"limiter: {name}": text for name, (text, _) in self.fused_limiter.source.passes().items()}
+            f"limiter: {name}": text for name, (text, _) in self.fused_limiter.source.texts.items()}
         return stages | limiter | {"check of the new state": check_text(self.source)}
 
     def _kernel(self, name, text, variant=()):

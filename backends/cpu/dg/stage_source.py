@@ -1,6 +1,5 @@
 """Text of the kernel of a Runge-Kutta stage, an element after the other: each evaluates the fluxes of its own faces."""
 from ..simd import matmul
-from ..simd.scalar import sum_of_products
 from .prefetch import Prefetch
 from .tile_source import TileSource, indented
 
@@ -127,12 +126,17 @@ class StageSource(TileSource, Prefetch):
         body = [f"r = {value}"]
         if k:
             kept = [("A", K), *[("v_", Q)] * q0, ("wdt", "r")]
-            body += [f"kept = {sum_of_products(*kept)}", f"{K} = kept"]
+            body += [f"kept = {total(kept)}", f"{K} = kept"]
             terms.append(("B", "kept"))
         terms += [("C", "r")] * r
-        body.append(f"{K0} = {sum_of_products(*terms)}")
+        body.append(f"{K0} = {total(terms)}")
         loads = [f"copy(register, at, w, {self.at['K']})"] * k + [f"copy(start, at, w, {self.at['K'] + L})"] * q0
         stores = [f"copy(w, {self.at['K']}, register, at)"] * k + [f"copy(w, {self.at['K'] + L}, out, at)"]
         return [f"for v in range({self.V}):", f"    for i in range({N}):",
                 f"        at = tile*{self.V * N * L} + (v*{N} + i)*{L}",
                 *indented([*loads, *self.lanes(body), *stores], 2)]
+
+
+def total(terms):
+    """Text of a sum of products, each rounded: as one instruction with the sum they measured a third slower here."""
+    return " + ".join(f"{a}*{b}" for a, b in terms)

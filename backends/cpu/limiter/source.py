@@ -1,176 +1,255 @@
-"""Text of the fused limiter's kernels on tiles, see `dgarray.methods.dg.limiter` for the formulas.
+"""Kernels of the limiter on tiles: the flow of `dgarray.methods.dg.limiter` as text, its functions of numbers as compiled code.
 
-Three kernels at most, one after the other: `prepare` keeps of each element what others look at, where that is not its averages;
+Three kernels at most, one after the other: `keep` keeps of each element what others look at, where that is not its averages;
 `extremes` finds the largest and least around each vertex; `limit` changes a tile in place.  The last reads nothing of other
 elements but what the first two have kept and averages, which nobody changes, so tiles are limited in any order.
 """
+from contextlib import contextmanager
 from copy import copy
 
+from ....methods.dg.limiter_arrays import Block
 from ....physics.codegen import Python
-from ..dg.tile_source import indented
+from ..dg.tile_source import Lane, indented
 from ..simd import matmul
-from . import degrees as limiter_degrees
-from . import slopes as limiter_slopes
-from . import variables as limiter_variables
-from .positivity_source import positivity
+
+GATHERED = 10            # vectors that are put together at a time: more do not stay in registers
 
 
 class LimiterSource:
-    """Text of the kernels; `tile` is the stage's Source with rows of its own.
+    """Texts of the kernels of a `Limiter`; source: that of the stage.
 
     A kernel is called with (first tile, last tile, scratch, state) and the arrays of the names that its text gives:
-    kept [tile, row, lane]        what `prepare` has kept: `means` rows of what the extremes are of, then the averages over the
-                                  faces of the variables that the indicator looks at
-    extremes [vertex tile, 2 * means, lane]     largest and least
-    across [tile, face, lane]     where the averages of the neighbours lie in the state, or those kept
-    beside                        where they lie in the state, for the indicator;  beyond: where the face's average lies in kept
-    outer_start (tile,), outer_lanes    lanes of the elements at the boundary, those of tile i from outer_start[i] on;
-                                  outer_faces: which of their faces are
-    vertices [tile, vertex, lane] where a vertex lies in `extremes`, or its number;  outer: whether it is at the boundary
-    around                        where the averages around vertices lie, [vertex tile, place, lane] or [place, vertex];
-                                  around_counts: how many places a tile has
-    derivatives, means, averages  the factors of products"""
+    geometry, tiled_values, I, T  as the stage's
+    kept_<name> [tile, row, lane] what `keep` keeps;  extremes [vertex tile, 2 * row, lane]
+    <list>_in_<array>             where that lies which is read: [tile, place, lane];  around_counts: how many places of a tile
+                                  of vertices there are before the first elements come again
+    numbers, around               numbers of the vertices in tiles, and where averages around them lie, [place, vertex]
+    of_<name>                     rows of the limits, outer or threshold;  by_<name>: factor of a product, packed"""
 
-    def __init__(self, source, limits, floor):
-        self.tile = s = copy(source)
-        s.dialect = Python(str(s.dtype))          # constants of its own: the stage's text does not depend on it
-        s.contract = True                         # parts of a mesh have no limiters
-        self.limits, self.options, self.floor = limits, limits.options, floor
-        self.d, self.V, self.N, self.L = s.d, s.V, s.N, s.L
-        self.K = s.d + 1
-        self.vertex = self.options.around
-        self.variables = self.options.variables
-        self.degrees = limiter_degrees.Degrees(limits) if self.vertex and limits.order > 1 else None
-        self.means = len(self.degrees.parts) * s.V if self.degrees else s.V if self.variables == "primitive" else 0
-        self.sensed = limits.sensors if self.options.indicator else []
-        self.kept = self.means + self.K * len(self.sensed)
-        self.in_place = (not self.vertex and self.variables == "conserved" and not self.options.positivity and not self.sensed
-                         and bool(self.options.limiter))
-        self.needs_geometry = self.degrees is not None or self.variables == "characteristic"
-        s.at, s.size = {}, 0
-        rows = {"Q": s.V * s.N, "P": len(s.P), "G": s.d * s.d, "SENSE": 1, "CHANGED": 1}
-        if self.options.limiter:
-            rows |= limiter_slopes.rows(self)
-        if self.kept:
-            rows |= {"KEPT": self.kept + matmul.padded(self.K), "OTHER": len(self.sensed)}
-        if self.degrees:
-            rows |= self.degrees.rows(matmul.padded)
-        if self.options.positivity:
-            rows |= {"BQ": s.V * matmul.padded(s.B), "T": s.V * matmul.padded(s.F * s.M), "QL": s.V, "QR": s.V, "S": 3}
-        for name, number in rows.items():
-            s.at[name], s.size = s.size * s.L, s.size + number
+    def __init__(self, source, limiter):
+        self.tile, self.limiter, self.size = source, limiter, 1
+        self.texts = {"keep": self.over_tiles("what limiting an element needs of others", limiter.keep)} if limiter.kept else {}
+        if limiter.around_vertices:
+            self.texts["extremes"] = self.extremes()
+        self.texts["limit"] = self.over_tiles("limiting a state", limiter.limit)
 
-    @property
-    def own(self):
-        """(array, place) of a tile's state, for those that limit its slopes."""
-        return ("state", f"tile*{self.V * self.N * self.L}") if self.in_place else ("w", self.tile.at["Q"])
+    def over_tiles(self, what, flow):
+        """(text, names of the arrays) of a kernel."""
+        e = Tile(self.tile, self.limiter)
+        flow(e)
+        return self.module(e, what, [*e.load(), *e.lines, *e.write()])
 
-    def row(self, name, number):
-        """Text of one lane of a row of the scratch array."""
-        return self.tile.lane(name, number)
-
-    def passes(self):
-        """The kernels in the order in which they are called: {name: (text, names of the arrays)}."""
-        result = {}
-        if self.kept:
-            result["prepare"] = self.prepare()
-        if self.vertex and self.variables != "characteristic":
-            result["extremes"] = self.extremes()
-        return result | {"limit": self.limit()}
-
-    def load(self, geometry=True):
-        """Lines that copy a tile, and what its limiting reads, into the scratch array."""
-        s, L = self.tile, self.L
-        first = s.d * s.d + s.F * (s.d + 1) + (s.d + s.d * s.d if s.needs_x else 0)
-        return [*s.load("state", s.V * s.N, "Q"), *(s.load("tiled_values", len(s.P), "P") if s.P else []),
-                *([f"for row in range({s.d * s.d}):",
-                   f"    copy(geometry, (tile*{first} + row)*{L}, w, {s.at['G']} + row*{L})"] if geometry else [])]
-
-    def text(self, what, names, lines, extra=()):
-        """A module with one kernel over tiles, and the names of its arrays."""
-        return self.tile.module(what, f"w, state, {', '.join(names)}", ["for tile in range(first, last):", *indented(lines)],
-                                extra), names
-
-    def product(self, name, rows):
-        return f"{name}_product = matmul.multiply({rows}, {self.N}, np.{self.tile.dtype})"
-
-    def prepare(self):
-        s, L, extra, lines = self.tile, self.L, [], self.load(self.degrees is not None)
-        if self.degrees:
-            extra += [self.product("means", len(self.degrees.reference)), *self.degrees.tables()]
-            lines += self.degrees.keep_means(self)
-        elif self.means:
-            lines += limiter_variables.keep_primitive_means(self)
-        if self.sensed:
-            extra.append(self.product("averages", self.K))
-        for i, v in enumerate(self.sensed):
-            lines.append(f"averages_product(averages, 0, w, {s.at['Q'] + v * self.N * L}, w, "
-                         f"{s.at['KEPT'] + (self.means + i * self.K) * L})")
-        lines += [f"for row in range({self.kept}):",
-                  f"    copy(w, {s.at['KEPT']} + row*{L}, kept, (tile*{self.kept} + row)*{L})"]
-        return self.text("what limiting an element needs of others",
-                         ["kept", "means", "averages", "geometry", "tiled_values"], lines, extra)
+    def module(self, e, what, lines):
+        self.size = max(self.size, e.size)
+        text = e.tile.module(what, f"w, state, {', '.join(e.names)}", ["for tile in range(first, last):", *indented(lines)],
+                             [f"{name} = {definition}" for name, definition in e.definitions.items()])
+        return text, list(e.names)
 
     def extremes(self):
         """Tiles of vertices: their elements one after the other, filled up with the first of each."""
-        L, at, (array, stride, rows) = self.L, self.tile.at, self.source_of_means
-        high, low = (f"w[{at['HIGH'] + i * L} + lane]" for i in (0, 1))
-        value = f"{array}[around[tile, c, lane] + row*{stride}]"
-        lines = [f"for row in range({rows}):", "    c = 0",
-                 *indented(self.tile.lanes([f"{high} = {value}", f"{low} = {high}"])),
-                 "    for c in range(1, around_counts[tile]):",
-                 *indented(self.tile.lanes([f"value = {value}", f"{high} = select(value > {high}, value, {high})",
-                                            f"{low} = select(value < {low}, value, {low})"]), 2),
-                 *(f"    copy(w, {at['HIGH'] + i * L}, extremes, (tile*{2 * rows} + 2*row + {i})*{L})" for i in (0, 1))]
-        return self.text("the extremes around vertices", ["kept", "extremes", "around", "around_counts"], lines)
+        e, L = Tile(self.tile, self.limiter), self.tile.L
+        array, stride, rows = e.array_of(self.limiter.means)
+        step = stride if array == "state" else 1
+        places, counts = e.name(f"around_in_{self.limiter.means}"), e.name("around_counts")
+        result, (high, low) = e.name("extremes"), e.temporary(2)
+        value = f"{array}[{places}[tile, c, lane] + row*{step * L}]"
+        lines = [f"for row in range({rows}):", "    c = 0", *indented(e.tile.lanes([f"{high} = {value}", f"{low} = {high}"])),
+                 f"    for c in range(1, {counts}[tile]):",
+                 *indented(e.tile.lanes([f"value = {value}", f"{high} = select(value > {high}, value, {high})",
+                                         f"{low} = select(value < {low}, value, {low})"]), 2),
+                 *(f"    copy(w, {row.at}, {result}, (tile*{2 * rows} + 2*row + {i})*{L})" for i, row in enumerate((high, low)))]
+        return self.module(e, "the extremes around vertices", lines)
+
+
+class Tile:
+    """A tile of elements, as `Limiter` sees one: what it asks for becomes lines of text, rows lie in the scratch array w."""
+
+    def __init__(self, source, limiter):
+        self.tile = s = copy(source)
+        s.dialect, s.functions = Python(str(s.dtype)), {}          # of its own: the stage's text does not depend on it
+        s.contract = True                                          # parts of a mesh have no limiters
+        self.limiter, self.V, self.N, self.L = limiter, s.V, s.N, s.L
+        self.lines, self.level, self.size, self.names, self.definitions = [], 0, 0, {}, {}
+        self.uses_geometry, self.changes = False, False
+        s.at = {name: self.allocate(rows) for name, rows in (("Q", s.V * s.N), ("P", len(s.P)), ("G", s.d * s.d))}
+        self.state = self.rows_of("Q", s.V, s.N)
+        self.kept, self.stored = {}, {}
+        for name, (variables, rows) in limiter.kept.items():
+            s.at[name] = self.allocate(variables * rows)
+            self.kept[name] = self.rows_of(name, variables, rows)
+
+    # Text and the scratch array.
+
+    def emit(self, *lines):
+        self.lines += indented(lines, self.level)
+
+    def name(self, array):
+        """Ask for an array."""
+        self.names[array] = None
+        return array
+
+    def define(self, name, definition):
+        self.definitions[name] = definition
+        return name
+
+    def allocate(self, rows):
+        """Where so many new rows begin in the scratch array."""
+        first, self.size = self.size, self.size + rows
+        return first * self.L
+
+    def temporary(self, rows):
+        at = self.allocate(rows)
+        return [Lane(at + i * self.L) for i in range(rows)]
+
+    def block(self, at, variables, stride, offsets):
+        """The `Block` of rows that begin at `at`, those of a variable at these offsets, `stride` rows after the one before."""
+        def rows(v):
+            step = f" + v*{stride * self.L}" if v == "v" else ""
+            return [Lane(at + (offset + (0 if step else v * stride)) * self.L, step) for offset in offsets]
+        return Block(variables, rows)
+
+    def rows_of(self, name, variables, rows):
+        return self.block(self.tile.at[name], variables, rows, range(rows))
+
+    def load(self):
+        """Lines that copy a tile, and what its limiting reads, into the scratch array."""
+        s, L = self.tile, self.L
+        lines = [*s.load("state", s.V * s.N, "Q"), *(s.load(self.name("tiled_values"), len(s.P), "P") if s.P else [])]
+        if self.uses_geometry:
+            first = s.d * s.d + s.F * (s.d + 1) + (s.d + s.d * s.d if s.needs_x else 0)
+            lines += [f"for row in range({s.d * s.d}):",
+                      f"    copy({self.name('geometry')}, (tile*{first} + row)*{L}, w, {s.at['G']} + row*{L})"]
+        if not self.stored:
+            for name, (variables, rows) in self.limiter.kept.items():
+                lines += [f"for row in range({variables * rows}):",
+                          f"    copy({self.name('kept_' + name)}, (tile*{variables * rows} + row)*{L}, w, "
+                          f"{s.at[name]} + row*{L})"] * (name == "averages")
+        return [*lines, "changed = False"] if self.changes else lines
+
+    def write(self):
+        """Lines that copy back what has changed."""
+        s, L, lines = self.tile, self.L, []
+        for name in self.stored:
+            variables, rows = self.limiter.kept[name]
+            lines += [f"for row in range({variables * rows}):",
+                      f"    copy(w, {s.at[name]} + row*{L}, {self.name('kept_' + name)}, (tile*{variables * rows} + row)*{L})"]
+        size = self.V * self.N
+        return lines + ["if changed:", f"    for row in range({size}):",
+                        f"        copy(w, {s.at['Q']} + row*{L}, state, (tile*{size} + row)*{L})"] * self.changes
+
+    def note(self, into):
+        """Note what is changed by putting something into these rows."""
+        for name, (variables, rows) in self.limiter.kept.items():
+            if 0 <= into[0].at - self.tile.at[name] < variables * rows * self.L:
+                self.stored[name] = None
+                return
+        self.changes = True
+        self.emit("changed = True")
+
+    # What the limiter asks for, see `Limiter`.
 
     @property
-    def source_of_means(self):
-        """(array, step from one to the next, how many) of the averages that others look at."""
-        return ("kept", self.L, self.means) if self.means else ("state", self.N * self.L, self.V)
+    def g(self):
+        self.uses_geometry = True
+        return [Lane(self.tile.at["G"] + i * self.L) for i in range(self.tile.d ** 2)]
 
-    def limit(self):
-        s, L, extra, names = self.tile, self.L, [], ["geometry", "tiled_values"]
-        positive, slopes = [], []
-        if self.options.positivity:
-            positive, names = positivity(s, self.limits, self.floor), [*names, "I", "T"]
-        if self.options.limiter:
-            names += ["kept"] if self.kept else []
-            if self.degrees:
-                slopes, more = self.degrees.limit(self), ["derivatives", "extremes", "vertices", "outer"]
-                extra += [self.product("derivatives", len(self.degrees.reference) * self.K), *self.degrees.tables()]
-            else:
-                slopes, more = limiter_slopes.limit(self)
-                extra += limiter_slopes.extra(self)
-            names += more
-        if self.sensed:
-            names, slopes = [*names, "beside", "beyond", "threshold"], [*self.sense(), "if touched > 0:", *indented(slopes)]
-            extra.append(f"gather_sensed = vector.gather({len(self.sensed)}, np.{s.dtype})")
-            extra.append(f"gather_one = vector.gather(1, np.{s.dtype})")
-        if self.in_place:
-            return self.text("limiting a state", names, ["changed = False", *slopes], extra)
-        size = self.V * self.N
-        lines = [*self.load(self.needs_geometry), "changed = False", *slopes, *positive, "if changed:",
-                 f"    for row in range({size}):",
-                 f"        copy(w, {s.at['Q']} + row*{L}, state, (tile*{size} + row)*{L})"]
-        return self.text("limiting a state", names, lines, extra)
+    m = None
 
-    def sense(self):
-        """Lines that find where the state is not smooth: the row SENSE, and how many they are."""
-        s, L, at = self.tile, self.L, self.tile.at
-        zero, one, unit = (s.dialect.literal(value) for value in (0.0, 1.0, self.limits.unit))
-        sense, limit = f"w[{at['SENSE']} + lane]", f"threshold[tile*{L} + lane]*{unit}"
-        lines = ["touched = 0", *s.lanes([f"{sense} = {zero}"]), f"for f in range({self.K}):",
-                 f"    gather_sensed(kept, {self.K * L}, beyond, (tile*{self.K} + f)*{L}, w, {at['OTHER']})"]
-        for i in range(len(self.sensed)):
-            jump, other = f"w[{at['JUMP'] + i * L} + lane]", f"w[{at['OTHER'] + i * L} + lane]"
-            own = f"kept[(tile*{self.kept} + {self.means + i * self.K} + f)*{L} + lane]"
-            lines += indented(s.lanes([f"jump = fabs({own} - {other})",
-                                       f"{jump} = select((f == 0) | (jump > {jump}), jump, {jump})"]))
-        for i, v in enumerate(self.sensed):
-            jump, other, size = f"w[{at['JUMP'] + i * L} + lane]", f"w[{at['OTHER']} + lane]", f"w[{at['CHANGED']} + lane]"
-            lines += [*s.lanes([f"{size} = fabs(w[{at['Q'] + v * self.N * L} + lane])"]), f"for f in range({self.K}):",
-                      f"    gather_one(state[{v * self.N * L}:], {L}, beside, (tile*{self.K} + f)*{L}, w, {at['OTHER']})",
-                      *indented(s.lanes([f"mean = fabs({other})", f"{size} = select(mean > {size}, mean, {size})"])),
-                      *s.lanes([f"{sense} = select({jump} > {size}*{limit}, {one}, {sense})"])]
-        return [*lines, *s.lanes([f"touched += {sense} > {zero}"])]
+    def rows(self, name):
+        count = 1 if name == "threshold" else self.tile.F
+        rows = self.temporary(count)
+        self.emit(*(f"copy({self.name('of_' + name)}, (tile*{count} + {i})*{self.L}, w, {row.at})" for i, row in enumerate(rows)))
+        return rows
+
+    def each(self):
+        self.emit(f"for v in range({self.V}):")
+        self.level += 1
+        yield "v"
+        self.level -= 1
+
+    @contextmanager
+    def where(self, row):
+        zero = self.tile.dialect.literal(0.0)
+        self.emit("count = 0", *self.tile.lanes([f"count += {row} > {zero}"]), "if count > 0:")
+        self.level += 1
+        yield
+        self.level -= 1
+
+    def __call__(self, function, into=None, **rows):
+        counts = {name: value if name == "m" else len(value) for name, value in rows.items()}
+        function = self.limiter.function(function, **counts)
+        result = into or self.temporary(len(function.graph.outputs))
+        m = {"m": ("P", 0, "", 1)} if "m" in rows else {}
+        self.emit(*self.tile.over_lanes(function, result, **rows | m))
+        if into:
+            self.note(into)
+        return result
+
+    def product(self, name, rows, into=None):
+        matrix = self.limiter.matrices[name]
+        function = self.define(f"{name}_product", f"matmul.multiply({len(matrix)}, {self.N}, np.{self.tile.dtype})")
+        result = self.temporary(matmul.padded(len(matrix)))[:len(matrix)]
+        self.emit(f"{function}({self.name('by_' + name)}, 0, w, {rows[0].at}{rows[0].step}, w, {result[0].at})")
+        if into:
+            self.emit(*(f"copy(w, {a.at}, w, {b.at})" for a, b in zip(result, into)))
+            self.note(into)
+        return into or result
+
+    def array_of(self, source):
+        """(array, rows from one variable to the next, rows in all) of what others look at."""
+        if source == "state":
+            return "state", self.N, self.V
+        if source == "extremes":
+            rows = 2 * self.limiter.rows_of_means
+            return self.name("extremes"), rows, self.V * rows
+        variables, rows = self.limiter.kept[source]
+        return self.name(f"kept_{source}"), rows, variables * rows
+
+    def take(self, name, source):
+        array, stride, rows = self.array_of(source)
+        places, K, L = self.name(f"{name}_in_{source}"), self.tile.F, self.L
+        one = source in ("state", "averages")          # row of a variable; those of averages are among the places
+        variables = self.limiter.kept[source][0] if source == "averages" else self.V
+        each, step = (1, stride) if one else (stride, 1)
+        count = variables * each
+        at = self.allocate(K * count)
+        for i in range(K):
+            for first in range(0, count, GATHERED):
+                some = min(GATHERED, count - first)
+                gather = self.define(f"gather_{some}", f"vector.gather({some}, np.{self.tile.dtype})")
+                start = f"[{first * step * L}:]" if first else ""
+                self.emit(f"{gather}({array}{start}, {step * L}, {places}, (tile*{K} + {i})*{L}, w, {at + (i * count + first) * L})")
+        return self.block(at, variables, each, [i * count + row for i in range(K) for row in range(each)])
+
+    def least(self, function, start):
+        s, L, V = self.tile, self.L, self.V
+        function, least = self.limiter.function(function, q=V, least=1, m=None), self.temporary(1)
+        used = sorted({number for argument, number in function.used.values() if argument == "q"})
+        self.emit(f"copy(w, {start[0].at}, w, {least[0].at})")
+        for product, matrix, count in (("interpolate", "I", s.B), ("trace", "T", s.F * s.M)):
+            height = matmul.padded(count)
+            s.at["VALUES"] = at = self.allocate(V * height)
+            self.emit(*(f"{product}({self.name(matrix)}, 0, w, {s.at['Q'] + v * self.N * L}, w, {at + v * height * L})"
+                        for v in used))
+            lines = s.over_lanes(function, least, q=("VALUES", 0, f" + i*{L}", height), least=least, m=("P", 0, "", 1))
+            self.emit(f"for i in range({count}):", *indented(lines))
+        return least
+
+    def extremes(self, function, own, **rows):
+        s, V, L, K = self.tile, self.V, self.L, self.tile.F
+        at = self.allocate(2 * V * K)
+        beside, waves = self.temporary(V), self.temporary(V)
+        place = f"{self.name('around')}[c, {self.name('numbers')}[(tile*{K} + i)*{L} + lane]]"
+        body = [f"{row} = state[{place} + {v * self.N * L}]" for v, row in enumerate(beside)]
+        given = dict(q=beside, own=own, **rows)
+        counts = {name: value if name == "m" else len(value) for name, value in given.items()}
+        m = {"m": ("P", 0, "", 1)} if "m" in rows else {}
+        update = [*s.lanes(body), *s.over_lanes(self.limiter.function(function, **counts), waves, **given | m)]
+        body = []
+        for v, value in enumerate(waves):
+            high, low = (Lane(at + (v * 2 * K + j) * L, f" + i*{2 * L}") for j in (0, 1))
+            body += [f"value = {value}", f"{high} = select((c == 0) | (value > {high}), value, {high})",
+                     f"{low} = select((c == 0) | (value < {low}), value, {low})"]
+        self.emit(f"for i in range({K}):", f"    for c in range({self.name('around')}.shape[0]):",
+                  *indented([*update, *s.lanes(body)], 2))
+        return [Lane(at + i * L) for i in range(2 * V * K)]

@@ -16,9 +16,12 @@ from numba import types
 from numba.core import cgutils, typing
 from numba.extending import intrinsic
 
-from ....physics.trace import is_boolean
+from ....physics.trace import BOOLEAN, is_boolean
+from .target import lanes
 from .vector import INDEX, data, scalar_type
 
+IN_VECTORS = frozenset(("load", "given", "const", "add", "subtract", "multiply", "divide", "negative", "where", "minimum", "maximum",
+                        "sqrt", "absolute", *BOOLEAN))
 ORDERED = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "=="}
 FUNCTIONS = {name: getattr(math, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "tanh")} | {
     "absolute": math.fabs, "arctan2": math.atan2, "power": operator.pow}
@@ -46,16 +49,24 @@ def instruction(context, builder, real, op, values):
         zero, one, minus = (ir.Constant(values[0].type, number) for number in (0.0, 1.0, -1.0))
         negative = builder.select(builder.fcmp_ordered("<", values[0], zero), minus, values[0])
         return builder.select(builder.fcmp_ordered(">", values[0], zero), one, negative)
+    if isinstance(values[0].type, ir.VectorType):
+        return intrinsic_of(builder, {"sqrt": "sqrt", "absolute": "fabs"}[op], *values)
     function = context.get_function(FUNCTIONS[op], typing.signature(real, *[real] * len(values)))
     return function(builder, values)
 
 
 def fused(context, builder, first, second, added):
     """first * second + added in one instruction where the processor has it."""
-    kind = added.type
-    name = "llvm.fmuladd.f32" if isinstance(kind, ir.FloatType) else "llvm.fmuladd.f64"
-    call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
-    return builder.call(call, [first, second, added])
+    return intrinsic_of(builder, "fmuladd", first, second, added)
+
+
+def intrinsic_of(builder, name, *values):
+    """The compiler's own function of numbers or vectors of one type."""
+    kind = values[0].type
+    one, count = (kind.element, f"v{kind.count}") if isinstance(kind, ir.VectorType) else (kind, "")
+    suffix = count + ("f32" if isinstance(one, ir.FloatType) else "f64")
+    call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind] * len(values)), f"llvm.{name}.{suffix}")
+    return builder.call(call, values)
 
 
 @intrinsic
@@ -98,7 +109,7 @@ def product_of(builder, node, nodes, values, products):
     if op == "negative":
         return builder.fneg(products[first][0]), products[first][1]
     if op == "divide":
-        return values[0], ir.Constant(values[0].type, 1 / float(nodes[node[2]][1]))
+        return values[0], constant(values[0].type, 1 / float(nodes[node[2]][1]))
     return values
 
 
@@ -112,36 +123,43 @@ def sum_with_product(context, builder, op, products, values, rest):
     return fused(context, builder, first, second, other)
 
 
-def function(nodes, outputs, targets, dtype):
+def constant(kind, value):
+    """A constant of a type of numbers or vectors."""
+    return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
+
+
+def function(nodes, outputs, targets, dtype, vectors=False):
     """Compiled call(w, offsets, given): evaluate a graph for one lane, from and to the flat array w.
 
     nodes:   of a `Graph`, with ("load", place, i) for the input w[place + offsets[i]] and ("given", i) for given[i]
     outputs: numbers of the nodes that are results
-    targets: (place, i) of each result, which goes to w[place + offsets[i]]; None: the only result is returned"""
+    targets: (place, i) of each result, which goes to w[place + offsets[i]]; None: the only result is returned
+    vectors: for all lanes of a tile, offsets being those of the first; `nodes` have operations of IN_VECTORS only. Short
+             functions need it: the compiler unrolls their loop over lanes before it makes vectors of it"""
     dtype = np.dtype(dtype)
     real = types.float32 if dtype == np.float32 else types.float64
+    width = lanes(dtype) // 2
+    number = ir.VectorType(scalar_type(dtype), width) if vectors else scalar_type(dtype)
+    truth = ir.VectorType(ir.IntType(1), width) if vectors else ir.IntType(1)
     single = single_products(nodes, outputs)
 
-    def emit(context, builder, signature, args):
+    def evaluate(context, builder, signature, args, first):
         w, results, products = data(context, builder, signature, args, 0), [], {}
 
-        def item(position, number):
-            return builder.extract_value(args[position], number)
-
-        def place(at, number):
-            offset = item(1, number)
+        def place(at, i):
+            offset = builder.extract_value(args[1], i)
             offset = offset if offset.type == INDEX else builder.sext(offset, INDEX)
-            return builder.gep(w, [builder.add(offset, ir.Constant(INDEX, at))])
+            pointer = builder.gep(w, [builder.add(builder.add(offset, first), ir.Constant(INDEX, at))])
+            return builder.bitcast(pointer, number.as_pointer()) if vectors else pointer
 
         for op, *rest in nodes:
             if op == "load":
-                results.append(builder.load(place(*rest)))
+                results.append(builder.load(place(*rest), align=dtype.itemsize))
             elif op == "given":
-                results.append(item(2, *rest))
+                results.append(builder.extract_value(args[2], *rest))
             elif op == "const":
-                constant = ir.Constant(ir.IntType(1), rest[0]) if isinstance(rest[0], bool) else ir.Constant(
-                    scalar_type(dtype), float(dtype.type(rest[0])))
-                results.append(constant)
+                boolean = isinstance(rest[0], bool)
+                results.append(constant(truth, rest[0]) if boolean else constant(number, float(dtype.type(rest[0]))))
             elif op in ("add", "subtract") and not products.keys().isdisjoint(rest):
                 results.append(sum_with_product(context, builder, op, products, [results[i] for i in rest], rest))
             else:
@@ -153,8 +171,15 @@ def function(nodes, outputs, targets, dtype):
             return results[outputs[0]]
         for output, target in zip(outputs, targets):
             value = results[output]
-            value = builder.uitofp(value, scalar_type(dtype)) if is_boolean(nodes[output]) else value
-            builder.store(value, place(*target))
+            value = builder.uitofp(value, number) if is_boolean(nodes[output]) else value
+            builder.store(value, place(*target), align=dtype.itemsize)
+        return context.get_dummy_value()
+
+    def emit(context, builder, signature, args):
+        if not vectors:
+            return evaluate(context, builder, signature, args, ir.Constant(INDEX, 0))
+        with cgutils.for_range(builder, ir.Constant(INDEX, 2)) as half:
+            evaluate(context, builder, signature, args, builder.mul(half.index, ir.Constant(INDEX, width)))
         return context.get_dummy_value()
 
     @intrinsic

@@ -1,15 +1,19 @@
-"""Limiters of modal DG as array expressions: slopes that make new extremes, negative densities and pressures.
+"""The limiters of modal DG, written once: slopes that make new extremes, the indicator, negative densities and pressures.
 
-They change coefficients in place, never those of mode 0: averages, and so what is conserved, stay bit for bit.
+`limit` is what happens to one element. Arrays run it on many elements at once (`limiter_arrays`); the backends make kernels of
+the same lines. Coefficients of mode 0 never change: averages, and so what is conserved, stay bit for bit.
 """
+from contextlib import nullcontext
 from functools import cached_property
-from math import comb
 
-from .blocks import columns_at_once
+import numpy as np
+
+from ...physics.pointwise import Pointwise, components
+from ...physics.trace import call
 
 
 class Limiter:
-    """Limits the state c[variable, mode, element] of the reference's operations; see `dgarray.methods.dg.limiting.Limits`.
+    """The limiter of these `Limits`; dtype: of the state.
 
     Slopes: where u = mean + sum over degrees q of u_q, the parts become alpha_q u_q.
     Barth-Jespersen (order 1): the largest alpha_1 in [0, 1] of each variable with which u at the points of the faces is within
@@ -27,256 +31,435 @@ class Limiter:
     Characteristic variables: of the waves L (u - mean) along one direction n, L the left eigenvectors of the mean state; n is
     that of the element's density gradient (the law's first variable), normal to shocks and contacts: an upwind direction that
     turns with the flow as Davis's and Levy, Powell & van Leer's, so that the frame does not matter in one and two dimensions.
-    Cockburn & Shu 1998, section 3.2.4; Davis 1984; Levy, Powell & van Leer 1993."""
+    Cockburn & Shu 1998, section 3.2.4; Davis 1984; Levy, Powell & van Leer 1993.
 
-    def __init__(self, operations):
-        self.operations, self.backend, self.xp = operations, operations.backend, operations.xp
-        self.limits = operations.tables.limits
-        self.options = self.limits.options
-        self.floor = float(self.xp.finfo(self.backend.dtype).eps) ** 0.5          # share of the mean that is positive enough
+    In `keep` and `limit`, e is an element:
+    e.state[v]              its coefficients of variable v, a sequence of rows; e.state.all: of all variables, one after the other
+    e.kept[name]            what others look at, rows of every variable;  e.g, e.m: dr_k/dx_d and the law's parameters
+    e.rows(name)            `outer` or `threshold` of the `Limits`
+    e.each()                all variables, one after the other: `for v in e.each()`
+    e(f, into=None, **rows) the rows f(**rows) of a function of numbers, put into some rows of the element or new ones
+    e.product(name, rows)   the product with one of `matrices`
+    e.take(list, name)      what the elements or vertices of a list have: rows (of the list, of them) of every variable
+    e.where(row)            `with e.where(row):` what follows changes elements with row > 0 only
+    e.least(f, start)       (least,) after least = f(q, least, m) with the state at every point of the volume and the faces
+    e.extremes(f, **rows)   the largest and least f(q=mean state, **rows) of the elements around each vertex, as `take` has them
+    """
 
-    @classmethod
-    def needs(cls, backend, tables):
-        """Bytes that the limiter of these tables holds, index lists, and those that it takes for a while: linear parts of the
-        state, and, for blocks of elements, as measured 5 values of each variable and point where shares are looked for."""
-        limits, E, (F, M), b = tables.limits, tables.elements, tables.face_nodes.shape, backend.dtype.itemsize
-        d, V, options, state = tables.dim, tables.variables, limits.options, tables.variables * tables.rows * E * b
-        lists = ((24 if options.around else 8) * F + 1) * E * bool(options.limiter)
-        lists += (16 * F + 16) * E * bool(options.indicator)
-        parts = 0
-        if options.variables == "primitive":
-            parts = 2 * state
-        elif options.variables == "characteristic":
-            parts = (3 if options.around else 1) * state
-        elif options.limiter == "vertex" and limits.order > 1:
-            derivatives = sum(comb(q + d - 2, d - 1) for q in range(1, limits.order + 1))
-            parts = derivatives * (d + 1) * V * E * b + 3 * state
-        points = max(F * M * options.at_faces, F * (options.limiter == "vertex"),
-                     (len(tables.points) + F * M) * options.positivity)
-        shares = 5 * V * points * columns_at_once(backend, E, points) * b
-        return lists, max(4 * F * E * b * bool(options.indicator), parts + shares)
+    def __init__(self, limits, law, parameters, dtype):
+        self.limits, self.options, self.law, self.dtype = limits, limits.options, law, np.dtype(dtype)
+        self.order, self.dim, self.variables, self.unit = limits.order, limits.dim, len(law.variables), limits.unit
+        self.floor = float(np.finfo(dtype).eps) ** 0.5          # share of the mean that is positive enough
+        self.parameters, self._functions = parameters, {}
+        self.waves = self.options.variables == "characteristic"
+        self.primitive = self.options.variables == "primitive"
+        self.by_degrees = bool(self.options.limiter) and self.order > 1
+
+    # What is kept and read, for those who run it.
 
     @cached_property
-    def check(self):
-        return self.backend.array(self.limits.check)
+    def indices(self):
+        """(degree q, directions of a partial derivative of order q - 1), from the highest degree on."""
+        return [(q, index) for q in range(self.order, 0, -1) for index in self.limits.indices[q]]
 
-    @cached_property
-    def derivatives(self):
-        return self.backend.array(self.limits.derivatives)
+    @property
+    def kept(self):
+        """{name: (number of variables, rows of each)} that `keep` keeps of elements."""
+        result = {}
+        if self.options.indicator:
+            result["averages"] = len(self.limits.sensors), self.dim + 1
+        if self.by_degrees or self.primitive:
+            result["means"] = self.variables, len(self.indices)
+        return result
 
-    @cached_property
-    def points(self):
-        """(point, mode), values at all points of the volume and the faces."""
-        return self.xp.concatenate([self.operations.interpolate, self.operations.trace])
+    @property
+    def means(self):
+        """What others look at: "means" where they are kept, else coefficients of mode 0 of the "state"."""
+        return "means" if "means" in self.kept else "state"
 
-    @cached_property
-    def nodal(self):
-        """(vertex, mode) and its inverse, at order 1."""
-        return self.backend.array(self.limits.reference.nodal), self.backend.array(self.limits.inverse_nodal)
+    @property
+    def around_vertices(self):
+        """Whether extremes around vertices are found before elements are limited."""
+        return self.options.around and not self.waves
 
-    @cached_property
+    @property
+    def rows_of_means(self):
+        return len(self.indices) if self.means == "means" else 1
+
+    @property
     def lists(self):
-        """The index lists that the limiter needs."""
-        of_faces, of_vertices = ("neighbours", "outer"), ("vertices", "around", "outer_vertices", "alone")
-        names = of_vertices if self.options.around else of_faces
-        return {name: self.backend.integers(getattr(self.limits, name)) for name in names}
+        """{(list, what is read)} of `take`; of the waves around vertices the `vertices` and `around` themselves."""
+        found = set()
+        if self.options.indicator:
+            found |= {("neighbours", "state"), ("beyond", "averages")}
+        if self.options.limiter and not self.options.around:
+            found.add(("neighbours", self.means))
+        if self.around_vertices:
+            found |= {("vertices", "extremes"), ("around", self.means)}
+        elif self.options.around:
+            found |= {("vertices", None), ("around", "state")}
+        return found
 
     @cached_property
-    def sensing(self):
-        """Averages over the faces, neighbours, places of the faces on the other side, thresholds."""
-        return (self.backend.array(self.limits.averages), self.backend.integers(self.limits.neighbours),
-                self.backend.integers(self.limits.beyond), self.backend.array(self.limits.threshold))
+    def matrices(self):
+        """{name: matrix of `product`}."""
+        result, limits = {}, self.limits
+        if self.options.indicator:
+            result["averages"] = limits.averages
+        if self.by_degrees:
+            blocks = []
+            for q, index in self.indices:
+                matrix = np.diag((limits.degrees <= q).astype(float))
+                for k in index:
+                    matrix = limits.derivatives[k] @ matrix
+                blocks.append(matrix[[0, *limits.linear]])
+            result |= {"means": np.array([block[0] for block in blocks]), "derivatives": np.concatenate(blocks)}
+        return result
 
-    @cached_property
-    def slopes(self):
-        """(dim, linear mode): du/dr_k of a linear u from its coefficients."""
-        return self.backend.array(self.limits.derivatives[:, 0, self.limits.linear] * self.limits.unit)
+    def function(self, function, **rows):
+        """The `Pointwise` of a function of so many rows; m stands for the law's parameters."""
+        key = function.__name__, *rows.items()
+        if key not in self._functions:
+            self._functions[key] = Pointwise(function, rows | {"m": self.parameters} if "m" in rows else rows, function.__name__)
+        return self._functions[key]
 
-    def __call__(self, q):
-        """Limit the state q in place."""
-        if self.options.limiter is not None:
-            troubled = None if self.options.indicator is None else self.troubled(q)
-            self._slopes(q, troubled)
+    # What happens to an element.
+
+    def keep(self, e):
+        """Keep what other elements look at, where that is not this one's averages."""
+        if self.options.indicator:
+            for number, v in enumerate(self.limits.sensors):
+                e.product("averages", e.state[v], into=e.kept["averages"][number])
+        if self.by_degrees:
+            for v in e.each():
+                e(self.means_of_derivatives, into=e.kept["means"][v], blocks=e.product("means", e.state[v]), g=e.g)
+        elif self.primitive:
+            e(self.primitive_means, into=e.kept["means"].all, c=self.means_of(e), m=e.m)
+
+    def limit(self, e):
+        """Limit an element."""
+        if self.options.limiter:
+            rough = {"rough": self.troubled(e)} if self.options.indicator else {}
+            with e.where(*rough["rough"]) if rough else nullcontext():
+                if self.waves:
+                    self.limit_waves(e, **rough)
+                elif self.primitive:
+                    self.limit_primitive(e, **rough)
+                else:
+                    self.limit_conserved(e, **rough)
         if self.options.positivity:
-            self._blocks(q, len(self.points), lambda columns: self._positive(q, columns))
+            self.keep_positive(e)
 
-    def _blocks(self, q, rows, task):
-        blocks = self.operations.blocks(q.shape[2], rows)
-        self.backend.workers.run(lambda piece, _: task(blocks[piece]), len(blocks))
-
-    def troubled(self, q):
-        """Where the state is not smooth, (element,): where the average jump over a face is more than (h / L)^((order + 1) / 2)
-        times the largest average of the element and its neighbours, in a variable that is no velocity or momentum.
+    def troubled(self, e):
+        """Whether the state is not smooth, 1 or 0: the average jump over a face is more than (h / L)^((order + 1) / 2) times the
+        largest average of the element and its neighbours, in a variable that is no velocity or momentum.
 
         h is the distance from centroid to vertex, L the mesh's extent; jumps of smooth states are of order h^(order + 1).
         As Krivodonova, Xin, Remacle, Chevaugeon & Flaherty 2004, but over each face in place of those where something flows
         in, so that any law has it."""
-        averages, neighbours, beyond, threshold = self.sensing
-        xp, found = self.xp, threshold < 0
-        for v in self.limits.sensors:
-            at_faces = self.backend.product(averages, q[v:v + 1])[0]
-            jumps = xp.abs(at_faces - at_faces.reshape(-1)[beyond])
-            mean = xp.abs(q[v, 0]) * self.limits.unit
-            size = xp.maximum(mean, xp.max(mean[neighbours], axis=0))
-            found = found | (xp.max(jumps, axis=0) > threshold * size)
-        return found
+        means = e.take("neighbours", "state")
+        return e(self.is_rough, own=e.kept["averages"].all, beyond=e.take("beyond", "averages").all,
+                 mean=[e.state[v][0] for v in self.limits.sensors],
+                 around=[mean for v in self.limits.sensors for mean in means[v]], threshold=e.rows("threshold"))
 
-    def _slopes(self, q, troubled):
-        groups = [] if self.options.variables == "characteristic" else self._linear_parts(q)
-        extremes = [[self._extremes(u[:, 0]) for u in group] for group in groups]
+    def limit_conserved(self, e, **rough):
+        around, outer = self.around(e), e.rows("outer")
+        for v in e.each():
+            c = e.state[v]
+            if self.order == 1:
+                *shares, limited = e(self.shares, u=c, around=around[v], outer=outer, **rough)
+            else:
+                blocks = e.product("derivatives", c)
+                *shares, limited = e(self.shares_of_degrees, blocks=blocks, g=e.g, around=around[v], outer=outer, **rough)
+            with e.where(limited):
+                e(self.scaled, into=c[1:], c=c[1:], shares=shares)
 
-        def used(share, columns):
-            return share if troubled is None else self.xp.where(troubled[columns], share, 1.0)
+    def limit_primitive(self, e, **rough):
+        w = e(self.primitive_functions, c=e.state.all, m=e.m)
+        *shares, limited = e(self.shares, u=w, around=self.around(e).all, outer=e.rows("outer"), **rough)
+        with e.where(limited):
+            e(self.of_primitive, into=self.slopes_of(e), w=w, shares=shares, c=self.slopes_of(e), m=e.m)
 
-        def task(columns):
-            share = None
-            if not groups:
-                self._limit_waves(q, columns, used)
-            for degree, group, known in zip(range(self.limits.order, 0, -1), groups, extremes):
-                found = None
-                for u, extreme in zip(group, known):
-                    one = self._share(u[:, 1:, columns], *self._room(extreme, u[:, 0, columns][:, None], columns))
-                    found = one if found is None else self.xp.minimum(found, one)
-                share = found if share is None else self.xp.maximum(found, share)
-                if self.options.variables == "primitive":
-                    self._keep_primitive(q, group[0], used(share, columns), columns)
-                else:
-                    for mode in (self.limits.degrees == degree).nonzero()[0].tolist():
-                        q[:, mode, columns] *= used(share, columns)
-        self._blocks(q, len(self.check), task)
-
-    def _linear_parts(self, q):
-        """For every degree q from the highest on the partial derivatives of order q - 1 of the projection on degree q: their
-        coefficients of mode 0 and the linear modes, (variable, 1 + dim, element)."""
-        if self.options.variables == "primitive":
-            return [[self._primitive(q)]]
-        rows = [0, *self.limits.linear.tolist()]
-        if self.limits.order == 1:
-            return [[q]]
-        result = []
-        for degree in range(self.limits.order, 0, -1):
-            low = self.backend.array((self.limits.degrees <= degree)[:, None])
-            result.append([self._derivative(q * low, index)[:, rows] for index in self.limits.indices[degree]])
-        return result
-
-    def _derivative(self, u, directions):
-        """Coefficients of the partial derivative of u along each of these directions."""
-        for d in directions:
-            u = sum(self.operations.gradients[k, d] * self.backend.product(matrix, u)
-                    for k, matrix in enumerate(self.derivatives))
-        return u
-
-    def _extremes(self, mean):
-        """What all elements must know of the averages (variable, element): themselves, or the largest and least around each
-        vertex, (variable, vertex)."""
-        if not self.options.around:
-            return mean, mean
-        around = mean[:, self.lists["around"]]
-        return self.xp.max(around, axis=1), self.xp.min(around, axis=1)
-
-    def _share(self, slopes, high, low):
-        """The largest share in [0, 1] of the linear parts with which they are within what is allowed, (variable, element)."""
-        xp, change = self.xp, self.backend.product(self.check, slopes)
-        high, low = high * self.limits.unit, low * self.limits.unit
-        over, under = change > high, change < low
-        room = xp.where(over, high, xp.where(under, low, 1.0))
-        return xp.min(room / xp.where(over | under, change, 1.0), axis=1)
-
-    def _room(self, extremes, mean, columns):
-        """How much more and less than the mean is allowed, in coefficients of mode 0: (variable, point or 1, element)."""
-        if not self.options.around:
-            return self._room_across(extremes[0][:, self.lists["neighbours"][:, columns]] - mean, columns)
-        vertices = self.lists["vertices"][:, columns]
-        return self._room_around(extremes[0][:, vertices] - mean, extremes[1][:, vertices] - mean, columns)
-
-    def _room_across(self, change, columns):
-        """The same from the changes (variable, face, element) to the averages across the faces."""
-        xp, outer = self.xp, self.lists["outer"][:, columns]
-        high = xp.maximum(xp.max(change, axis=1)[:, None], 0.0)
-        low = xp.minimum(xp.min(change, axis=1)[:, None], 0.0)
-        above = xp.min(xp.where(outer, -low, -change), axis=1)[:, None]
-        below = xp.min(xp.where(outer, high, change), axis=1)[:, None]
-        mirrors = xp.any(outer, axis=0)
-        return (xp.where(mirrors, xp.maximum(high, above), high), xp.where(mirrors, xp.minimum(low, -below), low))
-
-    def _room_around(self, high, low, columns):
-        """The same from the largest and least changes (variable, vertex, element) to the averages around the vertices."""
-        xp, outer = self.xp, self.lists["outer_vertices"][:, columns]
-        most = xp.max(xp.maximum(high, -low), axis=1)[:, None]
-        if not self.options.at_faces:
-            return xp.where(outer, most, high), xp.where(outer, -most, low)
-        alone, mirrors = self.lists["alone"][:, columns], xp.any(outer, axis=0)
-        above, below = (xp.min(xp.where(alone, most, room), axis=1) for room in (-low, high))
-        high, low = xp.max(high, axis=1), xp.min(low, axis=1)
-        return (xp.where(mirrors, xp.maximum(high, above), high)[:, None],
-                xp.where(mirrors, xp.minimum(low, -below), low)[:, None])
-
-    def _limit_waves(self, q, columns, used):
-        """Limit the waves of these elements, where something is limited."""
-        xp, limits, m = self.xp, self.limits, self.operations.at(columns)
-        mean, slopes = q[:, 0, columns], q[:, 1:, columns]
-        along = self.slopes @ slopes[0]
-        gradients, axes = self.operations.gradients, range(limits.dim)
-        g = tuple(sum(gradients[k, d, columns] * along[k] for k in axes) for d in axes)
-        at = dict(mean=tuple(mean * limits.unit), n=limits.direction(g=g), m=m)
-
-        def waves(u):
-            return xp.stack(limits.characteristic(q=tuple(u), **at))
-
-        if not self.options.around:
-            across = self.lists["neighbours"][:, columns]
-            high, low = self._room_across(waves(q[:, 0][:, across] - mean[:, None]), columns)
+    def limit_waves(self, e, **rough):
+        c, V = e.state.all, self.variables
+        frame = e(self.frame, c=c, g=e.g)
+        at = dict(mean=frame[:V], n=frame[V:], m=e.m)
+        waves, own = e(self.waves_of, c=c, **at), self.means_of(e)
+        if self.options.around:
+            around = e.extremes(self.waves_beside, own=own, **at)
         else:
-            around, high, low = self.lists["around"][:, self.lists["vertices"][:, columns]], None, None
-            for some in range(len(around)):
-                change = waves(q[:, 0][:, around[some]] - mean[:, None])
-                high, low = (change, change) if high is None else (xp.maximum(high, change), xp.minimum(low, change))
-            high, low = self._room_around(high, low, columns)
-        w = waves(slopes)
-        share = used(self._share(w, high, low), columns)
-        found = limits.from_characteristic(w=tuple(w * share[:, None]), **at)
-        changed = xp.min(share, axis=0) < 1
-        for v, values in enumerate(found):
-            q[v, 1:, columns] = xp.where(changed, values, slopes[v])
+            around = e(self.waves_across, others=e.take("neighbours", "state").all, own=own, **at)
+        *shares, limited = e(self.shares, u=waves, around=around, outer=e.rows("outer"), **rough)
+        with e.where(limited):
+            e(self.of_waves, into=self.slopes_of(e), w=waves, shares=shares, c=self.slopes_of(e), **at)
 
-    def _primitive(self, q):
-        """The primitive variables as a linear function, (variable, 1 + dim, element); its mean is that of the mean state."""
-        to_nodes, to_modes = self.nodal
-        w = self.xp.empty_like(q)
-        at_nodes = self.limits.primitive(q=tuple(self.backend.product(to_nodes, q)), m=self.operations.parameters)
-        of_mean = self.limits.primitive(q=tuple(q[:, 0] * self.limits.unit), m=self.operations.parameters)
-        for v, (values, mean) in enumerate(zip(at_nodes, of_mean)):
-            w[v] = to_modes @ values
-            w[v, 0] = mean * (1 / self.limits.unit)
-        return w
-
-    def _keep_primitive(self, q, w, share, columns):
-        """Put back the conserved variables of the limited primitive ones where something is limited."""
-        to_nodes, to_modes = self.nodal
-        w = w[:, :, columns] * 1.0
-        w[:, 1:] *= share[:, None]
-        changed = self.xp.min(share, axis=0) < 1
-        found = self.limits.conservative(w=tuple(self.backend.product(to_nodes, w)), m=self.operations.at(columns))
-        for v, values in enumerate(found):
-            q[v, 1:, columns] = self.xp.where(changed, (to_modes @ values)[1:], q[v, 1:, columns])
-
-    def _positive(self, q, columns):
+    def keep_positive(self, e):
         """Scale the state towards its mean until density and pressure are positive at all points: first the density, then all
         variables, theta = (mean - floor) / (mean - least), floor a small share of the mean; the pressure is concave.
         Zhang & Shu 2010; Zhang, Xia & Shu 2012; Wang, Zhang, Shu & Ning 2012."""
-        values, mean = self.backend.product(self.points, q[:, :, columns]), q[:, 0, columns] * self.limits.unit
-        theta = self._towards(mean[0], values[0])
-        q[0, 1:, columns] *= theta
-        values[0] = mean[0] + theta * (values[0] - mean[0])
-        m = self.operations.at(columns)
-        theta = self._towards(self.limits.pressure(q=tuple(mean), m=m)[0], self.limits.pressure(q=tuple(values), m=m)[0])
-        q[:, 1:, columns] *= theta
+        rho = e(self.mean_density, c=e.state[0][:1])
+        share, limited = e(self.towards, mean=rho, least=e.least(self.lower_density, rho))
+        with e.where(limited):
+            e(self.scaled, into=e.state[0][1:], c=e.state[0][1:], shares=[share])
+        p = e(self.mean_pressure, c=self.means_of(e), m=e.m)
+        share, limited = e(self.towards, mean=p, least=e.least(self.lower_pressure, p))
+        with e.where(limited):
+            for v in e.each():
+                e(self.scaled, into=e.state[v][1:], c=e.state[v][1:], shares=[share])
 
-    def _towards(self, mean, values):
-        """theta, 1 where all values are above the floor already; 0 where the mean is not positive: nothing helps there."""
-        xp, least = self.xp, self.xp.min(values, axis=0)
+    def around(self, e):
+        """What is around an element: averages across its faces, or extremes around its vertices."""
+        return e.take("vertices", "extremes") if self.options.around else e.take("neighbours", self.means)
+
+    def means_of(self, e):
+        return [e.state[v][0] for v in range(self.variables)]
+
+    def slopes_of(self, e):
+        return [row for v in range(self.variables) for row in e.state[v][1:]]
+
+    # Functions of numbers.
+
+    def is_rough(self, own, beyond, mean, around, threshold):
+        K, found = self.dim + 1, []
+        for s, average in enumerate(mean):
+            jump, size = 0.0, np.abs(average)
+            for i in range(s * K, s * K + K):
+                jump, size = larger(np.abs(own[i] - beyond[i]), jump), larger(np.abs(around[i]), size)
+            found.append(jump > threshold[0] * (self.unit * size))
+        return (np.where(any_of(found), 1.0, 0.0),)
+
+    def shares(self, u, around, outer, rough=None):
+        """The share of the slopes of each of these linear functions, coefficients of mode 0 and the linear modes of one after
+        the other, and 1 where one is less than 1, else 0."""
+        rows, count = self.dim + 1, len(outer) * (1 + self.options.around)
+        result = [self.share(u[i * rows], u[i * rows + 1:i * rows + rows], around[i * count:i * count + count], outer)
+                  for i in range(len(u) // rows)]
+        return used(result, rough)
+
+    def share(self, mean, slopes, around, outer):
+        """The largest share in [0, 1] of the slopes with which a linear function is within what is allowed."""
+        changes = [dot(point / self.unit, slopes) for point in self.limits.check]
+        if self.options.around:
+            high, low = [a - mean for a in around[::2]], [a - mean for a in around[1::2]]
+            if not self.options.at_faces:
+                return least_share(*room_at_vertices(high, low, outer), changes)
+            high, low = room_around(high, low, outer)
+        else:
+            high, low = room_across([a - mean for a in around], outer)
+        return share_of_extremes(high, low, changes)
+
+    def shares_of_degrees(self, blocks, g, around, outer, rough=None):
+        """The share of each degree from the highest on, and 1 where one is less than 1, else 0."""
+        K, parts, shares = self.dim + 1, self.derivatives(blocks, g), {}
+        for number, ((q, _), (mean, *slopes)) in enumerate(zip(self.indices, parts)):
+            here = [around[i * 2 * len(parts) + 2 * number + j] for i in range(K) for j in (0, 1)]
+            share = self.share(mean, slopes, here, outer)
+            shares[q] = smaller(share, shares[q]) if q in shares else share
+        result = []
+        for share in shares.values():
+            result.append(larger(share, result[-1]) if result else share)
+        return used(result, rough)
+
+    def means_of_derivatives(self, blocks, g):
+        return [mean for mean, in self.derivatives(blocks, g)]
+
+    def derivatives(self, blocks, g):
+        """The partial derivatives along x of all `indices` from those along r, blocks of the same number of coefficients:
+        du/dx_d = sum_k dr_k/dx_d du/dr_k, one direction after the other."""
+        size, axes = len(blocks) // len(self.indices), range(self.dim)
+        known = {(q, (), index): blocks[i * size:i * size + size] for i, (q, index) in enumerate(self.indices)}
+
+        def derivative(q, along_x, along_r):
+            if (q, along_x, along_r) not in known:
+                *others, d = along_x
+                terms = [derivative(q, tuple(others), tuple(sorted((*along_r, k)))) for k in axes]
+                known[q, along_x, along_r] = [dot([g[k * self.dim + d] for k in axes], rows) for rows in zip(*terms)]
+            return known[q, along_x, along_r]
+        return [derivative(q, index, ()) for q, index in self.indices]
+
+    def scaled(self, c, shares):
+        """Coefficients of the modes from 1 on, times the share of their degree, or the only one there is."""
+        if len(shares) == 1:
+            return [a * shares[0] for a in c]
+        return [a * shares[self.order - q] for a, q in zip(c, self.limits.degrees[1:].tolist())]
+
+    def primitive_means(self, c, m):
+        """Primitive variables of the mean state, as coefficients of mode 0."""
+        return [a * (1 / self.unit) for a in self.of_law(self.law.primitive, q=[a * self.unit for a in c], m=m)]
+
+    def primitive_functions(self, c, m):
+        """The primitive variables as linear functions, coefficients of one after the other."""
+        rows, (to_nodes, to_modes) = self.dim + 1, (self.limits.reference.nodal, self.limits.inverse_nodal)
+        c = [c[i:i + rows] for i in range(0, len(c), rows)]
+        values = [self.of_law(self.law.primitive, q=[dot(node, a) for a in c], m=m) for node in to_nodes]
+        means = self.primitive_means([a[0] for a in c], m)
+        return [value for mean, nodes in zip(means, zip(*values))
+                for value in (mean, *(dot(mode, nodes) for mode in to_modes[1:]))]
+
+    def of_primitive(self, w, shares, c, m):
+        """Slopes of the conserved variables from limited primitive ones, where something is limited."""
+        rows, (to_nodes, to_modes) = self.dim + 1, (self.limits.reference.nodal, self.limits.inverse_nodal)
+        w = [[w[i], *(a * share for a in w[i + 1:i + rows])] for i, share in zip(range(0, len(w), rows), shares)]
+        values = [self.of_law(self.law.conservative, w=[dot(node, a) for a in w], m=m) for node in to_nodes]
+        found = [dot(mode, nodes) for nodes in zip(*values) for mode in to_modes[1:]]
+        return where_limited(shares, found, c)
+
+    def frame(self, c, g):
+        """The mean state and the direction of the gradient of the law's first variable."""
+        limits, axes = self.limits, range(self.dim)
+        along = [dot(row, c[1:self.dim + 1]) for row in limits.derivatives[:, 0, limits.linear] * self.unit]
+        gradient = tuple(dot([g[k * self.dim + d] for k in axes], along) for d in axes)
+        return [a * self.unit for a in c[::self.dim + 1]] + list(direction(gradient))
+
+    def waves_of(self, c, mean, n, m):
+        """The waves as linear functions, coefficients of one after the other; their means are zero."""
+        rows = self.dim + 1
+        slopes = [self.of_law(self.law.characteristic, q=c[j::rows], mean=mean, n=n, m=m) for j in range(1, rows)]
+        return [value for wave in zip(*slopes) for value in (0.0, *wave)]
+
+    def waves_beside(self, q, own, mean, n, m):
+        """The waves from the mean state to another one."""
+        return self.of_law(self.law.characteristic, q=[a - b for a, b in zip(q, own)], mean=mean, n=n, m=m)
+
+    def waves_across(self, others, own, mean, n, m):
+        """The same to all neighbours, (wave, face)."""
+        K = self.dim + 1
+        return [a for wave in zip(*(self.waves_beside(others[f::K], own, mean, n, m) for f in range(K))) for a in wave]
+
+    def of_waves(self, w, shares, c, mean, n, m):
+        """Slopes of the state from limited waves, where something is limited."""
+        rows = self.dim + 1
+        found = zip(*(self.of_law(self.law.from_characteristic, w=[a * share for a, share in zip(w[j::rows], shares)],
+                                  mean=mean, n=n, m=m) for j in range(1, rows)))
+        return where_limited(shares, [a for variable in found for a in variable], c)
+
+    def mean_density(self, c):
+        return [c[0] * self.unit]
+
+    def mean_pressure(self, c, m):
+        return self.pressure([a * self.unit for a in c], m)
+
+    def lower_density(self, q, least):
+        return (smaller(q[0], least[0]),)
+
+    def lower_pressure(self, q, least, m):
+        return (smaller(self.pressure(q, m)[0], least[0]),)
+
+    def pressure(self, q, m):
+        return self.of_law(self.law.pressure, q=q, m=m)
+
+    def towards(self, mean, least):
+        """theta, 1 where all values are above the floor already, 0 where the mean is not positive: nothing helps there; and 1
+        where theta is less than 1, else 0."""
+        (mean,), (least,) = mean, least
         floor = self.floor * mean
         low = least < floor
-        share = (mean - floor) / xp.where(low & (least < mean), mean - least, 1.0)
-        return xp.clip(xp.where(low, share, 1.0), 0.0, 1.0)
+        share = np.where(low, (mean - floor) / np.where(low & (least < mean), mean - least, 1.0), 1.0)
+        return np.where(share < 0.0, 0.0, share), np.where(low, 1.0, 0.0)
 
+    def of_law(self, function, **given):
+        """What a function of the law returns, a tuple."""
+        return components(call(function, {name: value if name == "m" else tuple(value) for name, value in given.items()}))
+
+
+def larger(a, b):
+    """The larger of two numbers; b where one of them is no number."""
+    return np.where(a > b, a, b)
+
+
+def smaller(a, b):
+    """The smaller of two numbers; b where one of them is no number."""
+    return np.where(a < b, a, b)
+
+
+def any_of(conditions):
+    result, *others = conditions
+    for condition in others:
+        result = result | condition
+    return result
+
+
+def dot(factors, values):
+    """sum of factor * value."""
+    terms = [(float(a) if isinstance(a, np.generic) else a) * b for a, b in zip(factors, values)]
+    return sum(terms[1:], terms[0])
+
+
+def used(shares, rough):
+    """The shares, 1 where the state is smooth, and 1 where one is less than 1, else 0."""
+    if rough is not None:
+        shares = [np.where(rough[0] > 0.0, share, 1.0) for share in shares]
+    return [*shares, np.where(any_of([share < 1.0 for share in shares]), 1.0, 0.0)]
+
+
+def where_limited(shares, found, given):
+    limited = any_of([share < 1.0 for share in shares])
+    return [np.where(limited, a, b) for a, b in zip(found, given)]
+
+
+def room_across(change, outer):
+    """How much more and less than the mean is allowed, from the changes to the averages across the faces."""
+    high = low = 0.0
+    for a in change:
+        high, low = larger(a, high), smaller(a, low)
+    above, below = -low, high
+    for a, o in zip(change, outer):
+        above, below = smaller(np.where(o > 0.0, -low, -a), above), smaller(np.where(o > 0.0, high, a), below)
+    mirrors = any_of([o > 0.0 for o in outer])
+    return np.where(mirrors, larger(above, high), high), np.where(mirrors, smaller(-below, low), low)
+
+
+def farthest(high, low):
+    """The largest distance to an average around a vertex."""
+    most = 0.0
+    for a, b in zip(high, low):
+        most = larger(-b, larger(a, most))
+    return most
+
+
+def room_at_vertices(high, low, outer):
+    """The room of each vertex, from the largest and least changes to the averages around it."""
+    most = farthest(high, low)
+    return ([np.where(o > 0.0, most, a) for a, o in zip(high, outer)], [np.where(o > 0.0, -most, a) for a, o in zip(low, outer)])
+
+
+def room_around(high, low, outer):
+    """The room of all points, from the same; outer is 2 where no other element is around a vertex."""
+    above = below = farthest(high, low)
+    top, bottom = high[0], low[0]
+    for a, b, o in zip(high, low, outer):
+        top, bottom = larger(a, top), smaller(b, bottom)
+        above, below = smaller(np.where(o > 1.0, above, -b), above), smaller(np.where(o > 1.0, below, a), below)
+    mirrors = any_of([o > 0.0 for o in outer])
+    return np.where(mirrors, larger(above, top), top), np.where(mirrors, smaller(-below, bottom), bottom)
+
+
+def share_of_extremes(high, low, changes):
+    """min(1, high / largest change, low / least change), by one division: which of both is the smaller is found from products."""
+    top, bottom = changes[0], changes[0]
+    for a in changes[1:]:
+        top, bottom = larger(a, top), smaller(a, bottom)
+    over, under = top > high, bottom < low
+    upper = over & (~under | (high * bottom > low * top))
+    return np.where(upper, high, np.where(under, low, 1.0)) / np.where(upper, top, np.where(under, bottom, 1.0))
+
+
+def least_share(high, low, changes):
+    """The least of 1, high / change and low / change, each at its own point."""
+    share = 1.0
+    for above, below, change in zip(high, low, changes):
+        over, under = change > above, change < below
+        here = np.where(over, above, np.where(under, below, 1.0)) / np.where(over | under, change, 1.0)
+        share = smaller(here, share)
+    return share
+
+
+def direction(g):
+    """g / |g|, along the first axis where g is zero."""
+    most = np.abs(g[0])
+    for a in g[1:]:
+        most = np.maximum(most, np.abs(a))
+    flat = ~(most > 0)
+    g = tuple(np.where(flat, float(not i), a / np.where(flat, 1.0, most)) for i, a in enumerate(g))
+    size = np.sqrt(sum(a * a for a in g))
+    return tuple(a / size for a in g)

@@ -1,6 +1,6 @@
 """Limiters of modal DG: their names, what they may be combined with, and what they need of the mesh, on the host.
 
-`dgarray.methods.dg.limiter` applies them.
+`dgarray.methods.dg.limiter` is what they do.
 """
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -11,7 +11,6 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull
 
-from ...physics.pointwise import Pointwise
 from ...reference import simplex
 from ...reference.simplex import FACES
 from ...wording import choose
@@ -80,15 +79,14 @@ class Limits:
     derivatives (dim, mode, mode)  coefficients of du/dr_k from those of u
     inverse_nodal (mode, node)     of the reference's `nodal`
     indices                        {degree q: partial derivatives of order q - 1, as tuples of directions}
-    neighbours (face, element)     the element itself at a boundary;  outer (face, element): whether it is one
+    neighbours (face, element)     the element itself at a boundary
     vertices (dim + 1, element)    numbers of its vertices, those that a periodic boundary glues are one
-    around (count, vertex)         elements around each, filled up with the first;  outer_vertices (dim + 1, element);
-                                   alone (dim + 1, element): whether no other element is around such a vertex
+    around (count, vertex)         elements around each, filled up with the first
+    outer (dim + 1, element)       1 where a face, or of limiters around vertices a vertex, is at the boundary, 2 where no other
+                                   element is around such a vertex, else 0
     averages (face, mode)          averages over the faces;  beyond (face, element): the face on the other side as
                                    face * elements + element, at a boundary the same
     threshold (element,)           of the indicator, (h / L)^((order + 1) / 2)
-    primitive, conservative, characteristic, from_characteristic, pressure    the law's functions, those that are needed
-    direction (g, d components)    g / |g|, along the first axis where g is zero
     """
 
     def __init__(self, options, tables):
@@ -97,20 +95,9 @@ class Limits:
         self.unit = float(self.reference.interpolate[0, 0])
         self.degrees = np.array([sum(mode) for mode in self.reference.basis.basis.mode_ids])
         self.linear = np.flatnonzero(self.degrees == 1)
-        law, m = tables.law, tables.physics.parameters
+        law = tables.law
         momentum = range(len(law.variables))[law.momentum] if law.momentum else ()
-        count = len(law.variables)
-        self.sensors = [v for v in range(count) if v not in momentum]
-        if options.variables == "primitive":
-            self.primitive, self.conservative = (Pointwise(f, {name: count, "m": m}, f.__name__) for name, f in (
-                ("q", law.primitive), ("w", law.conservative)))
-        if options.variables == "characteristic":
-            self.direction = Pointwise(direction, {"g": self.dim}, "direction")
-            self.characteristic, self.from_characteristic = (
-                Pointwise(f, {name: count, "mean": count, "n": self.dim, "m": m}, f.__name__) for name, f in (
-                    ("q", law.characteristic), ("w", law.from_characteristic)))
-        if options.positivity:
-            self.pressure = Pointwise(law.pressure, {"q": count, "m": m}, "pressure")
+        self.sensors = [v for v in range(len(law.variables)) if v not in momentum]
 
     @cached_property
     def check(self):
@@ -139,6 +126,8 @@ class Limits:
 
     @cached_property
     def outer(self):
+        if self.options.around:
+            return self.outer_vertices + self.alone.astype(np.int8)
         return np.ascontiguousarray(self.mesh.neighbour_face.T < 0)
 
     @cached_property
@@ -196,14 +185,3 @@ class Limits:
         corners = self.mesh.points[self.mesh.cells]
         h = np.linalg.norm(corners - self.mesh.centroids[:, None], axis=2).max(axis=1)
         return (h / np.ptp(self.mesh.points, axis=0).max()) ** ((self.order + 1) / 2)
-
-
-def direction(g):
-    """g / |g|, along the first axis where g is zero."""
-    most = np.abs(g[0])
-    for a in g[1:]:
-        most = np.maximum(most, np.abs(a))
-    flat = ~(most > 0)
-    g = tuple(np.where(flat, float(not i), a / np.where(flat, 1.0, most)) for i, a in enumerate(g))
-    size = np.sqrt(sum(a * a for a in g))
-    return tuple(a / size for a in g)

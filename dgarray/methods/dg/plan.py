@@ -7,7 +7,7 @@ from ...backends.arrays import PIECE, ArrayBackend
 from ...reference import quadrature
 from ...stepping import registers
 from ..memory import added, plan
-from .limiter import Limiter
+from .limiter_arrays import LimiterArrays
 from .operator import PROJECTED
 from .weak_form import WeakForm
 
@@ -60,7 +60,7 @@ def limited(tables):
     """The same while it is limited, by the array text on the host."""
     if tables.limits is None:
         return 0
-    return in_float64(tables) + sum(Limiter.needs(ArrayBackend(np, "float64", "numpy"), tables))
+    return in_float64(tables) + sum(LimiterArrays.needs(ArrayBackend(np, "float64", "numpy"), tables))
 
 
 def integrals(tables):

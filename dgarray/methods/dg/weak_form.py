@@ -11,7 +11,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from .arrays import ALL, DGArrays
-from .limiter import Limiter
+from .limiter_arrays import LimiterArrays
 
 
 class WeakForm(DGArrays):
@@ -136,7 +136,7 @@ class WeakForm(DGArrays):
     @cached_property
     def limiter(self):
         """What changes a state in place after every stage; None where the method has none."""
-        return None if self.tables.limits is None else Limiter(self)
+        return None if self.tables.limits is None else LimiterArrays(self)
 
     def limit(self, q):
         """Limit the state q (variable, row, element) in place, as the method says."""

@@ -5,7 +5,7 @@ points M of a face, parameters P that vary, bytes b of a number.
 """
 from ..recipe import Recipe
 from .blocks import columns_at_once
-from .limiter import Limiter
+from .limiter_arrays import LimiterArrays
 
 
 class WeakFormMemory(Recipe):
@@ -58,7 +58,7 @@ class WeakFormMemory(Recipe):
     @classmethod
     def limiting(cls, backend, tables):
         """Bytes that the limiter holds, and those that it takes for a while."""
-        return (0, 0) if tables.limits is None else Limiter.needs(backend, tables)
+        return (0, 0) if tables.limits is None else LimiterArrays.needs(backend, tables)
 
     @classmethod
     def temporaries(cls, backend, tables):

@@ -1,0 +1,183 @@
+"""The limiters of modal DG on arrays: `Limiter` with whole arrays in place of numbers, for blocks of elements at once."""
+from contextlib import contextmanager
+from functools import cached_property
+
+from .blocks import columns_at_once
+from .limiter import Limiter
+
+
+class Block:
+    """Rows of every variable: block[v] are those of one, block.all those of all, one variable after the other.
+
+    rows: rows(v), the sequence of a variable"""
+
+    def __init__(self, variables, rows):
+        self.variables, self.rows = variables, rows
+
+    def __getitem__(self, v):
+        return self.rows(v)
+
+    @property
+    def all(self):
+        return [row for v in range(self.variables) for row in self.rows(v)]
+
+
+def block_of(values):
+    """The `Block` of an array (variable, row, element); for all variables at once the rows are arrays (variable, element)."""
+    return Block(len(values), lambda v: values[v].swapaxes(0, 1) if isinstance(v, slice) else values[v])
+
+
+class LimiterArrays:
+    """Limits states c[variable, mode, element] of the reference's operations in place."""
+
+    def __init__(self, operations):
+        self.operations, self.backend, self.xp = operations, operations.backend, operations.xp
+        tables = operations.tables
+        self.limits = tables.limits
+        self.limiter = Limiter(self.limits, tables.law, tables.physics.parameters, self.backend.dtype)
+
+    @classmethod
+    def needs(cls, backend, tables):
+        """Bytes that the limiter of these tables holds, index lists and what is kept, and those that it takes for a while."""
+        limiter = Limiter(tables.limits, tables.law, tables.physics.parameters, backend.dtype)
+        limits, E, (F, M), b = tables.limits, tables.elements, tables.face_nodes.shape, backend.dtype.itemsize
+        V, options = tables.variables, limits.options
+        lists = ((16 if options.around else 8) * F + b * F) * E * bool(options.limiter)
+        lists += (16 * F + b) * E * bool(options.indicator)
+        lists += b * E * sum(count * rows for count, rows in limiter.kept.values())
+        rows = tables.rows * V
+        return lists, 0
+
+    @cached_property
+    def kept(self):
+        E = self.operations.tables.elements
+        return {name: self.backend.zeros((count, rows, E)) for name, (count, rows) in self.limiter.kept.items()}
+
+    @cached_property
+    def lists(self):
+        names = {name for name, _ in self.limiter.lists}
+        return {name: self.backend.integers(getattr(self.limits, name)) for name in names}
+
+    @cached_property
+    def rows(self):
+        """What `Limiter` reads of every element, (row, element)."""
+        return {"outer": self.backend.array(self.limits.outer), "threshold": self.backend.array(self.limits.threshold[None])}
+
+    @cached_property
+    def matrices(self):
+        return {name: self.backend.array(matrix) for name, matrix in self.limiter.matrices.items()}
+
+    @cached_property
+    def points(self):
+        """(point, mode), values at all points of the volume and the faces."""
+        return self.xp.concatenate([self.operations.interpolate, self.operations.trace])
+
+    def __call__(self, q):
+        """Limit the state q in place."""
+        self._keep(q)
+        extremes = self._extremes(q) if self.limiter.around_vertices else None
+        self._blocks(q, lambda e: self.limiter.limit(e), extremes)
+
+    def troubled(self, q):
+        """Where the state q is not smooth to the indicator, (element,)."""
+        self._keep(q)
+        return self.limiter.troubled(Elements(self, q, slice(None)))[0] > 0
+
+    def _keep(self, q):
+        if self.limiter.kept:
+            self._blocks(q, self.limiter.keep)
+
+    def _blocks(self, q, task, extremes=None):
+        blocks = self.operations.blocks(q.shape[2], self.height(self.operations.tables))
+        self.backend.workers.run(lambda piece, _: task(Elements(self, q, blocks[piece], extremes)), len(blocks))
+
+    @staticmethod
+    def height(tables):
+        """Rows of the largest temporary of one variable."""
+        return max(tables.rows, len(tables.points) + len(tables.trace))
+
+    def means(self, q):
+        """What others look at, (variable, row, element)."""
+        return self.kept["means"] if self.limiter.means == "means" else q[:, :1]
+
+    def _extremes(self, q):
+        """The largest and least of these around each vertex, (variable, 2 row, vertex)."""
+        means, around = self.means(q), self.lists["around"]
+        result = self.xp.empty((len(means), 2 * means.shape[1], around.shape[1]), q.dtype)
+        for row in range(means.shape[1]):
+            values = means[:, row][:, around]
+            result[:, 2 * row], result[:, 2 * row + 1] = self.xp.max(values, axis=1), self.xp.min(values, axis=1)
+        return result
+
+
+class Elements:
+    """Some elements of a state, as `Limiter` sees one: its rows are arrays over these elements."""
+
+    def __init__(self, arrays, q, columns, extremes=None):
+        self.arrays, self.q, self.columns, self.extremes_found = arrays, q, columns, extremes
+        self.backend, self.xp, self.operations = arrays.backend, arrays.xp, arrays.operations
+        self.state = block_of(q[:, :, columns])
+        self.kept = {name: block_of(values[:, :, columns]) for name, values in arrays.kept.items()}
+
+    @property
+    def g(self):
+        return self.operations.gradients[:, :, self.columns].reshape(-1, self.q[0, 0, self.columns].shape[0])
+
+    @property
+    def m(self):
+        return self.operations.at(self.columns)
+
+    def rows(self, name):
+        return self.arrays.rows[name][:, self.columns]
+
+    def each(self):
+        yield slice(None)
+
+    def __call__(self, function, into=None, **rows):
+        counts = {name: value if name == "m" else len(value) for name, value in rows.items()}
+        found = self.arrays.limiter.function(function, **dict(counts, m=None) if "m" in counts else counts)(
+            **{name: value if name == "m" else tuple(value) for name, value in rows.items()})
+        if into is None:
+            return found
+        for row, values in zip(into, found):
+            row[...] = values
+        return into
+
+    def product(self, name, rows, into=None):
+        matrix = self.arrays.matrices[name]
+        values = self.backend.product(matrix, rows.swapaxes(0, 1)).swapaxes(0, 1) if rows.ndim == 3 else matrix @ rows
+        if into is None:
+            return values
+        into[...] = values
+        return into
+
+    def take(self, name, source):
+        places = self.arrays.lists[name][:, self.columns]
+        if source == "averages":          # the list has places of rows, too
+            values = self.arrays.kept["averages"]
+            return block_of(values.reshape(len(values), -1)[:, places])
+        values = {"state": self.q[:, :1], "extremes": self.extremes_found, "means": self.arrays.kept.get("means")}[source]
+        found = values[:, :, places]
+        variables, rows, count, elements = found.shape
+        return block_of(found.swapaxes(1, 2).reshape(variables, count * rows, elements))
+
+    @contextmanager
+    def where(self, row):
+        yield
+
+    def least(self, function, start):
+        values = self.backend.product(self.arrays.points, self.q[:, :, self.columns])
+        found = self.arrays.limiter.function(function, q=len(values), least=1, m=None)(q=tuple(values), least=start, m=self.m)
+        return (self.xp.min(found[0], axis=0),)
+
+    def extremes(self, function, **rows):
+        lists, means, pairs = self.arrays.lists, self.q[:, 0], []
+        around = lists["around"][:, lists["vertices"][:, self.columns]]
+        for vertex in range(around.shape[1]):
+            high = low = None
+            for elements in around[:, vertex]:
+                values = self(function, q=means[:, elements], **rows)
+                high = values if high is None else [self.xp.maximum(*pair) for pair in zip(high, values)]
+                low = values if low is None else [self.xp.minimum(*pair) for pair in zip(low, values)]
+            pairs.append((high, low))
+        return [values[v] for v in range(len(means)) for pair in pairs for values in pair]
