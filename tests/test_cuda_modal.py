@@ -7,7 +7,7 @@ import pytest
 from burgers import Burgers
 from compiled import ARCHITECTURES, float64_instructions, without_simulator
 from dgarray.backends.cuda import CudaBackend, ceilings
-from dgarray.backends.cuda.dg import modal_limiter
+from dgarray.backends.cuda.dg.limiter_source import LimiterSource
 from dgarray.backends.cuda.dg.modal import ModalCuda
 from dgarray.backends.cuda.dg.modal_source import Source, kernel
 from modal_problems import agree, gas, operators, stage
@@ -17,13 +17,16 @@ import dgarray as dg
 from dgarray import backends, cases, stepping
 from dgarray.bench.roofline import cost
 from dgarray.cli import main
+from dgarray.methods.dg.limiter import Limiter
 from dgarray.methods.dg.weak_form import WeakForm
 
 BARTH, VERTEX, POSITIVE = {"limiter": "barth-jespersen"}, {"limiter": "vertex"}, {"positivity": True}
-FUSED = [(1, 1, BARTH), (2, 1, BARTH), (3, 1, BARTH | POSITIVE), (1, 3, POSITIVE), (2, 2, POSITIVE),
-         (2, 1, BARTH | POSITIVE)]
-OTHERS = [(2, 1, BARTH | {"limiter_variables": "primitive"}), (3, 1, BARTH | {"limiter_variables": "characteristic"}),
-          (2, 2, VERTEX | {"indicator": "kxrcf"}), (3, 1, VERTEX | POSITIVE)]
+WIDE, SENSED = {"limiter": "barth-jespersen-vertices"}, {"indicator": "kxrcf"}
+PRIMITIVE, WAVES = {"limiter_variables": "primitive"}, {"limiter_variables": "characteristic"}
+LIMITED = [(1, 1, BARTH), (2, 1, BARTH), (3, 1, BARTH | POSITIVE), (1, 3, POSITIVE), (2, 2, POSITIVE), (2, 1, BARTH | POSITIVE),
+           (2, 1, BARTH | PRIMITIVE), (3, 1, BARTH | WAVES), (2, 2, VERTEX | SENSED), (3, 1, VERTEX | POSITIVE),
+           (2, 1, BARTH | PRIMITIVE | SENSED | POSITIVE), (2, 1, VERTEX | PRIMITIVE), (2, 1, VERTEX | WAVES | SENSED),
+           (2, 1, WIDE), (1, 1, WIDE | WAVES), (2, 3, VERTEX), (3, 2, VERTEX)]
 
 
 def small(dim, order):
@@ -114,9 +117,9 @@ def rough(law, shape, unit, seed=0):
     return c
 
 
-@pytest.mark.parametrize("dim, order, options", FUSED + OTHERS)
+@pytest.mark.parametrize("dim, order, options", LIMITED)
 def test_limiters(device, dim, order, options):
-    """Those with kernels, and the others by the reference's expressions on the device's arrays; averages stay to the bit."""
+    """Against the reference's arrays; averages stay to the bit."""
     dtype = ("float64", "float32")[(dim + order) % 2]
     law, mesh = dg.Euler(dim), box_of(dim)
     reference = dg.ModalDG(order, **options).discretise(mesh, law, dg.outflow, backends.get("numpy", "array", dtype))
@@ -129,18 +132,17 @@ def test_limiters(device, dim, order, options):
     expected, found = results
     assert not np.array_equal(found[:, 1:], c[:, 1:]) and np.array_equal(found[:, 0], c[:, 0])
     agree(found, expected, order, dtype, 200)
-    assert modal_limiter.fused(reference.tables.limits.options) == ((dim, order, options) in FUSED)
 
 
 @pytest.mark.parametrize("options, stepper", [
     (BARTH | POSITIVE, stepping.RK4), (VERTEX, stepping.SSP22), ({}, stepping.LSRK54), ({}, stepping.SSP54)])
 def test_steps_as_graphs_are_the_steps(device, options, stepper):
-    """Whole steps, captured where limiters have kernels, are bitwise the stages one by one, and the reference's to rounding."""
+    """Whole steps, captured, are bitwise the stages one by one, and the reference's to rounding."""
     law = dg.Euler(2)
     reference = dg.ModalDG(1, **options).discretise(dg.rectangle(cells=(3, 2), periodic=True), law, None,
                                                     backends.get("numpy", "array"), dg.hllc)
     fused = on(device, reference, "float64")
-    assert fused.operations.captures == ("limiter" not in options or options["limiter"] == "barth-jespersen")
+    assert fused.operations.captures
     q = reference.project(lambda x: law.conservative((1 + 0.3 * np.sin(7 * x[0]), 0.2, 0.1, 1.0)))
     results = []
     for operator, whole in ((fused, True), (fused, False), (reference, False)):
@@ -177,7 +179,7 @@ def test_spline_walls_and_nodal_unknowns(device, method):
 
 
 def test_a_run_is_the_cpu_s(cupy, tmp_path):
-    """An isentropic vortex with all limiters that have kernels: steps, snapshots, what is conserved; a restart is bitwise."""
+    """An isentropic vortex with limiters: steps, snapshots, what is conserved; a restart is bitwise."""
     def simulation(backend, **options):
         law = dg.Euler(2)
 
@@ -259,14 +261,15 @@ def test_counted_bytes_are_those_of_the_arrays(device):
 def test_ptx_without_a_gpu():
     """Kernels compile and assemble for real architectures, in a process of its own, without the simulator."""
     kernels = set(without_simulator("test_cuda_modal").split())
-    assert kernels == {"trace", "stage", "rate", "admissible", "slopes", "positive", "clock"}
+    assert kernels == {"trace", "stage", "rate", "admissible", "keep", "extremes", "limit", "clock"}
 
 
 def check_ptx():
     """AssertionError for local memory, more registers than blocks may have, or float64 in a float32 kernel.
 
     Laws, dtypes and architectures take turns: every kernel of a gas but the stage in float32, stages of both dtypes."""
-    problems = ((dg.Euler(2), 1, "float32", BARTH | POSITIVE, ("trace", "rate", "admissible", "slopes", "positive", "clock")),
+    problems = ((dg.Euler(2), 1, "float32", BARTH | POSITIVE, ("trace", "rate", "admissible", "limit", "clock")),
+                (dg.Euler(2), 1, "float32", VERTEX | PRIMITIVE | SENSED, ("keep", "extremes", "limit")),
                 (SYSTEMS["maxwell3"]()[0], 1, "float32", {}, ("stage",)), (dg.Euler(3), 2, "float64", {}, ("stage", "rate")))
     names = []
     for law, order, dtype, options, wanted in problems:
@@ -286,10 +289,13 @@ def check_kernel(tables, name, dtype, architecture):
     source, real = Source(tables, np.dtype(dtype), tables.needs_x), getattr(types, dtype)
     array, places, end = types.Array(real, 1, "C"), types.Array(types.int32, 1, "C"), (types.int32, types.int64)
     arguments = {"trace": [array] * 3, "stage": [array] * 10 + [types.int32] + [real] * 7, "rate": [array] * 6 + [real] * 2,
-                 "admissible": [array] * 5 + [real], "slopes": [array, places], "positive": [array] * 3,
-                 "clock": [array] + [real] * 9}[name]
-    given = {"slopes": (source, tables.limits), "positive": (source, tables.limits, 1e-4), "clock": (8,)}.get(name, ())
-    text = getattr(modal_limiter if len(given) > 1 else source, name)(*given)
+                 "admissible": [array] * 5 + [real], "clock": [array] + [real] * 9}
+    if name in arguments:
+        text, arguments = getattr(source, name)(*(8,) * (name == "clock")), arguments[name]
+    else:
+        text, names = LimiterSource(source, Limiter(tables.limits, tables.law, tables.physics.parameters, dtype)).texts[name]
+        of_kinds = {"list": places, "around": types.int32}
+        arguments = [array, *(of_kinds.get(given.partition("_")[0], array) for given in names), types.int64]
     signature = types.void(*arguments, *(end if name != "clock" else ()))
     capability = tuple(map(int, architecture.removeprefix("sm_")))
     ptx = cuda.compile_ptx(kernel(text, name, dtype).py_func, signature, cc=capability)[0]

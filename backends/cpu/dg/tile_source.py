@@ -46,7 +46,6 @@ class TileSource:
     RHS      operands of the products, (variable, operand): fluxes at the points, what these are reduced to, jumps at the faces
     R        dq/dt, (variable, unknown);  K: the register and q0 at one unknown;  S: wave speed normal to each face"""
 
-    contract = False         # whether the compiler may choose which product and sum are one instruction, see `scalar`
     added = ()               # products that are added to what is in their rows
     scratch = "w, faces"     # arrays of each thread
 
@@ -95,8 +94,9 @@ class TileSource:
     def evaluate(self, function, targets, vectors=False, **places):
         """Lines that evaluate a function in one lane and give its components to the targets, rows or one name.
 
-        vectors: in all lanes at once;  places: {argument: (scratch rows, first row, step, stride)}, where the lane's inputs lie,
-        or a list of these; of `face`, names in order."""
+        places:  {argument: (scratch rows, first row, step, stride)}, where the lane's inputs lie, or a list of rows; of
+                 `face` names in order
+        vectors: in all lanes at once"""
         steps, given, nodes = {}, {}, []
 
         def place(lane):
@@ -206,7 +206,7 @@ copy = vector.copy(np.{self.dtype})
 gather_q = vector.gather({self.V}, np.{self.dtype})
 {gather_m}
 {chr(10).join(extra)}
-OPTIONS = dict(nogil=True, cache=True, fastmath={{{'"contract"' * self.contract}}}, error_model="numpy")
+OPTIONS = dict(nogil=True, cache=True, error_model="numpy")
 
 {before}
 

@@ -94,8 +94,8 @@ class LimiterFused:
         return variables * rows
 
     def places(self, numbers, source):
-        """Where the first variable of these elements or vertices lies in an array [tile, row, lane]; of averages, where a face's
-        row does, whose number is row * elements + element."""
+        """Where the first variable of these elements or vertices lies in an array [tile, row, lane]; of averages, where the row
+        of a face does, whose number is row * elements + element."""
         rows, row = self.rows(source), 0
         if source == "averages":
             row, numbers = np.divmod(numbers, self.operations.tables.elements)

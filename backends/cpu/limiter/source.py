@@ -6,8 +6,9 @@ elements but what the first two have kept and averages, which nobody changes, so
 """
 from contextlib import contextmanager
 from copy import copy
+from math import prod
 
-from ....methods.dg.limiter_arrays import Block
+from ....methods.dg.limiter import Block
 from ....physics.codegen import Python
 from ..dg.tile_source import Lane, indented
 from ..simd import matmul
@@ -57,7 +58,8 @@ class LimiterSource:
                  f"    for c in range(1, {counts}[tile]):",
                  *indented(e.tile.lanes([f"value = {value}", f"{high} = select(value > {high}, value, {high})",
                                          f"{low} = select(value < {low}, value, {low})"]), 2),
-                 *(f"    copy(w, {row.at}, {result}, (tile*{2 * rows} + 2*row + {i})*{L})" for i, row in enumerate((high, low)))]
+                 f"    copy(w, {high.at}, {result}, (tile*{2 * rows} + 2*row)*{L})",
+                 f"    copy(w, {low.at}, {result}, (tile*{2 * rows} + 2*row + 1)*{L})"]
         return self.module(e, "the extremes around vertices", lines)
 
 
@@ -67,7 +69,6 @@ class Tile:
     def __init__(self, source, limiter):
         self.tile = s = copy(source)
         s.dialect, s.functions = Python(str(s.dtype)), {}          # of its own: the stage's text does not depend on it
-        s.contract = True                                          # parts of a mesh have no limiters
         self.limiter, self.V, self.N, self.L = limiter, s.V, s.N, s.L
         self.lines, self.level, self.size, self.names, self.definitions = [], 0, 0, {}, {}
         self.uses_geometry, self.changes = False, False
@@ -119,20 +120,17 @@ class Tile:
             first = s.d * s.d + s.F * (s.d + 1) + (s.d + s.d * s.d if s.needs_x else 0)
             lines += [f"for row in range({s.d * s.d}):",
                       f"    copy({self.name('geometry')}, (tile*{first} + row)*{L}, w, {s.at['G']} + row*{L})"]
-        if not self.stored:
-            for name, (variables, rows) in self.limiter.kept.items():
-                lines += [f"for row in range({variables * rows}):",
-                          f"    copy({self.name('kept_' + name)}, (tile*{variables * rows} + row)*{L}, w, "
-                          f"{s.at[name]} + row*{L})"] * (name == "averages")
+        if self.changes and "averages" in self.kept:
+            lines += s.load(self.name("kept_averages"), prod(self.limiter.kept["averages"]), "averages")
         return [*lines, "changed = False"] if self.changes else lines
 
     def write(self):
         """Lines that copy back what has changed."""
         s, L, lines = self.tile, self.L, []
         for name in self.stored:
-            variables, rows = self.limiter.kept[name]
-            lines += [f"for row in range({variables * rows}):",
-                      f"    copy(w, {s.at[name]} + row*{L}, {self.name('kept_' + name)}, (tile*{variables * rows} + row)*{L})"]
+            rows = prod(self.limiter.kept[name])
+            lines += [f"for row in range({rows}):",
+                      f"    copy(w, {s.at[name]} + row*{L}, {self.name('kept_' + name)}, (tile*{rows} + row)*{L})"]
         size = self.V * self.N
         return lines + ["if changed:", f"    for row in range({size}):",
                         f"        copy(w, {s.at['Q']} + row*{L}, state, (tile*{size} + row)*{L})"] * self.changes
@@ -158,7 +156,8 @@ class Tile:
     def rows(self, name):
         count = 1 if name == "threshold" else self.tile.F
         rows = self.temporary(count)
-        self.emit(*(f"copy({self.name('of_' + name)}, (tile*{count} + {i})*{self.L}, w, {row.at})" for i, row in enumerate(rows)))
+        array = self.name(f"of_{name}")
+        self.emit(*(f"copy({array}, (tile*{count} + {i})*{self.L}, w, {row.at})" for i, row in enumerate(rows)))
         return rows
 
     def each(self):
@@ -217,8 +216,8 @@ class Tile:
             for first in range(0, count, GATHERED):
                 some = min(GATHERED, count - first)
                 gather = self.define(f"gather_{some}", f"vector.gather({some}, np.{self.tile.dtype})")
-                start = f"[{first * step * L}:]" if first else ""
-                self.emit(f"{gather}({array}{start}, {step * L}, {places}, (tile*{K} + {i})*{L}, w, {at + (i * count + first) * L})")
+                start, to = f"[{first * step * L}:]" if first else "", at + (i * count + first) * L
+                self.emit(f"{gather}({array}{start}, {step * L}, {places}, (tile*{K} + {i})*{L}, w, {to})")
         return self.block(at, variables, each, [i * count + row for i in range(K) for row in range(each)])
 
     def least(self, function, start):

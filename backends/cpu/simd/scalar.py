@@ -3,7 +3,7 @@
 A graph with 300 operations is one call in a kernel's text, `evaluate_...(w, offsets, given)`, and its operations become
 instructions in the place of the call, the same ones that numba makes of `dgarray.physics.codegen.Python`'s text.
 
-Which product and sum are one instruction is decided here, and not left to the compiler (`contract`), which decides otherwise
+Which product and sum are one instruction is decided here, and not left to the compiler, which decides otherwise
 from lane to lane: an element's numbers shall not depend on its place among others, as it has another one in a part of a mesh.
 """
 import math
@@ -20,8 +20,8 @@ from ....physics.trace import BOOLEAN, is_boolean
 from .target import lanes
 from .vector import INDEX, data, scalar_type
 
-IN_VECTORS = frozenset(("load", "given", "const", "add", "subtract", "multiply", "divide", "negative", "where", "minimum", "maximum",
-                        "sqrt", "absolute", *BOOLEAN))
+IN_VECTORS = frozenset(("const", "add", "subtract", "multiply", "divide", "negative", "where", "minimum", "maximum", "sqrt",
+                        "absolute", *BOOLEAN))
 ORDERED = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "=="}
 FUNCTIONS = {name: getattr(math, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "tanh")} | {
     "absolute": math.fabs, "arctan2": math.atan2, "power": operator.pow}

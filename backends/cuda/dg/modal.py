@@ -7,7 +7,7 @@ The recipe of Fuhry, Giuliani & Krivodonova 2014, section 4, on a state stored b
     stage       volume integrals, the integrals of the face fluxes, sources and the Runge-Kutta update: threads side by side sum
                 a few modes of an element for all variables in registers; its fluxes at the volume's points go through shared
                 memory, where each is evaluated once
-    slopes, positive   the limiters
+    keep, extremes, limit   the limiter, see `limiter_source`
 without atomics, so that the same input gives the same bits.
 
 Where this differs from the paper, by counting: reals moved for a variable of an element in a stage, besides the state, with N
@@ -25,8 +25,8 @@ import numpy as np
 
 from ....methods.dg.weak_form import WeakForm
 from ....methods.memory import added
-from . import modal_limiter
 from .faces import Faces
+from .limiter import DeviceLimiter
 from .modal_source import POINTS, Source, kernel
 from .operations import STAGES, DeviceOperations
 
@@ -34,10 +34,9 @@ BLOCK = 128               # threads of a block of the kernels with one thread an
 
 
 class ModalCuda(DeviceOperations):
-    """Overrides the right-hand side, the stage, wave speeds, admissibility and the limiters that have kernels; others are the
-    reference's expressions on the device's arrays, with which a step is no graph, because they ask for memory."""
+    """Overrides the right-hand side, the stage, wave speeds, admissibility and the limiter."""
 
-    fused = frozenset({"right-hand side", "wave speeds", "admissible states"})
+    fused = frozenset({"right-hand side", "wave speeds", "admissible states", "limiter"})
 
     def __init__(self, backend, tables):
         super().__init__(backend, tables, 0)
@@ -50,10 +49,6 @@ class ModalCuda(DeviceOperations):
         self.found = backend.zeros(tables.elements)                   # a number of each element, to be reduced
         self.faces = Faces(self.device, dtype, tables, layout)
         self.end = np.int32(tables.elements), np.int64(layout.width)
-        self.options = None if tables.limits is None else tables.limits.options
-        if self.options is not None and modal_limiter.fused(self.options):
-            self.fused = self.fused | {"limiter"}
-        self.captures = "limiter" not in self.array_expressions
         self._kernels = {}
 
     # Memory, see `dgarray.methods.recipe.Recipe`.
@@ -79,10 +74,7 @@ class ModalCuda(DeviceOperations):
 
     @classmethod
     def limiting(cls, backend, tables):
-        limits = tables.limits
-        if limits is None or not modal_limiter.fused(limits.options):
-            return super().limiting(backend, tables)
-        return 4 * (tables.dim + 1) * tables.elements * bool(limits.options.limiter), 0          # `around`
+        return (0, 0) if tables.limits is None else (DeviceLimiter.needs(backend, tables, cls.row_size(backend, tables)), 0)
 
     def _rows(self, state):
         return state.reshape(self.tables.variables, -1, self.layout.width)[:, :, :self.tables.elements]
@@ -93,32 +85,28 @@ class ModalCuda(DeviceOperations):
         return self.flux.reshape(self.tables.variables, -1, self.layout.width)[:, :, :self.tables.elements]
 
     @cached_property
-    def around(self):
-        """The neighbours across the faces, -1 at a boundary, (face, element)."""
-        limits = self.tables.limits
-        neighbours = np.where(limits.outer, -1, limits.neighbours).astype(np.int32)
-        return self.backend.integers(self.layout.pack(neighbours))
+    def device_limiter(self):
+        return None if self.tables.limits is None else DeviceLimiter(self)
 
-    def launch(self, name, *arguments, grid=1, block=None, blocks=None):
-        """Launch the kernel `name` with a thread for each element, or on so many `blocks`; grid: blocks in the direction y."""
-        block = block or (min(BLOCK, self.layout.width), 1)
+    def launch(self, name, *arguments, grid=1, block=None, blocks=None, end=()):
+        """Launch the kernel `name` with a thread for each element, or on so many `blocks`; grid: blocks in the direction y.
+
+        end: how many threads there are and the length of their rows, where these are not elements"""
+        count, width = end or self.end
+        block = block or (min(BLOCK, int(width)), 1)
         if name not in self._kernels:
             self._kernels[name] = kernel(self.text(name), name, self.backend.dtype)
-        count = -(-self.tables.elements // block[0]) if blocks is None else blocks
-        self.device.numba_launch(self._kernels[name], (count, grid), block, arguments)
+        blocks = -(-int(count) // block[0]) if blocks is None else blocks
+        self.device.numba_launch(self._kernels[name], (blocks, grid), block, (*arguments, *end))
 
     def text(self, name):
         """The text of a kernel."""
-        limits = self.tables.limits
-        if name == "slopes":
-            return modal_limiter.slopes(self.source, limits)
-        if name == "positive":
-            return modal_limiter.positive(self.source, limits, self.limiter.floor)
+        if self.device_limiter is not None and name in self.device_limiter.texts:
+            return self.device_limiter.texts[name][0]
         return self.source.clock(STAGES) if name == "clock" else getattr(self.source, name)()
 
     def kernel_texts(self, stepper):
-        limits = [name for name in self._limits(self.nothing) if name != "limiter"]
-        return {name: self.text(name) for name in ("trace", "stage", *limits)}
+        return {name: self.text(name) for name in ("trace", "stage", *self._limits(self.nothing))}
 
     def set_clock(self, dt, times):
         real = self.backend.dtype.type
@@ -138,14 +126,7 @@ class ModalCuda(DeviceOperations):
                 "stage": lambda: self.launch("stage", *arguments, block=(source.lanes, source.groups))}
 
     def _limits(self, q):
-        if self.options is None:
-            return {}
-        if "limiter" not in self.fused:
-            return {"limiter": lambda: self.limiter(self._rows(q))}
-        kernels = {"slopes": lambda: self.launch("slopes", q, self.around, *self.end, grid=self.tables.variables),
-                   "positive": lambda: self.launch("positive", q, self.matrix, self.geometry, *self.end)}
-        wanted = {"slopes": self.options.limiter, "positive": self.options.positivity}
-        return {name: launch for name, launch in kernels.items() if wanted[name]}
+        return {} if self.device_limiter is None else self.device_limiter.launches(q)
 
     def limit(self, q):
         for launch in self._limits(q).values():

@@ -34,7 +34,7 @@ class Limiter:
     Cockburn & Shu 1998, section 3.2.4; Davis 1984; Levy, Powell & van Leer 1993.
 
     In `keep` and `limit`, e is an element:
-    e.state[v]              its coefficients of variable v, a sequence of rows; e.state.all: of all variables, one after the other
+    e.state[v]              its coefficients of variable v, a sequence of rows;  e.state.all: of all variables in a row
     e.kept[name]            what others look at, rows of every variable;  e.g, e.m: dr_k/dx_d and the law's parameters
     e.rows(name)            `outer` or `threshold` of the `Limits`
     e.each()                all variables, one after the other: `for v in e.each()`
@@ -120,7 +120,8 @@ class Limiter:
         """The `Pointwise` of a function of so many rows; m stands for the law's parameters."""
         key = function.__name__, *rows.items()
         if key not in self._functions:
-            self._functions[key] = Pointwise(function, rows | {"m": self.parameters} if "m" in rows else rows, function.__name__)
+            inputs = rows | {"m": self.parameters} if "m" in rows else rows
+            self._functions[key] = Pointwise(function, inputs, function.__name__)
         return self._functions[key]
 
     # What happens to an element.
@@ -151,8 +152,8 @@ class Limiter:
             self.keep_positive(e)
 
     def troubled(self, e):
-        """Whether the state is not smooth, 1 or 0: the average jump over a face is more than (h / L)^((order + 1) / 2) times the
-        largest average of the element and its neighbours, in a variable that is no velocity or momentum.
+        """Whether the state is not smooth, 1 or 0: the average jump over a face is more than (h / L)^((order + 1) / 2) times
+        the largest average of the element and its neighbours, in a variable that is no velocity or momentum.
 
         h is the distance from centroid to vertex, L the mesh's extent; jumps of smooth states are of order h^(order + 1).
         As Krivodonova, Xin, Remacle, Chevaugeon & Flaherty 2004, but over each face in place of those where something flows
@@ -268,14 +269,14 @@ class Limiter:
         du/dx_d = sum_k dr_k/dx_d du/dr_k, one direction after the other."""
         size, axes = len(blocks) // len(self.indices), range(self.dim)
         known = {(q, (), index): blocks[i * size:i * size + size] for i, (q, index) in enumerate(self.indices)}
-
-        def derivative(q, along_x, along_r):
-            if (q, along_x, along_r) not in known:
-                *others, d = along_x
-                terms = [derivative(q, tuple(others), tuple(sorted((*along_r, k)))) for k in axes]
-                known[q, along_x, along_r] = [dot([g[k * self.dim + d] for k in axes], rows) for rows in zip(*terms)]
-            return known[q, along_x, along_r]
-        return [derivative(q, index, ()) for q, index in self.indices]
+        for q in range(2, self.order + 1):
+            for count in range(1, q):
+                for *others, d in self.limits.indices[count + 1]:
+                    for along_r in self.limits.indices[q - count]:
+                        terms = [known[q, tuple(others), tuple(sorted((*along_r, k)))] for k in axes]
+                        factors = [g[k * self.dim + d] for k in axes]
+                        known[q, (*others, d), along_r] = [dot(factors, rows) for rows in zip(*terms)]
+        return [known[q, index, ()] for q, index in self.indices]
 
     def scaled(self, c, shares):
         """Coefficients of the modes from 1 on, times the share of their degree, or the only one there is."""
@@ -362,6 +363,22 @@ class Limiter:
         return components(call(function, {name: value if name == "m" else tuple(value) for name, value in given.items()}))
 
 
+class Block:
+    """Rows of every variable: block[v] are those of one, block.all those of all, one variable after the other.
+
+    rows: rows(v), the sequence of a variable"""
+
+    def __init__(self, variables, rows):
+        self.variables, self.rows = variables, rows
+
+    def __getitem__(self, v):
+        return self.rows(v)
+
+    @property
+    def all(self):
+        return [row for v in range(self.variables) for row in self.rows(v)]
+
+
 def larger(a, b):
     """The larger of two numbers; b where one of them is no number."""
     return np.where(a > b, a, b)
@@ -420,7 +437,9 @@ def farthest(high, low):
 def room_at_vertices(high, low, outer):
     """The room of each vertex, from the largest and least changes to the averages around it."""
     most = farthest(high, low)
-    return ([np.where(o > 0.0, most, a) for a, o in zip(high, outer)], [np.where(o > 0.0, -most, a) for a, o in zip(low, outer)])
+    mirrors = [o > 0.0 for o in outer]
+    return ([np.where(mirror, most, a) for a, mirror in zip(high, mirrors)],
+            [np.where(mirror, -most, a) for a, mirror in zip(low, mirrors)])
 
 
 def room_around(high, low, outer):
@@ -435,7 +454,7 @@ def room_around(high, low, outer):
 
 
 def share_of_extremes(high, low, changes):
-    """min(1, high / largest change, low / least change), by one division: which of both is the smaller is found from products."""
+    """min(1, high / largest change, low / least change), by one division: products tell which of both is the smaller."""
     top, bottom = changes[0], changes[0]
     for a in changes[1:]:
         top, bottom = larger(a, top), smaller(a, bottom)

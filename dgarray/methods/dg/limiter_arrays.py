@@ -3,23 +3,9 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from .blocks import columns_at_once
-from .limiter import Limiter
+from .limiter import Block, Limiter
 
-
-class Block:
-    """Rows of every variable: block[v] are those of one, block.all those of all, one variable after the other.
-
-    rows: rows(v), the sequence of a variable"""
-
-    def __init__(self, variables, rows):
-        self.variables, self.rows = variables, rows
-
-    def __getitem__(self, v):
-        return self.rows(v)
-
-    @property
-    def all(self):
-        return [row for v in range(self.variables) for row in self.rows(v)]
+AT_ONCE = 8              # temporaries of other operations that all which is there at once is as large as
 
 
 def block_of(values):
@@ -40,13 +26,20 @@ class LimiterArrays:
     def needs(cls, backend, tables):
         """Bytes that the limiter of these tables holds, index lists and what is kept, and those that it takes for a while."""
         limiter = Limiter(tables.limits, tables.law, tables.physics.parameters, backend.dtype)
-        limits, E, (F, M), b = tables.limits, tables.elements, tables.face_nodes.shape, backend.dtype.itemsize
-        V, options = tables.variables, limits.options
-        lists = ((16 if options.around else 8) * F + b * F) * E * bool(options.limiter)
-        lists += (16 * F + b) * E * bool(options.indicator)
-        lists += b * E * sum(count * rows for count, rows in limiter.kept.values())
-        rows = tables.rows * V
-        return lists, 0
+        E, K, b, options = tables.elements, tables.dim + 1, backend.dtype.itemsize, tables.limits.options
+        held = ((24 if options.around else 8) * K + b * K) * E * bool(options.limiter)
+        held += (16 * K + b) * E * bool(options.indicator)
+        held += b * E * sum(count * rows for count, rows in limiter.kept.values())
+        rows = cls.rows_at_once(limiter, tables)
+        extremes = 2 * b * tables.variables * limiter.rows_of_means * len(tables.mesh.points) * limiter.around_vertices
+        return held, extremes + rows * columns_at_once(backend, E, rows // AT_ONCE) * b
+
+    @staticmethod
+    def rows_at_once(limiter, tables):
+        """Rows of an element that are there at once, as measured."""
+        V, K, points = tables.variables, tables.dim + 1, len(tables.points) + len(tables.trace)
+        slopes = V * K * (2 + 7 * limiter.rows_of_means) if limiter.options.around else 7 * V * K
+        return max(slopes * bool(limiter.options.limiter), points * (V + 5) * limiter.options.positivity, AT_ONCE)
 
     @cached_property
     def kept(self):
@@ -76,7 +69,7 @@ class LimiterArrays:
         """Limit the state q in place."""
         self._keep(q)
         extremes = self._extremes(q) if self.limiter.around_vertices else None
-        self._blocks(q, lambda e: self.limiter.limit(e), extremes)
+        self._blocks(q, self.limiter.limit, extremes)
 
     def troubled(self, q):
         """Where the state q is not smooth to the indicator, (element,)."""
@@ -88,13 +81,9 @@ class LimiterArrays:
             self._blocks(q, self.limiter.keep)
 
     def _blocks(self, q, task, extremes=None):
-        blocks = self.operations.blocks(q.shape[2], self.height(self.operations.tables))
+        rows = self.rows_at_once(self.limiter, self.operations.tables) // AT_ONCE
+        blocks = self.operations.blocks(q.shape[2], rows)
         self.backend.workers.run(lambda piece, _: task(Elements(self, q, blocks[piece], extremes)), len(blocks))
-
-    @staticmethod
-    def height(tables):
-        """Rows of the largest temporary of one variable."""
-        return max(tables.rows, len(tables.points) + len(tables.trace))
 
     def means(self, q):
         """What others look at, (variable, row, element)."""
@@ -104,9 +93,10 @@ class LimiterArrays:
         """The largest and least of these around each vertex, (variable, 2 row, vertex)."""
         means, around = self.means(q), self.lists["around"]
         result = self.xp.empty((len(means), 2 * means.shape[1], around.shape[1]), q.dtype)
-        for row in range(means.shape[1]):
-            values = means[:, row][:, around]
-            result[:, 2 * row], result[:, 2 * row + 1] = self.xp.max(values, axis=1), self.xp.min(values, axis=1)
+        for v, variable in enumerate(means):
+            for row, mean in enumerate(variable):
+                values = mean[around]
+                result[v, 2 * row], result[v, 2 * row + 1] = self.xp.max(values, axis=0), self.xp.min(values, axis=0)
         return result
 
 

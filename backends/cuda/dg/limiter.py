@@ -1,0 +1,74 @@
+"""The limiter of modal DG on the device: its kernels and the arrays that they name, see `limiter_source`."""
+import numpy as np
+
+from ....methods.dg.limiter import Limiter
+from .layout import Layout
+from .limiter_source import LimiterSource
+
+
+class DeviceLimiter:
+    """The limiter of some operations on the device."""
+
+    def __init__(self, operations):
+        self.operations, self.backend, tables = operations, operations.backend, operations.tables
+        self.limits, self.elements = tables.limits, tables.elements
+        self.limiter = Limiter(tables.limits, tables.law, tables.physics.parameters, self.backend.dtype)
+        self.texts = LimiterSource(operations.source, self.limiter).texts
+        vertices = self.limits.around.shape[1] if self.limits.options.around else 1
+        self.layouts = {"elements": operations.layout, "vertices": Layout(vertices)}
+        self._arrays = {}
+
+    @classmethod
+    def needs(cls, backend, tables, row):
+        """Bytes of index lists and of what is kept, on the device; row: of a row over elements.
+
+        Around a vertex there are at most half as many elements again as around the average one, about."""
+        limiter = Limiter(tables.limits, tables.law, tables.physics.parameters, backend.dtype)
+        b, K, options = backend.dtype.itemsize, tables.dim + 1, tables.limits.options
+        index = row * 4 // b
+        held = row * sum(count * rows for count, rows in limiter.kept.values())
+        held += bool(options.limiter) * (index + row) * K + bool(options.indicator) * (2 * index * K + row)
+        if options.around:
+            rows = 2 * tables.variables * limiter.rows_of_means * limiter.around_vertices
+            held += index * K * 3 // 2 + Layout(len(tables.mesh.points)).size(rows) * b
+        return held
+
+    def launches(self, q):
+        """The launches that limit a state in place, by name."""
+        return {name: lambda name=name: self.launch(name, q) for name in self.texts}
+
+    def launch(self, name, q):
+        over, others = ("vertices", "elements") if name == "extremes" else ("elements", "vertices")
+        count, width = self.layouts[over].elements, self.layouts[over].width
+        arrays = [self.array(array) for array in self.texts[name][1]]
+        self.operations.launch(name, q, *arrays, np.int64(self.layouts[others].width), end=(np.int32(count), np.int64(width)))
+
+    def array(self, name):
+        """What a kernel names."""
+        if name not in self._arrays:
+            self._arrays[name] = self._array(name)
+        return self._arrays[name]
+
+    def _array(self, name):
+        kind, _, rest = name.partition("_")
+        elements, limiter = self.layouts["elements"], self.limiter
+        if name in ("geometry", "matrix"):
+            return getattr(self.operations, name)
+        if name == "around_count":
+            return np.int32(len(self.limits.around))
+        if kind == "by":
+            return self.backend.array(limiter.matrices[rest].reshape(-1))
+        if kind == "of":
+            return self.backend.array(elements.pack(getattr(self.limits, rest).reshape(-1, self.elements), self.backend.dtype))
+        if kind == "kept":
+            variables, rows = limiter.kept[rest]
+            return self.backend.zeros(elements.size(variables * rows))
+        if name == "extremes":
+            rows = 2 * self.operations.tables.variables * limiter.rows_of_means
+            return self.backend.zeros(self.layouts["vertices"].size(rows))
+        numbers = getattr(self.limits, rest)
+        if rest == "beyond":          # face * elements + element
+            face, element = np.divmod(numbers, self.elements)
+            numbers = face * elements.width + element
+        layout = self.layouts["vertices" if rest == "around" else "elements"]
+        return self.backend.integers(layout.pack(numbers.astype(np.int32 if numbers.max() < 2 ** 31 else np.int64)))
