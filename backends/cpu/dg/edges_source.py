@@ -134,11 +134,11 @@ def update(size, first, last, w, {scratch}, {states}, EL, {metrics}, owned, t, {
         """Lines that evaluate a function at the points of L edges and put its values in the places of what they came from."""
         L, V, stride = self.L, self.V, self.height * self.L
         sides = ("left", "right")[:sides]
-        body = self.evaluate(function, [self.lane("C", i) for i in range(V * len(sides))], **places)
+        body = self.over_lanes(function, [self.lane("C", i) for i in range(V * len(sides))], **places)
         gathers = [f"gather_q(faces, {stride}, {side}, at, w, {self.at[name]})" for side, name in zip(sides, ("QL", "QR"))]
         scatters = [f"scatter(w, {self.at['C'] + i * V * L}, faces, {stride}, {side}, at)" for i, side in enumerate(sides)]
         asks, lines = iter(asked), [f"for j in range({self.M}):", f"    at = (edge*{self.M} + j)*{L}"]
-        for moves, rest in ((gathers, self.lanes(body)), (scatters, [])):
+        for moves, rest in ((gathers, body), (scatters, [])):
             for move in moves:
                 lines += indented([move, *islice(asks, 1)])
             lines += indented(rest)

@@ -50,9 +50,9 @@ class StageSource(TileSource, Prefetch):
         function = self.t.functions.volume
         targets = [self.lane("RHS", v * self.column + k * B, f" + i*{L}") for k in range(self.W // B) for v in range(self.V)]
         rows, stride = self.values
-        body = self.evaluate(function, targets, q=(rows, 0, f" + i*{L}", stride), g=("G", 0, "", 1), m=("P", 0, "", 1),
-                             x=("X", 0, "", 1))
-        return [f"for i in range({B}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
+        body = self.over_lanes(function, targets, q=(rows, 0, f" + i*{L}", stride), g=("G", 0, "", 1), m=("P", 0, "", 1),
+                               x=("X", 0, "", 1))
+        return [f"for i in range({B}):", *indented([*self.positions(function, "i"), *body])]
 
     def faces(self, arrays=()):
         """Lines that put the jumps into their rows; they ask for what the update of this tile goes through."""
@@ -60,9 +60,9 @@ class StageSource(TileSource, Prefetch):
         function = self.t.functions.left
         step, face = f" + (f*{M} + j)*{L}", f" + f*{d * L}"
         targets = [self.lane("RHS", self.flux_row(v), step) for v in range(V)]
-        body = self.evaluate(function, targets, l=("QL", 0, "", 1), r=("QR", 0, "", 1), n=("G", d * d, face, 1),
-                             s=("G", d * d + self.F * d, f" + f*{L}", 1), x=("X", 0, "", 1), ml=("P", 0, "", 1),
-                             mr=("MR", 0, "", 1))
+        body = self.over_lanes(function, targets, l=("QL", 0, "", 1), r=("QR", 0, "", 1), n=("G", d * d, face, 1),
+                               s=("G", d * d + self.F * d, f" + f*{L}", 1), x=("X", 0, "", 1), ml=("P", 0, "", 1),
+                               mr=("MR", 0, "", 1))
         outside = [f"gather_m(values, elements, neighbour, (tile*{self.F} + f)*{L}, w, {self.at['MR']})"] if self.P else []
         rows, height = self.at_faces
         own = [f"copy(w, {self.at[rows]} + ({v * height} + node)*{L}, w, {self.at['QL'] + v * L})" for v in range(V)]
@@ -73,8 +73,7 @@ class StageSource(TileSource, Prefetch):
                 *indented(self.positions(function, "node", "FACE_POINTS"), 2),
                 *indented(own, 2),
                 f"        gather_q({values}, {stride}, exterior, (tile*{self.F * M} + f*{M} + j)*{L}, w, {self.at['QR']})",
-                *indented(self.prefetch_at_faces(arrays), 2),
-                *indented(self.lanes(body), 2)]
+                *indented([*self.prefetch_at_faces(arrays), *body], 2)]
 
     def flux_row(self, v):
         return v * self.column + self.W + self.reduced
@@ -113,9 +112,9 @@ class StageSource(TileSource, Prefetch):
             return []
         N, L, padded, function = self.N, self.L, matmul.padded(self.N), self.t.functions.finish
         targets = [self.lane("R", v * padded, f" + i*{L}") for v in range(self.V)]
-        body = self.evaluate(function, targets, r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N), m=("P", 0, "", 1),
-                             x=("X", 0, "", 1))
-        return [f"for i in range({N}):", *indented(self.positions(function, "i")), *indented(self.lanes(body))]
+        body = self.over_lanes(function, targets, r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N),
+                               m=("P", 0, "", 1), x=("X", 0, "", 1))
+        return [f"for i in range({N}):", *indented([*self.positions(function, "i"), *body])]
 
     def update(self, k, q0, q, r):
         """k = A k + v q + w r,  out = alpha q0 + beta q + B k + C r, with r = dq/dt; v in methods that use q0 alone."""

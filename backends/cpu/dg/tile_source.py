@@ -87,7 +87,7 @@ class TileSource:
     def over_lanes(self, function, targets, **places):
         """Lines that evaluate a function in all lanes, as whole vectors where all its operations have instructions."""
         vectors = all(node[0] == "input" or node[0] in scalar.IN_VECTORS for node in function.graph.nodes)
-        if vectors and not {"t", "face"} & {argument for argument, _ in function.used.values()}:
+        if vectors and not function.depends_on("face"):
             return self.evaluate(function, targets, vectors=True, **places)
         return self.lanes(self.evaluate(function, targets, **places))
 

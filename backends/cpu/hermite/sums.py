@@ -21,6 +21,7 @@ from ..simd.arithmetic import Vectors
 from ..simd.vector import INDEX, ask, data
 from .text import branches, indented
 
+CHAINS = 8                        # multiply-adds that the processor has on their way at a time
 EVEN, ODD, ALL = 0, 1, 2          # which shifts along x a row of coefficients takes part with
 
 
@@ -162,9 +163,15 @@ def sums(counts, patterns, m, dtype, vectors, add, ahead=0):
             place = builder.add(builder.mul(number, ir.Constant(INDEX, 2)), ir.Constant(INDEX, part))
             return builder.sext(builder.load(builder.gep(entries, [place])), INDEX)
 
-        def body(lane):
-            found = {(part, j): cgutils.alloca_once(builder, v.type) for part, count in enumerate(counts) for j in range(count)}
-            for result in found.values():
+        # Results and some of what is read stay in registers. A multiply-add waits for the one before it: where results are few,
+        # shifts take turns with several sums of each.
+        together = vectors if (sum(counts) + 4) * vectors <= 24 else 1
+        turns = -(-CHAINS // (sum(counts) * together))
+
+        def body(lanes):
+            found = {(part, j, lane): [cgutils.alloca_once(builder, v.type) for _ in range(turns)]
+                     for part, count in enumerate(counts) for j in range(count) for lane in lanes}
+            for result in sum(found.values(), []):
                 builder.store(v.constant(0), result)
             for i, shifts in enumerate(patterns):
                 if not shifts:
@@ -183,16 +190,19 @@ def sums(counts, patterns, m, dtype, vectors, add, ahead=0):
                                 continue
                             at = v.plus(f, part * len(shifts) + number)
                             factor = v.spread(builder.load(builder.gep(factors, [at])))
-                            for j in some:
-                                if j + a not in read:
-                                    read[j + a] = v.load(w, v.plus(place, (j + a) * L + lane))
-                                total = builder.load(found[part, j])
-                                builder.store(builder.call(v.fma, [factor, read[j + a], total]), found[part, j])
-            for (part, j), result in found.items():
-                total, at = builder.load(result), v.plus(args[2 + part], j * L + lane)
+                            for j, lane in product(some, lanes):
+                                if (j + a, lane) not in read:
+                                    read[j + a, lane] = v.load(w, v.plus(place, (j + a) * L + lane))
+                                result = found[part, j, lane][number % turns]
+                                total = builder.call(v.fma, [factor, read[j + a, lane], builder.load(result)])
+                                builder.store(total, result)
+            for (part, j, lane), results in found.items():
+                total = v.dot([None] * turns, [builder.load(result) for result in results])
+                at = v.plus(args[2 + part], j * L + lane)
                 v.store(v.scaled(total, None, v.load((c, w)[part], at) if add else None), (c, w)[part], at)
-        for lane in range(0, L, v.width):
-            body(lane)
+        starts = range(0, L, v.width)
+        for first in range(0, vectors, together):
+            body(starts[first:first + together])
         return context.get_dummy_value()
 
     integer = types.int64

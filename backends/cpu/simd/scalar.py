@@ -17,6 +17,7 @@ from numba.core import cgutils, typing
 from numba.extending import intrinsic
 
 from ....physics.trace import BOOLEAN, is_boolean
+from .arithmetic import Vectors
 from .target import lanes
 from .vector import INDEX, data, scalar_type
 
@@ -156,7 +157,8 @@ def function(nodes, outputs, targets, dtype, vectors=False):
             if op == "load":
                 results.append(builder.load(place(*rest), align=dtype.itemsize))
             elif op == "given":
-                results.append(builder.extract_value(args[2], *rest))
+                value = builder.extract_value(args[2], *rest)
+                results.append(Vectors(builder, dtype).spread(value) if vectors else value)
             elif op == "const":
                 boolean = isinstance(rest[0], bool)
                 results.append(constant(truth, rest[0]) if boolean else constant(number, float(dtype.type(rest[0]))))
