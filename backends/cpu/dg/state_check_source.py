@@ -1,5 +1,5 @@
 """Text of the loop that checks a state: its largest rate, whether it is finite and admissible."""
-from ..simd.scalar import sum_of_products
+from ..simd.expressions import sum_of_products
 from .tile_source import indented
 
 # Of each lane, over all tiles: whether all is finite, all is admissible, all rates are numbers; and the largest one.

@@ -1,10 +1,11 @@
-"""Expression graphs as code of the compiler, without a text between: numba spends most of its time on reading text.
+"""Traced expressions as instructions of the compiler, for one lane or for whole vector registers.
 
-A graph with 300 operations is one call in a kernel's text, `evaluate_...(w, offsets, given)`, and its operations become
-instructions in the place of the call, the same ones that numba makes of `dgarray.physics.codegen.Python`'s text.
+Numba spends most of its time on reading text, so a graph of 300 operations is one call in a kernel's text, `flux_<hash>(w,
+offsets, given)`, which becomes its instructions in place. They are those that numba makes of the text of
+`dgarray.physics.codegen.Python`.
 
-Which product and sum are one instruction is decided here, and not left to the compiler, which decides otherwise
-from lane to lane: an element's numbers shall not depend on its place among others, as it has another one in a part of a mesh.
+Which product and sum are one instruction is decided here. The compiler decides it otherwise from lane to lane, and an element's
+numbers must not depend on its place among the others, as it has another one in a part of a mesh.
 """
 import math
 import operator
