@@ -10,6 +10,20 @@ import numpy as np
 
 from ...physics.pointwise import Pointwise, components
 from ...physics.trace import call
+from .shares import (
+    any_of,
+    direction,
+    dot,
+    larger,
+    least_share,
+    room_across,
+    room_around,
+    room_at_vertices,
+    share_of_extremes,
+    smaller,
+    used,
+    where_limited,
+)
 
 
 class Limiter:
@@ -55,76 +69,7 @@ class Limiter:
         self.primitive = self.options.variables == "primitive"
         self.by_degrees = bool(self.options.limiter) and self.order > 1
 
-    # What is kept and read, for those who run it.
-
-    @cached_property
-    def indices(self):
-        """(degree q, directions of a partial derivative of order q - 1), from the highest degree on."""
-        return [(q, index) for q in range(self.order, 0, -1) for index in self.limits.indices[q]]
-
-    @property
-    def kept(self):
-        """{name: (number of variables, rows of each)} that `keep` keeps of elements."""
-        result = {}
-        if self.options.indicator:
-            result["averages"] = len(self.limits.sensors), self.dim + 1
-        if self.by_degrees or self.primitive:
-            result["means"] = self.variables, len(self.indices)
-        return result
-
-    @property
-    def means(self):
-        """What others look at: "means" where they are kept, else coefficients of mode 0 of the "state"."""
-        return "means" if "means" in self.kept else "state"
-
-    @property
-    def around_vertices(self):
-        """Whether extremes around vertices are found before elements are limited."""
-        return self.options.around and not self.waves
-
-    @property
-    def rows_of_means(self):
-        return len(self.indices) if self.means == "means" else 1
-
-    @property
-    def lists(self):
-        """{(list, what is read)} of `take`; of the waves around vertices the `vertices` and `around` themselves."""
-        found = set()
-        if self.options.indicator:
-            found |= {("neighbours", "state"), ("beyond", "averages")}
-        if self.options.limiter and not self.options.around:
-            found.add(("neighbours", self.means))
-        if self.around_vertices:
-            found |= {("vertices", "extremes"), ("around", self.means)}
-        elif self.options.around:
-            found |= {("vertices", None), ("around", "state")}
-        return found
-
-    @cached_property
-    def matrices(self):
-        """{name: matrix of `product`}."""
-        result, limits = {}, self.limits
-        if self.options.indicator:
-            result["averages"] = limits.averages
-        if self.by_degrees:
-            blocks = []
-            for q, index in self.indices:
-                matrix = np.diag((limits.degrees <= q).astype(float))
-                for k in index:
-                    matrix = limits.derivatives[k] @ matrix
-                blocks.append(matrix[[0, *limits.linear]])
-            result |= {"means": np.array([block[0] for block in blocks]), "derivatives": np.concatenate(blocks)}
-        return result
-
-    def function(self, function, **rows):
-        """The `Pointwise` of a function of so many rows; m stands for the law's parameters."""
-        key = function.__name__, *rows.items()
-        if key not in self._functions:
-            inputs = rows | {"m": self.parameters} if "m" in rows else rows
-            self._functions[key] = Pointwise(function, inputs, function.__name__)
-        return self._functions[key]
-
-    # What happens to an element.
+    # What happens to an element e.
 
     def keep(self, e):
         """Keep what other elements look at, where that is not this one's averages."""
@@ -362,6 +307,75 @@ class Limiter:
         """What a function of the law returns, a tuple."""
         return components(call(function, {name: value if name == "m" else tuple(value) for name, value in given.items()}))
 
+    # What is kept and read, for those who run it.
+
+    @cached_property
+    def indices(self):
+        """(degree q, directions of a partial derivative of order q - 1), from the highest degree on."""
+        return [(q, index) for q in range(self.order, 0, -1) for index in self.limits.indices[q]]
+
+    @property
+    def kept(self):
+        """{name: (number of variables, rows of each)} that `keep` keeps of elements."""
+        result = {}
+        if self.options.indicator:
+            result["averages"] = len(self.limits.sensors), self.dim + 1
+        if self.by_degrees or self.primitive:
+            result["means"] = self.variables, len(self.indices)
+        return result
+
+    @property
+    def means(self):
+        """What others look at: "means" where they are kept, else coefficients of mode 0 of the "state"."""
+        return "means" if "means" in self.kept else "state"
+
+    @property
+    def around_vertices(self):
+        """Whether extremes around vertices are found before elements are limited."""
+        return self.options.around and not self.waves
+
+    @property
+    def rows_of_means(self):
+        return len(self.indices) if self.means == "means" else 1
+
+    @property
+    def lists(self):
+        """{(list, what is read)} of `take`; of the waves around vertices the `vertices` and `around` themselves."""
+        found = set()
+        if self.options.indicator:
+            found |= {("neighbours", "state"), ("beyond", "averages")}
+        if self.options.limiter and not self.options.around:
+            found.add(("neighbours", self.means))
+        if self.around_vertices:
+            found |= {("vertices", "extremes"), ("around", self.means)}
+        elif self.options.around:
+            found |= {("vertices", None), ("around", "state")}
+        return found
+
+    @cached_property
+    def matrices(self):
+        """{name: matrix of `product`}."""
+        result, limits = {}, self.limits
+        if self.options.indicator:
+            result["averages"] = limits.averages
+        if self.by_degrees:
+            blocks = []
+            for q, index in self.indices:
+                matrix = np.diag((limits.degrees <= q).astype(float))
+                for k in index:
+                    matrix = limits.derivatives[k] @ matrix
+                blocks.append(matrix[[0, *limits.linear]])
+            result |= {"means": np.array([block[0] for block in blocks]), "derivatives": np.concatenate(blocks)}
+        return result
+
+    def function(self, function, **rows):
+        """The `Pointwise` of a function of so many rows; m stands for the law's parameters."""
+        key = function.__name__, *rows.items()
+        if key not in self._functions:
+            inputs = rows | {"m": self.parameters} if "m" in rows else rows
+            self._functions[key] = Pointwise(function, inputs, function.__name__)
+        return self._functions[key]
+
 
 class Block:
     """Rows of every variable: block[v] are those of one, block.all those of all, one variable after the other.
@@ -377,108 +391,3 @@ class Block:
     @property
     def all(self):
         return [row for v in range(self.variables) for row in self.rows(v)]
-
-
-def larger(a, b):
-    """The larger of two numbers; b where one of them is no number."""
-    return np.where(a > b, a, b)
-
-
-def smaller(a, b):
-    """The smaller of two numbers; b where one of them is no number."""
-    return np.where(a < b, a, b)
-
-
-def any_of(conditions):
-    result, *others = conditions
-    for condition in others:
-        result = result | condition
-    return result
-
-
-def dot(factors, values):
-    """sum of factor * value."""
-    terms = [(float(a) if isinstance(a, np.generic) else a) * b for a, b in zip(factors, values)]
-    return sum(terms[1:], terms[0])
-
-
-def used(shares, rough):
-    """The shares, 1 where the state is smooth, and 1 where one is less than 1, else 0."""
-    if rough is not None:
-        shares = [np.where(rough[0] > 0.0, share, 1.0) for share in shares]
-    return [*shares, np.where(any_of([share < 1.0 for share in shares]), 1.0, 0.0)]
-
-
-def where_limited(shares, found, given):
-    limited = any_of([share < 1.0 for share in shares])
-    return [np.where(limited, a, b) for a, b in zip(found, given)]
-
-
-def room_across(change, outer):
-    """How much more and less than the mean is allowed, from the changes to the averages across the faces."""
-    high = low = 0.0
-    for a in change:
-        high, low = larger(a, high), smaller(a, low)
-    above, below = -low, high
-    for a, o in zip(change, outer):
-        above, below = smaller(np.where(o > 0.0, -low, -a), above), smaller(np.where(o > 0.0, high, a), below)
-    mirrors = any_of([o > 0.0 for o in outer])
-    return np.where(mirrors, larger(above, high), high), np.where(mirrors, smaller(-below, low), low)
-
-
-def farthest(high, low):
-    """The largest distance to an average around a vertex."""
-    most = 0.0
-    for a, b in zip(high, low):
-        most = larger(-b, larger(a, most))
-    return most
-
-
-def room_at_vertices(high, low, outer):
-    """The room of each vertex, from the largest and least changes to the averages around it."""
-    most = farthest(high, low)
-    mirrors = [o > 0.0 for o in outer]
-    return ([np.where(mirror, most, a) for a, mirror in zip(high, mirrors)],
-            [np.where(mirror, -most, a) for a, mirror in zip(low, mirrors)])
-
-
-def room_around(high, low, outer):
-    """The room of all points, from the same; outer is 2 where no other element is around a vertex."""
-    above = below = farthest(high, low)
-    top, bottom = high[0], low[0]
-    for a, b, o in zip(high, low, outer):
-        top, bottom = larger(a, top), smaller(b, bottom)
-        above, below = smaller(np.where(o > 1.0, above, -b), above), smaller(np.where(o > 1.0, below, a), below)
-    mirrors = any_of([o > 0.0 for o in outer])
-    return np.where(mirrors, larger(above, top), top), np.where(mirrors, smaller(-below, bottom), bottom)
-
-
-def share_of_extremes(high, low, changes):
-    """min(1, high / largest change, low / least change), by one division: products tell which of both is the smaller."""
-    top, bottom = changes[0], changes[0]
-    for a in changes[1:]:
-        top, bottom = larger(a, top), smaller(a, bottom)
-    over, under = top > high, bottom < low
-    upper = over & (~under | (high * bottom > low * top))
-    return np.where(upper, high, np.where(under, low, 1.0)) / np.where(upper, top, np.where(under, bottom, 1.0))
-
-
-def least_share(high, low, changes):
-    """The least of 1, high / change and low / change, each at its own point."""
-    share = 1.0
-    for above, below, change in zip(high, low, changes):
-        over, under = change > above, change < below
-        here = np.where(over, above, np.where(under, below, 1.0)) / np.where(over | under, change, 1.0)
-        share = smaller(here, share)
-    return share
-
-
-def direction(g):
-    """g / |g|, along the first axis where g is zero."""
-    most = np.abs(g[0])
-    for a in g[1:]:
-        most = np.maximum(most, np.abs(a))
-    flat = ~(most > 0)
-    g = tuple(np.where(flat, float(not i), a / np.where(flat, 1.0, most)) for i, a in enumerate(g))
-    size = np.sqrt(sum(a * a for a in g))
-    return tuple(a / size for a in g)
