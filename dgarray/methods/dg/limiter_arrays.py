@@ -52,9 +52,12 @@ class LimiterArrays:
         return {name: self.backend.integers(getattr(self.limits, name)) for name in names}
 
     @cached_property
-    def rows(self):
-        """What `Limiter` reads of every element, (row, element)."""
-        return {"outer": self.backend.array(self.limits.outer), "threshold": self.backend.array(self.limits.threshold[None])}
+    def outer(self):
+        return self.backend.array(self.limits.outer)
+
+    @cached_property
+    def threshold(self):
+        return self.backend.array(self.limits.threshold[None])
 
     @cached_property
     def matrices(self):
@@ -118,7 +121,7 @@ class Elements:
         return self.operations.at(self.columns)
 
     def rows(self, name):
-        return self.arrays.rows[name][:, self.columns]
+        return getattr(self.arrays, name)[:, self.columns]
 
     def each(self):
         yield slice(None)
