@@ -4,7 +4,7 @@ backend    kernels   arrays   hot operations
 "numpy"    "fused"   NumPy    numba, multi-threaded (the default)
 "numpy"    "array"   NumPy    batched array expressions: the reference
 "cupy"     "fused"   CuPy     CUDA C and numba.cuda (the default)
-"cupy"     "array"   CuPy     the reference's text on the GPU
+"cupy"     "array"   CuPy     the same expressions on the GPU
 "auto"               CuPy where a CUDA device is usable, else NumPy
 """
 from numbers import Real
@@ -34,10 +34,13 @@ def dtype_name(dtype):
 
 
 def get(name="numpy", kernels=None, dtype="float64", threads=None):
-    """The backend of that name with arrays of `dtype`, computing on `threads` CPU threads (all by default).
+    """Return the backend called `name`, an `ArrayBackend` or a subclass with fused kernels.
 
-    Where "auto" takes no GPU, the backend's `note` says why.
-    Raises what `check` raises, and RuntimeError where no GPU can be used."""
+    name      "numpy", "cupy", or "auto": CuPy if a GPU can be used, else NumPy; the backend's `note` then says why
+    kernels   "fused" or "array"; None: fused
+    dtype     of the arrays, "float64" or "float32", by name or as NumPy's type
+    threads   CPU threads that compute; None: one for every processor that this process may use
+    Raises ValueError as `check` does, and RuntimeError if "cupy" is asked for and no GPU can be used."""
     check(name, kernels, dtype, threads)
     dtype = dtype_name(dtype)
     if name == "auto":

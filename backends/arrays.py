@@ -1,21 +1,25 @@
-"""Arrays on NumPy or CuPy, and what every method needs of them: products in pieces, reductions, moves to and from the host."""
+"""Arrays on NumPy or CuPy, and the operations that every method needs: products, reductions, copies to and from the host."""
 import numpy as np
 
 from ..reference.columns import multiply
 from ..system_memory import host_free
 from .workers import Workers
 
-PIECE = 1 << 18                # multiply-adds of a product that BLAS libraries leave to one thread
+PIECE = 1 << 18                # multiply-adds of a product that a BLAS library still computes on one thread
 
 
 class ArrayBackend:
-    """Arrays of one library `xp` in one dtype, and the operations on them.
+    """Arrays of one library in one dtype, and the operations on them.
 
-    note   why "auto" has chosen this backend, where there is a reason to tell"""
+    xp        the library, numpy or cupy
+    dtype     of the arrays
+    name      "numpy" or "cupy"
+    threads   CPU threads that compute; None: one for every processor that this process may use; ValueError for more
+    note      why "auto" has chosen the CPU; empty otherwise"""
 
     kernels, note = "array", ""
-    hermite_variant = "two-kernel"          # the fastest of Hermite's variants for systems
-    hermite_varying = "array"               # its kernels where coefficients vary
+    hermite_variant = "two-kernel"          # Hermite's variant that is fastest here for systems
+    hermite_varying = "array"               # kernels of Hermite's method for coefficients that vary
 
     def __init__(self, xp, dtype, name, threads=1):
         self.xp, self.dtype, self.name = xp, np.dtype(dtype), name
@@ -30,7 +34,7 @@ class ArrayBackend:
         return moved(self.xp, np.ascontiguousarray(values, self.dtype))
 
     def copied(self, values):
-        """A copy in the run's dtype of an array of the host, or of one that is on the backend already."""
+        """A copy of an array of the host or of the backend, on the backend and in the run's dtype."""
         if self.xp is np or not hasattr(values, "get"):
             return self.array(np.array(values))
         return self.xp.array(values, self.dtype)
@@ -53,10 +57,11 @@ class ArrayBackend:
         return float(self.xp.max(values))
 
     def product(self, matrix, values):
-        """matrix @ values for every variable of values (variable, row, element), in pieces of elements on a CPU.
+        """matrix @ values[v] for every variable v, a new array (variable, row of the matrix, element).
 
-        A piece is so small that a BLAS library computes it on the calling thread: a share of such a product is worth less
-        than the wait for another thread, which takes milliseconds where the processors have other work."""
+        values: (variable, column of the matrix, element)
+        A CPU computes it in pieces of elements, so small that a BLAS library stays on the calling thread. Sharing such a
+        product costs more than it gains: waiting for another thread takes milliseconds if the processors have other work."""
         variables, _, count = values.shape
         size = count if self.name == "cupy" else max(16, PIECE // matrix.size // 8 * 8)
         out = self.xp.empty((variables, len(matrix), count), values.dtype)
@@ -77,27 +82,28 @@ class ArrayBackend:
         out[...] = total
 
     def free_memory(self):
-        """Bytes that are free: (on the host, on the device); None for what nobody knows, and for a device on the CPU."""
+        """(free bytes on the host, free bytes on the device); None where unknown, and for the device of the backend "numpy"."""
         if self.name != "cupy":
             return host_free(), None
-        # What the pool has kept of arrays that are gone will be used again.
+        # CuPy's pool keeps the memory of freed arrays and uses it again, so it counts as free.
         return host_free(), self.xp.cuda.runtime.memGetInfo()[0] + self.xp.get_default_memory_pool().free_bytes()
 
     def kind(self, recipe, tables):
-        """The class that computes a method on these tables: its recipe, or one of kernels that overrides it.
+        """The class that computes a method on these tables: `recipe`, or a subclass that overrides operations by kernels.
 
-        recipe: class of a method, such as `dgarray.methods.dg.weak_form.WeakForm`; tables: what it works on, whose arrays need
-        not be there yet"""
+        recipe: class of a method, such as `dgarray.methods.dg.weak_form.WeakForm`
+        tables: the discretised problem, such as `NodalTables`; its arrays need not be computed yet"""
         return recipe
 
     def operations(self, recipe, tables):
-        """What computes a method on these tables, an object of that class."""
+        """The object that computes a method on these tables, of the class that `kind` returns."""
         return self.kind(recipe, tables)(self, tables)
 
 
 def moved(xp, values):
-    """A contiguous array of the host as one of the library xp.  CuPy's own `asarray` goes through page-locked memory, which it
-    keeps, in powers of two."""
+    """A contiguous host array as an array of the library xp.
+
+    CuPy's `asarray` is avoided: it copies through page-locked memory, rounded up to a power of two, and keeps that memory."""
     if xp is np:
         return values
     array = xp.empty(values.shape, values.dtype)

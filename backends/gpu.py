@@ -1,5 +1,6 @@
-"""Whether a GPU can be used: the libraries, the NVIDIA driver and the device are looked for, in this order; then a kernel of
-each kind is tried.  And whether it can still be used after an error."""
+"""Whether a GPU can be used, `gpu_problem`, and whether it still can be after an error, `poisons_context`.
+
+`gpu_problem` looks for the libraries, the NVIDIA driver and the device, in this order, then tries a kernel of each kind."""
 import ctypes
 import os
 import re
@@ -9,21 +10,21 @@ from importlib.metadata import version as installed
 from importlib.util import find_spec
 
 DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-RELEASE = {12: "R525", 13: "R580"}            # the first driver of each CUDA version, which serves all its minor versions
+RELEASE = {12: "R525", 13: "R580"}            # the oldest driver for each CUDA version; it serves all minor versions
 OLDEST = {12: (5, 0), 13: (7, 5)}             # the lowest compute capability of each CUDA version
 INSTALL = "pip install 'dgarray[gpu]'"
 THREADS = 32
 SOURCE = 'extern "C" __global__ void add_thread(double* a) { a[threadIdx.x] += threadIdx.x; }'
-# Errors after which, says CUDA's driver_types.h, "the process must be terminated and relaunched", and those of broken memory;
-# in the names of the runtime and of the driver, without what marks words.
+# Errors after which no CUDA call of this process succeeds: those of which CUDA's driver_types.h says "the process must be
+# terminated and relaunched", and uncorrectable memory errors. Names of the runtime and the driver, in lower case, without "_".
 POISON = {"illegaladdress", "launchtimeout", "assert", "hardwarestackerror", "illegalinstruction", "misalignedaddress",
           "invalidaddressspace", "invalidpc", "launchfailure", "launchfailed", "tensormemoryleak", "contained",
           "mpsclientterminated", "externaldevice", "contextisdestroyed", "eccuncorrectable", "nvlinkuncorrectable"}
-_working = set()              # kinds of kernels that have run in this process, which are not tried again
+_working = set()              # kinds of kernels that have run in this process; they are not tried again
 
 
 def gpu_problem(kernels=None):
-    """Why no GPU can be used with these kernels, as one line: what was found, what to install; None where one can."""
+    """Why no GPU can be used with `kernels`, in one line: what was found and what to install. None if one can be used."""
     for module, package in {"cupy": "CuPy", "numba_cuda": "numba-cuda"}.items():
         if find_spec(module) is None and not (module == "numba_cuda" and kernels == "array"):
             return f"{package} is not installed ({INSTALL})"
@@ -38,7 +39,7 @@ def gpu_problem(kernels=None):
 
 
 def driver():
-    """(CUDA version of the NVIDIA driver, 12040 for 12.4; why it or a device is missing, or None).  Needs no library."""
+    """(CUDA version of the NVIDIA driver, 12040 for 12.4; why driver or device is missing, or None). Works without CuPy."""
     try:
         cuda = ctypes.CDLL(DRIVER)
     except OSError:
@@ -56,7 +57,7 @@ def driver():
 
 
 def _too_old(version, cupy):
-    """Why driver or device are too old for this CuPy, or None."""
+    """Why the driver or the device is too old for this CuPy, or None."""
     needed = cupy.cuda.driver.get_build_version() // 1000
     if version // 1000 < needed:
         return (f"the NVIDIA driver is for CUDA {shown(version)}, but CuPy {cupy.__version__} needs CUDA {needed}; install "
@@ -71,7 +72,7 @@ def _too_old(version, cupy):
 
 
 def _unusable(version, cupy):
-    """Why the device cannot be used although it is there, or None: memory, compiler, headers, launches and cuBLAS are tried."""
+    """Why a device that is there cannot be used, or None. Tries memory, compiler, headers, a launch and cuBLAS."""
     runtime = cupy.cuda.runtime
     try:
         old = _too_old(version, cupy)
@@ -88,7 +89,7 @@ def _unusable(version, cupy):
 
 
 def _no_kernels(cupy):
-    """Why kernels do not run on the device, or None: a small one of each kind is compiled and launched, once in a process."""
+    """Why kernels do not run on the device, or None. Compiles and launches a small kernel of each kind, once in a process."""
     for name, version, run in (("CuPy", lambda: cupy.__version__, by_cupy),
                                ("numba-cuda", lambda: installed("numba-cuda"), by_numba)):
         if name in _working:
@@ -109,18 +110,18 @@ def _no_kernels(cupy):
 
 
 def simulated():
-    """Whether numba.cuda is numba's simulator."""
+    """Whether numba.cuda runs kernels in numba's simulator, on the CPU."""
     from numba import cuda
     return bool(cuda.config.ENABLE_CUDASIM)
 
 
 def by_cupy(cupy, a):
-    """a[i] += i by CUDA C."""
+    """a[i] += i by a kernel in CUDA C."""
     cupy.RawModule(code=SOURCE, options=("-std=c++17",)).get_function("add_thread")((1,), (THREADS,), (a,))
 
 
 def by_numba(cupy, a):
-    """The same by numba.cuda."""
+    """a[i] += i by a kernel of numba.cuda."""
     from numba import cuda
 
     @cuda.jit
@@ -140,7 +141,7 @@ def first_error(log):
 
 
 def poisons_context(error):
-    """Whether after this error, or the one that has caused it, every call of CUDA in this process fails.
+    """Whether every CUDA call of this process fails after `error`, or after an exception that caused it.
 
     error: an exception of CuPy (CUDARuntimeError, CUDADriverError), numba-cuda (CudaAPIError) or CUDA's Python (CUDAError)"""
     while error is not None:

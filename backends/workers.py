@@ -1,4 +1,4 @@
-"""Threads that share the pieces of a loop: NumPy and compiled kernels release the interpreter lock, so Python's do."""
+"""Python threads that share the pieces of a loop. They run in parallel, since NumPy and compiled kernels release the GIL."""
 import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -7,7 +7,7 @@ from itertools import count
 class Workers:
     """`threads` workers, the calling thread among them; by default one for every processor that this process may use.
 
-    ValueError for more than that."""
+    Raises ValueError for more threads than such processors."""
 
     def __init__(self, threads=None):
         available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -17,9 +17,9 @@ class Workers:
         self._pool = ThreadPoolExecutor(self.threads - 1, "dgarray") if self.threads > 1 else None
 
     def run(self, task, pieces):
-        """Call task(piece, worker) for every piece from 0 to pieces - 1; a worker that is free takes the next one.
+        """Call task(piece, worker) for every piece from 0 to pieces - 1; worker: from 0 to threads - 1.
 
-        So a core that is slowed down by another program takes fewer pieces.  `worker` counts from 0 to threads - 1."""
+        A worker that is free takes the next piece, so a core that another program slows down takes fewer pieces."""
         counter = count()
 
         def work(worker):
@@ -29,7 +29,7 @@ class Workers:
         self.each(work, pieces)
 
     def each(self, work, most):
-        """Call work(worker) once for each worker, or for so many of them at most."""
+        """Call work(worker) once on each worker, on at most `most` of them, and wait for all."""
         others = [self._pool.submit(work, worker) for worker in range(1, min(self.threads, most))]
         try:
             work(0)

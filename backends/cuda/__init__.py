@@ -11,8 +11,9 @@ __all__ = ["CudaBackend"]
 
 
 class CudaBackend(ArrayBackend):
-    """Fused kernels for the right-hand side and the Runge-Kutta stage; everything else is the reference's, on the device.
+    """Fused kernels for the right-hand side and the Runge-Kutta stage; all else is array expressions on the device.
 
+    dtype: of the arrays, "float64" or "float32"
     device: `dgarray.backends.cuda.device.Device`"""
 
     kernels, hermite_variant = "fused", "monolithic"
@@ -30,6 +31,6 @@ class CudaBackend(ArrayBackend):
         return HermiteCuda if recipe is HalfSteps else recipe
 
     def operations(self, recipe, tables, variant=None):
-        """As `ArrayBackend.operations`; variant: of nodal DG or Hermite's kernels, by default the fastest known."""
+        """As `ArrayBackend.operations`; variant: `Variant` or `HermiteVariant`, by default the fastest known, see `tuning`."""
         kind = self.kind(recipe, tables)
         return kind(self, tables, variant) if kind in (NodalCuda, HermiteCuda) else kind(self, tables)

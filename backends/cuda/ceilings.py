@@ -1,19 +1,19 @@
 """What a device can do: the rates that the package's kernels are measured against.
 
-The multiply-adds are those of the ordinary cores. A library's product in float64 may use tensor cores, which the solver's own
-kernels do not, and can then be faster than this ceiling.
+The multiply-add rate is that of the ordinary cores, without tensor cores, as in the solver's own kernels. A library's matrix
+product in float64 may use tensor cores and exceed this ceiling.
 """
 from functools import partial
 
 import numpy as np
 
 COPY_BYTES = 1 << 29           # one of the two arrays of the copy; second-level caches hold a tenth of them
-SHARE = 4                      # of the free memory, at most this part for one of them
+SHARE = 4                      # each array of the copy takes at most 1 / SHARE of the free memory
 THREADS = 256                  # of a block
-RESIDENT = 8                   # blocks for each multiprocessor: as many threads as one holds, by the CUDA model
-REPEATS = 1 << 11              # turns of the loop of multiply-adds, some milliseconds
-CHAINS = 8                     # chains of multiply-adds in a thread that do not wait for each other
-IN_TURN = 32                   # links of each in one turn, so that counting turns costs nothing
+RESIDENT = 8                   # blocks per multiprocessor: 2048 threads, as many as one holds
+REPEATS = 1 << 11              # iterations of the multiply-add loop: some milliseconds
+CHAINS = 8                     # independent chains of multiply-adds in a thread, which hide the latency
+IN_TURN = 32                   # multiply-adds of each chain in an iteration, so that the loop counter costs nothing
 LAUNCHES = 200                 # kernels whose launches are timed together
 
 TEXT = """
@@ -53,14 +53,18 @@ SOURCE = "".join(f"#define {name} {value}\n" for name, value in
 
 
 def ceilings(device, dtype, seconds=0.3, size=COPY_BYTES, turns=REPEATS, launches=LAUNCHES):
-    """What a device reaches in `dtype`, each number the best of many runs on the device's own clock.
+    """Measure what a device reaches in `dtype`: {"bandwidth", "multiply_add", "launch", "graph"}.
 
-    bandwidth     bytes/s of a copy between arrays of `size` bytes, far beyond the caches, by a kernel of ours or by the
-                  library, whichever is faster; bytes read and bytes written are counted
-    multiply_add  flop/s of multiply-adds in registers, `turns` turns of a loop; each counts 2
-    launch        seconds that a kernel that does nothing takes, of so many `launches` one after the other
-    graph         the same of one in a CUDA graph of as many
-    seconds       how long to measure; a quarter each
+    Each number is the best of many runs, by the device's own clock:
+    bandwidth     bytes/s of a copy between arrays far larger than the caches, bytes read plus bytes written, by this module's
+                  kernel or by the library, whichever is faster
+    multiply_add  flop/s of multiply-adds in registers; each counts 2
+    launch        seconds per launch of an empty kernel, `launches` of them one after the other
+    graph         seconds per launch of an empty kernel within a CUDA graph of `launches` of them
+
+    seconds       how long to measure in all, a quarter for each number
+    size          bytes of each array of the copy
+    turns         iterations of the multiply-add loop
     """
     dtype, measure = np.dtype(dtype), partial(_best, device, seconds=seconds / 4)
     copy, multiply_add, nothing = map(device.compile(SOURCE, str(dtype)), ("copy", "multiply_add", "nothing"))
@@ -74,7 +78,7 @@ def ceilings(device, dtype, seconds=0.3, size=COPY_BYTES, turns=REPEATS, launche
     def nothings():
         for _ in range(launches):
             nothing((1,), (32,), (out,))
-    nothings()                                        # compiles what a graph may not
+    nothings()                                        # loads the kernel, which is not allowed during capture
     graph = device.capture(nothings)
     flops = 2 * CHAINS * IN_TURN * turns * grid[0] * THREADS
     return {"bandwidth": _bandwidth(device, dtype, copy, min(size, device.free_memory() // SHARE), measure),
@@ -83,7 +87,7 @@ def ceilings(device, dtype, seconds=0.3, size=COPY_BYTES, turns=REPEATS, launche
 
 
 def _best(device, run, seconds):
-    """Shortest time of `run`, called at least three times and until the seconds are over, after one call to warm up."""
+    """Shortest time of a call of run(): at least three calls, more until `seconds` are over, after one to warm up."""
     run()
     times = device.seconds(run, 3)
     while sum(times) < seconds:

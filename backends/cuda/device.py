@@ -1,4 +1,4 @@
-"""What a CUDA device offers beside arrays: kernels, graphs, copies that overlap with work, times.  By CuPy and numba.cuda."""
+"""What a CUDA device offers beside arrays, by CuPy and numba.cuda: kernels, graphs, asynchronous copies, a clock."""
 import warnings
 from contextlib import suppress
 from functools import cache
@@ -10,19 +10,20 @@ from ..gpu import first_error
 
 OPTIONS = ("-std=c++17",)
 SCALARS = (np.int32, np.int64, np.float32, np.float64)
-GRID, BLOCK, THREADS = (2 ** 31 - 1, 65535, 65535), (1024, 1024, 64), 1024          # the most that a launch may have
-UNASKED = 48 * 1024                # bytes of shared memory that a block may have without being asked for
-KNOWN = 4096                       # array descriptions and configured launches that are kept
+GRID, BLOCK, THREADS = (2 ** 31 - 1, 65535, 65535), (1024, 1024, 64), 1024          # the most of a launch
+UNASKED = 48 * 1024                # bytes of dynamic shared memory that a block may have without opting in
+KNOWN = 4096                       # most array descriptions, and configured launches, that are cached
 
 
 def prelude(dtype):
-    """What every CUDA C source begins with, wherever it is compiled: the type of the run's numbers."""
+    """The first line of every CUDA C source: `real`, the type of the run's numbers."""
     return f"typedef {'float' if np.dtype(dtype) == np.float32 else 'double'} real;\n"
 
 
 def cuda_source(source, dtype):
-    """The text that a CUDA compiler gets: the source after the type `real` and the macro DYNAMIC_SHARED(type, name), which
-    declares the block's dynamic shared memory as an array that is aligned for vector loads."""
+    """The text that the CUDA compiler gets: the type `real`, the macro DYNAMIC_SHARED(type, name), then the source.
+
+    DYNAMIC_SHARED declares the block's dynamic shared memory as an array that is aligned for vector loads."""
     return (prelude(dtype) +
             "#define DYNAMIC_SHARED(type, name) extern __shared__ __align__(16) unsigned char dynamic_shared[]; "
             "type* name = reinterpret_cast<type*>(dynamic_shared)\n"
@@ -30,9 +31,11 @@ def cuda_source(source, dtype):
 
 
 def check_launch(name, grid, block, threads, arguments, array):
-    """Grid and block as three numbers each; ValueError or TypeError for a launch that the device would refuse or misread.
+    """Check a launch before it reaches the device; returns grid and block as three numbers each.
 
-    threads: the most that a block of this kernel may have;  array: the type of the device's arrays"""
+    threads: the most that a block of this kernel may have;  array: the class of the device's arrays
+    Raises ValueError for a grid or block that is too large and for arrays that are not contiguous, TypeError for arguments
+    that are neither arrays of the device nor NumPy scalars, which a kernel would misread."""
     grid, block = ((*shape, 1, 1)[:3] for shape in (grid, block))
     for what, shape, largest in (("grid", grid, GRID), ("block", block, BLOCK)):
         if not all(1 <= n <= most for n, most in zip(shape, largest)):
@@ -50,7 +53,7 @@ def check_launch(name, grid, block, threads, arguments, array):
 
 
 def check_shared(name, shared, allowed):
-    """ValueError for more dynamic shared memory than a block may have."""
+    """Raise ValueError for more bytes of dynamic shared memory than a block may have."""
     if shared > allowed:
         raise ValueError(f"{name}: {shared} bytes of shared memory are too many; a block may have {allowed}")
 
@@ -59,9 +62,9 @@ class Device:
     """The current CUDA device.
 
     xp                                  the array library, cupy
-    name, capability, multiprocessors   as "NVIDIA H200", (9, 0), 132
+    name, capability, multiprocessors   for example "NVIDIA H200", (9, 0), 132
     shared_per_block                    bytes of dynamic shared memory that a block may have
-    tunes                               whether timing kernels on it is worth while, see `tuning`"""
+    tunes                               whether variants of kernels are timed on this device, see `dg.tuning`"""
 
     tunes = True
 
@@ -75,12 +78,12 @@ class Device:
         self.capability = properties["major"], properties["minor"]
         self.multiprocessors = properties["multiProcessorCount"]
         self.shared_per_block = runtime.deviceGetAttribute(runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, number)
-        # Neither waits for the default stream, nor that for them.
+        # Non-blocking: these streams and the default stream do not wait for each other.
         self.copying, self.capturing = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
         self.buffers, self.described, self.launches = [], {}, {}
 
     def compile(self, source, dtype):
-        """A function from the name of a kernel of this CUDA C source to the `Kernel`.
+        """Compile CUDA C; returns a function from the name of a kernel in the source to its `Kernel`.
 
         Raises RuntimeError with the compiler's first error."""
         module = self.xp.RawModule(code=cuda_source(source, dtype), options=OPTIONS)
@@ -106,7 +109,7 @@ class Device:
             return kernel[grid, block, cuda.external_stream(stream) if stream else 0]
 
     def _description(self, array):
-        """The array as numba wants it, made once; it owns nothing, so CuPy frees the memory when its own array is gone."""
+        """The array as numba's type, cached. It does not own the memory, so CuPy frees that when its own array is gone."""
         key = array.data.ptr, array.shape, array.dtype
         if key not in self.described:
             from numba import cuda
@@ -116,10 +119,10 @@ class Device:
         return self.described[key]
 
     def capture(self, function):
-        """The launches and copies that function() makes, as a CUDA graph whose `launch()` does them on the current stream.
+        """Record the launches and copies that function() makes as a `Graph`, whose `launch()` repeats them.
 
-        Every kernel must have been launched before, so that it is compiled and loaded.  RuntimeError where new memory is asked
-        for: a graph would keep its address, but not the memory."""
+        Every kernel must have been launched before, so that it is compiled and loaded.  Raises RuntimeError if function()
+        allocates memory: a graph would keep the address, but not the memory."""
         def refuse(size):
             raise RuntimeError(f"a new array of {size} bytes while a graph is captured")
         with self.capturing:
@@ -134,8 +137,10 @@ class Device:
             return Graph(self.capturing.end_capture())
 
     def fetch(self, array):
-        """Start a copy to the host: on the device at once, from there while later work goes on.  Two may be under way; the
-        third waits for the first."""
+        """Start an asynchronous copy of an array to the host; returns a `Fetch`.
+
+        The array is first copied to a buffer on the device, so later work may overwrite it during the transfer.  Two copies
+        may be under way; a third waits until the first has arrived."""
         buffer = self._free_buffer(array.nbytes)
         staged, pinned = (room[:array.nbytes].view(array.dtype).reshape(array.shape) for room in (buffer.device, buffer.host))
         staged[...] = array
@@ -153,11 +158,11 @@ class Device:
             self.buffers.remove(free)
         if free is None or free.device.size < size:
             free = Buffer(self.xp, size)
-        self.buffers.append(free)                        # the last one used is the last one
+        self.buffers.append(free)                        # the list is in the order of use
         return free
 
     def seconds(self, function, repeats):
-        """The seconds on the device that each of `repeats` calls of function() takes."""
+        """Seconds of each of `repeats` calls of function(), by the device's clock."""
         stream = self.cuda.get_current_stream()
         marks = [stream.record()]
         for _ in range(repeats):
@@ -171,15 +176,17 @@ class Device:
         self.cuda.runtime.deviceSynchronize()
 
     def free_memory(self):
-        """Bytes that are free; what CuPy's pool has kept of arrays that are gone counts, because it will be used again."""
+        """Free bytes, with the memory of freed arrays that CuPy's pool keeps and uses again."""
         return self.cuda.runtime.memGetInfo()[0] + self.xp.get_default_memory_pool().free_bytes()
 
 
 class Kernel:
-    """kernel(grid, block, arguments, shared=0): a launch of a CUDA C kernel on the current stream.
+    """A CUDA C kernel; kernel(grid, block, arguments, shared=0) launches it on the current stream.
 
-    grid, block: up to three numbers;  arguments: arrays, as pointers, and NumPy scalars, by value;  shared: bytes of dynamic
-    shared memory of a block.  ValueError or TypeError for what the device would refuse or misread."""
+    grid, block   up to three numbers each
+    arguments     arrays, passed as pointers, and NumPy scalars, passed by value
+    shared        bytes of dynamic shared memory of a block
+    Raises ValueError or TypeError for a launch that the device would refuse or misread, see `check_launch`."""
 
     def __init__(self, device, raw):
         self.device, self.raw, self.name = device, raw, raw.name
@@ -191,20 +198,20 @@ class Kernel:
         self.raw(grid, block, arguments, shared_mem=shared)
 
     def resident(self, threads, shared=0):
-        """Blocks of so many threads, with so much dynamic shared memory, that a multiprocessor holds at a time; at least 1."""
+        """Blocks of `threads` threads and `shared` bytes that a multiprocessor holds at a time, at least 1."""
         self._allow(shared)
         occupancy = self.device.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
         return max(1, occupancy(self.raw.kernel.ptr, threads, shared))
 
     def _allow(self, shared):
         check_shared(self.name, shared, self.shared)
-        # Asked of the device, because another object may be the same kernel.
+        # Read from the driver each time, because another `Kernel` object may have set the limit of the same kernel.
         if shared > UNASKED and shared > self.raw.max_dynamic_shared_size_bytes:
             self.raw.max_dynamic_shared_size_bytes = shared
 
 
 class Graph:
-    """A CUDA graph; whoever captured it keeps the arrays and kernels that it uses."""
+    """A captured CUDA graph. It does not keep the arrays and kernels that it uses: whoever captured it must."""
 
     def __init__(self, graph):
         self.graph = graph
@@ -214,7 +221,7 @@ class Graph:
 
 
 class Buffer:
-    """Room for one copy to the host: on the device, and pinned on the host; `fetch` is the copy that has it."""
+    """Memory for one copy to the host, on the device and pinned on the host; `fetch`: the copy that uses it, or None."""
 
     def __init__(self, xp, size):
         # Not from CuPy's pool, which rounds up to a power of two.
@@ -223,17 +230,17 @@ class Buffer:
 
 
 class Fetch:
-    """A copy on its way to the host."""
+    """An asynchronous copy to the host; `arrived`: its event."""
 
     def __init__(self, arrived, pinned, buffer):
         self.arrived, self.pinned, self.buffer, self.values = arrived, pinned, buffer, None
 
     def ready(self):
-        """Whether `result` need not wait."""
+        """Whether `result` returns without waiting."""
         return self.values is not None or self.arrived.done
 
     def result(self):
-        """The array, when it has arrived."""
+        """The array; waits until it has arrived, then frees the buffer."""
         if self.values is None:
             self.arrived.synchronize()
             self.values = np.array(self.pinned)
@@ -242,7 +249,7 @@ class Fetch:
 
 
 def bounded(known):
-    """The dict, emptied where it has grown large."""
+    """The dict, emptied first if it has KNOWN entries."""
     if len(known) >= KNOWN:
         known.clear()
     return known

@@ -1,1 +1,1 @@
-"""What a developer asks of the machine: its ceilings, how near the kernels come to them, which variants are quickest."""
+"""Benchmarks: what a machine can do (ceilings), how near the kernels come to it, which variants of kernels are fastest."""

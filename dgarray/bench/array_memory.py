@@ -1,11 +1,12 @@
-"""Memory that an object holds on to."""
+"""Memory of all arrays that an object refers to."""
 import numpy as np
 
 
 def held(root, kind=np.ndarray):
-    """{name: bytes} of every array of a kind that can be reached from an object through attributes, dicts and sequences.
+    """{name: bytes} of every array that can be reached from an object through attributes, dicts and sequences.
 
-    Views count as the array that owns their memory, and each of those once, under the first name that leads to it."""
+    kind: class of the arrays, NumPy's or CuPy's
+    A view counts as the array that owns its memory. Each owner counts once, under the first name that leads to it."""
     found, seen, todo = {}, set(), [("", root)]
     while todo:
         name, value = todo.pop(0)

@@ -1,22 +1,22 @@
-"""The parts of a benchmark, one after the other: an error in one is its result, and the others go on."""
+"""Run the parts of a benchmark one after the other; an error in one is recorded, and the others go on."""
 import traceback
 
 DIGITS = 6
 
 
 class DeviceLost(RuntimeError):
-    """After an error on a device nothing runs on it any more in this process."""
+    """Raised after an error that has made the device unusable for this process."""
 
 
 class Attempts:
-    """attempt(name, part, *arguments): what part(*arguments) gives, None where it raises an error.
+    """Runs parts: attempt(name, part, *arguments) returns part(*arguments), or None if that raises an error.
 
     result    a dict for JSON, to which the parts add what they measure; "failed" is a list of {"name", "error", "traceback"}
     progress  function called with a line of text before each part and after each error
-    keep      function called with the result so far after each part
-    alive     function called after an error; it raises one where nothing more can be measured in this process
+    keep      function called with the result so far after each part, e.g. to write it to a file
+    alive     function called after an error, such as a device's `synchronize`; if it raises, too, `DeviceLost` is raised
 
-    What ends the process, such as Ctrl-C, passes through; what was measured before is kept."""
+    What ends the process, such as Ctrl-C, passes through, after `keep` was called."""
 
     def __init__(self, result, progress=None, keep=None, alive=None):
         self.result, self.say, self.keep, self.alive = result, progress or nothing, keep or nothing, alive or nothing
@@ -38,10 +38,10 @@ class Attempts:
         return None
 
     def check(self, name):
-        """Raise DeviceLost where the device is of no more use to this process.
+        """Raise DeviceLost if the device is unusable for this process.
 
-        An illegal address and the like spoil the context of a process: every later call gives the same error, also one that
-        only waits.  Going on would report it for each of the other parts."""
+        After an illegal address, for example, every later CUDA call of the process fails with the same error, even one that
+        only waits.  To go on would report that error for each of the other parts."""
         try:
             self.alive()
         except Exception as error:
@@ -52,11 +52,11 @@ class Attempts:
 
 
 def nothing(*_):
-    """Where nobody asks."""
+    """The default of `progress`, `keep` and `alive`."""
 
 
 def rounded(value):
-    """The same dicts and lists with floats of so many digits as a person can use."""
+    """A copy of nested dicts and lists with floats rounded to DIGITS digits."""
     if isinstance(value, dict):
         return {name: rounded(v) for name, v in value.items()}
     if isinstance(value, list):

@@ -3,14 +3,14 @@ import json
 from math import isfinite
 from pathlib import Path
 
-NOISE = 5.0             # per cent; ceilings that differ by more are worth a note
+NOISE = 5.0             # per cent; a note says so where ceilings differ by more
 SETTINGS = ("law", "order", "elements", "dtype", "kernels", "threads")
 CEILINGS = ("bandwidth", "multiply_add")
-ONCE = {"setup": "total", "memory": "ratio"}             # parts that are measured once, and the number that is compared
+ONCE = {"setup": "total", "memory": "ratio"}             # {part measured once: its number that is compared}
 
 
 def read(path):
-    """The result that `dgarray bench --json` wrote to this file; ValueError where it is missing or holds anything else."""
+    """The result that `dgarray bench --json` wrote to a file; ValueError if there is no file or it holds anything else."""
     try:
         results = json.loads(Path(path).read_text())
     except OSError as error:
@@ -23,7 +23,7 @@ def read(path):
 
 
 def is_result(value):
-    """Whether a value read from JSON has what a comparison needs: machine, ceilings, and rows with names and rates."""
+    """Whether a value read from JSON has all that `compare` needs: machine, ceilings, and rows with names and rates."""
     def rates(entry, names):
         return isinstance(entry, dict) and all(
             isinstance(entry.get(name), (int, float)) and isfinite(entry[name]) and entry[name] > 0 for name in names)
@@ -46,11 +46,11 @@ def compare(results, earlier):
     """What changed from an earlier result of `bench` to this one, as a dict for JSON.
 
     ceilings       {name: {"bandwidth": per cent, "multiply_add": per cent}}
-    rows           {name: {"best", "median": per cent, "share_of_bound": the earlier one, "operations": {name: per cent}}}
-    only_now, only_then   names of rows that one of the two does not have
-    setup, memory  per cent of the seconds and of the bytes over those of a state, where both have them
-    notes          sentences on the machines, the ceilings and rows that were not measured on the same problem
-    Rates are compared, of operations elements per second: a positive change is faster."""
+    rows           {name: {"best", "median": per cent, "share_of_bound": the earlier share, "operations": {name: per cent}}}
+    only_now, only_then   names of rows that only this result, or only the earlier one, has
+    setup, memory  change in per cent of the seconds of set-up, and of the ratio of all bytes to those of a state
+    notes          sentences on differences of the machines, of the ceilings, and of the problems of rows with the same name
+    In rows the changes are those of rates, for operations elements per second: a positive change is faster."""
     then = {row["name"]: row for row in earlier["rows"]}
     now = {row["name"]: row for row in results["rows"]}
     ceilings = {name: {key: percent(own[key], earlier["ceilings"][name][key]) for key in CEILINGS}
@@ -64,7 +64,7 @@ def compare(results, earlier):
 
 
 def changes(now, then):
-    """Changes of one row and of its operations, as far as both have them."""
+    """Changes of one row and of the operations that both results have."""
     before = {o["name"]: o["seconds"] / then["elements"] for o in then.get("operations", [])}
     return {"best": percent(now["best"], then["best"]), "median": percent(now["median"], then["median"]),
             "share_of_bound": then["share_of_bound"],
@@ -73,26 +73,29 @@ def changes(now, then):
 
 
 def differences(now, then, names):
-    """Text of the entries of that name which differ, e.g. "threads 2, then 1"."""
+    """Text on the entries in `names` that differ, e.g. "threads 2, then 1"."""
     return "; ".join(f"{name} {now.get(name)}, then {then.get(name)}" for name in names if now.get(name) != then.get(name))
 
 
 def one(name):
-    """The name of a ceiling in good English: "float64, 1 threads" -> "float64, 1 thread"."""
+    """The name of a ceiling with a correct singular: "float64, 1 threads" -> "float64, 1 thread"."""
     return name.replace(", 1 threads", ", 1 thread")
 
 
 def machine_notes(results, earlier):
+    """A note if the machines differ; the package's revision does not count."""
     text = differences(results["machine"], earlier["machine"], [name for name in results["machine"] if name != "revision"])
     return [f"the machine differs: {text}"] if text else []
 
 
 def ceiling_notes(ceilings):
+    """A note if a ceiling has changed by more than NOISE."""
     named = [f"{one(name)}: copy {c['bandwidth']:+.0f} %, product {c['multiply_add']:+.0f} %"
              for name, c in ceilings.items() if max(map(abs, c.values())) > NOISE]
     return [f"the ceilings differ ({'; '.join(named)}): compare shares of the bound rather than rates"] if named else []
 
 
 def row_notes(now, then):
+    """A note if two rows of one name were measured on different problems."""
     text = differences(now, then, SETTINGS)
     return [f"{now['name']} was not the same problem: {text}"] if text else []

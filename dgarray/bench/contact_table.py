@@ -5,13 +5,13 @@ from ..output.report import rendered
 from . import gpu_wheels
 from .tables import columns
 
-WIDTH = 74               # of what was found; the JSON has all of it
+WIDTH = 74               # characters of the column `found`; the JSON has the whole text
 
 
 def table(records, left):
-    """A line for each step; the wheels to carry where packages are missing; what is left for another call.
+    """A line for each step; if packages are missing, the commands that fetch and install them; the steps that are left.
 
-    records, left: of `dgarray.bench.first_contact.first_contact`"""
+    records, left: what `dgarray.bench.first_contact.first_contact` returns"""
     found = columns(["step", "status", "s", "found"], ["step", "status", "found"])
     for record in records:
         found.add_row(record["step"], record["status"], f"{record['seconds']:.1f}", short(record["found"]))
@@ -27,7 +27,7 @@ def table(records, left):
 
 
 def short(found):
-    """What was found on one line: names and values, or the first and the last line of a text."""
+    """`found` of a record in one line: names and values of a dict, or the first and the last line of a text."""
     if isinstance(found, dict):
         text = ", ".join(f"{name} {value}" for name, value in found.items() if value and not isinstance(value, (dict, list)))
     else:
@@ -37,6 +37,6 @@ def short(found):
 
 
 def cuda(records):
-    """12 where the driver is of that CUDA version, else None."""
+    """12 if the driver is for CUDA 12, else None."""
     said = next((r["found"] for r in records if r["step"] == "versions" and isinstance(r["found"], dict)), {})
     return 12 if (said.get("cuda") or "").startswith("12.") else None

@@ -1,4 +1,4 @@
-"""Speed of the package on this machine, against what the machine can do: `dgarray bench`."""
+"""Speed of the package on the CPU, compared with what the machine can do: `dgarray bench`."""
 from functools import partial
 from statistics import median
 from time import perf_counter
@@ -24,12 +24,17 @@ from .tables import table
 
 __all__ = ["Problem", "bench", "held", "rounded", "table"]
 
-REFERENCE = {"multiply_add": 109e9, "bandwidth": 50e9}       # of the machine that the targets in ROWS are for
-IN_TURNS = 1.5               # s at least for which two problems are stepped in turns; one of a few ms is disturbed by anything
+REFERENCE = {"multiply_add": 109e9, "bandwidth": 50e9}       # ceilings of the machine to which the targets in ROWS apply
+IN_TURNS = 1.5               # s at least that two problems take steps in turns; a shorter time is disturbed by other programs
 
 
 class Row(NamedTuple):
-    """A problem that is measured: the name of its mesh; threads None: all; target in DOF updates/s on the reference machine."""
+    """A problem that is measured.
+
+    mesh      its name, a key of SIZES
+    threads   CPU threads; None: all
+    target    DOF updates/s on the machine with the ceilings REFERENCE; None: no target
+    options   further arguments of the method"""
 
     mesh: str
     law: object
@@ -46,13 +51,13 @@ class Row(NamedTuple):
 
 
 def hermite(law, order, boundary=None, **options):
-    """Hermite's method as in Vargas, Chan, Hagstrom & Warburton 2016; the aim is 40 % of the bound by the ceilings."""
+    """A row of Hermite's method as in Vargas, Chan, Hagstrom & Warburton 2016; the aim is 40 % of the roofline bound."""
     return Row("grid" if boundary is None else "grid with walls", law, boundary, order, None, method=Hermite, stepper=Taylor,
                options=options)
 
 
 def gas(mesh, order, target, **options):
-    """Euler by modal DG with RK4, as in Fuhry, Giuliani & Krivodonova 2014; the targets are measured rates of PyFR 3.1."""
+    """A row of Euler by modal DG with RK4, as in Fuhry, Giuliani & Krivodonova 2014; targets are measured rates of PyFR 3.1."""
     dim = 3 if "tetrahedra" in mesh else 2
     return Row(mesh, Euler(dim), None, order, target, method=ModalDG, stepper=RK4, flux=rusanov, **options)
 
@@ -90,7 +95,7 @@ RATIOS = {
     "collapsed / two-kernel as in the paper, Hermite": ("Hermite advection, collapsed", "Hermite advection, unpruned", 8.0),
     "pruned / not pruned, Hermite acoustics": ("Hermite acoustics N=3", "Hermite acoustics N=3, unpruned", 1 / (1 - 0.25)),
 }
-# Cells of `box` and `rectangle`; a gas fills periodic ones.
+# {mesh: cells of `box`, `rectangle` or `Grid`}; the meshes for a gas are periodic.
 SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 27), "gas triangles": (100, 100),
          "more gas triangles": (158, 158), "gas tetrahedra": (15, 15, 15), "grid": (64, 64, 64),
          "grid with walls": (48, 48, 48)}
@@ -106,13 +111,14 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
     cases      names of cases to measure instead of the package's own list; all options of a case are its defaults
     quick      small meshes and few steps, to see that everything runs
     progress   function called with a line of text before each part and after each error
-    rows       names of the rows of the package's own list to measure, all by default; ValueError for others
-    keep       function called with the result so far after each part, e.g. to write it to a file
+    rows       names of rows in ROWS, the package's own list, to measure; all by default
     sizes      {"tetrahedra": cells, "triangles": cells, ...} of `box` and `rectangle`, instead of those of SIZES or QUICK
-    Every rate is that of whole steps (LSRK with five evaluations, of Euler RK4 with four, of Hermite two half-steps), DOF
-    updates of all variables, compile excluded.
+    keep       function called with the result so far after each part, e.g. to write it to a file
+    A rate is the number of DOF updates of all variables per second in whole steps, without compiling.  A step of nodal DG has
+    five evaluations (LSRK54), of Euler four (RK4), of Hermite two half-steps.
     Result: machine, ceilings, rows (see `row`) and, for the own list, ratios, memory and setup, numbers with six digits;
-    failed: name, error and traceback of each part that raised an error, in place of what it would have measured."""
+    failed: name, error and traceback of each part that raised an error, in place of what it would have measured.
+    Raises ValueError for names in `rows` and `sizes` that do not exist."""
     rows = list(ROWS) if rows is None else [choose("row", name, ROWS) for name in rows]
     sizes = (QUICK if quick else SIZES) | {choose("size", name, SIZES): cells for name, cells in (sizes or {}).items()}
     threads = backends.get("numpy").threads
@@ -174,9 +180,15 @@ def problem_of_row(name, meshes):
 
 
 def row(name, problem, limits, quick, target=None):
-    """Speed of one problem: best and median rate, what a stage costs per element, the share of the bound that it reached, and
-    the same for each of its operations.  Of Hermite's method also "paper": operations of the paper's algorithm and the share
-    of the bound that these would have to reach, see `roofline.of_the_paper`."""
+    """Measure one problem: best and median rate, costs of a stage per element, share of the bound, and its operations.
+
+    name      of the row
+    problem   `Problem` or `DeviceProblem`
+    limits    {name: ceilings} measured so far; missing ones are added
+    quick     few steps
+    target    rate to compare with, DOF updates/s, or None
+    For Hermite's method "paper" has the operations of the paper's algorithm, and the share of the bound that it would have to
+    reach to be as fast: see `roofline.of_the_paper`."""
     operator = problem.operator
     backend, tables, times = operator.backend, operator.tables, problem.times(quick)
     counts, least, most = problem.counts(), problem.least(), problem.ceilings(limits, problem.threads)
@@ -197,21 +209,23 @@ def row(name, problem, limits, quick, target=None):
 
 
 def operations(problem, counts, limits, stage, quick):
-    """Each operation of a stage: seconds of a stage that it takes on all elements, operations and bytes per element, and the
-    seconds that the ceilings allow; stage: seconds of a whole stage."""
+    """[dict for each operation of a stage]: its seconds on all elements, operations and bytes per element, and the seconds that
+    the ceilings allow at least.
+
+    counts: list of `roofline.Operation`;  stage: seconds of a whole stage"""
     elements, found = problem.operator.tables.elements, []
     threads, seconds = problem.seconds([o.name for o in counts], stage, quick)
     most = problem.ceilings(limits, threads)
     for o in counts:
         least = bound([o], most) * elements
-        if least:                       # an operation without any work, such as a source that there is not, is not called
+        if least:                       # an operation without work, such as a source that the problem lacks, is not called
             found.append({"name": o.name, "threads": threads, "seconds": seconds[o.name], "flops": o.flops, "bytes": o.bytes,
                           "bound_seconds": least, "bound_by": limit(o, most), "share_of_bound": least / seconds[o.name]})
     return found
 
 
 def ratio(problems, quick):
-    """Speed of the first problem over that of the second, steps taken in turns: of the best times, and median of the pairs."""
+    """Speed of the first of two problems over that of the second, by steps in turns: of the best times, median of the pairs."""
     pairs, end = [], perf_counter() + (0 if quick else IN_TURNS)
     while len(pairs) < (3 if quick else 16) or perf_counter() < end:
         pairs.append([p.step() for p in problems])
@@ -235,7 +249,7 @@ def setup(cells):
 
 
 def memory(problem):
-    """Bytes of all arrays that a run holds, its host tables and mesh included, over those of one state; the largest by name."""
+    """Bytes of all arrays of a run, host tables and mesh included, and their ratio to one state; the twelve largest arrays."""
     found = held(problem)
     state = problem.states[0].nbytes
     largest = sorted(found.items(), key=lambda item: -item[1])[:12]

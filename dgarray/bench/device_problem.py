@@ -1,4 +1,4 @@
-"""What the GPU's benchmark times: a discretised problem on a device, by the device's own clock."""
+"""What the GPU benchmark times: a discretised problem on a device, by the device's own clock."""
 from itertools import cycle
 from time import perf_counter
 
@@ -8,12 +8,12 @@ from .problem import Problem
 from .roofline import Operation, cost
 
 SECONDS = {"row": 1.0, "part": 0.1}      # how long to measure a row and a part of a stage
-WARM_UP = 4                              # steps until the CUDA graphs of a run are there
+WARM_UP = 4                              # steps after which the CUDA graphs of a run have been captured
 DT = 1e-9                                # a step so short that it is stable for every problem
 
 
 class DeviceProblem(Problem):
-    """A discretised problem on a GPU with the arrays of a run; its times are those of the device's own clock."""
+    """A `Problem` on a GPU, timed by the device's own clock; device: `Device` of the operator's backend."""
 
     threads = None
 
@@ -39,15 +39,15 @@ class DeviceProblem(Problem):
 
     @property
     def variant(self):
-        """The choices of the fused kernels, a `Variant` or `HermiteVariant`; None where there are none to choose."""
+        """The `Variant` or `HermiteVariant` of the fused kernels; None where kernels have no variants."""
         operations = self.operator.operations
         if isinstance(operations, HalfSteps):
             return getattr(operations, "choice", None)
         return getattr(operations, "variant", None)
 
     def counts(self):
-        """What the operations of a stage cost. The array text of Hermite's method, whose parts go over rows of nodes, is one
-        operation."""
+        """What the operations of a stage cost. The array expressions of Hermite's method count as one operation, because they
+        alternate between interpolation and evolution row by row."""
         variant = getattr(self.variant, "kernel", self.variant)
         found = cost(self.operator.tables, self.kernels, self.operator.backend.dtype, self.stepper, "cupy", variant)
         if isinstance(self.operator.operations, HalfSteps) and len(found) > 1:
@@ -67,19 +67,19 @@ class DeviceProblem(Problem):
         seconds, fused = dict.fromkeys(names, 0.0), self.kernels == "fused"
         for number in range(self.stages):
             parts = self.parts(number) if fused else self.array_parts(number)
-            # As in a run: kernels of ours in a graph, so that launches do not count; a library may allocate.
+            # As in a run, the package's kernels are in a graph, so that launches do not count; cuBLAS may allocate and is not.
             runs = [self.device.capture(parts[name]).launch if fused and name != "product" else parts[name] for name in names]
             for name, least in zip(names, in_turns(self.device, runs, quick, SECONDS["part"] * len(runs))):
                 seconds[name] += least / self.stages
         return None, seconds
 
     def parts(self, number):
-        """The launches of a stage by name."""
+        """{name: launch} of a stage by the fused kernels."""
         q, out = self.states[:2]
         return self.operator.operations.parts(q, out, self.k, q, 0.0, DT, repeatable(self.stepper.stages[number]))
 
     def array_parts(self, number):
-        """The array kernels' parts of a stage by name, as `WeakForm.stage` calls them."""
+        """{name: function} of the parts of a stage by the array kernels, as `WeakForm.stage` calls them."""
         operations, s, (q, out) = self.operator.operations, repeatable(self.stepper.stages[number]), self.states[:2]
         t, combine = operations.time(0.0), operations.backend.combine
         flux, r = operations.face_flux(q, t), operations.volume(q, t)
@@ -95,17 +95,18 @@ class DeviceProblem(Problem):
 
 
 def ceiling(dtype):
-    """The name under which the ceilings of the device for that dtype are kept."""
+    """The key of the device's ceilings for a dtype in a result."""
     return f"{dtype}, GPU"
 
 
 def repeatable(stage):
-    """The stage with a register that does not grow when it is done again and again."""
+    """The stage with A of at least -0.5, so that the register k stays bounded when the stage is repeated."""
     return stage._replace(A=max(-0.5, stage.A))
 
 
 def measured(device, function, quick, seconds):
-    """Seconds of calls by the device's clock: at least three, and as many as fit into `seconds`, up to a thousand."""
+    """Seconds of each call of function() by the device's clock: at least three calls, and as many as fit into `seconds`, up to
+    a thousand."""
     times = device.seconds(function, 3)
     if quick:
         return times
@@ -113,8 +114,9 @@ def measured(device, function, quick, seconds):
 
 
 def in_turns(device, functions, quick, seconds):
-    """Least seconds of each of several functions, which are called one after the other again and again: each finds what the
-    one before has left it, as in a stage; some change it in place."""
+    """Least seconds of each of several functions, called in turn again and again.
+
+    In turn, because each works on the results of the one before, as in a stage; some change these in place."""
     following = cycle(functions)
 
     def least(rounds):

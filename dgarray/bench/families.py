@@ -1,4 +1,4 @@
-"""Families of variants of the GPU's kernels: those that have one of the papers' techniques in common."""
+"""Families of variants of the nodal DG kernels on a GPU: a family uses one technique of the papers."""
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from ..backends.cuda.dg.variant import FACES, PLACES, candidates, default
 
 
 class Family(NamedTuple):
-    """Variants that have one of the papers' techniques in common."""
+    """The variants that use one technique; source: where the technique is described, empty if in none of the papers."""
 
     name: str
     source: str
@@ -32,12 +32,15 @@ FAMILIES = [
 
 
 def kernel(variant):
+    """Whether the stage kernel multiplies, not cuBLAS."""
     return variant.product == "kernel"
 
 
 def like(base, shape, shared_per_block):
-    """Variants that a device can run, those first that have most choices in common with `base`: it, every technique put into
-    it, with fewer elements in a block and fewer nodes at a time where it must be, and the tuner's candidates."""
+    """Variants that a device can run, sorted by the number of choices in which they differ from `base`.
+
+    They are `base`; `base` changed to each technique, also with fewer elements of a block and fewer nodes at a time, so that
+    some fit; and the candidates for tuning."""
     kernel = base if base.product == "kernel" else default(shape, shared_per_block)
     one = {"faces": "both" if kernel.faces == "block" else kernel.faces, "field": "registers"}
     changes = [{"width": 0}, {"width": WARP}, *({"matrix": place} for place in PLACES), {"field": "shared"}, one,

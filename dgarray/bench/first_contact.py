@@ -1,9 +1,9 @@
 """The first hour on a machine with a GPU, where nothing has run before: `dgarray bench --first-contact OUT/`.
 
-Every step is a process of its own with a time limit, at whose end it is killed with all that it has started: a kernel that
-hangs or a context that is spoilt costs that step alone. What a step gives is one line of OUT/first-contact.jsonl, written when
-it ends; its output is in a file beside it. A call ends before a budget of seconds is over, and the next one with the same OUT
-goes on.
+Every step is a process of its own with a time limit. At the limit it is killed with all processes that it has started, so a
+kernel that hangs, or a CUDA context that an error has made unusable, costs that step alone. When a step ends, its result is
+appended to OUT/first-contact.jsonl as one line; its output is in a file beside it. A call ends before a budget of seconds is
+over; the next call with the same OUT goes on.
 """
 import json
 import os
@@ -22,26 +22,31 @@ from ..backends import gpu
 from .gpu_wheels import PACKAGES
 from .machine import ROOT
 
-BUDGET = 570                       # seconds of a call: some machines lend commands of ten minutes
+BUDGET = 570                       # seconds of a call: on some machines a command may take ten minutes
 FILE = "first-contact.jsonl"
 RAN = "ok", "failed", "timed out", "skipped"
 WORKERS = 12                       # processes of the GPU tests
-LAST, LONG = 8, 2000               # lines of a log, and characters, that are kept of an error
-ANSWER = 40                        # seconds that the driver gets to say whether there is a device
-DEAD = 10                          # seconds that a killed process gets to end, which the driver may prevent
+LAST, LONG = 8, 2000               # of the log of a failed step these last lines, and characters, are kept
+ANSWER = 40                        # seconds within which the driver must say whether there is a device
+DEAD = 10                          # seconds to wait for a killed process to end; the driver may prevent that
 PYTHON = (sys.executable, "-m")
 PROBE, DGARRAY, PYTEST = (*PYTHON, "dgarray.bench.gpu_probes"), (*PYTHON, "dgarray"), (*PYTHON, "pytest")
 CUPY, NUMBA, BOTH = ("cupy", "device"), ("numba_cuda", "device"), ("cupy", "numba_cuda", "device")
 TESTS = ("tests", "pytest", *BOTH)
-# Faster first: kernels in CUDA C, then those of numba.cuda. Each file with words in the names of the tests that are run.
+# {test file: words in the names of the tests that are run}. Fastest first: kernels in CUDA C, then those of numba.cuda.
 SANITIZED = {"test_cuda_nodal": "stage_agrees and maxwell3", "test_cuda_hermite": "half_steps_agree and maxwell",
              "test_cuda_faces": "agrees_with_the_reference and maxwell3", "test_cuda_modal": "steps_as_graphs"}
 
 
 class Step(NamedTuple):
-    """What is run, the seconds that it may take, what must be there (names of NEEDS), and the pattern of the line that says
-    what was found: the last one that matches. Without such a line a step that ends well has done nothing: it is skipped.
-    optional: whether the user may do without what it needs. In a command {out} stands for the folder."""
+    """One step of `first_contact`.
+
+    command   what is run; {out} stands for the folder
+    limit     seconds that it may take
+    needs     names in NEEDS of what must be there
+    shows     pattern of what was found: the last match in the output counts; without a match a step that ends without an error
+              has tested nothing, and its status is "skipped"
+    optional  whether a missing need leaves the exit status as it is"""
 
     name: str
     command: tuple
@@ -52,8 +57,9 @@ class Step(NamedTuple):
 
 
 def sanitized(tool, limit):
-    """Few tests of each file under a tool of compute-sanitizer. Errors of calls, which libraries try out, are not its business:
-    they are raised."""
+    """Steps that run a few tests of each file in SANITIZED under a tool of compute-sanitizer; limit: seconds of each.
+
+    The tool does not report errors of API calls: libraries provoke some on purpose, and the others raise exceptions."""
     for file, words in SANITIZED.items():
         command = ("compute-sanitizer", "--tool", tool, "--error-exitcode", "9", "--report-api-errors", "no", *PROBE,
                    "first_tests", f"tests/{file}.py", words)
@@ -67,7 +73,7 @@ STEPS = (
     Step("device tests", (*PYTEST, "-q", "-m", "gpu", "tests/test_device.py"), 90, TESTS, r"\d+ passed.*"),
     *sanitized("memcheck", 45),
     *sanitized("racecheck", 45),
-    # The tests have a limit of their own, a minute each; a worker ends after a CUDA error or at that limit, and is replaced.
+    # Each test has a limit of its own, a minute. A worker ends after a CUDA error or at that limit, and is replaced.
     Step("GPU tests", (*PYTEST, "-v", "-m", "gpu", "-n", str(min(WORKERS, os.cpu_count() or 1)), "--max-worker-restart", "1000",
                        "--tb", "short", "tests"), 390, ("xdist", *TESTS), r"\d+ passed.*"),
     *(Step(f"ceilings, {dtype}", (*PROBE, "ceilings", dtype), 40, CUPY, r"\{.*") for dtype in ("float32", "float64")),
@@ -82,7 +88,7 @@ STEPS = (
 
 
 def no_device():
-    """Why there is no device, asked by a process of its own, because a driver may hang; None where there is one."""
+    """Why there is no device, or None. A process of its own asks the driver, because a driver may hang."""
     text = f"import runpy; print(runpy.run_path({gpu.__file__!r})['driver']()[1] or '')"          # needs no library
     try:
         said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=ANSWER)
@@ -94,16 +100,18 @@ def no_device():
 
 
 def no_package(module):
+    """Why a module cannot be imported, or None."""
     return None if find_spec(module) else f"{PACKAGES[module]} is not installed"
 
 
 def no_tests():
+    """Why there are no tests, or None."""
     there = (ROOT / "tests" / "test_device.py").is_file() and (ROOT / "pyproject.toml").is_file()
     return None if there else "the tests are in the source checkout, which this package was not installed from"
 
 
 def sanitizer():
-    """The path of compute-sanitizer: on PATH, in the usual folder, or from its wheel; None without it."""
+    """The path of compute-sanitizer, found on PATH, in the CUDA toolkit's usual folder or in its wheel; else None."""
     wheels = getattr(find_spec("nvidia"), "submodule_search_locations", None) or ()
     installed = (str(path) for folder in wheels for path in Path(folder).glob("*/bin"))
     folders = [os.environ.get("PATH", ""), "/usr/local/cuda/bin", *installed]
@@ -111,6 +119,7 @@ def sanitizer():
 
 
 def no_sanitizer():
+    """Why compute-sanitizer cannot be run, or None."""
     return None if sanitizer() else ("compute-sanitizer is not on PATH or in /usr/local/cuda/bin (the CUDA toolkit has it, "
                                      "and pip install 'cuda-toolkit[sanitizer]')")
 
@@ -120,13 +129,18 @@ NEEDS = {"device": no_device, **{module: lambda module=module: no_package(module
 
 
 def first_contact(out, budget=BUDGET, progress=None, steps=STEPS, needs=NEEDS):
-    """Take the steps that have not ended in `out` yet: ([record], names of the steps that are left for another call).
+    """Run the steps that earlier calls with this folder have not run: ([record], names of the steps left for another call).
 
-    A record, a line of OUT/first-contact.jsonl, has step, status, seconds, found (what the step shows, or the last lines of the
-    error), log (its file in `out`, None where nothing ran). Status: "ok", "failed", "timed out", "skipped" (it ended well, but
-    nothing was tested), "missing" (what it needs is not there: the next call asks again).
-    A step is begun if its whole limit fits into what is left of the budget, or if it is the first one.
-    Raises ValueError where `out` cannot be the folder, OSError where it cannot be written."""
+    out       folder of the results, made if it does not exist
+    budget    seconds of this call
+    progress  function called with a line of text before each step
+    steps     list of `Step`
+    needs     {name: function that returns why it is missing, or None}
+    A record is a dict with step, status, seconds, found (what the step shows, or the last lines of the error) and log (its file
+    in `out`, None if nothing ran). Status: "ok", "failed", "timed out", "skipped" (it ended without an error, but tested
+    nothing) or "missing" (a need is missing; the next call asks again).
+    A step is begun if its whole limit fits into the rest of the budget, or if none has run in this call.
+    Raises ValueError if `out` is a file or the system has no process groups, OSError if it cannot be written."""
     say, out, end = progress or (lambda line: None), folder(out), monotonic() + budget
     records, file, asked, left, ran = before(out / FILE), out / FILE, {}, [], False
     file.write_text("".join(json.dumps(record) + "\n" for record in records.values()))
@@ -150,7 +164,7 @@ def first_contact(out, budget=BUDGET, progress=None, steps=STEPS, needs=NEEDS):
 
 
 def exit_status(records, steps=STEPS):
-    """2 where the device or a package is missing, 1 where a step failed or took too long, else 0."""
+    """2 if a need of a step that is not optional is missing, else 1 if a step failed or timed out, else 0."""
     optional = {step.name for step in steps if step.optional}
     if any(r["status"] == "missing" and r["step"] not in optional for r in records):
         return 2
@@ -158,7 +172,7 @@ def exit_status(records, steps=STEPS):
 
 
 def folder(out):
-    """The folder, made if it is not there; ValueError for a file."""
+    """The folder as an absolute path, made if it is not there; ValueError for a file, and without process groups."""
     if Path(out).exists() and not Path(out).is_dir():
         raise ValueError(f"--first-contact {out}: this is a file; give a folder")
     if not hasattr(os, "killpg"):
@@ -168,7 +182,7 @@ def folder(out):
 
 
 def before(file):
-    """{step: record} of the steps that have run in earlier calls; a line that was cut off does not count."""
+    """{step: record} of the steps that have run in earlier calls; an incomplete line is skipped."""
     found = {}
     for line in file.read_text().splitlines() if file.is_file() else ():
         with suppress(ValueError):
@@ -179,7 +193,7 @@ def before(file):
 
 
 def taken(step, limit, out):
-    """The record of a step that is run now."""
+    """Run a step for at most `limit` seconds; returns its record."""
     log = out / f"{re.sub(r'[^a-z0-9]+', '-', step.name.lower())}.log"
     command = [part.replace("{out}", str(out)) for part in step.command]
     command[0] = sanitizer() or command[0] if command[0] == "compute-sanitizer" else command[0]
@@ -199,12 +213,12 @@ def taken(step, limit, out):
 
 
 def run(command, limit, log, out):
-    """Run the command with its output in a file: its exit status, None where it was killed at the limit.
+    """Run the command with its output in the file `log`; returns its exit status, None if it was killed at the limit.
 
-    All processes of its group are killed in the end, also where this process is interrupted."""
-    own = {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}          # a log up to the end, and where a signal came
+    All processes of its group are killed in the end, even if this process is interrupted."""
+    own = {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}          # a log that is complete, with a traceback at a signal
     environment = {"DGARRAY_CACHE": str(out / "cache")} | os.environ | own
-    environment.pop("NUMBA_ENABLE_CUDASIM", None)          # numba's simulator is no device
+    environment.pop("NUMBA_ENABLE_CUDASIM", None)          # kernels must run on the device, not in numba's simulator
     with open(log, "wb") as output:
         try:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT,
@@ -224,5 +238,5 @@ def run(command, limit, log, out):
 
 
 def last_lines(text):
-    """The last lines of a log that hold anything."""
+    """The last LAST lines of a log that are not empty, at most LONG characters."""
     return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-LAST:])[-LONG:]

@@ -1,7 +1,7 @@
-"""Speed of the package on a GPU, against what the device can do: `dgarray bench --backend cupy`.
+"""Speed of the package on a GPU, compared with what the device can do: `dgarray bench --backend cupy`.
 
-Measured is what Kloeckner, Warburton, Bridge & Hesthaven 2009, J. Comput. Phys. 228, show in figures 8 to 11 and table 3:
-nodal Maxwell on tetrahedra at orders 1 to 9.
+The problem is that of figures 8 to 11 and table 3 in Kloeckner, Warburton, Bridge & Hesthaven 2009, J. Comput. Phys. 228: nodal
+DG for Maxwell's equations on tetrahedra at orders 1 to 9.
 """
 from contextlib import suppress
 from time import perf_counter
@@ -31,13 +31,14 @@ from .problem import Problem
 __all__ = ["bench"]
 
 ORDERS, DTYPES = tuple(range(1, 10)), ("float32", "float64")
-# Cells of `box` by order: states of 50 to 140 MB in float32, beyond second-level caches, and hundreds of blocks at order 9.
+# {order: cells of `box` per direction}: states of 50 to 140 MB in float32, larger than second-level caches; at order 9 there
+# are still hundreds of blocks.
 SIZES = {1: 44, 2: 40, 3: 32, 4: 28, 5: 24, 6: 22, 7: 20, 8: 18, 9: 16, 10: 15}
 QUICK = 5
-SCALING = (2, 4, 7, 11, 17, 26)          # cells of meshes that show from which size on the device is busy
-USUAL = 4                                # order of set-up, memory and scaling, and of more variants
-CPU_ORDERS = (3, 4)                      # those whose speed-up over a CPU the paper's text gives
-CPU_TARGET = 4, "float32", 2, 100.0      # order, dtype, threads; times the speed of that CPU
+SCALING = (2, 4, 7, 11, 17, 26)          # cells per direction of meshes that show from which size on the device is busy
+USUAL = 4                                # order of set-up, memory and scaling, and of FEW variants a family
+CPU_ORDERS = (3, 4)                      # orders at which the paper's text states a speed-up over a CPU
+CPU_TARGET = 4, "float32", 2, 100.0      # order, dtype, threads of the CPU; target of the speed-up
 SECONDS = {"ceilings": 1.0, "variants": 2.0}          # how long to measure each
 FEW = 3                                  # variants of a family that are timed at the usual order; one at others
 
@@ -52,15 +53,17 @@ def bench(cases=None, quick=False, progress=None, orders=ORDERS, dtypes=DTYPES, 
     device     `dgarray.backends.cuda.device.Device` or one like it; by default the machine's (RuntimeError without one)
     sizes      {order: cells in each direction} of the box, and "scaling": a list of them, instead of SIZES and SCALING
     keep       function called with the result so far after each part, e.g. to write it to a file
-    Every rate is that of whole steps, of the own list LSRK with five evaluations, of a case with its stepper, each one CUDA
-    graph where the variant allows it; DOF updates of all variables. The bound is, for every variant and for the array kernels,
-    that of one kernel that moves every array once and visits each face from both sides: see `roofline.cost`.
-    Result: machine, ceilings, rows (see `bench.row`) with the variant used and the array kernels as a comparison, and for the
-    own list cpu (the same problem on this machine's processor), ratios, families, variants, scaling, setup, memory;
+    A rate is the number of DOF updates of all variables per second in whole steps: LSRK54 with five evaluations, or the stepper
+    of a case; a step is one CUDA graph if the variant allows it. For every variant and for the array kernels the bound is that
+    of one kernel that moves every array once and visits each face from both sides: see `roofline.cost`.
+    Result: machine, ceilings, rows (see `cpu.row`) with the variant used, and with the array kernels for comparison; for the
+    own list also cpu (the same problem on this machine's processor), ratios, families, variants, scaling, setup, memory;
     failed: name, error and traceback of each part that raised an error, in place of what it would have measured. The rows of
     a dtype whose ceilings fail are not measured.
-    After an error that makes the device useless to this process, "stopped" says so and the result ends: a process of its own
-    for each row would go on, but would compile and set up everything anew each time; `orders` and `dtypes` measure the rest."""
+    After an error that makes the device unusable for this process, the result ends, and "stopped" says so; further calls with
+    `orders` and `dtypes` measure the rest. (Rows in processes of their own would go on, but each would compile and set up
+    everything anew.)
+    Raises ValueError for orders and dtypes that do not exist, RuntimeError without a device."""
     dtypes, _ = [choose("dtype", dtype, backends.DTYPES) for dtype in dtypes], [NodalDG(order) for order in orders]
     device = device or backends.get("cupy", "fused", dtypes[0]).device
     sizes = (dict.fromkeys(SIZES, QUICK) | {"scaling": SCALING[:2]} if quick else SIZES | {"scaling": SCALING}) | (sizes or {})
@@ -85,18 +88,20 @@ def bench(cases=None, quick=False, progress=None, orders=ORDERS, dtypes=DTYPES, 
 
 
 class Measure:
-    """Parts of the result, one problem after the other."""
+    """The parts of a benchmark; each method measures one and adds it to `result`.
+
+    device: `Device`;  quick: few steps;  result: the dict of `bench`;  attempt: `Attempts`"""
 
     def __init__(self, device, quick, result, attempt):
         self.device, self.quick, self.result, self.attempt = device, quick, result, attempt
 
     def limits(self, dtype):
-        """The ceilings of the device."""
+        """The ceilings of the device in a dtype."""
         few = dict(seconds=0.0, size=1 << 20, turns=16, launches=4) if self.quick else dict(seconds=SECONDS["ceilings"])
         self.result["ceilings"][ceiling(dtype)] = ceilings(self.device, dtype, **few)
 
     def case(self, name, dtypes):
-        """Rows of a case, from its own initial state: random numbers are no gas."""
+        """Rows of a case, from its own initial state, since random numbers may not be admissible."""
         from .. import cases
         simulation = getattr(cases, name)().replace(backend="numpy", kernels="array")
         host = simulation.operator
@@ -106,8 +111,9 @@ class Measure:
                 host.on(backend), self.device, initial, simulation.stepper))
 
     def rows(self, name, dtype, make):
-        """The rows of a problem, make(backend): fused kernels in the variant that is chosen for it, and array kernels; gives
-        the variant, None where there is none or its row fails."""
+        """The rows of a problem: fused kernels in the variant that is chosen for it, and array kernels.
+
+        make(backend) makes the `DeviceProblem`.  Returns the variant, None if there is none or its row fails."""
         kernels, variant = self.attempt(name, self.row, name, make, CudaBackend(dtype, self.device)) or ("fused", None)
         if kernels == "fused":
             title = f"{name}, array kernels"
@@ -115,7 +121,7 @@ class Measure:
         return variant
 
     def row(self, name, make, backend):
-        """One row, with rates of bytes and shares of both ceilings; gives its kernels and variant."""
+        """One row, with its rate of bytes and shares of both ceilings; returns (kernels, variant)."""
         problem = make(backend)
         found = row(name, problem, self.result["ceilings"], self.quick)
         most, elements = problem.ceilings(self.result["ceilings"], None), found["elements"]
@@ -127,7 +133,7 @@ class Measure:
         return problem.kernels, problem.variant
 
     def order(self, order, dtypes, cells):
-        """Rows of Maxwell at one order, the families of variants against the one chosen, and the CPU."""
+        """Rows of Maxwell at one order, the families of variants compared with the variant chosen, and the CPU."""
         host = problem(order, cells)
         for dtype in dtypes:
             name = f"Maxwell 3D N={order}, {dtype}"
@@ -138,7 +144,7 @@ class Measure:
                     self.attempt(f"{name} on the CPU", self.cpu, name, host, dtype)
 
     def families(self, order, dtype, tables, base):
-        """Times of variants around the chosen one, and the best of each family."""
+        """Times of variants similar to the chosen one, `base`, and the best of each family."""
         backend = CudaBackend(dtype, self.device)
         shape = Shape.of(tables, backend.dtype)
         few, found = FEW if order == USUAL and not self.quick else 1, like(base, shape, self.device.shared_per_block)
@@ -175,7 +181,7 @@ class Measure:
                 "target": CPU_TARGET[3] if (found["order"], dtype, threads) == CPU_TARGET[:3] else None}
 
     def once(self, order, dtype, cells):
-        """Set-up and memory of one problem."""
+        """Seconds of set-up and bytes of memory of one problem."""
         backend, device = CudaBackend(dtype, self.device), self.device
         times = [perf_counter()]
         mesh = box(cells=(cells,) * 3)
@@ -192,7 +198,7 @@ class Measure:
         self.result["memory"] = here | memory(found)
 
     def scaling(self, order, dtype, cells):
-        """Speed on a box of so many cells in each direction: a step as one CUDA graph, and launch by launch."""
+        """Speed on a box of so many cells in each direction, with a step as one CUDA graph and with single launches."""
         host = problem(order, cells)
         found = DeviceProblem(host.on(CudaBackend(dtype, self.device)), self.device)
 
@@ -206,17 +212,17 @@ class Measure:
 
 
 def problem(order, cells):
-    """Nodal Maxwell in a conducting box of so many cells in each direction, six tetrahedra each: an operator on the host."""
+    """The operator, on the host, of nodal Maxwell in a conducting box: `cells` in each direction, six tetrahedra each."""
     return NodalDG(order).discretise(box(cells=(cells,) * 3), Maxwell(3), pec, backends.get("numpy", "array"))
 
 
 def as_dict(variant):
-    """A variant as JSON has it; None for none."""
+    """A variant as a dict for JSON; None for None."""
     return None if variant is None else vars(variant).copy()
 
 
 def memory(problem):
-    """Bytes of a run's arrays on the device, over those of one state; the largest by name."""
+    """Bytes of a run's arrays on the device, and their ratio to one state; the twelve largest arrays."""
     state = problem.states[0].nbytes
     found = held({"states": problem.states, "k": problem.k, "operations": problem.operator.operations}, type(problem.k))
     largest = sorted(found.items(), key=lambda item: -item[1])[:12]

@@ -1,10 +1,9 @@
-"""The first things to ask of a machine with a GPU, each for a process of its own: python -m dgarray.bench.gpu_probes NAME.
+"""First checks of a machine with a GPU, each to run as a process: python -m dgarray.bench.gpu_probes NAME.
 
-versions                what is installed and found: one line of JSON; it works without any of it
-cuda_c, numba_cuda      a kernel of one line by CuPy's RawKernel, and by numba.cuda: compiled, launched, its result checked
-ceilings DTYPE          copy bandwidth, multiply-add rate, time of a launch: one line of JSON
-first_tests FILE WORDS  the first tests on the device in a file of tests whose names have these words (pytest's -k), for a run
-                        under compute-sanitizer"""
+versions                print what is installed and found, as one line of JSON; works without a GPU and its libraries
+cuda_c, numba_cuda      compile and launch a small kernel by CuPy's RawKernel, or by numba.cuda, and check its result
+ceilings DTYPE          print copy bandwidth, multiply-add rate and time of a launch, as one line of JSON
+first_tests FILE WORDS  run the first device tests in FILE whose names match WORDS (pytest's -k), for compute-sanitizer"""
 import json
 import os
 import platform
@@ -17,7 +16,7 @@ from ..physics.codegen import write_module
 from .attempts import rounded
 from .machine import driver_release, installed, processor, revision, wheels
 
-COUNT, THREADS = 1000, 256                 # numbers and threads of a block: the last block is not full
+COUNT, THREADS = 1000, 256                 # numbers; threads of a block: the last block is not full
 TWICE = """extern "C" __global__ void twice(const float* a, float* b, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) b[i] = 2 * a[i];
@@ -30,11 +29,11 @@ def twice(a, b, count):
     if i < count:
         b[i] = 2 * a[i]
 """
-TESTS = 2                                  # of a file; under the tools of compute-sanitizer each takes many times as long
+TESTS = 2                                  # tests of a file; under compute-sanitizer each takes many times as long
 
 
 def versions():
-    """Print versions of driver, runtime, NVRTC, libraries and package, and the devices; where asking raises an error, that."""
+    """Print the device and the versions of driver, runtime, NVRTC, libraries and package; in place of one an error's text."""
     cuda, problem = gpu.driver()
     questions = {"runtime": lambda: gpu.shown(cupy().cuda.runtime.runtimeGetVersion()),
                  "nvrtc": lambda: ".".join(map(str, cupy().cuda.nvrtc.getVersion())), "numba_nvrtc": numba_nvrtc}
@@ -47,10 +46,10 @@ def versions():
 
 
 def asked(question):
-    """The answer, or the error as text: what is broken is what a first contact looks for."""
+    """question(), or the text of the error that it raises: a first contact looks for what is broken."""
     try:
         return question()
-    except Exception as error:          # of libraries that are half there
+    except Exception as error:          # libraries that are partly installed may raise any error
         return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
@@ -68,13 +67,13 @@ def device():
 
 
 def numba_nvrtc():
-    """The version of the NVRTC that numba-cuda finds, which need not be CuPy's."""
+    """The version of the NVRTC that numba-cuda finds; CuPy may find another."""
     from numba import cuda
     return ".".join(map(str, cuda.runtime.get_version()))
 
 
 def cuda_c():
-    """A RawKernel of CuPy."""
+    """Run a RawKernel of CuPy and check its result."""
     xp = cupy()
     a, b = xp.asarray(np.arange(COUNT, dtype=np.float32)), xp.zeros(COUNT, dtype=np.float32)
     xp.RawKernel(TWICE, "twice")((-(-COUNT // THREADS),), (THREADS,), (a, b, np.int32(COUNT)))
@@ -82,7 +81,7 @@ def cuda_c():
 
 
 def numba_cuda():
-    """A kernel of numba.cuda."""
+    """Run a kernel of numba.cuda and check its result."""
     from numba import cuda
     a, b = cuda.to_device(np.arange(COUNT, dtype=np.float32)), cuda.to_device(np.zeros(COUNT, np.float32))
     write_module(TWICE_IN_PYTHON, "twice").twice[-(-COUNT // THREADS), THREADS](a, b, COUNT)
@@ -90,7 +89,7 @@ def numba_cuda():
 
 
 def check(found):
-    """Raise RuntimeError unless the kernel has done what it should."""
+    """Raise RuntimeError unless the kernel has doubled the numbers from 0 to COUNT - 1."""
     wrong = np.flatnonzero(found != 2 * np.arange(COUNT))
     if len(wrong):
         raise RuntimeError(f"{len(wrong)} of {COUNT} results are wrong, the first is number {wrong[0]}: {found[wrong[0]]}")
@@ -98,16 +97,16 @@ def check(found):
 
 
 def ceilings(dtype):
-    """The device's ceilings, see `dgarray.backends.cuda.ceilings`."""
+    """Print the device's ceilings, see `dgarray.backends.cuda.ceilings`."""
     from ..backends.cuda.ceilings import ceilings as measured
     from ..backends.cuda.device import Device
     print(json.dumps(rounded(measured(Device(), dtype))))
 
 
 def first_tests(file, words):
-    """Run TESTS tests; returns pytest's exit status.
+    """Run the first TESTS matching tests of a file; returns pytest's exit status.
 
-    CuPy's pool hands out parts of large pieces of memory, in which memcheck sees no end of an array: it is turned off."""
+    CuPy's pool is turned off: it places arrays within larger allocations, in which memcheck cannot see where an array ends."""
     import pytest
 
     class First:

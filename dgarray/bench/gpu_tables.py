@@ -4,9 +4,9 @@ from .tables import ceiling_table, change, columns, failures, notes
 
 
 def table(results):
-    """Ceilings, every row and its operations, the variants used and the families of variants, then what was measured once.
+    """The text: ceilings, every row and its operations, the variants used, the families of variants, what was measured once.
 
-    results: of `dgarray.bench.gpu.bench`, with an entry "comparison" as for `dgarray.bench.tables.table`."""
+    results: of `dgarray.bench.gpu.bench`; an entry "comparison" is as for `dgarray.bench.tables.table`"""
     m, compared = results["machine"], results.get("comparison")
     titles = {"driver": "driver", "cuda": "CUDA", "nvrtc": "NVRTC", "cupy": "CuPy", "numba_cuda": "numba-cuda"}
     versions = [f"{title} {m[name]}" for name, title in titles.items() if m.get(name)]
@@ -28,13 +28,14 @@ def table(results):
 
 
 def launches(results):
+    """Lines on the time of a launch."""
     for name, c in results["ceilings"].items():
         if "launch" in c:
             yield f"{name}: a launch takes {c['launch'] * 1e6:.2f} us, one in a CUDA graph {c['graph'] * 1e6:.2f} us"
 
 
 def row_table(results, compared):
-    """Rows and operations; in a comparison the changes stand where otherwise operations and bytes do."""
+    """Rows and their operations; in a comparison the columns of changes replace those of operations and bytes."""
     counts = ["change", "median", "change", "then"] if compared else ["flop", "bytes"]
     found = columns(["", "ms", "share", "by", *([] if compared else counts), "GFLOP/s", "GB/s", "copy", "arith.", "best",
                      *(counts if compared else [])], ["by"], narrow=True)
@@ -59,7 +60,7 @@ def row_table(results, compared):
 
 
 def variant_table(rows):
-    """The variant of each row that has one; methods have choices of their own."""
+    """The variant of each row that has one; columns are the choices of all methods."""
     chosen = {r["name"]: r["variant"] for r in rows if r["variant"]}
     names = list(dict.fromkeys(choice for variant in chosen.values() for choice in variant))
     found = columns(["", *names], [name for name in names for variant in chosen.values() if isinstance(variant.get(name), str)])
@@ -69,7 +70,7 @@ def variant_table(rows):
 
 
 def family_table(families):
-    """Families of one dtype down, orders across."""
+    """The families of one dtype: a row for each family, a column for each order."""
     orders = list(dict.fromkeys(f["order"] for f in families))
     of = {(f["name"], f["order"]): ratio(f) for f in families}
     found = columns(["", *map(str, orders)])
@@ -79,7 +80,7 @@ def family_table(families):
 
 
 def ratio(family):
-    """The time of a family as text, over that of the variant used."""
+    """Text of the ratio of a family's best time to that of the variant used; * if that variant is in the family."""
     return "-" if family["ratio"] is None else f"{family['ratio']:.2f}{'*' if family['kept'] else ''}"
 
 

@@ -1,4 +1,4 @@
-"""Which wheels a machine without a network needs for the GPU and its tests, and the commands that fetch and install them."""
+"""The wheels that a machine without a network needs for the GPU and its tests, and commands to fetch and install them."""
 import platform
 import sys
 import tomllib
@@ -7,10 +7,10 @@ from importlib.util import find_spec
 
 from .machine import ROOT
 
-# Modules and what they are called; beginnings of the requirements of the extra `test` that tests on a device need.
+# {module: name of its package}.
 PACKAGES = {"cupy": "CuPy", "numba_cuda": "numba-cuda", "pytest": "pytest", "xdist": "pytest-xdist"}
-TESTING = "pytest", "cuda-toolkit"
-# Names under which wheels for Linux with glibc 2.28 or newer are found: pip takes none that is not named.
+TESTING = "pytest", "cuda-toolkit"          # first words of the requirements in the extra `test` that GPU tests need
+# Platform tags of wheels that run on Linux with glibc 2.28 or newer: `pip download` takes only wheels with tags that are named.
 PLATFORMS = *(f"manylinux_2_{minor}" for minor in (28, 27, 26, 25, 24, 17)), "manylinux2014"
 
 
@@ -20,15 +20,17 @@ def missing():
 
 
 def requirements(cuda=None):
-    """What pip is asked for: the extra `gpu`; of the extra `test` pytest, its plugins and the CUDA toolkit, with its sanitizer;
-    cuda: 12 for drivers of that CUDA version."""
+    """The requirements for pip: the extra `gpu`, and of the extra `test` pytest, its plugins and the CUDA toolkit with its
+    sanitizer.
+
+    cuda: 12 for drivers of CUDA 12; None: those that the package names"""
     testing = (each for each in extra("test") if each.startswith(TESTING))
     wanted = [*extra("gpu"), *(each.replace("cuda-toolkit", "cuda-toolkit[sanitizer]") for each in testing)]
     return [each.replace("cuda13x", f"cuda{cuda}x").replace("cu13", f"cu{cuda}") for each in wanted] if cuda else wanted
 
 
 def extra(name):
-    """The requirements of an optional part of the package, as pip takes them."""
+    """The requirements of an extra of the package, as pip takes them."""
     try:
         stated = [each.partition(";") for each in requires("dgarray")]
         return [each.strip() for each, _, when in stated if f'extra == "{name}"' in when]
@@ -38,7 +40,7 @@ def extra(name):
 
 
 def commands(cuda=None):
-    """Two lines for a shell: one for a machine with a network, one for this machine."""
+    """(pip command that fetches the wheels on a machine with a network, pip command that installs them on this machine)."""
     wanted = " ".join(f"'{each}'" for each in requirements(cuda))
     machine, (major, minor, *_) = platform.machine(), sys.version_info
     platforms = " ".join(f"--platform {name}_{machine}" for name in PLATFORMS) if sys.platform == "linux" else ""

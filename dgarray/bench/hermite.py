@@ -1,4 +1,4 @@
-"""Speed of Hermite's method as its paper shows it: the tables that `docs/make_hermite_benchmarks.py` puts into docs/hermite.md.
+"""Speed of Hermite's method, measured as in its paper, for the tables that `docs/make_hermite_benchmarks.py` writes.
 
 The paper is Vargas, Chan, Hagstrom & Warburton 2016.
 """
@@ -21,21 +21,24 @@ from .roofline import bound, ceilings, of_the_paper
 __all__ = ["measure"]
 
 ORDERS = 1, 2, 3
-STEPS = 200                                       # of table 1
+STEPS = 200                                       # steps of the run in table 1
 ADVECTION = Advection((-1.0, -1.0, -1.0))          # the paper's equation (1)
 FIGURE5 = [(ADVECTION, {"variant": variant, "pruned": pruned}) for variant in VARIANTS for pruned in (True, False)
            if pruned or variant != "collapsed"]
 FIGURE5 += [(Acoustics(3), {"variant": "monolithic", "pruned": pruned}) for pruned in (True, False)]
-RECURSIONS = {"two-kernel": "evolve", "monolithic": "half_step"}          # the kernel that takes the Taylor series
+RECURSIONS = {"two-kernel": "evolve", "monolithic": "half_step"}          # {variant: kernel with the Taylor series}
 LARGE = {"table": 150, "cells": 64, "seconds": 2.0}
 SMALL = {"table": 6, "cells": 5, "seconds": 0.0}
 
 
 def measure(quick=False, progress=None):
-    """A dict for JSON of all that is measured, times in s: machine, ceilings, table1, figure4, figure5; quick: on tiny grids.
+    """Repeat the paper's measurements; returns a dict for JSON, times in s.
 
-    As in the paper in single precision, 3D advection in a periodic box; table1: seconds of 200 steps on 150 points a side, by
-    the best and the median of the steps taken; pruning: of 3D acoustics."""
+    quick      tiny grids
+    progress   function called with a line of text before each part
+    As in the paper, the problem is 3D advection in a periodic box, in single precision.
+    Result: machine, ceilings; table1: seconds of 200 steps on 150 points a side, from the best and the median of the steps
+    taken; figure4: rates by the number of stages; figure5: kernels against the ceilings; pruning: its gain in 3D acoustics."""
     say, take = progress or (lambda line: None), SMALL if quick else LARGE
     threads = backends.get("numpy").threads
     result = {"machine": machine(threads), "ceilings": ceilings("float32", threads, take["seconds"] or 0.1), "steps": STEPS,
@@ -64,7 +67,7 @@ def measure(quick=False, progress=None):
 
 
 def problem(cells, order, law=None, **options):
-    """Advection, or another law, with random coefficients."""
+    """A `Problem` on a periodic grid, by default of advection; its state is random."""
     grid = Grid((0,) * 3, (1,) * 3, cells, periodic=True)
     operator = Hermite(order, **options).discretise(grid, law or ADVECTION, None,
                                                     backends.get("numpy", "fused", "float32"))
@@ -72,7 +75,7 @@ def problem(cells, order, law=None, **options):
 
 
 def rates(problem, quick, take):
-    """DOF updates and operations in a second, of the best and the median step."""
+    """DOF updates per second of the best and the median step, flop/s of the best; take: LARGE or SMALL."""
     times = problem.times(quick, take["seconds"])
     flops = sum(o.flops for o in problem.counts()) * problem.operator.tables.elements * problem.stages
     updates = problem.dofs * problem.stages
@@ -80,9 +83,11 @@ def rates(problem, quick, take):
 
 
 def kernels(problem, order, most, quick, take):
-    """Operations, bytes, seconds of a half-step and the seconds that the ceilings allow, of each kernel of a variant.
+    """[dict for each kernel of the problem's variant]: operations, bytes and seconds of a half-step, and the seconds that the
+    ceilings `most` allow.
 
-    paper flops, paper bound: the same where all operations of the paper's algorithm are done, see `roofline.of_the_paper`."""
+    paper flops, paper bound: operations of the paper's algorithm, and the seconds that the ceilings allow for these: see
+    `roofline.of_the_paper`"""
     stage, counts = min(problem.times(quick, take["seconds"])) / problem.stages, problem.counts()
     tables = problem.operator.tables
     nodes = tables.elements
@@ -94,7 +99,7 @@ def kernels(problem, order, most, quick, take):
 
 
 def pruning(order, cells, quick, variant, kernel):
-    """Seconds of a kernel of 3D acoustics with and without pruning, in turns."""
+    """Seconds of a kernel of 3D acoustics with and without pruning, timed in turns, and the share of time saved."""
     both = [problem(cells, order, Acoustics(3), variant=variant, pruned=pruned) for pruned in (True, False)]
     times = [[], []]
     for _ in range(2 if quick else 10):

@@ -1,4 +1,4 @@
-"""What rates were measured on: processor, device, versions of drivers and libraries, revision of the package."""
+"""The machine of a measurement: processor, device, versions of drivers and libraries, revision of the package."""
 import ctypes
 import os
 import platform
@@ -15,18 +15,20 @@ from ..backends import gpu
 
 ROOT = Path(__file__).parents[2]           # of a source checkout: the folder of pyproject.toml, tests and .git
 NVML = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
-WHEELS = "cuda", "cupy", "nvidia", "numba", "pytest"         # first words of the names of what a GPU run and its tests need
+WHEELS = "cuda", "cupy", "nvidia", "numba", "pytest"         # beginnings of the names of packages for GPU runs and tests
 
 
 def machine(threads):
-    """The processor and what computes on it, for JSON."""
+    """A dict for JSON: processor, cores, threads of the run, system, versions, revision."""
     return {"processor": processor(), "cores": os.cpu_count(), "threads": threads, "system": platform.platform(),
             "python": platform.python_version(), "numpy": np.__version__, "numba": numba.__version__, "revision": revision()}
 
 
 def machine_with(device, threads):
-    """The same with a device (`dgarray.backends.cuda.device.Device`), its driver and what compiles its kernels; None for what
-    nobody knows, such as the version of CuPy on a device that is emulated."""
+    """`machine` with a device, its driver and the versions of what compiles its kernels.
+
+    device: `dgarray.backends.cuda.device.Device` or one like it.  What is unknown is None, such as the version of CuPy on an
+    emulated device."""
     cupy = getattr(device.xp, "__version__", None)
     real = isinstance(cupy, str)
     cuda = gpu.driver()[0] if real else 0
@@ -48,7 +50,7 @@ def processor():
 
 
 def revision():
-    """What `git describe` says of a source checkout, as "6c1f8f7" or "6c1f8f7-dirty"; elsewhere the package's version."""
+    """`git describe` of a source checkout, such as "6c1f8f7" or "6c1f8f7-dirty"; elsewhere the package's version."""
     if (ROOT / ".git").exists() and shutil.which("git"):
         said = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
         if said.returncode == 0:
@@ -71,7 +73,7 @@ def wheels():
 
 
 def driver_release():
-    """The NVIDIA driver's release, as "580.65.06", by its management library; None without one."""
+    """The release of the NVIDIA driver, such as "580.65.06", from its management library; None without one."""
     try:
         nvml = ctypes.CDLL(NVML)
     except OSError:

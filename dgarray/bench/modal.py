@@ -20,18 +20,20 @@ from .problem import breeze
 __all__ = ["measure"]
 
 ORDERS = range(1, 6)
-STEPS = 12                                       # steps that a time is the best of
-LIMITED = 300                                    # the same with and without a limiter, on small meshes
-UPDATES = 2e8                                    # DOF updates of a measurement: fewer steps on large meshes, but at least three
-ROUNDS = 6                                       # in turns over the sizes
-SQUARES = 71, 100, 158, 224, 316, 388            # along a side: 10,082 to 301,088 triangles
+STEPS = 12                                       # most steps of a measurement, of which the best time counts
+LIMITED = 300                                    # most steps of the comparison with and without a limiter
+UPDATES = 2e8                                    # most DOF updates of a measurement, but at least three steps
+ROUNDS = 6                                       # rounds over the mesh sizes
+SQUARES = 71, 100, 158, 224, 316, 388            # cells along a side: 10,082 to 301,088 triangles
 LEVELS = range(5)                                # of supersonic_vortex: the paper's meshes A to E
 SMALL = {"orders": (1, 2), "squares": (6, 9), "levels": range(2), "cells": (8, 3)}
 LARGE = {"orders": ORDERS, "squares": SQUARES, "levels": LEVELS, "cells": (100, 15)}
 
 
 def measure(quick=False, progress=None):
-    """A dict for JSON of all that is measured, times in s: machine, shares, limiter, sizes, surfaces; quick: on tiny meshes."""
+    """Measure all tables; returns a dict for JSON, times in s: machine, stepper, shares, limiter, sizes, surfaces.
+
+    quick: tiny meshes;  progress: function called with a line of text before each part"""
     say, take = progress or (lambda line: None), SMALL if quick else LARGE
     result = {"machine": machine(backends.get("numpy").threads), "stepper": RK4.name}
     say("shares of the kernels")
@@ -49,14 +51,16 @@ def measure(quick=False, progress=None):
 
 
 class Steps:
-    """Steps of a run: the time step's length, the stages, the check of the new state."""
+    """A run whose steps are timed; a step finds its length, computes the stages and checks the new state.
+
+    operator: a discretised problem;  initial: its initial state, a function of x"""
 
     def __init__(self, operator, initial):
         operator.stepper = RK4
         self.operator, self.t, self.check = operator, 0.0, None
         self.state = operator.state(operator.project(initial))
         self.updates = len(RK4.stages) * operator.dofs
-        self.take()                                            # compiles
+        self.take()                                            # the first step compiles
 
     def take(self):
         """One step; returns its seconds."""
@@ -68,11 +72,12 @@ class Steps:
 
     @property
     def count(self):
+        """How many steps to time."""
         return int(max(3, min(STEPS, UPDATES // self.updates)))
 
 
 def vortex(level, order, limiter=None, threads=None):
-    """The paper's supersonic vortex by edges: `Steps`."""
+    """`Steps` of the paper's supersonic vortex, with the surface integrals computed edge by edge."""
     from .. import cases
     simulation = cases.supersonic_vortex(order, level).replace(
         method=ModalDG(order, limiter=limiter, surface="edges"), backend="numpy", kernels="fused", threads=threads)
@@ -80,24 +85,27 @@ def vortex(level, order, limiter=None, threads=None):
 
 
 def in_turns(problems, count=None):
-    """Seconds of so many steps of several `Steps`, taken in turns: a list for each."""
+    """[seconds of `count` steps, for each of several `Steps`]; the problems take steps in turns."""
     times = [[problem.take() for problem in problems] for _ in range(count or min(problem.count for problem in problems))]
     return list(zip(*times))
 
 
 def gas(dim, cells):
-    """A periodic square or cube of gas."""
+    """(mesh, law) of a periodic square or cube of gas."""
     return (rectangle if dim == 2 else box)(cells=cells, periodic=True), Euler(dim)
 
 
 def periodic(dim, order, cells, dtype="float64", surface=None):
+    """`Steps` of a gas in a periodic square or cube."""
     mesh, law = gas(dim, cells)
     operator = ModalDG(order, surface=surface).discretise(mesh, law, None, backends.get("numpy", "fused", dtype), rusanov)
     return Steps(operator, breeze(law))
 
 
 def shares(order, level, limiter=None):
-    """Seconds of a step on one thread by kernels, as figure 11: the least that each took in several steps."""
+    """Least seconds of each kernel in a step on one thread, as in figure 11 of the paper.
+
+    "look" is the check of the new state."""
     steps = vortex(level, order, limiter, threads=1)
     operator, best = steps.operator, {}
     timed, (states, k) = Timed(operator), operator.states(steps.state)
@@ -113,7 +121,9 @@ def shares(order, level, limiter=None):
 
 
 class Timed:
-    """An operator's stage by edges on one thread, again and again with one kernel more, each time with a clock."""
+    """An operator whose stage on one thread is computed several times, each time with one kernel more, and timed.
+
+    So the difference of two times is that of the kernel added.  seconds: {name: seconds so far}"""
 
     parts = "volume", "edges", "right-hand side"
 
@@ -121,6 +131,7 @@ class Timed:
         self.operations, self.seconds, self.kernels = operator.operations, {}, {}
 
     def measure(self, name, function, *arguments):
+        """Call function(*arguments) and add its time to that of `name`."""
         begin = perf_counter()
         function(*arguments)
         self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - begin
@@ -138,7 +149,7 @@ class Timed:
 
 
 def limiter(level):
-    """Seconds of a step at order 1 without and with the limiter of Barth & Jespersen, as section 7.2."""
+    """Seconds of a step at order 1 without and with the limiter of Barth & Jespersen, as in section 7.2 of the paper."""
     steps = [vortex(level, 1, name) for name in (None, "barth-jespersen")]
     off, on = in_turns(steps, max(3, min(LIMITED, int(UPDATES / steps[0].updates))))
     return {"elements": steps[0].operator.tables.elements, "off": min(off), "on": min(on), "best": min(on) / min(off),
@@ -146,7 +157,7 @@ def limiter(level):
 
 
 def sizes(order, squares):
-    """Seconds of a DOF update on meshes of several sizes, in turns: a core that is taken for a second spoils no mesh alone."""
+    """Seconds of a DOF update on meshes of several sizes. They take turns, so that another program disturbs all alike."""
     every = [periodic(2, order, cells) for cells in squares]
     times = [[] for _ in every]
     for _ in range(ROUNDS):
@@ -158,7 +169,7 @@ def sizes(order, squares):
 
 
 def surfaces(dim, order, dtype, cells):
-    """DOF updates per second of both surfaces, and edges over elements."""
+    """DOF updates per second with surface integrals by elements and by edges, and the speed of edges over elements."""
     steps = [periodic(dim, order, cells, dtype, surface) for surface in ("elements", "edges")]
     elements, edges = in_turns(steps)
     return {"dim": dim, "order": order, "dtype": dtype, "elements": steps[0].operator.tables.elements,

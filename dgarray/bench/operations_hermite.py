@@ -1,4 +1,4 @@
-"""Operations and bytes that the CPU kernels of Hermite's method need for a cell and half-step, counted from their tables."""
+"""Operations and bytes of the CPU kernels of Hermite's method for a cell and half-step, counted from the tables."""
 from itertools import product
 
 import numpy as np
@@ -11,9 +11,12 @@ from ..backends.cpu.hermite.series import chosen
 def counts(tables, dtype, variant, pruned=None):
     """{kernel: (floating-point operations, bytes)} for a cell and half-step; a multiply-add counts 2.
 
-    Kernels are "interpolation" and "evolution" of the variant "two-kernel", else the variant.  Operations are those of a cell
-    inside the grid, without what the lanes beyond a row's end do; a face between two cells is interpolated once.
-    Bytes are what must be moved: the state read and written, in between the interpolants of two kernels, and the series of
+    tables     `dgarray.methods.hermite.tables.HermiteTables`
+    variant    "two-kernel", which has the kernels "interpolation" and "evolution", or another, which has one kernel of its name
+    pruned     whether coefficients that the result does not need are skipped; None: as the method says
+    Operations are those of a cell inside the grid, without SIMD lanes beyond the end of a row; a face between two cells is
+    interpolated once.
+    Bytes are those that must be moved: the state read and written, the interpolants between two kernels, and the series of
     coefficients that vary."""
     d, n, V = tables.dim, tables.order + 1, tables.variables
     m, state, real = 2 * n, V * n ** d, np.dtype(dtype).itemsize
@@ -21,7 +24,7 @@ def counts(tables, dtype, variant, pruned=None):
         return {variant: (V * d * n ** (d - 1) * n * (2 * 2 * n - 1), 2 * state * real)}
     left = tables.interpolation[0]
     column = 2 * n + 2 * np.count_nonzero(left) - len(left)         # sums and differences, then products
-    columns = sum(n ** (d - 1 - k) * m ** k for k in range(d))      # of a face along y, then x, and of the cell along z
+    columns = sum(n ** (d - 1 - k) * m ** k for k in range(d))      # a face along y, then x; the cell along z
     interpolation, evolution = V * columns * column, series(tables, pruned, variant) + state
     read = coefficients(ProductSeries(tables, pruned)) * real if tables.systems else 0
     if variant == "monolithic":
@@ -33,9 +36,9 @@ def counts(tables, dtype, variant, pruned=None):
 def of_the_paper(tables):
     """Operations of (interpolation, evolution) for a cell and half-step by the algorithms of Vargas et al. 2016.
 
-    With m = 2N + 2, interpolation: dense products with the m x m matrix along every axis, a face between two cells once.
+    Let m = 2N + 2.  Interpolation: dense products with the m x m matrix along every axis; a face between two cells counts once.
     Evolution (algorithm 4): in each stage a multiply-add for every term of the law and each of m^d coefficients, and one for
-    each of the V m^d coefficients of w = R + tau / k L w.  Nothing is left out, whatever the variant does."""
+    each of the V m^d coefficients of w = R + tau / k L w.  Operations that a variant skips count too."""
     d, n, V, m = tables.dim, tables.order + 1, tables.variables, 2 * tables.order + 2
     columns = sum(n ** (d - 1 - k) * m ** k for k in range(d))
     terms = len(tables.terms) + len(tables.decay)
@@ -43,7 +46,7 @@ def of_the_paper(tables):
 
 
 def series(tables, pruned=None, variant="monolithic"):
-    """Operations of a Taylor series and of its sum."""
+    """Operations of all stages of the Taylor series in time, for a target."""
     pruned = tables.method.pruned if pruned is None else pruned
     if tables.systems:
         return products(ProductSeries(tables, pruned))
@@ -51,13 +54,13 @@ def series(tables, pruned=None, variant="monolithic"):
 
 
 def coefficients(series):
-    """How many numbers of all coefficients' series there are for a target of a half-step, the larger of both halves."""
+    """Numbers in the series of all varying coefficients, per target of a half-step; of the half that has more."""
     return max(sum(np.prod(extent) * np.prod(np.shape(values[half])[series.d:]) for values, extent in zip(
         series.given, series.extents)) / np.prod(series.targets[half]) for half in (0, 1))
 
 
 def products(series):
-    """Operations of all stages of a `ProductSeries` and of their sum."""
+    """Operations of all stages of a `ProductSeries`, with the addition of each stage to the result."""
     total, n, m = 0, series.n, series.m
     for stage, jz, jy in product(range(1, series.stages + 1), range(series.planes), range(series.rows)):
         above = sum(max(0, j - n + 1) for j in (jz, jy))
@@ -77,6 +80,6 @@ def products(series):
 
 
 def of_product(extent, jz, jy, first, last):
-    """Operations of coefficients first to last of a row of a product of series."""
+    """Operations of coefficients first to last - 1 along x, at (jz, jy), of a product with a series of size `extent`."""
     ez, ey, ex = extent
     return 2 * min(ez, jz + 1) * min(ey, jy + 1) * sum(min(ex, j + 1) for j in range(first, last))

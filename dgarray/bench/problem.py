@@ -11,7 +11,12 @@ SECONDS = 2.0                   # how long a row is measured
 
 
 class Problem:
-    """A discretised problem with the arrays of a run, from an initial state of its own (`usual` by default): what is timed."""
+    """A discretised problem with the arrays of a run, whose steps and operations are timed.
+
+    operator   the discretised problem, on the backend that computes
+    initial    its state on the host; None: `usual`
+    stepper    a class of `dgarray.stepping`
+    dofs       degrees of freedom of all variables;  first_step: seconds of the first step, compiling included"""
 
     def __init__(self, operator, initial=None, stepper=LSRK54):
         self.operator, self.stepper = operator, stepper
@@ -25,7 +30,7 @@ class Problem:
         self.first_step = perf_counter() - start
 
     def step(self):
-        """Take one step, so short that it is stable for every problem; returns the seconds it took."""
+        """Take one step, short enough to be stable for every problem; returns its seconds."""
         start = perf_counter()
         self.states, _ = self.operator.operations.step(self.stepper, self.states, self.k, 0.0, 1e-9)
         return perf_counter() - start
@@ -43,34 +48,34 @@ class Problem:
 
     @property
     def kernels(self):
-        """What computes: the backend's kernels, or the array text where it has none for the method and law."""
+        """The kernels that compute: the backend's, or "array" where it has none for the method and law."""
         return self.operator.method.kernels(self.operator.backend, self.operator.tables.law)
 
     @property
     def stages(self):
-        """Evaluations a step."""
+        """Evaluations of the right-hand side, or half-steps, in a step."""
         return len(self.stepper.stages)
 
     def counts(self):
-        """What the operations of a stage cost, a list of `roofline.Operation`."""
+        """The costs of the operations of a stage, a list of `roofline.Operation`."""
         return cost(self.operator.tables, self.kernels, self.operator.backend.dtype, self.stepper)
 
     def least(self):
-        """The costs that the bound follows from."""
+        """The costs from which the bound follows, a list of `roofline.Operation`."""
         return self.counts()
 
     def ceilings(self, limits, threads):
-        """The ceilings for so many threads; measured and added to `limits` where they are not there yet."""
+        """The ceilings for so many threads, from `limits`; if they are not there they are measured and added."""
         dtype = str(self.operator.backend.dtype)
         if ceiling(dtype, threads) not in limits:
             limits[ceiling(dtype, threads)] = ceilings(dtype, threads)
         return limits[ceiling(dtype, threads)]
 
     def seconds(self, names, stage, quick):
-        """(threads, {name: seconds of a stage}) of the operations.
+        """(threads, {operation: seconds of a stage}) of the operations `names`.
 
-        Fused kernels have one operation, which takes the `stage` measured; those of the array kernels are timed on one
-        thread."""
+        A single operation takes the `stage` seconds that were measured. Hermite's two kernels are timed one by one; the
+        operations of the array kernels are timed on one thread."""
         if len(names) == 1:
             return self.threads, {names[0]: stage}
         if "interpolation" in names:
@@ -79,12 +84,12 @@ class Problem:
 
 
 def ceiling(dtype, threads):
-    """The name under which the ceilings for that dtype and so many threads are kept."""
+    """The key of the ceilings for a dtype and so many threads in a result."""
     return f"{dtype}, {threads} threads"
 
 
 def usual(operator):
-    """A state to start from: random numbers, of a gas, whose density and pressure must be above zero, a breeze."""
+    """An initial state: random numbers, or `breeze` for a gas, whose density and pressure must be positive."""
     law = operator.tables.law
     if law.admissible is None:
         return np.random.default_rng(0).standard_normal(operator.shape)
@@ -92,7 +97,7 @@ def usual(operator):
 
 
 def breeze(law):
-    """An initial state of a gas that fits a periodic unit box."""
+    """A smooth initial state of a gas in a periodic unit box, as a function of x: a density wave in uniform flow."""
     def initial(x):
         rho = 1 + 0.2 * np.sin(2 * np.pi * x[0])
         return law.conservative((rho, *(0.3 + 0 * rho,) * law.dim, 1 + 0 * rho))
@@ -100,7 +105,7 @@ def breeze(law):
 
 
 def timed(problem, names, quick):
-    """{name: seconds of a stage} of the operations of the array kernels on one thread; `update` is what the others leave."""
+    """{name: seconds of a stage} of the array kernels' operations on one thread; "update" is the rest of the step."""
     operations, seconds = problem.operator.operations, dict.fromkeys(names, 0.0)
     workers, operations.backend.workers = operations.backend.workers, Workers(1)
     parts = [name for name in names if name != "update"]
@@ -125,7 +130,7 @@ def timed(problem, names, quick):
 
 
 def timed_kernels(operations, states, quick):
-    """{name: seconds of a half-step} of Hermite's two kernels."""
+    """{"interpolation": seconds, "evolution": seconds} of Hermite's two kernels in a half-step."""
     times = {"interpolate": [], "evolve": []}
     for _ in range(2 if quick else 8):
         for name, taken in times.items():

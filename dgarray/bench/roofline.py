@@ -1,4 +1,4 @@
-"""How fast a run could be: operations and bytes of every part of a stage against what the machine can do.
+"""Roofline model: how fast a run can be, from the operations and bytes of a stage and the ceilings of the machine.
 
 Williams, Waterman & Patterson 2009.
 """
@@ -28,15 +28,21 @@ def ceilings(dtype="float64", threads=1, seconds=0.3):
 
 
 def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="numpy", variant=None):
-    """What one evaluation of the right-hand side and its Runge-Kutta stage cost per element: a list of Operation.
+    """Cost per element of one evaluation of the right-hand side and its Runge-Kutta stage: a list of `Operation`.
 
-    tables    `dgarray.methods.dg.nodal.NodalTables`; kernels: "fused" or "array"; dtype of the run; backend: "numpy" or "cupy"
-    variant   of the fused kernels of a GPU (`dgarray.backends.cuda.dg.variant.Variant`); None: that with the fewest bytes, one
-              kernel that visits each face from both sides
-    flops     those of the traced graphs (an addition, multiplication, division, root or elementary function counts 1), those
-              of the matrix products (a multiply-add counts 2), and those of the update
-    bytes     compulsory traffic: every array that a part reads or writes is moved once, what lies in a block or a tile
-              stays in cache; values of neighbours are part of the state that is read anyway
+    Of Hermite's method it is the cost per node of a half-step.
+    tables    `NodalTables`, `QuadratureTables` or `HermiteTables`
+    kernels   "fused" or "array"
+    dtype     of the run
+    stepper   a class of `dgarray.stepping`
+    backend   "numpy" or "cupy"
+    variant   of the fused kernels of a GPU (`dgarray.backends.cuda.dg.variant.Variant`, or the name of Hermite's); None: of DG
+              the one that moves the fewest bytes, a single kernel that visits each face from both sides
+
+    Operations are those of the traced graphs (an addition, multiplication, division, root or elementary function counts 1),
+    of the matrix products (a multiply-add counts 2), and of the update. Bytes are compulsory traffic: every array that an
+    operation reads or writes is moved once. Data within a block or tile stays in cache, and values of neighbours are part of
+    the state, which is read anyway.
     """
     if tables.mesh.structured:
         return [Operation(name, *each) for name, each in hermite_counts(tables, kernels, dtype, backend, variant).items()]
@@ -47,14 +53,14 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
 
 
 class Count:
-    """Sizes of a discretised problem, from which operations and bytes per element follow."""
+    """Counts operations and bytes per element of the CPU kernels for a discretised problem; arguments as those of `cost`."""
 
     def __init__(self, tables, dtype, stepper):
         self.tables, self.functions, self.stepper = tables, tables.functions, stepper
         self.real, self.needs_x = np.dtype(dtype).itemsize, tables.needs_x
         self.d, self.V, self.N, self.B = tables.dim, tables.variables, tables.rows, len(tables.points)
         self.F, self.M = tables.face_nodes.shape
-        self.W = len(tables.differentiation) * self.B              # operands of the derivatives, of modal DG with sources
+        self.W = len(tables.differentiation) * self.B              # operands of the derivatives, with sources in modal DG
         self.modal = tables.trace is not None
         self.by_edges = self.modal and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
         self.low = 0 if self.modal else tables.cell.reduced_differentiation[0].shape[1]
@@ -64,29 +70,31 @@ class Count:
         self.state = self.V * self.N * self.real
 
     def at(self, function, points):
-        """Operations of a pointwise function at so many points; where it needs x, x = origin + sum_k r_k tangents_k."""
+        """Operations of a pointwise function at so many points, with x = origin + sum_k r_k tangents_k if it needs x."""
         position = 2 * self.d ** 2 if function.depends_on("x") else 0
         return (function.graph.flops + position) * points
 
     def boundary(self):
+        """Operations of the fluxes at boundary faces."""
         return sum(self.at(jump, self.M * share) for jump, share in self.boundary_faces)
 
     def finish(self):
+        """Operations of the sources and the capacity."""
         return self.at(self.functions.finish, self.N) if self.tables.finishes else 0
 
     def volume(self):
-        """Operations of the fluxes F(q) . grad r_k and of their product with D = [D_1 .. D_d]; of modal DG also of the values
-        at the points."""
+        """Operations of the fluxes F(q) . grad r_k and of their product with D = [D_1 .. D_d]; in modal DG also of the values
+        at the volume points."""
         points = self.V * 2 * self.B * self.N * self.modal
         return points + self.at(self.functions.volume, self.B) + self.V * 2 * self.N * self.W
 
     def traces(self):
-        """Operations of the values at the face points, where they are not among the unknowns."""
+        """Operations of the values at the face points in modal DG; in nodal DG they are among the unknowns."""
         return self.V * 2 * self.F * self.M * self.N * self.modal
 
     def update(self):
-        """Operations, arrays of the state's size read (the state itself left out) and written, mean over the stages:
-        k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r."""
+        """Cost of k = A k + v q + w dt r, out = alpha q0 + beta q + B k + C dt r, as means over the stages: (operations, arrays
+        of the state's size read besides q, arrays written)."""
         flops = reads = writes = 0
         for number, s in enumerate(self.stepper.stages):
             terms = sum(map(bool, (s.alpha, s.beta, s.B, s.C)))
@@ -98,10 +106,10 @@ class Count:
         return flops * self.V * self.N / stages, reads / stages, writes / stages
 
     def fused(self):
-        """One kernel: every face from both sides, derivatives by D_k = E R_k, everything else in one pass over the state.
+        """One kernel with one pass over the state. Nodal DG: each face from both sides, derivatives by D_k = E R_k.
 
-        Of modal DG derivatives by D_k, and every face value once, and by edges every flux: those of elements around a piece,
-        which other threads compute too, do not count; nor do limiters."""
+        Modal DG: derivatives by D_k, every face value once; with surface "edges" every flux once. What threads compute twice,
+        for elements at the edge of their piece, does not count; nor do limiters."""
         f, d, V, N, F, M, low = self.functions, self.d, self.V, self.N, self.F, self.M, self.low
         update, reads, writes = self.update()
         volume = (self.volume() + self.traces() if self.modal else
@@ -125,12 +133,12 @@ class Count:
         return [Operation("stage", flops, size)]
 
     def edges(self, index):
-        """Bytes of what edges have: normal, scales, parameters of both sides, positions; where the values of both sides lie."""
+        """Bytes of the edges' data: normal, scales, positions, and parameters and indices of the values on both sides."""
         count = self.interior_faces + sum(share for _, share in self.boundary_faces)
         return count * ((self.d + 2 + 2 * self.P + self.d * self.M * self.needs_x) * self.real + 2 * self.M * index)
 
     def array(self):
-        """Array by array; a block of elements goes through all parts but the face fluxes while it is in cache."""
+        """The array kernels. A block of elements stays in cache through all operations but the face fluxes."""
         f, d, V, N, F, M = self.functions, self.d, self.V, self.N, self.F, self.M
         update, reads, writes = self.update()
         boundary = sum(share for _, share in self.boundary_faces)
@@ -154,9 +162,9 @@ class Count:
 
 
 class DeviceCount(Count):
-    """The same for the kernels of a GPU: operations named as by `parts` of `NodalCuda` and `ModalCuda`, and `WeakForm`.
+    """`Count` for the kernels of a GPU; operations have the names of `NodalCuda.parts`, `ModalCuda.parts` and `WeakForm`.
 
-    Counted is the work that a variant cannot do without: what threads do in common or twice, and padding, is not."""
+    Only the work that a variant cannot do without counts, not padding or what several threads compute redundantly."""
 
     def fused(self, variant=None):
         if self.modal:
@@ -187,7 +195,7 @@ class DeviceCount(Count):
         return [Operation("stage", stage + faces, size + at_faces + lists)]
 
     def by_quadrature(self):
-        """Values at the faces, fluxes in their place, and the rest of the stage; nothing of an element's products is moved."""
+        """Modal DG: values at the face points, fluxes in their place, the rest of the stage. Volume fluxes stay on the chip."""
         update, reads, writes = self.update()
         flux, own = self.V * self.F * self.M * self.real, (self.d ** 2 + self.P) * self.real + self.positions()
         stage = self.volume() + self.V * 2 * self.N * self.F * self.M + self.finish() + update
@@ -195,7 +203,7 @@ class DeviceCount(Count):
                 Operation("stage", stage, self.state * (1 + reads + writes) + own + flux)]
 
     def faces_once(self, flux):
-        """Each face node of each face once: the state there read, what a face has and where it lies, `flux` bytes written."""
+        """The kernel that visits each face once: it reads state, metrics and indices of a face, and writes `flux` bytes."""
         f, boundary, at = self.functions, sum(share for _, share in self.boundary_faces), self.place()
         x = self.d * self.M * self.real
         size = (self.V * len(np.unique(self.tables.face_nodes)) * self.real + flux
@@ -205,7 +213,7 @@ class DeviceCount(Count):
         return Operation("face_flux", self.at(f.pair, self.M * self.interior_faces) + self.boundary(), size)
 
     def from_both_sides(self):
-        """Operations of the face fluxes where each element computes its own."""
+        """Operations of the face fluxes if each element computes its own."""
         return self.at(self.functions.left, 2 * self.interior_faces * self.M) + self.boundary()
 
     def pairs(self, lanes):
@@ -215,22 +223,22 @@ class DeviceCount(Count):
         return np.count_nonzero((mesh.neighbour_face >= 0) & (groups[mesh.neighbour_cell] == groups[:, None])) / 2 / len(groups)
 
     def positions(self):
-        """Bytes of origin and tangents, where positions are needed."""
+        """Bytes of origin and tangents, if the physics needs positions."""
         return (self.d + self.d ** 2) * self.real * self.needs_x
 
     def place(self):
-        """Bytes of a number that says where something lies."""
+        """Bytes of an index."""
         return 4 if self.tables.elements * self.V * max(self.N, self.F * self.M) < 2 ** 31 else 8
 
     def old(self):
-        """Share of the stages whose update, after a kernel that has read q, reads it again."""
+        """Share of the stages in which the last of several kernels reads q again."""
         if self.functions.finish.depends_on("q"):
             return 1
         stages = self.stepper.stages
         return sum(bool(s.beta or s.v or s.alpha and not number) for number, s in enumerate(stages)) / len(stages)
 
     def array(self):
-        """Array by array, each through the memory: the fluxes between the parts of `volume`, the tendency between all."""
+        """The array kernels. Intermediate arrays go through memory: the fluxes, and dq/dt after each operation."""
         volume, face_flux, lift, finish, update = super().array()
         stages, fluxes = self.stepper.stages, self.d * self.state
         moved = sum(kept(s) + bool(kept(s)) + 1 + sum(map(bool, (s.alpha, s.beta, s.B, s.C))) for s in stages)
@@ -242,16 +250,16 @@ class DeviceCount(Count):
 
 
 def bound(operations, ceilings):
-    """Least seconds per element and stage: sum over the operations of max(flops / peak, bytes / bandwidth)."""
+    """Least seconds per element and stage: sum over the operations of max(flops / multiply_add, bytes / bandwidth)."""
     return sum(max(o.flops / ceilings["multiply_add"], o.bytes / ceilings["bandwidth"]) for o in operations)
 
 
 def of_the_paper(tables, operations):
-    """The operations of Hermite's method with as many floating-point operations as the paper's algorithm has, which leaves
-    nothing out, and the same bytes; of other methods, and where coefficients vary, an empty list.
+    """The operations of Hermite's method with the flops of the paper's algorithm, which skips nothing, and the same bytes.
 
-    Their bound over the measured time says what share of the bound the paper's algorithm would have to reach to be as
-    quick.  It may be above 1: who does fewer operations can be faster than any machine does all of them."""
+    An empty list for other methods, and for coefficients that vary.
+    Their bound over the measured time is the share of the bound that the paper's algorithm would have to reach to be as
+    fast.  It may exceed 1: kernels that skip operations can be faster than the machine could do them all."""
     if not tables.mesh.structured:
         return []
     flops = paper_counts(tables, [o.name for o in operations])
@@ -259,11 +267,13 @@ def of_the_paper(tables, operations):
 
 
 def roofline_line(report, tables, ceilings, stepper=LSRK54, variant=None):
-    """One line on a run: operations, bytes, and the share of this machine's bound that it reached.
+    """One line on a run: operations, bytes, and the share of the machine's bound that the run reached.
 
-    report     of `Simulation`: backend, kernels, dtype, elements, dofs, dof_updates_per_s; tables: its discretised problem
-    ceilings   of `ceilings` for the run's dtype and threads, or of `dgarray.backends.cuda.ceilings`; stepper: the run's
-    variant    of the fused kernels of a GPU. The bound is there that of one kernel, whatever the kernels and the variant"""
+    report     of `Simulation`, with backend, kernels, dtype, elements, dofs and dof_updates_per_s
+    tables     of the run, as for `cost`
+    ceilings   of `ceilings` for the run's dtype and threads, or of `dgarray.backends.cuda.ceilings`
+    stepper    of the run
+    variant    of the fused kernels of a GPU; the bound on a GPU is that of a single kernel, whatever the kernels and variant"""
     backend = report.get("backend", "numpy")
     operations = least = cost(tables, report["kernels"], report["dtype"], stepper, backend, variant)
     if backend == "cupy":
@@ -279,7 +289,7 @@ def roofline_line(report, tables, ceilings, stepper=LSRK54, variant=None):
 
 
 def limit(operation, ceilings):
-    """Which ceiling holds an operation back: "arithmetic" or "memory"."""
+    """Which ceiling bounds an operation: "arithmetic" or "memory"."""
     return ("arithmetic" if operation.flops / ceilings["multiply_add"] > operation.bytes / ceilings["bandwidth"]
             else "memory")
 
@@ -293,5 +303,5 @@ def quantity(value, unit):
 
 
 def kept(stage):
-    """Terms of the sum A k + v q + w dt r that a stage keeps in the register k; 0 where k stays as it is."""
+    """Number of terms in A k + v q + w dt r, the new k of a stage; 0 if the stage leaves k as it is."""
     return sum(map(bool, (stage.A, stage.v, stage.w))) if stage.w or stage.v else 0

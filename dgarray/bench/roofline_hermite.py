@@ -5,11 +5,14 @@ import numpy as np
 
 
 def hermite_counts(tables, kernels="fused", dtype="float64", backend="numpy", variant=None):
-    """{operation: (floating-point operations, bytes)} for a node and half-step, the mean of both: between walls the dual grid
-    has fewer nodes.
+    """{operation: (floating-point operations, bytes)} per node of the grid and half-step: the mean of both half-steps.
 
-    variant   of a GPU's kernels, "two-kernel", "monolithic" or "collapsed"; None: the one that runs on a CPU"""
-    if kernels == "array" or backend == "cupy" and tables.systems:          # where coefficients vary the array text runs
+    The two differ between walls, where the dual grid has fewer nodes than the grid.
+    tables    `dgarray.methods.hermite.tables.HermiteTables`
+    kernels   "fused" or "array";  backend: "numpy" or "cupy"
+    variant   "two-kernel", "monolithic" or "collapsed"; None: "collapsed" if the law allows it, else "monolithic", but on a CPU
+              the variant that the method asks for comes first"""
+    if kernels == "array" or backend == "cupy" and tables.systems:          # coefficients that vary: array expressions
         return mean(tables, array_counts(tables, np.dtype(dtype).itemsize))
     if backend == "cupy":
         from ..backends.cuda.hermite.cost import moved, operations
@@ -23,15 +26,17 @@ def hermite_counts(tables, kernels="fused", dtype="float64", backend="numpy", va
 
 
 def mean(tables, found):
-    """Counts for a target, for a node of the grid and the mean of both half-steps."""
+    """Convert {operation: counts per target} to counts per node of the grid, the mean of both half-steps."""
     targets = [math.prod(lengths) for lengths in tables.targets]
     share = sum(targets) / (len(targets) * tables.elements)
     return {name: tuple(round(share * number) for number in each) for name, each in found.items()}
 
 
 def paper_counts(tables, names):
-    """{operation: floating-point operations} as the paper's algorithm has them, for a node and half-step; names: those of
-    `hermite_counts`, the two kernels or one for both.  Empty where coefficients vary, of which the paper has none."""
+    """{operation: floating-point operations} of the paper's algorithm per node and half-step.
+
+    names: the operations of `hermite_counts`, two kernels or one
+    Empty for coefficients that vary, which the paper does not treat."""
     from .operations_hermite import of_the_paper
     if tables.systems is not None:
         return {}
@@ -41,7 +46,10 @@ def paper_counts(tables, names):
 
 
 def array_counts(tables, size):
-    """The same of the array text: products with the matrices as they are, all coefficients in every stage, sums as arrays."""
+    """{operation: (floating-point operations, bytes)} of the array expressions per target.
+
+    They multiply by the full matrices, compute all coefficients in every stage, and write each sum to memory.
+    size: bytes of a number"""
     d, v, n, m = tables.dim, tables.variables, tables.order + 1, 2 * tables.order + 2
     columns = [n ** (d - 1 - k) * m ** k for k in range(d)]
     if tables.systems is None:

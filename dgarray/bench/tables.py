@@ -6,10 +6,10 @@ from .compare import one
 
 
 def table(results):
-    """Ceilings first, then every row and its operations, then what was measured once, as text.
+    """The text: ceilings, then every row and its operations, then what was measured once.
 
-    results: of `dgarray.bench.cpu.bench`; with an entry "comparison" (`dgarray.bench.compare.compare`) the change in
-    per cent stands beside each row."""
+    results: of `dgarray.bench.cpu.bench`; if it has an entry "comparison", of `dgarray.bench.compare.compare`, each row has
+    columns with the changes in per cent"""
     m, compared = results["machine"], results.get("comparison")
     parts = [f"{m['processor']}, {m['cores']} cores, Python {m['python']}, NumPy {m['numpy']}, numba {m['numba']}", "",
              "Ceilings of this machine", rendered(ceiling_table(results, compared)), "",
@@ -21,7 +21,7 @@ def table(results):
 
 
 def columns(names, left=(), narrow=False):
-    """An empty table; columns are right-aligned but for the first and those in `left`; one space between them if narrow."""
+    """An empty table. Columns are right-aligned but for '' and those in `left`; if narrow, one space is between them."""
     found = Table(box=None, pad_edge=False, collapse_padding=bool(narrow))
     for name in names:
         found.add_column(name, justify="left" if name in ("", *left) else "right", no_wrap=True)
@@ -29,11 +29,12 @@ def columns(names, left=(), narrow=False):
 
 
 def change(value):
-    """A change in per cent, with its sign; empty where there is none."""
+    """Text of a change in per cent, with its sign; empty for None."""
     return "" if value is None else f"{value:+.1f} %"
 
 
 def ceiling_table(results, compared):
+    """The ceilings, with their changes in a comparison (`compared`: None or the comparison)."""
     found = columns(["", "copy GB/s", *["change"] * bool(compared), "product GFLOP/s",
                      *["change"] * bool(compared)])
     for name, c in results["ceilings"].items():
@@ -46,6 +47,7 @@ def ceiling_table(results, compared):
 
 
 def row_table(results, compared):
+    """The rows and, indented below each, its operations; with changes in a comparison."""
     rates = ["best", "change", "median", "change"] if compared else ["best", "median", "target"]
     found = columns(["", "ms", "bound", "share", *["then"] * bool(compared), "by", "flop", "bytes", "GFLOP/s", *rates],
                     ["by"], narrow=compared)
@@ -67,13 +69,13 @@ def row_table(results, compared):
 
 
 def cells(seconds, least, then, by, flops, size, elements):
-    """Texts of the columns from the time to the rate of operations; `then` stands beside the share of the bound."""
+    """Texts of the columns from "ms" to "GFLOP/s"; least: seconds of the bound;  then: texts of the column after "share"."""
     return [f"{seconds * 1e3:.3g}", f"{least * 1e3:.3g}", f"{least / seconds:.0%}", *then, by, f"{flops:.0f}", f"{size:.0f}",
             f"{flops * elements / seconds / 1e9:.1f}"]
 
 
 def single(results, compared):
-    """Lines on operations of a paper's algorithm, ratios, set-up and memory."""
+    """Lines on the paper's algorithm for Hermite's method, ratios, set-up and memory."""
     def beside(name):
         return f" ({change(compared[name])})" if name in compared else ""
     for r in results["rows"]:
@@ -105,7 +107,7 @@ def failures(results):
 
 
 def notes(compared):
-    """Lines on what the comparison could not say in a column."""
+    """Lines with the notes of a comparison and the rows that only one result has."""
     yield f"compared with {compared['with']}: a change of a rate above 0 % is faster"
     for key, where in (("only_now", "only in this result"), ("only_then", f"only in {compared['with']}")):
         if compared[key]:

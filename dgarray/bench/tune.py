@@ -24,13 +24,15 @@ PROBLEMS = {"maxwell-3d": (Maxwell(3), pec), "maxwell-2d": (Maxwell(2), pec),
 HERMITE = {"hermite-maxwell-3d": Maxwell(3), "hermite-acoustics-3d": Acoustics(3),
            "hermite-advection-3d": Advection((1.0, 0.7, 0.4))}
 ORDERS = range(1, 6)
-ENOUGH = 15_000                # elements that a case's mesh is refined to, so that the device has something to do
+ENOUGH = 15_000                # least elements, to which a case's mesh is refined so that it fills the device
 __all__ = ["ORDERS", "PROBLEMS", "Own", "ceilings", "check", "tables_of", "tune"]
 
 
 @dataclass(frozen=True)
 class Own:
-    """A problem of the package's own list, on a box, rectangle or grid; ValueError for a name or order that does not exist."""
+    """A problem of the package's own list, on a box, rectangle or grid.
+
+    name: a key of PROBLEMS or HERMITE;  order: of the method.  ValueError for a name or order that does not exist."""
 
     name: str
     order: int
@@ -40,7 +42,7 @@ class Own:
         (Hermite if self.name in HERMITE else NodalDG)(self.order)
 
     def tables(self, elements=None):
-        """Its tables with about so many elements, as many as `tuning` likes by default."""
+        """The tables of the problem with about so many elements; by default as many as tuning needs."""
         if self.name in HERMITE:
             cells = round((elements or hermite_tuning.ENOUGH) ** (1 / 3))
             return HermiteTables(Hermite(self.order), Grid((0, 0, 0), (1, 1, 1), cells, True), HERMITE[self.name], None)
@@ -51,7 +53,7 @@ class Own:
 
 
 def tables_of(problem):
-    """The tables of one of our `Own` or of a simulation; a mesh is refined until it has enough elements, a grid stays."""
+    """The tables of an `Own` problem or of a simulation, whose mesh, unless a grid, is refined until it has ENOUGH elements."""
     if isinstance(problem, Own):
         return problem.tables()
     if isinstance(problem.method, Hermite):
@@ -64,8 +66,9 @@ def tables_of(problem):
 
 
 def check(problems):
-    """Raise ValueError where a simulation is by a method that has no kernels to tune, or where the table of this machine is
-    broken."""
+    """Raise ValueError if the method of a simulation has no kernels to tune, or if this machine's tuning table is broken.
+
+    problems: list of `Own` or simulations"""
     for problem in problems:
         if isinstance(problem, Own):
             continue
@@ -79,13 +82,17 @@ def check(problems):
 
 
 def tune(backend, tables, quick=False, progress=None, limits=None):
-    """Tune for one problem and keep the result: a dict of what was found, seconds those of a stage, Hermite's of a half-step.
+    """Tune the kernels for one problem and keep the fastest variant in this machine's table; returns a dict.
 
-    quick     the short list of variants of a first run
+    backend   `CudaBackend`
+    tables    of the problem, see `tables_of`
+    quick     time only the short list of variants of a first run
     progress  function called with a line of text now and then
-    limits    of `dgarray.backends.cuda.ceilings.ceilings`, measured by default; the bound that follows from them is that of one
-              kernel which visits each face from both sides
-    Result: device, problem, setting, elements, file, default (variant), ranking [(variant, seconds, share of the bound)]."""
+    limits    of `dgarray.backends.cuda.ceilings.ceilings`, measured by default
+    Result: device, problem, setting, elements, file, default (variant), ranking [(variant, seconds, share of the bound)].
+    Seconds are those of a stage, of Hermite's method of a half-step. The bound is that of a single kernel which visits each
+    face from both sides; of Hermite's method see `tune_hermite`.
+    Raises RuntimeError if no variant works or fits the device, MemoryError if memory is too short to time variants."""
     device, limits = backend.device, limits or ceilings(backend.device, backend.dtype)
     if isinstance(tables, HermiteTables):
         return tune_hermite(backend, tables, quick, progress, limits)
@@ -100,7 +107,7 @@ def tune(backend, tables, quick=False, progress=None, limits=None):
 
 
 def tune_hermite(backend, tables, quick, progress, limits):
-    """The same for Hermite's kernels; the bound is that of the variant's own operations and bytes, each face made once."""
+    """`tune` for Hermite's kernels. The bound has the variant's own operations and bytes, with each face interpolated once."""
     device, asked = backend.device, tables.method.variant
     shape = hermite_variant.HermiteShape.of(tables, backend.dtype)
     standard = hermite_variant.default(shape, device.shared_per_block, asked)

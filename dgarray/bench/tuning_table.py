@@ -8,7 +8,7 @@ SHOWN = 5
 
 
 def table(result):
-    """The fastest variants of one problem and the default: milliseconds of a stage, share of the bound, and the choices.
+    """The SHOWN fastest variants of one problem, and the default: milliseconds of a stage, share of the bound, choices.
 
     result: of `dgarray.bench.tune.tune`"""
     ranking = result["ranking"]

@@ -1,13 +1,17 @@
-"""Whether a state is as it must be, and how fast its waves are."""
+"""The check of a state: is it finite and admissible, and what is its largest wave rate, which limits the next time step."""
 from typing import NamedTuple
 
 import numpy as np
 
 
 class Check(NamedTuple):
-    """What is known of a state: whether all of it is finite, whether admissible, and its largest rate with this exponent.
+    """Validity of a state and, if it has been computed, its largest wave rate.
 
-    rate: largest norm over the faces of an element of wave speed times J_face / J, 1 / time; None where nobody has asked"""
+    finite       whether every value is finite
+    admissible   whether the law admits every value, for example positive density and pressure
+    rate         max over elements of (sum over faces of (s J_face / J)^exponent)^(1 / exponent), 1 / time, with the wave
+                 speed s normal to the face; None if not computed
+    exponent     that of `rate`; None if not computed"""
 
     finite: bool
     admissible: bool = True
@@ -16,7 +20,7 @@ class Check(NamedTuple):
 
     @classmethod
     def of_parts(cls, exponent, parts):
-        """The check of a state from those of its parts, rows (rate, finite, admissible)."""
+        """Combine the checks of several parts of a state; parts: (part, 3) rows (rate, finite, admissible)."""
         return cls(bool(parts[:, 1].all()), bool(parts[:, 2].all()), float(np.max(parts[:, 0])), exponent)
 
     @property

@@ -1,4 +1,4 @@
-"""Operators on a grid whose unknowns are values at its nodes, or at points half a cell from them."""
+"""Operators on a grid: each variable is given at the nodes, or at points staggered by half a cell."""
 import numpy as np
 
 from ..physics.pointwise import at_points, place
@@ -7,11 +7,12 @@ from .operator import Operator
 
 
 class GridOperator(Operator):
-    """Unknowns at the nodes of a `Grid` or between them, one array (z, y, x) for each variable of the law.
+    """An operator on a `Grid` with one array (z, y, x) for each variable of the law, at the nodes or staggered by half a cell.
 
-    positions   {variable: shift along x, y, z}: 0 at the nodes, 0.5 in the middle between two along that axis; those of the
-                law's variables that are not named lie at the nodes
-    Output and recorders see all variables at the nodes: see `Grid.at_nodes`."""
+    positions   {variable: shift along x, y, z} in cells: 0 at the nodes, 0.5 half a cell above them along that axis; variables
+                without an entry lie at the nodes
+    Output and recorders get all variables at the nodes, averaged by `Grid.at_nodes`.
+    Raises ValueError if `positions` names a variable that the law does not have."""
 
     positions = {}
 
@@ -24,18 +25,20 @@ class GridOperator(Operator):
 
     @property
     def grid(self):
+        """The `Grid`."""
         return self.mesh
 
     @property
     def unknowns(self):
+        """{variable: shape (z, y, x) of its array}."""
         return {name: np.broadcast_shapes(*(x.shape for x in self.points(name))) for name in self.positions}
 
     def points(self, variable):
-        """Coordinates x, y, z of a variable's points, arrays that broadcast to (z, y, x)."""
+        """Coordinates x, y, z of the points at which a variable is given, a tuple of arrays that broadcast to (z, y, x)."""
         return self.grid.staggered(self.positions[variable])
 
     def project(self, f, t=0.0):
-        """The values of the components of f(x, t) at their points."""
+        """Evaluate f(x, t), each component at its variable's own points: {variable: array (z, y, x)} in the run's dtype."""
         found, names = {}, self.law.variables
         for number, (name, shape) in enumerate(self.unknowns.items()):
             x = tuple(np.broadcast_arrays(*self.points(name)))
@@ -44,10 +47,11 @@ class GridOperator(Operator):
         return found
 
     def nodal(self, arrays):
+        """Values of all variables at the nodes, (variable, 1, node)."""
         values = [self.grid.at_nodes(arrays[name], shift).reshape(1, -1) for name, shift in self.positions.items()]
         return np.array(values, self.dtype)
 
     def places(self, name, index):
-        """The node at or below each point."""
+        """Number (row,) of the node at or below each entry of the array `name`; index: (row, axis) indices of the entries."""
         most = np.array(self.grid.shape) - 1
         return np.ravel_multi_index(tuple(np.minimum(index, most).T), self.grid.shape)

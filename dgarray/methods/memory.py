@@ -1,7 +1,7 @@
-"""The memory plan: how much a run will take, known before anything large is allocated.
+"""The memory plan: how much memory a run needs, computed before anything large is allocated.
 
-Counted are all arrays that grow with the mesh: what stays from the set-up to the end of the run, and what each phase needs on
-top of that. Tables and operations say this of themselves: see `dgarray.methods.recipe.Recipe`.
+The plan counts all arrays that grow with the mesh: those that stay from the set-up to the end of the run, and those that each
+phase needs in addition. Tables and operations report their own sizes: see `dgarray.methods.recipe.Recipe`.
 """
 from dataclasses import dataclass, replace
 
@@ -12,11 +12,13 @@ EARLY = ("set-up", "initial state", "first step", "integrals", "time step")     
 class Plan:
     """What a run allocates, in bytes.
 
-    host, device   {what: bytes} that stay from the set-up to the end of the run; the device is empty on a CPU
-    transient      {phase: (on the host, on the device)} taken beside these for a while, one phase after the other; less than
-                   nothing where some of these are not there yet
-    snapshot       bytes of one snapshot on the host, of this many variables; coordinates of its nodes: bytes
-    free           (on the host, on the device) that was free when the plan was made; None where nobody knows
+    host, device   {what: bytes} of arrays that stay from the set-up to the end of the run; `device` is empty on a CPU
+    transient      {phase: (host, device)} bytes in addition to `host` and `device` during one phase; phases do not overlap.
+                   Negative in a phase before some of the lasting arrays are allocated
+    snapshot       bytes of one snapshot on the host
+    variables      number of variables in a snapshot
+    coordinates    bytes of the coordinates of its nodes
+    free           (host, device) bytes that were free when the plan was made; None where unknown
     """
 
     host: dict
@@ -41,22 +43,23 @@ class Plan:
         return sum((self.host, self.device)[place].values()) + max([0, *(row[place] for row in self.transient.values())])
 
     def with_one_state_more(self, states):
-        """The plan of a run that keeps one array more of the state's size, where it has so many."""
+        """The plan with one more array of the state's size; states: how many such arrays this plan has."""
         place = "device" if self.device else "host"
         kept = getattr(self, place)
         size = kept["state and registers"] // states
         return replace(self, **{place: kept | {"state and registers": kept["state and registers"] + size}})
 
     def keeping(self, snapshots):
-        """The plan of a run that keeps this many snapshots in memory; its dataset copies one variable of all at a time."""
+        """The plan of a run that keeps this many snapshots in memory. Its dataset copies one variable of all snapshots at a
+        time."""
         kept = snapshots * self.snapshot
-        # The host's largest moments before the first snapshot are not on top of the snapshots.
+        # The phases before the first snapshot are over when the snapshots need memory.
         early = {phase: (row[0] - kept, row[1]) for phase, row in self.transient.items() if phase in EARLY}
         return replace(self, host=self.host | {"snapshots": kept},
                        transient=self.transient | early | {"dataset": (kept // self.variables + self.coordinates, 0)})
 
     def largest(self, place=0):
-        """What takes the most on the host (0) or the device (1), largest first: list of (what, bytes)."""
+        """All that takes memory at the peak on the host (place 0) or the device (1), largest first: list of (what, bytes)."""
         phase, row = max(self.transient.items(), key=lambda item: item[1][place], default=("", (0, 0)))
         parts = {**(self.host, self.device)[place], f"temporary for the {phase}": row[place]}
         return sorted(((what, size) for what, size in parts.items() if size > 0), key=lambda part: -part[1])
@@ -72,7 +75,7 @@ class Plan:
 
 
 def plan(backend, host, device, transient, snapshot, variables, coordinates):
-    """The `Plan` of these sizes, in whole bytes and without what is nothing."""
+    """The `Plan` of these sizes, in whole bytes and without entries of zero bytes; arguments as the attributes of `Plan`."""
     host, device = ({what: int(size) for what, size in kept.items() if size} for kept in (host, device))
     transient = {phase: tuple(map(int, row)) for phase, row in transient.items()}
     return Plan(host, device, transient, snapshot, variables, coordinates, backend.free_memory())
@@ -88,7 +91,8 @@ def shown(size):
 
 
 def check(plan, backend):
-    """Raise ValueError if the plan needs more than is free now: what is needed, what is free, what takes most, what to do."""
+    """Raise ValueError if the plan needs more memory than is free now. The message names the memory needed, the memory free,
+    the largest items and remedies."""
     for place, (free, where) in enumerate(zip(backend.free_memory(), ("of memory", "of the GPU's memory"))):
         need = plan._peak(place)
         if free is not None and need > free:
@@ -100,8 +104,8 @@ def check(plan, backend):
 
 
 def plan_of_arrays(operator):
-    """The `Plan` of a run of an operator that is there already: its arrays, and two states, of which one is kept to find the
-    cause of a failure."""
+    """The `Plan` of a run from an operator that exists already: its arrays and two states. The second state is the copy from
+    which the cause of a failure is found."""
     backend = operator.backend
     state, device = operator.dofs * backend.dtype.itemsize, backend.name == "cupy"
     own = sum(value.nbytes for value in vars(operator).values() if hasattr(value, "nbytes"))
@@ -113,5 +117,5 @@ def plan_of_arrays(operator):
 
 
 def added(*parts):
-    """The sums of dictionaries {what: bytes}."""
+    """The sum of dictionaries {what: bytes}, key by key."""
     return {what: sum(part.get(what, 0) for part in parts) for what in dict.fromkeys(what for part in parts for what in part)}

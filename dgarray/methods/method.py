@@ -1,4 +1,4 @@
-"""What a numerical method is: the base class that says what a simulation asks of it."""
+"""The base class of numerical methods: what a simulation requires of a method."""
 from numpy import inf
 
 from ..spaces import GridSpace
@@ -8,7 +8,7 @@ from .problem import Problem
 
 
 class OwnSteps:
-    """The time step of a method that has no stepper to choose."""
+    """The stepper of a method that makes its own time step: one stage, and no choice."""
 
     name, order, stages = "own", inf, (Stage(),)
 
@@ -22,11 +22,11 @@ class Method:
     and may have
 
     order     of the method, for reports
-    stepper(name)                the time stepper of a name, None the default one; see `dgarray.stepping`
+    stepper(name)                the time stepper with that name, for None the default; see `dgarray.stepping`
     has_flux  whether it takes a numerical flux
-    strict    whether a step above the largest stable one is refused, not warned about
-    space(problem)               where the values of the output lie, see `dgarray.spaces`
-    derivatives                  whether output holds the scaled derivatives of a `GridSpace` too"""
+    strict    True: a step above the largest stable one is an error; False: it is a warning
+    space(problem)               the function space of the output, see `dgarray.spaces`
+    derivatives                  whether output also holds the scaled derivatives of a `GridSpace`"""
 
     order, has_flux, strict, derivatives = 1, False, False, False
 
@@ -34,27 +34,28 @@ class Method:
         """Raise ValueError or TypeError where this method cannot solve the problem, before anything is computed."""
 
     def operator(self, problem, backend):
-        """The discretised problem on a backend."""
-        raise NotImplementedError(f"{type(self).__name__} has no function operator(problem, backend), which makes its Operator")
+        """The discretised problem on a backend, an `Operator`."""
+        raise TypeError(f"{type(self).__name__} has no function operator(problem, backend), which makes its Operator")
 
     def space(self, problem):
         """The function space of the output; by default values at the nodes of a grid."""
         return GridSpace(problem.mesh)
 
     def stepper(self, name):
-        """The time stepper of that name. Raises ValueError where the method has its own step."""
+        """The time stepper with that name; here the method's own step. Raises ValueError for any other name."""
         if name not in (None, OwnSteps.name):
             raise ValueError(f"stepper={name!r} is not allowed for {type(self).__name__}, which has its own step; leave it out")
         return OwnSteps
 
     def kernels(self, backend, law=None):
-        """What computes on a backend, "fused" kernels or "array" expressions."""
+        """Which implementation computes on a backend: "fused" kernels or "array" expressions. It may depend on the law."""
         return "array"
 
     def discretise(self, mesh, law, boundary, backend, flux=None, source=None, stepper=None):
-        """The checked problem on a backend, an `Operator`; arguments as of `dgarray.Simulation`, stepper: its name or itself.
+        """Check a problem and discretise it on a backend: its `Operator`.
 
-        Raises ValueError or TypeError where they do not fit."""
+        The arguments are those of `dgarray.Simulation`; stepper: its name, or the stepper itself.
+        Raises ValueError or TypeError for arguments that do not fit together."""
         problem = Problem(mesh, law, boundary, flux, source)
         self.check(problem)
         operator = self.operator(problem, backend)
@@ -63,7 +64,8 @@ class Method:
         return operator
 
     def memory(self, problem, backend, stepper) -> Plan:
-        """What a run allocates and when; by default from the arrays of the operator and its unknowns."""
+        """What a run allocates and when, a `dgarray.methods.memory.Plan`. The default makes the operator and adds up its arrays
+        and its unknowns."""
         operator = self.operator(problem, backend)
         operator.method = self
         return plan_of_arrays(operator)

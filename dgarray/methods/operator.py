@@ -1,4 +1,8 @@
-"""What a run, its recorders, its output and its failure reports ask of a discretised problem: the base of all operators."""
+"""The base class of operators: all that a run, its recorders, its output and its failure reports ask of a discretised problem.
+
+Shapes: a place is an element of a mesh or a node of a grid. Its rows are the nodes or modes of the element, or the
+value and the scaled derivatives at the node.
+"""
 from functools import cached_property
 
 import numpy as np
@@ -17,16 +21,16 @@ class Operator:
     project(f, t)           the arrays {name: values} of the state f(x, t) on the host
     largest_step(state, t)  the largest stable time step
     advance(state, t, dt)   the state one step later; the arrays may be changed in place
-    nodal(arrays)           values (variable, 1, place) for output of arrays on the host; `GridOperator` has it
+    nodal(arrays)           values (variable, 1, node) for output, from arrays on the host; `GridOperator` has it
 
-    Here a state is a dict {name: array of the backend}. An operator whose state is something else overrides all functions
-    under "The state".
+    Here a state is a dict {name: array of the backend}. An operator with any other state overrides all functions under "The
+    state" in its source. "Plain arrays" are a state in the form that users see: here such a dict, on the host or the backend.
 
-    problem, backend   what was given
+    problem, backend   the arguments: a `dgarray.methods.problem.Problem` and the backend
     stepper            the time stepper, where the method has several
-    method             that has made it
-    check_every        steps between two checks of the state, more than one where a check waits for a device
-    tables             what the roofline's counts are found from; None where nobody has counted"""
+    method             the method that has made this operator
+    check_every        steps between two checks of the state; more than one where a check waits for a device
+    tables             the sizes from which the roofline model counts operations and bytes; None: there is no count"""
 
     unknowns = {}
     method = stepper = tables = None
@@ -42,6 +46,7 @@ class Operator:
 
     @property
     def law(self):
+        """The law."""
         return self.problem.law
 
     @property
@@ -51,35 +56,35 @@ class Operator:
 
     @property
     def dofs(self):
-        """Degrees of freedom: how many numbers a state has."""
+        """Number of degrees of freedom: of all numbers in a state."""
         return sum(int(np.prod(shape)) for shape in self.unknowns.values())
 
     @cached_property
     def space(self):
-        """The function space of the output: where its values lie, see `dgarray.spaces`."""
+        """The function space of the output, see `dgarray.spaces`."""
         return self.method.space(self.problem)
 
     @property
     def coefficients(self):
-        """Arrays that make the law's coefficients what they are; a restart compares them."""
+        """Arrays of the law's coefficients, which a restart compares with those of the interrupted run."""
         return []
 
     @property
     def array_expressions(self):
-        """Parts of a step that are array expressions where the backend has fused kernels, by name."""
+        """Names of the parts of a step that run as array expressions although the backend has fused kernels."""
         return []
 
     @property
     def variant(self):
-        """What computes, as text: a restart with another is not bitwise the same."""
+        """The kernel variant that computes, as text; None: the only one. A restart with another variant differs by rounding."""
         return None
 
     def kernel_texts(self):
-        """{name: text} of the generated kernels of a step; empty where array expressions compute."""
+        """{name: source text} of the generated kernels of a step; empty where array expressions compute."""
         return {}
 
     def parameters(self, part):
-        """{name: values} of the law's parameters that vary, at the points of a `dgarray.spaces.parts.Part`."""
+        """{name: values} of the law's parameters that vary in space, at the points of a `dgarray.spaces.parts.Part`."""
         return self.problem.parameters(part.x)
 
     # The state.
@@ -89,11 +94,11 @@ class Operator:
         return {name: self.backend.zeros(shape) for name, shape in self.unknowns.items()}
 
     def state(self, arrays):
-        """A state on the backend with a copy of these arrays, of the host or the backend."""
+        """A new state on the backend with a copy of plain arrays, of the host or the backend."""
         return {name: self.backend.copied(arrays[name]) for name in self.unknowns}
 
     def plain(self, state):
-        """A copy of the state as plain arrays of the backend's library."""
+        """A copy of the state as plain arrays on the backend."""
         return self.state(state)
 
     def host(self, state):
@@ -101,16 +106,16 @@ class Operator:
         return {name: self.backend.host(array) for name, array in state.items()}
 
     def copy(self, state, target):
-        """Make `target` the same as `state`."""
+        """Copy the values of `state` into the state `target`."""
         for name, array in state.items():
             target[name][...] = array
 
     def put(self, state, arrays):
-        """Set a state to plain arrays."""
+        """Set a state to the values of plain arrays."""
         self.copy(self.state(arrays), state)
 
     def checked(self, arrays):
-        """Plain arrays of a user, if they are a state. Raises ValueError for other names, shapes and dtypes."""
+        """Check and return plain arrays of a user. Raises ValueError for names, shapes or dtypes that no state has."""
         if not isinstance(arrays, dict) or set(arrays) != set(self.unknowns):
             got = ", ".join(map(str, arrays)) if isinstance(arrays, dict) else type(arrays).__name__
             raise ValueError(f"the state is {got}; it must be a dict of the arrays {', '.join(self.unknowns)}")
@@ -119,61 +124,62 @@ class Operator:
         return arrays
 
     def saved(self, state):
-        """{name: array of the host} for a checkpoint."""
+        """The state as {name: array of the host}, for a checkpoint."""
         return {f"state/{name}": array for name, array in self.host(state).items()}
 
     def restored(self, arrays):
-        """The plain arrays of a state from those of a checkpoint; `saved` backwards."""
+        """The plain arrays of a state from the arrays of a checkpoint: the inverse of `saved`."""
         return {name: arrays[f"state/{name}"] for name in self.unknowns}
 
     def parts(self, arrays):
-        """The plain arrays of a state, one after the other."""
+        """The plain arrays of a state as a list, in the order of `unknowns`."""
         return [arrays[name] for name in self.unknowns]
 
     def project(self, f, t=0.0):
-        """The state f(x, t) -> tuple as plain arrays on the host."""
-        raise NotImplementedError(f"{type(self).__name__} has no function project(f, t)")
+        """The state that represents f(x, t), as plain arrays on the host; f returns a tuple with one component per variable."""
+        raise TypeError(f"{type(self).__name__} has no function project(f, t)")
 
     # A step.
 
     def largest_step(self, state, t):
         """The largest stable time step at the state."""
-        raise NotImplementedError(f"{type(self).__name__} has no function largest_step(state, t)")
+        raise TypeError(f"{type(self).__name__} has no function largest_step(state, t)")
 
     def advance(self, state, t, dt):
-        """The state one step later. Arrays of `state` may be changed, and may be those of the result."""
-        raise NotImplementedError(f"{type(self).__name__} has no function advance(state, t, dt)")
+        """The state one step later. The step may overwrite the arrays of `state`, and may return them."""
+        raise TypeError(f"{type(self).__name__} has no function advance(state, t, dt)")
 
     def advance_checked(self, state, t, dt):
-        """As `advance`, with the `Check` of the new state if it was found on the way, else None.
+        """As `advance`: (new state, its `Check`); None if the step does not compute the check anyway.
 
-        The next `largest_step` is asked with `check=` that."""
+        A run hands a check that is not None to the next `largest_step` as `check=`."""
         return self.advance(state, t, dt), None
 
     def stages(self, state, t, dt):
-        """(time, state) of each stage of one step, in which a failure is looked for; the last is the new state."""
+        """Yield (time, state) after each stage of one step, to find the stage that fails; the last state is the new one."""
         yield t + dt, self.advance(state, t, dt)
 
     @property
     def stage_count(self):
-        """How many stages a step has."""
+        """Number of stages in a step."""
         return 1
 
     def forget(self):
-        """Forget what is kept from step to step beside the state: somebody has changed the state."""
+        """Discard what the operator keeps from step to step besides the state; called when the state has been replaced."""
 
     def rhs(self, state, t):
-        """dq/dt. Raises ValueError where a step is not made of it."""
+        """The right-hand side dq/dt. Raises ValueError for a method whose step does not use one."""
         raise ValueError(f"{self.method!r} has no right-hand side: it makes whole steps; use steps() or run()")
 
-    # What a state is like.
+    # Checks of a state.
 
     def check(self, state, t):
         """The `Check` of a state; by default whether all of it is finite."""
         return Check(all(self.backend.finite(array) for array in state.values()))
 
     def not_finite(self, arrays):
-        """Where plain arrays on the host are not finite: rows (place of the space, number of the variable, row)."""
+        """Positions of values that are not finite in plain arrays on the host: (value, 3), each (place, number of the variable,
+        row)."""
         names = list(self.law.variables)
         found = [np.column_stack([self.places(name, np.argwhere(~np.isfinite(array))),
                                   np.full(np.sum(~np.isfinite(array)), names.index(name) if name in names else 0),
@@ -181,38 +187,43 @@ class Operator:
         return np.concatenate([np.empty((0, 3), int), *found])
 
     def places(self, name, index):
-        """The places of the space that lie nearest to elements (row) of the array `name` with these indices (row, axis)."""
+        """Number of the place of `space` nearest to each of some entries of the array `name`, (entry,).
+
+        index: (entry, axis) indices of the entries"""
         return np.zeros(len(index), int)
 
     def not_admissible(self, arrays, t):
-        """Where plain arrays on the host are not admissible to the law: rows as of `not_finite`; by default nowhere."""
+        """Positions where the law does not admit the values, as those of `not_finite`; by default none."""
         return np.empty((0, 3), int)
 
     def change(self, state, before):
-        """Largest change of each variable and its largest value, (2, variable), for the end of a run that has come to rest."""
+        """Largest change since the state `before` and largest absolute value of each variable, (2, variable).
+
+        A run that stops at a steady state compares the two."""
         now, then = (self.nodal(self.host(each))[:, 0] for each in (state, before))
         return np.array([np.abs(now - then).max(axis=1), np.abs(now).max(axis=1)])
 
     def error_estimate(self, loop):
-        """{"time", "space"}: what the errors at the end of a run are likely to be; None where nobody knows."""
+        """Estimated errors at the end of a run, {"time": error, "space": error}; None: there is no estimate."""
 
     # Values for output and recorders.
 
     def nodal(self, arrays):
-        """Values (variable, 1, place of the space), of plain arrays on the host."""
-        raise NotImplementedError(f"{type(self).__name__} has no function nodal(arrays)")
+        """Values for output, (variable, row, place), from plain arrays on the host."""
+        raise TypeError(f"{type(self).__name__} has no function nodal(arrays)")
 
     def fetch(self, state):
-        """What `nodal` gives, on its way to the host: ready(), whether it has arrived; result(), which waits for it."""
+        """Start copying the values of `nodal` to the host. The object returned has ready(), whether the copy is complete, and
+        result(), which waits for it and returns the values."""
         return Fetched(self.nodal(self.host(state)))
 
     def take(self, state, places):
-        """What the space knows of the state at some places, (variable, row, place of `places`), on the host."""
+        """The values of `nodal` at some places, (variable, row, place of `places`), on the host."""
         return self.nodal(self.host(state))[:, :, places]
 
 
 def check_array(array, shape, what, meaning):
-    """Raise ValueError unless an array has this shape and real numbers."""
+    """Raise ValueError unless an array has this shape and real numbers; what, meaning: the array and its axes, for messages."""
     found = getattr(array, "shape", np.shape(array))
     if found != shape:
         raise ValueError(f"{what} has the shape {found}; it must be {meaning}{shape}")
@@ -221,9 +232,11 @@ def check_array(array, shape, what, meaning):
 
 
 class ArrayOperator(Operator):
-    """An operator whose state is one array q (variable, row, place), as its `operations` on the backend keep it.
+    """An operator whose state is one array. Its plain form is q (variable, row, place); on the backend the state has the layout
+    that the `operations` choose.
 
-    operations: of a `Recipe`;  tables: what they work on"""
+    operations   a `dgarray.methods.recipe.Recipe` on the backend: what a step computes
+    tables       matrices, metrics and index lists, from which the operations are made"""
 
     def __init__(self, problem, method, tables, operations, backend):
         super().__init__(problem, backend)
@@ -233,7 +246,7 @@ class ArrayOperator(Operator):
         for name in ("state", "plain", "host", "zeros", "finite", "change"):
             setattr(self, name, getattr(operations, name))
         self.check_every = operations.check_every
-        self._others = self._k = None          # what a step needs beside the state: arrays of its size, the register k
+        self._others = self._k = None          # a step's other arrays of the state's size; its register k
 
     def on(self, backend):
         """The same problem on another backend, with the same tables."""
@@ -277,11 +290,11 @@ class ArrayOperator(Operator):
         return [q]
 
     def stage(self, q, out, k, q0, t, dt, row):
-        """One row of a stepper's table, see `dgarray.stepping`."""
+        """One stage, from q to `out`: the row `row` of a stepper's table, see `dgarray.stepping`."""
         self.operations.stage(q, out, k, q0, t, dt, row)
 
     def states(self, state):
-        """The state and the other arrays that a step needs, and the register k or None: see `dgarray.stepping`."""
+        """The arrays of a step: ([state, other arrays of its size], register k or None); see `dgarray.stepping`."""
         if self._others is None:
             count, with_k = registers(self.stepper)
             self._others, self._k = [self.zeros() for _ in range(count - 1)], self.zeros() if with_k else None
@@ -302,7 +315,7 @@ class ArrayOperator(Operator):
 
     def forget(self):
         if self._k is not None:
-            self._k[...] = 0          # zero times what is not finite would not be zero
+            self._k[...] = 0          # the first stage takes 0 k, which is nan where an old k is not finite
 
     def not_finite(self, q):
         return np.argwhere(~np.isfinite(q.transpose(2, 0, 1)))

@@ -1,4 +1,4 @@
-"""What a method is given: a law on a mesh or grid, with boundary conditions, a numerical flux and a source."""
+"""The problem that a method solves: a law on a mesh or grid, with boundary conditions, a numerical flux and a source."""
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,10 +12,11 @@ from ..wording import choose
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A law on a mesh or grid.
+    """A law on a mesh or grid, with boundary conditions.
 
-    boundary   {name: condition}, or one condition for all boundaries; "default" stands for all others
-    flux       numerical flux, a function of the law;  source: function of q, x, t, added to the law's own; None: none"""
+    boundary   {name: condition}, or one condition for all boundaries; "default" stands for all boundaries without an entry
+    flux       numerical flux, a function of the law such as `dgarray.upwind`; None: the method's default
+    source     function of q, x, t that is added to the law's own source; None: none"""
 
     mesh: object
     law: Law
@@ -31,25 +32,27 @@ class Problem:
 
     @property
     def inputs(self):
-        """What a function of the user may ask for: {"q": components, "x": components, "t": None, "m": parameters}."""
+        """The arguments that a user's function may have: {"q": components, "x": components, "t": None, "m": parameters}."""
         return {"q": len(self.law.variables), "x": self.mesh.dim, "t": None, "m": self.numbers}
 
     def parameters(self, x):
-        """{name: values} at the places x, a tuple of arrays, of the parameters that are functions of x.
+        """{name: values} of the law's parameters that are functions of x, at the points x, a tuple of arrays.
 
         Raises ValueError for values that the law does not allow."""
         return parameters_at(self.law, x)
 
     def parameter(self, name, x):
-        """One parameter of the law at the places x: a number where it is one. Raises ValueError for an unknown name."""
+        """One parameter of the law at the points x, a number if it is constant. Raises ValueError for an unknown name."""
         number = self.numbers[choose("parameter", name, self.numbers, f" of {self.law!r}; it has")]
         return self.parameters(x)[name] if number is None else number
 
     def needs(self, method, mesh, law=Law, dim=None, conditions=None):
-        """Raise ValueError unless this problem is one that a method can solve, for the method's `check`.
+        """Raise ValueError unless a method can solve this problem; for use in the method's `check`.
 
-        mesh         class, `dgarray.Mesh` or `dgarray.Grid`;  law: class;  dim: 1, 2 or 3, None for all
-        conditions   the boundary conditions that the method knows; every side of a grid has one of them
+        mesh         class that the method works on, `dgarray.Mesh` or `dgarray.Grid`
+        law          class of laws that it solves
+        dim          1, 2 or 3; None: all
+        conditions   boundary conditions that it knows, one of which every side of a grid must have; None: not checked
         A numerical flux and a source of the user are refused."""
         name = type(method).__name__
         if not isinstance(self.mesh, mesh):
@@ -72,9 +75,9 @@ class Problem:
 
 
 def parameters_at(law, x):
-    """{name: values} at the places x of the law's parameters that are functions of x.
+    """{name: values} of the law's parameters that are functions of x, at the points x, a tuple of arrays.
 
-    Raises ValueError for values out of bounds."""
+    Raises ValueError for values out of the law's bounds."""
     values = {}
     for name, value in law.parameters.items():
         if callable(value):
@@ -87,7 +90,7 @@ def parameters_at(law, x):
 def side_conditions(grid, boundary):
     """{side: condition} of all sides of a grid that are not periodic.
 
-    Raises ValueError for names that do not exist, for what is no condition, and for sides without one."""
+    Raises ValueError for names that do not exist, for values that are not a condition, and for sides without a condition."""
     if boundary is None:
         boundary = {}
     if not isinstance(boundary, dict):

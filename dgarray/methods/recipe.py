@@ -1,38 +1,41 @@
-"""What every recipe of a method offers: the base of `WeakForm` and `HalfSteps`."""
+"""The base class of a method's operations on a backend, `WeakForm` and `HalfSteps`."""
 from ..stepping import step
 
 
 class Recipe:
-    """The operations of a method on a backend, in array expressions; a backend overrides what it has kernels for.
+    """The operations of a method on a backend, as array expressions. A backend derives a class that replaces some of them by
+    kernels.
 
-    A recipe has stage(q, out, k, q0, t, dt, row), one row of a stepper's table from the state q to `out`: see
-    `dgarray.stepping`.
+    A recipe has stage(q, out, k, q0, t, dt, row), which computes one stage of a step, a row of the stepper's table, from the
+    state q to `out`: see `dgarray.stepping`.
 
     work          names of the parts that a step of this problem has
-    fused         names of parts that are kernels here, whether the problem has them or not
+    fused         names of the parts that this class computes by kernels, whether the problem has them or not
     variant       which kernels compute, where there are several; else None
-    check_every   steps between two checks of the state: more than one where a check waits for a device
-    Not counted are reductions that look at a state, such as whether it is finite, and what recorders and output read."""
+    check_every   steps between two checks of the state; more than one where a check waits for a device
+    `work` leaves out reductions of a state, such as whether it is finite, and what recorders and output read."""
 
     work, fused, variant, check_every = (), frozenset(), None, 1
 
     @property
     def array_expressions(self):
-        """The parts of a step that are the reference's array expressions here, not kernels."""
+        """The parts of this problem's step that run as array expressions, not as kernels."""
         return [part for part in self.work if part not in self.fused]
 
     def kernel_texts(self, stepper):
-        """{name: text} of the generated kernels of a step, for people who want to read them."""
+        """{name: source text} of the generated kernels of a step, for people who want to read them."""
         return {}
 
     def step(self, stepper, states, k, t, dt, exponent=None):
-        """A whole step: the states with the new one first, and a `Check` of it, or None where it was not looked at.
+        """A whole step: (the states with the new one first, the `Check` of the new state or None).
 
-        exponent: of the rate that the next time step will be found from, of operations that look at a state while they make it;
-        None: nobody asks.  Overridden where all stages together are faster than one after the other."""
+        states, k: the arrays and the register of `dgarray.stepping.stages`
+        exponent: not None asks for the check, with the wave rate of this exponent; kernels may compute it in the last stage
+        Kernels override this function where all stages together run faster than one after the other."""
         return step(self, stepper, states, k, t, dt), None
 
-    # Memory: what the operations would hold and take on these tables, of which no array is there yet.
+    # Memory: what the operations will need on these tables, whose arrays need not exist yet. "hold" is memory that lasts to the
+    # end of the run, "take" is memory for a while.
 
     @classmethod
     def state_size(cls, backend, tables):
@@ -41,26 +44,28 @@ class Recipe:
 
     @classmethod
     def holds(cls, backend, tables):
-        """{what: bytes} that the operations hold besides states, where the backend's arrays are."""
+        """{what: bytes} that the operations hold besides states: on the device if the backend has one, else on the host."""
         return {}
 
     @classmethod
     def holds_on_host(cls, backend, tables):
-        """{what: bytes} that they hold on the host where the backend's arrays are on a device."""
+        """{what: bytes} that the operations hold on the host in addition, if the backend's arrays are on a device."""
         return {}
 
     @classmethod
     def takes(cls, backend, tables):
-        """{phase: (on the host, on the device)}, bytes that they take for a while:
+        """{phase: (on the host, on the device)}, bytes that the operations take for a while in each phase:
 
-        set-up          all that is there while they are made, tables included
-        first step      and the checks before it, on top of what is held
-        time step, stages, snapshots   the same of later ones"""
+        set-up       making the operations: all bytes at that time, those of the tables and of `holds` included
+        first step   the first step and the checks before it, in addition to what is held
+        time step    finding the largest stable time step, in addition to what is held
+        stages       the stages of a step, in addition to what is held
+        snapshots    copying a state for output, in addition to what is held"""
         return {}
 
 
 class Fetched:
-    """An array that has arrived on the host."""
+    """The result of a copy to the host that is complete at once; see `dgarray.methods.operator.Operator.fetch`."""
 
     def __init__(self, values):
         self.values = values

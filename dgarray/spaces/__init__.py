@@ -1,4 +1,4 @@
-"""Function spaces on meshes and grids: where values lie, how to evaluate and integrate them, how a place is named."""
+"""Function spaces on meshes and grids: where the values of a field lie, and how to evaluate and integrate it."""
 from .grid import GridSpace
 from .polynomial import PolynomialSpace
 

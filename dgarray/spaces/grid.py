@@ -10,10 +10,11 @@ PIECE = 1 << 20          # nodes at a time
 
 
 class GridSpace:
-    """Fields on a `dgarray.Grid`: (variable, coefficient, node), the first coefficient the value at the node, those after it
-    the scaled derivatives up to `order` in each direction. At order 0 they are the values, linear between the nodes.
+    """Fields on a `dgarray.Grid`: (variable, coefficient, node), where the first coefficient is the value at the node and the
+    others are the scaled derivatives h^|j| D^j u / j!, j up to `order` in each direction.
 
-    Integrals are by the trapezoidal rule over the nodes' values."""
+    Between the nodes a field is the Hermite interpolant of degree 2 order + 1 in each direction: at order 0 it is linear.
+    Integrals use the trapezoidal rule on the values at the nodes."""
 
     word, place, structured = "grid", "node", True
 
@@ -32,11 +33,11 @@ class GridSpace:
         return dict(zip(self.dims, self.grid.shape))
 
     def arranged(self, values):
-        """Values (variable, 1, node) as a dataset has them, (variable, z, y, x)."""
+        """Values (variable, 1, node) in the shape of a dataset, (variable, z, y, x)."""
         return values.reshape(len(values), *self.grid.shape)
 
     def coordinates(self, units):
-        """{name: (dims, values, attributes)} of the nodes."""
+        """Coordinates of the nodes for a dataset, {name: (dims, values, attributes)}; units: function of a name."""
         return {axis: ((axis,), nodes, {"long_name": f"{axis} of the nodes", "units": units(axis)})
                 for axis, nodes in zip(AXES, self.grid.axes)}
 
@@ -49,7 +50,7 @@ class GridSpace:
         return self.grid.lower, self.grid.upper
 
     def evaluation(self, x):
-        """The `Evaluation` of the fields at points x (point, dim), by the Hermite interpolant."""
+        """The `Evaluation` of fields at points x (point, dim), by the Hermite interpolant."""
         nodes, weights = interpolant(self.grid, self.order, x)
 
         def values(q):
@@ -98,7 +99,9 @@ class GridSpace:
             raise ValueError(f"{role}: degree={degree!r} is for meshes; on a grid integrals are by the trapezoidal rule")
 
     def parts(self, role="", degree=None, extra=4):
-        """The grid in `Part`s, rows of nodes along the last axis. Raises ValueError for a degree; `extra` is for meshes."""
+        """Yield the grid as `Part`s, slabs of nodes along the last axis, by the trapezoidal rule.
+
+        Raises ValueError for a degree; `extra` is for meshes."""
         self._refuse(degree, role)
         rules, row = self.grid.weights(), int(np.prod(self.grid.shape[1:]))
         step = max(1, PIECE // row)

@@ -1,26 +1,26 @@
 """Integrals and norms of fields on grids.
 
-With the scaled derivatives c (coefficient, z, y, x), j from 0 to N in each direction, they are those of the Hermite
-interpolant, exact; of values alone, N = 0, those of the trapezoidal rule.
+For a field with scaled derivatives c (coefficient, z, y, x), 0 to N in each direction, they are exact for its Hermite
+interpolant.  For values alone, N = 0, they use the trapezoidal rule.
 """
 import numpy as np
 
 from ..mesh import Grid
 from ..reference import hermite
 
-# Numbers of a field whose mass is applied at once.
+# Numbers of a field to which the mass matrix is applied at a time.
 BLOCK_VALUES = 1 << 20
 
 
 def quadrature(N):
-    """Gauss points' weights (point,) in a cell of length 1, and the values (point, 2 (N + 1)) there of the polynomials that
-    belong to the coefficients at both ends, low ones first; exact for squares of the interpolant."""
+    """Gauss quadrature in a cell of length 1, exact for squares of the interpolant: weights (point,), and values
+    (point, 2 (N + 1)) of the Hermite basis functions at the points, first those of the low end, then those of the high end."""
     s, weights = np.polynomial.legendre.leggauss(2 * N + 2)
     return weights / 2, np.hstack(hermite.values(N, (s + 1) / 2))
 
 
 def rule(grid, N, axis):
-    """Weights (N + 1, node) along an axis: the integral of the interpolant = sum of weights c."""
+    """Quadrature weights (N + 1, node) along an axis: the integral of the interpolant is the sum of weights times c."""
     weights, values = quadrature(N)
     low, high = np.split(grid.spacing[axis] * (weights @ values), 2)
     out = np.zeros((N + 1, grid.nodes[axis]))
@@ -31,7 +31,7 @@ def rule(grid, N, axis):
 
 
 def integral(grid, N, c):
-    """Integral over the grid of the interpolant of c (coefficient, z, y, x)."""
+    """Integral over the grid of the Hermite interpolant of c (coefficient, z, y, x)."""
     c = np.asarray(c).reshape(*(N + 1,) * grid.dim, *grid.shape)
     for axis in range(grid.dim):
         # The last axis of the nodes and the last of the coefficients are those of x, then of y, ...
@@ -40,7 +40,8 @@ def integral(grid, N, c):
 
 
 def norm(grid, N, c):
-    """L2 norm: the square root of the integral of |u|^2 of the interpolant, or for N = 0 of the trapezoidal rule's."""
+    """L2 norm of c (coefficient, z, y, x), the square root of the integral of |u|^2: exact for the interpolant u, or for N = 0
+    by the trapezoidal rule."""
     if N == 0:
         return np.sqrt(integral(grid, 0, np.abs(np.asarray(c)).astype(float) ** 2))
     total, c, (low, high) = 0.0, np.asarray(c), (grid.lower[-1], grid.spacing[-1])
@@ -55,7 +56,7 @@ def norm(grid, N, c):
 
 
 def mass_times(grid, N, c):
-    """M c (coefficient, z, y, x): c . M c is the integral of the interpolant's square."""
+    """M c (coefficient, z, y, x), with the mass matrix M: c . M c is the integral of the interpolant's square."""
     d, (weights, values) = grid.dim, quadrature(N)
     c = c.reshape(*(N + 1,) * d, *c.shape[1:])
     for axis in range(d):

@@ -1,4 +1,4 @@
-"""Evaluate the Hermite interpolant of a grid at any point: the nodes that it uses, and their weights."""
+"""The Hermite interpolant of a field on a grid, evaluated at any point: the nodes that it uses, and their weights."""
 import numpy as np
 
 from ..mesh.grid import Grid
@@ -6,8 +6,8 @@ from ..reference import hermite
 
 
 def ends(grid, N, axis, x):
-    """Along one axis, of coordinates x (point,): the numbers (2, point) of the nodes at both ends of their cells, and the
-    weights (2, point, N + 1) of the scaled derivatives there in the interpolant's value; NaN outside the grid."""
+    """The interpolant along one axis at coordinates x (point,): the numbers (2, point) of the nodes at both ends of the points'
+    cells, and the weights (2, point, N + 1) of the scaled derivatives at these nodes; NaN outside the grid."""
     line = Grid(grid.lower[axis], grid.upper[axis], grid.cells[axis], grid.periodic[axis])
     (cell,), (s,) = line.locate(np.asarray(x, float)[:, None])
     low = np.maximum(cell, 0)
@@ -15,8 +15,8 @@ def ends(grid, N, axis, x):
 
 
 def interpolant(grid, N, points):
-    """The interpolant at points (point, dim): u = sum over the 2^dim corners v of its cell and the coefficients j of
-    weights[v, j] c[j, nodes[v]].
+    """The interpolant at points (point, dim): at each, u = sum over the 2^dim corners v of the point's cell and over the
+    coefficients j of weights[v, j] c[j, nodes[v]].
 
     Returns nodes (point, 2^dim), counted with x fastest, and weights (point, 2^dim, (N + 1)^dim), NaN outside the grid."""
     count = len(points)
@@ -30,15 +30,19 @@ def interpolant(grid, N, points):
 
 
 def along(c, dim, axis, numbers, weights):
-    """One axis of c (j_z, ..., j_x, z, y, x) evaluated: the sum over ends v and j of weights[v, p, j] c[j, numbers[v, p]],
-    without the axis of the coefficients, and with p in place of the nodes.  Axes are summed in the order x, y, z."""
+    """Evaluate c (j_z, ..., j_x, z, y, x) along one axis, at the points p: the sum over ends v and derivatives j of
+    weights[v, p, j] c[j, numbers[v, p]].
+
+    The result lacks the axis of j, and has p in place of the nodes.  Must be called for x first, then for y, then for z."""
     c = np.moveaxis(c, (dim - 1 - axis, -1 - axis), (0, 1))
     new = sum(np.einsum("pj,jp...->p...", w, c[:, n]) for n, w in zip(numbers, weights))
     return np.moveaxis(new, 0, new.ndim - 1 - axis)
 
 
 def on_lattice(grid, N, c, ticks):
-    """The interpolant (z, y, x) at all points with these coordinates, `ticks` along x, y, z; c (coefficient, z, y, x)."""
+    """The interpolant of c (coefficient, z, y, x) at all points of a lattice, (z, y, x).
+
+    ticks: coordinates of the lattice along x, y, z"""
     c = c.reshape(*(N + 1,) * grid.dim, *c.shape[1:])
     for axis, x in enumerate(ticks):
         c = along(c, grid.dim, axis, *ends(grid, N, axis, x))

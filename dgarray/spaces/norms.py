@@ -60,7 +60,7 @@ def degree_energies(values, cell, jacobians):
 
 
 def with_total(names, errors):
-    """{name: error} of the errors (variable,), and "total", the root of the sum of their squares."""
+    """The errors (variable,) as {name: error}, and "total", the square root of the sum of their squares."""
     return {**dict(zip(names, map(float, errors))), "total": float(np.hypot.reduce(errors))}
 
 

@@ -1,4 +1,8 @@
-"""What spaces on meshes and on grids have in common: parts of the domain with a rule of quadrature, traces on boundaries."""
+"""What spaces on meshes and on grids return: `Part`s of the domain with quadrature, `Evaluation`s at points, boundary `Trace`s.
+
+A place is an element of a mesh or a node of a grid. Its rows are the element's nodes, or the value and the scaled derivatives
+at the grid's node. Fields are arrays q (variable, row, place).
+"""
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,14 +14,14 @@ AXES = ("x", "y", "z")
 
 
 class Part(NamedTuple):
-    """A part of the domain, or of a boundary, with points of quadrature.
+    """A part of the domain, or of a boundary, with quadrature points.
 
-    places      which of the space's places (elements, nodes) it takes values of
-    x, shape    positions, a tuple of arrays that broadcast to the points' shape
-    n           outward unit normal, as x; None in the volume
-    values      function q (variable, row, place of `places`) -> components at the points, a tuple
-    spread      function of numbers of all places, one each -> those of this part, as they broadcast to the points
-    integrate   function f at the points -> its integral over the part"""
+    places      numbers or slice of the places whose values are needed
+    x, shape    positions of the quadrature points, a tuple of arrays that broadcast to `shape`
+    n           outward unit normal, a tuple of arrays like x; None in the volume
+    values      function from q (variable, row, place of `places`) to the components at the points, a tuple
+    spread      function from an array with one number for each place of the space to an array that broadcasts to the points
+    integrate   function from values f at the points to their integral over the part"""
 
     places: object
     x: tuple
@@ -29,12 +33,12 @@ class Part(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The fields at points.
+    """How to evaluate fields at points.
 
-    places    (n,) which of the space's places are needed, some maybe twice
-    values    function q (variable, row, place of `places`) -> (variable, point), NaN outside
-    outside   (point,) whether a point lies outside
-    coords    {name: (dims, values, attributes)} that a record of the points keeps beside their positions"""
+    places    (n,) numbers of the places whose values are needed; a place may occur more than once
+    values    function from q (variable, row, place of `places`) to values (variable, point), NaN outside the domain
+    outside   (point,) whether a point lies outside the domain
+    coords    {name: (dims, values, attributes)} of coordinates that a record of the points holds besides their positions"""
 
     places: np.ndarray
     values: Callable
@@ -43,11 +47,12 @@ class Evaluation(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """The fields at the nodes of a boundary, seen from inside.
+    """How to take the interior values of fields at the nodes of a boundary.
 
-    places   (n,) which of the space's places are needed
-    values   function q (variable, row, place of `places`) -> (variable, *sizes)
-    sizes    {dim: size};  coords: {name: (dims, values, attributes)}"""
+    places   (n,) numbers of the places whose values are needed
+    values   function from q (variable, row, place of `places`) to values (variable, *sizes)
+    sizes    {dimension: size} of the values
+    coords   {name: (dims, values, attributes)} of their coordinates"""
 
     places: np.ndarray
     values: Callable
@@ -56,10 +61,10 @@ class Trace(NamedTuple):
 
 
 def names_of(boundary):
-    """The names of a boundary, given as one or as several in a tuple."""
+    """Names of boundaries as a tuple, from one name or from several in a tuple or list."""
     return tuple(boundary) if isinstance(boundary, (tuple, list)) else (boundary,)
 
 
 def check_names(boundary, known, role, where):
-    """The names of a boundary that exists. Raises ValueError for others; role: what the message begins with."""
+    """The names of boundaries, checked. Raises ValueError for a name that is not `known`; role: start of the message."""
     return [choose(f"{role}: boundary", name, known, where) for name in names_of(boundary)]

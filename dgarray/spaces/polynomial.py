@@ -9,15 +9,17 @@ from .norms import jacobians, l2_error
 from .parts import Evaluation, Part, Trace, check_names
 from .surface import Surface
 
-PIECE = 1 << 18          # multiply-adds of one interpolation: BLAS libraries leave such a product to one thread
+PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS libraries use one thread for the product
 
 
 class PolynomialSpace:
     """Polynomials of degree `order` on every element of a mesh: values (variable, node, element) at the nodes of
     `simplex(dim, order)`.
 
-    dims, sizes   of a field in a dataset;  word: what the domain is called in messages
-    degree        up to which integrals are exact by default, 2 order + 4"""
+    dims, sizes   names and lengths of a field's dimensions in a dataset
+    word, place   what messages call the domain, and a place in it
+    structured    whether the domain is a grid
+    Integrals are by default exact up to the degree 2 order + 4."""
 
     dims, word, place, structured = ("element", "node"), "mesh", "element", False
 
@@ -40,11 +42,11 @@ class PolynomialSpace:
         return jacobians(self.mesh.points, self.mesh.cells)
 
     def arranged(self, values):
-        """Values (variable, node, element) as a dataset has them, (variable, element, node)."""
+        """Values (variable, node, element) in the order of a dataset, (variable, element, node)."""
         return values.transpose(0, 2, 1)
 
     def coordinates(self, units):
-        """{name: (dims, values, attributes)} that a record of all nodes needs: those of the run's dataset."""
+        """Coordinates that a record of all nodes adds to those of the run's dataset: none."""
         return {}
 
     def position(self, node, element):
@@ -56,7 +58,7 @@ class PolynomialSpace:
         return self.mesh.points.min(axis=0), self.mesh.points.max(axis=0)
 
     def evaluation(self, x):
-        """The `Evaluation` of the fields at points x (point, dim); one on a face gets the value of one of its elements."""
+        """The `Evaluation` of fields at points x (point, dim); on a face it takes the value in one of the face's elements."""
         element, r = Locator(self.mesh.points, self.mesh.cells).find(x)
         matrix = self.cell.interpolation(r)
         coords = {"cell_number": (("point",), self.mesh.numbers[element].astype("int64"),
@@ -87,7 +89,7 @@ class PolynomialSpace:
         return Surface(mesh.points, mesh.cells, self.order, np.unique(rows, axis=0))
 
     def parts(self, role="", degree=None, extra=4):
-        """The domain in `Part`s, blocks of elements, exact up to the degree, by default 2 order + `extra`."""
+        """Yield the domain as `Part`s, blocks of elements; quadrature is exact up to `degree`, by default 2 order + `extra`."""
         points, weights = quadrature(self.dim, degree or 2 * self.order + extra)
         matrix, corners = self.cell.interpolation(points), self.cell.barycentric(points)
         step = max(16, PIECE // matrix.size)

@@ -91,7 +91,7 @@ class Surface:
         return np.ascontiguousarray((self._areas / self.areas[:, None]).T)
 
     def take(self, values):
-        """The values (..., node, face) of the faces' elements, one after another, at the face nodes: (..., face, face_node)."""
+        """Values at the face nodes, (..., face, face_node), taken from values (..., node, face) of each face's element."""
         return values[..., self.nodes, np.arange(len(self.rows))[:, None]]
 
     def interpolation(self, r):
@@ -111,7 +111,7 @@ class Surface:
         return self.at(r), self.areas[:, None] * (weights / weights.sum()), self.interpolation(r)
 
     def coords(self, numbers, units="normalised"):
-        """{name: (dims, values, attributes)} of what a dataset says about the surface: x, y, z, normals, area and cell_number.
+        """Coordinates of the surface for a dataset, {name: (dims, values, attributes)}: x, y, z, normals, area and cell_number.
 
         numbers: (cell,) position of each cell in the mesh file; units: of lengths"""
         result = {}

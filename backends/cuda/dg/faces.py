@@ -1,30 +1,32 @@
-"""Face fluxes of DG on the device: numba.cuda kernels with the tracer's scalar code, every face visited once.
+"""Face fluxes of DG on the device: numba.cuda kernels generated from the traced physics, which visit every face once.
 
-One kernel serves the interior faces and one each the boundary faces with one condition.  A face node reads the state on both
-sides (at a boundary on its own side), evaluates s (F.n - F*) and writes it into the slots of both sides, so the flux is
-computed once where an element-wise kernel computes it twice, and no two threads write to one place.
+One launch serves the interior faces, and one more the boundary faces of each formula.  A thread reads the state of a face node
+on both sides (at a boundary on the inner side), evaluates s (F.n - F*) and writes it to the slots of both sides.  So each flux
+is computed once, where an element-wise kernel computes it twice, and no two threads write to one place.
 
-Which thread does what.  With one thread a face node, 32 consecutive threads take one node of 32 consecutive faces and the next
-32 threads the next node of the same faces; with one thread a face, each goes through its nodes.  Either way a warp works on one
-node of 32 faces, reads what a face has once (normal, scales, parameters) from consecutive places and reaches rows of the state
-and of the face fluxes, in which neighbouring elements lie side by side.
+Threads.  With one thread a face node, 32 consecutive threads take one node of 32 consecutive faces, and the next 32 threads the
+next node of the same faces.  With one thread a face, each thread loops over its nodes.  Either way a warp works on one node of
+32 faces.  It reads the data of a face (normal, scales, parameters) once, from consecutive addresses, and the state and the face
+fluxes from rows in which neighbouring elements lie side by side.
 
-Order of the faces.  By left element, in runs of as many elements as a memory sector of 32 bytes holds; within a run by the
-face's number in the left element, then by element.  Faces of one number read and write one row on the left, so the left side
-is one piece of a row per number; and the runs are so short that the other numbers, and the right sides, which the numbering of
-the mesh puts close by, find their sectors in the cache.  Counted in sectors that a warp reaches per variable (float32, order 4,
-random Delaunay tetrahedra; 16 were the least, 128 is every thread on its own): 59 in this order, 61 by left element alone, 61
-to 73 in longer runs or along curves through pairs of elements, 65 by the face's number alone, where moreover every element
-comes by four times, each time from memory.
+Order of the faces.  Faces are sorted by runs of left elements, within a run by the face's number in the left element, then by
+the left element.  A run has as many elements as a memory sector of 32 bytes holds, so the left sides of the faces with one
+number share a sector in each row.  The runs are short, so the faces of the other numbers find their sectors in the cache; so do
+the right sides, which the numbering of the mesh puts close by.  Sectors that a warp reaches per variable, counted in float32 at
+order 4 on random Delaunay tetrahedra (16 is the least possible, 128 the most, a sector for each access of each thread):
+    59         in this order
+    61         by left element alone
+    61 to 73   in longer runs, or along curves through pairs of elements
+    65         by the face's number alone, which also reads every element from memory four times
 
 Work of one call, with V variables, M face nodes, P varying parameters, d dimensions, reals of b bytes and integers of 4:
     operations a face    M flops(pair), at a boundary M flops(jump)
-    bytes a face         4 V M b for the state and the fluxes of both sides, (d + 2 + 2 P) b + 20 for what the face has;
-                         at a boundary 2 V M b and (d + 1 + P) b + 12; where the physics needs positions d M b more
+    bytes a face         4 V M b for state and fluxes on both sides, (d + 2 + 2 P) b + 20 for the data of the face;
+                         at a boundary 2 V M b and (d + 1 + P) b + 12; d M b more if the physics needs positions
 Inputs that the formulas do not need are neither stored nor read.
 
-Modal DG is the same with values at the points of the faces in the place of the state, N = F M rows of a variable.  Each is read
-by the thread alone that writes the flux to its place, so the fluxes may take the values' own memory.
+Modal DG reads the values at the face points in place of the state: N = F M rows of a variable.  A value is read only by the
+thread that writes the flux to the same place, so the fluxes may overwrite the values.
 """
 from textwrap import indent
 
@@ -34,17 +36,19 @@ from ....physics.codegen import Python, scalar_source, write_module
 from ...arrays import moved
 from .layout import WARP
 
-SECTOR = 32         # bytes that the memory moves at once
+SECTOR = 32         # bytes of a memory transaction
 
 
 class Faces:
     """s (F.n - F*) at every face node of every element: `WeakForm.face_flux` on the device.
 
-    device    arrays and launches, see `Device`
-    tables    `dgarray.methods.dg.nodal.NodalTables`
-    layout    where the rows of state and face fluxes lie, see `Layout`
+    device    `dgarray.backends.cuda.device.Device`
+    dtype     of the run
+    tables    `dgarray.methods.dg.tables.NodalTables` or `QuadratureTables`
+    layout    of the state and of the face fluxes, a `Layout`
     per_face  one thread a face, else one a face node
-    block     threads of a block"""
+    block     threads of a block
+    Hesthaven & Warburton 2008, section 6.2; Kloeckner et al. 2009, section 5.3."""
 
     def __init__(self, device, dtype, tables, layout, per_face=False, block=128):
         parts = [(tables.functions.pair, "lr", ("ml", "mr"), faces._asdict()) for faces in tables.face_lists().pairs]
@@ -62,7 +66,7 @@ class Faces:
 
     @staticmethod
     def holds(tables, dtype):
-        """{what: bytes} on the device, about: of the boundary what its largest formula reads."""
+        """{what: bytes} on the device, an estimate: every boundary face counts with the condition that reads most."""
         M, inner, outer = tables.face_nodes.shape[1], tables.inner, tables.outer
         of_inner, of_outer = read(tables.functions.pair, M), max((read(group.jump, M) for group in tables.groups), default=0)
         return {"metrics": np.dtype(dtype).itemsize * (inner * of_inner + outer * of_outer),
@@ -77,24 +81,26 @@ class Faces:
         """Compute the face fluxes of the state q at time clock[1 + stage] into flux.
 
         q:     flat, rows (variable, node), of modal DG (variable, face, face point), in `layout`
-        flux:  flat, rows (variable, face, face node) in `layout`; all is written but the room beyond the last element
-        clock: step and times of the stages, reals on the device"""
+        flux:  flat, rows (variable, face, face node) in `layout`; all is written but the padding beyond the last element
+        clock: dt and the times of the stages, reals on the device
+        stage: number of the stage, from 0"""
         for part in self.parts:
             part(q, flux, clock, stage)
 
 
 def read(function, nodes):
-    """Numbers that a kernel over faces of so many nodes keeps of each for this function: positions for every node."""
+    """How many numbers a kernel for this function stores for a face of `nodes` nodes: positions are stored for every node."""
     counts = {"x": nodes, "n": 1, "s": 1, "m": 1, "ml": 1, "mr": 1, "face": 1}
     return sum(counts.get(argument, 0) for argument, _ in function.used.values())
 
 
 class Part:
-    """Faces that one function serves, and its kernel.
+    """The faces that one function serves, and the kernel that visits them.
 
-    function  pair or jump, see `dgarray.methods.dg.physics.Physics`
-    states    its arguments for the states of the sides, parameters: those for the law's parameters
-    faces     a dict as a `dgarray.methods.dg.connectivity.FaceList`; at a boundary of one side"""
+    function    `pair` or a boundary's `jump`, see `dgarray.methods.dg.physics.Physics`
+    states      names of its arguments for the state, one for each side
+    parameters  names of its arguments for the law's parameters, one for each side
+    faces       dict with the entries of a `dgarray.methods.dg.connectivity.FaceList`; at a boundary they have one side"""
 
     def __init__(self, device, dtype, tables, layout, per_face, block, function, states, parameters, faces):
         self.device, self.block, self.count = device, block, faces["cells"].shape[1]
@@ -112,13 +118,15 @@ class Part:
 
 
 def places(tables, layout, order, faces):
-    """Where faces reach the state and the face fluxes, in few numbers: as unsigned integers, which index without a check of
-    their sign, of 32 bits where they fit.
+    """Where the faces read the state and write the face fluxes, as two small arrays of offsets (starts, rows).
 
-    starts (2 * side + 1, face)            element's place in the state, of every side; its place in the fluxes, of every side;
-                                           the face's pattern
-    rows (2 * side, face node, pattern)    what the row of variable 0 adds to them: all that depends on the face node
-    A pattern is how the nodes of the sides lie to each other: the faces' numbers and the vertex permutation."""
+    starts (2 * sides + 1, face)           offset of the element in the state, for every side; offset of the element in the
+                                           fluxes, for every side; the face's pattern
+    rows (2 * sides, face node, pattern)   offset of the face node's row for variable 0, to be added to each of the first
+                                           2 * sides starts
+    A pattern is a combination of the face's number on each side with the vertex permutation between the sides; it decides
+    which nodes face each other.  Offsets are unsigned, because numba checks the sign of signed indices, and of 32 bits where
+    they fit."""
     V, N, E, (F, M) = tables.variables, len(tables.face_points), tables.elements, tables.face_nodes.shape
     cells, sides, codes, nodes, slots = (faces[name] for name in ("cells", "sides", "codes", "nodes", "slots"))
     keys = F ** np.arange(len(sides) + 1) @ np.concatenate([sides, codes])
@@ -130,7 +138,7 @@ def places(tables, layout, order, faces):
 
 
 class Source:
-    """Text of a kernel, and the real numbers of each face that it reads."""
+    """The text of a kernel, and the table of real numbers that it reads for each face."""
 
     def __init__(self, dtype, tables, layout, function, states, parameters):
         self.dtype, self.function, self.layout = dtype, function, layout
@@ -139,8 +147,8 @@ class Source:
         self.F, self.M = tables.face_nodes.shape
 
     def numbers(self, tables, order, faces):
-        """What the function reads of a face besides states and time, (row, face), in the order in which it names them: one row
-        each, for a coordinate one for every face node."""
+        """The function's inputs besides states and time, (row, face), in the order in which the function names them: one row
+        for an input, for a coordinate one row for every face node."""
         cells, sides, rows = faces["cells"][:, order], faces["sides"][:, order], []
         x = tables.coordinates(tables.face_points).reshape(tables.dim, -1) if self.function.depends_on("x") else None
         for argument, number in self.function.used.values():
@@ -157,7 +165,7 @@ class Source:
         return np.array(rows or [np.zeros(len(order))], self.dtype)
 
     def reads(self):
-        """Lines that read the inputs: (those of the face, those of the face node)."""
+        """Lines of the kernel that read the inputs: (once for a face, once for every face node)."""
         face, node, row = [], [], 0
         for name, (argument, number) in self.function.used.items():
             if argument in self.states:
@@ -187,7 +195,7 @@ class Source:
         else:
             own = ["i = cuda.grid(1)", f"m, f = i // {WARP} % {M}, i // {WARP * M} * {WARP} + i % {WARP}"]
         head = [*own, "if f >= starts.shape[1]:", "    return", f"p = starts[{2 * S}, f]", *face]
-        # Where all elements are in one block their number is no part of the text: no mesh needs kernels of its own.
+        # With all elements in one block the width is found at run time, so one compiled kernel serves meshes of any size.
         all_in_one = f"np.uint64(q.shape[0]) // np.uint64({V * self.N})"
         head.append(f"width = {all_in_one if self.layout.blocks == 1 else f'np.uint64({self.layout.width})'}")
         for name, rows in (("Q", self.N), ("F", self.F * M)):

@@ -1,9 +1,9 @@
-"""How rows of numbers over elements lie in the device's memory: coefficient by coefficient, or in microblocks.
+"""Storage of arrays (row, element) in the device's memory: coefficient by coefficient, or in microblocks of elements.
 
-Rows (row, element) become [block, row, lane]: `width` neighbouring elements form a block and lie side by side in every row, so
-that the threads of a warp, one element each, read whole cache lines.  With one block for all elements this is the plain
-row-by-row storage of Fuhry et al. 2014; a width of 32 is the microblock of Kloeckner et al. 2009, section 4, which keeps
-all of an element's numbers close together.  Rows begin at multiples of 32 numbers either way.
+An array (row, element) becomes [block, row, lane]: `width` neighbouring elements form a block and lie side by side in every
+row, so that the threads of a warp, one element each, read whole cache lines.  One block for all elements is the plain
+row-by-row storage of Fuhry et al. 2014.  A width of 32 is the microblock of Kloeckner et al. 2009, section 4, which keeps
+all numbers of an element close together.  Rows begin at multiples of 32 numbers either way.
 """
 import numpy as np
 
@@ -11,7 +11,9 @@ WARP = 32
 
 
 class Layout:
-    """Storage of rows over `elements` elements; width: elements in a block, a multiple of 32, or 0 for all in one."""
+    """Storage of rows over `elements` elements.
+
+    width: elements of a block, a multiple of 32 (else ValueError), or 0 for one block with all elements"""
 
     def __init__(self, elements, width=0):
         if width % WARP:
@@ -20,20 +22,20 @@ class Layout:
         self.blocks = -(-elements // self.width)
 
     def size(self, rows):
-        """How many numbers so many rows take, the room beyond the last element included."""
+        """Length of the flat array for so many rows, with the padding beyond the last element."""
         return self.blocks * rows * self.width
 
     def at(self, rows, row, element):
-        """Where element `element` of row `row` of `rows` lies; arrays of numbers or expressions of them."""
+        """Index of (row, element) in the flat array of `rows` rows; row and element: numbers, or arrays that broadcast."""
         return element // self.width * (rows * self.width) + row * self.width + element % self.width
 
     def pack(self, values, dtype=None, xp=np):
-        """Rows (row, element) of the library xp as a flat array; the room beyond the last element holds zeros."""
+        """An array (row, element) of the library xp as a flat array; the padding beyond the last element holds zeros."""
         rows = len(values)
         padded = xp.zeros((rows, self.blocks * self.width), dtype or values.dtype)
         padded[:, :self.elements] = values
         return xp.ascontiguousarray(padded.reshape(rows, self.blocks, self.width).swapaxes(0, 1)).reshape(-1)
 
     def unpack(self, flat, rows):
-        """The rows (row, element) of a flat array of any library: a view where all elements are in one block."""
+        """A flat array of any library as (row, element): a view if all elements are in one block, else a copy."""
         return flat.reshape(self.blocks, rows, self.width).swapaxes(0, 1).reshape(rows, -1)[:, :self.elements]

@@ -1,23 +1,26 @@
-"""DG by quadrature on the GPU: kernels over elements and over faces, every face visited once.
+"""DG by quadrature on the GPU: kernels over elements and over faces; every face is visited once.
 
-The recipe of Fuhry, Giuliani & Krivodonova 2014, section 4, on a state stored basis function by basis function.  A stage is
-    trace       values at the points of the faces, from the state: a thread sums four points of an element
-    face_flux   boundary faces by their condition, interior faces: a thread a face point evaluates one numerical flux and puts
-                what both sides get of it into their places, see `Faces`
-    stage       volume integrals, the integrals of the face fluxes, sources and the Runge-Kutta update: threads side by side sum
-                a few modes of an element for all variables in registers; its fluxes at the volume's points go through shared
-                memory, where each is evaluated once
+The algorithm is that of Fuhry, Giuliani & Krivodonova 2014, section 4, with the state stored basis function by basis function.
+The kernels of a stage are
+    trace       values of the state at the face points; a thread sums four points of an element
+    face_flux   the numerical flux, at boundary faces with the exterior state of their condition; a thread evaluates it at one
+                face point and writes it to the places of both sides, see `Faces`
+    stage       volume integrals, integrals of the face fluxes, sources and the Runge-Kutta update; a thread sums a few modes of
+                an element for all variables in registers; the fluxes at the volume points are evaluated once, for all threads
+                of the element, and kept in shared memory
     keep, extremes, limit   the limiter, see `limiter_source`
-without atomics, so that the same input gives the same bits.
+There are no atomics, so the same input gives the same bits.
 
-Where this differs from the paper, by counting: reals moved for a variable of an element in a stage, besides the state, with N
-modes, F faces and S points on them
-    as the paper: volume integrals and both contributions of every edge, each written and read, and modes read by the edges
+The paper stores other intermediate results.  Reals moved per variable, element and stage besides the state, with N modes, F
+faces and S points on all of them:
+    the paper   volume integrals and both contributions of every edge, each written and read; modes read by the edges
                                                                                              2 N + 2 F N + F N
-    here: values at the faces, then fluxes in their place, each written and read             4 S
+    here        values at the face points, then fluxes in their place, each written and read 4 S
 Triangles at order 1: 33 and 24, at order 3: 110 and 48; tetrahedra at order 1: 56 and 96 (the rule has 6 points a face), at
-order 3: 280 and 240.  Matrices are read by whole warps from global memory, through the first-level cache: in 3D from order 4 on
-their N (B + S) + N (d B + S) numbers, B points of the volume, are more than the 64 KiB of constant memory.
+order 3: 280 and 240.
+
+Whole warps read the matrices from global memory through the first-level cache.  Constant memory is too small: in 3D from order
+4 on the N (B + S) + N (d B + S) numbers of the matrices, with B volume points, exceed its 64 KiB.
 """
 from functools import cached_property
 
@@ -30,11 +33,11 @@ from .limiter import DeviceLimiter
 from .modal_source import POINTS, Source, kernel
 from .operations import STAGES, DeviceOperations
 
-BLOCK = 128               # threads of a block of the kernels with one thread an element, at most
+BLOCK = 128               # most threads of a block in kernels with one thread an element
 
 
 class ModalCuda(DeviceOperations):
-    """Overrides the right-hand side, the stage, wave speeds, admissibility and the limiter."""
+    """`WeakForm` by kernels: right-hand side, stage, wave speeds, admissibility and limiter; all else is inherited."""
 
     fused = frozenset({"right-hand side", "wave speeds", "admissible states", "limiter"})
 
@@ -45,8 +48,8 @@ class ModalCuda(DeviceOperations):
         self.matrix = backend.array(source.matrix().reshape(-1))
         self.operator, self.points = (backend.array(a.reshape(-1)) for a in (source.operator(), source.points()))
         self.geometry = backend.array(layout.pack(source.geometry(), dtype))
-        self.flux = backend.zeros(layout.size(V * source.S))          # values at the faces, then the fluxes in their place
-        self.found = backend.zeros(tables.elements)                   # a number of each element, to be reduced
+        self.flux = backend.zeros(layout.size(V * source.S))          # values at the face points, overwritten by the fluxes
+        self.found = backend.zeros(tables.elements)                   # one number for each element, reduced on the device
         self.faces = Faces(self.device, dtype, tables, layout)
         self.end = np.int32(tables.elements), np.int64(layout.width)
         self._kernels = {}
@@ -66,7 +69,7 @@ class ModalCuda(DeviceOperations):
     @classmethod
     def takes(cls, backend, tables):
         state, lists = cls.state_size(backend, tables), tables.inner * (64 * tables.face_nodes.shape[1] + 112)
-        # The array text says where the first state is not admissible.
+        # In the first step the inherited array expressions find where the initial state is not admissible.
         return {"set-up": (cls.setting_up(backend, tables, lists), 0),
                 "first step": (2 * state, state + cls.looking(backend, tables)), "time step": (0, 0),
                 "stages": (0, state // backend.dtype.itemsize),
@@ -81,7 +84,7 @@ class ModalCuda(DeviceOperations):
 
     @cached_property
     def traces(self):
-        """Room for `at_faces` of the reference: that of the face fluxes."""
+        """The array that the inherited `at_faces` writes, (variable, face point, element): the memory of the face fluxes."""
         return self.flux.reshape(self.tables.variables, -1, self.layout.width)[:, :, :self.tables.elements]
 
     @cached_property
@@ -89,9 +92,12 @@ class ModalCuda(DeviceOperations):
         return None if self.tables.limits is None else DeviceLimiter(self)
 
     def launch(self, name, *arguments, grid=1, block=None, blocks=None, end=()):
-        """Launch the kernel `name` with a thread for each element, or on so many `blocks`; grid: blocks in the direction y.
+        """Launch the kernel `name`, compiled at its first launch.
 
-        end: how many threads there are and the length of their rows, where these are not elements"""
+        grid:   blocks along y
+        block:  threads (x, y) of a block
+        blocks: blocks along x; None: as many as give every element a thread
+        end:    (number of items, length of their rows) of a kernel over other items than elements, its last arguments"""
         count, width = end or self.end
         block = block or (min(BLOCK, int(width)), 1)
         if name not in self._kernels:
@@ -100,7 +106,7 @@ class ModalCuda(DeviceOperations):
         self.device.numba_launch(self._kernels[name], (blocks, grid), block, (*arguments, *end))
 
     def text(self, name):
-        """The text of a kernel."""
+        """The text of the kernel `name`."""
         if self.device_limiter is not None and name in self.device_limiter.texts:
             return self.device_limiter.texts[name][0]
         return self.source.clock(STAGES) if name == "clock" else getattr(self.source, name)()
@@ -118,7 +124,7 @@ class ModalCuda(DeviceOperations):
 
     def _launches(self, q, out, k, q0, number, factors):
         real, source, (_, _, alpha, *_) = self.backend.dtype.type, self.source, factors
-        # Where q0 is not read, `out` may be its memory; for what is not read another array stands.
+        # A kernel gets q in place of an array that it does not read; q0 that is not read may have the memory of `out`.
         arguments = (q, out, q if k is None else k, q0 if alpha else q, self.flux, self.operator, self.matrix, self.points,
                      self.geometry, self.clock, np.int32(number), *(real(factor) for factor in factors), *self.end)
         return {"trace": lambda: self._trace(q),

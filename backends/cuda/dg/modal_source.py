@@ -1,8 +1,8 @@
-"""Text of the numba.cuda kernels of DG by quadrature: the tracer's scalar code around sums over an element's unknowns.
+"""Texts of the numba.cuda kernels of DG by quadrature: scalar code traced from the physics, and sums over an element's modes.
 
 The state is q[variable, mode, element], row by row, so that neighbouring threads, which have neighbouring elements, read
-neighbouring numbers.  The letters: d dimensions, V variables, N modes, F faces, M points of a face, S = F M, B points of the
-volume.
+neighbouring numbers.  Sizes: d dimensions, V variables, N modes, F faces, M points of a face, S = F M face points of an
+element, B volume points.
 """
 from textwrap import indent
 
@@ -11,13 +11,13 @@ import numpy as np
 from ....physics.codegen import Python, scalar_source, write_module
 from .layout import WARP
 
-POINTS = 4                # points of the faces whose values one thread of `trace` sums
-SUMS = 24                 # sums that one thread of `stage` keeps in registers, more where GROUPS do not suffice
-GROUPS = 8                # groups of modes of a block at most: 256 threads may have all 255 registers
-OPERANDS = 16 * 1024      # bytes of shared memory for the fluxes of a block of elements
+POINTS = 4                # face points whose values one thread of `trace` sums
+SUMS = 24                 # sums that one thread of `stage` keeps in registers; more if that takes more than GROUPS groups
+GROUPS = 8                # most groups of modes in a block: in a block of 256 threads each may have all 255 registers
+OPERANDS = 16 * 1024      # bytes of shared memory for the fluxes at the volume points of a block of elements
 
-# A device function would need a device to be compiled, so this is written out: k = A k + v q + w dt r and
-# out = alpha q0 + beta q + B k + C dt r at one place; what has the factor zero is not read.
+# The Runge-Kutta update of one number: k = A k + v q + w dt r, out = alpha q0 + beta q + B k + C dt r.  An array with the
+# factor zero is not read.  The lines are inserted into the kernel, since numba needs a device to compile a device function.
 UPDATE = """
 kept = zero
 if keeps:
@@ -39,11 +39,14 @@ out[{at}] = total
 
 
 class Source:
-    """The text of every kernel for one problem, and the numbers that they read.
+    """The texts of all kernels for one problem, and the arrays that they read.
 
-    row      where gradients g, normals n, face scales s, origin, tangents and parameters m begin in the rows of `geometry`
-    rows     modes that one thread of `stage` sums for every variable;  groups: threads of an element;  lanes: elements of a
-             block;  chunk: points of the volume whose fluxes are in shared memory at a time"""
+    row      {input: its first row in `geometry`}: gradients g, normals n, face scales s, origin, tangents, parameters m
+    Sizes of the kernel `stage`:
+    rows     modes that one thread sums, for every variable
+    groups   threads that share an element
+    lanes    elements of a block
+    chunk    volume points whose fluxes are in shared memory at a time"""
 
     def __init__(self, tables, dtype, needs_x):
         self.t, self.dtype, self.needs_x = tables, np.dtype(dtype), needs_x
@@ -63,34 +66,34 @@ class Source:
     # Numbers on the host.
 
     def geometry(self):
-        """The rows over elements, (row, element)."""
+        """Metrics and parameters of the elements, (row, element); `row` says where each begins."""
         t = self.t
         parts = [*(getattr(t, name) for name in t.geometry), *t.parameters.values()]
         return np.concatenate([part.reshape(-1, t.elements) for part in parts])
 
     def matrix(self):
-        """Values at the points of the volume and the faces from unknowns, (point, mode), and rows of zeros up to whole threads
-        of `trace`."""
+        """Matrix from the modes to the values at the volume points and the face points, (point, mode), with rows of zeros up
+        to a multiple of POINTS face points."""
         beyond = np.zeros((-self.S % POINTS, self.N))
         return np.concatenate([self.t.interpolate, self.t.trace, beyond])
 
     def operator(self):
-        """[-D_1 .. -D_d L], column by column, its rows filled up to whole groups."""
+        """[-D_1 .. -D_d L] transposed, (point, mode), with zeros up to whole groups of modes."""
         columns = np.hstack([-np.concatenate(self.t.differentiation, axis=1), self.t.lift]).T
         return np.pad(columns, ((0, 0), (0, self.groups * self.rows - self.N)))
 
     def points(self):
-        """Reference coordinates of the points of the volume and the faces, (point, dim)."""
+        """Reference coordinates of the volume points and the face points, (point, dim)."""
         return np.concatenate([self.t.points, self.t.face_points])
 
     # Pieces of text.
 
     def number(self, name):
-        """A row of `geometry` at the thread's element."""
+        """Expression that reads a row of `geometry` at the thread's element; name: the row's number or its text."""
         return f"geometry[np.uint64({name})*width + e]"
 
     def reads(self, function, point=None, face=None):
-        """Lines that read the inputs of a function besides state and time; point: number of its point;  face: of its face."""
+        """Lines that read a function's inputs besides state and time; point, face: texts of the numbers of point and face."""
         lines = []
         for name, (argument, number) in function.used.items():
             if argument == "g":
@@ -108,18 +111,18 @@ class Source:
         return lines
 
     def variables(self, function):
-        """The components of the state that a function reads."""
+        """Numbers of the variables that a function reads."""
         return [number for argument, number in function.used.values() if argument == "q"]
 
     def values(self, variables, point):
-        """Lines that sum the values q<v> of these variables of the thread's element at the point of this number."""
+        """Lines that sum q<v>, the values of these variables at a point of the thread's element; point: text of its number."""
         sums = [f"q{v} += coefficient*state[at + np.uint64({v * self.N})*width]" for v in variables]
         return [*(f"q{v} = zero" for v in variables), f"at, entry = e, np.uint64({point})*np.uint64({self.N})",
                 f"for _ in range({self.N}):", "    coefficient = matrix[entry]", *(f"    {line}" for line in sums),
                 "    at += width", "    entry += one_place"] if variables else []
 
     def compute(self, function, dialect):
-        """Lines of a function whose inputs have the names that it gives them, and its results."""
+        """(lines that evaluate a function, expressions of its results); its inputs have the function's own names for them."""
         return scalar_source(function.graph, {name: name for name in function.used}, dialect)
 
     element = ["i = cuda.grid(1)", "if i >= elements:", "    return", "e, width = np.uint64(i), np.uint64(width)"]
@@ -146,7 +149,7 @@ def kernel({arguments}, elements, width):
     # The kernels.
 
     def trace(self):
-        """Values at the points of the faces; the block's y counts groups of POINTS of them, a thread sums one of an element."""
+        """The values at the face points. A thread sums POINTS points of one element; blockIdx.y counts such groups."""
         V, N, P = range(self.V), self.N, range(POINTS)
         body = [*self.element, f"first = np.uint64(cuda.blockIdx.y)*np.uint64({POINTS})",
                 *(f"s{p}_{v} = zero" for p in P for v in V),
@@ -203,7 +206,7 @@ def kernel({arguments}, elements, width):
         return self.module("a Runge-Kutta stage", arguments, body, dialect)
 
     def rate(self):
-        """For each element the norm over its faces of s J_face / J, see `WeakForm.rate`; NaN where it is not finite."""
+        """For each element the norm over its faces of s J_face / J, see `WeakForm.rate`; NaN if it is not finite."""
         function, dialect, F = self.t.functions.wave_speed, Python(str(self.dtype)), range(self.F)
         infinity, nan = dialect.literal(np.inf), dialect.literal(np.nan)
         body = [*self.element, "peak, total = zero, zero", *(f"fastest{f} = zero" for f in F)]
@@ -222,20 +225,20 @@ def kernel({arguments}, elements, width):
         return self.module("rates", "state, values, found, matrix, points, geometry, t, exponent", body, dialect)
 
     def speeds_at_faces(self, function, point, faces, dialect):
-        """As `speeds`, at a point of the faces, where the state is among `values`."""
+        """As `speeds`, at a face point, with the state read from the array `values`; point: text of the face point's number."""
         reads = [f"q{v} = values[at + np.uint64({v * self.S})*width]" for v in self.variables(function)]
         return [f"at = np.uint64({point})*width + e", *reads, *self.speeds(function, f"({self.B} + {point})", faces, dialect)]
 
     def speeds(self, function, point, faces, dialect):
-        """Lines that take the wave speeds normal to these faces at the point of this number, where the state is q<v>, into
-        the largest of each face."""
+        """Lines that evaluate the wave speed normal to each of these faces for the state q<v> at a point, and keep the largest
+        of face f, or NaN, in fastest<f>."""
         lines, (speed,) = self.compute(function, dialect)
         return [line for f in faces for line in (
             *self.reads(function, point, f), *lines,
             f"fastest{f} = fastest{f} if ({speed} <= fastest{f}) | (fastest{f} != fastest{f}) else {speed}")]
 
     def admissible(self):
-        """For each element 1 where its state is not admissible at some point, else 0."""
+        """For each element 1 if its state is not admissible at some point, else 0."""
         function, dialect = self.t.functions.admissible, Python(str(self.dtype))
         lines, (good,) = self.compute(function, dialect)
         body = [*self.element, "bad = zero", f"for point in range({self.B + self.S}):",
@@ -244,7 +247,7 @@ def kernel({arguments}, elements, width):
         return self.module("whether a state is admissible", "state, found, matrix, points, geometry, t", body, dialect)
 
     def clock(self, times):
-        """The step's length and the times of its stages, put where the kernels of a stage read them."""
+        """Write dt and the times of the stages to the array from which the kernels of a stage read them."""
         arguments = [f"t{i}" for i in range(times)]
         return f'''"""Generated by dgarray: the clock."""
 from numba import cuda
@@ -262,5 +265,5 @@ def indented(lines, levels=1):
 
 
 def kernel(text, name, dtype):
-    """The kernel of a module's text."""
+    """Write the text of a module to the cache and import its kernel."""
     return write_module(text, f"modal_{name}_{dtype}").kernel

@@ -1,4 +1,4 @@
-"""Nodal DG on the GPU: one kernel for the right-hand side and the Runge-Kutta update, in the variant that the device likes."""
+"""Nodal DG on the GPU: one kernel for the right-hand side and the Runge-Kutta update, in the variant that was chosen."""
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,9 @@ ELEMENTWISE = 128         # threads of a block of an elementwise kernel
 
 
 class NodalCuda(DeviceOperations):
-    """Overrides the right-hand side and the Runge-Kutta stage of the reference; wave speeds and checks are inherited."""
+    """`WeakForm` with the right-hand side and the Runge-Kutta stage by kernels; wave speeds and checks are inherited.
+
+    variant: `Variant`; None: the one that `tuning.choose` returns.  Raises ValueError for one that does not fit the device."""
 
     fused = frozenset({"right-hand side"})
 
@@ -41,7 +43,7 @@ class NodalCuda(DeviceOperations):
         self.exterior = backend.integers(np.zeros(0, self.offset) if once else self._exterior())
         self.jobs = self._jobs() if self.variant.faces == "block" else (self.no_list,) * 3
         self.library = self.variant.product == "cublas"
-        self.captures = not self.library          # a library may allocate whenever it is called, which a graph cannot hold
+        self.captures = not self.library          # cuBLAS may allocate at any call; a graph cannot hold that
         self.matrix = backend.array(self._matrix())
         if self.library:
             self.operands, self.sums = (backend.zeros((tables.variables, rows, layout.width))
@@ -51,7 +53,7 @@ class NodalCuda(DeviceOperations):
 
     @classmethod
     def largest(cls, backend, tables):
-        """Of the variants that may be chosen, that which holds most."""
+        """The variant with the most memory among those that may be chosen."""
         return max(possible(backend, tables), key=lambda variant: sum(cls.of_variant(backend, tables, variant).values()))
 
     @classmethod
@@ -60,7 +62,7 @@ class NodalCuda(DeviceOperations):
 
     @classmethod
     def of_variant(cls, backend, tables, variant):
-        """{what: bytes} of the kernels in one variant, a state with them."""
+        """{what: bytes} on the device in one variant; "a state" is one state in its layout."""
         V, N, E, b, P, (F, M) = (tables.variables, tables.rows, tables.elements, backend.dtype.itemsize, len(tables.varying),
                                  tables.face_nodes.shape)
         padded, slots = Layout(E, variant.width).size(1), F * M
@@ -70,7 +72,7 @@ class NodalCuda(DeviceOperations):
         own = {"metrics": b * padded * (tables.geometry_rows + of_faces), "parameters": b * padded * P}
         if variant.faces == "once":
             at_faces = Faces.holds(tables, backend.dtype) | {"face fluxes": b * padded * V * slots}
-        else:          # jobs of blocks: a face that two elements of a block share is there once, others twice
+        else:          # jobs of blocks, at most one for each face of each element
             at_faces = {"connectivity": index * padded * slots + 12 * F * E * (variant.faces == "block")}
         operands = b * padded * V * (shape.columns + N) * (variant.product == "cublas")
         return added({"a state": b * padded * V * N}, own, at_faces, {"operands": operands})
@@ -91,7 +93,7 @@ class NodalCuda(DeviceOperations):
         variant, slots = cls.largest(backend, tables), tables.face_nodes.size
         lists = max(24 * slots * tables.elements * (variant.faces != "once"),
                     tables.inner * (64 * tables.face_nodes.shape[1] + 112) * (variant.faces != "both"))
-        # The rows of a state that is kept in blocks are a copy; wave speeds and what is admissible are found from it.
+        # Wave speeds and admissibility are found from rows; those of a state in microblocks are a copy.
         state, looks, blocks = cls.state_size(backend, tables), cls.looks(tables), bool(variant.width)
         looking = looks * (cls.looking(backend, tables) + blocks * state)
         unpacked = WeakForm.state_size(backend, tables)
@@ -101,13 +103,15 @@ class NodalCuda(DeviceOperations):
                 "snapshots": ((1 + blocks) * state + unpacked, 0)}
 
     def _matrix(self):
-        """[-D_1 .. -D_d L], columns by node and direction, then by face node; for the stage kernel column by column, the rows
-        of each group of threads filled up to whole vector loads."""
+        """[-D_1 .. -D_d L], with columns by node and direction, then by face node.
+
+        For the stage kernel it is flat, column by column, with the rows of each group padded to whole vector loads; for cuBLAS
+        it is (variable, row, column)."""
         t, shape, variant = self.tables, self.shape, self.variant
         columns = -np.stack(t.differentiation, axis=2).reshape(shape.nodes, -1)
         matrix = np.hstack([columns, t.lift])
         if variant.product == "cublas":
-            return np.stack([matrix] * shape.variables)          # a batch for every variable, strided without lists of pointers
+            return np.stack([matrix] * shape.variables)          # a strided batch, without lists of pointers
         groups = shape.groups(variant)
         padded = np.zeros((groups * variant.rows, shape.columns))
         padded[:shape.nodes] = matrix
@@ -116,7 +120,7 @@ class NodalCuda(DeviceOperations):
         return stored.reshape(-1)
 
     def _exterior(self):
-        """Where each face node's outside value of variable 0 lies, (slot, element) packed; -1 - group at a boundary."""
+        """Index of the exterior value of variable 0 at each face node, (slot, element) packed; -1 - group at a boundary."""
         t, layout = self.tables, self.layout
         node, element = np.divmod(t.exterior_nodes(), t.elements)
         at = layout.at(self.rows, node.astype(self.offset), element.astype(self.offset))
@@ -126,8 +130,11 @@ class NodalCuda(DeviceOperations):
         return layout.pack(at, self.offset)
 
     def _jobs(self):
-        """Faces of every block of elements, pairs within it once: first job of each block, jobs (left, right, match), matches;
-        left and right are lane * F + face, right -1 where the other side is not in the block."""
+        """The face jobs of every block of elements, as flat arrays: first job of each block, jobs, matches.
+
+        A job (left, right, match) is one face; left and right are lane * F + face.  A face between two elements of the block is
+        one job.  For any other face right is -1, and each of its elements has a job of its own.
+        matches (match, face node) says which face node on the right lies at each face node on the left."""
         t, lanes, F = self.tables, self.variant.lanes, self.shape.faces
         cells, sides, codes = (np.concatenate(arrays, axis=1) for arrays in list(zip(*t.face_lists().pairs))[:3])
         (left, right), (face, other) = cells, sides
@@ -159,7 +166,7 @@ class NodalCuda(DeviceOperations):
         return self.kernels(name)
 
     def _launches(self, q, out, k, q0, number, factors):
-        """The launches of a stage whose time is the clock's `number`."""
+        """{name: launch} of a stage whose time is clock[1 + number]; factors: see `operations.factors`."""
         real, shape, variant, layout = self.backend.dtype.type, self.shape, self.variant, self.layout
         k = self.nothing if k is None else k
         end = np.int32(self.tables.elements), self.offset.type(layout.width)
@@ -183,7 +190,7 @@ class NodalCuda(DeviceOperations):
 
     @cached_property
     def grid(self):
-        """Blocks of the stage kernel: one for every group of elements; where each copies the matrix, as many as stay."""
+        """Blocks of the stage kernel: one for every `lanes` elements; if blocks copy the matrix, no more than are resident."""
         groups, shared = -(-self.tables.elements // self.variant.lanes), self.shape.shared_bytes(self.variant)
         if self.variant.matrix == "global":
             return groups

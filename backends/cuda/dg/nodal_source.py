@@ -1,4 +1,4 @@
-"""CUDA C of the nodal kernels: sizes, tables and the tracer's scalar code around the texts nodal_*.cu."""
+"""CUDA C of nodal DG: sizes, constant tables and scalar code traced from the physics, before the texts nodal_*.cu."""
 from importlib.resources import files
 
 import numpy as np
@@ -69,8 +69,12 @@ __device__ __forceinline__ void finish(const Problem& p, offset e, int n, real t
 
 
 class Source:
-    """The text for one problem; `rows` of the geometry: gradients, normals, scales, origin and tangents, parameters, and what
-    boundary conditions know of their faces, by face and number."""
+    """The kernel text of one problem, and the table `geometry` that the kernels read.
+
+    row       {input: its first row in the table}: gradients g, normals n, face scales s, origin, tangents, parameters m, and
+              for each face the numbers that a boundary condition has of it
+    rows      rows of the table
+    per_face  the most numbers that a boundary condition has of a face"""
 
     def __init__(self, tables, dtype, needs_x):
         self.t, self.dtype, self.needs_x = tables, np.dtype(dtype), needs_x
@@ -84,7 +88,7 @@ class Source:
         self.rows = max(1, count)
 
     def geometry(self):
-        """The rows over elements on the host, (row, element)."""
+        """The table on the host, (row, element)."""
         t = self.t
         of_faces = np.zeros((len(t.face_nodes), self.per_face, t.elements))
         for group in t.groups:
@@ -96,14 +100,14 @@ class Source:
         return np.concatenate([part.reshape(-1, t.elements) for part in parts])
 
     def position(self, number):
-        """Component of x at node n of element e."""
+        """Expression of one component of x at node n of element e."""
         d = self.t.dim
         terms = [f"p.of({self.row['origin'] + number}, e)"]
         terms += [f"NODES[n * DIM + {k}] * p.of({self.row['tangent'] + k * d + number}, e)" for k in range(d)]
         return " + ".join(terms)
 
     def read(self, argument, number):
-        """Expression of one input of the physics in the functions of POINTWISE."""
+        """Expression that reads one input of the physics, in the functions of POINTWISE."""
         d, m = self.t.dim, self.row["m"]
         at = m + self.parameters.index(number) if argument in ("m", "ml", "mr") else None
         return {"q": f"p.state({number}, n, e)", "l": f"p.state({number}, n, e)",
@@ -113,7 +117,7 @@ class Source:
                 "s": f"p.of({self.row['s']} + f, e)"}[argument]
 
     def evaluate(self, function, indent, **other):
-        """Lines that read the inputs of a function and put its components into b; other: {argument: how it is read instead}."""
+        """Lines that read a function's inputs and store its components in b; other: {argument: number -> expression}."""
         lines = []
         for name, (argument, number) in function.used.items():
             if argument != "t":
@@ -124,12 +128,12 @@ class Source:
         return "\n".join(" " * indent + line for line in lines)
 
     def of_face(self, group):
-        """How the numbers of a face that the group's condition asks for are read."""
+        """A function from the name of a number of the group's faces to the expression that reads it."""
         names = list(group.values)
         return lambda name: f"p.of({self.row['face']} + f * {self.per_face} + {names.index(name)}, e)"
 
     def pointwise(self):
-        """The functions of the physics."""
+        """POINTWISE with the code of the physics."""
         f, m, s = self.t.functions, self.row["m"], self.row["s"]
         cases = [f"        case {number}: {{\n{self.evaluate(group.jump, 12, face=self.of_face(group))}\n"
                  "            break;\n        }" for number, group in enumerate(self.t.groups)]
@@ -140,7 +144,7 @@ class Source:
                                 pair=pair, finish=self.evaluate(f.finish, 4, r=lambda v: f"r[{v}]"))
 
     def text(self, shape, variant, wide):
-        """The whole source; wide: offsets of 64 bits."""
+        """The whole source; shape: `Shape`;  wide: offsets of 64 bits, else of 32."""
         flags = {"FIELD_SHARED": variant.field == "shared", "MATRIX_SHARED": variant.matrix == "shared",
                  "JOBS": variant.faces == "block"}
         sizes = {"DIM": shape.dim, "V": shape.variables, "N": shape.nodes, "F": shape.faces, "M": shape.face_nodes,
@@ -158,6 +162,6 @@ class Source:
         return "\n".join([*lines, self.pointwise(), UPDATE, LIBRARY if variant.product == "cublas" else STAGE])
 
     def table(self, kind, name, values):
-        """A constant array."""
+        """Definition of an array in constant memory."""
         literals = (str(value) if kind == "int" else self.dialect.literal(float(value)) for value in values)
         return f"__constant__ const {kind} {name}[] = {{{', '.join(literals)}}};"

@@ -1,22 +1,23 @@
-"""What all DG on the GPU has in common: the state as it lies on the device, the clock, whole steps as CUDA graphs."""
+"""What nodal and modal DG on the GPU share: the layout of the state, the clock, whole steps as CUDA graphs."""
 import numpy as np
 
 from ....methods.dg.weak_form import WeakForm
 from ....stepping import first, sequence
 from .layout import Layout
 
-STAGES = 8                # times that the clock on the device has room for
+STAGES = 8                # most stages of a stepper: the clock holds their times
 
 
 class DeviceOperations(WeakForm):
-    """The reference's operations on a state that is a flat array of rows variable * nodes + node over elements, see `Layout`.
+    """The operations of `WeakForm` on a state that is a flat array in a `Layout`; its rows are variable * nodes + node.
 
-    The times of the stages are read from an array on the device, the clock, so that a whole step is launched again as one CUDA
-    graph.  Subclasses have
-    _launches(q, out, k, q0, number, factors)   the launches of a stage by name whose time is the clock's `number`
-    _limits(q)                                  those that follow it, in place
-    set_clock(dt, times)
-    captures                                    whether none of them asks for memory, so that a graph can hold them"""
+    Kernels read dt and the times of the stages from an array on the device, the clock [dt, t of stage 0, t of stage 1, ...].
+    So one CUDA graph of a whole step can be launched again and again.  A launch is a function of no arguments.
+    width: elements of a microblock, see `Layout`.  Subclasses define
+    _launches(q, out, k, q0, number, factors)   {name: launch} of a stage whose time is clock[1 + number]
+    _limits(q)                                  {name: launch} of the limiter, which changes q in place
+    set_clock(dt, times)                        write the clock
+    captures                                    whether no launch allocates memory, so that a graph can hold them all"""
 
     check_every, captures = 16, True
 
@@ -31,12 +32,12 @@ class DeviceOperations(WeakForm):
 
     @classmethod
     def width(cls, backend, tables):
-        """Of the layout that these tables get."""
+        """Elements of a microblock in the layout of these tables."""
         return 0
 
     @classmethod
     def row_size(cls, backend, tables):
-        """Bytes of a row over elements."""
+        """Bytes of a row over all elements, with padding."""
         return Layout(tables.elements, cls.width(backend, tables)).size(1) * backend.dtype.itemsize
 
     @classmethod
@@ -45,12 +46,14 @@ class DeviceOperations(WeakForm):
 
     @classmethod
     def holds_on_host(cls, backend, tables):
-        """Pinned memory for a state on its way."""
+        """Pinned memory for one state on its way to the host."""
         return {"snapshot on its way": cls.state_size(backend, tables)}
 
     @classmethod
     def setting_up(cls, backend, tables, lists):
-        """Bytes on the host while the operations are made: tables, and the metrics in float64 and packed, or index lists."""
+        """Bytes on the host during set-up: the tables, and metrics in float64 and packed or index lists, whichever is more.
+
+        lists: bytes of the index lists"""
         rows = tables.geometry_rows + len(tables.varying)
         packed = 8 * rows * tables.elements + 2 * rows * cls.row_size(backend, tables)
         return sum(tables.holds().values()) + max(packed, lists)
@@ -66,7 +69,7 @@ class DeviceOperations(WeakForm):
         return self.backend.zeros(self.layout.size(self.rows))
 
     def _rows(self, state):
-        """The state q[variable, node, element] on the device."""
+        """A flat state as (variable, node, element)."""
         return self.layout.unpack(state, self.rows).reshape(self.tables.variables, -1, self.tables.elements)
 
     def host(self, state):
@@ -84,7 +87,7 @@ class DeviceOperations(WeakForm):
         return values.reshape(self.tables.variables, -1, at.shape[1])
 
     def finite(self, q):
-        # Rows are filled up with numbers that are finite, so the flat array serves where all elements are the mesh's own.
+        # Padding is finite, so the flat array is checked; not on a part of a mesh, which has copies of other parts' elements.
         return self.backend.finite(q if self.tables.owned == self.tables.elements else self.own(self._rows(q)))
 
     def change(self, q, p):
@@ -119,7 +122,7 @@ class DeviceOperations(WeakForm):
             launch()
 
     def parts(self, q, out, k, q0, t, dt, row):
-        """The launches of one stage by name, functions of no arguments, in order."""
+        """{name: launch} of one stage, in order; writes the clock."""
         self.set_clock(dt, [t])
         return self._parts(q, out, k, q0, 0, row)
 
@@ -130,9 +133,9 @@ class DeviceOperations(WeakForm):
         return {}
 
     def step(self, stepper, states, k, t, dt, exponent=None):
-        """As the reference, as one CUDA graph."""
+        """As `Recipe.step`, by one CUDA graph."""
         self.set_clock(dt, [t + row.c * dt for row in stepper.stages])
-        # The very first step compiles.
+        # The first step is not captured, because it compiles the kernels.
         if not self.captures or not self._began:
             self._began = True
             return self._stages(stepper, states, k), None
@@ -140,13 +143,13 @@ class DeviceOperations(WeakForm):
         if key not in self._graphs:
             after = []
             graph = self.device.capture(lambda: after.extend(self._stages(stepper, states, k)))
-            self._graphs[key] = graph, after, k          # kept with all that it uses, so that nothing else gets their numbers
+            self._graphs[key] = graph, after, k          # kept alive, so that no other object gets an id of the key
         graph, after, _ = self._graphs[key]
         graph.launch()
         return list(after), None
 
     def _stages(self, stepper, states, k):
-        """Launch all stages of a step, each with its own time of the clock; the states with the new one first."""
+        """Launch all stages of a step, each with its own time of the clock; returns the states with the new one first."""
         for number, (row, q, out, q0) in enumerate(sequence(stepper, states)):
             for launch in self._parts(q, out, k, q0, number, row).values():
                 launch()
@@ -154,12 +157,14 @@ class DeviceOperations(WeakForm):
 
 
 def factors(row):
-    """The factors of a stage in the kernels' order."""
+    """The factors of a `stepping.Stage` in the order of the kernels' arguments."""
     return row.A, row.w, row.alpha, row.beta, row.B, row.C, row.v
 
 
 class Arriving:
-    """A state on its way to the host."""
+    """A state on its way to the host.
+
+    copy: `device.Fetch` of the flat array;  as_state: function from that array to the state (variable, node, element)"""
 
     def __init__(self, copy, as_state):
         self.copy, self.as_state = copy, as_state

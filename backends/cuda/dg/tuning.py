@@ -1,13 +1,16 @@
-"""Which variant of a kernel is fastest: measured on the device, and kept in a table on disk.
+"""Tuning: which variant of a kernel is fastest is measured on the device and kept in a table on disk.
 
 The table is JSON that a person can read, change and pass on:
 
     {"NVIDIA H200": {"Maxwell 3D, 6 variables, 0 coefficients, needs x: no": {"order 4, float32": {
-        "variant": {...}, "seconds": of a stage on so many "elements", "of": variants timed, "date": "2026-05-17"}}}}
+        "variant": {...}, "seconds": 1.23e-3, "elements": 60000, "of": 12, "date": "2026-05-17"}}}}
 
-`tuning.json` in the cache folder (see `dgarray.physics.codegen.cache_folder`) holds what was measured here; it comes before the
-table that the package ships.  What neither holds is measured when it is first needed, over a short list, in some seconds;
-`dgarray tune` measures more variants.  DGARRAY_TUNE=0 turns the first-run tuning off: then the default is used.
+with the seconds of a stage on so many elements, and "of" the number of variants that were timed.
+
+`tuning.json` in the cache folder (see `dgarray.physics.codegen.cache_folder`) holds what was measured on this machine; it comes
+before the table that the package ships.  A problem that is in neither is tuned when it is first needed: a short list of
+variants is timed for some seconds.  `dgarray tune` times more variants.  With DGARRAY_TUNE=0 there is no tuning in a first run;
+the default variant is used.
 """
 import json
 import math
@@ -38,32 +41,33 @@ except ImportError:           # not on Windows, where two processes that tune at
 NAME = "tuning.json"
 SHIPPED = Path(__file__).with_name(NAME)
 ELEMENTS, VALUES = (60_000, 250_000), 8_000_000       # see `enough`
-SECONDS, FIRST_RUN = 10.0, 2.0        # of timing for one problem, without what compiling takes
-COMPILING = 1.5               # seconds a variant, about: compile, set up, compare
-MEMORY = 0.5                  # share of the device's free memory that tuning may take
-TURNS, MOST = 3, 200          # turns of a round, and calls of a variant in one
-STAGES = 4                    # in a graph that is timed, so that it runs much longer than its launch takes
-SAMPLE = 4096                 # elements whose results are compared
-ROW = SimpleNamespace(c=0.0, A=-0.5, v=0.0, w=1.0, alpha=0.0, beta=1.0, B=0.25, C=0.0)     # a stage of two registers
+SECONDS, FIRST_RUN = 10.0, 2.0        # of timing for one problem, without compiling: `dgarray tune`, a first run
+COMPILING = 1.5               # seconds, about, to compile, set up and check one variant
+MEMORY = 0.5                  # share of the device's free memory that tuning may use
+TURNS, MOST = 3, 200          # turns of every variant in a round; most calls of a variant in a turn
+STAGES = 4                    # in a graph that is timed: it then runs much longer than its launch takes
+SAMPLE = 4096                 # elements whose results are compared with the array kernels'
+ROW = SimpleNamespace(c=0.0, A=-0.5, v=0.0, w=1.0, alpha=0.0, beta=1.0, B=0.25, C=0.0)     # a stage that uses q and k
 
 
 def problem(tables):
-    """The name under which a problem is kept: what the kernel's text follows from besides order and dtype."""
+    """The name of a problem in the table: all that the kernel's text depends on besides order and dtype."""
     return (f"{type(tables.law).__name__} {tables.dim}D, {tables.variables} variables, {len(tables.varying)} coefficients, "
             f"needs x: {'yes' if tables.needs_x else 'no'}")
 
 
 def setting(tables, dtype):
+    """The name of order and dtype in the table."""
     return f"order {tables.order}, {np.dtype(dtype).name}"
 
 
 def table_file():
-    """The table of this machine."""
+    """Path of this machine's table."""
     return cache_folder() / NAME
 
 
 def read(path):
-    """The table in a file, {} without the file; ValueError naming the file where it holds something else."""
+    """The table in a file, {} if there is no file; ValueError, which names the file, if it holds anything else."""
     try:
         found = json.loads(Path(path).read_text())
     except (FileNotFoundError, NotADirectoryError):
@@ -78,12 +82,12 @@ def read(path):
 
 
 def entry(device, tables, dtype):
-    """What is kept about this device and problem: (file, entry), the entry None where no table has one."""
+    """(file, entry) of the first table that has this device and problem; (None, None) if none has."""
     return entry_of(device, problem(tables), setting(tables, dtype))
 
 
 def entry_of(device, problem, setting):
-    """The same by the names of problem and setting."""
+    """As `entry`, by the table's names of problem and setting."""
     for path in (private_folder() / NAME, table_file(), SHIPPED):
         found = read(path).get(device.name, {}).get(problem, {}).get(setting)
         if found is not None:
@@ -92,7 +96,7 @@ def entry_of(device, problem, setting):
 
 
 def lookup(device, tables, dtype):
-    """The variant that a table has for this device and problem, or None; ValueError naming the table where it is broken."""
+    """The variant that a table has for this device and problem, or None; ValueError, naming the file, for a wrong entry."""
     path, found = entry(device, tables, dtype)
     if found is None:
         return None
@@ -108,7 +112,7 @@ def lookup(device, tables, dtype):
 
 
 def possible(backend, tables):
-    """The variants that `choose` may come to choose, found without timing."""
+    """The variants that `choose` may return, found without timing, so that memory can be estimated."""
     shape, device = Shape.of(tables, backend.dtype), backend.device
     found = lookup(device, tables, backend.dtype)
     if found is not None:
@@ -118,14 +122,14 @@ def possible(backend, tables):
 
 
 def keep(device, tables, dtype, found):
-    """Put an entry into the table of this machine, whatever other processes do at the moment; returns the file.
+    """Put an entry into the table of this machine; returns the file.  Other processes may do so at the same time.
 
-    Where the cache folder cannot be written, the entry is kept for the rest of the process only."""
+    If the cache folder cannot be written, this warns, and the entry is kept for the rest of the process only."""
     return keep_as(device, problem(tables), setting(tables, dtype), found)
 
 
 def keep_as(device, problem, setting, found):
-    """The same by the names of problem and setting."""
+    """As `keep`, by the table's names of problem and setting."""
     path = table_file()
     try:
         _put(path, device.name, problem, setting, found)
@@ -145,7 +149,7 @@ def _put(path, device, problem, setting, entry):
 
 @contextmanager
 def locked(path):
-    """Alone with the file: others wait at a file beside it, since the file itself is replaced."""
+    """Context in which no other process writes the file. The lock is on a file beside it, since the file itself is replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_suffix(".lock"), "w") as file:
         if fcntl:
@@ -154,18 +158,20 @@ def locked(path):
 
 
 def first_run():
-    """Whether a problem that no table has is tuned when it is first met: $DGARRAY_TUNE, "1" (default) or "0"."""
+    """Whether a problem that no table has is tuned in its first run: $DGARRAY_TUNE, "1" (default) or "0", else ValueError."""
     return wording.choose("DGARRAY_TUNE", os.environ.get("DGARRAY_TUNE") or "1", ("0", "1")) == "1"
 
 
 def choose(backend, tables):
-    """The variant for a problem: from the tables, else timed on the device over a short list, else the default.
+    """The variant for a problem: that of the tables; else the fastest of a short list, timed now; else the default.
 
-    Tuning is left out on a device that does not ask for it (`tunes`), with DGARRAY_TUNE=0, where memory is short, and for
-    meshes that do not fill the device, on which launches and not variants are what counts.
+    Nothing is timed if the device's `tunes` is false, with DGARRAY_TUNE=0, if memory is short, or on a mesh that does not fill
+    the device, where launches take the time whatever the variant.
 
-    A terminal is told in one line on stderr, where the progress bar of a run is too: somebody waits there, for seconds, once.
-    Files, notebooks and other programs get no line that they have not asked for."""
+    Before timing, one line goes to stderr if that is a terminal, since somebody waits there for some seconds. Files, notebooks
+    and other programs get no line that they have not asked for.
+    Raises ValueError for a broken table.  Errors while timing become a warning and the default, but those after which the
+    device is unusable are raised."""
     device, shape = backend.device, Shape.of(tables, backend.dtype)
     asked = first_run()
     found = lookup(device, tables, backend.dtype)
@@ -187,7 +193,7 @@ def choose(backend, tables):
 
 
 def why_left_out(error, variant, title):
-    """The error of a variant in one line.  Raises RuntimeError where after it nothing runs on the device in this process."""
+    """The error of a variant in one line.  Raises RuntimeError if the error has made the device unusable for this process."""
     why = " ".join(str(error).split()) or type(error).__name__
     if poisons_context(error):
         raise RuntimeError(f"the variant {variant} for {title} has made the GPU unusable for this process ({why}); "
@@ -196,7 +202,7 @@ def why_left_out(error, variant, title):
 
 
 def tell(device, problem, setting, variants):
-    """One line on a terminal that so many variants are about to be tuned."""
+    """Print to stderr, if it is a terminal, that so many variants are about to be timed."""
     if sys.stderr.isatty():
         print(f"dgarray: tuning the kernels of {problem}, {setting} for {device.name}: once, about "
               f"{FIRST_RUN + COMPILING * variants:.0f} s; kept in {table_file()}; DGARRAY_TUNE=0 turns it off",
@@ -204,7 +210,7 @@ def tell(device, problem, setting, variants):
 
 
 def filling(device):
-    """Elements that give every multiprocessor a warp of them."""
+    """Elements that fill the device: a warp of them for every multiprocessor."""
     return WARP * device.multiprocessors
 
 
@@ -213,12 +219,12 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
 
     backend    `CudaBackend`; its nodal(tables, variant) makes the operations that are timed
     variants   all of `variant.candidates` by default
-    seconds    of timing, in all; what compiling takes comes on top
+    seconds    of timing, in all; compiling comes on top
     progress   function called with a line of text now and then
-    Timed is a Runge-Kutta stage of two registers on a part of the mesh around its middle, see `elements_that_fit`. A variant
-    whose result differs from the array kernels' by more than rounding, or that does not compile or run, is left out: the first
-    with a warning, both with a line of progress.
-    Raises MemoryError where not even a small part fits, RuntimeError where no variant works or where one has made the device
+    What is timed is the Runge-Kutta stage ROW on the middle part of the mesh, see `elements_that_fit`. A variant is left out,
+    with a line of progress, if it does not compile or run, and if its result differs from the array kernels' by more than
+    rounding; the latter also warns.
+    Raises MemoryError if not even a small part of the mesh fits, RuntimeError if no variant works or if one has made the device
     unusable for this process, ValueError for a broken table."""
     say = progress or (lambda line: None)
     device, shape = backend.device, Shape.of(tables, backend.dtype)
@@ -237,8 +243,9 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
 
 
 def decided(trials, seconds, device, count):
-    """Race the trials: [(variant, seconds), fastest first], and the entry of the fastest for the table, timed on `count`
-    elements."""
+    """Time the trials: ([(variant, seconds), fastest first], the table's entry for the fastest).
+
+    count: elements that the trials compute, for the entry"""
     best = race(trials, seconds, device.seconds)
     ranking = [(trial.variant, best[trial]) for trial in sorted(trials, key=best.get)]
     fastest, took = ranking[0]
@@ -247,15 +254,15 @@ def decided(trials, seconds, device, count):
 
 
 def enough(values):
-    """How many elements of so many numbers each keep every multiprocessor busy, with a state that caches hold little of."""
+    """Elements, of `values` numbers each, that keep every multiprocessor busy, with a state far larger than the caches."""
     return min(ELEMENTS[1], max(ELEMENTS[0], VALUES // values))
 
 
 def elements_that_fit(device, shape, variants):
-    """How many elements variants are timed on: enough, or as many as all variants can be held ready for at once.
+    """How many elements to time on: `enough`, or fewer, so that the arrays of all variants fit in memory together.
 
-    Counted are bytes an element: state and register of every layout; metrics, index lists, face fluxes and operands of every
-    variant; temporaries of the array kernels."""
+    The bytes of an element are those of three states in every layout; of metrics, index lists, face fluxes and operands of
+    every variant; or of the array kernels' temporaries, if these are more."""
     V, d, F, slots, b = shape.variables, shape.dim, shape.faces, shape.slots, shape.itemsize
     state, fluxes, metrics = V * shape.nodes * b, V * slots * b, (d * d + F * (d + 1) + d * (d + 1)) * b
     own = {"both": 4 * slots, "block": 4 * slots + 12 * F, "once": fluxes + F * ((d + 2) * b + 20)}
@@ -267,7 +274,9 @@ def elements_that_fit(device, shape, variants):
 
 
 def middle(tables, count, device):
-    """The tables of so many elements around the middle of the mesh, in their order there; all of them if that is as many."""
+    """The tables of the `count` elements nearest to the middle of the mesh, in the mesh's order; all if there are no more.
+
+    Raises MemoryError if so few elements do not fill the device."""
     if count >= tables.elements:
         return tables
     if count < filling(device):
@@ -279,7 +288,7 @@ def middle(tables, count, device):
 
 
 class Trial:
-    """A variant that works, with its arrays; `run` does STAGES stages, of which `stages` says how many there are."""
+    """A variant that works, with its arrays; run() computes STAGES stages.  operations: its `NodalCuda`;  states: q, out, k."""
 
     def __init__(self, operations, states, dt):
         self.operations, self.variant = operations, operations.variant
@@ -291,15 +300,15 @@ class Trial:
             for number in range(STAGES):
                 for launch in launches[number % 2]:
                     launch()
-        # A library may allocate whenever it is called, which a graph cannot hold; a run launches it one by one too.
+        # cuBLAS may allocate at any call, which a graph cannot hold; a run, too, launches this variant kernel by kernel.
         self.run = stages if self.variant.product == "cublas" else operations.device.capture(stages).launch
-        self.launches = launches          # a graph does not keep what it uses
+        self.launches = launches          # kept, because a graph does not keep the arrays that it uses
 
 
 def prepared(backend, part, variants, say):
-    """The trials of the variants that work, and why the last other one does not."""
+    """(a `Trial` of each variant that works, why the last of the others does not work); part: tables of the elements to use."""
     lists = {name: cache(getattr(part, name)) for name in ("face_lists", "exterior_nodes", "coordinates")}
-    vars(part).update(lists)                 # made once for all variants
+    vars(part).update(lists)                 # computed once for all variants
     try:
         check, states, trials, why = Check(backend, part), {}, [], None
         for number, variant in enumerate(variants):
@@ -324,9 +333,11 @@ def prepared(backend, part, variants, say):
 
 
 class Check:
-    """A stage by the array kernels from a random state q, on the host in float64, and how much others differ from it.
+    """A stage by the array kernels from a random state, with which the results of the variants are compared.
 
-    dt: 1 / largest dq/dt, so that rounding is measured against numbers near 1"""
+    q          the state on the host, (variable, node, element) in float64
+    dt         1 / max |dq/dt|, so that results, and rounding errors relative to them, are of numbers near 1
+    tolerance  the largest difference that rounding explains"""
 
     def __init__(self, backend, part):
         shape = Shape.of(part, backend.dtype)
@@ -341,12 +352,13 @@ class Check:
         self.wanted = self.result(reference, q, out, k, lambda state, some: reference.host(state)[:, :, some])
 
     def result(self, operations, q, out, k, take):
+        """`out` and k after a stage, at the elements of the sample; take(array, elements) moves them to the host."""
         k.fill(0)
         operations.stage(q, out, k, q, 0.0, self.dt, ROW)
         return np.array([take(array, self.some) for array in (out, k)], float)
 
     def __call__(self, operations, q, out, k):
-        """Largest difference, relative to numbers near 1; inf where only one of both is not a number."""
+        """Largest difference of a stage by `operations` from the array kernels' at the sample; inf if one alone is finite."""
         result, wanted = self.result(operations, q, out, k, operations.take), self.wanted
         if not np.array_equal(np.isfinite(result), np.isfinite(wanted)):
             return math.inf
@@ -354,11 +366,11 @@ class Check:
 
 
 def race(trials, seconds, time_calls):
-    """{trial: least seconds of a stage}: rounds of equal length; the slower half of the trials leaves after each.
+    """{trial: least seconds of a stage}, by successive halving: Jamieson & Talwalkar 2016.
 
-    Successive halving, Jamieson & Talwalkar 2016. Within a round the trials take turns, so that a device that changes its
-    clock treats all alike.
-    time_calls(function, repeats) -> seconds of each call, by the device's own clock"""
+    Rounds are of equal length, and the slower half of the trials leaves after each. Within a round the trials take turns, so
+    that a change of the device's clock rate affects all alike.
+    seconds: of all rounds together;  time_calls(function, repeats): seconds of each call, by the device's own clock"""
     best, alive = dict.fromkeys(trials, math.inf), list(trials)
     rounds = max(1, math.ceil(math.log2(len(trials))))
     for _ in range(rounds):

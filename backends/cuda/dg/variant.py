@@ -1,6 +1,7 @@
-"""The choices that a kernel of nodal DG leaves open, and which of them a device can run.
+"""Variants of the nodal DG kernels: the choices that they leave open, and which of them a device can run.
 
-Which is fastest depends on device, law, order and dtype, and is measured: see `tuning`.  The default follows from counts.
+Which variant is fastest depends on device, law, order and dtype, and is measured: see `tuning`.  The default variant follows
+from counts of registers, shared memory and bytes moved.
 """
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
@@ -9,32 +10,34 @@ from ....wording import choose
 from .layout import WARP
 
 FACES, PRODUCTS, PLACES, FIELDS = ("once", "both", "block"), ("kernel", "cublas"), ("global", "shared"), ("shared", "registers")
-THREADS = 1024            # of a block, by the CUDA model
-SUMS = {4: 48, 8: 36}     # that a thread keeps in registers, of 4 or 8 bytes, by default: few loads for each multiplication
-BLOCK = {4: 512, 8: 384}  # threads of a block by default: as compiled for sm_90, each then has registers for those sums
-REGISTERS = 640           # bytes of sums beyond which no kernel does without spills; a thread has 255 registers of 4 bytes
-OTHER_REGISTERS = 10      # of a thread for each byte of a number, besides sums and a column of the matrix; seen on sm_90
+THREADS = 1024            # most threads of a block in CUDA
+SUMS = {4: 48, 8: 36}     # {bytes of a number: sums that a thread keeps by default}, enough for few loads per multiply-add
+BLOCK = {4: 512, 8: 384}  # most threads of a block by default: compiled for sm_90, each then has registers for SUMS
+REGISTERS = 640           # bytes of a thread's sums beyond which every kernel spills; it has 255 registers of 4 bytes
+OTHER_REGISTERS = 10      # registers per byte of a number besides the sums and a column of the matrix; seen on sm_90
 REGISTER_FILE = 65536     # registers of a multiprocessor, and of a block
 RESIDENT = 2048           # threads that a multiprocessor holds at a time
 
 
 @dataclass(frozen=True)
 class Variant:
-    """How the right-hand side and its Runge-Kutta stage are computed.
+    """How the right-hand side and its Runge-Kutta stage are computed, as the product of [-D_1 .. -D_d L] with its operands.
 
-    faces     "once": each face once, by a numba.cuda kernel, into memory (Kloeckner et al. 2009, section 5.3, without its
-              blocks); "both": by the stage kernel, from either side; "block": by the stage kernel, each pair of faces within
-              a block of elements once (their algorithms 2 and 3)
-    product   "kernel": the stage kernel's own; "cublas": one batched product between two elementwise kernels
+    The operands are the fluxes F(q) . grad r_k at the nodes and s (F.n - F*) at the face nodes.
+    faces     which kernel computes the face fluxes.  "once": a numba.cuda kernel, each face once, into memory (Kloeckner et al.
+              2009, section 5.3, without its blocks); "both": the stage kernel, each face from both sides; "block": the stage
+              kernel, each face between two elements of its block once (Kloeckner et al. 2009, algorithms 2 and 3)
+    product   "kernel": the stage kernel multiplies; "cublas": one batched product between two elementwise kernels
     lanes     elements of a block of threads, side by side: threadIdx.x
-    rows      nodes of an element whose sums one thread keeps; threadIdx.y counts such groups.  As many as there are nodes:
-              one thread an element (Fuhry et al. 2014)
+    rows      nodes of an element whose sums one thread keeps; threadIdx.y counts such groups of nodes.  If `rows` is the number
+              of nodes, one thread computes an element (Fuhry et al. 2014)
     chunk     nodes, or face nodes, whose operands are in shared memory at a time
-    field     where the operands are: "shared", computed by one thread for all, or "registers", by every thread for itself
-    matrix    where the matrix is: "global", read through the cache, or "shared", copied there by blocks that stay and work on
-              many groups of elements (Kloeckner et al. 2009, section 5.4)
-    width     microblock of the layout in memory, see `Layout`; 0: coefficient by coefficient
-    per_face  the numba.cuda kernel has one thread a face, not one a face node
+    field     where the operands are.  "shared": each is computed once; "registers": every thread computes those it needs
+    matrix    where the matrix is.  "global": read through the cache; "shared": copied there by resident blocks, each of which
+              works on many groups of elements (Kloeckner et al. 2009, section 5.4)
+    width     elements of a microblock of the layout, see `Layout`; 0: storage coefficient by coefficient
+    per_face  the kernel of faces="once" has one thread a face, not one a face node
+    Raises ValueError for values that do not exist, and for combinations that no kernel has.
     """
 
     faces: str = "both"
@@ -65,7 +68,9 @@ class Variant:
 
 @dataclass(frozen=True)
 class Shape:
-    """What the sizes of a kernel follow from: dimension, variables, nodes, faces, nodes of a face, bytes of a number."""
+    """The numbers from which the sizes of a kernel follow.
+
+    dim, variables; nodes and faces of an element; face_nodes: nodes of a face; itemsize: bytes of a number"""
 
     dim: int
     variables: int
@@ -89,22 +94,24 @@ class Shape:
         return self.dim * self.nodes + self.slots
 
     def groups(self, variant):
-        """Groups of `rows` nodes that an element has: threadIdx.y."""
+        """Groups of `rows` nodes of an element, counted by threadIdx.y."""
         return -(-self.nodes // variant.rows)
 
     def padded_rows(self, variant):
-        """Rows of a group in the stored matrix, filled up to 16 bytes so that they are read by vector loads."""
+        """Rows of a group in the stored matrix, padded to a multiple of 16 bytes for vector loads."""
         per_load = 16 // self.itemsize
         return -(-variant.rows // per_load) * per_load
 
     def threads(self, variant):
+        """Threads of a block."""
         return variant.lanes * self.groups(variant)
 
     def matrix_size(self, variant):
+        """Numbers in the stored matrix."""
         return self.columns * self.groups(variant) * self.padded_rows(variant)
 
     def field_size(self, variant):
-        """Numbers of shared memory for operands."""
+        """Numbers of shared memory that hold operands."""
         if variant.field == "registers":
             return 0
         per_load = 16 // self.itemsize          # the matrix lies behind the operands and is read by loads of 16 bytes
@@ -113,7 +120,7 @@ class Shape:
         return -(-max(volume, at_faces) * self.variables * variant.lanes // per_load) * per_load
 
     def most_rows(self, variant):
-        """Rows over elements of the largest array besides the geometry."""
+        """Rows of the largest array over elements besides the geometry; from its size follow the bits of an offset."""
         return self.variables * max(self.nodes, self.slots, self.columns if variant.product == "cublas" else 0)
 
     def shared_bytes(self, variant):
@@ -121,7 +128,7 @@ class Shape:
         return (self.field_size(variant) + (variant.matrix == "shared") * self.matrix_size(variant)) * self.itemsize
 
     def fits(self, variant, shared_per_block):
-        """Whether a device with so much shared memory for a block can run it with its sums in registers."""
+        """Whether a device with so many bytes of shared memory a block can run the variant, with its sums in registers."""
         if variant.product == "cublas":
             return True
         sums = self.variables * variant.rows * self.itemsize
@@ -130,8 +137,11 @@ class Shape:
 
 
 def default(shape, shared_per_block):
-    """The variant that counting favours: operands computed once and shared, faces from both sides because that moves the
-    fewest bytes, as many sums a thread as its registers hold, in blocks of at most BLOCK threads."""
+    """The variant to use where none has been timed.
+
+    By counting: operands are computed once and shared; faces are computed from both sides, which moves the fewest bytes; a
+    thread keeps as many sums as its registers hold, in blocks of at most BLOCK threads.
+    Raises ValueError if no variant fits `shared_per_block` bytes of shared memory."""
     most = max(1, SUMS[shape.itemsize] // shape.variables)
     groups = -(-shape.nodes // most)
     rows = -(-shape.nodes // groups)
@@ -146,13 +156,13 @@ def default(shape, shared_per_block):
 
 
 def registers(shape, variant):
-    """Registers of 4 bytes that a thread of the stage kernel takes, about: its sums, a column of the matrix, and the rest."""
+    """Estimate of the registers (4 bytes) of a thread of the stage kernel: its sums, a column of the matrix, others."""
     sums_and_column = shape.variables * variant.rows + shape.padded_rows(variant)
     return sums_and_column * shape.itemsize // 4 + OTHER_REGISTERS * shape.itemsize
 
 
 def resident(shape, variant, shared_per_block):
-    """Warps that one multiprocessor holds at a time, about: as its threads, registers and shared memory allow."""
+    """Estimate of the warps that a multiprocessor holds at a time, from its threads, registers and shared memory."""
     threads, shared = shape.threads(variant), shape.shared_bytes(variant)
     blocks = min(RESIDENT // threads, REGISTER_FILE // (registers(shape, variant) * threads),
                  shared_per_block // shared if shared else RESIDENT)
@@ -160,15 +170,16 @@ def resident(shape, variant, shared_per_block):
 
 
 def bases(shape):
-    """Sound shapes of the kernel, the sums of a thread from half of the default's to two and three times as many, and all rows.
+    """Variants from which tuning starts, see `around`.  They differ in the sums that a thread keeps: half as many as by
+    default, as many, two and three times as many, and those of all nodes.
 
-    A column of the product costs a thread V loads of operands and `rows` of the matrix for V rows multiply-adds. Loads from
-    shared memory or cache come at 128 bytes a clock and multiprocessor, which is a quarter (float32 on recent devices) of its
-    multiply-adds: 6 variables are bound by loads with 4 rows (2.4 multiply-adds a load) and balanced with 12 (4.0). More rows
-    take more registers, so fewer warps hide the gathers from memory. Which of both wins is measured.
-    Lanes are a multiple of a warp where they can be, since then a warp reads one column of the matrix, at 96 to 512 threads a
-    block: several blocks fit a multiprocessor, one of them computing where another waits at its barrier.
-    The chunk is a multiple of the groups, so that no thread is idle while operands are computed."""
+    Rows: for a column of the product a thread loads V operands and `rows` numbers of the matrix, and does V rows multiply-adds.
+    A multiprocessor loads 128 bytes a clock from shared memory or cache: on recent devices, in float32, one number for every
+    four multiply-adds. With 6 variables, 4 rows are bound by loads (2.4 multiply-adds a load) and 12 rows are balanced (4.0).
+    But more rows take more registers, so fewer warps are there to hide the latency of memory; timing decides.
+    Lanes: a multiple of a warp where possible, so that a warp reads one column of the matrix, and 96 to 512 threads a block.
+    Then several blocks fit a multiprocessor, and one computes while another waits at a barrier.
+    Chunk: a multiple of the groups, so that no thread is idle while operands are computed."""
     most, found = SUMS[shape.itemsize] // shape.variables, []
     for wanted in (most, most // 2, 2 * most, 3 * most, shape.nodes):
         groups = -(-shape.nodes // min(shape.nodes, max(1, wanted)))
@@ -183,8 +194,10 @@ def bases(shape):
 
 
 def around(shape, base):
-    """A base and what differs from it in one choice or a few: the faces with the place of the matrix and with the layout, since
-    both compete for the same memory, and lanes and chunk for themselves."""
+    """A base and the variants that differ from it in one choice or two.
+
+    Faces vary together with the place of the matrix and with the layout, which compete for the same memory; lanes and chunk
+    vary alone."""
     found = [replace(base, faces=faces, matrix=matrix) for faces, matrix in product(("both", "once", "block"), PLACES)]
     found += [replace(base, width=0), replace(base, faces="once", width=0), replace(base, faces="once", per_face=True)]
     found += [replace(base, chunk=min(shape.nodes, chunk)) for chunk in (2 * base.chunk, shape.nodes)]
@@ -195,20 +208,20 @@ def around(shape, base):
 
 
 def sensible(shape, variants, shared_per_block):
-    """Those of the variants that fit, each once, do not spill, and keep all four schedulers of a multiprocessor at work."""
+    """The variants, each once, that fit, do not spill registers, and keep all four schedulers of a multiprocessor busy."""
     return [v for v in dict.fromkeys(variants) if shape.fits(v, shared_per_block) and (
         v.product == "cublas" or registers(shape, v) < 256 and resident(shape, v, shared_per_block) >= 4)]
 
 
 def candidates(shape, shared_per_block):
-    """Every variant worth timing on such a device, about 60 at most, the default first."""
+    """Every variant worth timing on a device with so much shared memory a block, about 60 at most, the default first."""
     found = [v for base in bases(shape) for v in around(shape, base)]
     first = default(shape, shared_per_block)
     return list(dict.fromkeys([first, *sensible(shape, [*found, Variant(product="cublas", width=0)], shared_per_block)]))
 
 
 def shortlist(shape, shared_per_block):
-    """At most a dozen of the candidates, for the first run: the default, every base, and one change at a time."""
+    """At most a dozen variants, for tuning in a first run: the default, the bases, and single changes of the first base."""
     first, others = default(shape, shared_per_block), bases(shape)
     base = others[0]
     found = [*others, replace(base, matrix="shared"), replace(base, faces="once"), replace(base, faces="block"),
@@ -218,7 +231,7 @@ def shortlist(shape, shared_per_block):
 
 
 def from_dict(values):
-    """The variant of a dict {name: value}, as a table on disk has it; ValueError for names that do not exist."""
+    """The variant of a dict {choice: value} of the tuning table; ValueError for choices and values that do not exist."""
     names = [field.name for field in fields(Variant)]
     for name in values:
         choose("choice", name, names)

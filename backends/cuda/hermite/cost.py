@@ -5,9 +5,9 @@ from .source import stages
 
 
 def operations(kernel, shape, tables):
-    """Operations of a half-step for a target, a multiply-add counts 2, where every face is made once.
+    """Operations of a half-step for one target node; a multiply-add counts 2, and every face is interpolated once.
 
-    kernel: "monolithic", "two-kernel" or "collapsed"."""
+    kernel: "monolithic", "two-kernel" or "collapsed";  shape: `HermiteShape`;  tables: `HermiteTables`"""
     if kernel == "collapsed":
         return shape.variables * axes(shape, shape.order + 1) * 2 * (shape.order + 1) * shape.ends
     # Sums and differences of both ends, then a product of each with half of the numbers.
@@ -17,13 +17,13 @@ def operations(kernel, shape, tables):
 
 
 def axes(shape, out):
-    """How many products along one axis a target and variable needs, from 2 (N + 1) numbers to `out`."""
+    """How many 1D products, each from 2 (N + 1) numbers to `out` numbers, a target and variable need along all axes."""
     n = shape.order + 1
     return (1, n + out, n * shape.ends + n * out + out ** 2)[shape.dim - 1]
 
 
 def coefficients(shape, tables, most=None):
-    """Of every stage the number of coefficients that are computed, of those up to `most` along each axis."""
+    """[number of coefficients that a stage computes, for every stage]; `most`: highest index along each axis that counts."""
     most, full, last = shape.ends - 1 if most is None else most, shape.dim * (shape.ends - 1), stages(tables)
     places = [(sum(j), sum(max(0, each - shape.order) for each in j)) for j in product(range(most + 1), repeat=shape.dim)]
     if not tables.method.pruned:
@@ -33,6 +33,6 @@ def coefficients(shape, tables, most=None):
 
 
 def moved(kernel, shape):
-    """Bytes of a half-step for a target to and from memory: the state read and written, between two kernels the polynomials."""
+    """Bytes moved for one target of a half-step: the state read and written, and between two kernels the polynomials."""
     state, polynomials = ((n ** shape.dim) * shape.variables * shape.itemsize for n in (shape.order + 1, shape.ends))
     return 2 * (state + (kernel == "two-kernel") * polynomials)

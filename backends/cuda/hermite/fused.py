@@ -1,4 +1,4 @@
-"""Hermite's method on the GPU: a half-step as one kernel, or as two with the polynomials in memory between them."""
+"""Hermite's method on the GPU: a half-step as one kernel, or as two kernels with the polynomials in memory between them."""
 from dataclasses import replace
 
 import numpy as np
@@ -9,16 +9,18 @@ from .source import source
 from .tuning import choose
 from .variant import KERNELS, HermiteShape
 
-ROOM = 2 ** 29            # bytes of the polynomials between two kernels, at most, and of one plane of targets at least
-LONG = 2 ** 31            # numbers in an array that need offsets of 64 bits
-FULL = 4                  # blocks for each multiprocessor that fill a device
+ROOM = 2 ** 29            # most bytes of the polynomials between two kernels, but always one plane of targets
+LONG = 2 ** 31            # numbers in an array from which on offsets need 64 bits
+FULL = 4                  # blocks per multiprocessor that fill a device
 
 
 class HermiteCuda(HalfSteps):
-    """Overrides the half-step of laws with constant coefficients; those that vary, and sponges, are the reference's expressions
-    on the device.
+    """`HalfSteps` with the half-step by kernels where the law's coefficients are constant.
 
-    A half-step is launched on stretches of the last axis; `polynomials` has room for one of them between the kernels."""
+    Coefficients that vary, and sponges, are computed by the inherited array expressions on the device.
+    A half-step is launched on stretches, which are runs of target planes along the last axis; the array `polynomials` holds
+    those of one stretch between the two kernels.
+    variant: `HermiteVariant`; None: the one that `tuning.choose` returns.  ValueError for one that does not fit the device."""
 
     def __init__(self, backend, tables, variant=None):
         super().__init__(backend, tables)
@@ -71,8 +73,12 @@ class HermiteCuda(HalfSteps):
         return frozenset() if self.choice is None else frozenset({"half-steps"})
 
     def _around(self, axes):
-        """Of one half (low, high, image of low, image of high) of all targets along x, y, z, and the factors of images
-        (image, variable, coefficient); image 0 is none."""
+        """The source nodes of the targets of one half, as the kernels read them: (numbers, factors).
+
+        numbers   flat, (low, high, image of low, image of high) of every target along x, then y, then z
+        factors   flat, (image, variable, coefficient): factors of the coefficients of a node that is a mirror image; image 0
+                  has factors 1, for nodes that are none
+        axes: `Neighbours` along every axis"""
         found, numbers = [np.ones((self.tables.variables, self.tables.order + 1))], []
         for n in axes:
             images = []
@@ -96,18 +102,18 @@ class HermiteCuda(HalfSteps):
         self.advance(q, out, half, tau, 0, 1 if self.tables.dim == 1 else self.tables.targets[half][-1])
 
     def rows_at_a_time(self, count):
-        """Of array expressions: rows for whose interpolants there is room, since a row alone does not fill the device."""
+        """Rows that the array expressions work on at a time: as many as memory allows, since one does not fill the device."""
         row = self.tables.variables * self.shape.ends ** self.tables.dim * self.tables.elements // self.tables.grid.nodes[-1]
         return max(1, min(count, ROOM // 4 // (row * self.backend.dtype.itemsize)))
 
     def advance(self, q, out, half, tau, first, end):
-        """The half-step to the targets from `first` to `end` along the last axis (0 to 1 in 1D: all), in stretches for which
-        there is room."""
+        """The half-step to the targets from `first` to `end` along the last axis, stretch by stretch; in 1D from 0 to 1 means
+        all targets.  tau: its length in time"""
         for start in range(first, end, self.planes):
             self.launch(q, out, half, tau, start, min(start + self.planes, end))
 
     def launch(self, q, out, half, tau, first, end):
-        """One stretch of `advance`."""
+        """Launch the kernels for one stretch, the targets from `first` to `end` along the last axis."""
         shape, choice, targets, nodes = self.shape, self.choice, self.tables.targets[half], self.tables.grid.nodes
         real, d = self.backend.dtype.type, self.tables.dim
         ty, ny = (targets[1], nodes[1]) if d == 3 else (1, 1)
@@ -128,16 +134,16 @@ class HermiteCuda(HalfSteps):
                                shape.shared_bytes(choice, name))
 
     def depth(self, blocks, planes):
-        """Planes of targets that a block goes along: as the variant says, fewer where the device would not be filled."""
+        """Planes of targets that a block goes through: the variant's depth, less if the device would not be filled."""
         return max(1, min(self.choice.depth, planes, blocks * planes // (FULL * self.device.multiprocessors)))
 
     def maps(self, tau):
-        """The maps along each axis of a half-step of length tau, on the device: [variable][axis][out][low, then high]."""
+        """The maps of a collapsed half-step of length tau: flat, (variable, axis, output, inputs low then high)."""
         if self._maps[0] != tau:
             self._maps = tau, self.backend.array(np.concatenate(self.tables.collapsed(tau), axis=-1).reshape(-1))
         return self._maps[1]
 
 
 def suited(variant, nodes):
-    """The variant with no more targets in a block than a row of so many nodes has, up to a power of two."""
+    """The variant with `lanes` at most the length of a row of nodes, rounded up to a power of two; None for None."""
     return variant and replace(variant, lanes=min(variant.lanes, 1 << (nodes - 1).bit_length()))

@@ -1,4 +1,4 @@
-"""CUDA C of Hermite's kernels: sizes, interpolation and the law's terms as straight-line code before the texts hermite_*.cu."""
+"""CUDA C of Hermite's method: sizes, interpolation and the law's terms as straight-line code, before the texts hermite_*.cu."""
 from importlib.resources import files
 
 import numpy as np
@@ -46,7 +46,9 @@ __device__ __forceinline__ void rate(const real (&w)[VARIABLES][ENDS + 1], const
 
 
 def source(kernel, shape, variant, tables, dtype, wide):
-    """The text of one kernel, a name in `hermite_variant.KERNELS`; wide: offsets of 64 bits."""
+    """The text of one kernel.
+
+    kernel: one of the names in the values of `variant.KERNELS`;  shape: `HermiteShape`;  wide: offsets of 64 bits, else 32"""
     dialect, variables = Cuda(np.dtype(dtype).name), shape.of_block(kernel)
     pitch, plane = shape.steps(kernel)
     keeps = kernel != "evolve" and variant.keep == "shared"
@@ -68,14 +70,16 @@ def source(kernel, shape, variant, tables, dtype, wide):
 
 
 def stages(tables):
-    """Stages that are taken: beyond dim (2N + 1) all further ones are zero where nothing decays."""
+    """Stages of the Taylor series that are computed: without decay all beyond dim (2N + 1) are zero."""
     exact = tables.dim * (2 * tables.order + 1)
     return min(tables.stages, exact) if tables.method.pruned and not tables.decay else tables.stages
 
 
 def interpolation(left, right, dialect):
-    """`apply` of Hermite's interpolation, p_t = sum_k left[t, k] e_k + right[t, k] e'_k.  By mirror symmetry right[t, k] is
-    (-1)^(t + k) left[t, k], so sums of both ends' numbers give the even t and differences the odd ones."""
+    """The text of `apply`: Hermite interpolation along one axis, p_t = sum_k left[t, k] e_k + right[t, k] e'_k.
+
+    e_k and e'_k are the numbers at the low and the high end.  By mirror symmetry right[t, k] = (-1)^(t + k) left[t, k], so
+    p_t = sum_k left[t, k] (e_k + (-1)^(t + k) e'_k), which halves the products."""
     count, n = left.shape
     lines = []
     for k in range(n):
@@ -89,7 +93,7 @@ def interpolation(left, right, dialect):
 
 
 def terms(tables, dialect):
-    """`Factors` and `rate` of the law's terms: one factor for each size |a| of a coefficient along an axis."""
+    """The text of `Factors` and `rate` from the law's terms; terms along one axis with the same |a| share a factor."""
     axes, known, factors, sums, loads = "xyz", {}, [], {i: [] for i in range(tables.variables)}, {}
 
     def factor(key, times):

@@ -1,7 +1,9 @@
-"""Which variant of Hermite's kernels is fastest: measured on the device, kept in the table of `tuning` under names of its own:
+"""Tuning of Hermite's kernels: the fastest variant is kept in the table of `dgarray.backends.cuda.dg.tuning`, for example
 
     {"NVIDIA H200": {"Hermite, Acoustics 3D, 4 variables, 6 + 0 terms": {"order 3, float32": {
-        "variant": {"kernel": "monolithic", "lanes": 8, ...}, "seconds": of a half-step to so many "elements", ...}}}}
+        "variant": {"kernel": "monolithic", "lanes": 8, ...}, "seconds": 1.23e-3, "elements": 60000, ...}}}}
+
+with the seconds of a half-step to so many target nodes.
 """
 import warnings
 
@@ -13,17 +15,17 @@ from ..dg import tuning
 from ..dg.tuning import FIRST_RUN, MEMORY, SECONDS, STAGES
 from .variant import HermiteShape, candidates, default, from_dict, shortlist
 
-ENOUGH = 60_000           # targets that are timed, more only where a plane of the grid has more
+ENOUGH = 60_000           # target nodes that are timed, more only if a plane of the grid has more
 
 
 def problem(tables):
-    """The name under which a problem is kept: what the kernels' text follows from besides order and dtype."""
+    """The name of a problem in the table: what the kernels' text depends on besides `setting`."""
     return (f"Hermite, {type(tables.law).__name__} {tables.dim}D, {tables.variables} variables, "
             f"{len(tables.terms)} + {len(tables.decay)} terms")
 
 
 def setting(tables, dtype):
-    """Order and dtype, and what the method was asked for."""
+    """The name of order, dtype and the options of the method in the table."""
     method = tables.method
     asked = [f"{method.stages} stages"] * bool(method.stages) + ["not pruned"] * (not method.pruned) + (
         [method.variant] if method.variant else [])
@@ -31,7 +33,7 @@ def setting(tables, dtype):
 
 
 def lookup(device, tables, dtype):
-    """The variant that a table has for this device and problem, or None; ValueError naming the table where it is broken."""
+    """The variant that a table has for this device and problem, or None; ValueError, naming the file, for a wrong entry."""
     names = problem(tables), setting(tables, dtype)
     path, found = tuning.entry_of(device, *names)
     if found is None:
@@ -49,11 +51,11 @@ def lookup(device, tables, dtype):
 
 
 def choose(backend, tables):
-    """The variant for a problem: from the tables, else timed on the device over a short list, else the default; None where no
-    kernel fits the device. Warns where the kernel that was asked for does not.
+    """The variant for a problem: that of the tables; else the fastest of a short list, timed now; else the default.
 
-    Tuning is left out on a device that does not ask for it (`tunes`), with DGARRAY_TUNE=0, where memory is short, and for
-    grids that do not fill the device."""
+    None if no kernel fits the device. Warns if the kernel that the method asks for does not fit.
+    Nothing is timed if the device's `tunes` is false, with DGARRAY_TUNE=0, if memory is short, or on a grid that does not fill
+    the device. Errors are as in `dgarray.backends.cuda.dg.tuning.choose`."""
     device, shape, kernel = backend.device, HermiteShape.of(tables, backend.dtype), tables.method.variant
     asked, limit = tuning.first_run(), device.shared_per_block
     first = default(shape, limit, kernel)
@@ -81,7 +83,7 @@ def choose(backend, tables):
 
 
 def memory(tables, backend):
-    """Bytes that tuning takes on the device: two states, and polynomials of a plane as the array text has them."""
+    """Bytes that tuning takes on the device: two states, and the array expressions' polynomials of a plane of nodes."""
     plane = tables.elements // (tables.grid.nodes[-1] if tables.dim > 1 else 1)
     full = (2 * tables.order + 2) ** tables.dim
     return tables.variables * (2 * tables.rows * tables.elements + 5 * full * plane) * backend.dtype.itemsize
@@ -91,13 +93,14 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
     """Time variants on the device and keep the fastest: (variant, [(variant, seconds of a half-step), fastest first]).
 
     backend    `CudaBackend`; its hermite(tables, variant) makes the operations that are timed
-    variants   all of `hermite_variant.candidates` by default
-    seconds    of timing, in all; what compiling takes comes on top
+    variants   all of `variant.candidates` by default
+    seconds    of timing, in all; compiling comes on top
     progress   function called with a line of text now and then
-    Timed are half-steps there and back on planes around the middle of the grid. A variant whose result differs from the array
-    text's by more than rounding, or that does not compile or run, is left out: the first with a warning, both with a line.
-    Raises RuntimeError where no variant works or where one has made the device unusable for this process, ValueError for a
-    broken table."""
+    What is timed are half-steps to the dual grid and back, on planes around the middle of the grid. A variant is left out, with
+    a line of progress, if it does not compile or run, and if its result differs from that of the array expressions by more than
+    rounding; the latter also warns.
+    Raises RuntimeError if no variant works or if one has made the device unusable for this process, ValueError for a broken
+    table."""
     say, device = progress or (lambda line: None), backend.device
     shape = HermiteShape.of(tables, backend.dtype)
     variants = list(variants or candidates(shape, device.shared_per_block, tables.method.variant))
@@ -128,9 +131,10 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
 
 
 class Bench:
-    """Random states, the planes of targets that are timed, and what the array text makes of the middle one.
+    """Random states, the planes of targets that are timed, and the half-step of the middle plane by the array expressions.
 
-    The states are a plane of random numbers times random numbers along the last axis: cheap, and without symmetry."""
+    A state is a plane of random numbers times random numbers along the last axis: cheap, and without symmetry.
+    first, end: planes that are timed;  targets: target nodes in them;  row: the plane that is compared;  tau: length in time"""
 
     def __init__(self, backend, tables):
         self.backend, self.tables, d = backend, tables, tables.dim
@@ -151,11 +155,11 @@ class Bench:
         reference = HalfSteps(backend, tables)
         wanted = reference.evolve(reference.interpolate(self.q, 0, self.row), 0, self.row, self.tau)
         self.wanted = backend.host(wanted).reshape(*shape[:2], *wanted.shape[1 + d:])
-        # What cancels in the series grows like this with the order, by counting absolute values.
+        # The terms of the series cancel: the sum of their absolute values grows with the order like 2^(dim order).
         self.tolerance = 8 * 2.0 ** (d * tables.order) * np.finfo(backend.dtype).eps * np.abs(self.wanted).max()
 
     def difference(self, operations):
-        """Largest difference of a half-step's results in that plane from the array text's."""
+        """Largest difference of a half-step by `operations` from the array expressions' in that plane; inf if not finite."""
         self.out[...] = 0
         operations.advance(self.q, self.out, 0, self.tau, self.first, self.end)
         cells = tuple(slice(0, n) for n in self.tables.targets[0][::-1])
@@ -165,7 +169,7 @@ class Bench:
 
 
 class Trial:
-    """A variant with the states of a `Bench`; `run` does STAGES half-steps there and back, in planes of targets."""
+    """A variant that works, with the states of a `Bench`; run() computes STAGES half-steps, there and back in turn."""
 
     def __init__(self, bench, operations):
         self.operations, self.variant = operations, operations.choice

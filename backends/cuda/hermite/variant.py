@@ -1,4 +1,4 @@
-"""The choices that the kernels of Hermite's method leave open, and which of them a device can run: see `tuning`."""
+"""Variants of Hermite's kernels: the choices that they leave open, and which of them a device can run; see `tuning`."""
 from dataclasses import asdict, dataclass, fields, replace
 
 from ....wording import choose
@@ -6,20 +6,22 @@ from ..dg.variant import OTHER_REGISTERS, REGISTER_FILE, THREADS
 
 KERNELS = {"two-kernel": ("interpolate", "evolve"), "monolithic": ("monolithic",), "collapsed": ("collapsed",)}
 PLACES = ("registers", "shared")
-MOST = 512                            # threads of a block by default
-LANES = {1: 128, 2: 32, 3: 32}        # targets of a block by default, at most, by dimension
-DEPTHS = 4, 8, 32, 64                 # besides the default
-OWN = {"registers": 320, "shared": 2 ** 20}     # bytes of a thread's registers by default for its numbers with each `keep`
+MOST = 512                            # most threads of a block by default
+LANES = {1: 128, 2: 32, 3: 32}        # {dimension: most targets of a block by default}
+DEPTHS = 4, 8, 32, 64                 # values of `depth` to time besides the default
+OWN = {"registers": 320, "shared": 2 ** 20}     # {keep: most bytes of a thread's numbers by default}
 
 
 @dataclass(frozen=True)
 class HermiteVariant:
-    """How a half-step is computed.
+    """How a half-step is computed.  A target is a node of the grid to which the half-step leads.
 
     kernel   "two-kernel", "monolithic" or "collapsed", as `dgarray.Hermite` names them
     lanes    targets of a block of threads along x, side by side (cells a block, Vargas et al. 2016, section 3.1)
-    depth    targets of a block along the last axis, one after the other: the face of nodes between two of them is made once
-    keep     where a thread has that face: in its "registers", or in "shared" memory"""
+    depth    targets of a block along the last axis, one after the other; the face between two of them is interpolated once and
+             kept for the second
+    keep     where that face is kept: in the "registers" of the threads, or in "shared" memory
+    Raises ValueError for values that do not exist."""
 
     kernel: str = "monolithic"
     lanes: int = 8
@@ -40,7 +42,9 @@ class HermiteVariant:
 
 @dataclass(frozen=True)
 class HermiteShape:
-    """What the sizes of the kernels follow from: dimension, order N, variables, bytes of a number."""
+    """The numbers from which the sizes of the kernels follow.
+
+    dim, order N, variables; itemsize: bytes of a number;  collapsible: whether the kernel "collapsed" exists for the law"""
 
     dim: int
     order: int
@@ -54,32 +58,32 @@ class HermiteShape:
 
     @property
     def ends(self):
-        """Numbers that determine a polynomial along one axis."""
+        """Numbers at both ends that determine a polynomial along one axis, 2 (N + 1)."""
         return 2 * self.order + 2
 
     def out(self, kernel):
-        """Numbers that come of them: the polynomial, or what is left of it in the end."""
+        """Numbers along one axis that result: the whole polynomial, or for "collapsed" the N + 1 of the new state."""
         return self.order + 1 if kernel == "collapsed" else self.ends
 
     def of_block(self, kernel):
-        """Variables that a block works on: those that do not depend on one another go to blocks of their own."""
+        """Variables that a block works on: one, where variables are independent, else all."""
         return 1 if kernel in ("interpolate", "collapsed") else self.variables
 
     def parts(self, kernel):
-        """Threads that share the work of a target: threadIdx.y."""
+        """Threads that share the work of a target, counted by threadIdx.y."""
         return self.out(kernel) ** (self.dim - 1)
 
     def steps(self, kernel):
-        """From one y and from one z to the next in shared memory."""
+        """(stride along y, stride along z) in shared memory, in numbers; odd against bank conflicts."""
         pitch = self.out(kernel) | 1
         return pitch, (1, pitch, self.ends * pitch)[self.dim - 1]
 
     def maps(self, kernel):
-        """Numbers of the maps along all axes, which a block has in shared memory."""
+        """Numbers of the 1D maps along all axes in the shared memory of a block; only "collapsed" has them."""
         return self.dim * (self.order + 1) * self.ends if kernel == "collapsed" else 0
 
     def work_size(self, kernel):
-        """Numbers of shared memory for one target, without the face that is kept."""
+        """Numbers of shared memory for one target, besides the face that is kept."""
         _, plane = self.steps(kernel)
         return self.of_block(kernel) * plane * (self.ends if kernel in ("evolve", "monolithic") else self.order + 1)
 
@@ -88,6 +92,7 @@ class HermiteShape:
         return 0 if kernel == "evolve" else self.of_block(kernel) * self.steps(kernel)[1] * (self.order + 1)
 
     def threads(self, variant, kernel):
+        """Threads of a block."""
         return variant.lanes * self.parts(kernel)
 
     def shared_bytes(self, variant, kernel):
@@ -96,18 +101,18 @@ class HermiteShape:
         return (self.maps(kernel) + variant.lanes * (self.work_size(kernel) + kept)) * self.itemsize
 
     def own_bytes(self, variant, kernel):
-        """Bytes of registers that a thread's own numbers take: pencils, their sums, and the face that is kept."""
+        """Bytes of a thread's own numbers: coefficients along one axis (pencils), their sums, the face kept in registers."""
         kept = self.of_block(kernel) * (self.order + 1) if variant.keep == "registers" else 0
         pencils = self.variables * 3 * (self.order + 1) if kernel in ("evolve", "monolithic") else 2 * self.ends
         return (pencils + (kernel != "evolve") * kept) * self.itemsize
 
     def light(self, variant, kernel):
-        """Whether a block is of the usual size, and two of them have registers on a multiprocessor, about."""
+        """Whether a block has at most MOST threads, and registers for two blocks, by estimate, are on a multiprocessor."""
         registers = self.own_bytes(variant, kernel) // 4 + OTHER_REGISTERS * self.itemsize
         return self.threads(variant, kernel) <= min(MOST, REGISTER_FILE // 2 // registers)
 
     def fits(self, variant, shared_per_block):
-        """Whether a device with so much shared memory for a block can run it."""
+        """Whether a device with so many bytes of shared memory a block can run the variant."""
         if variant.kernel == "collapsed" and not self.collapsible:
             return False
         return all(self.threads(variant, kernel) <= THREADS and self.shared_bytes(variant, kernel) <= shared_per_block
@@ -115,9 +120,10 @@ class HermiteShape:
 
 
 def sized(shape, kernel, shared_per_block):
-    """The variant with this kernel that counting favours: as many targets in a block as leave registers and shared memory of a
-    multiprocessor for a second block, which works while one waits; where not even one does, a block may take all the shared
-    memory. None where that is too little for a single target."""
+    """The default variant with this kernel; None if the shared memory is too small for a single target.
+
+    A block has as many targets as leave registers and shared memory of a multiprocessor for a second block, which works while
+    the first waits. If not even one target leaves as much, a block may take all the shared memory."""
     kernels, half = KERNELS[kernel], shared_per_block // 2
     most = [1 << i for i in reversed(range(LANES[shape.dim].bit_length()))]
     keeps = [keep for keep in PLACES if all(shape.own_bytes(HermiteVariant(kernel, keep=keep), each) <= OWN[keep]
@@ -131,10 +137,10 @@ def sized(shape, kernel, shared_per_block):
 
 
 def default(shape, shared_per_block, kernel=None):
-    """The variant that counting favours, with the kernel that is asked for where that fits; None where nothing does.
+    """The variant to use where none has been timed, with the kernel asked for if that fits; None if no kernel fits.
 
-    The collapsed one does a small part of the work; a monolithic kernel moves the polynomials through no memory; two kernels
-    need least shared memory."""
+    Else the first that fits of: "collapsed", which does a small part of the work; "monolithic", which moves no polynomials
+    through memory; "two-kernel", which needs the least shared memory."""
     for each in dict.fromkeys([*([kernel] if kernel else []), "collapsed", "monolithic", "two-kernel"]):
         found = sized(shape, each, shared_per_block)
         if found is not None:
@@ -143,8 +149,10 @@ def default(shape, shared_per_block, kernel=None):
 
 
 def candidates(shape, shared_per_block, kernel=None):
-    """Every variant worth timing, the default first: of each kernel, or of the one that is asked for, twice and four times as
-    many targets in a block and as few, longer and shorter stretches, and both places of the face that is kept."""
+    """Every variant worth timing, the default first: of each kernel, or of the one that is asked for.
+
+    Targets of a block: a quarter to four times the default's, each with both places of the face that is kept; and all depths
+    in DEPTHS."""
     found = [default(shape, shared_per_block, kernel)]
     for each in [found[0].kernel] if kernel else KERNELS:
         base = sized(shape, each, shared_per_block)
@@ -157,7 +165,7 @@ def candidates(shape, shared_per_block, kernel=None):
 
 
 def shortlist(shape, shared_per_block, kernel=None):
-    """A few of the candidates, for the first run: one change at a time."""
+    """A few variants, for tuning in a first run: the default of each kernel, and single changes of the default."""
     first = default(shape, shared_per_block, kernel)
     others = (each for each in KERNELS if each != first.kernel and not kernel and first.kernel != "collapsed")
     found = [first, *(sized(shape, each, shared_per_block) for each in others),
@@ -167,7 +175,7 @@ def shortlist(shape, shared_per_block, kernel=None):
 
 
 def from_dict(values):
-    """The variant of a dict {name: value}, as a table on disk has it; ValueError for names that do not exist."""
+    """The variant of a dict {choice: value} of the tuning table; ValueError for choices and values that do not exist."""
     names = [field.name for field in fields(HermiteVariant)]
     for name in values:
         choose("choice", name, names)

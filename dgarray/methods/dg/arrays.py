@@ -1,4 +1,4 @@
-"""What the weak form works on: arrays of the discretised problem on the backend, and a state's ways to and from the host."""
+"""The arrays that the weak form works on, on the backend, and copies of a state between backend and host."""
 from functools import cached_property
 
 import numpy as np
@@ -11,9 +11,10 @@ ALL = slice(None)
 
 
 class DGArrays(WeakFormMemory):
-    """Arrays of a discontinuous Galerkin method on a backend; a state is q[variable, node, element].
+    """Arrays of a discontinuous Galerkin method on a backend, copies of those of `NodalTables`; a state is q[variable, node,
+    element].
 
-    Each is moved to the backend when it is first needed: kernels that replace an operation have their own."""
+    Each array is copied on first use, because kernels that replace an operation have arrays of their own instead."""
 
     def __init__(self, backend, tables):
         self.backend, self.xp, self.tables, self.needs_x = backend, backend.xp, tables, tables.needs_x
@@ -73,13 +74,13 @@ class DGArrays(WeakFormMemory):
 
     @cached_property
     def faces(self):
-        """The faces between two elements, each once, in blocks of one kind.
+        """The faces between two elements, each once, in blocks; all faces of a block come from one `FaceList`.
 
         Built on first use, because fused kernels do not need them."""
         return [block for faces in self.tables.face_lists().pairs for block in self._in_blocks(faces)]
 
     def _in_blocks(self, faces):
-        """Blocks of a `FaceList`, sorted by element, so that a block gathers and scatters within a small part of the arrays."""
+        """Cut a `FaceList`, sorted by element, into blocks, so that each reads and writes within a small part of the arrays."""
         host, backend, order = self.tables, self.backend, np.argsort(faces.cells[0], kind="stable")
         for columns in self.blocks(len(order), faces.nodes.shape[1]):
             some = order[columns]
@@ -97,16 +98,16 @@ class DGArrays(WeakFormMemory):
 
     @cached_property
     def face_values(self):
-        """Room for the result of `face_flux`."""
+        """The array for the result of `face_flux`, (variable, face * face node * element)."""
         return self.backend.zeros((self.tables.variables, self.lift_matrix.shape[1] * self.tables.elements))
 
     @cached_property
     def traces(self):
-        """Room for the result of `at_faces`."""
+        """The array for the result of `at_faces`, (variable, face * face point, element)."""
         return self.backend.zeros((self.tables.variables, len(self.trace), self.tables.elements))
 
     def state(self, q):
-        """A copy of the state q[variable, node, element], of the host or the backend, as the operations want it."""
+        """A copy of q[variable, node, element], of the host or the backend, in the layout that the operations use."""
         return self.backend.copied(q)
 
     def plain(self, state):
@@ -118,13 +119,14 @@ class DGArrays(WeakFormMemory):
         return self.backend.host(state)
 
     def fetch(self, state):
-        """The state on its way to the host: ready(), whether it has arrived; result(), as `host`, which waits for it.
+        """Start copying the state to the host; the caller may change the state at once.
 
-        The state may be changed at once; here it has arrived on return."""
+        The object returned has ready(), whether the copy is complete, and result(), which waits for it and returns the same as
+        `host`. Here the copy is complete on return."""
         return Fetched(self.host(state))
 
     def take(self, state, elements):
-        """The state of some elements on the host, q[variable, node, element of `elements`]: the only copy is of these."""
+        """The state of some elements on the host, q[variable, node, element of `elements`]; only these are copied."""
         return self.backend.host(state[:, :, self.backend.integers(elements)])
 
     def put(self, state, elements, values):
@@ -136,19 +138,20 @@ class DGArrays(WeakFormMemory):
         return self.backend.zeros((self.tables.variables, self.tables.rows, self.tables.elements))
 
     def own(self, values):
-        """The values (..., element) at the mesh's own elements."""
+        """The values (..., element) at the mesh's own elements, without those at copies of other parts' elements."""
         return values[..., :self.tables.owned]
 
     def blocks(self, count, rows):
-        """Slices of `count` columns so that one temporary with `rows` rows fits the cache; one slice on a GPU."""
+        """Slices that cut `count` columns into blocks of which one temporary with `rows` rows fits the cache; one on a GPU."""
         size = block_size(self.backend, count, rows)
         return [slice(i, min(i + size, count)) for i in range(0, count, size)]
 
     def at(self, columns):
-        """The law's parameters of these elements."""
+        """The law's parameters that vary, at these elements: {name: (element,)}."""
         return {name: values[columns] for name, values in self.parameters.items()}
 
     def position(self, columns):
+        """The argument x of the physics at these elements, {"x": (dim) arrays (node, element)}; {} if nothing depends on x."""
         return {"x": tuple(self.x[:, :, columns])} if self.needs_x else {}
 
     def time(self, t):

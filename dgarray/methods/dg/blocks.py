@@ -1,13 +1,13 @@
-"""Blocks of elements or faces of which one temporary fits the processor's cache; on a GPU one block holds all."""
+"""Sizes of blocks of elements or faces, so that one temporary of a block fits the processor's cache; a GPU has one block."""
 
 BLOCK_BYTES = 1 << 19          # one temporary of a block; a few dozen of them share the last-level cache
 
 
 def block_size(backend, count, rows):
-    """Columns of a block, of `count`, where one temporary has so many rows."""
+    """Number of columns in a block whose temporaries have `rows` rows; on a GPU all columns, `count`."""
     return count if backend.name == "cupy" else max(16, BLOCK_BYTES // (rows * backend.dtype.itemsize))
 
 
 def columns_at_once(backend, count, rows):
-    """How many of `count` columns are worked on at once: a block for every thread."""
+    """Number of columns, of `count`, that are worked on at the same time: one block for each thread."""
     return min(count, backend.threads * block_size(backend, count, rows))

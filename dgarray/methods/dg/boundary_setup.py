@@ -1,6 +1,6 @@
-"""What the user gave, put on the mesh: conditions on boundary faces, parameters on elements.
+"""The user's boundary conditions assigned to boundary faces, and the law's parameters assigned to elements.
 
-On a part of a mesh it is what it is on the whole mesh: a condition may look at all its faces."""
+On a part of a mesh both are computed on the whole mesh first, because a condition may need all its faces at once."""
 import numpy as np
 
 from ...physics.boundary import FACTORIES
@@ -10,9 +10,11 @@ from ...wording import choose, plural
 
 
 def conditions(mesh, boundary):
-    """The conditions with their faces, and what they know of them: list of (name, faces (count, 2), condition, values).
+    """The boundary conditions with their faces: list of (name, faces (count, 2), condition, values).
 
-    A part of a mesh has all groups of the whole mesh, some maybe without a face, so that kernels of all parts are the same."""
+    faces: rows (element, local face);  values: {name: (face,)}, see `face_values`
+    A part of a mesh has all conditions of the whole mesh, even those without a face here, so that all parts have the same
+    kernels."""
     groups = [(*group, face_values(mesh.whole, *group[1:])) for group in boundary_groups(mesh.whole, boundary)]
     if mesh.share is None:
         return groups
@@ -22,17 +24,19 @@ def conditions(mesh, boundary):
 
 
 def parameters_on(mesh, law):
-    """The law's parameters that vary, {name: (element,)}, by `element_values` on the whole mesh."""
+    """The law's parameters that vary, {name: (element,)}, see `element_values`."""
     values = {name: element_values(mesh.whole, law, name, value) for name, value in law.parameters.items()}
     here = slice(None) if mesh.share is None else mesh.share.cells
     return {name: numbers[here] for name, numbers in values.items() if numbers is not None}
 
 
 def boundary_groups(mesh, boundary):
-    """The conditions with their faces: list of (name, faces (count, 2), condition).
+    """The boundary conditions with their faces: list of (name, faces (count, 2), condition).
 
-    boundary: one condition for every boundary face, or {name: condition}; the name "default" stands for all other faces.
-    A name that the mesh does not have, and a face without a condition, raise ValueError."""
+    faces: rows (element, local face)
+    boundary: one condition for every boundary face, or {name: condition}; the name "default" stands for all other faces
+    Raises ValueError for a name that the mesh does not have, a value that is not a condition, and a face with no condition or
+    with two different ones."""
     if boundary is None:
         boundary = {}
     if callable(boundary):
@@ -73,15 +77,17 @@ def boundary_groups(mesh, boundary):
 
 
 def face_values(mesh, faces, condition):
-    """The numbers of each face (count, 2) that a condition with `of_faces` asks for, {name: (face,)}; empty for others."""
+    """The numbers that a condition with the attribute `of_faces` needs of each of its faces (count, 2): {name: (face,)}; empty
+    for any other condition. See `dgarray.physics.boundary`."""
     return condition.of_faces(mesh, faces) if hasattr(condition, "of_faces") else {}
 
 
 def element_values(mesh, law, name, value):
     """A law's parameter on every element: None for a plain number, else an array (element,).
 
-    value: number, {region: number} (every element must lie in just one of the regions), or a function of x, taken at centres.
-    Raises ValueError for a region that does not exist, elements without or with two values, values out of the law's bounds."""
+    value: a number; {region: number}, where every element must get exactly one number; or a function of x, evaluated at the
+    elements' centroids
+    Raises ValueError for a region that does not exist, an element with no value or two, and values out of the law's bounds."""
     given = argument(law, name)
     if callable(value):
         missing = [a for a in arguments(value) if a != "x"]

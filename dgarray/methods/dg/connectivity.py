@@ -1,7 +1,8 @@
 """Face connectivity of nodal elements as index lists (the vmapM and vmapP of Hesthaven & Warburton 2008, section 6.3).
 
-Nodes are numbered node * elements + element, the flat index into one variable of q[variable, node, element].  With the points
-of a `ModalSimplex` in the place of nodes they are indices into the values at the faces, [variable, face * face point, element].
+Nodes are numbered node * elements + element, the flat index into one variable of q[variable, node, element].  For a
+`ModalSimplex` the points of the faces take the place of nodes: the numbers are flat indices into one variable of the values at
+the faces, [variable, face * face point, element].
 """
 from typing import NamedTuple
 
@@ -14,10 +15,10 @@ class FaceList(NamedTuple):
     """Faces between two elements, each once.
 
     cells (2, face)                 left and right element
-    sides (2, face)                 the face's number in each
+    sides (2, face)                 local number of the face in each of them
     codes (1, face)                 code of the vertex permutation between the two, see `codes`
     nodes (2, face node, face)      node numbers on both sides, in the order of the left face
-    slots (2, face node, face)      where each side keeps its face flux: (face * face node) * elements + element
+    slots (2, face node, face)      index of each side's face flux in one variable of [variable, face * face node, element]
     """
 
     cells: np.ndarray
@@ -28,8 +29,12 @@ class FaceList(NamedTuple):
 
 
 class FaceLists(NamedTuple):
-    """The lists of faces between two elements by kind: see `dgarray.mesh.faces.FaceKinds`; and those at the boundary, sides
-    (face, 2) without a name."""
+    """The faces of a mesh by kind, as in `dgarray.mesh.faces.FaceKinds`.
+
+    interior   `FaceList`s of the faces between two own elements
+    halo       `FaceList`s of the faces between an own element and a copy of another part's
+    mortar     for faces that do not match one to one: none yet
+    boundary   (face, 2) rows (element, local face) of the boundary faces"""
 
     interior: tuple
     halo: tuple
@@ -38,19 +43,19 @@ class FaceLists(NamedTuple):
 
     @property
     def pairs(self):
-        """The lists of faces that one flux between two elements serves: first those that need nothing of other parts."""
+        """All `FaceList`s of faces between two elements; those that need no data of other parts come first."""
         return self.interior + self.halo
 
 
 def face_lists(mesh, cell):
-    """The faces of a mesh, or of a part of one, as `FaceLists` of a nodal cell."""
+    """The `FaceLists` of a mesh, or of a part of one; cell: the reference cell, a `Simplex` or a `ModalSimplex`."""
     kinds = by_kind(mesh)
     interior, halo = (tuple(between(mesh, cell, *sides) for sides in lists) for lists in (kinds.interior, kinds.halo))
     return FaceLists(interior, halo, (), kinds.boundary)
 
 
 def between(mesh, cell, left, right):
-    """The `FaceList` of the faces with these sides, rows (face, 2: element, local face)."""
+    """The `FaceList` of the faces with these left and right sides, each rows (face, 2: element, local face)."""
     elements, (numbers, positions), count = len(mesh.cells), cell.match_positions, cell.face_nodes.shape[1]
     (own, face), (other, there), code = left.T, right.T, codes(mesh, left)
     match, positions = np.arange(count)[:, None], positions[face, there, code].T
@@ -60,13 +65,16 @@ def between(mesh, cell, left, right):
 
 
 def codes(mesh, rows):
-    """Code of the vertex permutation between each side (face, 2) and its neighbour's, sum_i p[i] dim^i."""
+    """Code sum_i p[i] dim^i of the permutation p between the vertices of each side (face, 2) and those of its neighbour's
+    side."""
     return (mesh.orientation[rows[:, 0], rows[:, 1]] * mesh.dim ** np.arange(mesh.dim)).sum(axis=1)
 
 
 def exterior_nodes(mesh, cell):
-    """Numbers (face * face node, element) of the nodes that face each face node from outside; its own where there is no
-    neighbour: at the boundary, and at the far faces of copies."""
+    """Number of the neighbour's node at each face node, (face * face node, element).
+
+    Where there is no neighbour, the node's own number: at the boundary, and at those faces of copies of other parts' elements
+    behind which this part has no element."""
     elements = len(mesh.cells)
     kind = np.int32 if (cell.face_nodes.max() + 1) * elements < 2 ** 31 else np.int64
     numbers, _ = cell.match_positions

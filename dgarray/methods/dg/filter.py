@@ -1,4 +1,4 @@
-"""The exponential filter of nodal DG: what makes a state's highest degrees smaller after every step."""
+"""The exponential filter of nodal DG, which damps the highest polynomial degrees of a state after every step."""
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
@@ -8,12 +8,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class ExponentialFilter:
-    """After every step the part of degree k is multiplied by sigma(k), where the method has the degree N.
+    """Multiply the part of degree k of a state by sigma(k) after every step; N is the degree of the method.
 
     sigma(k) = exp(-strength ((k - cutoff) / (N - cutoff))^order) for k > cutoff, else 1
-    strength   what is left of degree N is exp(-strength): nothing in float64 at 36
-    order      the higher, the less of the middle degrees is taken away; even as a rule
-    cutoff     degree up to which nothing changes, less than N; averages never change
+    strength   degree N is multiplied by exp(-strength), which at 36 is below the rounding of float64
+    order      the higher the order, the less the middle degrees are damped; usually even
+    cutoff     degrees up to the cutoff do not change; it is less than N. Averages never change
+    Raises ValueError for values that are not allowed.
     Hesthaven & Warburton 2008, section 5.3."""
 
     strength: float = 36.0
@@ -30,12 +31,13 @@ class ExponentialFilter:
                                  f"it must be a whole number from {least}")
 
     def check(self, degree):
-        """Raise ValueError where a method of this degree has nothing above the cutoff."""
+        """Raise ValueError if a method of this degree has no degree above the cutoff."""
         if self.cutoff >= degree:
             raise ValueError(f"{self!r} changes nothing at order {degree}; its cutoff must be below the order")
 
     def matrix(self, cell):
-        """V diag(sigma) V^-1, (node, node), of a `dgarray.reference.Simplex`."""
+        """The matrix V diag(sigma) V^-1, (node, node), which filters values at the nodes of `cell`, a
+        `dgarray.reference.Simplex`."""
         degrees = np.array([sum(mode) for mode in cell.basis.mode_ids])
         share = np.maximum(degrees - self.cutoff, 0) / (cell.order - self.cutoff)
         V = cell.vandermonde

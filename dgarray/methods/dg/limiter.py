@@ -1,7 +1,7 @@
-"""The limiters of modal DG, written once: slopes that make new extremes, the indicator, negative densities and pressures.
+"""The limiters of modal DG, the indicator and positivity, written once.
 
-`limit` is what happens to one element. Arrays run it on many elements at once (`limiter_arrays`); the backends make kernels of
-the same lines. Coefficients of mode 0 never change: averages, and so what is conserved, stay bit for bit.
+`Limiter.limit` says what happens to one element. Arrays run it on many elements at once (`limiter_arrays`); the backends make
+kernels of the same lines. Coefficients of mode 0 never change: averages, and so conserved quantities, stay bit for bit.
 """
 from contextlib import nullcontext
 from functools import cached_property
@@ -27,41 +27,45 @@ from .shares import (
 
 
 class Limiter:
-    """The limiter of these `Limits`; dtype: of the state.
+    """Limit the slopes of an element, then keep its density and pressure positive, as the options say.
 
-    Slopes: where u = mean + sum over degrees q of u_q, the parts become alpha_q u_q.
-    Barth-Jespersen (order 1): the largest alpha_1 in [0, 1] of each variable with which u at the points of the faces is within
-    the averages of the element and its neighbours across faces.  Barth & Jespersen 1989; Fuhry, Giuliani & Krivodonova 2014,
-    equations (17) to (19).  With "barth-jespersen-vertices" the neighbours are all elements that share a vertex with it.
-    Vertex: the same at the vertices with the averages of all elements around each; from the highest degree q down, by the
-    partial derivatives of order q - 1 of the projection on degree q, which are linear; alpha_q is the smallest of these, but
-    at least alpha_(q+1).  Kuzmin 2010.
-    Beyond a boundary there is no average.  Linear states would be flat there, so there the states around are mirrored,
-    u+ + u- = 2 mean: the nearest average across a face where all are above, or all below, the element's own (Barth-Jespersen);
-    the farthest around any vertex, at vertices of the boundary; in elements that have one there, for Barth-Jespersen with all
-    vertices, the extremes around that vertex around which they are nearest.
+    limits: the `Limits` of the mesh;  parameters: of the law, as `Pointwise` takes them;  dtype: of the state
 
-    Primitive variables: of the linear functions through their values at the vertices, about their value of the mean state.
-    Characteristic variables: of the waves L (u - mean) along one direction n, L the left eigenvectors of the mean state; n is
-    that of the element's density gradient (the law's first variable), normal to shocks and contacts: an upwind direction that
-    turns with the flow as Davis's and Levy, Powell & van Leer's, so that the frame does not matter in one and two dimensions.
-    Cockburn & Shu 1998, section 3.2.4; Davis 1984; Levy, Powell & van Leer 1993.
+    Slopes.  u is its mean and parts u_q of the degrees q.  The limiter replaces u_q by alpha_q u_q.
+    Barth-Jespersen (order 1): alpha_1 in [0, 1] is the largest for which u at the points of the faces lies between the least
+    and the largest average of the element and its neighbours across faces; with "barth-jespersen-vertices", of all elements
+    that share a vertex with it.  Barth & Jespersen 1989; Fuhry, Giuliani & Krivodonova 2014, equations (17) to (19).
+    Vertex: u at each vertex lies between the least and the largest average around this vertex.  Above order 1 the partial
+    derivatives of order q - 1 of the projection on degree q, which are linear, are limited in the same way, q from the order
+    down; alpha_q is the least of their shares, but at least alpha_(q+1).  Kuzmin 2010.
 
-    In `keep` and `limit`, e is an element:
-    e.state[v]              its coefficients of variable v, a sequence of rows;  e.state.all: of all variables in a row
-    e.kept[name]            what others look at, rows of every variable;  e.g, e.m: dr_k/dx_d and the law's parameters
-    e.rows(name)            `outer` or `threshold` of the `Limits`
-    e.each()                all variables, one after the other: `for v in e.each()`
-    e(f, into=None, **rows) the rows f(**rows) of a function of numbers, put into some rows of the element or new ones
-    e.product(name, rows)   the product with one of `matrices`
-    e.take(list, name)      what the elements or vertices of a list have: rows (of the list, of them) of every variable
-    e.where(row)            `with e.where(row):` what follows changes elements with row > 0 only
-    e.least(f, start)       (least,) after least = f(q, least, m) with the state at every point of the volume and the faces
-    e.extremes(f, **rows)   the largest and least f(q=mean state, **rows) of the elements around each vertex, as `take` has them
-    """
+    Boundaries.  There is no average beyond a boundary, and with the others alone linear states would become flat there.  So
+    the averages that there are get mirror images, u+ + u- = 2 mean.  Across faces: that of the nearest average, where all are
+    above the element's own, or all below.  At a vertex of the boundary: that of the average farthest from the element's own
+    around any of its vertices.  For Barth-Jespersen with vertices: those of the extremes around the vertex of the boundary
+    whose extremes are nearest to the element's own average.
+
+    Variables.  Primitive ones are limited as the linear functions through their values at the vertices, about their value of
+    the mean state.  Characteristic ones are the waves L (u - mean), L the left eigenvectors of the mean state along one
+    direction: the gradient of the law's first variable, for a gas the density's, which is normal to shocks and contacts.  It
+    turns with the flow, so results do not depend on the frame in one and two dimensions.  Cockburn & Shu 1998, section 3.2.4;
+    upwind directions after Davis 1984 and Levy, Powell & van Leer 1993.
+
+    The methods `keep` and `limit` are the flow.  Their argument e is an element, and a row is one number of it:
+    e.state[v], e.state.all   the coefficients of variable v, and of all variables one after the other
+    e.kept[name]              the rows that `keep` stores for other elements, by variable as e.state
+    e.g, e.m                  dr_k/dx_d, and the law's parameters
+    e.rows(name)              rows of the `Limits`, "outer" or "threshold"
+    e.each()                  all variables in turn: `for v in e.each()`
+    e(f, into=None, **rows)   the rows that a function of numbers returns, put into other rows if given
+    e.product(name, rows)     the product of one of the `matrices` with these rows
+    e.take(list, name)        rows that the elements or vertices in a list of the `Limits` have, by variable as e.state
+    e.where(row)              `with e.where(row):` changes only elements whose row is positive
+    e.least(f, start)         (least,), where least = f(q, least, m) for the state q at each point of the volume and the faces
+    e.extremes(f, **rows)     the largest and the least f(q, **rows) over the mean states q around each vertex, as of `take`"""
 
     def __init__(self, limits, law, parameters, dtype):
-        self.limits, self.options, self.law, self.dtype = limits, limits.options, law, np.dtype(dtype)
+        self.limits, self.options, self.law = limits, limits.options, law
         self.order, self.dim, self.variables, self.unit = limits.order, limits.dim, len(law.variables), limits.unit
         self.floor = float(np.finfo(dtype).eps) ** 0.5          # share of the mean that is positive enough
         self.parameters, self._functions = parameters, {}
@@ -72,7 +76,7 @@ class Limiter:
     # What happens to an element e.
 
     def keep(self, e):
-        """Keep what other elements look at, where that is not this one's averages."""
+        """Store the rows that other elements read, where they read more than averages."""
         if self.options.indicator:
             for number, v in enumerate(self.limits.sensors):
                 e.product("averages", e.state[v], into=e.kept["averages"][number])
@@ -83,7 +87,7 @@ class Limiter:
             e(self.primitive_means, into=e.kept["means"].all, c=self.means_of(e), m=e.m)
 
     def limit(self, e):
-        """Limit an element."""
+        """Limit the element in place."""
         if self.options.limiter:
             rough = {"rough": self.troubled(e)} if self.options.indicator else {}
             with e.where(*rough["rough"]) if rough else nullcontext():
@@ -154,7 +158,7 @@ class Limiter:
                 e(self.scaled, into=e.state[v][1:], c=e.state[v][1:], shares=[share])
 
     def around(self, e):
-        """What is around an element: averages across its faces, or extremes around its vertices."""
+        """The averages across the faces of an element, or the extremes around its vertices."""
         return e.take("vertices", "extremes") if self.options.around else e.take("neighbours", self.means)
 
     def means_of(self, e):
@@ -307,7 +311,7 @@ class Limiter:
         """What a function of the law returns, a tuple."""
         return components(call(function, {name: value if name == "m" else tuple(value) for name, value in given.items()}))
 
-    # What is kept and read, for those who run it.
+    # What is stored and read, for those who run the flow.
 
     @cached_property
     def indices(self):
@@ -316,7 +320,7 @@ class Limiter:
 
     @property
     def kept(self):
-        """{name: (number of variables, rows of each)} that `keep` keeps of elements."""
+        """{name: (number of variables, rows of each)} that `keep` stores."""
         result = {}
         if self.options.indicator:
             result["averages"] = len(self.limits.sensors), self.dim + 1
@@ -326,7 +330,7 @@ class Limiter:
 
     @property
     def means(self):
-        """What others look at: "means" where they are kept, else coefficients of mode 0 of the "state"."""
+        """Where averages are read: in "means" if they are stored, else in the coefficients of mode 0 of the "state"."""
         return "means" if "means" in self.kept else "state"
 
     @property
@@ -340,7 +344,7 @@ class Limiter:
 
     @property
     def lists(self):
-        """{(list, what is read)} of `take`; of the waves around vertices the `vertices` and `around` themselves."""
+        """{(list, array that is read)} of `take`; waves around vertices need the lists `vertices` and `around` alone."""
         found = set()
         if self.options.indicator:
             found |= {("neighbours", "state"), ("beyond", "averages")}

@@ -21,18 +21,22 @@ class ModalDG(DG):
 
     quadrature   degree up to which the quadrature is exact, at least 2 order: by default 2 order in the cells and 2 order + 1
                  on the faces (order + 1 Gauss points on an edge); more is for fluxes that are far from polynomials
-    limiter      what keeps slopes from making new extremes, after every stage and at the start: None;
-                 "barth-jespersen" at order 1: at the points of the faces, by the averages of the neighbours across faces;
-                 "barth-jespersen-vertices" at order 1: the same by the averages of all neighbours, those at a vertex too,
-                 which cuts smooth slopes less;
-                 "vertex" from order 1 on: by those around each vertex, degree by degree (Kuzmin)
+    limiter      limits slopes after every stage and in the initial state, so that no new extremes arise: None: no limiter;
+                 "barth-jespersen" (order 1): values at the points of the faces stay between the averages of the element and
+                 its neighbours across faces;
+                 "barth-jespersen-vertices" (order 1): the same with the averages of all elements that share a vertex, which
+                 cuts smooth slopes less;
+                 "vertex" (order 1 and above): values at each vertex stay between the averages of the elements around it,
+                 degree by degree (Kuzmin)
     limiter_variables   which variables are limited, one by one: "conserved", at order 1 also "primitive" or "characteristic",
                  the waves along the gradient of the density, which keeps shocks and contacts cleanest
-    indicator    None: the limiter looks at all elements; "kxrcf": at those where jumps show that the state is not smooth
-    positivity   whether density and pressure are kept positive at all points by scaling towards the mean (Zhang & Shu); take
+    indicator    which elements are limited: None: all; "kxrcf": those where jumps at faces show that the state is not smooth
+    positivity   whether density and pressure are kept positive at all points by scaling towards the mean (Zhang & Shu); use
                  it with stepper="ssp33"
-    surface      how the fused kernels of a CPU integrate over faces: "edges", each flux evaluated once for both sides,
-                 "elements", once for each, or None, what is faster there; all other kernels visit each edge once
+    surface      how the fused kernels of a CPU integrate over faces: "edges": each flux is evaluated once for both sides;
+                 "elements": once for each side; None: the faster of the two. All other kernels visit each face once
+    Raises ValueError for values that are not allowed.
+    Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 1998.
     """
 
     order: int = 1
@@ -41,7 +45,7 @@ class ModalDG(DG):
     limiter_variables: str = "conserved"
     indicator: str | None = None
     positivity: bool = False
-    surface: str | None = field(default=None, repr=False)          # of no consequence but for rounding
+    surface: str | None = field(default=None, repr=False)          # not in repr: it changes results by rounding only
 
     def __post_init__(self):
         if not isinstance(self.order, Integral) or self.order not in range(7):
@@ -53,6 +57,7 @@ class ModalDG(DG):
 
     @property
     def limiting(self):
+        """The options of the limiter, a `Limiting`."""
         return Limiting(self.limiter, self.limiter_variables, self.indicator, self.positivity)
 
     @property
@@ -61,7 +66,9 @@ class ModalDG(DG):
         return max(self.order, 1)
 
     def check(self, problem):
-        """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
+        """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed.
+
+        The limiter must fit the law, and needs the whole mesh."""
         check_problem(problem, weak=True)
         self.limiting.check_law(problem.law)
         if self.limiting != NO_LIMITS and problem.mesh.share is not None:
@@ -69,7 +76,7 @@ class ModalDG(DG):
                              "limiters work on whole meshes")
 
     def tables(self, problem):
-        """The tables of a problem; the numerical flux is by default `upwind`."""
+        """The `ModalTables` of a problem; the numerical flux is by default `upwind`."""
         given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
         tables = ModalTables(*given, self.quadrature, self.limiting)
         tables.surface = self.surface

@@ -20,11 +20,11 @@ from .plan import plan_of
 from .stability import check_stepper
 from .tables import NO_LIMITS, NodalTables, QuadratureTables
 
-DEGREES = 50          # the highest degree of the rules on triangles
+DEGREES = 50          # the highest degree of the quadrature rules on triangles
 
 
 class DG(Method):
-    """What the discontinuous Galerkin methods share."""
+    """The base class of the nodal and the modal discontinuous Galerkin method."""
 
     has_flux, start = True, "projection"
 
@@ -32,18 +32,19 @@ class DG(Method):
         return PolynomialSpace(problem.mesh, self.nodal_order)
 
     def stepper(self, name):
-        """The time stepper of that name, by default lsrk54. Raises ValueError for a name that does not exist, and for a stepper
-        that has no stable step at this order."""
+        """The time stepper with that name, by default lsrk54.
+
+        Raises ValueError for an unknown name, and for a stepper that has no stable step at this order."""
         stepper = STEPPERS[choose("stepper", name or "lsrk54", STEPPERS)]
         check_stepper(self.order, stepper)
         return stepper
 
     def kernels(self, backend, law=None):
-        """Which kernels compute on a backend, "fused" or "array", whatever the law."""
+        """Which implementation computes on a backend: "fused" kernels or "array" expressions. It does not depend on the law."""
         return backend.kernels
 
     def memory(self, problem, backend, stepper):
-        """What a run allocates and when, a `dgarray.methods.memory.Plan`: nothing large is allocated for it."""
+        """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
         return plan_of(self, self.tables(problem), backend, stepper)
 
 
@@ -51,10 +52,14 @@ class DG(Method):
 class NodalDG(DG):
     """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10) on intervals, triangles or tetrahedra.
 
-    start        how the initial state is put on the elements, "projection" (L2) or "interpolation" (values at the nodes)
-    quadrature   None: fluxes are taken at the nodes, so that those of nonlinear laws are interpolated; else the degree up to
-                 which the integrals of the weak form are exact, at least 2 order (over-integration); the state is the same
-    filter       None, or an `ExponentialFilter` of the state after every step
+    start        how the initial state is represented on the elements: "projection" (L2) or "interpolation" (values at the
+                 nodes)
+    quadrature   None: fluxes are evaluated at the nodes, so that nonlinear fluxes are interpolated; else the degree up to which
+                 the integrals of the weak form are exact, at least 2 order (over-integration). Either way the unknowns are
+                 values at the nodes
+    filter       None, or an `ExponentialFilter` that is applied to the state after every step
+    Raises ValueError for values that are not allowed.
+    Hesthaven & Warburton 2008.
     """
 
     order: int = 4
@@ -87,7 +92,7 @@ class NodalDG(DG):
         return self.order
 
     def tables(self, problem):
-        """The tables of a problem; the numerical flux is by default `upwind`."""
+        """The `NodalTables` of a problem, or its `QuadratureTables`; the numerical flux is by default `upwind`."""
         given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
         tables = NodalTables(*given) if self.quadrature is None else QuadratureTables(*given, self.quadrature)
         tables.filter = None if self.filter is None else self.filter.matrix(tables.cell)
@@ -99,7 +104,7 @@ class NodalDG(DG):
 
 
 def check_degree(method):
-    """Raise ValueError unless a method's `quadrature` is None or a degree that its order and the rules allow."""
+    """Raise ValueError unless a method's `quadrature` is None or a degree from 2 order to the highest that the rules have."""
     degree, least = method.quadrature, 2 * method.order
     if degree is not None and (not isinstance(degree, Integral) or not least <= degree <= DEGREES):
         raise ValueError(f"quadrature={degree!r} is not allowed for {type(method).__name__}; at order {method.order} it must "
@@ -107,7 +112,7 @@ def check_degree(method):
 
 
 def check_problem(problem, weak=False):
-    """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit."""
+    """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit; weak: for the weak form."""
     mesh, law = problem.mesh, problem.law
     if mesh.structured:
         raise ValueError(f"discontinuous Galerkin works on meshes of lines, triangles and tetrahedra, not on {mesh!r}; give a "

@@ -1,4 +1,4 @@
-"""Discontinuous Galerkin of one law on one mesh, on a backend: the operator."""
+"""The operators of nodal and modal discontinuous Galerkin: one law on one mesh, on a backend."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,18 +14,21 @@ from .spectrum import limiting_part, rounded_down, stable_step
 from .stability import check_stepper, stability_limit
 from .weak_form import WeakForm
 
-PROJECTED = 4096          # elements that the projection of the initial state takes at a time
-ROUNDING = 64             # local errors below so many rounding errors of the state tell nothing
+PROJECTED = 4096          # elements that are projected at a time, for the initial state
+ROUNDING = 64             # a local error below this many rounding errors of the state is noise
 
 
 class DGOperator(ArrayOperator):
-    """Nodal DG: dq/dt and what a run needs beside it; the state is q (variable, node, element)."""
+    """The operator of nodal DG: dq/dt, time steps, projection and error estimate.
+
+    The state is q (variable, node, element)."""
 
     def __init__(self, problem, method, tables, backend):
         super().__init__(problem, method, tables.build(), backend.operations(WeakForm, tables), backend)
-        # What is not finite stays so, and can be found steps later; what is not admissible may become so again.
+        # A value that is not finite stays so, and can be found some steps later. A state that is not admissible may become
+        # admissible again, so it is looked for after every step.
         self.check_every = self.operations.check_every if tables.law.admissible is None else 1
-        self._steps = {}            # largest stable steps by stepper, of laws whose wave speed stays
+        self._steps = {}            # {stepper: largest stable step}, for laws whose wave speed does not change
 
     @property
     def dofs(self):
@@ -43,8 +46,8 @@ class DGOperator(ArrayOperator):
         return self._filtered(new), check
 
     def _checks_on_the_way(self):
-        """Whether the last stage can check the state that it makes: the time step depends on the state, neither that nor what
-        is admissible on the time, and nothing else changes the state."""
+        """Whether the last stage can check the new state: the wave speed depends on the state, neither wave speed nor
+        admissibility depends on time, and no filter changes the state after the last stage."""
         asked = self.tables.functions
         asked = asked.wave_speed, *([asked.admissible] if self.tables.law.admissible else [])
         return (asked[0].depends_on("q") and not any(function.depends_on("t") for function in asked)
@@ -55,13 +58,13 @@ class DGOperator(ArrayOperator):
             yield time, self._filtered(new) if number == self.stage_count else new
 
     def _filtered(self, state):
-        """The state at the end of a step, filtered in place where the method says so."""
+        """The state at the end of a step, filtered in place if the method has a filter."""
         if self.tables.filter is not None:
             self.operations.filter(state)
         return state
 
     def nodal(self, q):
-        """Values at the nodes, as output and analysis want them, of a state q (variable, row, element) of the host."""
+        """Values at the nodes, (variable, node, element), of a state q (variable, row, element) on the host."""
         return q
 
     def take(self, state, elements):
@@ -72,11 +75,13 @@ class DGOperator(ArrayOperator):
         return self.operations.fetch(state)
 
     def rhs(self, q, t):
-        """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t), both as the backend keeps them (see `state` and `host`)."""
+        """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t).
+
+        q and the result are states in the backend's layout; `state` and `host` convert from and to plain arrays."""
         return self.operations.rhs(q, t)
 
     def check(self, q, t):
-        """The `Check` of a state: whether all of it is finite, and admissible where the law says what is."""
+        """The `Check` of a state: whether every value is finite and, if the law has `admissible`, admissible."""
         finite = self.operations.finite(q)
         return Check(finite, not finite or self.tables.law.admissible is None or self.operations.all_admissible(q, t))
 
@@ -87,19 +92,20 @@ class DGOperator(ArrayOperator):
         return np.insert(bad, 1, 0, axis=1)
 
     def largest_step(self, state, t, check=None):
-        """Largest stable time step at the state; check: what `advance_checked` has found of it."""
+        """Largest stable time step at the state; check: its `Check` from `advance_checked`, or None."""
         return self.max_dt(state, t, self.stepper, check)
 
     def max_dt(self, q, t, stepper, check=None, peak=None):
         """Largest stable time step at the state q with a stepper.
 
-        On a part of a mesh the step of the whole mesh is the least over the parts; peak: the largest over the parts of what
-        `peak` returns, without which their steps may differ from the whole mesh's in the last digits.
+        If the wave speed depends on neither state nor time, the step comes from the eigenvalues of this operator, which are
+        found once: see `dgarray.methods.dg.spectrum`. Else it comes from wave speeds and sizes of the elements, by a measured
+        table: see `dgarray.methods.dg.stability`. If the law has a damping rate, 1/dt = 1/dt_waves + damping / z, with z the
+        stepper's stability limit on the negative real axis.
 
-        Where the wave speed depends on neither state nor time, from the eigenvalues of this operator, found once: see
-        `dgarray.methods.dg.spectrum`. Else from wave speeds and sizes of the elements, by a measured table: see
-        `dgarray.methods.dg.stability`; and where the law damps, 1/dt = 1/dt_waves + damping / z, z the stepper's limit on the
-        negative real axis.
+        check: the `Check` of q, whose rate is used if it has one
+        peak: on a part of a mesh, the maximum over all parts of what `peak` returns. The step of the whole mesh is the minimum
+        over its parts; without `peak` it may differ from that of an uncut mesh in the last digits.
         Raises ValueError for a stepper that has no stable step at this order."""
         check_stepper(self.method.order, stepper)
         speed = self.tables.functions.wave_speed
@@ -111,16 +117,18 @@ class DGOperator(ArrayOperator):
         return self._steps[stepper.name]
 
     def peak(self, q, t):
-        """What rates at the state q are scaled by, for `max_dt` on a part of a mesh; None where nothing depends on it."""
+        """The wave rate by which rates at the state q are scaled (see `WeakForm.rate`), for `max_dt` on a part of a mesh; None:
+        the backend's rates are not scaled."""
         return self.operations.peak(q, t)
 
     def _step_of_table(self, q, t, stepper, check=None, peak=None):
-        """The step by the measured table; in the weak form at most
+        """The step from the measured table, dt = factor / rate.  In the weak form the rate has exponent 1, with the bound
 
-        dt = min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|, s as in `WeakForm.rate`,
-        and no longer than the table allows this stepper, its rate taken with exponent 1.
-        Where s is the same on all faces, h is an interval's length, the radius of a triangle's inscribed circle, two thirds of
-        that of a tetrahedron's inscribed sphere.  At order 0 a forward Euler step makes averages of the values around.
+        dt <= min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|, s as in `WeakForm.rate`.
+
+        Where s is the same on all faces, h is an interval's length, the radius of a triangle's inscribed circle, or two thirds
+        of the radius of a tetrahedron's inscribed sphere.  At order 0, which the table lacks, this bound makes a forward Euler
+        step an average of the element's value and its neighbours'.
         Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 2001, section 2.2."""
         factor, exponent = self._limit(stepper)
         known = check is not None and check.exponent == exponent
@@ -129,7 +137,7 @@ class DGOperator(ArrayOperator):
         return 1 / rate if rate != 0 else np.inf
 
     def _limit(self, stepper):
-        """The largest stable step times the rate, and the rate's exponent."""
+        """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability.Limit`."""
         order, tables = self.method.order, self.tables
         factor, exponent = stability_limit(tables.law, order, stepper) if order else (np.inf, 1.0)
         if tables.weak:          # |face| / |T| = dim / 2 times J_face / J
@@ -137,9 +145,10 @@ class DGOperator(ArrayOperator):
         return factor, exponent
 
     def _step_of_spectrum(self, stepper):
-        """The step by the array text in float64, so that it is the same on every backend; nan where the table must do.
+        """The step from the operator's eigenvalues, by array expressions in float64, so that it is the same on every backend;
+        nan where the table must be used instead.
 
-        A part of a mesh finds the step of the whole mesh, as every other part does."""
+        Every part of a mesh computes the step of the whole mesh."""
         tables = self.tables.of_whole
         rates = np.broadcast_to(tables.rates(), tables.elements)
         if tables.search is None or not np.isfinite(rates).all():
@@ -149,7 +158,7 @@ class DGOperator(ArrayOperator):
         part = tables if whole else tables.part(limiting_part(tables.mesh, rates, count))
         operations = ArrayBackend(np, "float64", "numpy", self.backend.threads).operations(WeakForm, part)
         shape = (*self.shape[:2], part.elements)
-        with np.errstate(all="ignore"):          # a user's source may not like a random state: then the table serves
+        with np.errstate(all="ignore"):          # a user's source may be nan at a random state; then the table is used
             still = operations.rhs(np.zeros(shape), 0.0)
 
             def linear(q):
@@ -158,7 +167,9 @@ class DGOperator(ArrayOperator):
         return rounded_down(step * (search.share if whole else search.share_of_part))
 
     def project(self, f, t=0.0):
-        """The initial state f(x, t) -> tuple on the elements, (variable, row, element), on the host in float64."""
+        """The state that represents f(x, t) on the elements, (variable, row, element), on the host in float64.
+
+        f returns a tuple with one real component per variable; raises ValueError for anything else."""
         cell, tables, (points, matrix) = self.tables.cell, self.tables, self.projection()
         q = np.empty(self.shape)
         for first in range(0, tables.elements, PROJECTED):
@@ -170,7 +181,8 @@ class DGOperator(ArrayOperator):
         return q
 
     def projection(self):
-        """Reference points (point, dim), and the matrix (row, point) from values there to the state."""
+        """The points (point, dim) in the reference cell at which `project` evaluates a function, and the matrix (row, point)
+        from values there to the state."""
         cell = self.tables.cell
         if self.method.start == "interpolation":
             return cell.nodes, np.eye(len(cell.nodes))
@@ -184,14 +196,16 @@ class DGOperator(ArrayOperator):
         return np.asarray(value, float)
 
     def error_estimate(self, loop):
-        """{"time": error, "space": error}, L2 norms over all variables at the end of a run, or None; uses up the loop's copy.
+        """{"time": error, "space": error}, L2 norms over all variables at the end of a run, or None.
 
-        Time: the last step is taken once more as two half steps. The difference, over 1 - 2^-p for a stepper of order p, is the
-        error of one step (Richardson's extrapolation; Hairer, Norsett & Wanner 1993, section II.4), and the errors of all steps
-        are taken to add up, as those of a wave do.
-        Space: the part of degree order + 1 that the polynomials lack, E_(N+1) = E_N sqrt(E_N / E_(N-2)), E_n being the squared
-        norm of the part of degree n; where coefficients decay geometrically that is the error of the best approximation.
-        There is no estimate below order 2 and after a run that ended early; "time" is None where only rounding is left."""
+        loop: the `dgarray.run.time_loop.TimeLoop` of the run, whose copy of the state is overwritten
+        Time: the last step is repeated as two half steps. The difference, divided by 1 - 2^-p for a stepper of order p, is the
+        error of one step (Richardson extrapolation; Hairer, Norsett & Wanner 1993, section II.4). The errors of all steps are
+        assumed to add up, as those of a wave do.
+        Space: the part of degree N + 1 that polynomials of degree N lack, E_(N+1) = E_N sqrt(E_N / E_(N-2)), with E_n the
+        squared norm of the part of degree n. Where coefficients decay geometrically, this is the error of the best
+        approximation.
+        There is no estimate below order 2 or after a run that ended early; "time" is None where only rounding is left."""
         order = self.method.nodal_order
         if order < 2 or len(loop.since) != 1:
             return None
@@ -207,19 +221,19 @@ class DGOperator(ArrayOperator):
         return {"time": float(loop.steps * one_step) if known else None, "space": float(np.sqrt(parts[order] * decay))}
 
     def _energies(self, state):
-        """Squared norms over all variables of the parts of each degree of a state, (degree,)."""
+        """Squared L2 norm of the part of each degree of a state, summed over all variables, (degree,)."""
         values = self.nodal(self.host(state))
         return degree_energies(values, simplex(self.mesh.dim, self.space.order), self.space.jacobians).sum(axis=0)
 
 
 class ModalOperator(DGOperator):
-    """Modal DG of one law on one mesh, on a backend; the state is c[variable, mode, element]."""
+    """The operator of modal DG; the state is the coefficients c[variable, mode, element]."""
 
     def nodal(self, q):
         return self.tables.reference.nodal.astype(q.dtype, copy=False) @ q
 
     def project(self, f, t=0.0):
-        """As `DGOperator.project`, limited as after a stage."""
+        """As `DGOperator.project`; then the state is limited, as after a stage."""
         q = super().project(f, t)
         if self.tables.limits is not None:
             ArrayBackend(np, "float64", "numpy").operations(WeakForm, self.tables).limit(q)
@@ -236,7 +250,9 @@ class ModalOperator(DGOperator):
 
 @dataclass
 class Nodal:
-    """Coefficients on their way to the host, which arrive as values at the nodes."""
+    """A copy of coefficients to the host whose result is values at the nodes.
+
+    coming: the copy, from `DGArrays.fetch`;  nodal: the function from coefficients to values at the nodes"""
 
     coming: object
     nodal: object

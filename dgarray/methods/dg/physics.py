@@ -9,6 +9,12 @@ from ...physics.trace import call, parameters
 class Physics:
     """The law as the pointwise functions that a DG method asks a backend to evaluate, for the strong or the weak form.
 
+    law, flux, source: of the problem;  parameters: {name: number} of the law, None for one that varies in space
+    weak: for the weak form
+
+    In the functions below q, l, r are states (l, r: left and right of a face; in `finish` r is the tendency), n is a unit
+    normal that points from left to right, s the J_face / J of each side, and m, ml, mr are the law's parameters.
+
     volume (q, g, x, t, m)               F(q) . grad r_k for every k: dim * variables components; g_kd = dr_k/dx_d
                                          weak: then the source, if there is one: (dim + 1) * variables components
     pair (l, r, n, s, x, t, ml, mr)      s (F.n - F*) on both sides of a face: 2 * variables components;  weak: - s F*
@@ -41,11 +47,11 @@ class Physics:
         return fluxes + self.with_sources((0.0,) * len(q), q, x, t, m) if self.weak and self.sources else fluxes
 
     def flux_along(self, n, q, x, t, m):
-        """F(q) . n."""
+        """The flux F(q) . n along n, one component per variable."""
         return self.checked(call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux"), "the law's flux")
 
     def checked(self, result, role, function=None):
-        """The components of a function of the law or the user, as many as the law has variables, else ValueError."""
+        """The components that a function of the law or the user returned. Raises ValueError unless it is one per variable."""
         return components(result, len(self.law.variables), role + place(function), self.law.variables)
 
     def at_points(self, function, x, t, role):
@@ -59,7 +65,7 @@ class Physics:
         return self.checked(call(numerical, sides, "numerical flux"), "the numerical flux")
 
     def inside(self, n, q, x, t, m):
-        """What F* is taken off at a face: the element's own F(q) . n in the strong form, nothing in the weak one."""
+        """The flux from which F* is subtracted at a face: the element's own F(q) . n in the strong form, 0 in the weak form."""
         return (0.0,) * len(q) if self.weak else self.flux_along(n, q, x, t, m)
 
     def pair(self, l, r, n, s, x, t, ml, mr):
@@ -71,9 +77,10 @@ class Physics:
         return self.pair(l, r, n, (s[0], 0.0), x, t, ml, mr)[:len(l)]
 
     def boundary_jump(self, name, condition):
-        """s (F.n - F*), weak - s F*, at a boundary; the exterior state is the condition's, its parameters the element's own.
+        """The pointwise function s (F.n - F*), in the weak form - s F*, of the boundary `name`.
 
-        Of a condition with `of_faces` the jump has the input `face` too, numbers of each face."""
+        The condition gives the exterior state; the law's parameters outside are those of the element.  For a condition with
+        `of_faces` the function has one more input, `face`: the condition's numbers of each face."""
         numerical = numerical_flux(getattr(condition, "flux", self.flux), self.law)
         given = {"face": dict.fromkeys(condition.of_faces.names)} if hasattr(condition, "of_faces") else {}
 
@@ -92,7 +99,7 @@ class Physics:
         return tuple(a / c for a, c in zip(r, self.checked(call(self.law.capacity, dict(m=m), "capacity"), "the capacity")))
 
     def with_sources(self, r, q, x, t, m):
-        """r + s(q, x, t), of the law's source and the user's."""
+        """r + s(q, x, t), with the sum s of the law's source and the user's."""
         for role, source in self.sources.items():
             added = self.checked(call(source, dict(q=q, x=x, t=t, m=m), role), f"the {role}", source)
             r = tuple(a + b for a, b in zip(r, added))
@@ -106,7 +113,9 @@ class Physics:
 
 
 def numerical_flux(flux, law):
-    """The numerical flux of a law; ValueError for what is no function of a law that returns a function."""
+    """The numerical flux F*(l, r, n) of a law: flux(law).
+
+    Raises ValueError unless `flux` is a function of a law that returns a function."""
     needed = [name for name, p in parameters(flux).items() if p.default is p.empty and p.kind in (0, 1, 3)]
     if len(needed) != 1:
         raise ValueError(f"flux={shown(flux)} asks for {', '.join(needed) or 'nothing'}; it must be a function of the law that "

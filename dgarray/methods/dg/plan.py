@@ -1,4 +1,4 @@
-"""The memory plan of a DG method: what tables, operations and stepper hold, and what each phase of a run takes."""
+"""The memory plan of a DG method: the bytes that tables, operations and stepper hold, and that each phase of a run takes."""
 from math import prod
 
 import numpy as np
@@ -13,7 +13,7 @@ from .weak_form import WeakForm
 
 
 def plan_of(method, tables, backend, stepper):
-    """The `Plan` of a run on these tables, of which no array is there yet."""
+    """The memory `Plan` of a run with these tables, whose arrays need not exist yet."""
     operations, device = backend.kind(WeakForm, tables), backend.name == "cupy"
     states = sum(registers(stepper)) + 1          # one more is kept to find the cause of a failure
     limiter, limiting = operations.limiting(backend, tables)
@@ -27,7 +27,7 @@ def plan_of(method, tables, backend, stepper):
     first, sums = in_float64(tables), integrals(tables)
     output = tables.variables * len(tables.cell.nodes) * tables.elements * backend.dtype.itemsize
     coordinates = 8 * tables.elements * (tables.dim * len(tables.cell.nodes) + tables.dim + 2)
-    later = operations.later(backend, tables) + (states - 2) * state          # what the first step makes
+    later = operations.later(backend, tables) + (states - 2) * state          # not allocated before the first step
     missing = (0, -later) if device else (-later, 0)
     transient = {
         "set-up": (max(tables.building(), setting_up[0]) - sum(host.values()), setting_up[1]),
@@ -43,12 +43,13 @@ def plan_of(method, tables, backend, stepper):
 
 
 def in_float64(tables):
-    """The initial state on the host."""
+    """Bytes of the initial state on the host, in float64."""
     return 8 * tables.variables * tables.rows * tables.elements
 
 
 def projection(tables, method):
-    """The initial state, and coordinates and values at the points of a block while those of the one before are there."""
+    """Bytes of the projection of the initial state: the state, and coordinates and values at the points of a block of elements,
+    while those of the previous block still exist."""
     d, V, E = tables.dim, tables.variables, tables.elements
     points = tables.rows if method.start == "interpolation" else len(quadrature(d, 2 * tables.order + 4)[1])
     first, second = min(E, PROJECTED), min(max(0, E - PROJECTED), PROJECTED)
@@ -57,15 +58,15 @@ def projection(tables, method):
 
 
 def limited(tables):
-    """The same while it is limited, by the array text on the host."""
+    """Bytes of limiting the initial state by array expressions on the host, the state included; 0 without a limiter."""
     if tables.limits is None:
         return 0
     return in_float64(tables) + sum(LimiterArrays.needs(ArrayBackend(np, "float64", "numpy"), tables))
 
 
 def integrals(tables):
-    """Of what is conserved, of a block of elements: vertices, values at the nodes, and values, positions and the energy at
-    points."""
+    """Bytes of integrating the conserved quantities over a block of elements: its vertices, values at the nodes, and values,
+    positions and the energy at quadrature points."""
     V, d, nodes = tables.variables, tables.dim, len(tables.cell.nodes)
     points = len(quadrature(d, 2 * tables.cell.order)[1])
     block = min(tables.elements, max(16, PIECE // (points * nodes)))
@@ -73,13 +74,15 @@ def integrals(tables):
 
 
 def search(tables, threads):
-    """Of the operator's eigenvalues, on arrays in float64; 0 where the time step comes from a table."""
+    """Bytes of the search for the operator's eigenvalues, in float64; 0 where the time step comes from a table.
+
+    See `dgarray.methods.dg.spectrum`."""
     if tables.search is None:
         return 0
     method, elements = tables.search
     part, backend, d, F = tables.like(elements), ArrayBackend(np, "float64", "numpy", threads), tables.dim, tables.dim + 1
     cut_out = part.elements < tables.elements
     mesh = cut_out * 8 * (sum(map(prod, part.shapes.values())) + part.elements * (F * (2 * d + 3) + d * (d + 3)))
-    vectors = method.products + 5          # the Krylov space and those that are worked on
+    vectors = method.products + 5          # the basis of the Krylov space, and temporaries
     return (vectors * in_float64(part) + mesh + sum(WeakForm.holds(backend, part).values())
             + WeakForm.temporaries(backend, part))

@@ -1,7 +1,7 @@
 """The largest stable time step from the outermost eigenvalues of the semi-discrete operator itself.
 
 An explicit Runge-Kutta method is stable for dq/dt = A q with steps dt if |R(lambda dt)| <= 1 for every eigenvalue lambda of A.
-Only the outermost limit the step, and these are what Arnoldi's method finds first.
+Only the outermost eigenvalues limit the step, and Arnoldi's method finds these first.
 Hairer & Wanner 1996, section IV.2; Saad 2011, chapter 6.
 """
 from functools import cache
@@ -12,17 +12,20 @@ import numpy as np
 from ...stepping import STEPPERS, amplification
 from .stability import family
 
-UNKNOWNS = 12_000_000          # numbers in the Krylov space, unknowns times products: 96 MB at most
-CORE = 0.1                     # share of a part's elements that are taken for their rates, the rest for being neighbours
+UNKNOWNS = 12_000_000          # most numbers in the basis of the Krylov space, unknowns times products: 96 MB
+CORE = 0.1                     # fraction of a part's elements chosen by their rates; layers of neighbours are the rest
 
 
 class Search(NamedTuple):
-    """How the eigenvalues of a family of laws are looked for: products with A that are spent, share of the step found that is
-    taken (on all of a mesh, on a part), and whether a part of a large mesh will do.
+    """How the outermost eigenvalues are searched for, for a family of laws.
 
-    Waves that run both ways make an operator that is nearly normal: 40 products come within 1 %, and elements that limit the
-    step do so together with their neighbours alone. Advection is far from normal: with its cycles cut open it has none of the
-    eigenvalues that limit it, so it is all of the mesh or none."""
+    products        number of products with A, the dimension of the Krylov space
+    share           fraction of the step found that is used, after a search on the whole mesh
+    share_of_part   the same after a search on a part of a large mesh; None: a part does not have the right eigenvalues
+
+    Where waves run in both directions, the operator is nearly normal: 40 products give the step to within 1 %, and the elements
+    that limit the step, with layers of their neighbours, have the same outermost eigenvalues as the whole mesh. The operator of
+    advection is far from normal: a part of the mesh cuts its cycles open and loses the eigenvalues that limit the step."""
 
     products: int
     share: float
@@ -33,18 +36,22 @@ SEARCHES = {"scalar": Search(100, 0.98, None), "system": Search(40, 0.985, 0.97)
 
 
 def search_of(tables):
-    """(Search, elements that it takes) for the largest stable step of an operator on these tables; None where a measured table
-    serves: the speed of waves depends on state or time, or a part of the mesh would not do."""
+    """(`Search`, number of elements to search on) for the largest stable step of an operator with these tables.
+
+    None where the measured table of `dgarray.methods.dg.stability` is used instead: the wave speed depends on state or time, or
+    the mesh is too large and the family of the law allows no part of it."""
     speed, search = tables.functions.wave_speed, SEARCHES[family(tables.law) if tables.dim > 1 else "scalar"]
-    count = UNKNOWNS // (search.products * tables.variables * tables.rows)         # in 1D every wave is advected
+    count = UNKNOWNS // (search.products * tables.variables * tables.rows)         # 1D laws are advection along each wave
     if speed.depends_on("q") or speed.depends_on("t") or count < tables.elements and not search.share_of_part:
         return None
     return search, min(count, tables.elements)
 
 
 def hessenberg(apply, size, krylov, dtype=float):
-    """Arnoldi's matrix (krylov, krylov) of the linear function `apply` on vectors of `size` entries, from a random vector;
-    and what is left over, the size of the next vector.  Smaller where the space is exhausted."""
+    """Arnoldi's Hessenberg matrix (krylov, krylov) of the linear function `apply` on vectors of `size` entries, from a random
+    vector, and the norm of the residual, that is of the next vector before it is normalised.
+
+    The matrix is smaller, and the residual 0, if the Krylov space is invariant before it has `krylov` dimensions."""
     Q, H = np.zeros((krylov + 1, size), dtype), np.zeros((krylov + 1, krylov), dtype)
     Q[0] = np.random.default_rng(0).standard_normal(size)
     Q[0] /= np.linalg.norm(Q[0])
@@ -63,13 +70,14 @@ def hessenberg(apply, size, krylov, dtype=float):
 
 @cache
 def region(name, count=2001):
-    """Angles from pi/2 to pi and the largest radius r with |R(s e^(i angle))| <= 1 for all s <= r of that stepper."""
+    """The stability region of the stepper `name`: angles from pi/2 to pi, and at each the largest radius r with
+    |R(s e^(i angle))| <= 1 for all s <= r."""
     angles = np.linspace(np.pi / 2, np.pi, count)
     # Near the imaginary axis the radius of a method of second order grows as the third root of the angle.
     angles = np.union1d(angles, np.pi / 2 + (angles[1] - angles[0]) * np.linspace(0, 1, 100) ** 3)
     radii = np.linspace(0, 10, 2001)[1:]
     high, stable = np.full(len(angles), radii[0]), np.arange(len(angles))
-    for some in radii.reshape(-1, 50):          # the next ones only where all before are stable
+    for some in radii.reshape(-1, 50):          # larger radii only at the angles where all smaller ones are stable
         unstable = np.abs(amplification(STEPPERS[name], np.exp(1j * angles[stable]) * some[:, None])) > 1 + 1e-9
         found = unstable.any(axis=0)
         high[stable[found]] = some[unstable.argmax(axis=0)[found]]
@@ -83,7 +91,10 @@ def region(name, count=2001):
 
 
 def largest_step(values, stepper):
-    """Largest dt with |R(lambda dt)| <= 1 for all eigenvalues lambda; growth by rounding counts as none."""
+    """Largest dt with |R(lambda dt)| <= 1 for all eigenvalues lambda, (count,); inf if there are none but 0.
+
+    Eigenvalues below 1e-9 of the largest count as 0. A positive real part counts as rounding: such an eigenvalue is taken for
+    an imaginary one of the same size."""
     values = values[np.abs(values) > 1e-9 * np.abs(values).max()]
     if not len(values):
         return np.inf
@@ -91,7 +102,7 @@ def largest_step(values, stepper):
 
 
 def limiting_part(mesh, rates, count):
-    """Numbers of `count` cells that limit the step: those of the largest rates (cell,), and layers of their neighbours."""
+    """Numbers of `count` cells that limit the step: those with the largest rates (cell,), and layers of their neighbours."""
     chosen = np.zeros(len(mesh.cells), bool)
     chosen[np.argsort(-rates, kind="stable")[:max(1, int(CORE * count))]] = True
     while chosen.sum() < count:
@@ -104,13 +115,13 @@ def limiting_part(mesh, rates, count):
 
 
 def stable_step(apply, size, stepper, products):
-    """Largest stable step for dq/dt = apply(q), by that many products; nan if there is none."""
+    """Largest stable step for dq/dt = apply(q), q (size,), from that many products; nan if a product is not finite."""
     H, _ = hessenberg(apply, size, min(products, size))
     return largest_step(np.linalg.eigvals(H), stepper) if np.isfinite(H).all() else np.nan
 
 
 def rounded_down(step):
-    """To four digits, so that the last ones, which depend on the machine, do not matter."""
+    """The step rounded down to four digits, so that it does not depend on the machine, which the last digits do."""
     if not 0 < step < np.inf:
         return step
     digit = 10.0 ** (np.floor(np.log10(step)) - 3)

@@ -17,7 +17,8 @@ FAMILIES = ("scalar", "system", "curl")
 
 
 class Limit(NamedTuple):
-    """dt = factor / rate, the rate being the norm of the given exponent over an element's faces."""
+    """The largest stable step dt = factor / rate, with rate = max over elements of
+    (sum over faces of (s J_face / J)^exponent)^(1 / exponent), 1 / time."""
 
     factor: float
     exponent: float
@@ -25,7 +26,9 @@ class Limit(NamedTuple):
 
 @cache
 def table():
-    """{family: {dim: {stepper: [[factor, exponent] of orders 1 to 10]}}}, keys as text; of second-order steppers order 1."""
+    """{family: {dim: {stepper: [[factor, exponent] for order 1, 2, ...]}}}, all keys text.
+
+    The orders are 1 to 10; for second-order steppers only order 1."""
     return json.loads(Path(__file__).with_suffix(".json").read_text())
 
 
@@ -38,13 +41,13 @@ def family(law):
 
 
 def unstable(order, stepper):
-    """Whether no time step is stable: of second-order steppers above order 1, where the upwind flux damps long waves less than
-    the stepper makes them grow, by (c k dt)^4 / 8 a step.  Cockburn & Shu 2001, section 2.2."""
+    """Whether a stepper has no stable time step at this order: true for second-order steppers above order 1.  They amplify long
+    waves by (c k dt)^4 / 8 per step, more than the upwind flux damps them.  Cockburn & Shu 2001, section 2.2."""
     return order > 1 and stepper.order < 3
 
 
 def check_stepper(order, stepper):
-    """Raise ValueError for an order and a stepper that do not go together."""
+    """Raise ValueError if the stepper has no stable time step at this order."""
     if unstable(order, stepper):
         raise ValueError(f"stepper {stepper.name!r} has no stable time step at order {order}: long waves grow; "
                          "it is for orders 0 and 1")

@@ -21,30 +21,31 @@ NO_LIMITS = Limiting()
 class NodalTables:
     """All that nodal DG needs on one mesh, on the host in float64: matrices, metrics, index lists and physics.
 
-    What grows with the mesh is made when it is first asked for, or by `build`: the memory plan asks tables that hold nothing.
+    Arrays that grow with the mesh are computed on first use, or all at once by `build`: the memory plan uses tables without
+    these arrays.
 
-    outer, inner                    number of faces at the boundary and between two elements
-    varying                         names of the law's parameters that vary
-    elements, owned                 number of elements, and of those that are the mesh's own, which come first: all, but on a
-                                    part of a mesh, where copies of other parts' elements follow
-    cell                            `dgarray.reference.Simplex` of the values that the output holds
-    reference                       what `dgarray.methods.dg.connectivity` asks for the nodes on the faces: here the same
-    rows                            unknowns of a variable on an element
+    outer, inner                    number of faces at the boundary, and between two elements
+    varying                         names of the law's parameters that vary in space
+    elements, owned                 number of all elements, and of the mesh's own, which come first. They differ on a part of a
+                                    mesh only, where copies of other parts' elements follow the own ones
+    cell                            the `dgarray.reference.Simplex` on whose nodes the output holds values
+    reference                       the reference cell whose face nodes `dgarray.methods.dg.connectivity` numbers: here `cell`
+    rows                            number of unknowns of a variable on an element
     differentiation (dim, node, node), lift (node, face * face node): see `dgarray.reference.Simplex`
-    points (point, dim), face_points (face * face point, dim)   where fluxes are evaluated: here all nodes
-    interpolate, trace              matrices from unknowns to values there; None: they are these values
+    points (point, dim), face_points (face * face point, dim)   where fluxes are evaluated: here both are all nodes
+    interpolate, trace              matrices from the unknowns to values at `points` and `face_points`; None: the unknowns are
+                                    these values
     gradients (dim, dim, element)   dr_k / dx_d
     normals (face, dim, element)    outward unit normals
     scale (face, element)           J_face / J
     origin (dim, element), tangents (dim, dim, element)   x_d = origin_d + sum_k r_k tangents_kd
-    parameters {name: (element,)}   the law's parameters that vary; the others are literals
-    groups                          boundary conditions: faces (count, 2), nodes and slots (face node, face), jump, and values
-                                    {name: (face,)} of conditions that ask for numbers of their faces
-    modal                           whether the unknowns are coefficients, not values at the nodes of the cell
-    functions                       volume, pair, left, finish, wave_speed: see `Physics`
-    limits                          `dgarray.methods.dg.limiting.Limits` of states after every stage; None: they stay
-    filter (node, node)             of states after every step; None: they stay
-    surface                         of `ModalDG`
+    parameters {name: (element,)}   the law's parameters that vary in space; the others are constants in the functions
+    groups                          a `Group` for each boundary condition
+    modal                           whether the unknowns are coefficients of modes, not values at the nodes of `cell`
+    functions                       volume, pair, left, finish, wave_speed, admissible: see `Physics`
+    limits                          the `dgarray.methods.dg.limiting.Limits` applied after every stage; None: no limiter
+    filter (node, node)             the matrix applied to the state after every step; None: no filter
+    surface                         the option of `ModalDG`
     """
 
     weak, modal, limits, filter, surface = False, False, None, None, None
@@ -63,7 +64,7 @@ class NodalTables:
                        for name, faces, condition, values in conditions(mesh, boundary)]
 
     def build(self):
-        """Make all arrays, in an order that takes little memory on the way; returns the tables."""
+        """Compute all arrays, in an order that keeps the peak memory low; returns the tables."""
         for name in (*self.shapes, "parameters"):
             getattr(self, name)
         for group in self.groups:
@@ -72,7 +73,7 @@ class NodalTables:
 
     @property
     def shapes(self):
-        """Of the metrics, {name: shape}."""
+        """The shapes of the metrics, {name: shape}."""
         d, F, E = self.dim, self.dim + 1, self.elements
         return {"tangents": (d, d, E), "origin": (d, E), "gradients": (d, d, E), "normals": (F, d, E), "scale": (F, E)}
 
@@ -107,7 +108,7 @@ class NodalTables:
     # Memory.
 
     def holds(self):
-        """What the tables hold on the host, {what: bytes}, with what the mesh computes for them if it has not yet."""
+        """What the tables hold on the host, {what: bytes}, including what the mesh has yet to compute for them."""
         d, F, E = self.dim, self.dim + 1, self.elements
         at_centroids = self.search is not None or any(map(callable, self.law.parameters.values()))
         of_mesh = {"normals": F * d, "face_measures": F, "measures": 1, "centroids": d * at_centroids}
@@ -116,8 +117,8 @@ class NodalTables:
                 "connectivity": self.outer * (16 * self.face_nodes.shape[1] + 16)}
 
     def building(self):
-        """Bytes that `build` takes at most: all that it makes, with corners and tangents, owners of faces and what the normals
-        are made from."""
+        """Peak bytes of `build`: all that the tables hold, and temporaries (corners, tangents, owners of faces, inputs of
+        normals)."""
         d, F = self.dim, self.dim + 1
         return sum(self.holds().values()) + 8 * self.elements * (d * (d + 1) + d * d + 1 + F)
 
@@ -128,23 +129,23 @@ class NodalTables:
 
     @property
     def geometry_rows(self):
-        """Numbers of an element in these."""
+        """How many numbers the metrics in `geometry` have per element."""
         return sum(prod(self.shapes[name][:-1]) for name in self.geometry)
 
     @cached_property
     def search(self):
-        """How the largest stable step is searched for, see `dgarray.methods.dg.spectrum.search_of`; None where a table
-        serves."""
+        """How the eigenvalues for the largest stable step are searched for, see `dgarray.methods.dg.spectrum.search_of`; None
+        where the step comes from the measured table."""
         return search_of(self)
 
     def like(self, elements):
-        """Tables that say what they would hold on a part of the mesh with so many elements; they have no arrays of it."""
+        """Tables of a part of the mesh with this many elements, for the memory plan alone: sizes without arrays."""
         part = copy(self)
         part.elements, part.owned, part.outer, part.inner = elements, elements, 0, elements * (self.dim + 1) // 2
         return part
 
     def set_reference(self):
-        """Set what comes from the reference cell: points and matrices."""
+        """Set the points and matrices of the reference cell."""
         self.cell = self.reference = cell = simplex(self.dim, self.order)
         self.nodes = self.points = self.face_points = cell.nodes
         self.rows, self.face_nodes = len(cell.nodes), cell.face_nodes
@@ -153,19 +154,20 @@ class NodalTables:
 
     @cached_property
     def finishes(self):
-        """Whether `finish` changes anything: sources, the capacity."""
+        """Whether `finish` changes the tendency, by sources or a capacity."""
         graph = self.functions.finish.graph
         return [graph.nodes[i][:2] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.variables)]
 
     @cached_property
     def speeds_everywhere(self):
-        """Whether the speed of waves towards a face is the largest at all points of an element and not at those of the face:
-        where the state in it jumps, the fastest wave that an element holds may come from another face, or from none."""
+        """Whether the wave speed normal to a face is maximised over all points of an element, not over those of the face alone:
+        where the state varies strongly in an element, its fastest wave may be at another face or in the interior."""
         return not self.weak or self.functions.wave_speed.depends_on("q")
 
     @cached_property
     def speeds_inside(self):
-        """Whether these are those of the volume too, and not of the faces alone, where a linear polynomial is largest."""
+        """Whether that maximum includes the points of the volume besides those of all faces; up to order 1 it does not, because
+        a linear polynomial is largest on a face."""
         return self.weak and self.speeds_everywhere and self.order > 1
 
     @cached_property
@@ -178,11 +180,11 @@ class NodalTables:
 
     @cached_property
     def needs_x(self):
-        """Whether any of the physics depends on the position."""
+        """Whether any function of the physics depends on the position x."""
         return any(f.depends_on("x") for f in (*vars(self.functions).values(), *(group.jump for group in self.groups)))
 
     def part(self, cells):
-        """The tables of some of the elements alone; nothing comes in through the cut."""
+        """The tables of some of the elements alone, with a zero exterior state at the faces where they are cut out."""
         def nothing(q):
             return tuple(0.0 * component for component in q)
         given = self.boundary if isinstance(self.boundary, dict) else {"default": self.boundary} if self.boundary else {}
@@ -190,7 +192,7 @@ class NodalTables:
 
     @property
     def of_whole(self):
-        """The tables on the whole mesh where this one is a part of it, else these."""
+        """The tables on the whole mesh if `mesh` is a part of one, else these tables."""
         return self if self.mesh.share is None else self.on(self.mesh.whole, self.boundary)
 
     def on(self, mesh, boundary):
@@ -198,7 +200,8 @@ class NodalTables:
         return NodalTables(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source)
 
     def rates(self):
-        """Sum over the faces of s J_face / J, 1 / time, (element,), of laws whose speed depends on neither state nor time."""
+        """Sum over the faces of s J_face / J, 1 / time, (element,), with the wave speed s at the centroid; for laws whose wave
+        speed depends on neither state nor time."""
         x = tuple(self.mesh.centroids.T)
         speeds = (self.functions.wave_speed(n=tuple(n), x=x, t=0.0, m=self.parameters)[0] for n in self.normals)
         parts = [speed * scale for speed, scale in zip(speeds, self.scale)]
@@ -207,7 +210,7 @@ class NodalTables:
         return sum(parts)
 
     def coordinates(self, points=None):
-        """x at reference points (point, dim) of every element, (dim, point, element); by default those of the volume."""
+        """x at reference points (point, dim) in every element, (dim, point, element); the default is `points`."""
         r = self.points if points is None else points
         return np.array([self.origin[d] + multiply(r, self.tangents[:, d]) for d in range(self.dim)])
 
@@ -216,11 +219,18 @@ class NodalTables:
         return face_lists(self.mesh, self.reference)
 
     def exterior_nodes(self):
+        """The neighbour's node at each face node, see `dgarray.methods.dg.connectivity.exterior_nodes`."""
         return exterior_nodes(self.mesh, self.reference)
 
 
 class Group:
-    """The boundary faces with one condition, see `NodalTables`."""
+    """The boundary faces with one condition.
+
+    name           of the boundary, for messages
+    faces          (count, 2) rows (element, local face)
+    values         {name: (count,)} numbers of the faces that the condition asks for, see `boundary_setup.face_values`
+    jump           the pointwise function of the face flux, see `Physics.boundary_jump`
+    nodes, slots   (face node, count) indices, see `dgarray.methods.dg.connectivity.boundary_nodes`"""
 
     def __init__(self, tables, name, faces, values, jump):
         self.reference, self.elements = tables.reference, tables.elements
@@ -244,9 +254,10 @@ class ModalTables(NodalTables):
 
     cell                                                    nodal cell of the output, of degree max(order, 1)
     reference                                               the ModalSimplex: points of the faces take the place of face nodes
-    differentiation (dim, mode, point)                      where there are sources one row more, - project, which takes them
+    differentiation (dim, mode, point)                      with sources (dim + 1, mode, point): the last is - project, which
+                                                            is applied to the sources
     interpolate (point, mode), trace (face * face point, mode), lift (mode, face * face point)
-    groups                                                  their nodes and slots are both rows of `trace`
+    groups                                                  their nodes and slots are the same: both count rows of `trace`
     """
 
     weak = modal = True
@@ -274,7 +285,8 @@ class ModalTables(NodalTables):
 
 
 class QuadratureTables(ModalTables):
-    """As `ModalTables`, with values at the nodes of the cell for unknowns: u = V c, so V^-1 on the way to points, V back."""
+    """As `ModalTables`, but the unknowns are values u = V c at the nodes of the cell: matrices that act on the unknowns are
+    multiplied by V^-1 from the right, matrices that return unknowns by V from the left."""
 
     modal = False
 

@@ -1,8 +1,7 @@
-"""The weak form: every operation of DG as batched matrix products and elementwise expressions on NumPy or CuPy arrays.
+"""The operations of DG as batched matrix products and elementwise expressions on NumPy or CuPy arrays.
 
-This text is the reference; backends override what they have kernels for. Operations work through blocks of elements or faces
-that fit the processor's cache, shared by threads; on a GPU one block holds all. Nothing here converts an array to NumPy but
-`host`.
+This file is the reference; backends override the operations for which they have kernels. Threads share the work as blocks of
+elements or faces that fit the processor's cache; on a GPU one block holds all. Only `host` converts an array to NumPy.
 
 On a part of a mesh the last elements are copies of other parts' elements. Their state is read; nothing is computed on them.
 """
@@ -17,8 +16,8 @@ from .limiter_arrays import LimiterArrays
 class WeakForm(DGArrays):
     """dq/dt = (-div F + L (F.n - F*) + s) / C on every element; Hesthaven & Warburton 2008, chapter 6, has every symbol.
 
-    Modal DG is the same text: its tables have matrices that take the state to values at points of quadrature, where nodal DG
-    has the state itself (`at_points`, `at_faces`), and from there back."""
+    Modal DG uses the same functions: its tables have matrices from the state to values at quadrature points (`at_points`,
+    `at_faces`), where nodal DG uses the state itself, and matrices from these values back to the unknowns."""
 
     def rhs(self, q, t):
         """dq/dt = (-div F + L (F.n - F*) + s) / C; 0 at copies of other parts' elements."""
@@ -43,7 +42,7 @@ class WeakForm(DGArrays):
     def volume(self, q, t, columns=ALL):
         """-div F(q) at the nodes of these elements, (variable, node, element): - sum_k D_k (F(q) . grad r_k).
 
-        Of modal DG the same in weak form, with the projected sources."""
+        For modal DG: the weak form of this term, plus the projected sources."""
         q = self.at_points(q[:, :, columns])
         variables, nodes, count = q.shape
         fluxes = self.tables.functions.volume(
@@ -58,7 +57,7 @@ class WeakForm(DGArrays):
     def face_flux(self, q, t):
         """(F(q-) . n - F*) J_face / J at every face node of every element, (variable, face * face node, element).
 
-        Of modal DG - F* J_face / J.  Each interior face is visited once and serves both sides.  The next call overwrites the
+        For modal DG: - F* J_face / J.  Each interior face is visited once, for both sides.  The next call overwrites the
         result."""
         variables, _, elements = q.shape
         flat, out = self.at_faces(q).reshape(variables, -1), self.face_values
@@ -94,7 +93,8 @@ class WeakForm(DGArrays):
         return self.backend.product(self.lift_matrix, flux[:, :, columns])
 
     def finish(self, r, q, t, columns=ALL):
-        """(r + s(q, x, t)) / C at these elements, r (variable, node, element): sources and the law's capacity."""
+        """(r + s(q, x, t)) / C at these elements, with sources s and the law's capacity C; r (variable, node, element) is
+        overwritten."""
         if not self.tables.finishes:
             return r
         result = self.tables.functions.finish(r=tuple(r), q=tuple(q[:, :, columns]), t=t, m=self.at(columns),
@@ -108,8 +108,8 @@ class WeakForm(DGArrays):
         return q if self.interpolate is None else self.backend.product(self.interpolate, q)
 
     def at_faces(self, q):
-        """The state where face fluxes are gathered from: values at the points of all faces, (variable, face * face point,
-        element), or the state itself where these are among its nodes.  The next call overwrites the result."""
+        """The values from which face fluxes are computed: at the points of all faces, (variable, face * face point, element),
+        or the state itself if its nodes include the face nodes.  The next call overwrites the result."""
         if self.trace is None:
             return q
         blocks = self.blocks(q.shape[2], len(self.trace))
@@ -122,7 +122,7 @@ class WeakForm(DGArrays):
 
     def stage(self, q, out, k, q0, t, dt, row):
         """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
-        k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r,  limited.  `out` may not be `q`."""
+        k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r;  then `out` is limited.  `out` may not be `q`."""
         def update(columns, r):
             here = (slice(None), slice(None), columns)
             if row.w or row.v:
@@ -135,40 +135,42 @@ class WeakForm(DGArrays):
 
     @cached_property
     def limiter(self):
-        """What changes a state in place after every stage; None where the method has none."""
+        """The `LimiterArrays` that limits a state in place after every stage; None if the method has no limiter."""
         return None if self.tables.limits is None else LimiterArrays(self)
 
     def limit(self, q):
-        """Limit the state q (variable, row, element) in place, as the method says."""
+        """Limit the state q (variable, row, element) in place, if the method has a limiter."""
         if self.limiter is not None:
             self.limiter(q)
 
     def filter(self, q):
-        """Filter the state q (variable, node, element) in place at the end of a step, where the method has a filter."""
+        """Filter the state q (variable, node, element) in place; only for a method that has a filter."""
         def task(columns):
             q[:, :, columns] = self.backend.product(self.filter_matrix, q[:, :, columns])
         blocks = self.blocks(self.tables.owned, q.shape[1])
         self.backend.workers.run(lambda piece, _: task(blocks[piece]), len(blocks))
 
     def rate(self, q, t, exponent, peak=None):
-        """Largest norm over an element's faces of s J_face / J, (sum_faces (s J_face / J)^exponent)^(1 / exponent), with s the
-        wave speed normal to the face, the largest at the element's points (by quadrature those of the volume and all faces; of
-        laws whose speed does not depend on the state those of the face): 1 / time.
+        """The largest wave rate, max over elements of (sum over faces of (s J_face / J)^exponent)^(1 / exponent), 1 / time.
 
-        peak: of the whole mesh, where this is a part of one."""
+        s is the wave speed normal to the face, its maximum over the element's points.  In the strong form these are all nodes;
+        by quadrature, the points of all faces and, above order 1, of the volume, or only those of the face if the speed does
+        not depend on the state.
+        peak: the maximum of `peak` over all parts, if the mesh is a part of one; None: that of this mesh
+        Returns nan if a rate is not finite."""
         faces = self._face_rates(q, t)
         peak = max(self.backend.largest(values) for values in faces) if peak is None else peak
         if not 0 < peak < np.inf:
             return peak if peak == 0 else np.nan
-        # Relative to the peak, because powers of rates in small units overflow in float32.
+        # Scaled by the peak, because powers of large rates overflow in float32.
         return peak * self.backend.largest(sum((values / peak) ** exponent for values in faces)) ** (1 / exponent)
 
     def peak(self, q, t):
-        """Largest s J_face / J, by which `rate` scales all of them."""
+        """Largest s J_face / J of all faces, 1 / time, by which `rate` scales all rates."""
         return max(self.backend.largest(values) for values in self._face_rates(q, t))
 
     def _face_rates(self, q, t):
-        """s J_face / J of the own elements, (element,) of every face; see `rate`."""
+        """s J_face / J of the own elements: a list with an array (element,) for each local face; see `rate`."""
         t, places = self.time(t), [(self.own(self.at_faces(q)), self.own(self.face_x) if self.needs_x else None)]
         if self.tables.speeds_inside:
             places.append((self.at_points(self.own(q)), self.own(self.x) if self.needs_x else None))
@@ -196,11 +198,11 @@ class WeakForm(DGArrays):
         return self.backend.finite(self.own(q))
 
     def sound(self, q, t):
-        """Whether every value of the state is finite, and admissible where the law says what is."""
+        """Whether every value of the state is finite and, if the law has `admissible`, admissible."""
         return self.finite(q) and (self.tables.law.admissible is None or self.all_admissible(q, t))
 
     def admissible(self, q, t):
-        """Where the state is admissible to the law, (node, own element); of modal DG at the points of volume and faces."""
+        """Where the law admits the state: truth values (node, own element), for modal DG at the points of volume and faces."""
         inside = self._admissible(self.at_points(self.own(q)), t, self.position(slice(self.tables.owned)))
         if self.trace is None:
             return inside
@@ -221,7 +223,7 @@ class WeakForm(DGArrays):
         return self._largest((q[:, :, part], p[:, :, part]) for part in self.blocks(self.tables.owned, q.shape[1]))
 
     def _largest(self, parts, axes=(1, 2)):
-        """The same over pairs of parts of the states."""
+        """Largest |q - p| and largest |q| over `axes`, from pairs (q, p) of parts of two states; see `change`."""
         return np.max([[self.backend.host(self.xp.max(self.xp.abs(a), axis=axes)) for a in (q - p, q)] for q, p in parts],
                       axis=0).astype(float)
 

@@ -1,7 +1,7 @@
-"""What the array text of DG holds and takes, in bytes, from sizes that are known before any array is there.
+"""The memory that the array expressions of DG need, in bytes, from sizes that are known before any array exists.
 
-In the formulas: dim d, variables V, elements E, unknowns N and points Q of a variable of an element, faces F of an element and
-points M of a face, parameters P that vary, bytes b of a number.
+In the formulas: dimension d, number of variables V, elements E, unknowns N and quadrature points Q per variable and element,
+faces F per element, points M per face, parameters P that vary, bytes b per number.
 """
 from ..recipe import Recipe
 from .blocks import columns_at_once
@@ -9,16 +9,18 @@ from .limiter_arrays import LimiterArrays
 
 
 class WeakFormMemory(Recipe):
-    """The base of `DGArrays` that says what the arrays and the operations on them need."""
+    """The base class of `DGArrays`: the memory that the arrays and the operations on them need."""
 
     @classmethod
     def looks(cls, tables):
-        """Whether array text looks at states: for wave speeds, or for what is not admissible at the start."""
+        """Whether array expressions evaluate wave speeds or admissibility of states; even with kernels, the initial state is
+        checked for admissibility."""
         return "wave speeds" not in cls.fused and tables.search is None or tables.law.admissible is not None
 
     @classmethod
     def positions(cls, backend, tables):
-        """Where the physics asks for x: the points of the volume, and, where they are not among these, of the faces."""
+        """Bytes of coordinates of the points in the volume, and of those on the faces if they are not among the former; 0 if
+        nothing depends on x."""
         points = len(tables.points) + (0 if tables.trace is None else len(tables.face_points))
         return tables.needs_x * tables.dim * points * tables.elements * backend.dtype.itemsize
 
@@ -27,7 +29,7 @@ class WeakFormMemory(Recipe):
         d, V, E, b, P, (F, M) = (tables.dim, tables.variables, tables.elements, backend.dtype.itemsize, len(tables.varying),
                                  tables.face_nodes.shape)
         inner, outer, device = tables.inner, tables.outer, backend.name == "cupy"
-        copied = b * E * (device or b < 8)          # in float64 on the host the tables are the arrays
+        copied = b * E * (device or b < 8)          # in float64 on the host the arrays of the tables are used, not copies
         face_values = V * F * M * E * b
         return {"metrics": copied * (d * d + F * (d + 1) * cls.looks(tables)) + b * (inner * (d + 2) + outer * (d + 1)),
                 "parameters": copied * P + b * (2 * inner + outer) * P,
@@ -36,7 +38,7 @@ class WeakFormMemory(Recipe):
 
     @classmethod
     def later(cls, backend, tables):
-        """Bytes of these that are not there yet when the initial state is made."""
+        """Bytes of `holds` that are not allocated yet when the initial state is made."""
         held = WeakFormMemory.holds(backend, tables)
         return 0 if backend.name == "cupy" else held["connectivity"] + held["face fluxes"]
 
@@ -57,20 +59,20 @@ class WeakFormMemory(Recipe):
 
     @classmethod
     def limiting(cls, backend, tables):
-        """Bytes that the limiter holds, and those that it takes for a while."""
+        """(bytes that the limiter holds, bytes that it takes for a while)."""
         return (0, 0) if tables.limits is None else LimiterArrays.needs(backend, tables)
 
     @classmethod
     def temporaries(cls, backend, tables):
-        """Of a right-hand side."""
+        """Bytes of the temporaries of a right-hand side."""
         V, N, Q, b, E = tables.variables, tables.rows, len(tables.points), backend.dtype.itemsize, tables.elements
         d, (F, M) = tables.dim, tables.face_nodes.shape
-        # Fluxes in all directions, the same stacked, their derivatives and the product before it is put there; with points
-        # of their own the values there and sources too.
+        # Strong form: fluxes in d directions, their stacked copy, the matrix product and the tendency. Weak form: also values
+        # at the quadrature points, and sources.
         volume = (2 * d + 2) * V * N * b
         if tables.weak:
             volume = ((2 * (d + bool(tables.physics.sources)) + 1) * Q + 2 * N) * V * b
-        # States and jumps of both sides and the parts of a numerical flux: as measured, 7.3 V + 2.
+        # States and jumps of both sides, and terms of a numerical flux: measured as 7.3 V + 2.
         face = (7.3 * V + 2 + (d + 1) * tables.needs_x) * M * b
         traces = 2 * V * F * M * b * tables.weak
         return max(volume * columns_at_once(backend, E, max(N, Q)), face * columns_at_once(backend, tables.inner, M),
@@ -78,7 +80,7 @@ class WeakFormMemory(Recipe):
 
     @classmethod
     def looking(cls, backend, tables):
-        """Of wave speeds, where they are array text, and of what is admissible."""
+        """Bytes of the temporaries of wave speeds and admissibility, where array expressions evaluate them."""
         if not cls.looks(tables):
             return 0
         d, V, N, Q, b, (F, M) = (tables.dim, tables.variables, tables.rows, len(tables.points), backend.dtype.itemsize,
@@ -86,10 +88,10 @@ class WeakFormMemory(Recipe):
         speeds, checks = "wave speeds" not in cls.fused and tables.search is None, tables.law.admissible is not None
         everywhere = tables.functions.wave_speed.depends_on("q")
         at_points = everywhere or checks or tables.needs_x
-        if not tables.weak:          # at all nodes, or one for each element
+        if not tables.weak:          # speeds at all nodes, or one for each element
             return tables.elements * ((d + 4) * N * b * at_points + 8 * (d + F + 6))
-        # Towards one face after the other at its points, or at those of all faces and, beside the state there, of the volume;
-        # what is admissible at all points at once.
+        # Speeds normal to one face after the other: at the points of that face, or at those of all faces and of the volume,
+        # with the state there. Admissibility: at all points at once.
         inside = Q * tables.speeds_inside
         points = max(inside, F * M) if everywhere else M
         of_speeds = speeds * (((d + 4) * points * at_points + V * inside) * b + 8 * (d + F + 6))

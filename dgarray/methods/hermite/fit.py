@@ -1,19 +1,22 @@
-"""Scaled derivatives of a function that cannot be traced, from a fit of high order through its values."""
+"""Scaled derivatives of a function that cannot be traced, from polynomials of high degree through its values."""
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from ...physics.trace import call
 
-MORE = 8          # degrees of the fit beyond the derivatives that are wanted
+MORE = 8          # degree of the fit minus the order of the highest derivative
 WIDTH = 0.5       # half the width of the fit, in cells
 
 
 def fitted(f, x, h, order, t=0.0):
-    """Coefficients as `dgarray.physics.taylor.expand` gives them, of the polynomials through the values of f(x, t) at Chebyshev
-    points around each place, of degree order + 8 in each direction.
+    """Scaled derivatives h^i D^i f / i! of the components of f(x, t) at the places x, as `dgarray.physics.taylor.expand`
+    returns them: a list of arrays (order + 1, ..., *places). They are those of the polynomial of degree order + 8 in each
+    direction that interpolates f at Chebyshev points around each place.
 
-    The error of derivative i is about h^(order + 9 - i) times a derivative of f, and rounding times 4^i i!, so that of smooth
-    functions all orders up to 6 keep the method's order."""
+    x: coordinates of the places, arrays that broadcast;  h: cell length along each coordinate
+    order: of the highest derivative in each direction
+    The error of derivative i is about h^(order + 9 - i) times a derivative of f, plus rounding errors times 4^i i!. With smooth
+    functions the method keeps its order of convergence for all `order` up to 6."""
     d, degree = len(x), order + MORE
     points = chebyshev.chebpts1(degree + 1)
     # Rows: the coefficient of s^i of the polynomial with given values at the points WIDTH s.

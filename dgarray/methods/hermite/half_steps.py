@@ -15,8 +15,8 @@ from ..recipe import Fetched, Recipe
 class HalfSteps(Recipe):
     """The operations of Hermite's method on these tables (`dgarray.methods.hermite.tables.HermiteTables`).
 
-    States are arrays (variable, coefficient, z, y, x), coefficients with that of x fastest.  The dual grid's nodes lie at the
-    lower ends of an array that is as large as the grid's."""
+    A state is an array (variable, coefficient, z, y, x); the coefficients are numbered with j_x fastest.  A state on the dual
+    grid uses the same array, from index 0 along each axis; entries beyond the dual grid's nodes are unused."""
 
     check_every = 16
 
@@ -37,11 +37,11 @@ class HalfSteps(Recipe):
 
     @cached_property
     def systems(self):
-        """Of both halves, where coefficients vary; else None."""
+        """The coefficients of both half-steps on the backend, where they vary in space; else None."""
         return self.tables.systems and [self.moved(system) for system in self.tables.systems]
 
     def moved(self, system):
-        """The coefficients of a LinearSystem on the backend: (flux, source, inverse)."""
+        """The coefficients of a `LinearSystem` copied to the backend: (flux, source, inverse)."""
         def array(value):
             return self.backend.array(value) if np.ndim(value) else value
         return (tuple({key: array(value) for key, value in entries.items()} for entries in system.flux),
@@ -56,12 +56,12 @@ class HalfSteps(Recipe):
 
     @classmethod
     def holds(cls, backend, tables):
-        moved = backend.name == "cupy" or backend.dtype.itemsize < 8          # else the tables' are used
+        moved = backend.name == "cupy" or backend.dtype.itemsize < 8          # else the arrays of the tables are used
         return {"coefficients": tables.series_size * backend.dtype.itemsize * moved}
 
     @classmethod
     def takes(cls, backend, tables):
-        """{"steps": (on the host, on the device)}: polynomials of the nodes that are worked on at once, as measured 4 times."""
+        """{"steps": (on the host, on the device)}, bytes: measured as 4 times the interpolants of the nodes in work at once."""
         variant, nodes = cls.variant_of(backend, tables), tables.elements
         numbers = 2 * tables.rows if variant == "collapsed" else tables.interpolant
         at_once = nodes // tables.grid.nodes[-1] if variant == "monolithic" else nodes
@@ -72,7 +72,7 @@ class HalfSteps(Recipe):
         return self.backend.zeros((self.tables.variables, self.tables.rows, *self.tables.grid.shape))
 
     def state(self, q):
-        """A copy of the state q (variable, coefficient, node), of the host or the backend, as the operations want it."""
+        """A copy of the state q (variable, coefficient, node), of the host or the backend, in the shape of the operations."""
         return self.backend.copied(q).reshape(*q.shape[:2], *self.tables.grid.shape)
 
     def plain(self, state):
@@ -102,15 +102,17 @@ class HalfSteps(Recipe):
         return np.array([[self.backend.largest(self.xp.abs(part)) for part in parts] for parts in (q - p, q)])
 
     def stage(self, q, out, k, q0, t, dt, row):
-        """A half-step from q to out: to the dual grid if it is the first, at row.c = 0, else back, and the sponges' damping."""
+        """A half-step from q to `out`: the first (row.c = 0) to the dual grid, the second back to the grid, where the sponges
+        then damp the state."""
         half = int(row.c > 0)
         self.half_step(q, out, half, dt / 2)
         if half:
             self.damp(out, dt)
 
     def half_step(self, q, out, half, tau):
-        """Interpolate and evolve by the time tau.  Variants as `dgarray.Hermite` names them; "monolithic" keeps the
-        interpolants of one plane of nodes at a time, not of all."""
+        """Interpolate q to the other grid and evolve it there by the time tau; half: 0 to the dual grid, 1 back.
+
+        The variants are those of `dgarray.Hermite`; "monolithic" keeps the interpolants of one plane of nodes at a time."""
         targets = self.tables.targets[half][::-1]
         place, step = (Ellipsis, *(slice(0, n) for n in targets[1:])), self.rows_at_a_time(targets[0])
         for first in range(0, targets[0], step):
@@ -122,23 +124,30 @@ class HalfSteps(Recipe):
             out[(slice(None), slice(None), row, *place[1:])] = new.reshape(*out.shape[:2], *new.shape[-self.tables.dim:])
 
     def rows_at_a_time(self, count):
-        """How many of the rows along the last axis are interpolated, then evolved."""
+        """How many rows of target nodes along the last axis, of `count`, are interpolated before they are evolved."""
         return 1 if self.variant == "monolithic" else count
 
     def interpolate(self, q, half, row):
-        """Coefficients about the target nodes in some rows along the last axis of the polynomials between their neighbours,
-        dimension by dimension: (variable, *(2N + 2,) * dim, *target)."""
+        """The Hermite interpolants of q between source nodes, dimension by dimension: their coefficients about the target
+        nodes, (variable, *(2N + 2,) * dim, *target).
+
+        row: slice of the target nodes along the last axis"""
         return self.by_axes(q, half, row, lambda axis: (self.left, self.right))
 
     def mapped(self, q, half, row, tau):
-        """Coefficients (variable, *(N + 1,) * dim, *target) after the time tau, where the half-step is a product of maps."""
+        """Coefficients (variable, *(N + 1,) * dim, *target) after the time tau, where the half-step is a product of one matrix
+        along each axis."""
         if self._maps[0] != tau:
             self._maps = tau, [self.backend.array(m) for m in self.tables.collapsed(tau)]
         left, right = self._maps[1]
         return self.by_axes(q, half, row, lambda axis: (left[:, axis], right[:, axis]))
 
     def by_axes(self, q, half, row, maps):
-        """Both neighbours along each axis mapped and added: `maps(axis)` are two matrices, or stacks of them by variable."""
+        """Along each axis in turn, apply one matrix to the coefficients of the low neighbour, another to those of the high one,
+        and add.
+
+        maps: function of the axis that returns the two matrices (new coefficient, N + 1), or (variable, new coefficient,
+        N + 1)"""
         d = self.tables.dim
         c = q.reshape(len(q), *self.box, *q.shape[2:])
         last = self.neighbours[half][d - 1]
@@ -169,9 +178,10 @@ class HalfSteps(Recipe):
         return self.xp.moveaxis(new.reshape(*new.shape[:2], *shape), 1, axis)
 
     def evolve(self, R, half, row, tau):
-        """The solution at the centre after the time tau, (variable, *(N + 1,) * dim, *target): algorithm 4,
+        """The solution at the target nodes after the time tau, (variable, *(N + 1,) * dim, *target), from the interpolant R.
+        Algorithm 4, with the law's right-hand side L:
 
-        w = R;  for k = q, ..., 1:  w = R + tau / k L w,  L the law's right-hand side."""
+        w = R;  for k = stages, ..., 1:  w = R + tau / k L w"""
         w = R
         for k in range(self.tables.stages, 0, -1):
             w = R + tau / k * self.rate(w, half, row)
@@ -208,7 +218,7 @@ class HalfSteps(Recipe):
             out[j] += a * (j + 1) * w[j + 1]
 
     def damp(self, q, dt):
-        """The sponges: q times exp(-sigma dt), as products of series about the nodes."""
+        """Damp the state in the sponges, in place: q times exp(-sigma dt), as a product of series about the nodes."""
         d = self.tables.dim
         for axis, factors in self.tables.damping(dt):
             near = np.flatnonzero(factors[0] != 1)

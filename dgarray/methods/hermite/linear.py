@@ -1,6 +1,6 @@
 """A linear law as coefficients: C(x) dq/dt + sum_k d/dx_k (A_k(x) q) = B(x) q, read off its traced functions.
 
-Each coefficient is a number, or, where it depends on x, a series about every one of a set of places (see
+Each coefficient is a number or, where it depends on x, an array of Taylor series, one about each of a set of places (see
 `dgarray.physics.taylor`).
 """
 from dataclasses import dataclass
@@ -25,17 +25,19 @@ class LinearSystem:
 
     @property
     def coefficients(self):
-        """All of them in a row."""
+        """All coefficients in a tuple: those of `flux`, of `source`, of `inverse`."""
         return *(value for entries in self.flux for value in entries.values()), *self.source.values(), *self.inverse
 
     def terms(self):
-        """Of constant coefficients: the terms (i, k, j, a) and (i, j, b) of dq_i/dt = sum a dq_j/dx_k + sum b q_j."""
+        """The system with constant coefficients as the terms (i, k, j, a) and (i, j, b) of
+        dq_i/dt = sum a dq_j/dx_k + sum b q_j: two tuples."""
         return (tuple((i, k, j, -self.inverse[i] * a) for k, entries in enumerate(self.flux) for (i, j), a in entries.items()),
                 tuple((i, j, self.inverse[i] * b) for (i, j), b in self.source.items()))
 
 
 def simplest(value, d):
-    """A number where a series in d variables is one, the same at all places, such as what 0 a + 1 leaves; else the series."""
+    """A number if the series `value` in d variables is constant and the same at all places, such as that of 0 x + 1; else the
+    series."""
     first = value[(0,) * d] if np.ndim(value) else value
     if np.ndim(value) and (np.count_nonzero(value) > np.count_nonzero(first) or (first != first.flat[0]).any()):
         return value
@@ -43,9 +45,9 @@ def simplest(value, d):
 
 
 class LinearLaw:
-    """The functions of a law, traced, with a look at whether they are linear in q and do not depend on time.
+    """The traced functions of a law, checked to be linear in q and independent of time.
 
-    Raises ValueError where they are not, and for parameters by region, which a grid has not."""
+    Raises ValueError where they are not, and for parameters given by region, because a grid has no regions."""
 
     def __init__(self, law):
         self.law, v, d = law, len(law.variables), law.dim
@@ -72,7 +74,7 @@ class LinearLaw:
         return any(f.depends_on("x") or f.depends_on("m") for f in self.functions.values())
 
     def check_linear(self):
-        """Raise ValueError unless flux and source are linear in q, tried at random states."""
+        """Raise ValueError unless flux and source are linear in q: f(a - 2 b) = f(a) - 2 f(b) at random states a, b."""
         d, v = self.law.dim, len(self.law.variables)
         rng = np.random.default_rng(0)
         a, b = rng.uniform(0.5, 2.0, (2, v))
@@ -94,8 +96,11 @@ class LinearLaw:
                                      f"{', '.join(self.law.variables)}")
 
     def system(self, x, h, degree, short=simplest):
-        """The LinearSystem about the places x (arrays that broadcast to (z, y, x)), with cells of lengths h, by series of that
-        degree in each coordinate, which have the places of those coordinates that they depend on."""
+        """The `LinearSystem` with its coefficients as series about the places x.
+
+        x: arrays that broadcast to (z, y, x);  h: cell lengths;  degree: of the series in each coordinate
+        short: function (series, dim) that simplifies a coefficient
+        A series (degree + 1, ..., *places) has length 1 along those axes of the places on which it does not depend."""
         d, law = self.law.dim, self.law
         at = {f"x{k}": placed(x, h, degree, k) for k in range(d)} if self.varies else {}
         at |= {f"m_{name}": series(value, x, h, degree, name=name)[0]
@@ -115,21 +120,21 @@ class LinearLaw:
         factors = evaluate(capacity.graph, at, d) if capacity else [1.0] * len(law.variables)
         source = entries("source") if "source" in self.functions else {}
         inverse = (apply("divide", d, 1.0, c) for c in factors)
-        # Python's numbers, because those of NumPy make float64 of arrays of float32.
+        # Python's numbers, because NumPy's would turn arrays of float32 into float64.
         return LinearSystem(tuple(entries("flux", k) for k in range(d)), source,
                             tuple(short(c, d) for c in inverse))
 
     def series(self):
-        """(coefficient, axis): for each that depends on x whether it does along x, y, z."""
+        """Whether each coefficient that depends on x varies along x, y, z: truth values (coefficient, axis)."""
         d = self.law.dim
         if not self.varies:
             return np.zeros((0, d), bool)
         places = np.meshgrid(*[np.array([0.3, 0.4])] * d, indexing="ij", sparse=True)[::-1]
-        # As they are: one that varies need not do so at these places.
+        # Not simplified to numbers: a coefficient that varies may be constant around these few places.
         system = self.system(tuple(places), (1.0,) * d, 1, lambda value, d: value)
         return np.array([np.array(value.shape[d:])[::-1] > 1 for value in system.coefficients if np.ndim(value)]).reshape(-1, d)
 
     def speeds(self, x):
-        """Largest wave speed along each axis at the places x, (dim,)."""
+        """Largest wave speed along each axis over the places x, a tuple (dim,)."""
         d, m = self.law.dim, parameters_at(self.law, x)
         return tuple(float(np.max(self.functions["wave_speed"](n=tuple(np.eye(d)[k]), x=x, m=m)[0])) for k in range(d))

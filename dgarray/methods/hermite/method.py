@@ -22,17 +22,19 @@ VARIANTS = ("two-kernel", "monolithic", "collapsed")
 
 @dataclass(frozen=True)
 class Hermite(Method):
-    """Hermite's method of order 2N + 1, N = `order` from 0 to 6, for linear laws on a `Grid`; its time step, h over the wave
-    speed, does not depend on N.
+    """Hermite's method of order 2N + 1, N = `order` from 0 to 6, for linear laws on a `Grid`. Its largest stable time step, h
+    over the wave speed, does not depend on N.
 
-    stages       of the Taylor series in time, by default dim (2N + 1), which is exact for constant coefficients; fewer are
-                 cheaper, of lower order in time, and may need a smaller cfl
-    variant      "two-kernel": interpolate all, then evolve all; "monolithic": both in one; "collapsed": one map along each
-                 axis, for laws whose variables do not depend on one another; None: the fastest. All agree to rounding
+    stages       number of terms of the Taylor series in time. The default dim (2N + 1) is exact for constant coefficients;
+                 fewer are cheaper, of lower order in time, and may need a smaller cfl
+    variant      "two-kernel": interpolate at all nodes, then evolve all; "monolithic": both in one pass; "collapsed": one
+                 matrix along each axis does both, for laws with constant coefficients whose variables do not depend on one
+                 another; None: the fastest. All agree to rounding
     pruned       leave out coefficients that no later stage needs
     derivatives  whether the output keeps all scaled derivatives besides the values
-    force        whether a cfl above 1, or a dt above the largest stable one, is taken nevertheless
-    Raises ValueError for values that are not allowed."""
+    force        whether to run with a cfl above 1, or with a dt above the largest stable one; else that is an error
+    Raises ValueError for values that are not allowed.
+    Goodrich, Hagstrom & Lorenz 2006; Vargas, Chan, Hagstrom & Warburton 2016."""
 
     order: int = 3
     stages: int | None = None
@@ -59,7 +61,7 @@ class Hermite(Method):
         return f"Hermite(order={self.order!r}{more})"
 
     def check(self, problem):
-        """Raise ValueError where grid, law, boundary, flux and source do not fit."""
+        """Raise ValueError where grid, law, boundary, flux and source do not fit the method or one another."""
         grid, law, flux = problem.mesh, problem.law, problem.flux
         if not grid.structured:
             raise ValueError(f"Hermite works on grids, not on {grid!r}; give e.g. dgarray.Grid(lower=(0, 0), upper=(1, 1), "
@@ -95,7 +97,7 @@ class Hermite(Method):
     def chosen(self, linear, backend):
         """The variant that runs for a law (`LinearLaw`) on a backend.
 
-        Raises ValueError for "collapsed" where a half-step is no product of maps along the axes."""
+        Raises ValueError for "collapsed" where a half-step is not a product of one matrix along each axis."""
         collapsible = self.collapsible(linear)
         if self.variant == "collapsed" and not collapsible:
             raise ValueError(f"variant='collapsed' is not possible for {linear.law!r}"
@@ -103,11 +105,12 @@ class Hermite(Method):
                              "variables that do not depend on one another, and all stages")
         if self.variant or collapsible:
             return self.variant or "collapsed"
-        # In the array text a plane at a time is 7 times slower where coefficients vary.
+        # As array expressions, "monolithic" is 7 times slower where coefficients vary.
         return "two-kernel" if linear.varies and self.kernels(backend, linear.law) == "array" else backend.hermite_variant
 
     def collapsible(self, linear):
-        """Whether a half-step is a product of maps along x, y and z: no variable depends on another, all stages are taken."""
+        """Whether a half-step is a product of one matrix along each of x, y and z: constant coefficients, no variable depends
+        on another, and the Taylor series has all stages."""
         if linear.varies or (self.stages or np.inf) < linear.law.dim * (2 * self.order + 1):
             return False
         system = linear.system((0.0,) * linear.law.dim, (1.0,) * linear.law.dim, 0)
@@ -115,15 +118,16 @@ class Hermite(Method):
         return not decay and all(i == j for i, _, j, _ in terms)
 
     def memory(self, problem, backend, stepper):
-        """What a run allocates and when, a `dgarray.methods.memory.Plan`: nothing large is allocated for it."""
+        """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
         return plan_of(self, self.tables(problem), backend, stepper)
 
     def tables(self, problem):
-        """The tables of a problem."""
+        """The `HermiteTables` of a problem."""
         return HermiteTables(self, problem.mesh, problem.law, problem.boundary)
 
     def kernels(self, backend, law=None):
-        """Which kernels compute on a backend, for a law whose coefficients vary maybe others."""
+        """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose coefficients vary in
+        space may have another one than a law with constant coefficients."""
         return backend.hermite_varying if law is not None and LinearLaw(law).varies else backend.kernels
 
     def operator(self, problem, backend):

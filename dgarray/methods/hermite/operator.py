@@ -1,4 +1,4 @@
-"""Hermite's method for one law on one grid, on a backend: the operator."""
+"""The operator of Hermite's method: one law on one grid, on a backend."""
 import numpy as np
 
 from ...physics.pointwise import place
@@ -11,14 +11,16 @@ from .half_steps import HalfSteps
 
 
 class HermiteOperator(ArrayOperator):
-    """Hermite's method; the state is c (variable, coefficient, node), scaled derivatives at the nodes."""
+    """The operator of Hermite's method. The state is c (variable, coefficient, node), the scaled derivatives h^|j| D^j q / j!
+    at the nodes, with j_x fastest."""
 
     def __init__(self, problem, method, tables, backend):
         super().__init__(problem, method, tables.build(), backend.operations(HalfSteps, tables), backend)
         self.put = self.operations.put
 
     def nodal(self, q):
-        """What the output keeps of a state of the host, (variable, coefficient, node): all coefficients, or values alone."""
+        """The coefficients that the output holds, (variable, coefficient, node), of a state q on the host: all of them if the
+        method has `derivatives`, else the values."""
         return q if self.method.derivatives else q[:, :1]
 
     def fetch(self, q):
@@ -29,20 +31,24 @@ class HermiteOperator(ArrayOperator):
         return self.operations.take(q, nodes)
 
     def check(self, q, t):
-        """The `Check` of a state: whether all of it is finite. Linear laws allow every state."""
+        """The `Check` of a state: whether every value is finite. Linear laws admit every state."""
         return Check(self.finite(q))
 
     def largest_step(self, state, t, check=None):
-        """As `max_dt`."""
+        """Largest stable time step, see `max_dt`."""
         return self.max_dt(state, t, self.stepper)
 
     def max_dt(self, q, t, stepper):
-        """Largest stable step, min_k h_k / speed_k: in half of it no wave comes from a cell's boundary to its centre."""
+        """Largest stable time step, min_k h_k / speed_k.
+
+        In half of it no wave travels from a cell's boundary to its centre, so the interpolant there determines the solution."""
         return min(h / s if s else np.inf for h, s in zip(self.tables.grid.spacing, self.tables.speeds))
 
     def project(self, f, t=0.0):
         """The scaled derivatives of the initial state f(x, t) -> tuple at the nodes, (variable, coefficient, node), on the host
-        in the run's dtype: by Taylor arithmetic through the traced function; where it cannot be traced, from a fit."""
+        in the run's dtype: by Taylor arithmetic on the traced function or, if it cannot be traced, from a polynomial fit.
+
+        Raises ValueError if f does not return one component per variable."""
         grid, tables = self.tables.grid, self.tables
         q = np.empty((tables.variables, tables.rows, *grid.shape), self.backend.dtype)
         for rows in pieces(grid, tables.rows * tables.variables):
@@ -60,7 +66,7 @@ class HermiteOperator(ArrayOperator):
 
 
 def pieces(grid, width, size=1 << 17):
-    """Slices of rows of nodes along the last axis, of about `size` numbers where each node has `width`."""
+    """Slices of the nodes along the last axis, each with about `size` numbers in all if every node has `width` numbers."""
     rows, row = grid.shape[0], int(np.prod(grid.shape[1:])) * width
     step = max(1, size // row)
     return [slice(first, min(first + step, rows)) for first in range(0, rows, step)]

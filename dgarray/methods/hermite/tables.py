@@ -1,4 +1,4 @@
-"""What Hermite's operations need: coefficients of the law, neighbours of every node, signs at walls, layers that damp."""
+"""Tables of Hermite's method: coefficients of the law, neighbours of every node, mirror images at walls, damping in sponges."""
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,8 +15,11 @@ from .linear import LinearLaw
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Along one axis, of every target node between two source nodes: their numbers low and high (target,), and, where one of
-    them is the mirror image of the other, factors of its coefficients, low_signs, high_signs (variable, N + 1, target)."""
+    """The two source nodes around every target node along one axis.
+
+    low, high               (target,) numbers of the source nodes below and above
+    low_signs, high_signs   (variable, N + 1, target) factors of their coefficients: 1, except at a wall, where one source node
+                            is the mirror image of the other, and at a sponge's outer side, where it is 0"""
 
     low: np.ndarray
     high: np.ndarray
@@ -25,20 +28,21 @@ class Neighbours:
 
     @property
     def mirrors(self):
-        """Whether there are images."""
+        """Whether any source node is a mirror image, or zero."""
         return bool((self.low_signs != 1).any() or (self.high_signs != 1).any())
 
 
 class HermiteTables:
     """A linear law on a grid, for Hermite's method with derivatives 0 to `order` in each direction.
 
-    neighbours   [half][axis] -> Neighbours; half 0 from the grid's nodes to those of the dual grid (the cells' centres), half 1
-                 back; targets[half]: number of target nodes along x, y, z
-    terms, decay (i, k, j, a) and (i, j, b) of dq_i/dt = sum a D_k q_j + sum b q_j, of a law with constant coefficients, D_k the
+    neighbours   neighbours[half][axis] are the `Neighbours` of a half-step: half 0 goes from the grid's nodes to those of the
+                 dual grid (the cells' centres), half 1 back
+    targets      targets[half]: number of target nodes along x, y, z
+    terms, decay (i, k, j, a) and (i, j, b) of dq_i/dt = sum a D_k q_j + sum b q_j for a law with constant coefficients, D_k the
                  derivative in units of the cell, so that a = -A_k[i, j] / C_i / h_k;  None where coefficients vary
-    systems      (half) LinearSystem about the target nodes of the halves, where coefficients vary;  else None
+    systems      the `LinearSystem` about the target nodes of each half, where coefficients vary;  else None
     speeds       largest wave speed along each axis
-    layers       [(axis, rates (node,))] of the sponges: series (N + 1, node) of the rate of damping, 1 / time
+    layers       [(axis, rates (N + 1, node))] of the sponges: series of the damping rate about the nodes, 1 / time
     Raises ValueError where law, grid and boundary do not fit."""
 
     def __init__(self, method, grid, law, boundary):
@@ -62,7 +66,7 @@ class HermiteTables:
             self.terms = tuple((i, k, j, a / grid.spacing[k]) for i, k, j, a in terms)
 
     def build(self):
-        """Make all arrays that grow with the grid, which else are made when they are first asked for; returns the tables."""
+        """Compute all arrays that grow with the grid, which are otherwise computed on first use; returns the tables."""
         for name in ("parameters", "speeds", "systems"):
             getattr(self, name)
         return self
@@ -89,17 +93,17 @@ class HermiteTables:
 
     @property
     def interpolant(self):
-        """Coefficients of a polynomial between nodes, of one variable."""
+        """Number of coefficients of one variable's interpolant."""
         return (2 * self.order + 2) ** self.dim
 
     @cached_property
     def series_along(self):
-        """(coefficient, axis): of the law's coefficients that vary, whether they do along x, y, z."""
+        """Whether each of the law's coefficients that vary does so along x, y, z: truth values (coefficient, axis)."""
         return self.linear.series()
 
     @property
     def series_size(self):
-        """Numbers in the series of the coefficients of both halves."""
+        """How many numbers the series of the law's coefficients have, for both half-steps."""
         nodes = sum(np.where(self.series_along, targets, 1).prod(axis=1).sum() for targets in self.targets)
         return int(self.interpolant * nodes)
 
@@ -108,22 +112,25 @@ class HermiteTables:
         return {"coefficients": 8 * self.series_size}
 
     def places(self, half):
-        """Coordinates x, y, z of the target nodes of a half, arrays that broadcast to (z, y, x)."""
+        """Coordinates x, y, z of the target nodes of a half-step, arrays that broadcast to (z, y, x)."""
         axes = [axis[:n] + (0 if half else h / 2) for axis, n, h in zip(self.grid.axes, self.targets[half], self.grid.spacing)]
         return tuple(np.meshgrid(*axes[::-1], indexing="ij", sparse=True))[::-1]
 
     @cached_property
     def interpolation(self):
-        """(left, right), each (2N + 2, N + 1)."""
+        """The matrices (left, right) of the interpolant, each (2N + 2, N + 1): see
+        `dgarray.reference.hermite.interpolation`."""
         return hermite.interpolation(self.order)
 
     @property
     def collapsible(self):
-        """Whether a half-step is a product of maps along x, y and z."""
+        """Whether a half-step is a product of one matrix along each axis, see `Hermite.collapsible`."""
         return self.method.collapsible(self.linear)
 
     def collapsed(self, tau):
-        """(left, right), each (variable, axis, N + 1, N + 1): the maps along each axis of a half-step of length tau."""
+        """The matrices (left, right) along each axis of a half-step of length tau, each (variable, axis, N + 1, N + 1).
+
+        They interpolate and evolve at once: see `dgarray.reference.hermite.evolved`."""
         shift = np.zeros((self.variables, self.dim))
         for i, k, _, a in self.terms:
             shift[i, k] += tau * a
@@ -131,7 +138,9 @@ class HermiteTables:
         return tuple(np.array([[pair[side] for pair in row] for row in pairs]) for side in (0, 1))
 
     def along(self, half, axis, low_sign, high_sign):
-        """The Neighbours along an axis, between sides with these signs (variable, N + 1), None where it is periodic."""
+        """The `Neighbours` along an axis in a half-step.
+
+        low_sign, high_sign: (variable, N + 1) factors at the lower and the upper side, see `signs`; None on a periodic axis"""
         n, ones = self.grid.cells[axis], np.ones((self.variables, self.order + 1, 1))
         if self.grid.periodic[axis]:
             numbers = np.arange(n)
@@ -144,15 +153,17 @@ class HermiteTables:
         return Neighbours(np.maximum(numbers - 1, 0), np.minimum(numbers, n - 1), low_signs, high_signs)
 
     def signs(self, name, condition):
-        """Factors (variable, N + 1) of the coefficients of an image behind the side `name`: S_v (-1)^j along the axis, 0 behind
-        a sponge."""
+        """Factors (variable, N + 1) that turn a node's coefficients into those of its mirror image behind the side `name`:
+        S_v (-1)^j for derivative j along the axis, S from `mirror`; 0 behind a sponge."""
         if isinstance(condition, Sponge):
             return np.zeros((self.variables, self.order + 1))
         return mirror(self.linear, self.grid, name, condition)[:, None] * (-1.0) ** np.arange(self.order + 1)
 
     def layer(self, axis, side, sponge):
-        """(axis, rates (N + 1, node)) of a sponge: series of sigma = s_0 (depth / width)^3 about the nodes, depth from the
-        layer's inner end; s_0 = 2 c log(1 / reflection) / width damps a wave that goes through it and back to `reflection`."""
+        """The damping of a sponge: (axis, rates (N + 1, node)), series about the nodes of sigma = s_0 (depth / width)^3, with
+        the depth measured from the layer's inner end.
+
+        s_0 = 2 c log(1 / reflection) / width reduces a wave that goes through the layer and back to the share `reflection`."""
         x, h = self.grid.axes[axis], self.grid.spacing[axis]
         end = (self.grid.lower, self.grid.upper)[side][axis]
         strength = 2 * self.speeds[axis] * np.log(1 / sponge.reflection) / sponge.width
@@ -164,15 +175,18 @@ class HermiteTables:
         return axis, rates
 
     def damping(self, dt):
-        """[(axis, factors (N + 1, node))]: series of exp(-sigma dt) about the nodes."""
+        """The damping over a step by each sponge, [(axis, factors (N + 1, node))]: series of exp(-sigma dt) about the nodes."""
         return [(axis, exp(-dt * rates, 1)) for axis, rates in self.layers]
 
 
 def mirror(linear, grid, name, condition):
-    """S (variable,), +1 or -1: with it the mirror image of a solution is one, and meets the condition at the side `name`.
+    """Signs S (variable,), +1 or -1, that turn a solution into its mirror image at the side `name`: the image S q solves the
+    law too, and together they meet the boundary condition.
 
-    S A_n S = -A_n, S A_t S = A_t for directions t along the wall, and A_n S q = A_n q+ with the condition's exterior q+.
-    linear: `LinearLaw`.  Raises ValueError where there is none."""
+    S A_n S = -A_n, S A_t S = A_t for directions t along the wall, and A_n S q = A_n q+ with the condition's exterior state q+;
+    A_n, A_t are the law's flux matrices.
+    linear: the `LinearLaw`
+    Raises ValueError where no signs do so."""
     law, d, v = linear.law, grid.dim, len(linear.law.variables)
     axis, side = grid.boundaries[name]
     m = {key: 1.0 if number is None else number for key, number in linear.numbers.items()}
