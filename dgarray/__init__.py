@@ -25,8 +25,8 @@ from .physics.boundary import (
 )
 from .physics.boundary import open as open
 from .physics.explain import explain
-from .physics.fluxes import central, hll, hllc, roe, rusanov, upwind
-from .physics.laws import Acoustics, Advection, Euler, Law, Maxwell
+from .physics.fluxes import central, hll, hllc, hlld, roe, rusanov, upwind
+from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
 from .run.failure import SolutionError
 from .run.signals import Interrupted
 from .run.simulation import Simulation
@@ -37,9 +37,9 @@ __version__ = "0.1.0"
 # `open` is public too, but not exported by a star, because it is the name of a function of Python's own.
 __all__ = [
     "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "Fourier", "Grid", "GridOperator",
-    "Hermite", "Interrupted", "Law", "Maxwell", "Mesh", "Method", "ModalDG", "NodalDG", "Operator", "OutputError",
+    "Hermite", "Interrupted", "Law", "MHD", "Maxwell", "Mesh", "Method", "ModalDG", "NodalDG", "Operator", "OutputError",
     "Points", "Simulation", "SolutionError", "Sponge", "SurfaceFields", "VolumeIntegral",
-    "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "incident", "inflow",
+    "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "hlld", "incident", "inflow",
     "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "read_mesh", "rectangle",
     "riemann", "roe", "rusanov", "scattered", "upwind", "wall",
 ]

@@ -35,7 +35,9 @@ def pmc(q, law):
 
 
 def wall(q, n, law):
-    """Rigid wall that slips, n . v = 0: velocity or momentum mirrored, m+ = m- - 2 (n . m-) n, all else as inside."""
+    """Rigid wall that slips, n . v = 0: velocity or momentum mirrored, m+ = m- - 2 (n . m-) n, all else as inside.
+
+    Of MHD it conducts perfectly, n . B = 0: the field is mirrored, too."""
     return mirrored(q, n, law, "wall")
 
 
@@ -81,11 +83,17 @@ def spline_wall(name, corner):
 
 
 def mirrored(q, n, law, condition):
-    """The state with its velocity or momentum mirrored about the unit normal n, all else the same."""
-    momentum = need(law, "momentum", condition, "Acoustics or Euler")
-    first, end, _ = momentum.indices(len(q))
-    normal = dot(q[momentum], n)
-    return (*q[:first], *(m - 2 * normal * k for m, k in zip(q[momentum], n)), *q[end:])
+    """The state with the vectors that the law mirrors at a wall mirrored about the unit normal n, all else the same.
+
+    A vector may have more components than n: those are along the wall in a law that does not depend on that direction."""
+    momentum = need(law, "momentum", condition, "Acoustics, Euler or MHD")
+    result = list(q)
+    for vector in law.mirrored or (momentum,):
+        first, end, _ = vector.indices(len(q))
+        normal = dot(q[first:min(end, first + len(n))], n)
+        for i, k in enumerate(n, first):
+            result[i] = q[i] - 2 * normal * k
+    return tuple(result)
 
 
 def open(q, law):
@@ -311,7 +319,8 @@ def gas(law, condition):
 
 def linear(law, condition):
     if law.conservative is not None:
-        raise ValueError(f"boundary condition '{condition}' is for linear laws, not {law!r}; far_field lets waves leave")
+        other = "far_field lets waves leave" if isinstance(law, Euler) else "outflow takes the state from inside"
+        raise ValueError(f"boundary condition '{condition}' is for linear laws, not {law!r}; {other}")
 
 
 def acoustic(law, condition):

@@ -75,10 +75,17 @@ def roe(law):
     return own(law, "roe")
 
 
+def hlld(law):
+    """The law's own flux of five waves, which keeps contacts and Alfven waves: see `MHD.hlld`.
+
+    ValueError for a law without one."""
+    return own(law, "hlld")
+
+
 def own(law, name):
     """The numerical flux that a law has by that name."""
     if getattr(law, name) is None:
-        others = [other for other in ("hllc", "roe") if getattr(law, other) is not None]
+        others = [other for other in ("hllc", "roe", "hlld") if getattr(law, other) is not None]
         allowed = ", ".join(["upwind", "central", "rusanov", "hll", *others])
         raise ValueError(f"{law!r} has no numerical flux {name!r}; allowed: {allowed}")
 

@@ -44,7 +44,7 @@ class Simulation:
     mesh, law, method     e.g. read_mesh("cavity.msh"), Maxwell(dim=3), NodalDG(order=4); a Grid for Hermite(order=3)
     boundary              {name: condition}, or one condition for every boundary face; "default" stands for all others
     initial               function f(x) or f(x, t) -> tuple of components at t = 0
-    flux                  numerical flux, a function of the law: upwind (default), central, rusanov, hll, for Euler hllc and roe
+    flux                  numerical flux, a function of the law: upwind (default), central, rusanov, hll, hllc, roe, hlld
     source                f(x, t) or f(q, x, t) -> tuple, added to the right-hand side of the law
     exact                 f(x, t) -> tuple, for errors
     until, every          end of the run and interval between snapshots, unless `run` gives them

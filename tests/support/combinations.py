@@ -27,16 +27,19 @@ LAWS = {"Advection": [dg.Advection((1.0, 0.5, 0.2)[:dim], dim=dim) for dim in (1
         "Acoustics": [dg.Acoustics(dim) for dim in (1, 2, 3)],
         "Maxwell": [dg.Maxwell(1), dg.Maxwell(2, "TM"), dg.Maxwell(2, "TE"), dg.Maxwell(3)],
         "Euler": [dg.Euler(dim) for dim in (1, 2, 3)],
+        "MHD": [dg.MHD(dim, cleaning_speed=1.0) for dim in (1, 2, 3)],
         "a law of your own": [Burgers(dim) for dim in (1, 2, 3)]}
 METHODS = {"NodalDG": dg.NodalDG(2), "NodalDG with quadrature": dg.NodalDG(2, quadrature=6),
            "NodalDG with filter": dg.NodalDG(2, filter=dg.ExponentialFilter(1, 4)), "ModalDG": dg.ModalDG(2)}
-FLUXES = {flux.__name__: flux for flux in (dg.upwind, dg.central, dg.rusanov, dg.hll, dg.hllc, dg.roe)}
+FLUXES = {flux.__name__: flux for flux in (dg.upwind, dg.central, dg.rusanov, dg.hll, dg.hllc, dg.roe, dg.hlld)}
 
 
 def state_of(law):
     """A state that makes sense to the law, as a function of x."""
     if isinstance(law, dg.Euler):
         return lambda x, t=0.0: law.conservative((1 + 0.1 * np.sin(x[0]), *(0.1,) * law.dim, 1.0 + 0.0 * x[0]))
+    if isinstance(law, dg.MHD):
+        return lambda x, t=0.0: law.conservative((1 + 0.1 * np.sin(x[0]), 0.1, 0.1, 0.1, 1.0 + 0.0 * x[0], 0.5, 0.3, 0.2))
     return lambda x, t=0.0: tuple(np.sin(x[0] + i) for i in range(len(law.variables)))
 
 

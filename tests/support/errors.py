@@ -592,7 +592,7 @@ GROUPS["The problem"] = [
          "from dataclasses import replace\nmesh = dg.rectangle(cells=(1, 1))\n"
          "twice = replace(mesh, boundaries={**mesh.boundaries, 'west': mesh.boundaries['left']})"),
     case("A condition of another law", "boundary=dg.pec", "needs a law of Maxwell type"),
-    case("A condition of acoustics", "law=dg.Maxwell(dim=2)", "needs a law of Acoustics or Euler type"),
+    case("A condition of acoustics", "law=dg.Maxwell(dim=2)", "needs a law of Acoustics, Euler or MHD type"),
     case("A condition that asks for what there is not", "boundary=mirror", "asks for 'normal'",
          "def mirror(q, normal):\n    return q"),
     case("A condition with too few components", "boundary=mirror", "returns 1 component; it must return 3: p, vx, vy",

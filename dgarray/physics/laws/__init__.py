@@ -4,5 +4,6 @@ from .advection import Advection
 from .euler import Euler
 from .law import Law
 from .maxwell import Maxwell
+from .mhd import MHD
 
-__all__ = ["Acoustics", "Advection", "Euler", "Law", "Maxwell"]
+__all__ = ["MHD", "Acoustics", "Advection", "Euler", "Law", "Maxwell"]

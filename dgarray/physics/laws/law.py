@@ -23,7 +23,7 @@ class Law:
     capacity     (m) -> C, one factor per variable
     source       (q, x, t, m) -> s
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
-    hllc, roe    (l, r, n, ml, mr) -> the numerical fluxes of these names
+    hllc, roe, hlld   (l, r, n, ml, mr) -> the numerical fluxes of these names
     speeds       (q, n) -> smallest and largest eigenvalue of C^-1 dF/dq . n; by default -wave_speed and wave_speed
     signal_speeds   (l, r, n, ml, mr) -> slowest and fastest signal between two states; by default the extremes of `speeds`
     primitive    (q) -> primitive variables w, named by primitive_variables; conservative (w) -> q
@@ -31,6 +31,7 @@ class Law:
                  times q, n a unit normal; from_characteristic (w, mean, n) -> q
     derived      {name of a function of q that gives a number at every point: text}, fields that pictures may show
     momentum     slice of q that is a velocity or momentum, which a wall mirrors
+    mirrored     slices of q that a wall mirrors, if there are others beside the momentum
     energy       (q, m) -> energy density
     admissible   (q, x, t, m) -> whether the state makes sense, e.g. density above zero; a run stops where it does not
     damping      (m) -> fastest rate at which the law's own source damps, 1 / time, for the time step
@@ -47,12 +48,12 @@ class Law:
     units = {}
     capacity = None
     source = None
-    upwind = hllc = roe = None
+    upwind = hllc = roe = hlld = None
     speeds = signal_speeds = None
     primitive = conservative = None
     characteristic = from_characteristic = None
     derived = {}
-    momentum = None
+    momentum = mirrored = None
     energy = None
     admissible = None
     damping = None

@@ -1,0 +1,249 @@
+"""Ideal magnetohydrodynamics with divergence cleaning, one text for 1D, 2D and 3D, and its Riemann solver of five waves."""
+from math import isfinite
+from numbers import Real
+
+import numpy as np
+
+from .law import Law, check_dim, counted, dot
+
+
+class MHD(Law):
+    """Flow of an ideal, perfectly conducting gas in a magnetic field; lengths and fields in units where mu_0 = 1.
+
+        rho_t + div(rho v) = 0,   (rho v)_t + div(rho v v - B B + (p + |B|^2 / 2) I) = 0
+        E_t + div((E + p + |B|^2 / 2) v - B (v . B)) = 0
+        B_t + div(v B - B v + psi I) = 0,   psi_t + ch^2 div B = -(ch / length) psi
+
+    with the total energy E = p / (gamma - 1) + rho |v|^2 / 2 + |B|^2 / 2.  psi is the generalised Lagrange multiplier: errors
+    of div B = 0 leave with it at the speed ch and are damped.  Velocity and field have three components in every dimension.
+
+    dim               1, 2 or 3; q = (rho, rho_u, rho_v, rho_w, E, Bx, By, Bz, psi), w = (rho, u, v, w, p, Bx, By, Bz, psi)
+    gamma             ratio of specific heats, a number above 1
+    cleaning_speed    ch, not negative; the fastest wave of the solution is a good value, a faster one makes the time step
+                      smaller.  It must be given in 2D and 3D; in 1D, where div B stays zero, it is zero
+    cleaning_length   above 0, in units of x: psi decays as exp(-ch t / length); None: no damping
+
+    Initial and boundary states are of conserved variables: conservative((rho, u, v, w, p, Bx, By, Bz)) makes them, psi = 0.
+    ValueError for other arguments.  hlld takes a unit normal.
+    Dedner, Kemm, Kroener, Munz, Schnitzer & Wesenberg 2002 (0.18 is theirs, for boxes of length one to two); Miyoshi & Kusano
+    2005.
+    """
+
+    variables = ("rho", "rho_u", "rho_v", "rho_w", "E", "Bx", "By", "Bz", "psi")
+    primitive_variables = ("rho", "u", "v", "w", "p", "Bx", "By", "Bz", "psi")
+    momentum, field = slice(1, 4), slice(5, 8)
+    mirrored = (momentum, field)          # at a wall that conducts perfectly n . B = 0
+    derived = {"pressure": "pressure", "speed": "speed", "field_strength": "strength of the magnetic field",
+               "plasma_beta": "plasma beta", "mach": "Mach number of sound", "alfven_mach": "Alfven Mach number"}
+    long_names = {"rho": "density", "E": "total energy density", "psi": "Lagrange multiplier of div B",
+                  **{f"rho_{c}": f"momentum density, {axis} component" for c, axis in zip("uvw", "xyz")},
+                  **{f"B{axis}": f"magnetic field, {axis} component" for axis in "xyz"}}
+
+    def __init__(self, dim=2, gamma=5 / 3, cleaning_speed=None, cleaning_length=0.18):
+        self.dim = check_dim(dim)
+        if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
+            raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
+        if cleaning_speed is None:
+            if self.dim > 1:
+                raise ValueError("cleaning_speed=None is not allowed in 2D and 3D; give a number: the fastest wave speed of "
+                                 "the solution, or 0 for no cleaning")
+            cleaning_speed = 0.0
+        if not (isinstance(cleaning_speed, Real) and 0 <= cleaning_speed < np.inf):
+            raise ValueError(f"cleaning_speed={cleaning_speed!r} is not allowed; it must be a finite number, not negative")
+        if not (cleaning_length is None or isinstance(cleaning_length, Real) and 0 < cleaning_length < np.inf):
+            raise ValueError(f"cleaning_length={cleaning_length!r} is not allowed; it must be a finite number above 0, or None")
+        self.gamma, self.cleaning_speed, self.cleaning_length = float(gamma), float(cleaning_speed), cleaning_length
+        if self.rate == 0:
+            self.source = self.damping = None
+
+    def __repr__(self):
+        return (f"MHD(dim={self.dim}, gamma={self.gamma}, cleaning_speed={self.cleaning_speed}, "
+                f"cleaning_length={self.cleaning_length})")
+
+    @property
+    def rate(self):
+        """At which psi is damped, ch / length, 1 / time."""
+        return 0.0 if self.cleaning_length is None else self.cleaning_speed / self.cleaning_length
+
+    def velocity(self, q):
+        """v = m / rho, three components."""
+        volume = 1 / counted(q, self.variables, self)[0]
+        return tuple(m * volume for m in q[self.momentum])
+
+    def along(self, vector, n):
+        """The component of a vector of three components along n, which has those of dim."""
+        return dot(vector[:len(n)], n)
+
+    def pressure(self, q):
+        """p = (gamma - 1) (E - m . v / 2 - |B|^2 / 2)."""
+        return (self.gamma - 1) * (q[4] - dot(q[self.momentum], self.velocity(q)) / 2 - dot(q[self.field], q[self.field]) / 2)
+
+    def speed(self, q):
+        """|v|."""
+        return np.sqrt(dot(self.velocity(q), self.velocity(q)))
+
+    def field_strength(self, q):
+        """|B|."""
+        return np.sqrt(dot(q[self.field], q[self.field]))
+
+    def plasma_beta(self, q):
+        """Pressure over magnetic pressure, 2 p / |B|^2."""
+        return 2 * self.pressure(q) / dot(q[self.field], q[self.field])
+
+    def mach(self, q):
+        """|v| / a, a^2 = gamma p / rho."""
+        return self.speed(q) / np.sqrt(self.gamma * self.pressure(q) / q[0])
+
+    def alfven_mach(self, q):
+        """|v| / (|B| / sqrt(rho))."""
+        return self.speed(q) * np.sqrt(q[0]) / self.field_strength(q)
+
+    def energy(self, q):
+        """The total energy density E."""
+        return q[4]
+
+    def admissible(self, q):
+        """Whether density and pressure are positive."""
+        return (q[0] > 0) & (self.pressure(q) > 0)
+
+    def primitive(self, q):
+        """w = (rho, v, p, B, psi) of the conserved variables q."""
+        q = tuple(q)
+        return (q[0], *self.velocity(q), self.pressure(q), *q[5:])
+
+    def conservative(self, w):
+        """q = (rho, rho v, p / (gamma - 1) + rho |v|^2 / 2 + |B|^2 / 2, B, psi) of w = (rho, v, p, B, psi) or (rho, v, p, B);
+        ValueError for another number of components."""
+        w = tuple(w)
+        rho, u, v, s, p, *field, psi = counted(w if len(w) != 8 else (*w, 0.0 * w[0]), self.primitive_variables, self)
+        velocity = (u, v, s)
+        m = tuple(rho * a for a in velocity)
+        return (rho, *m, p / (self.gamma - 1) + dot(m, velocity) / 2 + dot(field, field) / 2, *field, psi)
+
+    def flux(self, q, n):
+        """F . n with u = v . n, Bn = B . n and P = p + |B|^2 / 2:
+
+        (rho u,  m u + P n - B Bn,  (E + P) u - Bn v . B,  B u - v Bn + psi n,  ch^2 Bn)."""
+        v, B, psi, pad = self.velocity(q), q[self.field], q[8], (0.0,) * (3 - len(n))
+        u, Bn, P = self.along(v, n), self.along(B, n), self.pressure(q) + dot(B, B) / 2
+        normal = (*n, *pad)
+        return (q[0] * u, *(m * u + P * k - b * Bn for m, k, b in zip(q[self.momentum], normal, B)),
+                (q[4] + P) * u - Bn * dot(v, B), *(b * u - a * Bn + psi * k for a, b, k in zip(v, B, normal)),
+                self.cleaning_speed ** 2 * Bn)
+
+    def source(self, q):
+        """-(ch / length) psi, nothing else."""
+        return (*(0.0 * a for a in q[:8]), -self.rate * q[8])
+
+    def damping(self, m):
+        """ch / length."""
+        return self.rate
+
+    def magnetosonic(self, q, n, Bn=None):
+        """(slow, Alfven, fast) wave speeds along n relative to the gas, for a normal of any length.
+
+        c^2 = (a^2 + b^2 -+ sqrt((a^2 + b^2)^2 - 4 a^2 bn^2)) / 2,  a^2 = gamma p / rho,  b = B / sqrt(rho), bn = b . n;  |bn|.
+        Bn: the normal component of the field, if it is not that of q"""
+        volume, nn = 1 / q[0], dot(n, n)
+        Bn = self.along(q[self.field], n) if Bn is None else Bn
+        tangential = dot(q[self.field], q[self.field]) - self.along(q[self.field], n) ** 2 / nn
+        a2, bn2 = self.gamma * self.pressure(q) * volume * nn, Bn ** 2 * volume
+        both = a2 + np.maximum(tangential, 0.0) * volume * nn + bn2
+        root = np.sqrt(np.maximum(both ** 2 - 4 * a2 * bn2, 0.0))
+        return np.sqrt(np.maximum(both - root, 0.0) / 2), np.sqrt(bn2), np.sqrt((both + root) / 2)
+
+    def wave_speed(self, q, n):
+        """The larger of |v . n| + fast speed and ch |n|."""
+        fast = np.abs(self.along(self.velocity(q), n)) + self.magnetosonic(q, n)[2]
+        return np.maximum(fast, self.cleaning_speed * np.sqrt(dot(n, n)))
+
+    def speeds(self, q, n):
+        """The slowest and the fastest wave, those of psi among them."""
+        u, clean = self.along(self.velocity(q), n), self.cleaning_speed * np.sqrt(dot(n, n))
+        fast = self.magnetosonic(q, n)[2]
+        return np.minimum(u - fast, -clean), np.maximum(u + fast, clean)
+
+    def cleaned(self, l, r, n):
+        """Bn and psi between two states: the exact solution of their own linear system, whose waves have the speeds -+ch.
+
+        Bn = (Bn- + Bn+) / 2 - (psi+ - psi-) / (2 ch),  psi = (psi- + psi+) / 2 - ch (Bn+ - Bn-) / 2.
+        Dedner et al. 2002, equation (42)."""
+        ch, a, b = self.cleaning_speed, self.along(l[self.field], n), self.along(r[self.field], n)
+        jump = (r[8] - l[8]) / (2 * ch) if ch else 0.0
+        return (a + b) / 2 - jump, (l[8] + r[8]) / 2 - ch * (b - a) / 2
+
+    def hlld(self, l, r, n):
+        """Five waves: two fast ones, two of Alfven and the contact; a contact or an Alfven wave alone is exact.  Bn and psi are
+        those of `cleaned`.  Miyoshi & Kusano 2005, J. Comput. Phys. 208, equations (31) to (67)."""
+        Bn, psi = self.cleaned(l, r, n)
+        normal = (*n, *(0.0,) * (3 - len(n)))
+        sides = [Side(self, q, n, normal, Bn) for q in (l, r)]
+        left, right = sides
+        fastest = np.maximum(left.fast, right.fast)
+        left.outer, right.outer = np.minimum(left.u, right.u) - fastest, np.maximum(left.u, right.u) + fastest
+        a, b = left.mass, right.mass          # rho (S - u), below zero on the left
+        k = 1 / (b - a)
+        middle = (b * right.u - a * left.u - right.P + left.P) * k
+        total = (b * left.P - a * right.P + a * b * (right.u - left.u)) * k
+        for side in sides:
+            side.behind(middle, total)
+        x, y = left.root, right.root
+        w, sign = 1 / (x + y), np.where(Bn < 0, -1.0, 1.0)
+        v = tuple((x * c + y * d + (f - e) * sign) * w for c, d, e, f in zip(left.v1, right.v1, left.B1, right.B1))
+        B = tuple((x * f + y * e + x * y * (d - c) * sign) * w for c, d, e, f in zip(left.v1, right.v1, left.B1, right.B1))
+        used = middle >= 0
+        flux = [np.where(used, c, d) for c, d in zip(left.flux(v, B, sign, -1), right.flux(v, B, sign, 1))]
+        magnetic = [c + psi * k for c, k in zip(flux[5:], normal)]
+        return (*flux[:5], *magnetic, self.cleaning_speed ** 2 * Bn)
+
+
+class Side:
+    """One side of a face in `MHD.hlld`; vectors have three components, `n` those of the law's dimension.
+
+    u, fast, P   normal velocity, fast speed and total pressure;  outer: speed S of the fast wave;  mass: rho (S - u)
+    v1, B1, E1, rho1   behind the fast wave;  root: sqrt(rho1);  inner: speed of the Alfven wave"""
+
+    def __init__(self, law, q, n, normal, Bn):
+        given = law.along(q[law.field], n)
+        self.law, self.normal, self.Bn, self.rho, self.v = law, normal, Bn, q[0], law.velocity(q)
+        self.u, self.fast = law.along(self.v, n), law.magnetosonic(q, n, Bn)[2]
+        self.B = tuple(b + (Bn - given) * k for b, k in zip(q[law.field], normal))
+        p = law.pressure(q)
+        self.P = p + dot(self.B, self.B) / 2
+        self.E = p / (law.gamma - 1) + q[0] * dot(self.v, self.v) / 2 + dot(self.B, self.B) / 2
+
+    @property
+    def mass(self):
+        return self.rho * (self.outer - self.u)
+
+    def behind(self, middle, total):
+        """The state between the fast wave and that of Alfven, where the normal velocity is `middle`, the pressure `total`.
+
+        Where the fast wave is one of Alfven, too, velocity and field along the face are those before it."""
+        gap = 1 / (self.outer - middle)
+        self.rho1 = self.mass * gap
+        below = self.mass * (self.outer - middle) - self.Bn ** 2
+        flat = np.abs(below) <= 1e-8 * total
+        k = np.where(flat, 0.0, 1.0) / np.where(flat, 1.0, below)
+        turn, stretch = self.Bn * (middle - self.u) * k, self.mass * (middle - self.u) * k
+        along = tuple(b - self.Bn * c for b, c in zip(self.B, self.normal))          # of the field, in the face
+        self.v1 = tuple(a + (middle - self.u) * c - turn * b for a, b, c in zip(self.v, along, self.normal))
+        self.B1 = tuple(a + stretch * b for a, b in zip(self.B, along))
+        self.E1 = ((self.outer - self.u) * self.E - self.P * self.u + total * middle
+                   + self.Bn * (dot(self.v, self.B) - dot(self.v1, self.B1))) * gap
+        self.root, self.middle = np.sqrt(self.rho1), middle
+
+    def flux(self, v, B, sign, side):
+        """F(q) + S (q1 - q) + S1 (q2 - q1), S and S1 the waves' speeds if they leave to the other side, else 0, psi left out.
+
+        v, B: velocity and field between the waves of Alfven;  side: -1 on the left, 1 on the right"""
+        inner = self.middle + side * np.abs(self.Bn) / self.root
+        clip = np.minimum if side < 0 else np.maximum
+        S, S1 = clip(self.outer, 0.0), clip(inner, 0.0)
+        E2 = self.E1 + side * self.root * (dot(self.v1, self.B1) - dot(v, B)) * sign
+        states = [(self.rho, self.v, self.E, self.B), (self.rho1, self.v1, self.E1, self.B1), (self.rho1, v, E2, B)]
+        q, q1, q2 = ((rho, *(rho * a for a in velocity), E, *field) for rho, velocity, E, field in states)
+        push = dot(self.v, self.B)
+        flux = (q[0] * self.u, *(m * self.u + self.P * k - b * self.Bn for m, k, b in zip(q[1:4], self.normal, self.B)),
+                (self.E + self.P) * self.u - self.Bn * push, *(b * self.u - a * self.Bn for a, b in zip(self.v, self.B)))
+        return tuple(f + S * (b - a) + S1 * (c - b) for f, a, b, c in zip(flux, q, q1, q2))
