@@ -526,7 +526,7 @@ def problem(law, condition=dg.wall, **options):
     (lambda: problem(dg.Maxwell(2), dg.pec, flux=dg.hllc),
      "has no numerical flux 'hllc'; allowed: upwind, central, rusanov, hll"),
     (lambda: problem(dg.Acoustics(2), flux=dg.roe), "has no numerical flux 'roe'"),
-    (lambda: problem(dg.Maxwell(2), dg.wall), "'wall' needs a law of Acoustics or Euler type"),
+    (lambda: problem(dg.Maxwell(2), dg.wall), "'wall' needs a law of Acoustics, Euler or MHD type"),
     (lambda: problem(dg.Euler(2), dg.pec), "'pec' needs a law of Maxwell type"),
     (lambda: problem(dg.Euler(2), dg.open), "'open' needs a law with variables p and v"),
     (lambda: problem(dg.Euler(2), dg.absorbing), "'absorbing' is for linear laws"),
@@ -539,7 +539,7 @@ def problem(law, condition=dg.wall, **options):
     (lambda: dg.far_field((1, 0, 0, 1)), "function of x and t"),
     (lambda: dg.curved_wall((1, 0)), "function of x"),
     (lambda: problem(dg.Euler(2), dg.curved_wall(lambda x: x[0])), "normal of curved_wall returns 1 component;"),
-    (lambda: problem(dg.Maxwell(2), dg.curved_wall(lambda x: x)), "'curved_wall' needs a law of Acoustics or Euler type"),
+    (lambda: problem(dg.Maxwell(2), dg.curved_wall(lambda x: x)), "'curved_wall' needs a law of Acoustics, Euler or MHD type"),
     *((lambda normal=normal: problem(dg.Acoustics(2), {"left": dg.curved_wall(normal), "default": dg.wall}), message)
       for normal, message in (
           (lambda x: (0.0, 0.0), "the normal of curved_wall is zero"),

@@ -112,7 +112,7 @@ def test_errors():
         dg.curved_wall("spline", corner=0)
     with pytest.raises(ValueError, match=r"curved_wall\('spline', corner=45\) is for 2D, but the law is Acoustics\(dim=3"):
         dg.Simulation(dg.box(cells=(1, 1, 1)), dg.Acoustics(3), dg.NodalDG(1), dg.curved_wall("spline"))
-    with pytest.raises(ValueError, match="needs a law of Acoustics or Euler type"):
+    with pytest.raises(ValueError, match="needs a law of Acoustics, Euler or MHD type"):
         dg.Simulation(disc(5), dg.Advection((1, 0), dim=2), dg.NodalDG(1), dg.curved_wall("spline"))
     points = np.array([[0, 0], [-1, -1], [1, -1], [1, 1], [-1, 1.0]])
     fork = dg.mesh.from_arrays(points, np.array([(0, 1, 2), (0, 3, 4)]))
