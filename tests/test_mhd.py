@@ -56,6 +56,9 @@ def test_numerical_fluxes_are_consistent_and_conservative(dim, flux):
     assert np.abs(numerical_flux(law, flux, l, l, n) - np.array(law.flux(l, n))).max() < 1e-13
     assert np.abs(numerical_flux(law, flux, l, r, n) + numerical_flux(law, flux, r, l, back)).max() < 1e-13
     assert np.allclose(law.conservative(law.primitive(l)), l, rtol=1e-13)
+    low, high = (tuple(np.float32(a) for a in side) for side in (l, r))
+    found = numerical_flux(law, flux, low, high, tuple(np.float32(k) for k in n))
+    assert found.dtype == np.float32 and np.abs(found - numerical_flux(law, flux, l, r, n)).max() < 2e-5
 
 
 def test_hlld_is_exact_for_contacts_and_alfven_waves():

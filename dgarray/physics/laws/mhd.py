@@ -188,11 +188,12 @@ class MHD(Law):
         for side in sides:
             side.behind(middle, total)
         x, y = left.root, right.root
-        w, sign = 1 / (x + y), np.where(Bn < 0, -1.0, 1.0)
-        v = tuple((x * c + y * d + (f - e) * sign) * w for c, d, e, f in zip(left.v1, right.v1, left.B1, right.B1))
-        B = tuple((x * f + y * e + x * y * (d - c) * sign) * w for c, d, e, f in zip(left.v1, right.v1, left.B1, right.B1))
+        w = 1 / (x + y)
+        turned = np.where(Bn < 0, -w, w)          # w times the sign of Bn, in the dtype of the state
+        v = tuple((x * c + y * d) * w + (f - e) * turned for c, d, e, f in zip(left.v1, right.v1, left.B1, right.B1))
+        B = tuple((x * f + y * e) * w + x * y * (d - c) * turned for c, d, e, f in zip(left.v1, right.v1, left.B1, right.B1))
         used = middle >= 0
-        flux = [np.where(used, c, d) for c, d in zip(left.flux(v, B, sign, -1), right.flux(v, B, sign, 1))]
+        flux = [np.where(used, c, d) for c, d in zip(left.flux(v, B, -1), right.flux(v, B, 1))]
         magnetic = [c + psi * k for c, k in zip(flux[5:], normal)]
         return (*flux[:5], *magnetic, self.cleaning_speed ** 2 * Bn)
 
@@ -224,7 +225,7 @@ class Side:
         self.rho1 = self.mass * gap
         below = self.mass * (self.outer - middle) - self.Bn ** 2
         flat = np.abs(below) <= 1e-8 * total
-        k = np.where(flat, 0.0, 1.0) / np.where(flat, 1.0, below)
+        k = np.where(flat, 0.0, 1 / np.where(flat, 1.0, below))
         turn, stretch = self.Bn * (middle - self.u) * k, self.mass * (middle - self.u) * k
         along = tuple(b - self.Bn * c for b, c in zip(self.B, self.normal))          # of the field, in the face
         self.v1 = tuple(a + (middle - self.u) * c - turn * b for a, b, c in zip(self.v, along, self.normal))
@@ -233,14 +234,15 @@ class Side:
                    + self.Bn * (dot(self.v, self.B) - dot(self.v1, self.B1))) * gap
         self.root, self.middle = np.sqrt(self.rho1), middle
 
-    def flux(self, v, B, sign, side):
+    def flux(self, v, B, side):
         """F(q) + S (q1 - q) + S1 (q2 - q1), S and S1 the waves' speeds if they leave to the other side, else 0, psi left out.
 
         v, B: velocity and field between the waves of Alfven;  side: -1 on the left, 1 on the right"""
         inner = self.middle + side * np.abs(self.Bn) / self.root
         clip = np.minimum if side < 0 else np.maximum
         S, S1 = clip(self.outer, 0.0), clip(inner, 0.0)
-        E2 = self.E1 + side * self.root * (dot(self.v1, self.B1) - dot(v, B)) * sign
+        root = np.where(self.Bn < 0, -self.root, self.root)
+        E2 = self.E1 + side * root * (dot(self.v1, self.B1) - dot(v, B))
         states = [(self.rho, self.v, self.E, self.B), (self.rho1, self.v1, self.E1, self.B1), (self.rho1, v, E2, B)]
         q, q1, q2 = ((rho, *(rho * a for a in velocity), E, *field) for rho, velocity, E, field in states)
         push = dot(self.v, self.B)
