@@ -5,7 +5,7 @@ from .analysis.integrals import BoundaryIntegral, VolumeIntegral
 from .analysis.probes import Extrema, Points, SurfaceFields
 from .analysis.riemann import riemann
 from .mesh import Grid, Mesh, box, interval, read_mesh, rectangle
-from .methods import ExponentialFilter, GridOperator, Hermite, Method, ModalDG, NodalDG, Operator
+from .methods import ExponentialFilter, FiniteVolume, GridOperator, Hermite, Method, ModalDG, NodalDG, Operator
 from .output import OutputError
 from .physics.boundary import (
     Sponge,
@@ -36,8 +36,8 @@ __version__ = "0.1.0"
 
 # `open` is public too, but not exported by a star, because it is the name of a function of Python's own.
 __all__ = [
-    "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "Fourier", "Grid", "GridOperator",
-    "Hermite", "Interrupted", "Law", "MHD", "Maxwell", "Mesh", "Method", "ModalDG", "NodalDG", "Operator", "OutputError",
+    "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "FiniteVolume", "Fourier", "Grid",
+    "GridOperator", "Hermite", "Interrupted", "Law", "MHD", "Maxwell", "Mesh", "Method", "ModalDG", "NodalDG", "Operator", "OutputError",
     "Points", "Simulation", "SolutionError", "Sponge", "SurfaceFields", "VolumeIntegral",
     "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "hlld", "incident", "inflow",
     "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "read_mesh", "rectangle",

@@ -147,3 +147,30 @@ def amplification(stepper, z):
         k = s.A * k + s.v * q + s.w * r
         q = s.alpha * q0 + s.beta * q + s.B * k + s.C * r
     return q
+
+
+@cache
+def monotonicity_radius(stepper):
+    """The largest factor r for which a step of length r dt is an average of steps of forward Euler of at most the length dt; 0
+    for a method that is none.
+
+    With the Butcher matrix K (weights as its last row): K (I + r K)^-1 >= 0 and r K (I + r K)^-1 e <= e.  Kraaijevanger 1991."""
+    count = len(stepper.stages)
+    q0 = q = np.eye(1, count + 1)[0]          # coefficients of q0, dt r_1, dt r_2, ...
+    k, rows = 0 * q, []
+    for number, s in enumerate(stepper.stages):
+        rows.append(q)
+        r = np.eye(1, count + 1, number + 1)[0]
+        k = s.A * k + s.v * q + s.w * r
+        q = s.alpha * q0 + s.beta * q + s.B * k + s.C * r
+    K = np.zeros((count + 1, count + 1))
+    K[:, :count] = np.array([*rows, q])[:, 1:]
+
+    def holds(r):
+        product = np.linalg.solve((np.eye(count + 1) + r * K).T, K.T).T
+        return product.min() >= -1e-12 and (r * product.sum(axis=1)).max() <= 1 + 1e-12
+    low, high = 0.0, 1.0 * count
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return round(low, 6)

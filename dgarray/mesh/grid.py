@@ -1,4 +1,4 @@
-"""Uniform Cartesian grids in one, two and three dimensions, for methods that keep their unknowns at the grid's nodes."""
+"""Uniform Cartesian grids in one, two and three dimensions, for methods that keep their unknowns at the grid's nodes or cells."""
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -49,6 +49,12 @@ class Grid:
             object.__setattr__(self, name, value)
 
     cell_type, notes, structured = "grid", (), True
+    place, location = "node", "nodes"
+
+    def with_values(self, location):
+        """The same box with its values at other places: "nodes", "cell averages" or "cell centres"."""
+        kind, given = (Grid, {}) if location == "nodes" else (CellGrid, {"location": location})
+        return kind(self.lower, self.upper, self.cells, self.periodic, **given)
 
     @property
     def source(self):
@@ -140,7 +146,7 @@ class Grid:
 
     def named_place(self, number):
         """Where a node is, for messages."""
-        return f"node {number} at ({', '.join(f'{c:.6g}' for c in self.centre(number))})"
+        return f"{self.place} {number} at ({', '.join(f'{c:.6g}' for c in self.centre(number))})"
 
     def near(self, number):
         """Names of the sides that a node is on, or next to."""
@@ -176,3 +182,45 @@ class Grid:
             cells.append(np.where(outside, -1, cell).astype(int))
             places.append(s - cell)
         return np.array(cells), np.array(places)
+
+    def between(self, axis, x):
+        """The two places around coordinates x along an axis, and where x lies between them: numbers (2, point), and s (point,)
+        from 0 to 1; NaN outside the grid."""
+        line = Grid(self.lower[axis], self.upper[axis], self.cells[axis], self.periodic[axis])
+        (cell,), (s,) = line.locate(np.asarray(x, float)[:, None])
+        low = np.maximum(cell, 0)
+        return np.array([low, low + 1]) % self.nodes[axis], np.where(cell < 0, np.nan, s)
+
+
+@dataclass(frozen=True)
+class CellGrid(Grid):
+    """A grid whose values belong to its cells: all that `Grid` says of nodes holds for the centres of the cells.
+
+    location   "cell averages", or "cell centres" for values at the centres"""
+
+    location: str = "cell averages"
+    place = "cell"
+
+    @property
+    def nodes(self):
+        """Number of cells along x, y, z."""
+        return self.cells
+
+    @cached_property
+    def axes(self):
+        """Coordinates of the cells' centres along x, y, z."""
+        return tuple(a + h * (np.arange(n) + 0.5) for a, h, n in zip(self.lower, self.spacing, self.cells))
+
+    def weights(self):
+        """Lengths of the cells along x, y, z: integral of u over the box = sum of w u over the cells."""
+        return tuple(np.full(n, h) for h, n in zip(self.spacing, self.cells))
+
+    def between(self, axis, x):
+        """As of `Grid`. Beyond the outermost centres, unless the axis is periodic, both are the outermost cell."""
+        _, s = super().between(axis, x)
+        n = self.cells[axis]
+        place = np.where(np.isnan(s), 0.0, (np.asarray(x, float) - self.lower[axis]) / self.spacing[axis] - 0.5)
+        low = np.floor(place)
+        both = np.array([low, low + 1]).astype(int)
+        both = both % n if self.periodic[axis] else np.clip(both, 0, n - 1)
+        return both, np.where(np.isnan(s), s, place - low)

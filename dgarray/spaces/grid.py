@@ -3,6 +3,7 @@ import numpy as np
 
 from ..physics.pointwise import components
 from ..physics.trace import call
+from .cells import averages
 from .interpolant import interpolant
 from .parts import AXES, Evaluation, Part, Trace, check_names
 
@@ -122,6 +123,13 @@ class GridSpace:
         """L2 norm of u - exact(x, t) per variable, sqrt(sum w (u - exact)^2), (variable,)."""
         total = np.zeros(len(values))
         for part in self.parts():
-            expected = components(call(exact, dict(x=part.x, t=t), "exact solution"), len(values), "the exact solution")
+            expected = self.at_places(part.places, lambda x: components(
+                call(exact, dict(x=x, t=t), "exact solution"), len(values), "the exact solution"))
             total += [part.integrate((u - v) ** 2) for u, v in zip(part.values(values), expected)]
         return np.sqrt(total)
+
+    def at_places(self, rows, function):
+        """Components of a function of x at the nodes, or averaged over the cells, in some rows along the last axis."""
+        if self.grid.location == "cell averages":
+            return averages(self.grid, rows, function)
+        return function(tuple(np.broadcast_arrays(*self.grid.places(rows))))

@@ -1,17 +1,14 @@
 """The Hermite interpolant of a field on a grid, evaluated at any point: the nodes that it uses, and their weights."""
 import numpy as np
 
-from ..mesh.grid import Grid
 from ..reference import hermite
 
 
 def ends(grid, N, axis, x):
     """The interpolant along one axis at coordinates x (point,): the numbers (2, point) of the nodes at both ends of the points'
     cells, and the weights (2, point, N + 1) of the scaled derivatives at these nodes; NaN outside the grid."""
-    line = Grid(grid.lower[axis], grid.upper[axis], grid.cells[axis], grid.periodic[axis])
-    (cell,), (s,) = line.locate(np.asarray(x, float)[:, None])
-    low = np.maximum(cell, 0)
-    return np.array([low, low + 1]) % grid.nodes[axis], np.array(hermite.values(N, np.where(cell < 0, np.nan, s)))
+    numbers, s = grid.between(axis, x)
+    return numbers, np.array(hermite.values(N, s))
 
 
 def interpolant(grid, N, points):

@@ -1,16 +1,16 @@
 """A law, a numerical flux and boundary conditions as the pointwise functions that a method asks a backend to evaluate."""
 from types import SimpleNamespace
 
-from ...physics.laws.law import shown
-from ...physics.pointwise import Pointwise, at_points, components, place
-from ...physics.trace import call, parameters
+from ...physics.pointwise import Pointwise
+from ...physics.trace import call
+from .. import physics
+from ..physics import numerical_flux
 
 
-class Physics:
+class Physics(physics.Physics):
     """The law as the pointwise functions that a DG method asks a backend to evaluate, for the strong or the weak form.
 
-    law, flux, source: of the problem;  parameters: {name: number} of the law, None for one that varies in space
-    weak: for the weak form
+    weak: for the weak form;  the other arguments and attributes are those of `dgarray.methods.physics.Physics`
 
     In the functions below q, l, r are states (l, r: left and right of a face; in `finish` r is the tendency), n is a unit
     normal that points from left to right, s the J_face / J of each side, and m, ml, mr are the law's parameters.
@@ -25,12 +25,8 @@ class Physics:
     """
 
     def __init__(self, law, flux, source, parameters, weak=False):
-        self.law, self.flux, self.source, self.parameters, self.weak = law, flux, source, parameters, weak
-        given = {"law's source": law.source, "source": source}
-        self.sources = {role: function for role, function in given.items() if function is not None}
-        d, v = law.dim, len(law.variables)
-        self.state = {"q": v, "x": d, "t": None, "m": parameters}
-        self.numerical = numerical_flux(flux, law)
+        super().__init__(law, flux, source, parameters)
+        self.weak, d, v = weak, law.dim, len(law.variables)
         m = {"ml": parameters, "mr": parameters}
         self.functions = SimpleNamespace(
             volume=Pointwise(self.volume, {**self.state, "g": d * d}, "flux"),
@@ -45,24 +41,6 @@ class Physics:
         directions = (g[k * d:(k + 1) * d] for k in range(d))
         fluxes = tuple(f for n in directions for f in self.flux_along(n, q, x, t, m))
         return fluxes + self.with_sources((0.0,) * len(q), q, x, t, m) if self.weak and self.sources else fluxes
-
-    def flux_along(self, n, q, x, t, m):
-        """The flux F(q) . n along n, one component per variable."""
-        return self.checked(call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux"), "the law's flux")
-
-    def checked(self, result, role, function=None):
-        """The components that a function of the law or the user returned. Raises ValueError unless it is one per variable."""
-        return components(result, len(self.law.variables), role + place(function), self.law.variables)
-
-    def at_points(self, function, x, t, role):
-        """The components of a user's function(x, t) at many points, see `dgarray.physics.pointwise.at_points`."""
-        names = self.law.variables
-        return at_points(function, x, t, len(names), role + place(function), names)
-
-    def star(self, numerical, l, r, n, x, t, ml, mr):
-        """F*, the numerical flux between two states."""
-        sides = dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr)
-        return self.checked(call(numerical, sides, "numerical flux"), "the numerical flux")
 
     def inside(self, n, q, x, t, m):
         """The flux from which F* is subtracted at a face: the element's own F(q) . n in the strong form, 0 in the weak form."""
@@ -94,34 +72,4 @@ class Physics:
     def finish(self, r, q, x, t, m):
         if not self.weak:
             r = self.with_sources(r, q, x, t, m)
-        if self.law.capacity is None:
-            return r
-        return tuple(a / c for a, c in zip(r, self.checked(call(self.law.capacity, dict(m=m), "capacity"), "the capacity")))
-
-    def with_sources(self, r, q, x, t, m):
-        """r + s(q, x, t), with the sum s of the law's source and the user's."""
-        for role, source in self.sources.items():
-            added = self.checked(call(source, dict(q=q, x=x, t=t, m=m), role), f"the {role}", source)
-            r = tuple(a + b for a, b in zip(r, added))
-        return r
-
-    def wave_speed(self, q, n, x, t, m):
-        return components(call(self.law.wave_speed, dict(q=q, n=n, x=x, t=t, m=m), "wave speed"), 1, "the wave speed")
-
-    def admissible(self, q, x, t, m):
-        return components(call(self.law.admissible, dict(q=q, x=x, t=t, m=m), "admissibility"), 1, "the law's admissible")
-
-
-def numerical_flux(flux, law):
-    """The numerical flux F*(l, r, n) of a law: flux(law).
-
-    Raises ValueError unless `flux` is a function of a law that returns a function."""
-    needed = [name for name, p in parameters(flux).items() if p.default is p.empty and p.kind in (0, 1, 3)]
-    if len(needed) != 1:
-        raise ValueError(f"flux={shown(flux)} asks for {', '.join(needed) or 'nothing'}; it must be a function of the law that "
-                         "returns F*(l, r, n), such as dgarray.upwind")
-    made = flux(law)
-    if not callable(made):
-        raise ValueError(f"flux={shown(flux)} returns {shown(made)}; it must return a function F*(l, r, n), as "
-                         "dgarray.upwind does")
-    return made
+        return self.over_capacity(r, m)

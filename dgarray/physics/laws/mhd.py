@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 
 from .law import Law, check_dim, counted, dot
+from .mhd_waves import Waves
 
 
 class MHD(Law):
@@ -151,6 +152,20 @@ class MHD(Law):
         both = a2 + np.maximum(tangential, 0.0) * volume * nn + bn2
         root = np.sqrt(np.maximum(both ** 2 - 4 * a2 * bn2, 0.0))
         return np.sqrt(np.maximum(both - root, 0.0) / 2), np.sqrt(bn2), np.sqrt((both + root) / 2)
+
+    def characteristic(self, q, mean, n):
+        """The waves that a difference q of states is made of, by left eigenvectors of dF/dq . n at the state `mean`, n a unit
+        normal: fast, Alfven and slow to the left, entropy, slow, Alfven and fast to the right, then two of Bn and psi.
+
+        Their speeds are u - cf, u - ca, u - cs, u, u + cs, u + ca, u + cf, -ch, ch.  The first seven are those of differences
+        with dBn = dpsi = 0.  A jump of Bn also pushes the gas; that is left out: it makes the last two waves alone, in which
+        rho, v, p and the tangential field stay.  Where ch = 0 these are dBn and dpsi, which have no waves of their own.
+        `Waves`; Dedner et al. 2002; Mignone & Tzeferacos 2010, J. Comput. Phys. 229."""
+        return Waves(self, mean, n).of(q)
+
+    def from_characteristic(self, w, mean, n):
+        """The difference of states that these waves make: the inverse of `characteristic`."""
+        return Waves(self, mean, n).difference(w)
 
     def wave_speed(self, q, n):
         """The larger of |v . n| + fast speed and ch |n|."""

@@ -1,0 +1,1 @@
+"""Finite volumes on grids: first order, MUSCL-Hancock and WENO-Z."""

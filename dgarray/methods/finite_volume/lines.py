@@ -1,0 +1,72 @@
+"""A sweep along an axis as lines: pointwise functions of some cells next to one another, one after the other.
+
+A `Line` reads fields at some shifts along the axis and writes fields at shift 0. Array expressions evaluate it on whole pencils
+of cells, kernels on what fits a cache; both take the cells on which a line is needed from `ranges`.
+"""
+from ...physics.pointwise import Pointwise
+
+
+class Line:
+    """One pointwise function of neighbouring cells along an axis.
+
+    name     role of the function, for messages and for generated text
+    reads    {argument: (field, shift)}
+    writes   {field: number of components}, in the order of the results
+    specs    {field: spec}, as `Pointwise` takes it, of all fields;  numbers: names of the arguments that are one number for all
+             cells
+    In fields of faces, entry i is the face between the cells i and i + 1."""
+
+    def __init__(self, name, function, reads, writes, specs, numbers=()):
+        self.name, self.reads, self.writes = name, reads, writes
+        inputs = {argument: specs[field] for argument, (field, _) in reads.items()}
+        self.function = Pointwise(function, inputs | dict.fromkeys(("t", *numbers)), name)
+
+    @property
+    def needed(self):
+        """{(argument, number of the component or field of it): (field, shift)} of what the function's graph reads."""
+        return {(argument, number): self.reads[argument] for argument, number in self.function.used.values()
+                if argument in self.reads}
+
+
+def ranges(lines, wanted):
+    """The cells on which fields are needed, {field: (first, end)}, to have the fields `wanted` on theirs.
+
+    wanted: {field: (first, end)}"""
+    needed = dict(wanted)
+    for line in reversed(lines):
+        first, end = of_line(line, needed)
+        for field, shift in line.needed.values():
+            low, high = needed.get(field, (first + shift, end + shift))
+            needed[field] = min(low, first + shift), max(high, end + shift)
+    return needed
+
+
+def of_line(line, needed):
+    """The cells (first, end) on which a line is evaluated, from `ranges`."""
+    given = [needed[field] for field in line.writes if field in needed]
+    return min(low for low, _ in given), max(high for _, high in given)
+
+
+def evaluate(lines, fields, wanted, numbers):
+    """Evaluate lines on arrays; returns {field: its components on (first, end), arrays whose last axis is the sweep's}.
+
+    fields    {field: (first cell, components)} of what is given; components of parameters are a dict
+    wanted    {field: (first, end)} of what is returned;  numbers: {argument: number}"""
+    needed, known = ranges(lines, wanted), dict(fields)
+
+    def part(field, first, end):
+        start, values = known[field]
+        cells = slice(first - start, end - start)
+        if isinstance(values, dict):
+            return {name: value[..., cells] for name, value in values.items()}
+        return tuple(value[..., cells] for value in values)
+    for line in lines:
+        first, end = of_line(line, needed)
+        used = {argument for argument, _ in line.needed}
+        given = {argument: part(field, first + shift, end + shift)
+                 for argument, (field, shift) in line.reads.items() if argument in used}
+        asked = {name: numbers[name] for name in line.function.inputs if name in numbers}
+        result = line.function(**given, **asked)
+        for field, count in line.writes.items():
+            known[field], result = (first, result[:count]), result[count:]
+    return {field: part(field, *cells) for field, cells in wanted.items()}

@@ -1,0 +1,143 @@
+"""Finite volumes on grids: first order, MUSCL-Hancock and WENO-Z, axis by axis or unsplit."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...spaces import GridSpace
+from ...stepping import STEPPERS, Stage
+from ...wording import choose
+from ..method import Method
+from ..problem import side_conditions
+from .courant import courant_limit
+from .operator import FiniteVolumeOperator
+from .plan import plan_of
+from .reconstruction import LIMITERS
+from .schemes import SCHEMES, Weno
+from .tables import GridTables
+
+VARIABLES = ("conserved", "primitive", "characteristic")
+LEAST_COURANT = 0.2          # of a stepper; others are refused
+
+
+class Strang:
+    """The stepper of a step that sweeps along the axes, forth and back: no stages that one could choose."""
+
+    name, order, stages = "strang", 2, (Stage(),)
+
+
+@dataclass(frozen=True)
+class FiniteVolume(Method):
+    """Finite volumes for every law on a `Grid` in 1D, 2D and 3D, with the numerical flux of the simulation.
+
+    scheme      "first-order": averages;  "muscl": MUSCL-Hancock, second order, with limited slopes;  "weno": fifth order, by
+                finite differences of split fluxes (then the values are those at the cells' centres, and the numerical flux is
+                that of Lax and Friedrichs)
+    splitting   "strang": sweeps along x, y, z, and back, each half a step long, of second order at most;  None: all axes at once,
+                advanced by a Runge-Kutta method;  "auto": None for weno, else "strang"
+    limiter     of muscl: "minmod", "van-leer" or "mc"
+    variables   whose slopes are limited, or which weno reconstructs: "conserved", "primitive" (muscl), "characteristic";
+                "auto": of muscl primitive, of weno characteristic, each where the law has them, else conserved
+    safe        whether the faces of a cell whose new state is not finite or not admissible get the flux of first order; the
+                report counts them
+    Raises ValueError for values that are not allowed.
+    Helluy, Strub, Massaro & Roberts 2015, section 2; van Leer 1984; Jiang & Shu 1996; Borges et al. 2008."""
+
+    scheme: str = "muscl"
+    splitting: str | None = "auto"
+    limiter: str = "van-leer"
+    variables: str = "auto"
+    safe: bool = True
+    has_flux = True
+
+    def __post_init__(self):
+        choose("scheme", self.scheme, SCHEMES)
+        choose("limiter", self.limiter, LIMITERS)
+        choose("variables", self.variables, ("auto", *VARIABLES))
+        if self.splitting is not None:
+            choose("splitting", self.splitting, ("auto", "strang"), also=["None"])
+        if not isinstance(self.safe, (bool, np.bool_)):
+            raise ValueError(f"safe={self.safe!r} is not allowed for FiniteVolume; it must be True or False")
+        weno = self.scheme == "weno"
+        if self.splitting == "auto":
+            object.__setattr__(self, "splitting", None if weno else "strang")
+        if weno and self.splitting == "strang":
+            raise ValueError("splitting='strang' is not allowed with scheme='weno': splitting is of second order; give None")
+        if weno and self.variables == "primitive":
+            raise ValueError("variables='primitive' is not allowed with scheme='weno', which reconstructs fluxes; allowed: "
+                             "conserved, characteristic")
+
+    @property
+    def order(self):
+        """Order of accuracy in space: 1, 2 or 5."""
+        return SCHEMES[self.scheme].order
+
+    def chosen_variables(self, law):
+        """The variables that are reconstructed for a law. Raises ValueError where the law does not have them."""
+        has = {"conserved": True, "primitive": law.primitive is not None and law.conservative is not None,
+               "characteristic": law.characteristic is not None and law.from_characteristic is not None}
+        wanted = "characteristic" if self.scheme == "weno" else "primitive"
+        if self.variables == "auto":
+            return wanted if has[wanted] else "conserved"
+        if not has[self.variables]:
+            raise ValueError(f"variables={self.variables!r} is not possible for {law!r}, which has no {self.variables} "
+                             f"variables; it has {', '.join(name for name in VARIABLES if has[name])}")
+        return self.variables
+
+    def check(self, problem):
+        """Raise ValueError or TypeError where grid, law, boundary, flux and source do not fit the method or one another."""
+        grid, law = problem.mesh, problem.law
+        if not grid.structured:
+            raise ValueError(f"FiniteVolume works on grids, not on {grid!r}; give e.g. dgarray.Grid(lower=(0, 0), upper=(1, 1), "
+                             "cells=(64, 64))")
+        if law.dim != grid.dim:
+            raise ValueError(f"the grid has dimension {grid.dim}, but the law has {law.dim}: {law!r}")
+        least = SCHEMES[self.scheme].ghosts
+        for axis, n in zip("xyz", grid.cells):
+            if n < least:
+                raise ValueError(f"the grid has {n} cell{'s' * (n > 1)} along {axis}; scheme={self.scheme!r} needs at least {least}")
+        if self.scheme != "first-order":
+            self.chosen_variables(law)
+        for name, condition in side_conditions(grid, problem.boundary).items():
+            if not callable(condition) or hasattr(condition, "of_faces"):
+                raise ValueError(f"boundary {name!r}: {condition!r} is not for finite volumes; give a function such as "
+                                 "dgarray.outflow, dgarray.wall or dgarray.prescribed(g)")
+        tables = self.tables(problem)
+        functions = [tables.rate, tables.physics.sound, *(s.outside for pair in tables.sides for s in pair if s.outside),
+                     *(line.function for lines in (*tables.sweeps, *tables.simple) for line in lines),
+                     *([tables.physics.source_step.function] if tables.physics.sources else [])]
+        for function in functions:
+            function.graph                                    # noqa: B018  tracing is the check
+
+    def space(self, problem):
+        """Values that belong to the cells."""
+        return GridSpace(problem.mesh.with_values("cell centres" if SCHEMES[self.scheme] is Weno else "cell averages"))
+
+    def stepper(self, name):
+        """The time stepper with that name: with splitting the method's own; else one of `dgarray.stepping`, by default ssp54
+        for weno and ssp22 for the others. Raises ValueError for one that does not fit."""
+        if self.splitting == "strang":
+            if name not in (None, Strang.name):
+                raise ValueError(f"stepper={name!r} is not allowed for FiniteVolume with splitting='strang', which has its own "
+                                 "step; leave it out, or give splitting=None")
+            return Strang
+        scheme = SCHEMES[self.scheme]
+        stepper = STEPPERS[choose("stepper", name or ("ssp54" if scheme is Weno else "ssp22"), STEPPERS)]
+        if courant_limit(scheme, stepper) < LEAST_COURANT:
+            raise ValueError(f"stepper={stepper.name!r} has no useful stable step with scheme={self.scheme!r}; take another")
+        return stepper
+
+    def kernels(self, backend, law=None):
+        """Which implementation computes on a backend: "fused" kernels or "array" expressions."""
+        return "array" if backend.name == "cupy" else backend.kernels
+
+    def memory(self, problem, backend, stepper):
+        """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
+        return plan_of(self, self.tables(problem), backend, stepper)
+
+    def tables(self, problem):
+        """The `GridTables` of a problem."""
+        return GridTables(self, problem)
+
+    def operator(self, problem, backend):
+        """The `FiniteVolumeOperator` of a problem on a backend."""
+        return FiniteVolumeOperator(problem, self, self.tables(problem), backend)

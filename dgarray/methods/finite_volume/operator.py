@@ -1,0 +1,95 @@
+"""The operator of finite volumes: one law on one grid, on a backend."""
+import numpy as np
+
+from ...stepping import monotonicity_radius, real_limit
+from ..operator import ArrayOperator, check_array
+from .courant import courant_limit
+from .sweeps import Sweeps
+
+
+class FiniteVolumeOperator(ArrayOperator):
+    """The operator of finite volumes. The state is q (variable, z, y, x): averages of the cells, of WENO values at their
+    centres."""
+
+    def __init__(self, problem, method, tables, backend):
+        super().__init__(problem, method, tables, backend.operations(Sweeps, tables), backend)
+        self.shape = tables.shape
+        self.unknowns = {"q": self.shape}
+
+    def checked(self, q):
+        check_array(q, self.shape, "the state", f"(variable, {', '.join(self.space.dims)}) = ")
+        return q
+
+    def project(self, f, t=0.0):
+        """The state that represents f(x, t), on the host in the run's dtype: averages by a product of Gauss rules, of WENO
+        values at the centres. Raises ValueError unless f returns one component per variable."""
+        q, role = np.empty(self.shape, self.dtype), "the initial state"
+        for part in self.space.parts():
+            values = self.space.at_places(part.places, lambda x: self.tables.physics.at_points(f, x, t, role))
+            for v, value in enumerate(values):
+                q[v, part.places] = value
+        return q
+
+    def nodal(self, q):
+        """The values of the cells, (variable, 1, cell), of a state on the host."""
+        return q.reshape(len(q), 1, -1)
+
+    def take(self, state, cells):
+        """The values of some cells on the host, (variable, 1, cell of `cells`)."""
+        return self.backend.host(state[(slice(None), *np.unravel_index(cells, state.shape[1:]))])[:, None]
+
+    def rhs(self, q, t):
+        """dq/dt = (-sum over axes of dF_k/dx_k + s) / C. Raises ValueError where the method splits a step by axes."""
+        if self.tables.split:
+            raise ValueError(f"{self.method!r} has no right-hand side: it sweeps axis by axis; give splitting=None")
+        return self.operations.rhs(q, t)
+
+    def check(self, q, t):
+        return self.operations.check(q, t)
+
+    def not_finite(self, q):
+        return self._places(~np.isfinite(q))
+
+    def not_admissible(self, q, t):
+        bad = self.backend.host(~self.operations.sound(self.state(q), t))
+        return self._places(bad[None])
+
+    @staticmethod
+    def _places(bad):
+        """Rows (cell, variable, 0) of the places where an array (variable, z, y, x) is true, in the order of the cells."""
+        cells, variables = np.nonzero(bad.reshape(len(bad), -1).T)
+        return np.column_stack([cells, variables, 0 * cells]).astype(int)
+
+    def advance_checked(self, state, t, dt):
+        new, check = self._step(state, t, dt, 1.0)
+        return new, check
+
+    def stages(self, state, t, dt):
+        """Yield (time, state) after each stage; a step that sweeps axis by axis is one."""
+        if self.tables.split:
+            yield t + dt, self.advance(state, t, dt)
+        else:
+            yield from super().stages(state, t, dt)
+
+    def largest_step(self, state, t, check=None):
+        """The largest stable step: Courant's number is at most `courant` in each sweep, or without splitting summed over axes.
+
+        With sources 1/dt is larger by their damping rate over the stepper's limit."""
+        rate = self.operations.rate(state, t) if check is None or check.rate is None else check.rate
+        tables = self.tables
+        if tables.split:
+            rate = rate / 2 + tables.damping / 4          # two sweeps along each axis; the midpoint rule damps up to 2 / rate
+        else:
+            rate = rate / self.courant + tables.damping / max(real_limit(self.stepper), 1e-3)
+        return np.inf if rate == 0 else 1 / rate
+
+    @property
+    def courant(self):
+        """The largest Courant number without splitting: that of `courant_limit`, and if the stepper preserves strong stability
+        at most the number of forward Euler steps in it."""
+        limit, steps = courant_limit(self.tables.scheme, self.stepper), monotonicity_radius(self.stepper)
+        return min(limit, steps) if steps else limit
+
+    def report(self):
+        """What a report holds besides what all methods have: how often a flux of first order has taken another one's place."""
+        return {"first_order_faces": self.operations.replaced} if self.tables.repairs else {}

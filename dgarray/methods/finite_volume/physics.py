@@ -1,0 +1,95 @@
+"""A law, a numerical flux and a source as the pointwise functions that a sweep along an axis evaluates."""
+from functools import cached_property
+
+import numpy as np
+
+from ...physics.fluxes import wave_speed
+from ...physics.pointwise import Pointwise
+from ...physics.trace import call
+from ..physics import Physics
+from .lines import Line
+
+
+class GridPhysics(Physics):
+    """The functions of a finite-volume method on a grid.
+
+    spacing: h along each axis.  The other arguments are those of `dgarray.methods.physics.Physics`.
+    specs    {field: spec} of the fields that lines read and write, see `lines.Line`: q the state, m parameters, x the cells'
+             centres, w other variables, low and high the states at both faces of a cell, flux those through faces, F, s
+             and u = C q flux, wave speed and conserved variables of a cell, r the tendency"""
+
+    def __init__(self, law, flux, source, parameters, spacing):
+        super().__init__(law, flux, source, parameters)
+        self.spacing, self.count = spacing, len(law.variables)
+        self.specs = {"x": law.dim, "m": parameters, "s": 1} | dict.fromkeys(
+            ("q", "u", "w", "low", "high", "flux", "F", "r", "out"), self.count)
+
+    def line(self, name, function, reads, writes, numbers=()):
+        """A `Line`; reads: {argument: field or (field, shift)}; it may also ask for the numbers t and `numbers`."""
+        reads = {argument: read if isinstance(read, tuple) else (read, 0) for argument, read in reads.items()}
+        return Line(name, function, reads, {field: self.specs[field] for field in writes}, self.specs, numbers)
+
+    def normal(self, axis):
+        """The unit vector along an axis."""
+        return tuple(float(k == axis) for k in range(self.law.dim))
+
+    def face_flux(self, axis, low, high):
+        """The line flux = F*(l, r, n), l from the field `high` of the cell below the face, r from `low` of that above."""
+        n, h = self.normal(axis), self.spacing[axis]
+
+        def flux(l, r, x, t, ml, mr):
+            return self.star(self.numerical, l, r, n, tuple(a + h / 2 * k for a, k in zip(x, n)), t, ml, mr)
+        return self.line("numerical flux", flux, {"l": high, "r": (low, 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["flux"])
+
+    def update(self, base):
+        """The line out = base - k (flux - flux of the face below) / C; k: dt / h for a step, 1 / h for a tendency."""
+        def update(q, above, below, m, k):
+            change = self.over_capacity(tuple(k * (a - b) for a, b in zip(above, below)), m)
+            return tuple(a - b for a, b in zip(q, change))
+        return self.line("update", update, {"q": base, "above": "flux", "below": ("flux", -1), "m": "m"}, ["out"], ["k"])
+
+    def tendency(self, q, x, t, m):
+        """s(q, x, t) / C, with the sum s of all sources."""
+        return self.over_capacity(self.with_sources((0.0,) * self.count, q, x, t, m), m)
+
+    @cached_property
+    def source_step(self):
+        """The line out = q + dt s(q + dt/2 s(q)) / C: the midpoint rule for the sources alone."""
+        def step(q, x, t, m, dt):
+            half = tuple(a + dt / 2 * b for a, b in zip(q, self.tendency(q, x, t, m)))
+            return tuple(a + dt * b for a, b in zip(q, self.tendency(half, x, t + dt / 2, m)))
+        return self.line("source", step, {"q": "q", "x": "x", "m": "m"}, ["out"], ["dt"])
+
+    @cached_property
+    def sources_line(self):
+        """The line r = s(q, x, t) / C."""
+        return self.line("source", self.tendency, {"q": "q", "x": "x", "m": "m"}, ["r"])
+
+    def rates(self, joined):
+        """The function of (q, x, t, m) that joins s_k / h_k of all axes k, s_k the wave speed along that axis, by `joined`:
+        its maximum, or the sum."""
+        def rate(q, x, t, m):
+            each = [wave_speed(self.law, q, self.normal(axis), x, t, m) / h for axis, h in enumerate(self.spacing)]
+            total = each[0]
+            for other in each[1:]:
+                total = joined(total, other)
+            return total
+        return Pointwise(rate, self.state, "wave speed")
+
+    @cached_property
+    def sound(self):
+        """The function of (q, x, t, m): whether a state is finite and, if the law says, admissible."""
+        def sound(q, x, t, m):
+            good = sum(np.abs(a) for a in q) < np.inf
+            return good & self.admissible(q, x, t, m)[0] if self.law.admissible else good
+        return Pointwise(sound, self.state, "admissibility")
+
+    def outside(self, name, condition, axis, side):
+        """The function of (q, x, t, m) that gives the state beyond a side of the grid from that of the mirrored cell inside;
+        x: centre of the cell beyond."""
+        n = tuple((2.0 * side - 1) * k for k in self.normal(axis))
+
+        def outside(q, x, t, m):
+            state = call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=self.law), f"boundary {name!r}")
+            return self.checked(state, f"boundary {name!r}", condition)
+        return Pointwise(outside, self.state, f"boundary {name!r}")

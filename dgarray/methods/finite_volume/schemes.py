@@ -1,0 +1,114 @@
+"""The schemes: how the flux through a face follows from the cells around it, as `lines.Line`s along an axis."""
+import numpy as np
+
+from .reconstruction import LIMITERS, weno_z
+
+
+class FirstOrder:
+    """The numerical flux of the averages on both sides.  Godunov 1959; Helluy et al. 2015, equation (5)."""
+
+    order, ghosts = 1, 1
+
+    @staticmethod
+    def lines(physics, axis, method, k):
+        return [physics.face_flux(axis, "q", "q")]
+
+    @staticmethod
+    def symbol(theta):
+        """-h d/dx of exp(i theta j) for the wave speed 1."""
+        return np.exp(-1j * theta) - 1
+
+
+class Muscl:
+    """Linear functions in the cells with limited slopes, and the numerical flux of their values on both sides of a face.
+
+    In a step of their own the values are those half a step later (Hancock's method):
+    q-, q+ = q -+ dq / 2 - k/2 (F(q + dq / 2) - F(q - dq / 2)) / C,  k = dt / h.
+    van Leer 1979; van Leer 1984 (Hancock); Toro 2009, section 14.4."""
+
+    order, ghosts = 2, 2
+
+    @staticmethod
+    def lines(physics, axis, method, k):
+        law, limiter, n = physics.law, LIMITERS[method.limiter], physics.normal(axis)
+        variables = method.chosen_variables(law)
+        primitive = variables == "primitive"
+
+        def slopes(a, b, c):
+            below, above = (tuple(y - x for x, y in zip(*pair)) for pair in ((a, b), (b, c)))
+            if variables != "characteristic":
+                return tuple(map(limiter, below, above))
+            waves = (law.characteristic(q, b, n) for q in (below, above))
+            return law.from_characteristic(tuple(map(limiter, *waves)), b, n)
+
+        def edges(a, b, c, x, t, m, k=None):
+            half = tuple(s / 2 for s in slopes(a, b, c))
+            low, high = tuple(v - s for v, s in zip(b, half)), tuple(v + s for v, s in zip(b, half))
+            if primitive:
+                low, high = law.conservative(low), law.conservative(high)
+            if k is None:
+                return (*low, *high)
+            fluxes = (physics.flux_along(n, q, x, t, m) for q in (high, low))
+            push = physics.over_capacity(tuple(k / 2 * (f - g) for f, g in zip(*fluxes)), m)
+            return tuple(v - p for q in (low, high) for v, p in zip(q, push))
+        field = "w" if primitive else "q"
+        first = [physics.line("primitive variables", lambda q: law.primitive(q), {"q": "q"}, ["w"])] if primitive else []
+        reads = {"a": (field, -1), "b": field, "c": (field, 1), "x": "x", "m": "m"}
+        return [*first, physics.line("slopes", edges, reads, ["low", "high"], ["k"] if k else []),
+                physics.face_flux(axis, "low", "high")]
+
+    @staticmethod
+    def symbol(theta):
+        """-h d/dx of exp(i theta j) for the wave speed 1, with central slopes."""
+        edge = 1 + (np.exp(1j * theta) - np.exp(-1j * theta)) / 4
+        return edge * (np.exp(-1j * theta) - 1)
+
+
+class Weno:
+    """Finite differences of fluxes that are split by Lax and Friedrichs' formula and reconstructed by WENO-Z.
+
+    The unknowns are values at the cells' centres. With F+- = (F(q) +- a q) / 2, a the largest wave speed of the six cells
+    around a face, the flux through the face is the sum of the values at the face that WENO-Z finds from five values of F+,
+    seen from the left, and of F-, seen from the right. Differences of these fluxes are derivatives of fifth order, axis by
+    axis, for nonlinear laws in any dimension. Averages of cells would need integrals over faces for that.
+    With a capacity C, C q stands for q. In waves: F and q are taken apart by the eigenvectors of the mean of the states on both sides of the face.
+    Shu & Osher 1989; Jiang & Shu 1996; Borges, Carmona, Costa & Don 2008."""
+
+    order, ghosts = 5, 3
+
+    @staticmethod
+    def lines(physics, axis, method, k):
+        law, n, count = physics.law, physics.normal(axis), physics.count
+        waves = method.chosen_variables(law) == "characteristic"
+
+        def cell(q, x, t, m):
+            scaled = tuple(c * a for c, a in zip(law.capacity(m), q)) if law.capacity else ()
+            return (*physics.flux_along(n, q, x, t, m), *physics.wave_speed(q, n, x, t, m), *scaled)
+
+        def split(q0, q1, q2, q3, q4, q5, f0, f1, f2, f3, f4, f5, s0, s1, s2, s3, s4, s5):
+            largest = s0[0]
+            for s in (s1, s2, s3, s4, s5):
+                largest = np.maximum(largest, s[0])
+            mean = tuple((a + b) / 2 for a, b in zip(q2, q3))
+
+            def seen(v):
+                return law.characteristic(v, mean, n) if waves else v
+            states, fluxes = ([seen(v) for v in six] for six in ((q0, q1, q2, q3, q4, q5), (f0, f1, f2, f3, f4, f5)))
+            result = []
+            for v in range(count):
+                plus, minus = ([(f[v] + sign * largest * q[v]) / 2 for f, q in zip(fluxes, states)] for sign in (1, -1))
+                result.append(weno_z(*plus[:5]) + weno_z(*minus[:0:-1]))
+            return law.from_characteristic(tuple(result), mean, n) if waves else tuple(result)
+        six, state = range(6), "u" if law.capacity else "q"
+        reads = {f"q{i}": (state, i - 2) for i in six} | {f"f{i}": ("F", i - 2) for i in six}
+        return [physics.line("flux", cell, {"q": "q", "x": "x", "m": "m"}, ["F", "s", *["u"] * (state == "u")]),
+                physics.line("numerical flux", split, reads | {f"s{i}": ("s", i - 2) for i in six}, ["flux"])]
+
+    @staticmethod
+    def symbol(theta):
+        """-h d/dx of exp(i theta j) for the wave speed 1, with the weights of smooth values."""
+        face = sum(c * np.exp(1j * theta * j) for c, j in zip((2, -13, 47, 27, -3), range(-2, 3))) / 60
+        return face * (np.exp(-1j * theta) - 1)
+
+
+SCHEMES = {"first-order": FirstOrder, "muscl": Muscl, "weno": Weno}

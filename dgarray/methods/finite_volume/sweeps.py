@@ -1,0 +1,215 @@
+"""The steps of finite volumes as array expressions: sweeps along an axis one after the other, or stages of a Runge-Kutta method.
+
+With splitting a step of length D is  S(D/2) X Y Z Z Y X S(D/2), each sweep half a step long, S the sources: symmetric, so of
+second order, and each sweep may use the largest stable step of its own axis. Strang 1968; Helluy et al. 2015, equations (5), (6).
+Without it the tendencies along all axes are added, and a stepper of `dgarray.stepping` advances them.
+"""
+import numpy as np
+
+from ..check import Check
+from ..recipe import Recipe
+from .lines import evaluate
+
+PIECE = 1 << 16          # cells whose lines are evaluated at once
+
+
+class Sweeps(Recipe):
+    """The operations of finite volumes on a backend.
+
+    A state q is (variable, z, y, x). `out` is another state, which a function fills.
+    replaced   faces so far at which a flux of first order has taken the place of another one"""
+
+    work = ("sweeps",)
+
+    def __init__(self, backend, tables):
+        self.backend, self.tables, self.xp, self.replaced = backend, tables, backend.xp, 0
+        self.m = {name: backend.array(values) for name, values in tables.parameters.items()}
+        self.x = tuple(self.xp.broadcast_to(backend.array(x), tables.grid.shape) for x in tables.grid.places())
+
+    # Memory, see `dgarray.methods.recipe.Recipe`.
+
+    @classmethod
+    def holds(cls, backend, tables):
+        return {"coefficients": len(tables.varying) * tables.elements * backend.dtype.itemsize}
+
+    @classmethod
+    def takes(cls, backend, tables):
+        """{"steps": (on the host, on the device)}: masks and speeds of all cells, the tendency, and what pieces need."""
+        size = (tables.variables + 4) * tables.elements * backend.dtype.itemsize
+        return {"steps": (0, size) if backend.name == "cupy" else (size, 0)}
+
+    # The state.
+
+    def zeros(self):
+        return self.backend.zeros(self.tables.shape)
+
+    def state(self, q):
+        return self.backend.copied(q)
+
+    def plain(self, q):
+        return self.xp.array(q)
+
+    def host(self, q):
+        return self.backend.host(q)
+
+    def finite(self, q):
+        return self.backend.finite(q)
+
+    def change(self, q, before):
+        """Largest change since the state `before` and largest absolute value of each variable, (2, variable)."""
+        axes = tuple(range(1, q.ndim))
+        found = self.xp.stack([self.xp.abs(q - before).max(axis=axes), self.xp.abs(q).max(axis=axes)])
+        return self.backend.host(found).astype(float)
+
+    # A step.
+
+    def step(self, stepper, states, k, t, dt, exponent=None):
+        if not self.tables.split:
+            return super().step(stepper, states, k, t, dt, exponent)
+        q, out = states
+        for number, axes in enumerate(self.tables.axes):
+            begin = t + number * dt / 2
+            if number == 0:
+                self.add_sources(q, begin, dt / 2)
+            for axis in axes:
+                self.sweep(axis, q, out, begin + dt / 4, dt / 2)
+                q, out = out, q
+        self.add_sources(q, t + dt / 2, dt / 2)
+        return [q, out], None
+
+    def add_sources(self, q, t, dt):
+        """The sources alone for the time dt, in place."""
+        if self.tables.physics.sources:
+            line = self.tables.physics.source_step
+            fields = {"q": (0, tuple(q)), "m": (0, self.m), "x": (0, self.x)}
+            new = evaluate([line], fields, {"out": (0, q.shape[-1])}, {"t": t, "dt": dt})["out"]
+            for v, values in enumerate(new):
+                q[v] = values
+
+    def sweep(self, axis, q, out, t, dt):
+        """Solve dq/dt + dF_k/dx_k = 0 along one axis for the time dt; t: at which conditions at the boundary are taken."""
+        self.add_fluxes(axis, q, "q", q, out, t, dt)
+        if self.tables.repairs:
+            self.repair([axis], q, t, [(out, dt)])
+
+    def add_fluxes(self, axis, q, base, values, out, t, dt):
+        """out = values - dt/h (differences of the fluxes of q along an axis) / C; base: the field that `values` are."""
+        lines, n = [*self.tables.sweeps[axis], self.tables.physics.update(base)], self.tables.grid.cells[axis]
+        numbers = {"t": t, "k": dt / self.tables.grid.spacing[axis]}
+        target, given = self.along(axis, out), self.along(axis, values)
+        for rows in self.pieces(axis):
+            fields = self.fields(axis, q, t, rows)
+            if base != "q":
+                fields[base] = 0, tuple(given[(slice(None), *rows)])
+            new = evaluate(lines, fields, {"out": (0, n)}, numbers)["out"]
+            for v, value in enumerate(new):
+                target[(v, *rows)] = value
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        """k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r,  r = -sum over axes of dF_k/dx_k + s."""
+        r = self.rhs(q, t)
+        if k is not None and (row.w or row.v):
+            k[...] = row.A * k + row.v * q + row.w * dt * r
+        out[...] = sum(factor * array for factor, array in (
+            (row.alpha, q0), (row.beta, q), (row.B, k), (row.C * dt, r)) if factor)
+        if self.tables.repairs:
+            kept = [(k, row.w * dt)] if k is not None and row.w else []
+            self.repair(range(self.tables.dim), q, t, [(out, (row.B * row.w + row.C) * dt), *kept])
+
+    def rhs(self, q, t):
+        """r = -sum over axes of dF_k/dx_k / C + s / C, a new array."""
+        r, physics = self.xp.zeros_like(q), self.tables.physics
+        if physics.sources:
+            fields = {"q": (0, tuple(q)), "m": (0, self.m), "x": (0, self.x)}
+            for v, values in enumerate(evaluate([physics.sources_line], fields, {"r": (0, q.shape[-1])}, {"t": t})["r"]):
+                r[v] = values
+        for axis in range(self.tables.dim):
+            self.add_fluxes(axis, q, "r", r, r, t, 1.0)
+        return r
+
+    # Lines of cells along an axis, with ghost layers.
+
+    def along(self, axis, values):
+        """A view of values (..., z, y, x) whose last axis is x, y or z."""
+        return self.xp.moveaxis(values, values.ndim - 1 - axis, -1)
+
+    def pieces(self, axis):
+        """Which pencils along an axis are computed at once: indices of `along` before its last axis."""
+        if self.tables.dim == 1:
+            return [()]
+        count, *others = (n for k, n in enumerate(self.tables.grid.shape) if k != self.tables.dim - 1 - axis)
+        size = max(1, PIECE // (self.tables.grid.cells[axis] * int(np.prod(others))))
+        return [(slice(first, min(first + size, count)),) for first in range(0, count, size)]
+
+    def fields(self, axis, q, t, rows):
+        """The fields q, m and x, as `evaluate` takes them, of some pencils along an axis with their ghost layers."""
+        layers, n = self.tables.ghosts, self.tables.grid.cells[axis]
+        q = self.along(axis, q)[(slice(None), *rows)]
+        numbers = [side.places(layers, n) for side in self.tables.sides[axis]]
+        m = {name: self.padded(self.along(axis, values)[rows], numbers) for name, values in self.m.items()}
+        x = tuple(self.padded(self.along(axis, values)[rows], numbers) for values in self.x)
+        h, low, high = self.tables.grid.spacing[axis], self.tables.grid.lower[axis], self.tables.grid.upper[axis]
+        beyond = np.arange(layers) + 0.5
+        x[axis][..., :layers], x[axis][..., -layers:] = (self.backend.array(c) for c in (low - h * beyond[::-1],
+                                                                                         high + h * beyond))
+        q = self.padded(q, numbers)
+        for side, cells in zip(self.tables.sides[axis], (slice(None, layers), slice(-layers, None))):
+            if side.outside is not None:
+                state = side.outside(q=tuple(a[..., cells] for a in q), t=t, x=tuple(a[..., cells] for a in x),
+                                     m={name: values[..., cells] for name, values in m.items()})
+                for a, value in zip(q, state):
+                    a[..., cells] = value
+        return {"q": (-layers, tuple(q)), "m": (-layers, m), "x": (-layers, x)}
+
+    def padded(self, values, numbers):
+        """Values along the last axis with those of the cells `numbers` (lower, upper) before and behind them, a new array."""
+        low, high = (values[..., cells] for cells in numbers)
+        return self.xp.concatenate([low, values, high], axis=-1)
+
+    # Checks.
+
+    def repair(self, axes, q, t, targets):
+        """Give the cells whose new state is not sound fluxes of first order: at all their faces the first-order flux of q takes
+        the place of the other one, on both sides alike, so nothing is lost.
+
+        targets: [(new state, dt), ...], the first is looked at; each has the fluxes times its dt
+        Dumbser, Zanotti, Loubere & Diot 2014; here faces change, not cells, so that the sum over all cells stays."""
+        bad = ~self.sound(targets[0][0], t)
+        if not bad.any():
+            return
+        tables = self.tables
+        for axis in axes:
+            n, mask = tables.grid.cells[axis], self.along(axis, bad)
+            rows = self.xp.nonzero(mask.any(axis=-1)) if tables.dim > 1 else ()
+            fields, mask = self.fields(axis, q, t, rows), mask[rows]
+            ends = (mask[..., -1:], mask[..., :1]) if tables.grid.periodic[axis] else [self.xp.zeros_like(mask[..., :1])] * 2
+            mask = self.xp.concatenate([ends[0], mask, ends[1]], axis=-1)
+            faces = mask[..., 1:] | mask[..., :-1]
+            numbers = {"t": t, "k": targets[0][1] / tables.grid.spacing[axis]}
+            high, low = (evaluate(lines[axis], fields, {"flux": (-1, n)}, numbers)["flux"]
+                         for lines in (tables.sweeps, tables.simple))
+            self.replaced += int(faces.sum())
+            change = tuple(self.xp.where(faces, a - b, 0) for a, b in zip(low, high))
+            for target, dt in targets:
+                view = self.along(axis, target)
+                given = {"out": (0, tuple(view[(slice(None), *rows)])), "flux": (-1, change), "m": fields["m"]}
+                numbers = {"k": dt / tables.grid.spacing[axis], "t": t}
+                new = evaluate([tables.physics.update("out")], given, {"out": (0, n)}, numbers)["out"]
+                for v, value in enumerate(new):
+                    view[(v, *rows)] = value
+
+    def sound(self, q, t):
+        """Whether the state of each cell is finite and admissible, (z, y, x)."""
+        with np.errstate(all="ignore"):
+            found = self.tables.physics.sound(q=tuple(q), t=t, m=self.m, x=self.x)[0]
+        return self.xp.broadcast_to(found, q.shape[1:])
+
+    def rate(self, q, t):
+        """The largest s_k / h_k over cells and axes k, without splitting of their sum over the axes: see `GridTables.rate`."""
+        with np.errstate(all="ignore"):
+            return self.backend.largest(self.tables.rate(q=tuple(q), t=t, m=self.m, x=self.x)[0])
+
+    def check(self, q, t):
+        """The `Check` of a state with its rate."""
+        finite = self.finite(q)
+        return Check(finite, finite and bool(self.sound(q, t).all()), self.rate(q, t) if finite else np.nan, 1.0)

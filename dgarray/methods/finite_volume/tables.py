@@ -1,0 +1,60 @@
+"""All that finite volumes need on one grid: sizes, lines of the sweeps, ghost layers, the law's parameters in the cells."""
+from functools import cached_property
+
+import numpy as np
+
+from ...physics.fluxes import upwind
+from ...physics.pointwise import Pointwise
+from ..problem import parameters_at
+from .ghosts import sides_of
+from .physics import GridPhysics
+from .schemes import SCHEMES, FirstOrder
+
+
+class GridTables:
+    """A `Problem` discretised by a `FiniteVolume` method.
+
+    variables, rows, elements   number of variables, 1, number of cells
+    shape        of a state, (variable, z, y, x);  ghosts: layers beyond the ends of an axis
+    scheme       of `schemes.SCHEMES`;  split: whether a step sweeps axis by axis
+    physics      `GridPhysics`;  sides: (lower, upper) `ghosts.Side` for each axis
+    sweeps       for each axis the lines that end with the fluxes, `flux`;  simple: those of first order
+    varying      names of the law's parameters that vary in space;  parameters: {name: (z, y, x)} of these
+    damping      fastest rate at which the law's source damps, 1 / time"""
+
+    def __init__(self, method, problem):
+        self.method, self.problem, self.grid, self.law = method, problem, method.space(problem).grid, problem.law
+        self.scheme, self.split = SCHEMES[method.scheme], method.splitting == "strang"
+        self.dim, self.variables, self.rows, self.ghosts = self.grid.dim, len(self.law.variables), 1, self.scheme.ghosts
+        self.shape = (self.variables, *self.grid.shape)
+        self.elements = int(np.prod(self.grid.shape))
+        self.physics = physics = GridPhysics(self.law, problem.flux or upwind, problem.source, problem.numbers,
+                                             self.grid.spacing)
+        self.sides = sides_of(self.grid, problem.boundary, physics)
+        self.sweeps = [self.scheme.lines(physics, axis, method, self.split) for axis in range(self.dim)]
+        self.simple = [FirstOrder.lines(physics, axis, method, self.split) for axis in range(self.dim)]
+        self.rate = physics.rates(np.maximum if self.split else np.add)
+        self.varying = [name for name, number in problem.numbers.items() if number is None]
+
+    @property
+    def axes(self):
+        """The sweeps of half a step, and then of the other half: x, y, z, and back."""
+        forward = tuple(range(self.dim))
+        return forward, forward[::-1]
+
+    @cached_property
+    def parameters(self):
+        given = parameters_at(self.law, self.grid.places())
+        return {name: np.broadcast_to(values, self.grid.shape) for name, values in given.items()}
+
+    @cached_property
+    def damping(self):
+        if self.law.damping is None:
+            return 0.0
+        damping = Pointwise(self.law.damping, {"m": self.problem.numbers}, "damping")
+        return float(np.max(damping(m=self.parameters)[0]))
+
+    @property
+    def repairs(self):
+        """Whether cells whose new state is not sound get fluxes of first order."""
+        return self.method.safe and self.scheme is not FirstOrder
