@@ -1,9 +1,12 @@
 """Ready problems: functions of keywords that return a Simulation. Each docstring gives the equations and their source."""
 from .acoustic_pulse import acoustic_pulse
 from .advection_wave import advection_wave
+from .alfven_wave import alfven_wave
+from .current_sheet import current_sheet
 from .cylinder_flow import cylinder_flow
 from .dielectric_slab import dielectric_slab
 from .double_mach import double_mach
+from .field_loop import field_loop
 from .forward_step import forward_step
 from .hermite_acoustics import hermite_acoustics
 from .hermite_advection import hermite_advection
@@ -11,15 +14,25 @@ from .hermite_cavity import hermite_cavity
 from .hermite_lens import hermite_lens
 from .isentropic_vortex import isentropic_vortex
 from .kelvin_helmholtz import kelvin_helmholtz
+from .linear_waves import linear_waves
 from .maxwell_cavity import maxwell_cavity
 from .maxwell_sphere import maxwell_sphere
+from .mhd_blast import mhd_blast
+from .mhd_kelvin_helmholtz import mhd_kelvin_helmholtz
+from .mhd_rotor import mhd_rotor
+from .mhd_tubes import brio_wu, ryu_jones
+from .orszag_tang import orszag_tang
+from .shock_bubble import shock_bubble
 from .shu_osher import shu_osher
 from .sod import sod
+from .sod_grid import sod_grid
 from .supersonic_vortex import supersonic_vortex
 from .tm_cavity import tm_cavity
 from .tm_obstacles import tm_obstacles
 
-__all__ = ["acoustic_pulse", "advection_wave", "cylinder_flow", "dielectric_slab", "double_mach", "forward_step",
-           "hermite_acoustics", "hermite_advection", "hermite_cavity", "hermite_lens",
-           "isentropic_vortex", "kelvin_helmholtz", "maxwell_cavity", "maxwell_sphere", "shu_osher", "sod",
-           "supersonic_vortex", "tm_cavity", "tm_obstacles"]
+__all__ = ["acoustic_pulse", "advection_wave", "alfven_wave", "brio_wu", "current_sheet", "cylinder_flow",
+           "dielectric_slab", "double_mach", "field_loop", "forward_step", "hermite_acoustics", "hermite_advection",
+           "hermite_cavity", "hermite_lens", "isentropic_vortex", "kelvin_helmholtz", "linear_waves",
+           "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_rotor", "orszag_tang",
+           "ryu_jones", "shock_bubble", "shu_osher", "sod", "sod_grid", "supersonic_vortex", "tm_cavity",
+           "tm_obstacles"]

@@ -117,7 +117,7 @@ def test_waves_can_be_compiled(dim):
     for function, first in (law.characteristic, "q"), (law.from_characteristic, "w"):
         graph = Pointwise(function, {first: 9, "mean": 9, "n": dim}, "waves").graph
         assert len(graph.outputs) == 9 and graph.depends_on("mean") and graph.depends_on("n")
-        assert graph.flops < 350, graph
+        assert graph.flops < 200, graph
 
 
 @pytest.mark.parametrize("number", [8, 10])
@@ -161,3 +161,22 @@ def test_limited_waves_without_a_field_are_those_of_euler(dim, limiter):
     found = after(plasma, q)
     assert np.abs(found[own] - after(gas, c)).max() < 1e-13 and np.abs(found[own] - q[own]).max() > 0.05
     assert np.array_equal(found[5:], 0 * found[5:])
+
+
+def magnetised(law, dim):
+    """Averages (9, element) of `limited`: without a field, with one along x alone, and where three speeds are one, in turns."""
+    def make(values):
+        rho, p, *v = *values, *(0 * values[0],) * (3 - dim)
+        turn = np.arange(len(rho)) % 4
+        Bx = np.choose(turn, [0 * p, 0.7 + 0 * p, np.sqrt(law.gamma * p), -0.4 + 0 * p])
+        return law.conservative((rho, *v, p, Bx, 0.6 * (turn == 3), 0.2 * (turn == 3), 0.1 * v[0]))
+    return make
+
+
+def test_kernels_limit_the_same_waves():
+    """Slopes of density and pressure in a plasma of degenerate states: compiled and array kernels, averages as they were."""
+    law = dg.MHD(1, cleaning_speed=1.3)
+    (array, q), (fused, _) = (limited(law, 1, "vertex", magnetised(law, 1), kernels) for kernels in ("array", "fused"))
+    found, expected = after(fused, q), after(array, q)
+    assert np.array_equal(expected[:, 0], q[:, 0]) and np.abs(expected - q).max() > 0.1
+    assert np.isfinite(found).all() and np.abs(found - expected).max() < 1e-12

@@ -2,10 +2,12 @@
 import numpy as np
 
 from ...methods.dg.weak_form import WeakForm
+from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
 from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
+from .finite_volume.fused import SweepsFused
 from .hermite.fused import HermiteFused
 from .simd.reduce import all_finite
 
@@ -26,4 +28,4 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is WeakForm:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return HermiteFused if recipe is HalfSteps else recipe
+        return {HalfSteps: HermiteFused, Sweeps: SweepsFused}.get(recipe, recipe)

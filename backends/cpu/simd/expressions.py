@@ -48,13 +48,25 @@ def instruction(context, builder, real, op, values):
         first = builder.fcmp_ordered("<=" if op == "minimum" else ">=", a, b)
         return builder.select(builder.or_(first, builder.fcmp_unordered("!=", a, a)), a, b)
     if op == "sign":
-        zero, one, minus = (ir.Constant(values[0].type, number) for number in (0.0, 1.0, -1.0))
+        zero, one, minus = (constant(values[0].type, number) for number in (0.0, 1.0, -1.0))
         negative = builder.select(builder.fcmp_ordered("<", values[0], zero), minus, values[0])
         return builder.select(builder.fcmp_ordered(">", values[0], zero), one, negative)
     if isinstance(values[0].type, ir.VectorType):
-        return intrinsic_of(builder, {"sqrt": "sqrt", "absolute": "fabs"}[op], *values)
+        if op in ("sqrt", "absolute"):
+            return intrinsic_of(builder, {"sqrt": "sqrt", "absolute": "fabs"}[op], *values)
+        return by_lanes(context, builder, real, op, values)
     function = context.get_function(FUNCTIONS[op], typing.signature(real, *[real] * len(values)))
     return function(builder, values)
+
+
+def by_lanes(context, builder, real, op, values):
+    """The value of an operation for which there is no instruction on vectors: a call for each lane."""
+    result = ir.Constant(values[0].type, ir.Undefined)
+    for lane in range(values[0].type.count):
+        place = ir.Constant(ir.IntType(32), lane)
+        one = instruction(context, builder, real, op, [builder.extract_element(value, place) for value in values])
+        result = builder.insert_element(result, one, place)
+    return result
 
 
 def fused(context, builder, first, second, added):

@@ -1,0 +1,227 @@
+"""Finite volumes on the CPU: passes over the grid, each one or two sweeps, by kernels made for scheme, law and dtype."""
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ....methods.check import Check
+from ....methods.finite_volume.sweeps import Sweeps
+from ....physics.codegen import write_module
+from ..simd.tiles import aligned
+from .march_source import MarchSource
+from .stage_source import StageSource
+
+STRIP = 64               # cells of a row that a kernel takes at a time
+ROWS = 128               # rows of a piece, at most
+LINE = 64                # bytes
+
+
+class SweepsFused(Sweeps):
+    """Overrides the sweeps of the reference; a state lies in rows that are padded, with a few numbers behind the last one."""
+
+    fused = frozenset({"sweeps"})
+
+    def __init__(self, backend, tables):
+        super().__init__(backend, tables)
+        self.pitch, self.plane = layout(tables, backend.dtype)
+        self.passes = [Pass(self, *one) for one in passes(tables)] if tables.split else []
+        self.stages, self.tendency, self.known, self.final = {}, None, None, None
+
+    @classmethod
+    def state_size(cls, backend, tables):
+        return size(tables, backend.dtype) * backend.dtype.itemsize
+
+    @classmethod
+    def holds(cls, backend, tables):
+        tendency = cls.state_size(backend, tables) * (tables.dim == 3 and not tables.split)
+        return super().holds(backend, tables) | {"tendency": tendency}
+
+    @classmethod
+    def takes(cls, backend, tables):
+        return {"steps": (0, 0)}
+
+    def zeros(self):
+        t = self.tables
+        rows = t.grid.shape[:-1]
+        space = aligned(size(t, self.backend.dtype), self.backend.dtype)
+        strides = np.array([self.plane, *(prod(rows[i + 1:]) * self.pitch for i in range(len(rows))), 1]) * space.itemsize
+        return as_strided(space, t.shape, tuple(int(s) for s in strides))
+
+    def flat(self, q):
+        """All numbers of a state in the order in which they lie in memory."""
+        return as_strided(q, (size(self.tables, q.dtype),), (q.itemsize,))
+
+    def state(self, q):
+        state = self.zeros()
+        state[...] = q
+        return state
+
+    def plain(self, q):
+        return np.array(q)
+
+    host = plain
+
+    def finite(self, q):
+        return all(self.backend.finite(np.ascontiguousarray(rows)) for rows in q)
+
+    def kernel_texts(self, stepper):
+        return {f"sweeps {', '.join(one.source.chain)}": one.text for one in self.passes}
+
+    def step(self, stepper, states, k, t, dt, exponent=None):
+        if not self.tables.split:
+            self.known, self.final = None, stepper.stages[-1] if exponent is not None else None
+            states, _ = super().step(stepper, states, k, t, dt, exponent)
+            return states, self.known if exponent is not None else None
+        (q, out), check = states, None
+        for one in self.passes:
+            last = exponent is not None and one is self.passes[-1]
+            check = one.run(q, out, one.times(t, dt), t + dt, dt / 2, last, dt / 2)
+            if self.tables.repairs and one.swept and not check.sound:
+                axis = one.swept[0]
+                self.repair([axis], q, one.times(t, dt)[0], [(out, dt / 2)])
+                check = self.check(out, t + dt) if last else None
+            q, out = out, q
+        return [q, out], check if exponent is not None else None
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        numbers = row.A, row.v, row.w * dt, row.alpha, row.beta, row.B, row.C * dt
+        parts = self.parts_of_stage(k is not None)
+        for number, one in enumerate(parts):
+            ends = number == len(parts) - 1
+            target = out if ends else self.room_for_tendency()
+            check = one.run(q, target, [t] * len(one.chain), t, 1.0, ends and row is self.final, 0.0,
+                            (self.tendency, q0, k), numbers)
+        if self.tables.repairs and not check.sound:
+            kept = [(k, row.w * dt)] if k is not None and row.w else []
+            self.repair(range(self.tables.dim), q, t, [(out, (row.B * row.w + row.C) * dt), *kept])
+            check = self.check(out, t)
+        self.known = check if row is self.final else None
+
+    def parts_of_stage(self, register):
+        """The passes of a stage, with or without a register: in 3D two, for a march has two axes."""
+        if register not in self.stages:
+            x = "x", 0, 0.0
+            chains = {1: [([x], None)], 2: [([("rows", 1, 0.0), x], 1)],
+                      3: [([("rows", 1, 0.0), x], 1), ([("rows", 2, 0.0)], 2)]}[self.tables.dim]
+            self.stages[register] = [Pass(self, *one, StageSource, adds=i > 0, ends=i == len(chains) - 1, register=register)
+                                     for i, one in enumerate(chains)]
+        return self.stages[register]
+
+    def room_for_tendency(self):
+        """Where the first part of a stage in 3D keeps the tendency."""
+        if self.tendency is None:
+            self.tendency = self.zeros()
+        return self.tendency
+
+
+class Pass:
+    """One pass over the grid: a chain of sweeps, in a kernel.
+
+    chain    [(kind, axis, share of the step at which its conditions are taken)]: "x", "rows" or "source"
+    rows     axis along which the kernel marches; None in 1D"""
+
+    def __init__(self, operations, chain, rows, source=MarchSource, **options):
+        self.operations, self.chain, self.rows = operations, chain, rows
+        t, dtype = operations.tables, operations.backend.dtype
+        self.swept = [axis for kind, axis, _ in chain if kind != "source"]
+        self.source = source(t, dtype, rows, tuple(kind for kind, *_ in chain), STRIP, **options)
+        self.text = self.source.text()
+        self.module = write_module(self.text, f"finite_volume_{t.dim}d_{dtype}")
+        grid, n = t.grid, t.grid.cells
+        self.count = 1 if rows is None else n[rows]
+        strides = {k: prod(n[1:k]) * operations.pitch for k in range(1, t.dim)}
+        self.row_stride = strides.get(rows, 0)
+        others = [k for k in range(1, t.dim) if k != rows]
+        slabs = [(0, 0.0)] if not others else [(i * strides[others[0]], x) for i, x in enumerate(grid.axes[others[0]])]
+        chunk = max(1, min(ROWS, -(-self.count // max(1, 4 * operations.backend.threads // len(slabs)))))
+        pieces, places = [], []
+        for i, (slab, place) in enumerate(slabs):
+            for first in range(0, self.count, chunk):
+                for x0 in range(0, n[0], STRIP):
+                    pieces.append((first, min(first + chunk, self.count), x0, min(STRIP, n[0] - x0), slab, self.slab_row(others, i)))
+                    places.append(place)
+        self.pieces, self.places = np.array(pieces, np.int64), np.array(places, dtype)
+        self.scratch = [aligned(self.source.size, dtype) for _ in range(operations.backend.threads)]
+
+    @cached_property
+    def parameters(self):
+        """The varying parameters with ghost cells around, (parameter, flat), and the strides of their axes."""
+        t, margin = self.operations.tables, self.margin
+        if not t.varying:
+            return np.zeros((1, 1), self.operations.backend.dtype), [0] * 3
+        padded = np.array([t.parameters[name] for name in t.varying], self.operations.backend.dtype)
+        for k in range(t.dim):
+            width = [(0, 0)] * padded.ndim
+            width[padded.ndim - 1 - k] = (margin, margin)
+            padded = np.pad(padded, width, "wrap" if t.grid.periodic[k] else "symmetric")
+        strides = [prod(padded.shape[padded.ndim - k:]) for k in range(t.dim)]
+        return padded.reshape(len(padded), -1), strides
+
+    @property
+    def margin(self):
+        return self.operations.tables.ghosts * len(self.chain)
+
+    def slab_row(self, others, i):
+        """Where the slab i begins in the parameters."""
+        return (i + self.margin) * self.parameters[1][others[0]] if others and self.operations.tables.varying else 0
+
+    def times(self, t, dt):
+        return [t + share * dt for _, _, share in self.chain]
+
+    def run(self, q, out, t, t_look, k, last, dt=0.0, arrays=(), row=(0.0,) * 7):
+        """Compute `out` from q; the `Check` of it, whose rate is found in the last pass only.
+
+        t: times of the chain's members;  k: the time by which fluxes are multiplied;  dt: that of sources;  arrays: tendency,
+        start and register, row: numbers, of a stage"""
+        o, found = self.operations, np.empty((len(self.pieces), 2), q.dtype)
+        tables, grid, real = o.tables, o.tables.grid, q.dtype.type
+        h, low = grid.spacing, grid.lower
+        rows = 0 if self.rows is None else self.rows
+        parameters, strides = self.parameters
+        times = [real(time) for time in (*t, 0, 0)[:3]]
+        arrays = [o.flat(q if array is None else array) for array in (*arrays, None, None, None)[:3]]
+        look = last or tables.repairs
+        arguments = (o.flat(q), o.flat(out), *arrays, parameters, self.count, grid.cells[0], self.row_stride, o.plane, strides[rows],
+                     self.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
+                     real(k / h[rows]), *times, real(dt), real(t_look), last, look, *map(real, row))
+        counts = np.zeros(2, int)
+
+        def work(worker):
+            self.module.run(counts, self.pieces, self.places, found, self.scratch[worker], *arguments)
+        o.backend.workers.each(work, len(self.pieces))
+        rate, unsound = float(np.max(found[:, 0])), bool(found[:, 1].any())
+        return Check(not unsound, True, rate, 1.0) if last else Check(not unsound)
+
+
+def passes(tables):
+    """The passes of a step: (chain, axis of the rows).
+
+    Where cells may need fluxes of first order the state before each sweep must remain, so each sweep is a pass."""
+    source = [("source", None, 0.0)], [("source", None, 0.5)]
+    if not tables.physics.sources:
+        source = [], []
+    rows = {1: None, 2: 1, 3: 1}[tables.dim]
+    forward = [("x" if k == 0 else "rows", k, 0.25) for k in range(tables.dim)]
+    back = [(kind, k, 0.75) for kind, k, _ in reversed(forward)]
+    if tables.repairs:
+        return [([one], rows if one[1] in (None, 0) else one[1]) for one in (*source[0], *forward, *back, *source[1])]
+    if tables.dim == 1:
+        return [([*source[0], *forward, *back, *source[1]][:3], None)] if not source[0] else [
+            ([*source[0], *forward], None), ([*back, *source[1]], None)]
+    middle = [([forward[2], back[0]], 2)] if tables.dim == 3 else []
+    return [([*source[0], *forward[:2]], rows), *middle, ([*back[-2:], *source[1]], rows)]
+
+
+def layout(tables, dtype):
+    """(numbers from row to row, numbers from variable to variable) of a state."""
+    numbers = LINE // dtype.itemsize
+    pitch = -(-tables.grid.cells[0] // numbers) * numbers
+    pitch += numbers * (pitch * dtype.itemsize % 4096 == 0)          # or all rows share few places of the cache
+    plane = pitch * prod(tables.grid.cells[1:])
+    return pitch, plane + numbers * (plane * dtype.itemsize % 4096 == 0)
+
+
+def size(tables, dtype):
+    """Numbers in memory of a state, with those behind the last row that a kernel may read."""
+    return tables.variables * layout(tables, np.dtype(dtype))[1] + 4 * LINE

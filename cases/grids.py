@@ -1,0 +1,108 @@
+"""Shared by the cases on grids: laws with their cleaning speed, oblique boxes, errors and extremes of cells."""
+import json
+
+import numpy as np
+
+from dgarray import MHD, Grid, hll, hlld, rusanov
+from dgarray.spaces import GridSpace
+from dgarray.wording import choose
+
+from .common import check_numbers
+
+MHD_FLUXES = {flux.__name__: flux for flux in (rusanov, hll, hlld)}
+PIECE = 1 << 20          # cells at a time
+# Boxes in which a plane wave of length 1 along (1/a, 1/b, 1/c) is periodic; a, b, c are their sides.
+OBLIQUE = {1: (1.0,), 2: (5 ** 0.5, 5 ** 0.5 / 2), 3: (3.0, 1.5, 1.5)}
+
+
+def check_dim(dim, *allowed):
+    """Raise ValueError unless dim is one of those numbers."""
+    if dim not in allowed or isinstance(dim, bool):
+        raise ValueError(f"dim={dim!r} is not allowed; it must be {', '.join(map(str, allowed[:-1]))} or {allowed[-1]}")
+
+
+def mhd_flux(name):
+    """The numerical flux of MHD of that name."""
+    return MHD_FLUXES[choose("flux", name, MHD_FLUXES)]
+
+
+def mhd_law(grid, gamma, state, cleaning_speed):
+    """MHD on a grid.
+
+    state            function of x and a law: the initial state
+    cleaning_speed   a number; "auto": the fastest wave along an axis in the initial state, in 1D 0"""
+    law = MHD(grid.dim, gamma, 0.0)
+    if cleaning_speed == "auto":
+        cleaning_speed = fastest(law, grid, lambda x: state(x, law)) if grid.dim > 1 else 0.0
+    elif isinstance(cleaning_speed, str):
+        raise ValueError(f"cleaning_speed={cleaning_speed!r} is not allowed; it must be a number, or 'auto'")
+    return MHD(grid.dim, gamma, cleaning_speed)
+
+
+def fastest(law, grid, initial):
+    """The largest `law.wave_speed` along an axis of the state initial(x) at the centres of the grid's cells."""
+    centres, largest = grid.with_values("cell centres"), 0.0
+    step = max(1, PIECE // int(np.prod(centres.shape[1:])))
+    for first in range(0, centres.shape[0], step):
+        q = initial(tuple(np.broadcast_arrays(*centres.places(slice(first, first + step)))))
+        for axis in range(grid.dim):
+            largest = max(largest, float(np.max(law.wave_speed(q, tuple(float(k == axis) for k in range(grid.dim))))))
+    return largest
+
+
+def oblique_grid(dim, cells):
+    """A periodic grid in the box `OBLIQUE`, with `cells` along the shorter sides and twice as many along x in 2D and 3D."""
+    check_dim(dim, 1, 2, 3)
+    check_numbers(least=1, whole=True, cells=cells)
+    return Grid((0,) * dim, OBLIQUE[dim], (cells,) if dim == 1 else (2 * cells, *(cells,) * (dim - 1)), periodic=True)
+
+
+def oblique_frame(dim):
+    """The direction (dim components) of a wave in the box `OBLIQUE`, and the frame e1, e2, e3 of which e1 is the direction.
+
+    e2 = (-k_y, k_x, 0) / |.|,  e3 = e1 x e2.  Gardiner & Stone 2008, equation (50) and after."""
+    along = np.zeros(3)
+    along[:dim] = [1 / side for side in OBLIQUE[dim]]
+    across = np.array([-along[1], along[0], 0.0]) / np.hypot(along[0], along[1])
+    return along[:dim], np.array([along, across, np.cross(along, across)])
+
+
+def place_of_values(scheme):
+    """What the values of a scheme of FiniteVolume are: "cell averages", of weno those at the centres."""
+    return "cell centres" if scheme == "weno" else "cell averages"
+
+
+def l1_errors(dataset, exact, location):
+    """Mean over the cells of |u - exact(x, t)| at the end of a run on a grid, by variable.  location: `place_of_values`"""
+    lower, upper, cells, periodic = (json.loads(dataset.attrs[name]) for name in ("lower", "upper", "cells", "periodic"))
+    grid, t = Grid(lower, upper, tuple(cells), tuple(periodic)).with_values(location), float(dataset.time[-1])
+    expected = GridSpace(grid).at_places(slice(None), lambda x: exact(x, t))
+    names = json.loads(dataset.attrs["fields"])
+    return {name: float(np.mean(np.abs(dataset[name].values[-1] - u))) for name, u in zip(names, expected)}
+
+
+def least_values(dataset, law):
+    """Least density and pressure of the cells at the end."""
+    q = [dataset[name].values[-1].astype(float) for name in law.variables]
+    return {"least_density": float(q[0].min()), "least_pressure": float(law.pressure(q).min())}
+
+
+def divergence(dataset, time=-1):
+    """div B in the cells (z, y, x) by central differences; where the box is not periodic, without its outermost cells."""
+    periodic, total = json.loads(dataset.attrs["periodic"]), 0.0
+    inside = tuple(slice(None) if glue else slice(1, -1) for glue in reversed(periodic))
+    for axis, name in enumerate("xyz"[:len(periodic)]):
+        B, x = dataset[f"B{name}"].values[time].astype(float), dataset[name].values
+        number = B.ndim - 1 - axis
+        total = total + (np.roll(B, -1, number) - np.roll(B, 1, number)) / (2 * (x[1] - x[0]))
+    return total[inside]
+
+
+def magnetic_energy(dataset, time=-1, components=("Bx", "By", "Bz")):
+    """The mean of |B|^2 / 2 over the cells, of these components."""
+    return float(sum(np.mean(dataset[name].values[time].astype(float) ** 2) for name in components) / 2)
+
+
+def mhd_results(dataset, law):
+    """What all cases of MHD in 2D and 3D report: least density and pressure, largest |div B|."""
+    return {**least_values(dataset, law), "largest_divergence": float(np.abs(divergence(dataset)).max())}
