@@ -11,10 +11,16 @@ def with_field(ds, name):
     Raises ValueError for a name that neither has."""
     law, own = law_of(ds), ds.dg.variables
     derived = {} if law is None else dict(law.derived)
+    curls = {} if law is None or ds.attrs.get("cell_type") != "grid" else law.curls
     components = () if law is None or law.primitive is None else law.primitive_variables
-    choose("variable", name, dict.fromkeys([*own, *derived, *components]), " in the dataset; it has")
+    choose("variable", name, dict.fromkeys([*own, *derived, *curls, *components]), " in the dataset; it has")
     if name in own:
         return ds
+    if name in curls:
+        vector, text = curls[name]
+        parts = [field for field in ds.dg.curl(vector).data_vars.items() if field[0].startswith(f"curl_{vector}")]
+        strength = sum(field ** 2 for _, field in parts) ** 0.5
+        return ds.assign({name: strength.assign_attrs(units=ds[f"{vector}x"].attrs["units"], long_name=text)})
     q = tuple(ds[variable] for variable in law.variables)
     field = getattr(law, name)(q) if name in derived else law.primitive(q)[components.index(name)]
     kept = {key: value for key, value in ds[law.variables[0]].attrs.items() if key in ("units", "mesh", "location")}

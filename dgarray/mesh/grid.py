@@ -61,6 +61,11 @@ class Grid:
         return repr(self)
 
     @property
+    def places_word(self):
+        """What the places of the values are, for labels."""
+        return "nodes"
+
+    @property
     def dim(self):
         return len(self.cells)
 
@@ -200,6 +205,10 @@ class CellGrid(Grid):
 
     location: str = "cell averages"
     place = "cell"
+
+    @property
+    def places_word(self):
+        return "cells' centres"
 
     @property
     def nodes(self):

@@ -206,6 +206,10 @@ class Operator:
     def error_estimate(self, loop):
         """Estimated errors at the end of a run, {"time": error, "space": error}; None: there is no estimate."""
 
+    def report(self):
+        """{name: value} that the report of a run holds of this method alone."""
+        return {}
+
     # Values for output and recorders.
 
     def nodal(self, arrays):

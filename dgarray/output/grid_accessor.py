@@ -22,22 +22,24 @@ class GridAccessor(Accessor):
 
     A run with `Hermite(..., derivatives=True)` stores the scaled derivatives. `sample`, `line`, `grid` and `gradient` need
     them, and norms and integrals are exact with them. Without them norms and integrals use the trapezoidal rule, and `slice`
-    works for planes of nodes. Values of methods without derivatives (order 0) are linear between the nodes. `record`, `plot`,
+    works for planes of nodes. Values of methods without derivatives (order 0) are linear between the nodes; those of finite
+    volumes, which belong to the cells, between the cells' centres, and constant beyond the outermost. `record`, `plot`,
     `animate`, `units`, `field` and `index` are those of `Accessor`."""
 
     def __repr__(self):
         derivatives = f" and their derivatives up to {self.order} in each direction" if self.hermite else ""
-        return f"{', '.join(self.variables)}: values{derivatives} at the nodes of {self.lattice!r}"
+        places = self.lattice.location if self.lattice.location != "nodes" else f"values{derivatives} at the nodes"
+        return f"{', '.join(self.variables)}: {places} of {self.lattice!r}"
 
     @cached_property
     def lattice(self):
         """The Grid of the nodes. Raises ValueError for a part of a grid, which is none."""
         lower, upper, cells, periodic = (json.loads(self._ds.attrs[name]) for name in grid_post.PLACES)
-        grid = Grid(lower, upper, tuple(cells), tuple(periodic))
+        grid = Grid(lower, upper, tuple(cells), tuple(periodic)).with_values(self._ds.attrs.get("location", "nodes"))
         sizes = tuple(self._ds.sizes.get(axis, 0) for axis in self.axes)
         if sizes != grid.nodes:
             have, had = (", ".join(map(str, counts)) for counts in (sizes, grid.nodes))
-            raise ValueError(f"the dataset has {have} nodes along {', '.join(self.axes)}, the grid of the run {had}; a part of "
+            raise ValueError(f"the dataset has {have} {grid.place}s along {', '.join(self.axes)}, the grid of the run {had}; a part of "
                              "a grid has no norms, points or pictures of its own")
         return grid
 
@@ -143,6 +145,19 @@ class GridAccessor(Accessor):
         Returns the dataset with the fields d{variable}_dx, d{variable}_dy, d{variable}_dz (time, z, y, x) in place of its own.
         Raises ValueError for an unknown variable, for a dataset without derivatives and for order 0."""
         return grid_post.gradient(self._ds, variable, time)
+
+    def divergence(self, vector, time=None):
+        """The divergence of a vector, such as "B" of Bx, By, Bz, from the values by central differences, at the sides of the
+        grid one-sided: a DataArray (time, z, y, x).
+
+        Components along axes that the grid does not have count as constant. Raises ValueError for an unknown vector."""
+        return grid_post.divergence(self._ds, vector, time).rename(f"div_{vector}")
+
+    def curl(self, vector, time=None):
+        """The curl of a vector such as "B", as `divergence`: the dataset with the fields curl_Bx, curl_By, curl_Bz besides its
+        own, or those of them that the dimension gives. Raises ValueError for an unknown vector."""
+        chosen = self._ds if time is None or "time" not in self._ds.dims else self._ds.isel(time=[self.index(time)])
+        return chosen.assign({f"curl_{vector}{axis}": field for axis, field in grid_post.curl(chosen, vector).items()})
 
     def to_vtk(self, path, variables=None, time=None, overwrite=False):
         """Write fields at the nodes for ParaView, PyVista or VTK, as an image; returns the path.

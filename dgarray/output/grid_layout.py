@@ -16,7 +16,7 @@ SUFFIX = "_derivatives"          # of the array that holds all scaled derivative
 class GridLayout:
     """All that the dataset of a run on a grid holds besides times and values.
 
-    grid         the Grid
+    grid         the Grid, or the CellGrid where values belong to the cells
     order        N: the nodes hold the scaled derivatives 0 to N in each direction
     derivatives  whether the dataset keeps them all, else the values only
     variables, long_names, units, attrs   as of a `Layout`
@@ -83,7 +83,8 @@ class GridLayout:
         units = {**dict.fromkeys((*self.variables, "time", *axes), UNITLESS), **self.units}
         coords = {"time": ("time", np.asarray(times, "float64"), {"long_name": "time", "units": units["time"]})}
         for axis, nodes in zip(axes, self.grid.axes):
-            coords[axis] = axis, nodes, {"long_name": f"{axis} of the nodes", "units": units[axis], "axis": axis.upper()}
+            long = f"{axis} of the {self.grid.places_word}"
+            coords[axis] = axis, nodes, {"long_name": long, "units": units[axis], "axis": axis.upper()}
         data = {}
         for name in self.variables:
             attrs = {"long_name": self.long_names.get(name, name), "units": units[name]}
@@ -101,7 +102,7 @@ class GridLayout:
         grid = self.grid
         places = {name: json.dumps(getattr(grid, name)) for name in ("lower", "upper", "cells", "periodic")}
         return {**given(self.attrs), "Conventions": "CF-1.11", "dim": grid.dim, "order": int(self.order),
-                "cell_type": grid.cell_type, **naming(self.variables), **places}
+                "cell_type": grid.cell_type, "location": grid.location, **naming(self.variables), **places}
 
 
 def exponents(order, dim):

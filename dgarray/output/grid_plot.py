@@ -1,4 +1,5 @@
-"""Pictures of fields on grids: of the interpolant where the dataset holds derivatives, else of the values at the nodes."""
+"""Pictures of fields on grids: of the interpolant where the dataset holds derivatives, else of the values at the nodes or of the
+cells."""
 import numpy as np
 
 from dgarray.output.dataset import AXES
@@ -17,13 +18,14 @@ class GridPicture(Picture):
 
     def _make(self, mesh, colorbar, triangles, line):
         dg = self.ds.dg
-        grid, parts = dg.lattice, 1
+        grid, parts, cells = dg.lattice, 1, dg.lattice.location != "nodes"
         if self.variable in dg.hermite and dg.order:
             most, wanted = (LINE_POINTS, LINE_POINTS_PER_ORDER) if dg.dim == 1 else (triangles, 6)
             parts = int(np.clip((most / np.prod(grid.cells)) ** (1 / dg.dim), 1, wanted * dg.order))
         # Coordinates of the picture's points, so many to a cell, with both ends, also of periodic axes.
-        self.ticks = [a + h / parts * np.arange(n * parts + 1) for a, h, n in zip(grid.lower, grid.spacing, grid.cells)]
-        corners = [ticks[::parts] for ticks in self.ticks]
+        ends = [a + h / parts * np.arange(n * parts + 1) for a, h, n in zip(grid.lower, grid.spacing, grid.cells)]
+        self.ticks, self.halves = grid.axes if cells else ends, [h / parts / 2 for h in grid.spacing]
+        corners = [ticks[::parts] for ticks in ends]
         if dg.dim == 1:
             self._line(self.ticks[0], corners[0] if mesh else (), line)
         else:
@@ -33,9 +35,8 @@ class GridPicture(Picture):
         """An image whose pixels are the points, smoothed between them."""
         from matplotlib.collections import LineCollection
 
-        (left, right), (low, high) = ends = [(ticks[0], ticks[-1]) for ticks in self.ticks]
-        halves = [(ticks[1] - ticks[0]) / 2 for ticks in self.ticks]
-        extent = [end + sign * half for pair, half in zip(ends, halves) for end, sign in zip(pair, (-1, 1))]
+        (left, right), (low, high) = [(ticks[0], ticks[-1]) for ticks in corners]
+        extent = [ticks[end] + sign * half for ticks, half in zip(self.ticks, self.halves) for end, sign in ((0, -1), (-1, 1))]
         self.artist = self.ax.imshow(np.zeros([len(ticks) for ticks in self.ticks[::-1]]), extent=extent, origin="lower",
                                      interpolation="bilinear", cmap=self.cmap)
         self.ax.set(xlim=(left, right), ylim=(low, high))
@@ -47,6 +48,8 @@ class GridPicture(Picture):
     def evaluate(self, values):
         """The field at the points of the picture from the values at the nodes; periodic axes are closed."""
         grid = self.ds.dg.lattice
+        if grid.location != "nodes":
+            return np.asarray(values, float)
         closed = [(0, n + 1 - nodes) for n, nodes in zip(grid.cells[::-1], grid.shape)]
         return np.pad(np.asarray(values, float), closed, mode="wrap")
 
@@ -93,6 +96,8 @@ class GridPart:
     def read(self, time):
         """The field (triangle, point) at one time."""
         dg, (nx, ny), (i, j) = self.flat.dg, self.grid.nodes, self.cells
+        if self.grid.location != "nodes":
+            return np.repeat(dg.values(self.variable, time)[j, i], 2 * self.places.shape[1]).reshape(-1, self.places.shape[1])
         c = dg.coefficients(self.variable, time) if self.order else dg.values(self.variable, time)[None]
         c, flat = c.reshape(len(c), -1), self.places.reshape(-1, 2)
         along = [hermite.values(self.order, flat[:, k]) for k in (0, 1)]

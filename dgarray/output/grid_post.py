@@ -13,6 +13,7 @@ from dgarray.output.post import KEPT_VALUES, at_time, by_snapshot, gathered, lab
 from dgarray.output.slices import TOLERANCE, parse
 from dgarray.output.surface import PLACES
 from dgarray.spaces.interpolant import along, ends, interpolant
+from dgarray.wording import choose
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +146,53 @@ def cut(ds, plane, time=None):
 
 
 def on_node(ds, field, axis, number, place):
-    """A field of values in the plane of nodes at a place. Raises ValueError where there is none."""
+    """A field of values in the plane of nodes at a place, of cells linear between their centres. Raises ValueError where there
+    is no plane of nodes."""
     grid = ds.dg.lattice
+    if grid.location != "nodes":
+        (low, high), (s,) = grid.between(number, np.array([place]))
+        below, above = (field.isel({axis: int(cell[0])}).variable for cell in (low, high))
+        return below if s == 0 or low == high else (1 - s) * below + s * above
     low, h = grid.lower[number], grid.spacing[number]
     position = round((place - low) / h)
     if abs(low + position * h - place) > 1e-9 * h:
         raise ValueError(f"{ds.dg.needs(field.name)}; nodes lie in the planes {axis}={low + (position - 1) * h:.6g}, "
                          f"{low + position * h:.6g}, {low + (position + 1) * h:.6g}")
     return field.isel({axis: position % grid.nodes[number]}).variable
+
+
+def divergence(ds, vector, time=None):
+    """sum over axes of dv_k/dx_k by central differences; see GridAccessor.divergence."""
+    return sum(difference(ds, component(ds, vector, axis), axis, time) for axis in ds.dg.axes)
+
+
+def curl(ds, vector, time=None):
+    """The components of the curl that the dimension gives; see GridAccessor.curl."""
+    found, axes = {}, "xyz"
+    for k, axis in enumerate(axes):
+        a, b = axes[(k + 1) % 3], axes[(k + 2) % 3]          # d v_b / d a - d v_a / d b
+        terms = [sign * difference(ds, component(ds, vector, of), along, time)
+                 for sign, of, along in ((1, b, a), (-1, a, b)) if along in ds.dg.axes]
+        if terms:
+            found[axis] = sum(terms)
+    return found
+
+
+def component(ds, vector, axis):
+    """Name of a vector's component. Raises ValueError where the dataset does not have it."""
+    return choose("variable", f"{vector}{axis}", ds.dg.variables, " in the dataset; it has")
+
+
+def difference(ds, variable, axis, time):
+    """The derivative of a field of values along an axis by central differences, at sides one-sided, a DataArray."""
+    grid, field, number = ds.dg.lattice, ds.dg.field(variable), ds.dg.axes.index(axis)
+    if time is not None and "time" in field.dims:
+        field = field.isel(time=ds.dg.index(time))
+    if grid.nodes[number] < 2:
+        raise ValueError(f"the grid has one {grid.place} along {axis}; a derivative needs two")
+    if grid.periodic[number]:
+        return (field.roll({axis: -1}) - field.roll({axis: 1})) / (2 * grid.spacing[number])
+    return field.differentiate(axis)
 
 
 def gradient(ds, variable, time=None):

@@ -1,6 +1,7 @@
 """VTK files of fields on grids, as images: `.vtkhdf` with all snapshots, `.vti` with one.
 
 The points of the image are the nodes; a periodic axis has its first nodes again at the end, so that the image fills the box.
+Values of cells are those of the image's cells.
 VTKHDF: docs.vtk.org, "VTKHDF file format", ImageData; .vti: "VTK XML formats"."""
 from pathlib import Path
 
@@ -54,14 +55,20 @@ class Image:
     def __init__(self, grid):
         self.grid, missing = grid, 3 - grid.dim
         self.extent = [bound for n in (*grid.cells, *(0,) * missing) for bound in (0, n)]
-        self.shape = tuple(n + 1 for n in reversed(grid.cells))
+        self.cells = grid.location != "nodes"
+        self.shape = tuple(n + (not self.cells) for n in reversed(grid.cells))
         self.origin, self.spacing = (*grid.lower, *(0.0,) * missing), (*grid.spacing, *(1.0,) * missing)
+
+    @property
+    def group(self):
+        """Where the file has the values."""
+        return "CellData" if self.cells else "PointData"
 
     def values(self, ds, name, step):
         """A field at the image's points at a step, (z, y, x), in its own precision."""
         field = ds[name].isel(time=step) if "time" in ds[name].dims else ds[name]
         values = field.transpose(*ds.dg.axes[::-1]).values
-        for axis, (n, nodes) in enumerate(zip(reversed(self.grid.cells), self.grid.shape)):
+        for axis, (n, nodes) in enumerate(() if self.cells else zip(reversed(self.grid.cells), self.grid.shape)):
             values = np.take(values, np.arange(n + 1) % nodes, axis) if n == nodes else values
         return values.astype(real(values.dtype), copy=False)
 
@@ -82,14 +89,14 @@ def _fill_hdf(kept, image, fields, ds, steps, times, field_data):
             group.attrs["NSteps"] = len(times)
             group["Values"] = times
             for name, moves in moving.items():
-                member(group, "PointDataOffsets", name, np.arange(len(times)) * moves)
+                member(group, f"{image.group}Offsets", name, np.arange(len(times)) * moves)
             steps_of_field_data(group, len(times), field_data)
         for name, field in fields.items():
             # A field that does not change is there once, for all steps.
             count = () if times is None else (len(steps) if moving[name] else 1,)
-            member(root, "PointData", name, shape=(*count, *image.shape), dtype=real(field.dtype))
+            member(root, image.group, name, shape=(*count, *image.shape), dtype=real(field.dtype))
             for position, step in enumerate(steps if moving[name] else steps[:1]):
-                root["PointData"][name][(position,) if count else ()] = image.values(ds, name, step)
+                root[image.group][name][(position,) if count else ()] = image.values(ds, name, step)
                 kept.check()
 
 
@@ -100,8 +107,8 @@ def _write_xml(path, image, fields, ds, field_data):
     file = Appended("ImageData", VTI_VERSION,
                     f' WholeExtent="{extent}"' + "".join(f' {key}="{value}"' for key, value in numbers.items()))
     file.field_data(field_data)
-    file.tag(f'<Piece Extent="{extent}">', "<PointData>")
+    file.tag(f'<Piece Extent="{extent}">', f"<{image.group}>")
     for name, (field, step) in fields.items():
         file.numbers(name, real(field.dtype), image.shape, lambda name=name, step=step: [image.values(ds, name, step)])
-    file.tag("</PointData>", "</Piece>")
+    file.tag(f"</{image.group}>", "</Piece>")
     file.write(path)

@@ -57,7 +57,7 @@ class Progress:
 
 def summary(report, roofline=""):
     """The report of a run as a short table: errors, conserved totals, speed, where the time went."""
-    place = "node" if report["cell_type"] == "grid" else "element"
+    place = report["place"]
     lines = [f"{report['case'] or report['law']}: {report['method']} on {plural(report['elements'], place)}, "
              f"{report['dofs']} degrees of freedom, {report['backend']} {report['kernels']} {report['dtype']}, "
              f"{plural(report['threads'], 'thread')}",

@@ -55,13 +55,14 @@ class Failure:
         if not len(self.where):
             self.word, self.where = "admissible", operator.not_admissible(self.bad, self.time)
 
-    def error(self, mesh, law):
+    def error(self, law):
         """The SolutionError that says so."""
         if not len(self.where):          # kernels may round to the other side of it
             return SolutionError(f"the state is not {self.word} at t = {self.time:.6g} (step {self.step}), by so little that "
                                  f"no element can be named; the last good state is of t = {self.t:.6g}", self.time, self.step,
                                  self.stage)
         element, variable, _ = self.where[0]
+        mesh = self.operator.space.mesh
         names = mesh.near(element)
         many = len(np.unique(self.where[:, 0]))
         count = self.operator.stage_count

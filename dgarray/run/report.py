@@ -19,10 +19,10 @@ def report(sim, run, setup, result):
         "backend": sim.backend.name, "kernels": sim.kernels,
         "array_expressions": run.operator.array_expressions, "dtype": str(sim.backend.dtype),
         "threads": sim.backend.threads, "cell_type": sim.mesh.cell_type,
-        "elements": run.operator.space.count, "dofs": dofs, "steps": loop.steps,
+        "elements": run.operator.space.count, "place": run.operator.space.place, "dofs": dofs, "steps": loop.steps,
         "dt": loop.dt, "time": loop.t, "steady": loop.steady.time, "rhs_evaluations": evaluations, "wall_s": wall,
         "setup_s": setup, "dof_updates_per_s": dofs * evaluations / wall if wall else 0.0, "l2_error": errors,
-        "error_estimate": run.estimate,
+        "error_estimate": run.estimate, **run.operator.report(),
         "conserved": {name: {"initial": run.begin[name], "final": end[name]} for name in run.begin},
         "results": numbers(o["results"](result)) if o["results"] else {},
         "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}

@@ -55,13 +55,13 @@ class TimeLoop:
 
     def fault(self, q, t):
         """What is wrong with a state of the host, as text: a value that is not finite, a state that is not admissible."""
-        sim, bad = self.sim, self.operator.not_finite(q)
+        sim, bad, mesh = self.sim, self.operator.not_finite(q), self.operator.space.mesh
         if len(bad):
             element, variable, _ = bad[0]
-            return f"is not finite: {sim.law.variables[variable]} in {sim.mesh.named_place(element)}"
+            return f"is not finite: {sim.law.variables[variable]} in {mesh.named_place(element)}"
         with np.errstate(all="ignore"):
             bad = self.operator.not_admissible(q, t)
-        return f"is not admissible in {sim.mesh.named_place(bad[0, 0])}" if len(bad) else ""
+        return f"is not admissible in {mesh.named_place(bad[0, 0])}" if len(bad) else ""
 
     def set(self, q):
         """Go on from a state of the host."""
@@ -172,7 +172,7 @@ class TimeLoop:
     def _fail(self):
         """Trace the failure, go back to the last good state and raise SolutionError."""
         sim, failure = self.sim, Failure(self)
-        error = failure.error(sim.mesh, sim.law)
+        error = failure.error(sim.law)
         if self.dump:
             failure.dump(self.dump, sim.law)
             error.dump = self.dump

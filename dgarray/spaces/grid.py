@@ -15,14 +15,15 @@ class GridSpace:
     others are the scaled derivatives h^|j| D^j u / j!, j up to `order` in each direction.
 
     Between the nodes a field is the Hermite interpolant of degree 2 order + 1 in each direction: at order 0 it is linear.
-    Integrals use the trapezoidal rule on the values at the nodes."""
+    Integrals use the trapezoidal rule on the values at the nodes. On a `dgarray.mesh.grid.CellGrid` the values are those of the
+    cells, and integrals are sums of averages times the cells' sizes."""
 
-    word, place, structured = "grid", "node", True
+    word, structured = "grid", True
 
     def __init__(self, grid, order=0):
         self.mesh = self.grid = grid
         self.order, self.dim = order, grid.dim
-        self.dims = AXES[grid.dim - 1::-1]
+        self.dims, self.place = AXES[grid.dim - 1::-1], grid.place
 
     @property
     def count(self):
@@ -39,7 +40,7 @@ class GridSpace:
 
     def coordinates(self, units):
         """Coordinates of the nodes for a dataset, {name: (dims, values, attributes)}; units: function of a name."""
-        return {axis: ((axis,), nodes, {"long_name": f"{axis} of the nodes", "units": units(axis)})
+        return {axis: ((axis,), nodes, {"long_name": f"{axis} of the {self.grid.places_word}", "units": units(axis)})
                 for axis, nodes in zip(AXES, self.grid.axes)}
 
     def position(self, coefficient, node):
@@ -67,7 +68,7 @@ class GridSpace:
         rest = [k for k in reversed(range(grid.dim)) if k != normal]
         sizes = {AXES[k]: grid.nodes[k] for k in rest}
         coords = {AXES[k]: ((AXES[k],) if k in rest else (), grid.axes[k] if k in rest else (grid.lower, grid.upper)[side][k],
-                            {"long_name": f"{AXES[k]} of the nodes", "units": units(AXES[k])}) for k in range(grid.dim)}
+                            {"long_name": f"{AXES[k]} of the {grid.places_word}", "units": units(AXES[k])}) for k in range(grid.dim)}
         return Trace(self._nodes(normal, side), lambda q: q[:, 0].reshape(len(q), *sizes.values()), sizes, coords)
 
     def boundary_parts(self, boundary, role, degree=None):

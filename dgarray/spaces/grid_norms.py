@@ -1,7 +1,7 @@
 """Integrals and norms of fields on grids.
 
 For a field with scaled derivatives c (coefficient, z, y, x), 0 to N in each direction, they are exact for its Hermite
-interpolant.  For values alone, N = 0, they use the trapezoidal rule.
+interpolant.  For values alone, N = 0, they use the trapezoidal rule; those of cells are multiplied by the cells' sizes.
 """
 import numpy as np
 
@@ -21,6 +21,8 @@ def quadrature(N):
 
 def rule(grid, N, axis):
     """Quadrature weights (N + 1, node) along an axis: the integral of the interpolant is the sum of weights times c."""
+    if N == 0:
+        return grid.weights()[axis][None]
     weights, values = quadrature(N)
     low, high = np.split(grid.spacing[axis] * (weights @ values), 2)
     out = np.zeros((N + 1, grid.nodes[axis]))

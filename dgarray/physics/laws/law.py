@@ -30,6 +30,7 @@ class Law:
     characteristic   (q, mean, n) -> waves w of a difference q of states, the left eigenvectors of dF/dq . n at the state `mean`
                  times q, n a unit normal; from_characteristic (w, mean, n) -> q
     derived      {name of a function of q that gives a number at every point: text}, fields that pictures may show
+    curls        {name: (vector, text)}, fields |curl vector| that pictures on grids may show
     momentum     slice of q that is a velocity or momentum, which a wall mirrors
     mirrored     slices of q that a wall mirrors, if there are others beside the momentum
     energy       (q, m) -> energy density
@@ -52,7 +53,7 @@ class Law:
     speeds = signal_speeds = None
     primitive = conservative = None
     characteristic = from_characteristic = None
-    derived = {}
+    derived = curls = {}
     momentum = mirrored = None
     energy = None
     admissible = None
