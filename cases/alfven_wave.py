@@ -4,7 +4,7 @@ import numpy as np
 from dgarray import FiniteVolume, Simulation
 
 from .common import check_numbers
-from .grids import l1_errors, mhd_flux, mhd_law, oblique_frame, oblique_grid, place_of_values
+from .grids import l1_errors, mhd_flux, mhd_law, oblique_frame, oblique_grid
 
 
 def alfven_wave(dim=1, cells=32, scheme="muscl", travelling=True, amplitude=0.1, flux="hlld", limiter="van-leer",
@@ -41,8 +41,8 @@ def alfven_wave(dim=1, cells=32, scheme="muscl", travelling=True, amplitude=0.1,
         return state(x, t, law)
 
     def results(dataset):
-        errors = l1_errors(dataset, exact, place_of_values(scheme))
-        B = np.stack([dataset[name].values[-1].ravel() for name in ("Bx", "By", "Bz")])
+        errors = l1_errors(dataset, exact)
+        B = np.stack([dataset.dg.values(name).ravel() for name in ("Bx", "By", "Bz")])
         across = np.sqrt(np.mean(np.sum((frame[1:] @ B) ** 2, axis=0)))
         return {"l1_error": float(np.linalg.norm(list(errors.values()))), "amplitude_left": float(across / amplitude)}
 

@@ -20,7 +20,7 @@ def field_loop(cells=64, strength=1e-3, radius=0.3, scheme="muscl", flux="hlld",
     cleaning_speed: "auto" is the fastest wave along an axis at the start, 0 switches the cleaning off
     results: the energy of the field over that at the start, largest |div B| times a cell over the strength, least density and
     pressure
-    Gardiner & Stone 2005, section 4.4 (128 x 64 cells, to t = 2); Stone et al. 2008."""
+    Gardiner & Stone 2005 (128 x 64 cells, to t = 2); Stone et al. 2008."""
     check_numbers(least=1, whole=True, cells=cells)
     check_numbers(above=0, strength=strength, radius=radius)
     if radius >= 0.5:

@@ -1,5 +1,5 @@
 """Shared by the cases on grids: laws with their cleaning speed, oblique boxes, errors and extremes of cells."""
-import json
+from math import ceil, floor, log10
 
 import numpy as np
 
@@ -30,10 +30,11 @@ def mhd_law(grid, gamma, state, cleaning_speed):
     """MHD on a grid.
 
     state            function of x and a law: the initial state
-    cleaning_speed   a number; "auto": the fastest wave along an axis in the initial state, in 1D 0"""
+    cleaning_speed   a number; "auto": the fastest wave along an axis in the initial state, rounded up to two digits, so that
+                     kernels of grids of other sizes are the same; in 1D 0"""
     law = MHD(grid.dim, gamma, 0.0)
     if cleaning_speed == "auto":
-        cleaning_speed = fastest(law, grid, lambda x: state(x, law)) if grid.dim > 1 else 0.0
+        cleaning_speed = rounded_up(fastest(law, grid, lambda x: state(x, law))) if grid.dim > 1 else 0.0
     elif isinstance(cleaning_speed, str):
         raise ValueError(f"cleaning_speed={cleaning_speed!r} is not allowed; it must be a number, or 'auto'")
     return MHD(grid.dim, gamma, cleaning_speed)
@@ -50,6 +51,12 @@ def fastest(law, grid, initial):
     return largest
 
 
+def rounded_up(number):
+    """A positive number rounded up to two digits."""
+    unit = 10.0 ** (floor(log10(number)) - 1)
+    return float(f"{ceil(number / unit - 1e-9) * unit:.2g}")
+
+
 def oblique_grid(dim, cells):
     """A periodic grid in the box `OBLIQUE`, with `cells` along the shorter sides and twice as many along x in 2D and 3D."""
     check_dim(dim, 1, 2, 3)
@@ -60,49 +67,31 @@ def oblique_grid(dim, cells):
 def oblique_frame(dim):
     """The direction (dim components) of a wave in the box `OBLIQUE`, and the frame e1, e2, e3 of which e1 is the direction.
 
-    e2 = (-k_y, k_x, 0) / |.|,  e3 = e1 x e2.  Gardiner & Stone 2008, equation (50) and after."""
+    e2 = (-k_y, k_x, 0) / |.|,  e3 = e1 x e2.  Gardiner & Stone 2008."""
     along = np.zeros(3)
     along[:dim] = [1 / side for side in OBLIQUE[dim]]
     across = np.array([-along[1], along[0], 0.0]) / np.hypot(along[0], along[1])
     return along[:dim], np.array([along, across, np.cross(along, across)])
 
 
-def place_of_values(scheme):
-    """What the values of a scheme of FiniteVolume are: "cell averages", of weno those at the centres."""
-    return "cell centres" if scheme == "weno" else "cell averages"
-
-
-def l1_errors(dataset, exact, location):
-    """Mean over the cells of |u - exact(x, t)| at the end of a run on a grid, by variable.  location: `place_of_values`"""
-    lower, upper, cells, periodic = (json.loads(dataset.attrs[name]) for name in ("lower", "upper", "cells", "periodic"))
-    grid, t = Grid(lower, upper, tuple(cells), tuple(periodic)).with_values(location), float(dataset.time[-1])
+def l1_errors(dataset, exact):
+    """Mean over the cells of |u - exact(x, t)| at the end, by variable; of averages of the cells, or at their centres."""
+    grid, t = dataset.dg.lattice, float(dataset.time[-1])
     expected = GridSpace(grid).at_places(slice(None), lambda x: exact(x, t))
-    names = json.loads(dataset.attrs["fields"])
-    return {name: float(np.mean(np.abs(dataset[name].values[-1] - u))) for name, u in zip(names, expected)}
+    return {name: float(np.mean(np.abs(dataset.dg.values(name) - u))) for name, u in zip(dataset.dg.variables, expected)}
 
 
 def least_values(dataset, law):
     """Least density and pressure of the cells at the end."""
-    q = [dataset[name].values[-1].astype(float) for name in law.variables]
+    q = [dataset.dg.values(name).astype(float) for name in law.variables]
     return {"least_density": float(q[0].min()), "least_pressure": float(law.pressure(q).min())}
 
 
-def divergence(dataset, time=-1):
-    """div B in the cells (z, y, x) by central differences; where the box is not periodic, without its outermost cells."""
-    periodic, total = json.loads(dataset.attrs["periodic"]), 0.0
-    inside = tuple(slice(None) if glue else slice(1, -1) for glue in reversed(periodic))
-    for axis, name in enumerate("xyz"[:len(periodic)]):
-        B, x = dataset[f"B{name}"].values[time].astype(float), dataset[name].values
-        number = B.ndim - 1 - axis
-        total = total + (np.roll(B, -1, number) - np.roll(B, 1, number)) / (2 * (x[1] - x[0]))
-    return total[inside]
-
-
 def magnetic_energy(dataset, time=-1, components=("Bx", "By", "Bz")):
-    """The mean of |B|^2 / 2 over the cells, of these components."""
-    return float(sum(np.mean(dataset[name].values[time].astype(float) ** 2) for name in components) / 2)
+    """The integral of |B|^2 / 2, of these components."""
+    return sum(dataset.dg.norm(name, time) ** 2 for name in components) / 2
 
 
 def mhd_results(dataset, law):
-    """What all cases of MHD in 2D and 3D report: least density and pressure, largest |div B|."""
-    return {**least_values(dataset, law), "largest_divergence": float(np.abs(divergence(dataset)).max())}
+    """What all cases of MHD in 2D and 3D report: least density and pressure, largest |div B| by central differences."""
+    return {**least_values(dataset, law), "largest_divergence": float(np.abs(dataset.dg.divergence("B", -1)).max())}

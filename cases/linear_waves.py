@@ -5,7 +5,7 @@ from dgarray import MHD, Euler, FiniteVolume, Simulation
 from dgarray.wording import choose
 
 from .common import check_numbers, flux_named
-from .grids import l1_errors, mhd_flux, mhd_law, oblique_frame, oblique_grid, place_of_values
+from .grids import l1_errors, mhd_flux, mhd_law, oblique_frame, oblique_grid
 
 GAMMA, PRESSURE, FIELD = 5 / 3, 3 / 5, (1.0, 2 ** 0.5, 0.5)
 # Number of the wave among those that the gas at rest has, from the one that runs fastest to the left.
@@ -45,7 +45,7 @@ def linear_waves(wave="fast", law="mhd", dim=1, cells=32, scheme="muscl", amplit
         flux, law = flux_named("hllc" if flux == "auto" else flux), Euler(dim, GAMMA)
 
     def results(dataset):
-        errors = l1_errors(dataset, exact, place_of_values(scheme))
+        errors = l1_errors(dataset, exact)
         return {"speed": speed, "error_per_amplitude": float(np.linalg.norm(list(errors.values())) / amplitude)}
 
     return Simulation(grid, law, FiniteVolume(scheme, limiter=limiter, variables=variables), initial=lambda x: exact(x, 0.0),

@@ -15,7 +15,7 @@ def mhd_blast(dim=2, cells=100, pressure=10.0, field=1.0, scheme="muscl", flux="
     2D: |x| < 0.5, |y| < 0.75;  3D: also |z| < 0.5.  With field = 0 it is a blast in a gas.
 
     dim: 2 or 3; cells: along x, as many to a length in the other directions, so an even number
-    pressure: inside, 10 in the source; field: 1 in the source; 10 with pressure = 100 is a hard test
+    pressure: inside, 10 in the source; field: 1 in the source
     scheme, limiter, variables: as for FiniteVolume; flux: rusanov, hll or hlld
     cleaning_speed: "auto" is the fastest wave along an axis at the start, 0 switches the cleaning off
     results: least density and pressure, largest |div B|

@@ -18,7 +18,7 @@ def mhd_kelvin_helmholtz(cells=64, mach=1.0, alfven=0.1, push=0.01, scheme="musc
     scheme, limiter, variables: as for FiniteVolume; flux: rusanov, hll or hlld
     cleaning_speed: "auto" is the fastest wave along an axis at the start, 0 switches the cleaning off
     results: the energy of the field in the plane over that at the start, least density and pressure, largest |div B|
-    The walls conduct perfectly and are free to slip.  Mignone, Tzeferacos & Bodo 2010 (256 x 512 cells among others)."""
+    The walls conduct perfectly and are free to slip.  Mignone, Tzeferacos & Bodo 2010."""
     check_numbers(least=1, whole=True, cells=cells)
     check_numbers(mach=mach, alfven=alfven, push=push)
     grid = Grid((0, -1), (1, 1), (cells, 2 * cells), periodic=(True, False))

@@ -24,7 +24,7 @@ def mhd_rotor(test="first", cells=128, scheme="muscl", flux="hlld", limiter="van
     scheme, limiter, variables: as for FiniteVolume; flux: rusanov, hll or hlld
     cleaning_speed: "auto" is the fastest wave along an axis at the start, 0 switches the cleaning off
     results: least density and pressure, largest |div B|
-    Balsara & Spicer 1999; Toth 2000, section 6.4.2 (first and second rotor problem)."""
+    Balsara & Spicer 1999; Toth 2000 (first and second rotor problem)."""
     speed, pressure, field, end = TESTS[choose("test", test, TESTS)]
     check_numbers(least=1, whole=True, cells=cells)
     grid = Grid((0, 0), (1, 1), cells)

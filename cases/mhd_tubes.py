@@ -17,7 +17,7 @@ def brio_wu(cells=400, scheme="muscl", flux="hlld", limiter="van-leer", variable
     wave, which has no viscous profile among three-dimensional fields: compare with a fine run.
 
     cells, scheme, limiter, variables: as for FiniteVolume; flux: rusanov, hll or hlld
-    Brio & Wu 1988, section V (800 cells)."""
+    Brio & Wu 1988 (800 cells)."""
     method = FiniteVolume(scheme, limiter=limiter, variables=variables)
     return tube("brio_wu", 2.0, 0.75, (1, 0, 0, 0, 1, 1, 0), (0.125, 0, 0, 0, 0.1, -1, 0), cells, flux, until, method)
 

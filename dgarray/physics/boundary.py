@@ -19,7 +19,7 @@ from .laws.law import dot, shown
 from .pointwise import components
 from .splines import SplinePieces
 from .splines import normal as spline_normal
-from .trace import call
+from .trace import call, parameters
 
 
 def pec(q, law):
@@ -273,6 +273,14 @@ def pressure_outflow(p):
 
 
 FACTORIES = curved_wall, prescribed, incident, scattered, plane_wave, far_field, inflow, pressure_outflow
+
+
+def refuse_factory(name, condition):
+    """Raise ValueError for a function that makes a condition, given as the condition of the boundary `name`."""
+    if any(condition is factory for factory in FACTORIES):
+        needed = [argument for argument, p in parameters(condition).items() if p.default is p.empty]
+        raise ValueError(f"boundary {name!r}: {condition.__name__} makes a condition, it is none; call it: "
+                         f"dgarray.{condition.__name__}({', '.join(needed)})")
 
 
 def state_of(g, x, t, law, condition):

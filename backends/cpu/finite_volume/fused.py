@@ -84,6 +84,17 @@ class SweepsFused(Sweeps):
             q, out = out, q
         return [q, out], check if exponent is not None else None
 
+    @cached_property
+    def watch(self):
+        """The pass that only looks at a state."""
+        return Pass(self, [], None if self.tables.dim == 1 else 1)
+
+    def rate(self, q, t):
+        return self.check(q, t).rate
+
+    def check(self, q, t):
+        return self.watch.run(q, q, [], t, 0.0, True)
+
     def stage(self, q, out, k, q0, t, dt, row):
         numbers = row.A, row.v, row.w * dt, row.alpha, row.beta, row.B, row.C * dt
         parts = self.parts_of_stage(k is not None)
@@ -160,7 +171,7 @@ class Pass:
 
     @property
     def margin(self):
-        return self.operations.tables.ghosts * len(self.chain)
+        return self.operations.tables.ghosts * max(1, len(self.chain))
 
     def slab_row(self, others, i):
         """Where the slab i begins in the parameters."""
@@ -179,7 +190,7 @@ class Pass:
         h, low = grid.spacing, grid.lower
         rows = 0 if self.rows is None else self.rows
         parameters, strides = self.parameters
-        times = [real(time) for time in (*t, 0, 0)[:3]]
+        times = [real(time) for time in (*t, 0, 0, 0)[:3]]
         arrays = [o.flat(q if array is None else array) for array in (*arrays, None, None, None)[:3]]
         look = last or tables.repairs
         arguments = (o.flat(q), o.flat(out), *arrays, parameters, self.count, grid.cells[0], self.row_stride, o.plane, strides[rows],
@@ -191,7 +202,8 @@ class Pass:
             self.module.run(counts, self.pieces, self.places, found, self.scratch[worker], *arguments)
         o.backend.workers.each(work, len(self.pieces))
         rate, unsound = float(np.max(found[:, 0])), bool(found[:, 1].any())
-        return Check(not unsound, True, rate, 1.0) if last else Check(not unsound)
+        finite = not unsound or o.finite(q if q is out else out)
+        return Check(finite, not unsound, rate, 1.0) if last else Check(finite, not unsound)
 
 
 def passes(tables):

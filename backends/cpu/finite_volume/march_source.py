@@ -42,7 +42,7 @@ class MarchSource:
     """Text of one kernel, for the chain of sweeps of a pass.
 
     tables   `GridTables`;  rows: the axis along which rows are counted, 1 or 2; None in 1D
-    chain    what is done to each row: "x" and "rows", sweeps along these;  "source": the sources alone
+    chain    what is done to each row: "x" and "rows", sweeps along these;  "source": the sources alone;  empty: only a look
     strip    cells of a row at a time"""
 
     def __init__(self, tables, dtype, rows, chain, strip):
@@ -125,7 +125,7 @@ class MarchSource:
             body += [f"# {kind}", *step(i, behind, columns)]
         last = self.fields[names[-1]]
         body += [f"row = N - {behind[-1]}", "if first <= row < end:", f"    at = {last.slot('row')}",
-                 *indented(self.look(last) + self.store(last))]
+                 *indented(self.look(last) + (self.store(last) if chain else []))]
         return self.module(self.marched(behind, around, body))
 
     def marched(self, behind, around, body):

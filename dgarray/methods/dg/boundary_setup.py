@@ -3,9 +3,9 @@
 On a part of a mesh both are computed on the whole mesh first, because a condition may need all its faces at once."""
 import numpy as np
 
-from ...physics.boundary import FACTORIES
+from ...physics.boundary import refuse_factory
 from ...physics.laws.law import argument, check_bounds
-from ...physics.trace import arguments, parameters
+from ...physics.trace import arguments
 from ...wording import choose, plural
 
 
@@ -46,10 +46,7 @@ def boundary_groups(mesh, boundary):
     for name, condition in boundary.items():
         if name != "default" or "default" in mesh.boundaries:
             choose("boundary", str(name), mesh.boundaries, " in the mesh; it has")
-        if any(condition is factory for factory in FACTORIES):
-            needed = [name for name, p in parameters(condition).items() if p.default is p.empty]
-            raise ValueError(f"boundary {name!r}: {condition.__name__} makes a condition, it is none; call it: "
-                             f"dgarray.{condition.__name__}({', '.join(needed)})")
+        refuse_factory(name, condition)
         if not callable(condition):
             raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec")
     owner = np.full(mesh.neighbour_face.shape, -1)

@@ -59,7 +59,7 @@ def evaluate(lines, fields, wanted, numbers):
         cells = slice(first - start, end - start)
         if isinstance(values, dict):
             return {name: value[..., cells] for name, value in values.items()}
-        return tuple(value[..., cells] for value in values)
+        return tuple(value[..., cells] if getattr(value, "ndim", 0) else value for value in values)          # or one number
     for line in lines:
         first, end = of_line(line, needed)
         used = {argument for argument, _ in line.needed}

@@ -3,6 +3,8 @@ import numpy as np
 
 from .reconstruction import LIMITERS, weno_z
 
+MARGIN = 1.1             # of the speed by which WENO splits fluxes
+
 
 class FirstOrder:
     """The numerical flux of the averages on both sides.  Godunov 1959; Helluy et al. 2015, equation (5)."""
@@ -89,6 +91,7 @@ class Weno:
             largest = s0[0]
             for s in (s1, s2, s3, s4, s5):
                 largest = np.maximum(largest, s[0])
+            largest = MARGIN * largest
             mean = tuple((a + b) / 2 for a, b in zip(q2, q3))
 
             def seen(v):

@@ -11,6 +11,7 @@ from ..recipe import Recipe
 from .lines import evaluate
 
 PIECE = 1 << 16          # cells whose lines are evaluated at once
+ROUNDS = 8               # in which fluxes of first order are given, at most
 
 
 class Sweeps(Recipe):
@@ -95,13 +96,14 @@ class Sweeps(Recipe):
     def add_fluxes(self, axis, q, base, values, out, t, dt):
         """out = values - dt/h (differences of the fluxes of q along an axis) / C; base: the field that `values` are."""
         lines, n = [*self.tables.sweeps[axis], self.tables.physics.update(base)], self.tables.grid.cells[axis]
-        numbers = {"t": t, "k": dt / self.tables.grid.spacing[axis]}
+        numbers = self.numbers(axis, t, dt)
         target, given = self.along(axis, out), self.along(axis, values)
         for rows in self.pieces(axis):
             fields = self.fields(axis, q, t, rows)
             if base != "q":
                 fields[base] = 0, tuple(given[(slice(None), *rows)])
-            new = evaluate(lines, fields, {"out": (0, n)}, numbers)["out"]
+            with np.errstate(all="ignore"):          # states that are not sound are looked for afterwards
+                new = evaluate(lines, fields, {"out": (0, n)}, numbers)["out"]
             for v, value in enumerate(new):
                 target[(v, *rows)] = value
 
@@ -170,33 +172,51 @@ class Sweeps(Recipe):
 
     def repair(self, axes, q, t, targets):
         """Give the cells whose new state is not sound fluxes of first order: at all their faces the first-order flux of q takes
-        the place of the other one, on both sides alike, so nothing is lost.
+        the place of the other one, on both sides alike, so nothing is lost. Then the same for cells that this has changed.
 
         targets: [(new state, dt), ...], the first is looked at; each has the fluxes times its dt
         Dumbser, Zanotti, Loubere & Diot 2014; here faces change, not cells, so that the sum over all cells stays."""
-        bad = ~self.sound(targets[0][0], t)
-        if not bad.any():
-            return
-        tables = self.tables
-        for axis in axes:
-            n, mask = tables.grid.cells[axis], self.along(axis, bad)
-            rows = self.xp.nonzero(mask.any(axis=-1)) if tables.dim > 1 else ()
-            fields, mask = self.fields(axis, q, t, rows), mask[rows]
-            ends = (mask[..., -1:], mask[..., :1]) if tables.grid.periodic[axis] else [self.xp.zeros_like(mask[..., :1])] * 2
-            mask = self.xp.concatenate([ends[0], mask, ends[1]], axis=-1)
-            faces = mask[..., 1:] | mask[..., :-1]
-            numbers = {"t": t, "k": targets[0][1] / tables.grid.spacing[axis]}
-            high, low = (evaluate(lines[axis], fields, {"flux": (-1, n)}, numbers)["flux"]
+        before = None          # the cells of the rounds so far
+        for _ in range(ROUNDS):
+            bad = ~self.sound(targets[0][0], t)
+            new = bad if before is None else bad & ~before
+            if not bool(new.any()):
+                return
+            now = new if before is None else before | new
+            for axis in axes:
+                self.replace_fluxes(axis, q, t, targets, now, before)
+            before = now
+
+    def replace_fluxes(self, axis, q, t, targets, cells, done):
+        """Change the fluxes through the faces of some cells along an axis; those of the cells `done` are changed already."""
+        tables, n, mask = self.tables, self.tables.grid.cells[axis], self.along(axis, cells)
+        rows = self.xp.nonzero(mask.any(axis=-1)) if tables.dim > 1 else ()
+        faces = self.faces_of(axis, mask[rows])
+        if done is not None:
+            faces = faces & ~self.faces_of(axis, self.along(axis, done)[rows])
+        fields = self.fields(axis, q, t, rows)
+        with np.errstate(all="ignore"):
+            high, low = (evaluate(lines[axis], fields, {"flux": (-1, n)}, self.numbers(axis, t, targets[0][1]))["flux"]
                          for lines in (tables.sweeps, tables.simple))
-            self.replaced += int(faces.sum())
-            change = tuple(self.xp.where(faces, a - b, 0) for a, b in zip(low, high))
-            for target, dt in targets:
-                view = self.along(axis, target)
-                given = {"out": (0, tuple(view[(slice(None), *rows)])), "flux": (-1, change), "m": fields["m"]}
-                numbers = {"k": dt / tables.grid.spacing[axis], "t": t}
-                new = evaluate([tables.physics.update("out")], given, {"out": (0, n)}, numbers)["out"]
-                for v, value in enumerate(new):
-                    view[(v, *rows)] = value
+        self.replaced += int(self.backend.host(faces.sum()))
+        change = tuple(self.xp.where(faces, a - b, 0) for a, b in zip(low, high))
+        for target, dt in targets:
+            view = self.along(axis, target)
+            given = {"out": (0, tuple(view[(slice(None), *rows)])), "flux": (-1, change), "m": fields["m"]}
+            new = evaluate([tables.physics.update("out")], given, {"out": (0, n)}, self.numbers(axis, t, dt))["out"]
+            for v, value in enumerate(new):
+                view[(v, *rows)] = value
+
+    def numbers(self, axis, t, dt):
+        """The numbers of the lines of a sweep: t, and k = dt / h."""
+        return {"t": t, "k": dt / self.tables.grid.spacing[axis]}
+
+    def faces_of(self, axis, cells):
+        """Which faces along the last axis belong to some cells, one more than cells: masks."""
+        none = self.xp.zeros_like(cells[..., :1])
+        low, high = (cells[..., -1:], cells[..., :1]) if self.tables.grid.periodic[axis] else (none, none)
+        cells = self.xp.concatenate([low, cells, high], axis=-1)
+        return cells[..., 1:] | cells[..., :-1]
 
     def sound(self, q, t):
         """Whether the state of each cell is finite and admissible, (z, y, x)."""
