@@ -26,6 +26,7 @@ class Muscl:
 
     In a step of their own the values are those half a step later (Hancock's method):
     q-, q+ = q -+ dq / 2 - k/2 (F(q + dq / 2) - F(q - dq / 2)) / C,  k = dt / h.
+    A safe method takes q- = q+ = q where one of them is not admissible.
     van Leer 1979; van Leer 1984 (Hancock); Toro 2009, section 14.4."""
 
     order, ghosts = 2, 2
@@ -43,19 +44,26 @@ class Muscl:
             waves = (law.characteristic(q, b, n) for q in (below, above))
             return law.from_characteristic(tuple(map(limiter, *waves)), b, n)
 
-        def edges(a, b, c, x, t, m, k=None):
+        def edges(a, b, c, q, x, t, m, k=None):
+            pair = moved(a, b, c, x, t, m, k)
+            if not method.safe or law.admissible is None:
+                return tuple(v for edge in pair for v in edge)
+            good = [physics.admissible(edge, x, t, m)[0] for edge in pair]
+            return tuple(np.where(good[0] & good[1], v, u) for edge in pair for v, u in zip(edge, q))
+
+        def moved(a, b, c, x, t, m, k):
             half = tuple(s / 2 for s in slopes(a, b, c))
             low, high = tuple(v - s for v, s in zip(b, half)), tuple(v + s for v, s in zip(b, half))
             if primitive:
                 low, high = law.conservative(low), law.conservative(high)
             if k is None:
-                return (*low, *high)
+                return low, high
             fluxes = (physics.flux_along(n, q, x, t, m) for q in (high, low))
             push = physics.over_capacity(tuple(k / 2 * (f - g) for f, g in zip(*fluxes)), m)
-            return tuple(v - p for q in (low, high) for v, p in zip(q, push))
+            return tuple(tuple(v - p for v, p in zip(q, push)) for q in (low, high))
         field = "w" if primitive else "q"
         first = [physics.line("primitive variables", lambda q: law.primitive(q), {"q": "q"}, ["w"])] if primitive else []
-        reads = {"a": (field, -1), "b": field, "c": (field, 1), "x": "x", "m": "m"}
+        reads = {"a": (field, -1), "b": field, "c": (field, 1), "q": "q", "x": "x", "m": "m"}
         return [*first, physics.line("slopes", edges, reads, ["low", "high"], ["k"] if k else []),
                 physics.face_flux(axis, "low", "high")]
 
