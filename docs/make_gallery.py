@@ -146,6 +146,18 @@ ENTRIES = {
     "hermite_cavity": Entry({"order": 3, "cells": 6, "m": 2, "derivatives": True}, 0.25, {"variable": "Ez", "time": 1.0},
                             ((1, 2, 3), 2)),
     "hermite_lens": Entry({"order": 2, "cells": 12, "derivatives": True}, None, {"variable": "p"}),
+    "orszag_tang": Entry({"cells": 128}, None, {"variable": "rho"}),
+    "mhd_rotor": Entry({"cells": 128}, None, {"variable": "rho"}),
+    "mhd_blast": Entry({"cells": 100}, None, {"variable": "rho"}),
+    "mhd_kelvin_helmholtz": Entry({"cells": 64}, None, {"variable": "rho"}),
+    "field_loop": Entry({"cells": 64, "scheme": "weno"}, None, {"variable": "Bx"}),
+    "current_sheet": Entry({"cells": 100}, None, {"variable": "By"}),
+    "shock_bubble": Entry({"cells": 128}, None, {"variable": "rho"}),
+    "alfven_wave": Entry({"dim": 2, "cells": 16, "scheme": "weno"}, None, {"variable": "Bz"}, (None, 2)),
+    "linear_waves": Entry({"dim": 2, "cells": 32}, None, {"variable": "rho"}, (None, 2)),
+    "brio_wu": Entry({"cells": 400}, None, {"variable": "rho"}),
+    "ryu_jones": Entry({"cells": 400}, None, {"variable": "By"}),
+    "sod_grid": Entry({"cells": 200}, None, {"variable": "rho"}),
 }
 
 FRONT = {
@@ -217,8 +229,7 @@ def commands(name, entry):
 
 def table(report, observed):
     """The numbers of a run as a table in Markdown."""
-    places = "nodes" if report["cell_type"] == "grid" else "elements"
-    rows = {places: report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
+    rows = {f"{report['place']}s": report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
             "time": number(report["time"])}
     if report["l2_error"]:
         rows |= {f"L2 error of {key}" if key != "total" else "L2 error, all": number(value)

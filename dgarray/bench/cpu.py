@@ -8,12 +8,13 @@ import numpy as np
 
 from .. import backends
 from ..mesh import Grid, box, rectangle
-from ..methods import Hermite, ModalDG, NodalDG
+from ..methods import FiniteVolume, Hermite, ModalDG, NodalDG
+from ..methods.finite_volume.method import Strang
 from ..methods.hermite.method import VARIANTS
 from ..physics.boundary import pec, wall
-from ..physics.fluxes import rusanov
-from ..physics.laws import Acoustics, Advection, Euler, Maxwell
-from ..stepping import LSRK54, RK4, Taylor
+from ..physics.fluxes import hllc, hlld, rusanov
+from ..physics.laws import MHD, Acoustics, Advection, Euler, Maxwell
+from ..stepping import LSRK54, RK4, SSP54, Taylor
 from ..wording import choose
 from .array_memory import held
 from .attempts import Attempts, rounded
@@ -32,6 +33,7 @@ class Row(NamedTuple):
     """A problem that is measured.
 
     mesh      its name, a key of SIZES
+    order     of the method; the scheme of finite volumes
     threads   CPU threads; None: all
     target    DOF updates/s on the machine with the ceilings REFERENCE; None: no target
     options   further arguments of the method"""
@@ -39,7 +41,7 @@ class Row(NamedTuple):
     mesh: str
     law: object
     boundary: object
-    order: int
+    order: int | str
     target: float | None = None
     dtype: str = "float64"
     kernels: str = "fused"
@@ -60,6 +62,12 @@ def gas(mesh, order, target, **options):
     """A row of Euler by modal DG with RK4, as in Fuhry, Giuliani & Krivodonova 2014; targets are measured rates of PyFR 3.1."""
     dim = 3 if "tetrahedra" in mesh else 2
     return Row(mesh, Euler(dim), None, order, target, method=ModalDG, stepper=RK4, flux=rusanov, **options)
+
+
+def volumes(scheme, flux, law=None, mesh="square grid", **options):
+    """A row of finite volumes on a periodic grid, by default of MHD as in Helluy et al. 2015, section 2."""
+    law = law or MHD(3 if "cube" in mesh else 2, cleaning_speed=1.0)
+    return Row(mesh, law, None, scheme, method=FiniteVolume, stepper=SSP54 if scheme == "weno" else Strang, flux=flux, **options)
 
 
 ROWS = {
@@ -86,6 +94,15 @@ ROWS = {
     "Hermite acoustics N=3": hermite(Acoustics(3), 3),
     "Hermite acoustics N=3, unpruned": hermite(Acoustics(3), 3, pruned=False),
     "Hermite Maxwell N=2": hermite(Maxwell(3), 2, pec),
+    "MHD 2D first order": volumes("first-order", rusanov),
+    "MHD 2D first order, float32": volumes("first-order", rusanov, dtype="float32"),
+    "MHD 2D first order, 1 thread": volumes("first-order", rusanov, threads=1),
+    "MHD 2D first order, array kernels": volumes("first-order", rusanov, kernels="array"),
+    "MHD 2D muscl": volumes("muscl", hlld),
+    "MHD 2D muscl, float32": volumes("muscl", hlld, dtype="float32"),
+    "MHD 2D weno": volumes("weno", None, mesh="small square grid"),
+    "MHD 3D muscl": volumes("muscl", hlld, mesh="cube grid"),
+    "Euler 2D muscl": volumes("muscl", hllc, Euler(2)),
 }
 RATIOS = {
     "float32 / float64": ("Maxwell 3D N=3, float32", "Maxwell 3D N=3", 1.7),
@@ -93,14 +110,19 @@ RATIOS = {
     "float32 / float64, Euler": ("Euler 2D p=3, float32", "Euler 2D p=3", 1.7),
     "collapsed / two-kernel, Hermite": ("Hermite advection, collapsed", "Hermite advection, two-kernel", None),
     "collapsed / two-kernel as in the paper, Hermite": ("Hermite advection, collapsed", "Hermite advection, unpruned", 8.0),
+    "float32 / float64, MHD first order": ("MHD 2D first order, float32", "MHD 2D first order", 1.7),
+    "float32 / float64, MHD muscl": ("MHD 2D muscl, float32", "MHD 2D muscl", 1.7),
+    "2 threads / 1 thread, MHD": ("MHD 2D first order", "MHD 2D first order, 1 thread", None),
     "pruned / not pruned, Hermite acoustics": ("Hermite acoustics N=3", "Hermite acoustics N=3, unpruned", 1 / (1 - 0.25)),
 }
 # {mesh: cells of `box`, `rectangle` or `Grid`}; the meshes for a gas are periodic.
 SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 27), "gas triangles": (100, 100),
          "more gas triangles": (158, 158), "gas tetrahedra": (15, 15, 15), "grid": (64, 64, 64),
-         "grid with walls": (48, 48, 48)}
+         "grid with walls": (48, 48, 48), "square grid": (1024, 1024), "small square grid": (256, 256),
+         "cube grid": (128, 128, 128)}
 QUICK = {"tetrahedra": (6, 6, 6), "triangles": (20, 20), "setup": (8, 8, 8), "gas triangles": (14, 14),
-         "more gas triangles": (20, 20), "gas tetrahedra": (4, 4, 4), "grid": (8, 8, 8), "grid with walls": (6, 6, 6)}
+         "more gas triangles": (20, 20), "gas tetrahedra": (4, 4, 4), "grid": (8, 8, 8), "grid with walls": (6, 6, 6),
+         "square grid": (24, 24), "small square grid": (16, 16), "cube grid": (8, 8, 8)}
 SECONDS = 2.0                        # how long each ceiling is measured
 OF_MEMORY = "Maxwell 3D N=3"         # the row whose arrays are counted
 
@@ -115,7 +137,8 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
     sizes      {"tetrahedra": cells, "triangles": cells, ...} of `box` and `rectangle`, instead of those of SIZES or QUICK
     keep       function called with the result so far after each part, e.g. to write it to a file
     A rate is the number of DOF updates of all variables per second in whole steps, without compiling.  A step of nodal DG has
-    five evaluations (LSRK54), of Euler four (RK4), of Hermite two half-steps.
+    five evaluations (LSRK54), of Euler four (RK4), of Hermite two half-steps; one of finite volumes with splitting sweeps twice
+    along each axis.
     Result: machine, ceilings, rows (see `row`) and, for the own list, ratios, memory and setup, numbers with six digits;
     failed: name, error and traceback of each part that raised an error, in place of what it would have measured.
     Raises ValueError for names in `rows` and `sizes` that do not exist."""
@@ -160,7 +183,7 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
 def mesh_of(name, cells):
     """The mesh or grid of that name."""
     if "grid" in name:
-        return Grid((0,) * 3, (1,) * 3, cells, periodic="walls" not in name)
+        return Grid((0,) * len(cells), (1,) * len(cells), cells, periodic="walls" not in name)
     return (box if "tetrahedra" in name else rectangle)(cells=cells, periodic="gas" in name)
 
 

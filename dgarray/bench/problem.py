@@ -100,7 +100,8 @@ def breeze(law):
     """A smooth initial state of a gas in a periodic unit box, as a function of x: a density wave in uniform flow."""
     def initial(x):
         rho = 1 + 0.2 * np.sin(2 * np.pi * x[0])
-        return law.conservative((rho, *(0.3 + 0 * rho,) * law.dim, 1 + 0 * rho))
+        values = {"rho": rho, "p": 1 + 0 * rho, "psi": 0 * rho}
+        return law.conservative(tuple(values.get(name, 0.3 + 0 * rho) for name in law.primitive_variables))
     return initial
 
 

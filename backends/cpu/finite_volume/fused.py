@@ -8,6 +8,7 @@ from numpy.lib.stride_tricks import as_strided
 from ....methods.check import Check
 from ....methods.finite_volume.sweeps import Sweeps
 from ....physics.codegen import write_module
+from ..shared_loop import ONE_THREAD
 from ..simd.tiles import aligned
 from .march_source import MarchSource
 from .stage_source import StageSource
@@ -200,7 +201,7 @@ class Pass:
 
         def work(worker):
             self.module.run(counts, self.pieces, self.places, found, self.scratch[worker], *arguments)
-        o.backend.workers.each(work, len(self.pieces))
+        o.backend.workers.each(work, len(self.pieces) if q.size > ONE_THREAD else 1)
         rate, unsound = float(np.max(found[:, 0])), bool(found[:, 1].any())
         finite = not unsound or o.finite(q if q is out else out)
         return Check(finite, not unsound, rate, 1.0) if last else Check(finite, not unsound)

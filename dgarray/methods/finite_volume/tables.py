@@ -37,6 +37,16 @@ class GridTables:
         self.varying = [name for name, number in problem.numbers.items() if number is None]
 
     @property
+    def mesh(self):
+        """The grid."""
+        return self.grid
+
+    @property
+    def order(self):
+        """Order of the scheme."""
+        return self.scheme.order
+
+    @property
     def axes(self):
         """The sweeps of half a step, and then of the other half: x, y, z, and back."""
         forward = tuple(range(self.dim))

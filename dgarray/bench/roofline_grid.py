@@ -1,0 +1,23 @@
+"""Operations and bytes of finite volumes, per cell and step, or per cell and stage where all axes are done at once."""
+import numpy as np
+
+from ..stepping import registers
+
+
+def grid_counts(tables, kernels, dtype, stepper):
+    """(flops, bytes) per cell: of a step that sweeps twice along each axis, or of a stage.
+
+    kernels: "fused", where each sweep, or stage, reads and writes a state once, or "array", where each line of a sweep does
+    Operations are those of the traced lines; what a numerical flux computes of one side alone counts for each face."""
+    real, sweeps = np.dtype(dtype).itemsize, 2 if tables.split else 1
+    update = tables.physics.update("q")
+    lines = [[*axis, update] for axis in tables.sweeps]
+    flops = sweeps * sum(line.function.graph.flops for axis in lines for line in axis)
+    if tables.physics.sources:
+        flops += 2 * tables.physics.source_step.function.graph.flops if tables.split else (
+            tables.physics.sources_line.function.graph.flops)
+    if kernels == "array":
+        moved = sweeps * sum(len(line.needed) + sum(line.writes.values()) for axis in lines for line in axis)
+        return flops, moved * real
+    states = 2 * sweeps * tables.dim if tables.split else 3 + 2 * registers(stepper)[1]
+    return flops, states * tables.variables * real
