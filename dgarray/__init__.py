@@ -37,8 +37,8 @@ __version__ = "0.1.0"
 # `open` is public too, but not exported by a star, because it is the name of a function of Python's own.
 __all__ = [
     "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "FiniteVolume", "Fourier", "Grid",
-    "GridOperator", "Hermite", "Interrupted", "Law", "MHD", "Maxwell", "Mesh", "Method", "ModalDG", "NodalDG", "Operator", "OutputError",
-    "Points", "Simulation", "SolutionError", "Sponge", "SurfaceFields", "VolumeIntegral",
+    "GridOperator", "Hermite", "Interrupted", "Law", "MHD", "Maxwell", "Mesh", "Method", "ModalDG", "NodalDG", "Operator",
+    "OutputError", "Points", "Simulation", "SolutionError", "Sponge", "SurfaceFields", "VolumeIntegral",
     "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "hlld", "incident", "inflow",
     "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "read_mesh", "rectangle",
     "riemann", "roe", "rusanov", "scattered", "upwind", "wall",

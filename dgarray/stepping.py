@@ -154,7 +154,8 @@ def monotonicity_radius(stepper):
     """The largest factor r for which a step of length r dt is an average of steps of forward Euler of at most the length dt; 0
     for a method that is none.
 
-    With the Butcher matrix K (weights as its last row): K (I + r K)^-1 >= 0 and r K (I + r K)^-1 e <= e.  Kraaijevanger 1991."""
+    With the Butcher matrix K, the weights its last row: K (I + r K)^-1 >= 0 and r K (I + r K)^-1 e <= e.
+    Kraaijevanger 1991."""
     count = len(stepper.stages)
     q0 = q = np.eye(1, count + 1)[0]          # coefficients of q0, dt r_1, dt r_2, ...
     k, rows = 0 * q, []

@@ -1,11 +1,11 @@
-"""Finite volumes: orders, conservation, ghost layers, fluxes of first order where they are needed, and kernels against arrays."""
+"""Finite volumes: orders, conservation, ghost layers, fluxes of first order where needed, kernels against arrays."""
 import numpy as np
 import pytest
 from burgers import Burgers
+from dgarray.backends.arrays import ArrayBackend
 from strict import StrictArray, StrictNamespace
 
 import dgarray as dg
-from dgarray.backends.arrays import ArrayBackend
 from dgarray.methods.finite_volume.courant import courant_limit
 from dgarray.methods.finite_volume.lines import ranges
 from dgarray.methods.finite_volume.reconstruction import LIMITERS, weno_z
@@ -203,7 +203,6 @@ def test_every_law_runs_with_varying_parameters():
             runs = [simulation(law, method, n, initial=initial, until=0.2).run()[law.variables[0]][-1].values
                     for n in (50, 100, 200, 400)]
             if method is WENO:          # values at centres: cubic means of four meet those of the coarser grid
-                runs = [v for v in runs]
                 coarse = [(-np.roll(v, 1)[::2] + 9 * v[::2] + 9 * v[1::2] - np.roll(v, -1)[1::2]) / 16 for v in runs[1:]]
             else:
                 coarse = [v.reshape(-1, 2).mean(axis=1) for v in runs[1:]]

@@ -150,7 +150,7 @@ WAVES = [
     ("euler", "sound", 3, "weno", (16, 32), (0.0009129, 2.948e-05), 12)]
 
 
-@pytest.mark.usually(lambda law, wave, dim, scheme: dim == 1 and (scheme != "weno" or wave == "fast"))
+@pytest.mark.usually(lambda law, wave, dim, scheme: dim == 1 and (scheme != "weno" and law == "mhd" or wave == "fast"))
 @pytest.mark.parametrize("law, wave, dim, scheme, cells, stored, ratio", WAVES)
 def test_linear_waves(law, wave, dim, scheme, cells, stored, ratio):
     """Errors after one period, and what is left of them on a grid twice as fine.
@@ -199,7 +199,7 @@ FIRST, OTHERS = 0.45, 0.7
 
 
 @pytest.mark.usually(lambda name, scheme, flux, cells: cells == 200 and (flux == "hlld" or scheme == "muscl")
-                     and (name, scheme) != ("brio_wu", "weno"))
+                     and (name, scheme) != ("ryu_jones", "weno"))
 @pytest.mark.parametrize("cells", [200, 400])
 @pytest.mark.parametrize("scheme, flux", [
     *((s, f) for s in ("first-order", "muscl") for f in ("rusanov", "hll", "hlld")), ("weno", "hlld")])
@@ -274,7 +274,7 @@ def test_periodic_boxes_keep_what_is_conserved(name, keywords, scheme):
         assert variable == "psi" or abs(total["final"] - total["initial"]) < 1e-13 * scale * sim.report["steps"], variable
 
 
-@pytest.mark.usually(lambda name, keywords, scheme: scheme == "muscl" or name == "mhd_blast" and "dim" not in keywords)
+@pytest.mark.usually(lambda name, keywords, scheme: scheme == "muscl" or scheme == "first-order" and "dim" not in keywords)
 @pytest.mark.parametrize("scheme", ["first-order", "muscl", "weno"])
 @pytest.mark.parametrize("name, keywords", [
     ("mhd_blast", {"cells": 20}), ("mhd_blast", {"dim": 3, "cells": 12}), ("mhd_rotor", {"cells": 48}),

@@ -67,7 +67,8 @@ def gas(mesh, order, target, **options):
 def volumes(scheme, flux, law=None, mesh="square grid", **options):
     """A row of finite volumes on a periodic grid, by default of MHD as in Helluy et al. 2015, section 2."""
     law = law or MHD(3 if "cube" in mesh else 2, cleaning_speed=1.0)
-    return Row(mesh, law, None, scheme, method=FiniteVolume, stepper=SSP54 if scheme == "weno" else Strang, flux=flux, **options)
+    stepper = SSP54 if scheme == "weno" else Strang
+    return Row(mesh, law, None, scheme, method=FiniteVolume, stepper=stepper, flux=flux, **options)
 
 
 ROWS = {

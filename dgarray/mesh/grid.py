@@ -1,4 +1,4 @@
-"""Uniform Cartesian grids in one, two and three dimensions, for methods that keep their unknowns at the grid's nodes or cells."""
+"""Uniform Cartesian grids in one, two and three dimensions, for methods with their unknowns at the grid's nodes or cells."""
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod

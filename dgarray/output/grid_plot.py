@@ -1,5 +1,4 @@
-"""Pictures of fields on grids: of the interpolant where the dataset holds derivatives, else of the values at the nodes or of the
-cells."""
+"""Pictures of fields on grids: of the interpolant where the dataset holds derivatives, else of the values of nodes or cells."""
 import numpy as np
 
 from dgarray.output.dataset import AXES

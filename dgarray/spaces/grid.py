@@ -67,8 +67,9 @@ class GridSpace:
         (normal, side), = chosen
         rest = [k for k in reversed(range(grid.dim)) if k != normal]
         sizes = {AXES[k]: grid.nodes[k] for k in rest}
+        word = grid.places_word
         coords = {AXES[k]: ((AXES[k],) if k in rest else (), grid.axes[k] if k in rest else (grid.lower, grid.upper)[side][k],
-                            {"long_name": f"{AXES[k]} of the {grid.places_word}", "units": units(AXES[k])}) for k in range(grid.dim)}
+                            {"long_name": f"{AXES[k]} of the {word}", "units": units(AXES[k])}) for k in range(grid.dim)}
         return Trace(self._nodes(normal, side), lambda q: q[:, 0].reshape(len(q), *sizes.values()), sizes, coords)
 
     def boundary_parts(self, boundary, role, degree=None):

@@ -151,7 +151,8 @@ class Pass:
         for i, (slab, place) in enumerate(slabs):
             for first in range(0, self.count, chunk):
                 for x0 in range(0, n[0], STRIP):
-                    pieces.append((first, min(first + chunk, self.count), x0, min(STRIP, n[0] - x0), slab, self.slab_row(others, i)))
+                    end, cells = min(first + chunk, self.count), min(STRIP, n[0] - x0)
+                    pieces.append((first, end, x0, cells, slab, self.slab_row(others, i)))
                     places.append(place)
         self.pieces, self.places = np.array(pieces, np.int64), np.array(places, dtype)
         self.scratch = [aligned(self.source.size, dtype) for _ in range(operations.backend.threads)]
@@ -194,8 +195,8 @@ class Pass:
         times = [real(time) for time in (*t, 0, 0, 0)[:3]]
         arrays = [o.flat(q if array is None else array) for array in (*arrays, None, None, None)[:3]]
         look = last or tables.repairs
-        arguments = (o.flat(q), o.flat(out), *arrays, parameters, self.count, grid.cells[0], self.row_stride, o.plane, strides[rows],
-                     self.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
+        arguments = (o.flat(q), o.flat(out), *arrays, parameters, self.count, grid.cells[0], self.row_stride, o.plane,
+                     strides[rows], self.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
                      real(k / h[rows]), *times, real(dt), real(t_look), last, look, *map(real, row))
         counts = np.zeros(2, int)
 

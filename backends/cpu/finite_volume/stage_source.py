@@ -1,4 +1,4 @@
-"""Text of the kernel of a Runge-Kutta stage of finite volumes: the fluxes along all axes of a row, then the stepper's update."""
+"""Text of the kernel of a Runge-Kutta stage of finite volumes: the fluxes along all axes, row by row, and the update."""
 from ....physics.pointwise import Pointwise
 from ..dg.tile_source import indented
 from .march_source import MarchSource
@@ -64,7 +64,7 @@ class StageSource(MarchSource):
         """Lines that make the new state of a row, or keep its tendency for the next part."""
         if not self.ends:
             return ["at = 0", *self.store(self.fields["r"], "tendency")]
-        q, lines = self.fields["q0"], []
+        lines = []
         for name in ("start", "register")[:1 + self.register]:
             lines += self.from_memory(name, self.fields[name])
 

@@ -1,8 +1,8 @@
 """Ghost layers: the cells beyond the ends of each axis, as lists of sides. A side is periodic, or has a condition.
 
-A scheme reads `ghosts` layers beyond either end. Those of a periodic side are the cells at the other end. Those of a side with a
-condition are the condition's state of the mirrored cells: layer k beyond the side is made from the k-th cell inside. So a wall
-mirrors, an outflow continues, and a prescribed state is that at the centre of the ghost cell.
+A scheme reads `ghosts` layers beyond either end. Those of a periodic side are the cells at the other end. Those of a side with
+a condition are the condition's state of the mirrored cells: layer k beyond the side is made from the k-th cell inside. So a
+wall mirrors, an outflow continues, and a prescribed state is that at the centre of the ghost cell.
 """
 from typing import NamedTuple
 

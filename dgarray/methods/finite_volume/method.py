@@ -5,7 +5,7 @@ import numpy as np
 
 from ...spaces import GridSpace
 from ...stepping import STEPPERS, Stage
-from ...wording import choose
+from ...wording import choose, plural
 from ..method import Method
 from ..problem import side_conditions
 from .courant import courant_limit
@@ -32,8 +32,8 @@ class FiniteVolume(Method):
     scheme      "first-order": averages;  "muscl": MUSCL-Hancock, second order, with limited slopes;  "weno": fifth order, by
                 finite differences of split fluxes (then the values are those at the cells' centres, and the numerical flux is
                 that of Lax and Friedrichs)
-    splitting   "strang": sweeps along x, y, z, and back, each half a step long, of second order at most;  None: all axes at once,
-                advanced by a Runge-Kutta method;  "auto": None for weno, else "strang"
+    splitting   "strang": sweeps along x, y, z, and back, each half a step long, of second order at most;  None: all axes at
+                once, advanced by a Runge-Kutta method;  "auto": None for weno, else "strang"
     limiter     of muscl: "minmod", "van-leer" or "mc"
     variables   whose slopes are limited, or which weno reconstructs: "conserved", "primitive" (muscl), "characteristic";
                 "auto": of muscl primitive, of weno characteristic, each where the law has them, else conserved
@@ -87,14 +87,15 @@ class FiniteVolume(Method):
         """Raise ValueError or TypeError where grid, law, boundary, flux and source do not fit the method or one another."""
         grid, law = problem.mesh, problem.law
         if not grid.structured:
-            raise ValueError(f"FiniteVolume works on grids, not on {grid!r}; give e.g. dgarray.Grid(lower=(0, 0), upper=(1, 1), "
-                             "cells=(64, 64))")
+            raise ValueError(f"FiniteVolume works on grids, not on {grid!r}; give e.g. dgarray.Grid(lower=(0, 0), "
+                             "upper=(1, 1), cells=(64, 64))")
         if law.dim != grid.dim:
             raise ValueError(f"the grid has dimension {grid.dim}, but the law has {law.dim}: {law!r}")
         least = SCHEMES[self.scheme].ghosts
         for axis, n in zip("xyz", grid.cells):
             if n < least:
-                raise ValueError(f"the grid has {n} cell{'s' * (n > 1)} along {axis}; scheme={self.scheme!r} needs at least {least}")
+                raise ValueError(f"the grid has {plural(n, 'cell')} along {axis}; scheme={self.scheme!r} needs at least "
+                                 f"{least}")
         if self.scheme != "first-order":
             self.chosen_variables(law)
         for name, condition in side_conditions(grid, problem.boundary).items():

@@ -81,7 +81,8 @@ class Weno:
     around a face, the flux through the face is the sum of the values at the face that WENO-Z finds from five values of F+,
     seen from the left, and of F-, seen from the right. Differences of these fluxes are derivatives of fifth order, axis by
     axis, for nonlinear laws in any dimension. Averages of cells would need integrals over faces for that.
-    With a capacity C, C q stands for q. In waves: F and q are taken apart by the eigenvectors of the mean of the states on both sides of the face.
+    With a capacity C, C q stands for q. In waves: F and q are taken apart by the eigenvectors of the mean of the states on both
+    sides of the face. a is larger by a tenth than the wave speed, or F- is nearly constant where F+ varies, and of lower order.
     Shu & Osher 1989; Jiang & Shu 1996; Borges, Carmona, Costa & Don 2008."""
 
     order, ghosts = 5, 3

@@ -1,8 +1,8 @@
-"""The steps of finite volumes as array expressions: sweeps along an axis one after the other, or stages of a Runge-Kutta method.
+"""The steps of finite volumes as array expressions: sweeps along one axis after the other, or stages of Runge and Kutta.
 
 With splitting a step of length D is  S(D/2) X Y Z Z Y X S(D/2), each sweep half a step long, S the sources: symmetric, so of
-second order, and each sweep may use the largest stable step of its own axis. Strang 1968; Helluy et al. 2015, equations (5), (6).
-Without it the tendencies along all axes are added, and a stepper of `dgarray.stepping` advances them.
+second order, and each sweep may use the largest stable step of its own axis. Strang 1968; Helluy et al. 2015, equations (5) and
+(6). Without it the tendencies along all axes are added, and a stepper of `dgarray.stepping` advances them.
 """
 import numpy as np
 
