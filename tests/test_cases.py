@@ -72,8 +72,9 @@ def test_norms(name, keywords, dt, norms, kernels):
 def test_a_case_is_a_function_of_keywords(name):
     case = getattr(cases, name)
     parameters = inspect.signature(case).parameters.values()
-    on_grids = name.startswith("hermite")          # they make their grid themselves, and coefficients have no projection
-    assert {"order", "until", *(() if on_grids else ("mesh", "start"))} <= {p.name for p in parameters}
+    names = {p.name for p in parameters}
+    on_grids = name.startswith("hermite") or "scheme" in names          # they make their grid themselves
+    assert {"until", "cells" if "scheme" in names else "order", *(() if on_grids else ("mesh", "start"))} <= names
     assert all(p.default is None or isinstance(p.default, (int, float, str)) for p in parameters)
     assert inspect.getdoc(case).splitlines()[0].endswith((".", ";"))
 

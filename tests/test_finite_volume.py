@@ -115,6 +115,22 @@ def test_the_largest_step_is_stable_for_rough_states(method):
     assert np.abs(ds.u[-1]).max() < 1.05          # weno may pass an extreme by a little
 
 
+@pytest.mark.parametrize("method", [FIRST, MUSCL])
+@pytest.mark.parametrize("field", [(1.0, 0.0, 0.0), (1.0, 2 ** 0.5, 0.5)])
+def test_noise_in_a_field_at_rest_does_not_grow(method, field):
+    """Sweeps of MHD with cleaning and without damping, at the largest step."""
+    law = dg.MHD(2, cleaning_speed=1.9, cleaning_length=None)
+    rest = np.array(law.conservative((1.0, 0.0, 0.0, 0.0, 0.6, *field)))[:, None, None]
+    sim = simulation(law, method, 12, initial=lambda x: tuple(c + 0 * x[0] for c in rest[:, 0, 0]), flux=dg.hlld)
+    operator, found = sim.operator, []
+    state = operator.state(rest + 1e-9 * np.random.default_rng(0).standard_normal(operator.shape))
+    for _ in range(2):
+        for _ in range(40):
+            state = operator.advance(state, 0.0, operator.largest_step(state, 0.0))
+        found.append(np.abs(operator.host(state) - rest).max())
+    assert found[1] < 1.2 * found[0] < 6e-9
+
+
 # Orders.
 
 

@@ -104,7 +104,7 @@ class FiniteVolume(Method):
                                  "dgarray.outflow, dgarray.wall or dgarray.prescribed(g)")
         tables = self.tables(problem)
         functions = [tables.rate, tables.physics.sound, *(s.outside for pair in tables.sides for s in pair if s.outside),
-                     *(line.function for lines in (*tables.sweeps, *tables.simple) for line in lines),
+                     *(line.function for lines in (*tables.sweeps, tables.simple) for line in lines),
                      *([tables.physics.source_step.function] if tables.physics.sources else [])]
         for function in functions:
             function.graph                                    # noqa: B018  tracing is the check

@@ -72,13 +72,14 @@ class FiniteVolumeOperator(ArrayOperator):
             yield from super().stages(state, t, dt)
 
     def largest_step(self, state, t, check=None):
-        """The largest stable step: Courant's number is at most `courant` in each sweep, or without splitting summed over axes.
+        """The largest stable step: the Courant number of each sweep is at most one, in 2D and 3D at most the law's
+        `sweep_courant`; without splitting its sum over axes is at most `courant`.
 
         With sources 1/dt is larger by their damping rate over the stepper's limit."""
         rate = self.operations.rate(state, t) if check is None or check.rate is None else check.rate
         tables = self.tables
-        if tables.split:
-            rate = rate / 2 + tables.damping / 4          # two sweeps along each axis; the midpoint rule damps up to 2 / rate
+        if tables.split:          # two sweeps along each axis; the midpoint rule damps up to 2 / rate
+            rate = rate / (2 * (tables.law.sweep_courant if tables.dim > 1 else 1.0)) + tables.damping / 4
         else:
             rate = rate / self.courant + tables.damping / max(real_limit(self.stepper), 1e-3)
         return np.inf if rate == 0 else 1 / rate

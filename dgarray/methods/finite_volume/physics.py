@@ -33,12 +33,14 @@ class GridPhysics(Physics):
         """The unit vector along an axis."""
         return tuple(float(k == axis) for k in range(self.law.dim))
 
-    def face_flux(self, axis, low, high):
-        """The line flux = F*(l, r, n), l from the field `high` of the cell below the face, r from `low` of that above."""
+    def face_flux(self, axis, low, high, numerical=None):
+        """The line flux = F*(l, r, n), l from the field `high` of the cell below the face, r from `low` of that above.
+
+        numerical: F*; None: that of the simulation"""
         n, h = self.normal(axis), self.spacing[axis]
 
         def flux(l, r, x, t, ml, mr):
-            return self.star(self.numerical, l, r, n, tuple(a + h / 2 * k for a, k in zip(x, n)), t, ml, mr)
+            return self.star(numerical or self.numerical, l, r, n, tuple(a + h / 2 * k for a, k in zip(x, n)), t, ml, mr)
         return self.line("numerical flux", flux, {"l": high, "r": (low, 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["flux"])
 
     def update(self, base):

@@ -171,7 +171,7 @@ class Sweeps(Recipe):
     # Checks.
 
     def repair(self, axes, q, t, targets):
-        """Give the cells whose new state is not sound fluxes of first order: at all their faces the first-order flux of q takes
+        """Give the cells whose new state is not sound fluxes of first order: at all their faces Rusanov's flux of q takes
         the place of the other one, on both sides alike, so nothing is lost. Then the same for cells that this has changed.
 
         targets: [(new state, dt), ...], the first is looked at; each has the fluxes times its dt
@@ -196,8 +196,8 @@ class Sweeps(Recipe):
             faces = faces & ~self.faces_of(axis, self.along(axis, done)[rows])
         fields = self.fields(axis, q, t, rows)
         with np.errstate(all="ignore"):
-            high, low = (evaluate(lines[axis], fields, {"flux": (-1, n)}, self.numbers(axis, t, targets[0][1]))["flux"]
-                         for lines in (tables.sweeps, tables.simple))
+            high, low = (evaluate(lines, fields, {"flux": (-1, n)}, self.numbers(axis, t, targets[0][1]))["flux"]
+                         for lines in (tables.sweeps[axis], [tables.simple[axis]]))
         self.replaced += int(self.backend.host(faces.sum()))
         change = tuple(self.xp.where(faces, a - b, 0) for a, b in zip(low, high))
         for target, dt in targets:

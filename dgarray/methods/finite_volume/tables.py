@@ -3,7 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...physics.fluxes import upwind
+from ...physics.fluxes import rusanov, upwind
 from ...physics.pointwise import Pointwise
 from ..problem import parameters_at
 from .ghosts import sides_of
@@ -18,7 +18,8 @@ class GridTables:
     shape        of a state, (variable, z, y, x);  ghosts: layers beyond the ends of an axis
     scheme       of `schemes.SCHEMES`;  split: whether a step sweeps axis by axis
     physics      `GridPhysics`;  sides: (lower, upper) `ghosts.Side` for each axis
-    sweeps       for each axis the lines that end with the fluxes, `flux`;  simple: those of first order
+    sweeps       for each axis the lines that end with the fluxes, `flux`;  simple: for each axis the line of Rusanov's flux of
+                 the averages, which keeps admissible states so
     varying      names of the law's parameters that vary in space;  parameters: {name: (z, y, x)} of these
     damping      fastest rate at which the law's source damps, 1 / time"""
 
@@ -32,7 +33,7 @@ class GridTables:
                                              self.grid.spacing)
         self.sides = sides_of(self.grid, problem.boundary, physics)
         self.sweeps = [self.scheme.lines(physics, axis, method, self.split) for axis in range(self.dim)]
-        self.simple = [FirstOrder.lines(physics, axis, method, self.split) for axis in range(self.dim)]
+        self.simple = [physics.face_flux(axis, "q", "q", rusanov(self.law)) for axis in range(self.dim)]
         self.rate = physics.rates(np.maximum if self.split else np.add)
         self.varying = [name for name, number in problem.numbers.items() if number is None]
 

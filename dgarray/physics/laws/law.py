@@ -35,6 +35,7 @@ class Law:
     mirrored     slices of q that a wall mirrors, if there are others beside the momentum
     energy       (q, m) -> energy density
     admissible   (q, x, t, m) -> whether the state makes sense, e.g. density above zero; a run stops where it does not
+    sweep_courant   largest Courant number of sweeps along one axis after the other, in 2D and 3D
     damping      (m) -> fastest rate at which the law's own source damps, 1 / time, for the time step
     long_names, units   {variable: text}
     positive, not_negative   names of parameters that must be above, or not below, zero everywhere
@@ -57,6 +58,7 @@ class Law:
     momentum = mirrored = None
     energy = None
     admissible = None
+    sweep_courant = 1.0
     damping = None
     family = None
     positive = not_negative = ()

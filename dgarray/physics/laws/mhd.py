@@ -33,6 +33,7 @@ class MHD(Law):
     variables = ("rho", "rho_u", "rho_v", "rho_w", "E", "Bx", "By", "Bz", "psi")
     primitive_variables = ("rho", "u", "v", "w", "p", "Bx", "By", "Bz", "psi")
     momentum, field = slice(1, 4), slice(5, 8)
+    sweep_courant = 0.5          # above 0.6 noise grows where sweeps along two axes follow one another
     mirrored = (momentum, field)          # at a wall that conducts perfectly n . B = 0
     derived = {"pressure": "pressure", "speed": "speed", "field_strength": "strength of the magnetic field",
                "plasma_beta": "plasma beta", "mach": "Mach number of sound", "alfven_mach": "Alfven Mach number"}
