@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backends.cpu.dg.edges import surface_of
-from ..methods.finite_volume.tables import GridTables
 from ..stepping import LSRK54
 from .roofline_grid import grid_counts
 from .roofline_hermite import hermite_counts, paper_counts
@@ -46,9 +45,9 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
     operation reads or writes is moved once. Data within a block or tile stays in cache, and values of neighbours are part of
     the state, which is read anyway.
     """
-    if isinstance(tables, GridTables):
+    if tables.unit.startswith("cell"):
         return [Operation("sweeps", *grid_counts(tables, kernels, dtype, stepper))]
-    if tables.mesh.structured:
+    if tables.unit.startswith("node"):
         return [Operation(name, *each) for name, each in hermite_counts(tables, kernels, dtype, backend, variant).items()]
     if backend == "cupy":
         count = DeviceCount(tables, dtype, stepper)
@@ -264,7 +263,7 @@ def of_the_paper(tables, operations):
     An empty list for other methods, and for coefficients that vary.
     Their bound over the measured time is the share of the bound that the paper's algorithm would have to reach to be as
     fast.  It may exceed 1: kernels that skip operations can be faster than the machine could do them all."""
-    if not tables.mesh.structured or isinstance(tables, GridTables):
+    if not tables.unit.startswith("node"):
         return []
     flops = paper_counts(tables, [o.name for o in operations])
     return [o._replace(flops=flops[o.name]) for o in operations if flops]
@@ -287,10 +286,7 @@ def roofline_line(report, tables, ceilings, stepper=LSRK54, variant=None):
     best = report["dofs"] / report["elements"] / seconds
     by_arithmetic = sum(o.flops / ceilings["multiply_add"] for o in least if limit(o, ceilings) == "arithmetic")
     side = "arithmetic" if by_arithmetic > seconds / 2 else "memory"
-    places = "node and half-step" if tables.mesh.structured else "element and stage"
-    if isinstance(tables, GridTables):
-        places = f"cell and {'step' if tables.split else 'stage'}"
-    return (f"roofline: {quantity(flops, 'flop')} and {quantity(size, 'B')} per {places}; bound by {side} at "
+    return (f"roofline: {quantity(flops, 'flop')} and {quantity(size, 'B')} per {tables.unit}; bound by {side} at "
             f"{best / 1e6:.4g} M DOF/s; {report['dof_updates_per_s'] / best:.0%} of it reached")
 
 

@@ -49,6 +49,7 @@ class NodalTables:
     """
 
     weak, modal, limits, filter, surface = False, False, None, None, None
+    unit = "element and stage"          # to which the roofline model's counts belong
 
     def __init__(self, mesh, order, law, boundary, flux, source):
         self.mesh, self.order, self.law, self.boundary = mesh, order, law, boundary

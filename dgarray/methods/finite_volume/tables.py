@@ -38,6 +38,11 @@ class GridTables:
         self.varying = [name for name, number in problem.numbers.items() if number is None]
 
     @property
+    def unit(self):
+        """To which the roofline model's counts belong."""
+        return f"cell and {'step' if self.split else 'stage'}"
+
+    @property
     def mesh(self):
         """The grid."""
         return self.grid

@@ -45,6 +45,8 @@ class HermiteTables:
     layers       [(axis, rates (N + 1, node))] of the sponges: series of the damping rate about the nodes, 1 / time
     Raises ValueError where law, grid and boundary do not fit."""
 
+    unit = "node and half-step"          # to which the roofline model's counts belong
+
     def __init__(self, method, grid, law, boundary):
         self.method, self.law, self.grid, self.mesh = method, law, grid, grid
         self.dim, self.order, self.variables = grid.dim, method.order, len(law.variables)
