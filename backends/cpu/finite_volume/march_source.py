@@ -429,5 +429,5 @@ def run(counts, pieces, slab_places, found, w, {', '.join(ARGUMENTS)}):
 # state is not sound;  count, columns: rows, and cells of a row, in all;  lower, h: coordinates;  k: dt/h;  parameters with
 # `margin` cells around;  t0, t1, t2: times of the members of the chain;  A to C: the row of the stepper's table
 ARGUMENTS = ("state", "out", "tendency", "start", "register", "parameters", "count", "columns", "row_stride",
-             "variable_stride", "m_row_stride", "margin", "lower_x", "h_x", "lower_rows", "h_rows", "k_x",
-             "k_rows", "t0", "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "A", "v_", "w_", "alpha", "beta", "B", "C")
+             "variable_stride", "m_row_stride", "margin", "lower_x", "h_x", "lower_rows", "h_rows", "k_x", "k_rows", "t0",
+             "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "A", "v_", "w_", "alpha", "beta", "B", "C")
