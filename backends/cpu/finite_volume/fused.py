@@ -8,6 +8,7 @@ from numpy.lib.stride_tricks import as_strided
 from ....methods.check import Check
 from ....methods.finite_volume.sweeps import Sweeps
 from ....physics.codegen import write_module
+from ....stepping import registers
 from ..shared_loop import ONE_THREAD
 from ..simd.tiles import aligned
 from .march_source import MarchSource
@@ -16,6 +17,7 @@ from .stage_source import StageSource
 STRIP = 64               # cells of a row that a kernel takes at a time
 ROWS = 128               # rows of a piece, at most
 LINE = 64                # bytes
+CHAIN = 3                # members of a chain, at most
 
 
 class SweepsFused(Sweeps):
@@ -26,6 +28,7 @@ class SweepsFused(Sweeps):
     def __init__(self, backend, tables):
         super().__init__(backend, tables)
         self.pitch, self.plane = layout(tables, backend.dtype)
+        self.margin = CHAIN * tables.ghosts
         self.passes = [Pass(self, *one) for one in passes(tables)] if tables.split else []
         self.stages, self.tendency, self.known, self.final = {}, None, None, None
 
@@ -36,7 +39,9 @@ class SweepsFused(Sweeps):
     @classmethod
     def holds(cls, backend, tables):
         tendency = cls.state_size(backend, tables) * (tables.dim == 3 and not tables.split)
-        return super().holds(backend, tables) | {"tendency": tendency}
+        padded = prod(n + 2 * CHAIN * tables.ghosts for n in tables.grid.cells) * backend.dtype.itemsize
+        held = super().holds(backend, tables)
+        return held | {"coefficients": held["coefficients"] + len(tables.varying) * padded, "tendency": tendency}
 
     @classmethod
     def takes(cls, backend, tables):
@@ -67,7 +72,8 @@ class SweepsFused(Sweeps):
         return all(self.backend.finite(np.ascontiguousarray(rows)) for rows in q)
 
     def kernel_texts(self, stepper):
-        return {f"sweeps {', '.join(one.source.chain)}": one.text for one in self.passes}
+        all_passes = self.passes or self.parts_of_stage(bool(registers(stepper)[1]))
+        return {", ".join(one.source.chain): one.text for one in all_passes}
 
     def step(self, stepper, states, k, t, dt, exponent=None):
         if not self.tables.split:
@@ -84,6 +90,19 @@ class SweepsFused(Sweeps):
                 check = self.check(out, t + dt) if last else None
             q, out = out, q
         return [q, out], check if exponent is not None else None
+
+    @cached_property
+    def parameters(self):
+        """The varying parameters with `margin` ghost cells around, (parameter, flat), and the strides of their axes."""
+        t = self.tables
+        if not t.varying:
+            return np.zeros((1, 1), self.backend.dtype), [0] * 3
+        padded = np.array([t.parameters[name] for name in t.varying], self.backend.dtype)
+        for k in range(t.dim):
+            width = [(0, 0)] * padded.ndim
+            width[padded.ndim - 1 - k] = (self.margin, self.margin)
+            padded = np.pad(padded, width, "wrap" if t.grid.periodic[k] else "symmetric")
+        return padded.reshape(len(padded), -1), [prod(padded.shape[padded.ndim - k:]) for k in range(t.dim)]
 
     @cached_property
     def watch(self):
@@ -157,27 +176,9 @@ class Pass:
         self.pieces, self.places = np.array(pieces, np.int64), np.array(places, dtype)
         self.scratch = [aligned(self.source.size, dtype) for _ in range(operations.backend.threads)]
 
-    @cached_property
-    def parameters(self):
-        """The varying parameters with ghost cells around, (parameter, flat), and the strides of their axes."""
-        t, margin = self.operations.tables, self.margin
-        if not t.varying:
-            return np.zeros((1, 1), self.operations.backend.dtype), [0] * 3
-        padded = np.array([t.parameters[name] for name in t.varying], self.operations.backend.dtype)
-        for k in range(t.dim):
-            width = [(0, 0)] * padded.ndim
-            width[padded.ndim - 1 - k] = (margin, margin)
-            padded = np.pad(padded, width, "wrap" if t.grid.periodic[k] else "symmetric")
-        strides = [prod(padded.shape[padded.ndim - k:]) for k in range(t.dim)]
-        return padded.reshape(len(padded), -1), strides
-
-    @property
-    def margin(self):
-        return self.operations.tables.ghosts * max(1, len(self.chain))
-
     def slab_row(self, others, i):
         """Where the slab i begins in the parameters."""
-        return (i + self.margin) * self.parameters[1][others[0]] if others and self.operations.tables.varying else 0
+        return (i + self.operations.margin) * self.operations.parameters[1][others[0]] if others else 0
 
     def times(self, t, dt):
         return [t + share * dt for _, _, share in self.chain]
@@ -191,12 +192,12 @@ class Pass:
         tables, grid, real = o.tables, o.tables.grid, q.dtype.type
         h, low = grid.spacing, grid.lower
         rows = 0 if self.rows is None else self.rows
-        parameters, strides = self.parameters
+        parameters, strides = o.parameters
         times = [real(time) for time in (*t, 0, 0, 0)[:3]]
         arrays = [o.flat(q if array is None else array) for array in (*arrays, None, None, None)[:3]]
         look = last or tables.repairs
         arguments = (o.flat(q), o.flat(out), *arrays, parameters, self.count, grid.cells[0], self.row_stride, o.plane,
-                     strides[rows], self.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
+                     strides[rows], o.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
                      real(k / h[rows]), *times, real(dt), real(t_look), last, look, *map(real, row))
         counts = np.zeros(2, int)
 
