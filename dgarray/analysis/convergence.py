@@ -17,8 +17,8 @@ def eoc(case, orders=None, levels=3, report=None, run=None, **keywords):
     run       options of the run, {name: value}, as `Simulation.replace` takes them
     Returns a list of {order, level, h, elements, l2_error, eoc}; h is the largest element's measure to the power 1/dim,
     eoc = log(e_coarse / e_fine) / log(h_coarse / h_fine), None on the first level.
-    On level i the step is smaller by 2^(-i ((order + 1)/p - 1)) where order + 1 exceeds the order p of the time stepper, so
-    that its error falls as fast as the spatial one; a step fixed by hand is halved beside that."""
+    On level i the step is smaller by 2^(-i (s/p - 1)) where s, the order + 1 or that of finite volumes, exceeds the order p of
+    the time stepper, so that its error falls as fast as the spatial one; a step fixed by hand is halved beside that."""
     if not isinstance(levels, Integral) or levels < 2:
         raise ValueError(f"levels={levels!r} is not allowed; observed orders need at least 2")
     rows, taken = [], signature(case).parameters
@@ -36,7 +36,7 @@ def eoc(case, orders=None, levels=3, report=None, run=None, **keywords):
         before, order = None, given.get("order", sim.method.order)
         cfl, dt = sim.options["cfl"], sim.options["dt"]
         for level in range(levels):
-            sharper = max(0.0, (order + 1) / sim.stepper.order - 1)
+            sharper = max(0.0, (order + sim.method.order_gain) / sim.stepper.order - 1)
             if level:
                 mesh = case(**given, level=first + level, **keywords).mesh if own else sim.mesh.refined()
                 sim = sim.replace(mesh=mesh)

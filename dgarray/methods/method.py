@@ -21,14 +21,14 @@ class Method:
 
     and may have
 
-    order     of the method, for reports
+    order     of the method, for reports;  order_gain: by how much its error is of higher order, 1 for polynomials
     stepper(name)                the time stepper with that name, for None the default; see `dgarray.stepping`
     has_flux  whether it takes a numerical flux
     strict    True: a step above the largest stable one is an error; False: it is a warning
     space(problem)               the function space of the output, see `dgarray.spaces`
     derivatives                  whether output also holds the scaled derivatives of a `GridSpace`"""
 
-    order, has_flux, strict, derivatives = 1, False, False, False
+    order, order_gain, has_flux, strict, derivatives = 1, 1, False, False, False
 
     def check(self, problem):
         """Raise ValueError or TypeError where this method cannot solve the problem, before anything is computed."""

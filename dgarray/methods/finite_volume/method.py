@@ -47,7 +47,7 @@ class FiniteVolume(Method):
     limiter: str = "van-leer"
     variables: str = "auto"
     safe: bool = True
-    has_flux = True
+    has_flux, order_gain = True, 0
 
     def __post_init__(self):
         choose("scheme", self.scheme, SCHEMES)
