@@ -301,7 +301,7 @@ LAWS = {"euler": dg.Euler, "mhd": lambda dim: dg.MHD(dim, cleaning_speed=2.0), "
         "varying": lambda dim: dg.Acoustics(dim, sound_speed=lambda x: 1 + 0.3 * np.sin(2 * np.pi * sum(x)))}
 METHODS = {"first-order": FIRST, "muscl": MUSCL, "quick": dg.FiniteVolume("muscl", safe=False, limiter="mc"), "weno": WENO,
            "unsplit": dg.FiniteVolume("muscl", splitting=None, variables="conserved", limiter="minmod")}
-CELLS = {1: 100, 2: (70, 45), 3: (40, 9, 7)}
+CELLS = {1: 66, 2: (65, 45), 3: (40, 9, 7)}          # the last strip of a row is shorter than its halo in 1D and 2D
 SOURCE = {"euler": lambda q, x, t: tuple(0.1 * x[0] * c * np.cos(t) for c in q)}
 TRIED = [("euler", 1, "muscl", None, 64), ("euler", 2, "first-order", dg.wall, 32), ("mhd", 2, "muscl", None, 64),
          ("mhd", 2, "first-order", None, 32), ("mhd", 3, "first-order", dg.wall, 64), ("varying", 2, "quick", dg.wall, 64),

@@ -169,8 +169,8 @@ class Pass:
         pieces, places = [], []
         for i, (slab, place) in enumerate(slabs):
             for first in range(0, self.count, chunk):
-                for x0 in range(0, n[0], STRIP):
-                    end, cells = min(first + chunk, self.count), min(STRIP, n[0] - x0)
+                for x0, cells in strips(n[0], self.source.halo, self.source.L):
+                    end = min(first + chunk, self.count)
                     pieces.append((first, end, x0, cells, slab, self.slab_row(others, i)))
                     places.append(place)
         self.pieces, self.places = np.array(pieces, np.int64), np.array(places, dtype)
@@ -207,6 +207,15 @@ class Pass:
         rate, unsound = float(np.max(found[:, 0])), bool(found[:, 1].any())
         finite = not unsound or o.finite(q if q is out else out)
         return Check(finite, not unsound, rate, 1.0) if last else Check(finite, not unsound)
+
+
+def strips(count, halo, lanes):
+    """First cell and number of cells of each strip of a row. Only the last strip may reach beyond the row with its halo, so it
+    has at least as many cells."""
+    ends = [*range(STRIP, count, STRIP), count]
+    if len(ends) > 1 and count - ends[-2] < halo:
+        ends[-2] -= max(lanes, halo)
+    return [(first, end - first) for first, end in zip([0, *ends], ends)]
 
 
 def passes(tables):
