@@ -181,6 +181,7 @@ def burgers(method, n):
     return simulation(Burgers(1), method, n, initial=lambda x: exact(x, 0.0), exact=exact, until=0.08)
 
 
+@pytest.mark.usually(*range(7))
 @pytest.mark.parametrize("make, method, sizes, cfl, least", [
     (travelling(1), FIRST, (64, 128), 0.9, 0.8), (travelling(1), MUSCL, (32, 64), 0.9, 1.7),
     (travelling(2), MUSCL, (32, 64), 0.9, 1.7), (burgers, WENO, (40, 80), 0.2, 4.8),
@@ -235,6 +236,7 @@ def blast(x):
     return GAS.conservative((np.where(inside, 1.0, 1e-3), 0.0, 0.0, np.where(inside, 1e6, 1e-3)))
 
 
+@pytest.mark.usually(lambda method, kernels: kernels == "array" or method.scheme == "weno")
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("method", [FIRST, MUSCL, WENO, dg.FiniteVolume("muscl", splitting=None, limiter="mc")],
                          ids=["first", "muscl", "weno", "unsplit"])
@@ -307,12 +309,11 @@ TRIED = [("euler", 1, "muscl", None, 64), ("euler", 2, "first-order", dg.wall, 3
          ("mhd", 2, "first-order", None, 32), ("mhd", 3, "first-order", dg.wall, 64), ("varying", 2, "quick", dg.wall, 64),
          ("burgers", 2, "weno", None, 64), ("euler", 2, "weno", dg.outflow, 64), ("euler", 3, "unsplit", None, 64),
          ("varying", 2, "weno", None, 32)]
-ALL = [*TRIED, *((law, dim, method, boundary, bits) for law in LAWS for dim in (1, 2, 3) for method in METHODS
-                 for boundary, bits in ((None, 32), (dg.wall if law != "burgers" else dg.outflow, 64))
-                 if (dim < 3 or method != "weno"))]
+ALL = [*TRIED, *((law, dim, method, *((None, 32), (dg.wall if law != "burgers" else dg.outflow, 64))[(i + dim) % 2])
+                 for law in LAWS for dim in (1, 2, 3) for i, method in enumerate(METHODS) if dim < 3 or method != "weno")]
 
 
-@pytest.mark.usually(*range(len(TRIED)))
+@pytest.mark.usually(*range(7))
 @pytest.mark.parametrize("law, dim, method, boundary, bits", ALL)
 def test_kernels_are_the_array_expressions(law, dim, method, boundary, bits):
     made, flux = LAWS[law](dim), {"mhd": dg.hlld, "euler": dg.hllc}.get(law)
@@ -328,10 +329,8 @@ def test_kernels_are_the_array_expressions(law, dim, method, boundary, bits):
     assert np.abs(results[0] - results[1]).max() < {64: 2e-14, 32: 1e-5}[bits]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_threads_do_not_change_a_bit(threads):
+def test_threads_do_not_change_a_bit():
     sim = simulation(GAS, MUSCL, (70, 200), kernels="fused")
-    sim = sim.replace(threads=min(threads, sim.backend.threads))
     operator, state, *_ = advanced(sim)
     assert np.array_equal(operator.host(state), operator.host(advanced(sim.replace(threads=1))[1]))
 
