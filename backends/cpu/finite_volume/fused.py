@@ -193,11 +193,12 @@ class Pass:
         h, low = grid.spacing, grid.lower
         rows = 0 if self.rows is None else self.rows
         parameters, strides = o.parameters
+        stride = 0 if self.rows is None else strides[rows]
         times = [real(time) for time in (*t, 0, 0, 0)[:3]]
         arrays = [o.flat(q if array is None else array) for array in (*arrays, None, None, None)[:3]]
         look = last or tables.repairs
         arguments = (o.flat(q), o.flat(out), *arrays, parameters, self.count, grid.cells[0], self.row_stride, o.plane,
-                     strides[rows], o.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
+                     stride, o.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
                      real(k / h[rows]), *times, real(dt), real(t_look), last, look, *map(real, row))
         counts = np.zeros(2, int)
 

@@ -87,10 +87,12 @@ class MarchSource:
     def over_columns(self, first, end, call):
         return [f"for i in range({first}, {end}, {self.L}):", f"    {call}"]
 
-    def position(self, number, row):
-        """How x, y or z of the cells of a row is read."""
+    def position(self, number, row, inside=False):
+        """How x, y or z of the cells of a row is read; inside: beyond a periodic side those of the cells at the other end."""
         if number == 0:
-            return "load", self.fields["x"].place(0), "i"
+            return "load", self.fields["x_inside" if inside else "x"].place(0), "i"
+        if inside and not self.open_rows:
+            row = f"{row} % count"
         return ("given", f"lower_rows + (real({row}) + half)*h_rows") if number == self.rows else ("given", "slab_place")
 
     def parameter(self, number, row, shift=0):
@@ -112,7 +114,8 @@ class MarchSource:
     def text(self):
         chain = self.chain
         behind, around = self.delays()
-        self.field("x", 1)
+        for name in ("x", "x_inside"):
+            self.field(name, 1)
         if self.t.varying:
             self.field("m", len(self.t.varying), behind[-1] + self.ghosts + 2)
         names = [f"q{i}" for i in range(len(chain) + 1)]
@@ -268,7 +271,9 @@ class MarchSource:
                 return "load", before.place(number), "at + i"
             if argument == "m":
                 return self.parameter(number, "row")
-            return self.position(number, "row") if argument == "x" else ("given", {"t": f"t{i}", "dt": "dt_source"}[argument])
+            if argument == "x":
+                return self.position(number, "row", inside=True)
+            return "given", {"t": f"t{i}", "dt": "dt_source"}[argument]
         call = self.call(self.physics.source_step.function, read, [(after.place(v), "to + i") for v in range(self.V)])
         return [f"row = N - {behind[i + 1]}", f"if low_{i + 1} <= row < high_{i + 1}:",
                 f"    at, to = {before.slot('row')}, {after.slot('row')}",
@@ -347,9 +352,11 @@ class MarchSource:
 
     def load_places(self):
         """Lines that put the coordinates of the cells along x into their row, those beyond the sides too."""
-        first = self.fields["x"].first
-        return [f"for c in range(2*{self.halo} + cells):",
-                f"    w[{first} + c] = lower_x + (real(x0 + c - {self.halo}) + half)*h_x"]
+        first, inside = self.fields["x"].first, self.fields["x_inside"].first
+        wrapped = " % columns" if self.t.grid.periodic[0] else ""
+        return [f"for c in range(2*{self.halo} + cells):", f"    column = x0 + c - {self.halo}",
+                f"    w[{first} + c] = lower_x + (real(column) + half)*h_x",
+                f"    w[{inside} + c] = lower_x + (real(column{wrapped}) + half)*h_x"]
 
     def store(self, field, array="out"):
         """Lines that put a row from the place `at` on into an array in memory."""

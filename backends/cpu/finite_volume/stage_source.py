@@ -22,7 +22,8 @@ class StageSource(MarchSource):
         return self.fields["q0"], self.fields["r"]
 
     def text(self):
-        self.field("x", 1)
+        for name in ("x", "x_inside"):
+            self.field(name, 1)
         behind = (self.ahead + self.ghosts) * ("rows" in self.chain)
         if self.t.varying:
             self.field("m", len(self.t.varying), behind + self.ghosts + 2)
