@@ -3,6 +3,20 @@ import numpy as np
 import pytest
 from burgers import Burgers
 from dgarray.backends.arrays import ArrayBackend
+from grid_problems import (
+    CELLS,
+    EULER,
+    FIRST,
+    GAS,
+    LAWS,
+    METHODS,
+    MUSCL,
+    SOURCE,
+    WENO,
+    advanced,
+    blast,
+    simulation,
+)
 from strict import StrictArray, StrictNamespace
 
 import dgarray as dg
@@ -11,51 +25,6 @@ from dgarray.methods.finite_volume.lines import ranges
 from dgarray.methods.finite_volume.reconstruction import LIMITERS, weno_z
 from dgarray.methods.finite_volume.schemes import SCHEMES
 from dgarray.stepping import STEPPERS, monotonicity_radius
-
-FIRST, MUSCL, WENO = dg.FiniteVolume("first-order"), dg.FiniteVolume("muscl"), dg.FiniteVolume("weno")
-EULER, GAS = {dim: dg.Euler(dim) for dim in (1, 2, 3)}, dg.Euler(2)
-
-
-def waves_of(dim, count, seed=0):
-    """`count` smooth periodic functions of x, about one."""
-    numbers = np.random.default_rng(seed).integers(0, 3, (count, dim))
-
-    def functions(x):
-        return [np.sin(2 * np.pi * sum(k * c for k, c in zip(row, x)) + i) for i, row in enumerate(numbers)]
-    return functions
-
-
-def smooth(law):
-    """A smooth periodic state of a law."""
-    functions = waves_of(law.dim, 9)
-
-    def state(x):
-        f = functions(x)
-        if isinstance(law, dg.MHD):
-            return law.conservative((1 + 0.3 * f[0], 0.3 * f[1], 0.3 * f[2], 0.2 * f[3], 1 + 0.3 * f[4], 0.5 + 0.2 * f[5],
-                                     0.3 * f[6], 0.3 * f[7], 0.1 * f[8]))
-        if isinstance(law, dg.Euler):
-            return law.conservative((1 + 0.3 * f[0], *(0.3 * g for g in f[1:1 + law.dim]), 1 + 0.3 * f[4]))
-        return tuple(0.5 + 0.3 * g for g in f[:len(law.variables)])
-    return state
-
-
-def simulation(law, method, cells, boundary=None, initial=None, **options):
-    grid = dg.Grid((0,) * law.dim, (1,) * law.dim, cells, boundary is None)
-    return dg.Simulation(grid, law, method, boundary, initial or smooth(law), backend="numpy",
-                         **{"kernels": "array", "until": 1.0} | options)
-
-
-def advanced(sim, steps=3):
-    """The state after some steps as plain arrays, and the `Check` of the last step."""
-    operator, t, check = sim.operator, 0.0, None
-    state = operator.state(operator.project(sim.initial))
-    for _ in range(steps):
-        dt = 0.9 * operator.largest_step(state, t, check=check)
-        state, check = operator.advance_checked(state, t, dt)
-        t += dt
-    return operator, state, t, check
-
 
 # Reconstruction.
 
@@ -230,12 +199,6 @@ def test_every_law_runs_with_varying_parameters():
 # Conservation, and fluxes of first order where a state would not make sense.
 
 
-def blast(x):
-    """A strong explosion, for which schemes of higher order alone give negative pressures."""
-    inside = (x[0] - 0.5) ** 2 + (x[1] - 0.5) ** 2 < 0.0101
-    return GAS.conservative((np.where(inside, 1.0, 1e-3), 0.0, 0.0, np.where(inside, 1e6, 1e-3)))
-
-
 @pytest.mark.usually(lambda method, kernels: kernels == "array" or method.scheme == "weno")
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("method", [FIRST, MUSCL, WENO, dg.FiniteVolume("muscl", splitting=None, limiter="mc")],
@@ -299,12 +262,6 @@ def test_a_gas_leaves_through_an_outflow():
 
 # Kernels against arrays.
 
-LAWS = {"euler": dg.Euler, "mhd": lambda dim: dg.MHD(dim, cleaning_speed=2.0), "burgers": Burgers,
-        "varying": lambda dim: dg.Acoustics(dim, sound_speed=lambda x: 1 + 0.3 * np.sin(2 * np.pi * sum(x)))}
-METHODS = {"first-order": FIRST, "muscl": MUSCL, "quick": dg.FiniteVolume("muscl", safe=False, limiter="mc"), "weno": WENO,
-           "unsplit": dg.FiniteVolume("muscl", splitting=None, variables="conserved", limiter="minmod")}
-CELLS = {1: 66, 2: (65, 45), 3: (40, 9, 7)}          # the last strip of a row is shorter than its halo in 1D and 2D
-SOURCE = {"euler": lambda q, x, t: tuple(0.1 * x[0] * c * np.cos(t) for c in q)}
 TRIED = [("euler", 1, "muscl", None, 64), ("euler", 2, "first-order", dg.wall, 32), ("mhd", 2, "muscl", None, 64),
          ("mhd", 2, "first-order", None, 32), ("mhd", 3, "first-order", dg.wall, 64), ("varying", 2, "quick", dg.wall, 64),
          ("burgers", 2, "weno", None, 64), ("euler", 2, "weno", dg.outflow, 64), ("euler", 3, "unsplit", None, 64),

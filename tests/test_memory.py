@@ -5,6 +5,7 @@ import tracemalloc
 from dataclasses import replace
 from types import SimpleNamespace
 
+import grid_problems
 import numpy as np
 import pytest
 from dgarray.backends.arrays import ArrayBackend
@@ -337,4 +338,21 @@ def test_plan_of_hermite(dim, cells, order, kernels, dtype, options):
     sim = problem(cells)
     plan = sim.memory(1e-3)
     peak, _ = traced(lambda: sim.run(until=1e-3))
+    assert 0.85 < plan.peak_host / peak < 1.25, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"
+
+
+@pytest.mark.usually(0)
+@pytest.mark.parametrize("dim, cells, law, method, kernels, dtype, stored", [
+    (2, 700, "mhd", "first-order", "fused", "float32", True), (2, 700, "euler", "weno", "fused", "float64", True),
+    (3, 80, "mhd", "muscl", "fused", "float32", True), (2, 700, "varying", "quick", "fused", "float64", False),
+    (2, 500, "mhd", "muscl", "array", "float64", True), (2, 700, "euler", "weno", "array", "float64", False)])
+def test_plan_of_finite_volumes(dim, cells, law, method, kernels, dtype, stored, tmp_path):
+    """States, the initial state among them, parameters with ghost cells, fields of the array expressions, kept snapshots."""
+    def problem(cells):
+        return grid_problems.simulation(grid_problems.LAWS[law](dim), grid_problems.METHODS[method], cells, kernels=kernels,
+                                        dtype=dtype, threads=1)
+    problem(24).run(until=1e-3)
+    sim, where = problem(cells), {"out": tmp_path / "run.zarr"} if stored else {}
+    plan = sim.memory(1e-3, **where)
+    peak, _ = traced(lambda: sim.run(until=1e-3, **where))
     assert 0.85 < plan.peak_host / peak < 1.25, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"

@@ -1,10 +1,12 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
 from ...methods.dg.weak_form import WeakForm
+from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ...system_memory import host_free
 from ..arrays import ArrayBackend
 from .dg.modal import ModalCuda
 from .dg.nodal import NodalCuda
+from .finite_volume.fused import SweepsCuda
 from .hermite.fused import HermiteCuda
 
 __all__ = ["CudaBackend"]
@@ -28,9 +30,9 @@ class CudaBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is WeakForm:
             return ModalCuda if tables.weak else NodalCuda
-        return HermiteCuda if recipe is HalfSteps else recipe
+        return {HalfSteps: HermiteCuda, Sweeps: SweepsCuda}.get(recipe, recipe)
 
     def operations(self, recipe, tables, variant=None):
-        """As `ArrayBackend.operations`; variant: `Variant` or `HermiteVariant`, by default the fastest known, see `tuning`."""
+        """As `ArrayBackend.operations`; variant: of the kernels, by default the fastest known, see `tuning`."""
         kind = self.kind(recipe, tables)
-        return kind(self, tables, variant) if kind in (NodalCuda, HermiteCuda) else kind(self, tables)
+        return kind(self, tables, variant) if kind in (NodalCuda, HermiteCuda, SweepsCuda) else kind(self, tables)

@@ -7,7 +7,7 @@ from .cells import averages
 from .interpolant import interpolant
 from .parts import AXES, Evaluation, Part, Trace, check_names
 
-PIECE = 1 << 20          # nodes at a time
+PIECE = 1 << 17          # nodes at a time
 
 
 class GridSpace:

@@ -124,8 +124,7 @@ class SweepsFused(Sweeps):
             check = one.run(q, target, [t] * len(one.chain), t, 1.0, ends and row is self.final, 0.0,
                             (self.tendency, q0, k), numbers)
         if self.tables.repairs and not check.sound:
-            kept = [(k, row.w * dt)] if k is not None and row.w else []
-            self.repair(range(self.tables.dim), q, t, [(out, (row.B * row.w + row.C) * dt), *kept])
+            self.repair_stage(q, out, k, t, dt, row)
             check = self.check(out, t)
         self.known = check if row is self.final else None
 

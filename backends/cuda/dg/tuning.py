@@ -97,7 +97,16 @@ def entry_of(device, problem, setting):
 
 def lookup(device, tables, dtype):
     """The variant that a table has for this device and problem, or None; ValueError, naming the file, for a wrong entry."""
-    path, found = entry(device, tables, dtype)
+    shape = Shape.of(tables, np.dtype(dtype))
+    return known(device, problem(tables), setting(tables, dtype), from_dict,
+                 lambda variant: shape.fits(variant, device.shared_per_block))
+
+
+def known(device, problem, setting, from_dict, fits):
+    """As `lookup`, by the table's names of problem and setting.
+
+    from_dict: makes a variant of an entry's choices, ValueError for wrong ones;  fits: whether a variant fits the device"""
+    path, found = entry_of(device, problem, setting)
     if found is None:
         return None
     try:
@@ -105,10 +114,10 @@ def lookup(device, tables, dtype):
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         wrong = error if isinstance(error, ValueError) else "there is no variant"
     else:
-        if Shape.of(tables, np.dtype(dtype)).fits(variant, device.shared_per_block):
+        if fits(variant):
             return variant
-        wrong = f"the variant {variant} does not fit this device"
-    raise ValueError(f"{path}: {device.name}: {problem(tables)}: {setting(tables, dtype)}: {wrong}; correct it or delete it")
+        wrong = f"the variant {variant} does not fit this device and problem"
+    raise ValueError(f"{path}: {device.name}: {problem}: {setting}: {wrong}; correct it or delete it")
 
 
 def possible(backend, tables):
@@ -173,23 +182,31 @@ def choose(backend, tables):
     Raises ValueError for a broken table.  Errors while timing become a warning and the default, but those after which the
     device is unusable are raised."""
     device, shape = backend.device, Shape.of(tables, backend.dtype)
-    asked = first_run()
+    asked, first = first_run(), default(shape, device.shared_per_block)
     found = lookup(device, tables, backend.dtype)
     if found is not None:
         return found
     variants = shortlist(shape, device.shared_per_block)
     most = min(tables.elements, elements_that_fit(device, shape, variants))
-    if not asked or not getattr(device, "tunes", False) or most < filling(device):
-        return default(shape, device.shared_per_block)
-    tell(device, problem(tables), setting(tables, backend.dtype), len(variants))
+    if not asked or not device.tunes or most < filling(device):
+        return first
+    return tuned_now(device, (problem(tables), setting(tables, backend.dtype)), variants, first,
+                     lambda: tune(backend, tables, variants, FIRST_RUN)[0])
+
+
+def tuned_now(device, names, variants, first, fastest):
+    """The variant that fastest() finds by timing; with a warning `first`, if that fails.
+
+    names: of problem and setting;  variants: those that are timed"""
+    tell(device, *names, len(variants))
     try:
-        return tune(backend, tables, variants, FIRST_RUN)[0]
+        return fastest()
     except Exception as error:
         if poisons_context(error):
             raise
         warnings.warn(f"tuning failed, the default variant is used ({' '.join(str(error).split()) or type(error).__name__}); "
-                      "DGARRAY_TUNE=0 turns it off", stacklevel=2)
-        return default(shape, device.shared_per_block)
+                      "DGARRAY_TUNE=0 turns it off", stacklevel=4)
+        return first
 
 
 def why_left_out(error, variant, title):

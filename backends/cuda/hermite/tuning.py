@@ -10,7 +10,6 @@ import warnings
 import numpy as np
 
 from ....methods.hermite.half_steps import HalfSteps
-from ...gpu import poisons_context
 from ..dg import tuning
 from ..dg.tuning import FIRST_RUN, MEMORY, SECONDS, STAGES
 from .variant import HermiteShape, candidates, default, from_dict, shortlist
@@ -34,20 +33,9 @@ def setting(tables, dtype):
 
 def lookup(device, tables, dtype):
     """The variant that a table has for this device and problem, or None; ValueError, naming the file, for a wrong entry."""
-    names = problem(tables), setting(tables, dtype)
-    path, found = tuning.entry_of(device, *names)
-    if found is None:
-        return None
-    try:
-        variant = from_dict(found["variant"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        wrong = error if isinstance(error, ValueError) else "there is no variant"
-    else:
-        if (HermiteShape.of(tables, np.dtype(dtype)).fits(variant, device.shared_per_block)
-                and tables.method.variant in (None, variant.kernel)):
-            return variant
-        wrong = f"the variant {variant} does not fit this device and problem"
-    raise ValueError(f"{path}: {device.name}: {': '.join(names)}: {wrong}; correct it or delete it")
+    shape, asked = HermiteShape.of(tables, np.dtype(dtype)), tables.method.variant
+    return tuning.known(device, problem(tables), setting(tables, dtype), from_dict, lambda variant: (
+        shape.fits(variant, device.shared_per_block) and asked in (None, variant.kernel)))
 
 
 def choose(backend, tables):
@@ -68,18 +56,11 @@ def choose(backend, tables):
     if found is not None:
         return found
     enough = tables.elements >= tuning.filling(device) and memory(tables, backend) <= MEMORY * device.free_memory()
-    if not asked or not getattr(device, "tunes", False) or not enough:
+    if not asked or not device.tunes or not enough:
         return first
     variants = shortlist(shape, limit, kernel)
-    tuning.tell(device, problem(tables), setting(tables, backend.dtype), len(variants))
-    try:
-        return tune(backend, tables, variants, FIRST_RUN)[0]
-    except Exception as error:
-        if poisons_context(error):
-            raise
-        warnings.warn(f"tuning failed, the default variant is used ({' '.join(str(error).split()) or type(error).__name__}); "
-                      "DGARRAY_TUNE=0 turns it off", stacklevel=4)
-        return first
+    return tuning.tuned_now(device, (problem(tables), setting(tables, backend.dtype)), variants, first,
+                            lambda: tune(backend, tables, variants, FIRST_RUN)[0])
 
 
 def memory(tables, backend):

@@ -128,8 +128,7 @@ class FiniteVolume(Method):
         return stepper
 
     def kernels(self, backend, law=None):
-        """Which implementation computes on a backend: "fused" kernels or "array" expressions."""
-        return "array" if backend.name == "cupy" else backend.kernels
+        return backend.kernels
 
     def memory(self, problem, backend, stepper):
         """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""

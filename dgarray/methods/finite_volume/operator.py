@@ -15,10 +15,17 @@ class FiniteVolumeOperator(ArrayOperator):
         super().__init__(problem, method, tables, backend.operations(Sweeps, tables), backend)
         self.shape = tables.shape
         self.unknowns = {"q": self.shape}
+        self.fetch = self.operations.fetch
+        if tables.law.admissible is not None:
+            self.check_every = 1
 
     def checked(self, q):
         check_array(q, self.shape, "the state", f"(variable, {', '.join(self.space.dims)}) = ")
         return q
+
+    def put(self, state, q):
+        """Set a state of the backend to plain arrays, without another copy."""
+        state[...] = q if hasattr(q, "get") else self.backend.array(q)
 
     def project(self, f, t=0.0):
         """The state that represents f(x, t), on the host in the run's dtype: averages by a product of Gauss rules, of WENO

@@ -7,10 +7,11 @@ second order, and each sweep may use the largest stable step of its own axis. St
 import numpy as np
 
 from ..check import Check
-from ..recipe import Recipe
+from ..recipe import Fetched, Recipe
 from .lines import evaluate
 
 PIECE = 1 << 16          # cells whose lines are evaluated at once
+TEMPORARIES = 24         # operations of a line for one array that exists at a time
 ROUNDS = 8               # in which fluxes of first order are given, at most
 
 
@@ -31,12 +32,18 @@ class Sweeps(Recipe):
 
     @classmethod
     def holds(cls, backend, tables):
-        return {"coefficients": len(tables.varying) * tables.elements * backend.dtype.itemsize}
+        of_tables = backend.name == "numpy" and backend.dtype == np.float64          # then they are the tables' own arrays
+        return {"coefficients": 0 if of_tables else len(tables.varying) * tables.elements * backend.dtype.itemsize}
 
     @classmethod
     def takes(cls, backend, tables):
-        """{"steps": (on the host, on the device)}: masks and speeds of all cells, the tendency, and what pieces need."""
-        size = (tables.variables + 4) * tables.elements * backend.dtype.itemsize
+        """{"steps": (on the host, on the device)}: masks and speeds of all cells, a tendency, and of a piece of the cells the
+        fields of the lines and temporaries, measured as one for TEMPORARIES operations."""
+        fields = 2 * tables.variables + max(sum(sum(line.writes.values()) for line in lines) for lines in tables.sweeps)
+        of_lines = fields + max(len(line.function.graph.nodes) for lines in tables.sweeps for line in lines) // TEMPORARIES
+        row = tables.elements // (1 if tables.dim == 1 else tables.grid.cells[-1])
+        piece = min(tables.elements, max(row, PIECE))
+        size = ((tables.variables + 4) * tables.elements + of_lines * piece) * backend.dtype.itemsize
         return {"steps": (0, size) if backend.name == "cupy" else (size, 0)}
 
     # The state.
@@ -52,6 +59,10 @@ class Sweeps(Recipe):
 
     def host(self, q):
         return self.backend.host(q)
+
+    def fetch(self, q):
+        """A copy of the values of the cells, (variable, 1, cell), to the host: see `Operator.fetch`."""
+        return Fetched(self.host(q).reshape(len(q), 1, -1))
 
     def finite(self, q):
         return self.backend.finite(q)
@@ -115,8 +126,12 @@ class Sweeps(Recipe):
         out[...] = sum(factor * array for factor, array in (
             (row.alpha, q0), (row.beta, q), (row.B, k), (row.C * dt, r)) if factor)
         if self.tables.repairs:
-            kept = [(k, row.w * dt)] if k is not None and row.w else []
-            self.repair(range(self.tables.dim), q, t, [(out, (row.B * row.w + row.C) * dt), *kept])
+            self.repair_stage(q, out, k, t, dt, row)
+
+    def repair_stage(self, q, out, k, t, dt, row):
+        """Repair the state `out` of a stage, and its register."""
+        kept = [(k, row.w * dt)] if k is not None and row.w else []
+        self.repair(range(self.tables.dim), q, t, [(out, (row.B * row.w + row.C) * dt), *kept])
 
     def rhs(self, q, t):
         """r = -sum over axes of dF_k/dx_k / C + s / C, a new array."""
@@ -227,7 +242,8 @@ class Sweeps(Recipe):
     def rate(self, q, t):
         """The largest s_k / h_k over cells and axes k, without splitting of their sum over the axes: see `GridTables.rate`."""
         with np.errstate(all="ignore"):
-            return self.backend.largest(self.tables.rate(q=tuple(q), t=t, m=self.m, x=self.x)[0])
+            found = self.tables.rate(q=tuple(q), t=t, m=self.m, x=self.x)[0]
+        return self.backend.largest(found) if getattr(found, "ndim", 0) else float(found)
 
     def check(self, q, t):
         """The `Check` of a state with its rate."""

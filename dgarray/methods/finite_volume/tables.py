@@ -58,6 +58,10 @@ class GridTables:
         forward = tuple(range(self.dim))
         return forward, forward[::-1]
 
+    def holds(self):
+        """{what: bytes} that the tables hold."""
+        return {"parameters": 8 * len(self.varying) * self.elements}
+
     @cached_property
     def parameters(self):
         given = parameters_at(self.law, self.grid.places())

@@ -1,6 +1,4 @@
 """Linear acoustics: pressure and velocity."""
-import numpy as np
-
 from .law import Law, check_dim, check_parameters, counted, dot
 
 VARIABLES = ("p", "vx", "vy", "vz")
@@ -34,7 +32,7 @@ class Acoustics(Law):
 
     def wave_speed(self, n, m):
         """c |n|."""
-        return m.c * np.sqrt(dot(n, n))
+        return m.c * dot(n, n) ** 0.5
 
     def upwind(self, l, r, n, ml, mr, alpha):
         """Riemann solution with the impedances Z = rho c of both sides; [q] = q+ - q-.

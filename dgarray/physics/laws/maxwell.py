@@ -1,6 +1,4 @@
 """Maxwell's equations in 1D, 2D (TM, TE) and 3D."""
-import numpy as np
-
 from .law import Law, check_dim, check_parameters, counted, dot
 
 FIELDS = {                     # components that are present, in the order of the papers
@@ -74,7 +72,7 @@ class Maxwell(Law):
 
     def wave_speed(self, n, m):
         """|n| / sqrt(eps mu)."""
-        return np.sqrt(dot(n, n) / (m.eps * m.mu))
+        return (dot(n, n) / (m.eps * m.mu)) ** 0.5
 
     def upwind(self, l, r, n, ml, mr, alpha):
         """Riemann solution with the impedances Z = sqrt(mu/eps) = 1/Y of both sides; [q] = q+ - q-.

@@ -172,11 +172,11 @@ class MHD(Law):
     def wave_speed(self, q, n):
         """The larger of |v . n| + fast speed and ch |n|."""
         fast = np.abs(self.along(self.velocity(q), n)) + self.magnetosonic(q, n)[2]
-        return np.maximum(fast, self.cleaning_speed * np.sqrt(dot(n, n)))
+        return np.maximum(fast, self.cleaning_speed * dot(n, n) ** 0.5)
 
     def speeds(self, q, n):
         """The slowest and the fastest wave, those of psi among them."""
-        u, clean = self.along(self.velocity(q), n), self.cleaning_speed * np.sqrt(dot(n, n))
+        u, clean = self.along(self.velocity(q), n), self.cleaning_speed * dot(n, n) ** 0.5
         fast = self.magnetosonic(q, n)[2]
         return np.minimum(u - fast, -clean), np.maximum(u + fast, clean)
 

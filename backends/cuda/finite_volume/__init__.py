@@ -1,0 +1,1 @@
+"""Kernels of finite volumes on the GPU."""

@@ -1,0 +1,188 @@
+"""CUDA C of finite volumes: sizes and scalar code traced from the lines of a sweep, before the texts of the kernels (*.cu)."""
+from importlib.resources import files
+
+import numpy as np
+
+from ....methods.finite_volume.lines import of_line, ranges
+from ....physics.codegen import Cuda, scalar_source
+
+TEXTS = {name: files(__package__).joinpath(f"{name}.cu").read_text()
+         for name in ("sweep_grid", "look", "sweep", "source_step", "stage", "transpose", "set_clock")}
+LOOK_TIME = 9            # where the clock has the time of the new state; behind the step and eight times
+CELL = "const Grid& g, const Cell& c, offset at"
+PHYSICS = f"""
+// The state of a cell; beyond a side without periodicity that of the boundary's condition.
+__device__ __forceinline__ void load({CELL}, const real* state, const real* m, const real* box, real t, real* q) {{{{
+    for (int v = 0; v < V; ++v) q[v] = state[v * g.cells + at];
+{{load}}
+}}}}
+
+// The lines of the sweep, one after the other; what a line reads of other cells goes through shared memory.
+__device__ __forceinline__ void lines({CELL}, real* shared, const real* m, const real* box, real t, real k, const real* q,
+                                      real* r) {{{{
+{{lines}}
+}}}}
+
+// s(q, x, t) / C, or with a step dt the new state after the sources alone.
+__device__ __forceinline__ void sources({CELL}, const real* m, const real* box, real t, real dt, const real* q, real* r) {{{{
+{{sources}}
+}}}}
+
+// The wave rate of a state, or 0; NaN if the state is not sound.
+__device__ __forceinline__ real rate({CELL}, const real* m, const real* box, real t, const real* q, bool wanted) {{{{
+    bool sound;
+    {{{{
+{{sound}}
+    }}}}
+    if (!sound) return {{nan}};
+    if (!wanted) return 0;
+{{rate}}
+}}}}
+"""
+
+
+class Shared:
+    """Places in the shared memory of a block for the fields that lines read of other cells than their own.
+
+    A field keeps its place until the last line that reads it there and a barrier after that line: then another may have it.
+    place   {field: its first number, of a thread};  size: numbers of a thread"""
+
+    def __init__(self, lines, counts):
+        last = {}
+        for number, line in enumerate(lines):
+            for field, shift in line.needed.values():
+                if shift and field in counts:
+                    last[field] = number
+        self.place, self.size, held = {}, 0, {}
+        self.writes = [[f for f in ("q",) if f in last], *([f for f in line.writes if f in last] for line in lines)]
+        barrier = 0          # before this line all threads have met since those lines that come before it were read
+        for number, fields in enumerate(self.writes):          # those of `number` are written after line number - 1
+            held = {f: span for f, span in held.items() if last[f] >= barrier}
+            for f in fields:
+                first = 0
+                while any(first < b and a < first + counts[f] for a, b in held.values()):
+                    first += 1
+                self.place[f], held[f] = first, (first, first + counts[f])
+                self.size = max(self.size, first + counts[f])
+            if fields:
+                barrier = number
+
+
+class Source:
+    """The text of the kernels of one axis.
+
+    tables   `GridTables`;  axis: of the sweep;  axes: all in the order of memory, the one with neighbours side by side first
+    shape    (cells of a block along the axis, pencils);  wide: offsets of 64 bits, else of 32
+    base     the field to which the lines add differences of fluxes, as `GridPhysics.update` takes it"""
+
+    def __init__(self, tables, dtype, axis, axes, shape, base="q", wide=False):
+        self.t, self.dtype, self.axis, self.axes, self.shape, self.wide = tables, np.dtype(dtype), axis, axes, shape, wide
+        self.physics, self.base, self.V = tables.physics, base, tables.variables
+        self.dialect = Cuda(self.dtype.name)
+        self.own = [*tables.sweeps[axis], tables.physics.update(base)]
+        self.counts = {"q": self.V} | {field: count for line in self.own for field, count in line.writes.items()}
+        self.shared = Shared(self.own, self.counts)
+
+    @property
+    def shared_bytes(self):
+        """Bytes of dynamic shared memory of a block, at least a number for each thread."""
+        return max(1, self.shared.size) * self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def text(self, kernel, **flags):
+        """The source of the kernel "sweep", "stage" or "source_step"; flags: {name: number} of its own."""
+        grid, ghosts = self.t.grid, self.t.ghosts
+        length, pencils = self.shape
+        sizes = {"V": self.V, "AXIS": self.axis, "GHOSTS": 0 if kernel == "source_step" else ghosts, "LENGTH": length,
+                 "PENCILS": pencils, "THREADS": length * pencils, "CONTIGUOUS": int(self.axes[0] == self.axis),
+                 "PERIODIC": int(grid.periodic[self.axis]), "LOOK_TIME": LOOK_TIME, **flags}
+        title = f"// Generated by dgarray: finite volumes for {type(self.t.law).__name__}: {kernel} along {'xyz'[self.axis]}"
+        sizes = (f"constexpr int {name} = {value};" for name, value in sizes.items())
+        text = [title, f"typedef {'long long' if self.wide else 'int'} offset;", *sizes, TEXTS["sweep_grid"],
+                self.pointwise(kernel), TEXTS["look"], TEXTS[kernel]]
+        return "\n".join(text)
+
+    def pointwise(self, kernel):
+        """PHYSICS with the code of the law, the scheme, the boundaries and the sources."""
+        physics, split = self.physics, kernel != "stage"
+        line = (physics.source_step if split else physics.sources_line) if physics.sources else None
+        none = ["for (int v = 0; v < V; ++v) r[v] = 0;"] if not split else []
+        sources = none if line is None else self.evaluate(line.function, self.of_cell, self.into("r"))
+        sound = self.evaluate(physics.sound, self.of_cell, lambda values: [f"sound = {values[0]};"])
+        rate = self.evaluate(self.t.rate, self.of_cell, lambda values: [f"return {values[0]};"])
+        parts = dict(load=self.outside(), lines=self.lines(), sources=sources, sound=sound, rate=rate)
+        return PHYSICS.format(nan=self.dialect.literal(np.nan), **{
+            name: "\n".join(" " * (8 if name == "sound" else 4) + text for text in lines) for name, lines in parts.items()})
+
+    # Pieces of text.
+
+    def evaluate(self, function, read, write):
+        """Lines that read the inputs of a function, evaluate it and do what `write` says with its results.
+
+        read: (argument, number) -> expression, None for an argument that the surrounding text has"""
+        given = [(name, read(*owner)) for name, owner in function.used.items()]
+        body, results = scalar_source(function.graph, {name: name for name in function.used}, self.dialect)
+        return [*(f"const real {name} = {text};" for name, text in given if text is not None), *body, *write(results)]
+
+    def into(self, target):
+        return lambda values: [f"{target}[{i}] = {value};" for i, value in enumerate(values)]
+
+    def position(self, axis):
+        """x, y or z of the cell's centre, beyond the sides too."""
+        name = ("ja", "jb")[[k for k in self.axes if k != self.axis].index(axis)] if axis != self.axis else "i"
+        return f"centre(box, {axis}, c.{name})"
+
+    def parameter(self, name, shift=0):
+        at = f"place(g, c, {shift})" if shift else "at"
+        return f"m[{self.t.varying.index(name)} * g.cells + {at}]"
+
+    def of_cell(self, argument, number):
+        """How functions of one state read their arguments."""
+        return {"q": lambda: f"q[{number}]", "x": lambda: self.position(number), "m": lambda: self.parameter(number),
+                "t": lambda: None, "dt": lambda: None}[argument]()
+
+    def outside(self):
+        """Lines that put the state beyond the sides in place of that of the mirrored cell."""
+        lines = []
+        for side, test in zip(self.t.sides[self.axis], ("c.i < 0", "c.i >= g.n")):
+            if side.outside is not None:
+                lines += [f"if ({test}) {{",
+                          *("    " + text for text in self.evaluate(side.outside, self.of_cell, self.into("q"))), "}"]
+        return lines
+
+    def lines(self):
+        """The lines of a sweep, which end with the new values r."""
+        needed, shared = ranges(self.own, {"out": (0, 0)}), self.shared
+        text = self.kept(0)
+        names = {field: count for line in self.own[:-1] for field, count in line.writes.items()}
+        text += [f"real {', '.join(f'{name}[{count}]' for name, count in names.items())};"] if names else []
+        for number, line in enumerate(self.own):
+            low, high = of_line(line, needed)
+
+            def read(argument, component, line=line):
+                if argument in ("t", "k"):
+                    return None
+                field, shift = line.reads[argument]
+                if field == "x":
+                    return self.position(component)
+                if field == "m":
+                    return self.parameter(component, shift)
+                return f"NEAR({shared.place[field] + component}, {shift})" if shift else f"{field}[{component}]"
+
+            def write(values, line=line):
+                names = [f"{'r' if field == 'out' else field}[{i}]"
+                         for field, count in line.writes.items() for i in range(count)]
+                return [f"{name} = {value};" for name, value in zip(names, values)]
+            text += [f"if (c.p >= GHOSTS + {low} && c.p < LENGTH - GHOSTS + {high}) {{          // {line.name}",
+                     *("    " + one for one in self.evaluate(line.function, read, write)), "}", *self.kept(number + 1)]
+        return text
+
+    def kept(self, number):
+        """Lines that put fields into shared memory, and wait until all threads have."""
+        fields = self.shared.writes[number]
+        return [*(f"for (int v = 0; v < {self.counts[f]}; ++v) NEAR({self.shared.place[f]} + v, 0) = {f}[v];" for f in fields),
+                *["__syncthreads();"] * bool(fields)]
+
+
+def alone(kernel, wide=False):
+    """The source of a kernel that does not depend on the physics: "transpose" or "set_clock"."""
+    return f"typedef {'long long' if wide else 'int'} offset;\n{TEXTS[kernel]}"
