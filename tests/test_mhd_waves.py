@@ -180,3 +180,37 @@ def test_kernels_limit_the_same_waves():
     found, expected = after(fused, q), after(array, q)
     assert np.array_equal(expected[:, 0], q[:, 0]) and np.abs(expected - q).max() > 0.1
     assert np.isfinite(found).all() and np.abs(found - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("n", [(1.0, 0.0), (-0.6, 0.8)])
+def test_waves_that_enter_are_those_of_the_far_field(n):
+    """At rest half of the waves; in a fast stream out of the domain none, into it all but the cleaning wave."""
+    law, rng = dg.MHD(2, cleaning_speed=2.0), np.random.default_rng(0)
+    for u, entering in ((0.0, None), (5.0, False), (-5.0, True)):
+        primitive = np.array([1.0, u * n[0], u * n[1], 0.3, 0.6, 0.5, 0.4, 0.3, 0.0])
+        inside, given = (np.array(law.conservative(tuple(primitive + 0.05 * rng.standard_normal(9)))) for _ in range(2))
+        beyond = np.array(law.entering(tuple(inside), tuple(given), n))
+        waves = np.array(law.characteristic(tuple(beyond - inside), tuple((inside + given) / 2), n))
+        asked = np.array(law.characteristic(tuple(given - inside), tuple((inside + given) / 2), n))
+        assert waves[7] == pytest.approx(asked[7], abs=1e-13) and waves[8] == pytest.approx(0, abs=1e-13)
+        if entering is None:
+            assert np.allclose(waves[:3], asked[:3], atol=1e-13) and np.allclose(waves[4:7], 0, atol=1e-13)
+        else:
+            assert np.allclose(waves[:7], asked[:7] if entering else 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", [dg.FiniteVolume("muscl"), dg.ModalDG(2)], ids=["finite volumes", "modal"])
+def test_a_pulse_leaves_through_the_far_field(method):
+    """Nothing of it is left after all waves but the entropy at rest had time to leave."""
+    law = dg.MHD(1, cleaning_speed=1.5)
+    rest = (1.0, 0.0, 0.0, 0.0, 0.6, 0.7, 0.5, 0.4, 0.0)
+
+    def pulse(x):
+        bump = 1e-3 * np.exp(-((x[0] - 0.5) / 0.05) ** 2)
+        return law.conservative(tuple(a + bump * b for a, b in zip(rest, (0, 1, 1, 1, 1, 0, 1, 1, 0))))
+    mesh = dg.interval(0, 1, 40) if isinstance(method, dg.ModalDG) else dg.Grid(0.0, 1.0, 200, periodic=False)
+    for condition in (dg.far_field, dg.inflow):
+        ds = dg.Simulation(mesh, law, method, condition(lambda x: law.conservative(rest)), pulse, flux=dg.hlld, until=4.0).run()
+        for name in ("rho_v", "By", "Bz", "rho_u"):
+            left = np.abs(ds[name][-1] - ds[name].values[-1].mean()).max()
+            assert left < 0.02 * np.abs(ds[name][0] - ds[name].values[0].min()).max(), name

@@ -16,6 +16,7 @@ from .boundary_checks import check_normal, check_pressure, check_state
 from .fluxes import upwind
 from .laws.euler import Euler
 from .laws.law import dot, shown
+from .laws.mhd import MHD
 from .pointwise import components
 from .splines import SplinePieces
 from .splines import normal as spline_normal
@@ -220,6 +221,7 @@ def plane_wave(law, direction, amplitude, shape):
 def far_field(g):
     """Far field of a gas: what leaves is taken from inside, what enters from g(x, t) -> q, in subsonic and supersonic flow.
 
+    In MHD the waves are those of the linear equations at the mean of both states, see `MHD.characteristic`.  In Euler:
     With u = n . v, R+ = u + 2 c / (gamma - 1) is carried at the speed u + c, R- = u - 2 c / (gamma - 1) at u - c, entropy and
     tangential velocity at u: each is that of inside where this speed is positive there, else that of g.
     u+ = (R+ + R-) / 2,  c+ = (gamma - 1) (R+ - R-) / 4,  rho+ = rho_k (c+ / c_k)^(2 / (gamma - 1)),  p+ = rho+ c+^2 / gamma,
@@ -227,7 +229,9 @@ def far_field(g):
     function_of_x(g, "far_field")
 
     def far_field_state(q, n, x, t, law):
-        gas(law, "far_field")
+        if isinstance(law, MHD):
+            return law.entering(q, state_of(g, x, t, law, "far_field"), n)
+        gas(law, "far_field", MHD)
         inside, outside = split(law, q, n), split(law, state_of(g, x, t, law, "far_field"), n)
         (_, ui, ci, *_), (_, ug, cg, *_), a = inside, outside, 2 / (law.gamma - 1)
         plus = np.where(ui + ci > 0, ui + a * ci, ug + a * cg)
@@ -241,12 +245,15 @@ def far_field(g):
 def inflow(g):
     """Inflow of a gas of given density and velocity: those of g(x, t) -> q, where it enters at supersonic speed all of g.
 
-    At subsonic speed R+ = u + 2 c / (gamma - 1), u = n . v, comes from inside and gives the pressure:
+    In MHD all waves that enter are those of g, as in `far_field`.  In Euler, at subsonic speed, R+ = u + 2 c / (gamma - 1),
+    u = n . v, comes from inside and gives the pressure:
     c+ = (gamma - 1) (R+ - u_g) / 2,  p+ = rho_g c+^2 / gamma;  F* = F(q+) . n."""
     function_of_x(g, "inflow")
 
     def inflow_state(q, n, x, t, law):
-        gas(law, "inflow")
+        if isinstance(law, MHD):
+            return law.entering(q, state_of(g, x, t, law, "inflow"), n)
+        gas(law, "inflow", MHD)
         _, ui, ci, *_ = split(law, q, n)
         rho, u, c, *v = split(law, state_of(g, x, t, law, "inflow"), n)
         return joined(law, n, rho, v, 0.0, np.where(u + c > 0, ci + (law.gamma - 1) / 2 * (ui - u), c))
@@ -320,14 +327,15 @@ def need(law, attribute, condition, kind):
     return getattr(law, attribute)
 
 
-def gas(law, condition):
+def gas(law, condition, also=()):
     if not isinstance(law, Euler):
-        raise ValueError(f"boundary condition '{condition}' needs the Euler equations, not {law!r}")
+        needed = "the Euler equations" + (" or MHD" if also else "")
+        raise ValueError(f"boundary condition '{condition}' needs {needed}, not {law!r}")
 
 
 def linear(law, condition):
     if law.conservative is not None:
-        other = "far_field lets waves leave" if isinstance(law, Euler) else "outflow takes the state from inside"
+        other = "far_field lets waves leave" if isinstance(law, (Euler, MHD)) else "outflow takes the state from inside"
         raise ValueError(f"boundary condition '{condition}' is for linear laws, not {law!r}; {other}")
 
 

@@ -17,6 +17,8 @@ from emulated import IdleDevice
 import dgarray as dg
 from dgarray import backends
 from dgarray.methods.dg.limiting import INDICATORS, LIMITERS, VARIABLES
+from dgarray.methods.finite_volume.reconstruction import LIMITERS as SLOPES
+from dgarray.methods.finite_volume.schemes import SCHEMES as FV_SCHEMES
 from dgarray.methods.hermite.method import VARIANTS
 from dgarray.stepping import STEPPERS, Taylor, step
 
@@ -55,6 +57,9 @@ CONDITIONS = {
     "prescribed": dg.prescribed, "incident": dg.incident, "scattered": lambda g: dg.scattered(dg.outflow, g),
     "far_field": dg.far_field, "inflow": dg.inflow, "pressure_outflow": lambda g: dg.pressure_outflow(1.0),
     "a function of your own": lambda g: own}
+
+
+SPONGE = {"Sponge": lambda g: dg.Sponge(0.5)}
 
 
 @cache
@@ -199,6 +204,41 @@ def variants():
             for (name, laws), variant in product(GRID_LAWS.items(), VARIANTS)}
 
 
+SCHEMES = {"first-order": [("conserved", "minmod")], **{
+    f"{scheme} of {variables}": [(variables, limiter) for limiter in limiters]
+    for scheme, limiters in (("muscl", SLOPES), ("weno", ["minmod"])) for variables in VARIABLES}}
+
+
+def by_cells(law, scheme, boundary=None, flux=None, splitting="auto", variables="auto", limiter="minmod"):
+    """As `outcome`, of a step of finite volumes on a tiny grid; `boundary` is a function of the state."""
+    grid, g = dg.Grid((1,) * law.dim, (2,) * law.dim, 3, periodic=boundary is None), state_of(law)
+    try:
+        method = dg.FiniteVolume(scheme, splitting, limiter, variables)
+        operator = method.discretise(grid, law, boundary and boundary(g), backends.get("numpy", "array", "float64", 1), flux)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    state = operator.state(operator.project(g))
+    new, check = operator.advance_checked(state, 0.0, 1e-3)
+    assert operator.check(new, 1e-3).sound and np.any(operator.host(new)), (law, scheme, boundary, flux)
+    return YES
+
+
+@cache
+def schemes():
+    """{(law, scheme and its variables): {dim: messages}} of finite volumes, split and not, with every limiter."""
+    return {(name, row): by_dim(laws, *([by_cells(law, row.partition(" of ")[0], None, None, splitting, *given) for law in laws]
+                                        for given in SCHEMES[row]
+                                        for splitting in (("strang", None) if "weno" not in row else (None,))))
+            for (name, laws), row in product(LAWS.items(), SCHEMES)}
+
+
+@cache
+def cell_sides():
+    """{(law, condition): {dim: messages}} of finite volumes; the schemes take turns."""
+    return {(name, condition): by_dim(laws, [by_cells(law, list(FV_SCHEMES)[(law.dim + number) % 3], make) for law in laws])
+            for (name, laws), (number, (condition, make)) in product(LAWS.items(), enumerate((CONDITIONS | SPONGE).items()))}
+
+
 def problems():
     """{what: (method, mesh, law, boundary)} whose parts of a step may be kernels or array expressions."""
     line, acoustics, gas = mesh_of(1), dg.Acoustics(1), dg.Euler(1)
@@ -211,7 +251,13 @@ def problems():
     grid, varying = dg.Grid((1,), (2,), 2, periodic=False), GRID_LAWS["Acoustics with c(x)"][0]
     on_grid = {"Hermite": (acoustics, dg.wall), "Hermite where coefficients vary": (varying, dg.wall),
                "Hermite with a Sponge": (acoustics, dg.Sponge(0.5))}
-    return on_line | limited | {name: (dg.Hermite(2), grid, *given) for name, given in on_grid.items()}
+    of_cells = {"FiniteVolume, first-order, Euler": (dg.FiniteVolume("first-order"), gas),
+                "FiniteVolume, muscl, Euler": (dg.FiniteVolume("muscl"), gas),
+                "FiniteVolume, weno, Euler": (dg.FiniteVolume("weno"), gas),
+                "FiniteVolume, muscl, where coefficients vary": (dg.FiniteVolume("muscl"), varying)}
+    fine = dg.Grid((1,), (2,), 8, periodic=False)
+    return on_line | limited | {name: (dg.Hermite(2), grid, *given) for name, given in on_grid.items()} | {
+        name: (method, fine, law, dg.wall) for name, (method, law) in of_cells.items()}
 
 
 @cache
@@ -331,6 +377,20 @@ Variants:
 {table("", VARIANTS, list(GRID_LAWS), lambda variant, law: cell(variants()[law, variant]))}
 
 {refusals(variants())}
+
+## Finite volumes
+
+On grids; schemes by the variables that they reconstruct, `muscl` with each limiter, split and not:
+
+{table("", list(SCHEMES), names, lambda row, law: cell(schemes()[law, row]))}
+
+{refusals(schemes())}
+
+Sides with a condition; periodic ones go with everything. Schemes take turns:
+
+{table("", [*columns, *SPONGE], names, lambda condition, law: cell(cell_sides()[law, condition]))}
+
+{refusals(cell_sides())}
 
 ## Methods and kernels
 

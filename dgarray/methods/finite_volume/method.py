@@ -3,6 +3,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...physics.laws.law import shown
 from ...spaces import GridSpace
 from ...stepping import STEPPERS, Stage
 from ...wording import choose, plural
@@ -100,7 +101,7 @@ class FiniteVolume(Method):
             self.chosen_variables(law)
         for name, condition in side_conditions(grid, problem.boundary).items():
             if not callable(condition) or hasattr(condition, "of_faces"):
-                raise ValueError(f"boundary {name!r}: {condition!r} is not for finite volumes; give a function such as "
+                raise ValueError(f"boundary {name!r}: {shown(condition)} is not for finite volumes; give a function such as "
                                  "dgarray.outflow, dgarray.wall or dgarray.prescribed(g)")
         tables = self.tables(problem)
         functions = [tables.rate, tables.physics.sound, *(s.outside for pair in tables.sides for s in pair if s.outside),

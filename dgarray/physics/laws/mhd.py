@@ -169,6 +169,18 @@ class MHD(Law):
         """The difference of states that these waves make: the inverse of `characteristic`."""
         return Waves(self, mean, n).difference(w)
 
+    def entering(self, q, given, n):
+        """The state beyond a boundary with the outward unit normal n: q inside, with the waves that enter those of `given`.
+
+        q+ = q + R I L (given - q), I = 1 for the waves whose speed along n is negative, at the mean of both states."""
+        mean = tuple((a + b) / 2 for a, b in zip(q, given))
+        waves = Waves(self, mean, n)
+        u, (slow, alfven, fast) = self.along(self.velocity(mean), n), self.magnetosonic(mean, n)
+        speeds = (u - fast, u - alfven, u - slow, u, u + slow, u + alfven, u + fast, -1.0, 1.0)
+        amplitudes = waves.of(tuple(b - a for a, b in zip(q, given)))
+        change = waves.difference(tuple(np.where(s < 0, w, 0.0 * w) for s, w in zip(speeds, amplitudes)))
+        return tuple(a + b for a, b in zip(q, change))
+
     def wave_speed(self, q, n):
         """The larger of |v . n| + fast speed and ch |n|."""
         fast = np.abs(self.along(self.velocity(q), n)) + self.magnetosonic(q, n)[2]
