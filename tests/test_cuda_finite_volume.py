@@ -3,12 +3,19 @@ import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
 from dgarray.backends.cuda import CudaBackend
+from dgarray.backends.cuda.dg import tuning as dg_tuning
+from dgarray.backends.cuda.finite_volume import tuning
 from dgarray.backends.cuda.finite_volume.fused import SweepsCuda
 from dgarray.backends.cuda.finite_volume.source import Source, alone
 from dgarray.backends.cuda.finite_volume.variant import SweepVariant, candidates, default, shortlist
 from grid_problems import EULER, FIRST, GAS, LAWS, METHODS, MUSCL, SOURCE, WENO, advanced, blast, simulation
 
 import dgarray as dg
+from dgarray import backends
+from dgarray.bench import tune
+from dgarray.bench.device_problem import DeviceProblem
+from dgarray.bench.roofline import cost
+from dgarray.cli import main
 from dgarray.methods.finite_volume.sweeps import Sweeps
 
 CELLS = {1: 40, 2: (21, 13), 3: (9, 7, 6)}
@@ -196,7 +203,6 @@ def test_variants_that_are_not_allowed(options, message):
 
 def test_the_tuner_keeps_the_fastest(device, tmp_path, monkeypatch):
     """Variants of both ways and of stages are right; the fastest is found again, also by a run."""
-    from dgarray.backends.cuda.finite_volume import tuning
     monkeypatch.setenv("DGARRAY_CACHE", str(tmp_path))
     monkeypatch.setattr(device, "seconds", lambda function, repeats: [function() or 1.0] * repeats)
     for method in (MUSCL, WENO):
@@ -206,3 +212,30 @@ def test_the_tuner_keeps_the_fastest(device, tmp_path, monkeypatch):
         found, ranking = tuning.tune(backend, tables, variants, 0.1)
         assert found in variants and len(ranking) == len(variants)
         assert backend.operations(Sweeps, tables).choice == found == tuning.lookup(device, tables, "float64")
+
+
+def test_the_command_tunes_a_case(device, tmp_path, monkeypatch, capsys):
+    """Its grid is refined until it fills a device; the table has the share of the bound."""
+    monkeypatch.setenv("DGARRAY_CACHE", str(tmp_path))
+    monkeypatch.setattr(backends, "get", lambda name, kernels=None, dtype="float64", threads=None: CudaBackend(dtype, device))
+    monkeypatch.setattr(backends, "gpu_problem", lambda kernels=None: None)
+    monkeypatch.setattr(tuning, "ENOUGH", 200)
+    monkeypatch.setattr(dg_tuning, "FIRST_RUN", 0.01)
+    monkeypatch.setattr(tune, "ceilings", lambda device, dtype: {"bandwidth": 1e12, "multiply_add": 1e13})
+    assert main(["tune", "orszag_tang", "--set", "cells=12", "--dtype", "float64", "--quick"]) == 0
+    out, lines = capsys.readouterr()
+    assert "6 variants on 576 cells" in lines and "Finite volumes, muscl, MHD 2D, 9 variables" in out
+    assert out.count("transposed") + out.count("strided") >= 5 and out.endswith(f"kept in {dg_tuning.table_file()}\n")
+
+
+def test_a_case_is_measured(device):
+    """A row of `dgarray bench CASE --backend cupy` has the variant, and the bound counts what transpositions move."""
+    sim = simulation(LAWS["mhd"](2), MUSCL, (16, 8), flux=dg.hlld)
+    operator = sim.operator.on(CudaBackend("float64", device))
+    problem = DeviceProblem(operator, device, operator.project(sim.initial), sim.stepper)
+    assert isinstance(problem.variant, SweepVariant)
+    (one,), (least,) = problem.counts(), problem.least()
+    assert one == least and one.bytes == 2 * 4 * 9 * 8
+    turned = cost(operator.tables, "fused", np.dtype("float64"), sim.stepper, "cupy", SweepVariant("transposed"))[0]
+    assert turned.bytes == 1.5 * one.bytes and turned.flops == one.flops > 1000
+    assert problem.step() > 0

@@ -2,6 +2,7 @@
 from itertools import cycle
 from time import perf_counter
 
+from ..methods.finite_volume.sweeps import Sweeps
 from ..methods.hermite.half_steps import HalfSteps
 from ..stepping import LSRK54
 from .problem import Problem
@@ -39,9 +40,9 @@ class DeviceProblem(Problem):
 
     @property
     def variant(self):
-        """The `Variant` or `HermiteVariant` of the fused kernels; None where kernels have no variants."""
+        """The `Variant`, `HermiteVariant` or `SweepVariant` of the fused kernels; None where kernels have no variants."""
         operations = self.operator.operations
-        if isinstance(operations, HalfSteps):
+        if isinstance(operations, (HalfSteps, Sweeps)):
             return getattr(operations, "choice", None)
         return getattr(operations, "variant", None)
 

@@ -46,7 +46,7 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
     the state, which is read anyway.
     """
     if tables.unit.startswith("cell"):
-        return [Operation("sweeps", *grid_counts(tables, kernels, dtype, stepper))]
+        return [Operation("sweeps", *grid_counts(tables, kernels, dtype, stepper, variant))]
     if tables.unit.startswith("node"):
         return [Operation(name, *each) for name, each in hermite_counts(tables, kernels, dtype, backend, variant).items()]
     if backend == "cupy":

@@ -4,10 +4,11 @@ import numpy as np
 from ..stepping import registers
 
 
-def grid_counts(tables, kernels, dtype, stepper):
+def grid_counts(tables, kernels, dtype, stepper, variant=None):
     """(flops, bytes) per cell: of a step that sweeps twice along each axis, or of a stage.
 
     kernels: "fused", where each sweep, or stage, reads and writes a state once, or "array", where each line of a sweep does
+    variant: `dgarray.backends.cuda.finite_volume.variant.SweepVariant` on a GPU, where transpositions read and write it too
     Operations are those of the traced lines; what a numerical flux computes of one side alone counts for each face."""
     real, sweeps = np.dtype(dtype).itemsize, 2 if tables.split else 1
     update = tables.physics.update("q")
@@ -20,4 +21,6 @@ def grid_counts(tables, kernels, dtype, stepper):
         moved = sweeps * sum(len(line.needed) + sum(line.writes.values()) for axis in lines for line in axis)
         return flops, moved * real
     states = 2 * sweeps * tables.dim if tables.split else 3 + 2 * registers(stepper)[1]
+    if variant is not None and variant.way == "transposed":
+        states += 4 * (tables.dim - 1) * tables.split
     return flops, states * tables.variables * real

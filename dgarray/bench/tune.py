@@ -1,21 +1,24 @@
 """Tune the GPU kernels for a list of problems: `dgarray tune`."""
-from dataclasses import dataclass
-from math import comb
+from dataclasses import dataclass, replace
+from math import comb, prod
 
 from ..backends.cuda.ceilings import ceilings
 from ..backends.cuda.dg import tuning
 from ..backends.cuda.dg.variant import Shape, default, shortlist
+from ..backends.cuda.finite_volume import tuning as grid_tuning
+from ..backends.cuda.finite_volume import variant as grid_variant
 from ..backends.cuda.hermite import cost as hermite_cost
 from ..backends.cuda.hermite import tuning as hermite_tuning
 from ..backends.cuda.hermite import variant as hermite_variant
 from ..mesh import Grid, box, rectangle
-from ..methods import Hermite, NodalDG
+from ..methods import FiniteVolume, Hermite, NodalDG
 from ..methods.dg.nodal import NodalTables
 from ..methods.hermite.linear import LinearLaw
 from ..methods.hermite.tables import HermiteTables
 from ..physics.boundary import pec, wall
 from ..physics.fluxes import upwind
 from ..physics.laws import Acoustics, Advection, Maxwell
+from ..stepping import SSP22
 from ..wording import choose
 from .roofline import bound, cost
 
@@ -53,11 +56,17 @@ class Own:
 
 
 def tables_of(problem):
-    """The tables of an `Own` problem or of a simulation, whose mesh, unless a grid, is refined until it has ENOUGH elements."""
+    """The tables of an `Own` problem or of a simulation, whose mesh is refined until it has ENOUGH elements, the grid of finite
+    volumes until it has that of its tuner."""
     if isinstance(problem, Own):
         return problem.tables()
     if isinstance(problem.method, Hermite):
         return HermiteTables(problem.method, problem.mesh, problem.law, problem.options["boundary"])
+    if isinstance(problem.method, FiniteVolume):
+        grid = problem.mesh
+        while prod(grid.cells) < grid_tuning.ENOUGH:
+            grid = replace(grid, cells=tuple(2 * n for n in grid.cells))
+        return problem.method.tables(problem.replace(mesh=grid).problem)
     mesh, options = problem.mesh, problem.options
     while len(mesh.cells) < ENOUGH:
         mesh = mesh.refined()
@@ -72,9 +81,9 @@ def check(problems):
     for problem in problems:
         if isinstance(problem, Own):
             continue
-        if not isinstance(problem.method, (NodalDG, Hermite)):
-            raise ValueError(f"case '{problem.options['case']}' is by {type(problem.method).__name__}; only NodalDG and "
-                             "Hermite are tuned")
+        if not isinstance(problem.method, (NodalDG, Hermite, FiniteVolume)):
+            raise ValueError(f"case '{problem.options['case']}' is by {type(problem.method).__name__}; only NodalDG, "
+                             "FiniteVolume and Hermite are tuned")
         if isinstance(problem.method, Hermite) and LinearLaw(problem.law).varies:
             raise ValueError(f"case '{problem.options['case']}' has coefficients that vary, which Hermite has no kernels for "
                              "on the GPU; nothing can be tuned")
@@ -90,12 +99,14 @@ def tune(backend, tables, quick=False, progress=None, limits=None):
     progress  function called with a line of text now and then
     limits    of `dgarray.backends.cuda.ceilings.ceilings`, measured by default
     Result: device, problem, setting, elements, file, default (variant), ranking [(variant, seconds, share of the bound)].
-    Seconds are those of a stage, of Hermite's method of a half-step. The bound is that of a single kernel which visits each
-    face from both sides; of Hermite's method see `tune_hermite`.
+    Seconds are those of a stage, of Hermite's method of a half-step, of finite volumes of a step. The bound is that of a single
+    kernel which visits each face from both sides; of the other methods see `tune_hermite` and `tune_grid`.
     Raises RuntimeError if no variant works or fits the device, MemoryError if memory is too short to time variants."""
     device, limits = backend.device, limits or ceilings(backend.device, backend.dtype)
     if isinstance(tables, HermiteTables):
         return tune_hermite(backend, tables, quick, progress, limits)
+    if tables.unit.startswith("cell"):
+        return tune_grid(backend, tables, quick, progress, limits)
     shape = Shape.of(tables, backend.dtype)
     variants = shortlist(shape, device.shared_per_block) if quick else None
     _, ranking = tuning.tune(backend, tables, variants, tuning.FIRST_RUN if quick else tuning.SECONDS, progress)
@@ -104,6 +115,18 @@ def tune(backend, tables, quick=False, progress=None, limits=None):
     return {"device": device.name, "problem": tuning.problem(tables), "setting": tuning.setting(tables, backend.dtype),
             "elements": found["elements"], "file": str(file), "default": default(shape, device.shared_per_block),
             "ranking": [(variant, seconds, least / seconds) for variant, seconds in ranking]}
+
+
+def tune_grid(backend, tables, quick, progress, limits):
+    """`tune` for the kernels of finite volumes. The bound has the operations and bytes of sweeps without transpositions."""
+    device, dtype = backend.device, backend.dtype
+    variants = grid_tuning.fitting(grid_variant.shortlist(tables), tables, dtype, device) if quick else None
+    _, ranking = grid_tuning.tune(backend, tables, variants, tuning.FIRST_RUN if quick else tuning.SECONDS, progress)
+    names = grid_tuning.problem(tables), grid_tuning.setting(tables, dtype)
+    file, found = tuning.entry_of(device, *names)
+    least = found["elements"] * bound(cost(tables, "fused", dtype, SSP22, "cupy"), limits)
+    return {"device": device.name, "problem": names[0], "setting": names[1], "elements": found["elements"], "file": str(file),
+            "default": grid_variant.default(tables), "ranking": [(v, seconds, least / seconds) for v, seconds in ranking]}
 
 
 def tune_hermite(backend, tables, quick, progress, limits):

@@ -16,6 +16,7 @@ from ..dg.tuning import FIRST_RUN, MEMORY, SECONDS, STAGES
 from .source import Source
 from .variant import candidates, default, from_dict, shortlist, suited
 
+ENOUGH = 1_000_000       # cells that fill a device, with states beyond its caches
 EULER = Stage(c=0.0, beta=1.0, C=1.0)          # the stage that is timed
 STEP = 0.2               # length of the steps that are compared, in the largest possible ones
 
