@@ -18,12 +18,13 @@ class ArrayBackend:
     note      why "auto" has chosen the CPU; empty otherwise"""
 
     kernels, note = "array", ""
+    new_workers = Workers
     hermite_variant = "two-kernel"          # Hermite's variant that is fastest here for systems
     hermite_varying = "array"               # kernels of Hermite's method for coefficients that vary
 
     def __init__(self, xp, dtype, name, threads=1):
         self.xp, self.dtype, self.name = xp, np.dtype(dtype), name
-        self.workers = Workers(threads)
+        self.workers = self.new_workers(threads)
         self.threads = self.workers.threads
 
     def __repr__(self):

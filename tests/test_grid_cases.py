@@ -68,12 +68,12 @@ def test_every_scheme_makes_steps(name, keywords, scheme):
     (1, "first-order", (64, 128), 0.8, {}), (1, "muscl", (64, 128), 1.9, {}),
     (1, "muscl", (32, 64), 1.9, {"travelling": False}), (1, "weno", (16, 32), 4.5, {}),
     (2, "first-order", (32, 64), 0.8, {}), (2, "muscl", (32, 64), 1.9, {}), (2, "weno", (8, 16), 4.5, {}),
-    (3, "first-order", (32, 64), 0.8, {}), (3, "muscl", (32, 64), 1.75, {}),
+    (3, "first-order", (32, 64), 0.8, {}), (3, "muscl", (32, 64), 1.9, {"limiter": "mc"}),
     (3, "weno", (8, 16), 4.5, {})])
 def test_alfven_waves_converge(dim, scheme, cells, order, keywords):
     """Observed orders of the mean error; steps of WENO are short, because its time stepper is of fourth order.
 
-    In 3D MUSCL is not yet at its order on these grids."""
+    In 3D MUSCL with van Leer's limiter reaches its order on finer grids: 1.80 here, 1.89 from 64 to 128 cells."""
     changes = {"cfl": 0.5} if scheme == "weno" else SWEEPS if dim == 3 and scheme == "muscl" else {}
     kernels = "array" if dim < 3 else "fused"
     errors, _ = l1_and_l2({"dim": dim, "scheme": scheme, **keywords}, cells, kernels, **changes)
@@ -103,12 +103,13 @@ def test_a_standing_wave_stands():
         assert np.abs(half - first).max() < 1e-14 or travelling
 
 
+SPEEDS = {"mhd": {"fast": 2, "alfven": 1, "slow": 0.5, "entropy": 1}, "euler": {"sound": 1, "entropy": 1}}
 # Linear waves: law, wave, dim, scheme, cells, errors over the amplitude; each with the least ratio of the errors.
 WAVES = [
-    ("mhd", "fast", 1, "first-order", (32, 64), (0.042122, 0.02144), 1.8),
-    ("mhd", "alfven", 1, "first-order", (32, 64), (0.18495, 0.10028), 1.8),
-    ("mhd", "slow", 1, "first-order", (32, 64), (0.29954, 0.17282), 1.7),
-    ("mhd", "entropy", 1, "first-order", (32, 64), (0.22435, 0.12379), 1.8),
+    ("mhd", "fast", 1, "first-order", (32, 64), (0.01933, 0.005429), 1.8),
+    ("mhd", "alfven", 1, "first-order", (32, 64), (0.05235, 0.02671), 1.8),
+    ("mhd", "slow", 1, "first-order", (32, 64), (0.1, 0.05269), 1.8),
+    ("mhd", "entropy", 1, "first-order", (32, 64), (0.06645, 0.03363), 1.8),
     ("mhd", "fast", 1, "muscl", (32, 64), (0.0050028, 0.0012007), 3.6),
     ("mhd", "alfven", 1, "muscl", (32, 64), (0.016993, 0.0039986), 3.6),
     ("mhd", "slow", 1, "muscl", (32, 64), (0.025971, 0.0064286), 3.6),
@@ -117,16 +118,16 @@ WAVES = [
     ("mhd", "alfven", 1, "weno", (32, 64), (4.322e-05, 1.384e-06), 12),
     ("mhd", "slow", 1, "weno", (32, 64), (8.493e-05, 2.709e-06), 12),
     ("mhd", "entropy", 1, "weno", (32, 64), (6.374e-05, 2.006e-06), 12),
-    ("euler", "sound", 1, "first-order", (32, 64), (0.042122, 0.02144), 1.8),
-    ("euler", "entropy", 1, "first-order", (32, 64), (0.18495, 0.10028), 1.8),
+    ("euler", "sound", 1, "first-order", (32, 64), (0.01933, 0.005429), 1.8),
+    ("euler", "entropy", 1, "first-order", (32, 64), (0.05235, 0.02671), 1.8),
     ("euler", "sound", 1, "muscl", (32, 64), (0.0050028, 0.0012007), 3.6),
     ("euler", "entropy", 1, "muscl", (32, 64), (0.016993, 0.0039986), 3.6),
     ("euler", "sound", 1, "weno", (32, 64), (8.042e-05, 4.698e-06), 12),
     ("euler", "entropy", 1, "weno", (32, 64), (4.322e-05, 1.384e-06), 12),
-    ("mhd", "fast", 2, "first-order", (32, 64), (0.1869, 0.09957), 1.8),
-    ("mhd", "alfven", 2, "first-order", (32, 64), (0.3095, 0.1776), 1.7),
-    ("mhd", "slow", 2, "first-order", (32, 64), (0.4485, 0.2891), 1.5),
-    ("mhd", "entropy", 2, "first-order", (32, 64), (0.2418, 0.1347), 1.75),
+    ("mhd", "fast", 2, "first-order", (32, 64), (0.05043, 0.02575), 1.8),
+    ("mhd", "alfven", 2, "first-order", (32, 64), (0.09666, 0.04954), 1.8),
+    ("mhd", "slow", 2, "first-order", (32, 64), (0.1652, 0.08901), 1.8),
+    ("mhd", "entropy", 2, "first-order", (32, 64), (0.07167, 0.0367), 1.8),
     ("mhd", "fast", 2, "muscl", (32, 64), (0.01507, 0.003481), 3.6),
     ("mhd", "alfven", 2, "muscl", (32, 64), (0.02693, 0.006461), 3.6),
     ("mhd", "slow", 2, "muscl", (32, 64), (0.03947, 0.009564), 3.6),
@@ -135,36 +136,37 @@ WAVES = [
     ("mhd", "alfven", 2, "weno", (32, 64), (4.053e-05, 1.275e-06), 12),
     ("mhd", "slow", 2, "weno", (32, 64), (8.091e-05, 2.603e-06), 12),
     ("mhd", "entropy", 2, "weno", (32, 64), (5.394e-05, 1.698e-06), 12),
-    ("euler", "sound", 2, "first-order", (32, 64), (0.03764, 0.01916), 1.8),
-    ("euler", "entropy", 2, "first-order", (32, 64), (0.1828, 0.0982), 1.8),
+    ("euler", "sound", 2, "first-order", (32, 64), (0.009954, 0.004935), 1.8),
+    ("euler", "entropy", 2, "first-order", (32, 64), (0.05265, 0.0269), 1.8),
     ("euler", "sound", 2, "muscl", (32, 64), (0.005928, 0.001559), 3.6),
     ("euler", "entropy", 2, "muscl", (32, 64), (0.01546, 0.003706), 3.6),
     ("euler", "sound", 2, "weno", (32, 64), (2.158e-05, 1.421e-06), 12),
     ("euler", "entropy", 2, "weno", (32, 64), (3.646e-05, 1.149e-06), 12),
-    ("mhd", "fast", 3, "first-order", (16, 32), (0.3839, 0.2274), 1.6),
-    ("mhd", "fast", 3, "muscl", (16, 32), (0.05253, 0.01431), 3.3),
-    ("mhd", "slow", 3, "muscl", (16, 32), (0.1061, 0.03906), 2.5),
+    ("mhd", "fast", 3, "first-order", (32, 64), (0.06542, 0.03369), 1.8),
+    ("mhd", "slow", 3, "first-order", (32, 64), (0.1662, 0.09028), 1.8),
+    ("mhd", "fast", 3, "muscl", (32, 64), (0.01431, 0.002878), 3.6),
+    ("mhd", "slow", 3, "muscl", (32, 64), (0.03859, 0.009674), 3.6),
     ("mhd", "fast", 3, "weno", (16, 32), (0.0009067, 2.935e-05), 12),
-    ("euler", "sound", 3, "first-order", (16, 32), (0.09266, 0.04528), 1.8),
-    ("euler", "sound", 3, "muscl", (16, 32), (0.0545, 0.01421), 3.6),
+    ("euler", "sound", 3, "first-order", (32, 64), (0.01237, 0.005961), 1.8),
+    ("euler", "sound", 3, "muscl", (32, 64), (0.01421, 0.003701), 3.6),
     ("euler", "sound", 3, "weno", (16, 32), (0.0009129, 2.948e-05), 12)]
 
 
 @pytest.mark.usually(lambda law, wave, dim, scheme: dim == 1 and (scheme != "weno" and law == "mhd" or wave == "fast"))
 @pytest.mark.parametrize("law, wave, dim, scheme, cells, stored, ratio", WAVES)
 def test_linear_waves(law, wave, dim, scheme, cells, stored, ratio):
-    """Errors after one period, and what is left of them on a grid twice as fine.
-
-    Ratios that are lower belong to waves of which first order, and MUSCL in 3D, leaves too little on these grids."""
+    """Errors after one period, and what is left of them on a grid twice as fine; of first order after a quarter of a period,
+    because after a whole one little of slow waves is left on the coarse grid."""
     sweeps = law == "mhd" and dim > 1 and scheme != "weno"
+    until = 0.25 / SPEEDS[law][wave] if scheme == "first-order" else None
     found = [run(cases.linear_waves, "array" if dim == 1 else "fused", SWEEPS if sweeps else {}, law=law, wave=wave, dim=dim,
-                 scheme=scheme, cells=n)[0].report["results"]["error_per_amplitude"] for n in cells]
+                 scheme=scheme, cells=n, until=until)[0].report["results"]["error_per_amplitude"] for n in cells]
     assert found == pytest.approx(stored, rel=0.05)
     assert found[0] / found[1] > ratio, found
 
 
 def test_linear_waves_have_their_speeds():
-    for law, speeds in (("mhd", {"fast": 2, "alfven": 1, "slow": 0.5, "entropy": 1}), ("euler", {"sound": 1, "entropy": 1})):
+    for law, speeds in SPEEDS.items():
         for wave, speed in speeds.items():
             assert cases.linear_waves(wave=wave, law=law).options["until"] == pytest.approx(1 / speed, rel=1e-12)
             q = [np.array(cases.linear_waves(wave=wave, law=law, dim=dim).options["exact"](x, 0.0))
@@ -198,27 +200,26 @@ TUBES = {"brio_wu": brio_wu_reference, "ryu_jones": ryu_jones_exact}
 FIRST, OTHERS = 0.45, 0.7
 
 
-@pytest.mark.usually(lambda name, scheme, flux, cells: cells == 200 and (flux == "hlld" or scheme == "muscl")
-                     and (name, scheme) != ("ryu_jones", "weno"))
-@pytest.mark.parametrize("cells", [200, 400])
+@pytest.mark.usually(lambda name, scheme, flux, cells: cells[1] == 400 and (flux == "hlld" or scheme == "muscl")
+                     and scheme != "weno")
+@pytest.mark.parametrize("cells", [(200, 400), (200, 1600)], ids=["400", "1600"])
 @pytest.mark.parametrize("scheme, flux", [
-    *((s, f) for s in ("first-order", "muscl") for f in ("rusanov", "hll", "hlld")), ("weno", "hlld")])
+    *((s, f) for s in ("first-order", "muscl") for f in ("rusanov", "hlld")), ("muscl", "hll"), ("weno", "hlld")])
 @pytest.mark.parametrize("name", TUBES)
 def test_shock_tubes_of_mhd_meet_the_reference(name, scheme, flux, cells):
-    """The mean error of the density falls from one grid to the next.
+    """The rate at which the mean error of the density falls between two grids.
 
-    With Rusanov's flux and first order Brio and Wu's problem needs the finer pair for that rate: it is 0.42 on the coarser."""
+    With Rusanov's flux and first order Brio and Wu's problem has that rate on the finer grids only: 0.42 on the coarse ones."""
     breaks, values = TUBES[name]()
-    if (name, scheme, flux, cells) == ("brio_wu", "first-order", "rusanov", 200):
-        cells = 400
-    if scheme == "weno":
-        cells = cells // 2
+    if (name, scheme, flux) == ("brio_wu", "first-order", "rusanov"):
+        cells = (400, cells[1] if cells[1] > 400 else 800)
     errors = []
-    for n in (cells, 2 * cells):
-        sim, ds = run(getattr(cases, name), cells=n, scheme=scheme, flux=flux)
+    for n in cells:
+        sim, ds = run(getattr(cases, name), "array" if n < 500 else "fused", cells=n, scheme=scheme, flux=flux)
         errors.append(np.abs(ds.dg.values("rho") - averages(breaks, values, n)).mean())
         assert min(sim.report["results"].values()) > 0
-    assert rates(errors)[-1] > (FIRST if scheme == "first-order" else OTHERS), errors
+    rate = np.log(errors[0] / errors[1]) / np.log(cells[1] / cells[0])
+    assert rate > (FIRST if scheme == "first-order" else OTHERS), errors
 
 
 @pytest.mark.usually(0, 1, 2)

@@ -9,6 +9,7 @@ from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
 from .finite_volume.fused import SweepsFused
 from .hermite.fused import HermiteFused
+from .simd import flush
 from .simd.reduce import all_finite
 
 __all__ = ["CpuBackend"]
@@ -18,6 +19,7 @@ class CpuBackend(ArrayBackend):
     """Fused, multi-threaded kernels where measurement shows a gain; everything else is the reference's."""
 
     kernels, hermite_variant, hermite_varying = "fused", "monolithic", "fused"
+    new_workers = staticmethod(flush.workers)
 
     def __init__(self, dtype, threads=None):
         super().__init__(np, dtype, "numpy", threads)

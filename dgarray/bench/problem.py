@@ -3,7 +3,6 @@ from time import perf_counter
 
 import numpy as np
 
-from ..backends.workers import Workers
 from ..stepping import LSRK54, registers
 from .roofline import ceilings, cost
 
@@ -108,7 +107,7 @@ def breeze(law):
 def timed(problem, names, quick):
     """{name: seconds of a stage} of the array kernels' operations on one thread; "update" is the rest of the step."""
     operations, seconds = problem.operator.operations, dict.fromkeys(names, 0.0)
-    workers, operations.backend.workers = operations.backend.workers, Workers(1)
+    workers, operations.backend.workers = operations.backend.workers, operations.backend.new_workers(1)
     parts = [name for name in names if name != "update"]
 
     def counted(name, function):
