@@ -441,7 +441,7 @@ def density_wave(dim, order, cells, flux=None, **options):
                          until=0.1, **options)
 
 
-@pytest.mark.usually(0, 2)
+@pytest.mark.usually(0, 1)
 @pytest.mark.parametrize("dim, order, cells, flux", [(1, 3, 8, None), (2, 2, 5, dg.hllc), (2, 3, 5, dg.roe),
                                                      (3, 2, 5, dg.hll)])
 def test_observed_order(dim, order, cells, flux):
@@ -469,6 +469,7 @@ def test_walls_keep_mass_and_energy():
         assert totals[name]["final"] == pytest.approx(totals[name]["initial"], rel=1e-12)
 
 
+@pytest.mark.usually(1)
 @pytest.mark.parametrize("mach", [0.0, 0.4])
 def test_sound_leaves_through_the_far_field(mach):
     """A pulse of 1 % that runs to the right is gone; what comes back is of second order."""

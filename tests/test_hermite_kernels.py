@@ -271,6 +271,7 @@ def test_tables_of_the_benchmarks(tmp_path, monkeypatch):
     assert "| 3 | evolution | 100 | 70 | 30% | 25% |" in page
 
 
+@pytest.mark.thorough
 def test_variants_agree_after_fifty_steps():
     mesh, law, rng = grid(2), Advection((0.6, -1.0)), np.random.default_rng(2)
     initial = rng.standard_normal((1, 4, int(np.prod(mesh.nodes))))

@@ -557,7 +557,7 @@ def test_mistakes_are_seen_before_anything_is_tuned(arguments, words, capsys):
 
 def test_methods_without_kernels_to_choose_are_not_tuned():
     other = SimpleNamespace(method=object(), options={"case": "mine"})
-    with pytest.raises(ValueError, match="case 'mine' is by object; only NodalDG and Hermite are tuned"):
+    with pytest.raises(ValueError, match="case 'mine' is by object; only NodalDG, FiniteVolume and Hermite are tuned"):
         analysis.check([analysis.Own("maxwell-2d", 3), other])
 
 
