@@ -13,6 +13,7 @@ from dgarray.backends.arrays import ArrayBackend
 from dgarray.backends.cuda import CudaBackend, ceilings
 from dgarray.backends.cuda.dg.nodal import NodalCuda
 from dgarray.backends.cuda.dg.variant import Shape, Variant, default
+from nodal_problems import of_element
 
 from dgarray import Acoustics, Maxwell, NodalDG, backends, box, pec, rectangle
 from dgarray.bench import gpu as bench_gpu
@@ -114,7 +115,7 @@ def test_pairs_within_blocks_are_counted():
 @pytest.mark.parametrize("name", VARIANTS)
 def test_counted_bytes_are_those_of_the_arrays(device, name):
     """What a kernel reads once is what its arrays hold: on a mesh without room beyond the last element."""
-    t = tables_of(box(cells=(2, 2, 4)), Maxwell(3, eps=lambda x: 1 + x[0]), pec, 2)
+    t = tables_of(box(cells=(2, 2, 4)), Maxwell(3, eps=of_element(lambda x: 1 + x[0])), pec, 2)
     assert t.elements == 96
     found = NodalCuda(CudaBackend("float32", device), t, VARIANTS[name])
     counted = operations(t, VARIANTS[name], "float32")

@@ -6,7 +6,7 @@ from compiled import ARCHITECTURES, float64_instructions, without_simulator
 from dgarray.backends.cuda.dg.faces import Faces, Source, places
 from dgarray.backends.cuda.dg.layout import Layout
 from dgarray.cases.common import MESHES
-from nodal_problems import SYSTEMS, box_of, operators, random_state
+from nodal_problems import SYSTEMS, box_of, of_element, operators, random_state
 
 import dgarray as dg
 from dgarray import backends
@@ -171,7 +171,7 @@ def test_patterns_hold_every_node_and_slot(order, width):
 
 def test_bytes_on_the_device(device):
     """In the docstring's count: the reals and five or three integers of every face, and small tables."""
-    operator = dg.NodalDG(3).discretise(box_of(3), dg.Maxwell(3, eps=lambda x: 1 + x[0]), dg.pec,
+    operator = dg.NodalDG(3).discretise(box_of(3), dg.Maxwell(3, eps=of_element(lambda x: 1 + x[0])), dg.pec,
                                         backends.get("numpy", "array", "float32"))
     faces = Faces(device, "float32", operator.tables, Layout(operator.tables.elements, 32))
     interior, boundary = faces.parts

@@ -12,6 +12,7 @@ from dgarray.backends.arrays import ArrayBackend
 from dgarray.backends.cuda import CudaBackend
 from dgarray.backends.cuda.dg import tuning
 from emulated import IdleDevice
+from nodal_problems import of_element
 from strict import StrictArray
 from traced_memory import Loud, traced
 
@@ -33,7 +34,8 @@ def swirl(x):
     return tuple(np.cos(c) + 0.1 * i for i, c in enumerate(x))
 
 
-LAWS = {"loud": lambda dim: Loud(dim), "loud layers": lambda dim: Loud(dim, sound_speed=layers),
+LAWS = {"loud": lambda dim: Loud(dim), "loud layers": lambda dim: Loud(dim, sound_speed=of_element(layers)),
+        "loud media": lambda dim: Loud(dim, sound_speed=layers),
         "swirl": lambda dim: dg.Advection(swirl, dim=dim), "maxwell": lambda dim: dg.Maxwell(dim=dim)}
 
 
@@ -51,8 +53,8 @@ def simulation(dim, cells, law, order, **options):
 @pytest.mark.filterwarnings("ignore:dt=")
 @pytest.mark.parametrize("dim, cells, law, order, kernels, dtype, stepper", [
     (2, 60, "loud", 4, "fused", "float64", "lsrk54"),
-    (2, 60, "loud layers", 4, "fused", "float32", "rk4"),
-    (2, 60, "loud layers", 4, "array", "float64", "ssp33"),
+    (2, 60, "loud media", 4, "fused", "float32", "rk4"),
+    (2, 60, "loud media", 4, "array", "float64", "ssp33"),
     (2, 40, "loud", 6, "array", "float32", "lsrk54"),
     (3, 9, "loud", 3, "fused", "float64", "lsrk54"),
     (2, 32, "swirl", 2, "fused", "float64", "lsrk54"),         # the time step is searched for on the whole mesh
@@ -71,7 +73,7 @@ def test_plan_is_what_a_run_takes(dim, cells, law, order, kernels, dtype, steppe
 @pytest.mark.usually(1, 3)
 @pytest.mark.parametrize("dim, cells, law, order, kernels, dtype", [
     (3, 10, "maxwell", 3, "fused", "float32"), (3, 7, "swirl", 2, "fused", "float64"), (2, 100, "loud", 4, "fused", "float64"),
-    (3, 10, "loud layers", 1, "array", "float64"), (3, 10, "loud", 3, "array", "float32"),
+    (3, 10, "loud media", 1, "array", "float64"), (3, 10, "loud", 3, "array", "float32"),
     (3, 7, "swirl", 2, "array", "float64")])
 def test_what_stays(dim, cells, law, order, kernels, dtype):
     """After the first step nothing is held but what the plan names; and the way there takes what it says."""
@@ -108,7 +110,7 @@ class Device(ArrayBackend):
         return 8 * GIB, 4 * GIB
 
 
-@pytest.mark.parametrize("law, order", [("loud layers", 3), ("swirl", 1)])
+@pytest.mark.parametrize("law, order", [("loud layers", 3), ("loud media", 3), ("swirl", 1)])
 def test_device(law, order):
     """Kept arrays of host and device together, and the temporaries of one stage, with arrays where there is no GPU."""
     sim, backend = simulation(3, 10, law, order, dtype="float32", kernels="array"), Device("float32")

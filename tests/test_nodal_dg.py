@@ -11,7 +11,7 @@ import pytest
 from burgers import Burgers
 from dgarray.backends.arrays import ArrayBackend
 from meshes import PERIODIC, UNIFORM
-from nodal_problems import SYSTEMS, box_of, operators, random_state
+from nodal_problems import SYSTEMS, box_of, of_element, operators, random_state
 from references import DATA, EXTERNAL
 from strict import StrictNamespace
 
@@ -58,8 +58,10 @@ def parameters(tables):
     return SimpleNamespace(**{name: tables.parameters.get(name, value) for name, value in tables.physics.parameters.items()})
 
 
-@pytest.mark.parametrize("law", [dg.Maxwell(2, "TM", eps=lambda x: 1 + x[0]), dg.Maxwell(3, mu=lambda x: 2 - x[1]),
-                                 dg.Acoustics(2, density=lambda x: 1 + x[0] ** 2, sound_speed=lambda x: 2 + x[1])],
+@pytest.mark.parametrize("law", [dg.Maxwell(2, "TM", eps=of_element(lambda x: 1 + x[0])),
+                                 dg.Maxwell(3, mu=of_element(lambda x: 2 - x[1])),
+                                 dg.Acoustics(2, density=of_element(lambda x: 1 + x[0] ** 2),
+                                              sound_speed=of_element(lambda x: 2 + x[1]))],
                          ids=lambda law: f"{type(law).__name__}{law.dim}")
 def test_central_flux_keeps_the_energy_and_upwind_takes_it(law):
     mesh = box_of(law.dim)

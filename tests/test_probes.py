@@ -4,6 +4,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
+from nodal_problems import of_element
 
 import dgarray as dg
 from dgarray.analysis import fourier
@@ -127,7 +128,7 @@ def test_points_in_one_dimension_and_one_point():
 @pytest.mark.parametrize("kernels, dtype", KERNELS)
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_integrals_are_exact(dim, kernels, dtype):
-    law = dg.Maxwell(dim, eps=lambda x: np.where(x[0] < 1, 1.0, 3.0), mu=2.0)
+    law = dg.Maxwell(dim, eps=of_element(lambda x: np.where(x[0] < 1, 1.0, 3.0)), mu=2.0)
     op = operator(dim, kernels, dtype, law)
     faces, eps = op.tables.mesh.boundaries["right"], op.tables.parameters["eps"]
 

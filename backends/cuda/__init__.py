@@ -28,6 +28,8 @@ class CudaBackend(ArrayBackend):
         return host_free(), self.device.free_memory()
 
     def kind(self, recipe, tables):
+        if recipe is WeakForm and tables.media.names:
+            return recipe          # kernels take one value of a parameter per element
         if recipe is WeakForm:
             return ModalCuda if tables.weak else NodalCuda
         return {HalfSteps: HermiteCuda, Sweeps: SweepsCuda}.get(recipe, recipe)

@@ -67,7 +67,10 @@ class Count:
         self.modal = tables.trace is not None
         self.by_edges = self.modal and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
         self.low = 0 if self.modal else tables.cell.reduced_differentiation[0].shape[1]
-        self.P = len(tables.varying)
+        media = tables.media
+        self.inside = len(media.names)                             # parameters that vary inside of elements
+        self.mass = len(media.points) if media.weighted else 0
+        self.P = len(tables.varying) - self.inside
         self.boundary_faces = [(group.jump, len(group.faces) / tables.elements) for group in tables.groups]
         self.interior_faces = (self.F - sum(share for _, share in self.boundary_faces)) / 2
         self.state = self.V * self.N * self.real
@@ -83,6 +86,9 @@ class Count:
 
     def finish(self):
         """Operations of the sources and the capacity."""
+        if self.mass:
+            there = 1 + self.functions.finish.depends_on("q")
+            return self.at(self.functions.finish, self.mass) + self.V * 2 * self.N * self.mass * (there + 1)
         return self.at(self.functions.finish, self.N) if self.tables.finishes else 0
 
     def volume(self):
@@ -128,7 +134,8 @@ class Count:
                 + self.state * reads + self.state * writes  # k and q0 read, k and the new q written
                 + d * d * self.real                         # gradients
                 + (d + d * d) * self.real * self.needs_x    # origin and tangents
-                + self.P * self.real                        # parameters
+                + self.P * self.real                        # parameters, and those at points
+                + (self.tables.media.rows + self.inside * F * M * (not self.by_edges)) * self.real
                 + (self.edges(index) if self.by_edges else
                    F * (d + 1) * self.real                  # normals and face scales
                    + F * M * index                          # where the outside values lie
@@ -138,7 +145,8 @@ class Count:
     def edges(self, index):
         """Bytes of the edges' data: normal, scales, positions, and parameters and indices of the values on both sides."""
         count = self.interior_faces + sum(share for _, share in self.boundary_faces)
-        return count * ((self.d + 2 + 2 * self.P + self.d * self.M * self.needs_x) * self.real + 2 * self.M * index)
+        points = (self.d * self.needs_x + 2 * self.inside) * self.M
+        return count * ((self.d + 2 + 2 * self.P + points) * self.real + 2 * self.M * index)
 
     def array(self):
         """The array kernels. A block of elements stays in cache through all operations but the face fluxes."""
@@ -147,7 +155,7 @@ class Count:
         boundary = sum(share for _, share in self.boundary_faces)
         flux = V * F * M * self.real
         on_faces = len(np.unique(self.tables.face_nodes))
-        x = d * self.real * self.needs_x
+        x, inside = d * self.real * self.needs_x, self.P + self.inside * M
         return [
             Operation("volume", self.volume(),
                       self.state + d * d * self.real + x * N),                 # q, gradients and x read
@@ -155,11 +163,11 @@ class Count:
                       V * on_faces * self.real + flux                          # q at face nodes read, fluxes written
                       + (self.state + flux) * self.modal                       # q read, values at the faces written
                       + self.interior_faces * (2 * 2 * M * 8                   # nodes and slots of both sides
-                                               + (d + 2 + 2 * self.P) * self.real)      # normal, scales, parameters
-                      + boundary * (2 * M * 8 + (d + 1 + self.P) * self.real)  # the same at a boundary
+                                               + (d + 2 + 2 * inside) * self.real)      # normal, scales, parameters
+                      + boundary * (2 * M * 8 + (d + 1 + inside) * self.real)  # the same at a boundary
                       + x * on_faces),
             Operation("lift", V * 2 * N * (F * M) + V * N, flux),              # product and sum with the volume's; fluxes read
-            Operation("finish", self.finish(), self.P * self.real),
+            Operation("finish", self.finish(), (self.P + self.tables.media.rows) * self.real),
             Operation("update", update, self.state * (reads + writes)),
         ]
 

@@ -87,6 +87,9 @@ def check(problems):
         if isinstance(problem.method, Hermite) and LinearLaw(problem.law).varies:
             raise ValueError(f"case '{problem.options['case']}' has coefficients that vary, which Hermite has no kernels for "
                              "on the GPU; nothing can be tuned")
+        if isinstance(problem.method, NodalDG) and problem.method.tables(problem.problem).media.names:
+            raise ValueError(f"case '{problem.options['case']}' has coefficients that vary inside of elements, which NodalDG "
+                             "has no kernels for on the GPU; nothing can be tuned")
     tuning.read(tuning.table_file())
 
 

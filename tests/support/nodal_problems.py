@@ -27,6 +27,14 @@ def wave(components):
     return field
 
 
+def of_element(function):
+    """The function of x at the centroid of points (point, element): one number on every element."""
+    def values(x):
+        return function(tuple(np.atleast_2d(component).mean(axis=0) for component in x))
+    return values
+
+
+@of_element
 def step_of(x):
     return 1.0 + np.where(x[0] > 0.5, 1.5, 0.0)
 
@@ -39,12 +47,12 @@ def advection(dim):
 
 
 def acoustics(dim):
-    return dg.Acoustics(dim, density=step_of, sound_speed=lambda x: 1 + x[-1] ** 2), [
+    return dg.Acoustics(dim, density=step_of, sound_speed=of_element(lambda x: 1 + x[-1] ** 2)), [
         dg.wall, dg.open, dg.absorbing, dg.prescribed(wave(dim + 1)), dg.scattered(dg.wall, wave(dim + 1)), mirror]
 
 
 def maxwell(dim, polarisation=None):
-    law = dg.Maxwell(dim, polarisation, eps=step_of, mu=lambda x: 2 - x[0], sigma=0.3)
+    law = dg.Maxwell(dim, polarisation, eps=step_of, mu=of_element(lambda x: 2 - x[0]), sigma=0.3)
     field = wave(len(law.variables))
     return law, [dg.pec, dg.pmc, dg.absorbing, dg.incident(field), dg.scattered(dg.pec, field), mirror]
 

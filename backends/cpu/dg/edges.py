@@ -59,6 +59,7 @@ class EdgesFused(NodalFused):
                   *(v[cell][None] for cell in (l, r) for v in t.parameters.values())]
         if self.needs_x:
             values.append(self._positions(rows[0], l))
+        values += [v[rows[side], cell] for side, cell in enumerate((l, r)) for v in t.media.faces.values()]
         if self.source.per_face:
             values.append(self._of_faces(len(kind))[:, own])
         self.numbers = by_vector(np.concatenate(values).astype(self.backend.dtype), lanes)
@@ -133,7 +134,8 @@ class EdgesFused(NodalFused):
     def connections(cls, backend, tables):
         count, b, d, M = cls.edge_count(tables), backend.dtype.itemsize, tables.dim, tables.face_nodes.shape[1]
         return {"connectivity": 2 * count * M * cls.index_size(backend, tables),
-                "metrics": count * (d + 2 + d * M * tables.needs_x) * b, "parameters": 2 * count * len(tables.varying) * b}
+                "metrics": count * (d + 2 + d * M * tables.needs_x) * b,
+                "parameters": 2 * count * (len(tables.varying) + len(tables.media.names) * M) * b}
 
     @classmethod
     def connecting(cls, backend, tables):

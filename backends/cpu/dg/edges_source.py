@@ -16,7 +16,8 @@ class EdgeSource(StageSource):
     """As `StageSource`, with three kernels for a stage, and one that calls them for one piece after the other.
 
     An edge, or a face in 3D, has E numbers: its normal, the scales of both sides, the parameters of both, where the physics
-    wants it the position of its points, and what conditions of the boundary know of it."""
+    wants it the position of its points, parameters that vary inside of elements at the points of both sides, and what
+    conditions of the boundary know of it."""
 
     added, scratch = ("lift",), "w, faces, tendency"
 
@@ -24,7 +25,8 @@ class EdgeSource(StageSource):
         super().__init__(tables, dtype, needs_x)
         self.height = matmul.padded(self.F * self.M)
         self.geometry = (self.at["P"] - self.at["G"]) // self.L
-        self.known = self.d + 2 + 2 * len(self.P) + self.d * self.M * needs_x
+        self.medium = self.d + 2 + 2 * len(self.P) + self.d * self.M * needs_x          # first row of parameters at points
+        self.known = self.medium + 2 * len(self.smooth) * self.M
         self.E = self.known + self.per_face
         for name, rows in (("E", self.E), ("C", 2 * self.V)):
             self.at[name], self.size = self.size * self.L, self.size + rows
@@ -39,11 +41,11 @@ class EdgeSource(StageSource):
         """The kernels of a stage; which of register k, q0, q and r the update uses; calls: how many kernels are called, fewer
         to see how long they take."""
         names = "faces, tendency", "state, out, register, start", "geometry, tiled_values", "A, alpha, beta, B, wdt, C, v_"
-        scratch, states, metrics, factors = names
+        (scratch, states, metrics, factors), mass = names, "mass_I, mass_P"
         work = [f"volume(piece, first, last, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t)",
                   f"edges(edge_start[piece], edge_start[piece + 1], first, w, faces, {states}, kinds, numbers, left, right, t)",
-                  f"update(size, first, last, w, {scratch}, {states}, EL, {metrics}, owned, t, {factors})"][:calls]
-        arguments = f"""{self.scratch}, halo_start, halo, {states}, D, EL, I, T, {metrics},
+                  f"update(size, first, last, w, {scratch}, {states}, EL, {mass}, {metrics}, owned, t, {factors})"][:calls]
+        arguments = f"""{self.scratch}, halo_start, halo, {states}, D, EL, I, T, {mass}, {metrics},
            edge_start, kinds, numbers, left, right, owned, t, {factors}"""
         return self.module("a Runge-Kutta stage by edges", arguments, work, before=f"""
 
@@ -66,7 +68,7 @@ def edges(first, last, begin, w, faces, {states}, kinds, numbers, left, right, t
 
 
 @njit(**OPTIONS)
-def update(size, first, last, w, {scratch}, {states}, EL, {metrics}, owned, t, {factors}):
+def update(size, first, last, w, {scratch}, {states}, EL, {mass}, {metrics}, owned, t, {factors}):
     place = 0
     for tile in range(first, last):
 {block(self.right_hand_side(k, q0, q, r), 2)}
@@ -98,7 +100,7 @@ def update(size, first, last, w, {scratch}, {states}, EL, {metrics}, owned, t, {
             if last > first:
                 lines += [f"for row in range({first}, {last}):",
                           f"    copy(geometry, (tile*{rows} + row)*{self.L}, w, {self.at['G']} + row*{self.L})"]
-        return lines + (self.load("tiled_values", len(self.P), "P") if self.P else [])
+        return lines + (self.load("tiled_values", self.values_rows, "P") if self.P else [])
 
     def traces_around(self):
         """Lines that put the values at the face points of a tile of elements around the piece into `faces`."""
@@ -115,15 +117,21 @@ def update(size, first, last, w, {scratch}, {states}, EL, {metrics}, owned, t, {
         scales, parameters = d, d + 2
         places = dict(n=("E", 0, "", 1), s=("E", scales, "", 1), x=("E", parameters + 2 * P, f" + j*{d * self.L}", 1))
         inside = self.at_edge(self.t.functions.pair, 2, asked, places | dict(
-            l=("QL", 0, "", 1), r=("QR", 0, "", 1), ml=("E", parameters, "", 1), mr=("E", parameters + P, "", 1)))
+            l=("QL", 0, "", 1), r=("QR", 0, "", 1), ml=self.of_side(0), mr=self.of_side(1)))
         lines = [f"prefetch(numbers, (edge + 2)*{self.E * self.L}, {self.cache_lines(self.E)})",
                  f"for row in range({self.E}):",
                  f"    copy(numbers, (edge*{self.E} + row)*{self.L}, w, {self.at['E']} + row*{self.L})",
                  "kind = kinds[edge]", f"if kind == {len(groups)}:", *indented(inside)]
         for number, group in enumerate(groups):
-            own = dict(q=("QL", 0, "", 1), m=("E", parameters, "", 1), face=list(group.values))
+            own = dict(q=("QL", 0, "", 1), m=self.of_side(0), face=list(group.values))
             lines += [f"elif kind == {number}:", *indented(self.at_edge(group.jump, 1, asked, places | own))]
         return lines
+
+    def of_side(self, side):
+        """{name: row} of the parameters at point j of an edge, on its left (0) or right side (1)."""
+        constant, smooth = self.d + 2 + side * len(self.P), self.medium + side * len(self.smooth) * self.M
+        return {name: self.lane("E", constant + i) for i, name in enumerate(self.P)} | {
+            name: self.lane("E", smooth + i * self.M, f" + j*{self.L}") for i, name in enumerate(self.smooth)}
 
     def prefetch_at_edges(self, arrays):
         """Lines, in loops over the edges of a piece and their points, that ask for its part of these arrays: F / 2 vectors of

@@ -48,9 +48,11 @@ class NodalFused(WeakForm):
         self.source = self.text(tables, backend.dtype, self.needs_x)
         self.R, self.EL, self.I, self.T = (matmul.pack(a, backend.dtype) for a in self._matrices())
         self.piece = self.piece_of(self.source, self.tiles, backend)
-        values = list(self.parameters.values())
-        self.values = np.stack(values) if values else np.ones((1, tables.elements), backend.dtype)
-        self.tiled_values = self.tiled(self.own(self.values))
+        values = list(tables.parameters.values())
+        self.values = (np.stack(values) if values else np.ones((1, tables.elements))).astype(backend.dtype)
+        self.tiled_values = self.tiled(self.own(np.concatenate([self.values, *self._inside()])), backend.dtype)
+        self.mass_I, self.mass_P = (matmul.pack(a, backend.dtype) for a in (
+            (tables.media.to_points, tables.media.back) if self.source.mass else (np.zeros((1, 1)),) * 2))
         flat = (self.own(getattr(tables, name).reshape(-1, tables.elements)) for name in tables.geometry)
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
         self.connect()
@@ -102,15 +104,18 @@ class NodalFused(WeakForm):
         piece = cls.piece_of(source, padded // lanes, backend)
         # The elements around a piece are at most as many again, about.
         scratch = sum(cls.scratch_sizes(source, piece, piece)) * lanes * b * backend.threads
+        inside = (source.values_rows - P) * padded
         return added(cls.inherited(backend, tables), cls.connections(backend, tables), {
-            "metrics": tables.geometry_rows * padded * b, "parameters": max(1, P) * (E + padded) * b, "scratch": scratch})
+            "metrics": tables.geometry_rows * padded * b, "parameters": (max(1, P) * (E + padded) + inside) * b,
+            "scratch": scratch})
 
     @classmethod
     def inherited(cls, backend, tables):
         """What the array text holds that says where the first state is not admissible."""
         b, face_values = backend.dtype.itemsize, tables.variables * tables.face_nodes.size * tables.elements
         checked = tables.law.admissible is not None and tables.trace is not None
-        return {"parameters": b * (b < 8) * tables.elements * len(tables.varying),
+        values = (len(tables.varying) + tables.media.rows) * (tables.law.admissible is not None)
+        return {"parameters": b * (b < 8) * tables.elements * values,
                 "positions": cls.positions(backend, tables) * cls.looks(tables),
                 "values at the faces": b * face_values * checked}
 
@@ -133,7 +138,9 @@ class NodalFused(WeakForm):
     def takes(cls, backend, tables):
         there, b, E = sum(tables.holds().values()), backend.dtype.itemsize, tables.elements
         inherited, connections = (sum(part(backend, tables).values()) for part in (cls.inherited, cls.connections))
-        gathering = tables.geometry_rows * E * max(8, 2 * b)          # the metrics in a row, before they are in tiles
+        # The metrics, or the parameters at points, in a row, before they are in tiles.
+        inside = cls.text(tables, backend.dtype, tables.needs_x).values_rows
+        gathering = max(tables.geometry_rows * max(8, 2 * b), inside * 16) * E
         setting_up = max(there + inherited + connections + cls.connecting(backend, tables),
                          there + sum(cls.holds(backend, tables).values()) + gathering)
         state, checking = cls.state_size(backend, tables), 0
@@ -158,6 +165,13 @@ class NodalFused(WeakForm):
         columns = np.zeros((len(embed), matmul.padded(embed.shape[1])))
         columns[:, :embed.shape[1]] = embed
         return -np.concatenate(reduced, axis=1), np.hstack([columns, t.lift]), none, none
+
+    def _inside(self):
+        """The parameters that vary inside of elements, in the order of `TileSource.inside`: (point, element) of each."""
+        media = self.tables.media
+        for place in self.source.inside:
+            values = (media.faces if place == "outside" else getattr(media, place)).values()
+            yield from (v.reshape(-1)[self.tables.exterior_nodes()] if place == "outside" else v for v in values)
 
     def tiled(self, rows, dtype=None):
         """Rows (row, element) as [tile, row, lane], one flat aligned array; the last tile is filled with the last element."""
@@ -357,7 +371,8 @@ class NodalFused(WeakForm):
         real, uses = self.backend.dtype.type, self.uses(k, factors)
         kernel, unused = self._kernel("nodal", lambda: self.source.stage_text(*uses), uses), q[:0]
         return self._loop(kernel, *self.halo, q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL,
-                          self.I, self.T, self.geometry, self.tiled_values, *self.others(), real(t), *map(real, factors))
+                          self.I, self.T, self.mass_I, self.mass_P, self.geometry, self.tiled_values, *self.others(), real(t),
+                          *map(real, factors))
 
     def uses(self, k, factors):
         """Whether a stage's update uses the register k, q0, q and r."""

@@ -16,8 +16,9 @@ class StageSource(TileSource, Prefetch):
         tile = [*self.load_tile(), *self.own_face_values(), *self.volume(), *self.faces(arrays), *self.boundaries(),
                 *self.finish(), *self.update(k, q0, q, r)]
         return self.module("a Runge-Kutta stage", f"""{self.scratch}, halo_start, halo, state, out, register, start, R, EL, I,
-           T, geometry, tiled_values, values, elements, exterior, neighbour, patch_start, patches, patch_values, t, A, alpha,
-           beta, B, wdt, C, v_""", [*self.face_values(), "for tile in range(first, last):", *indented(tile)])
+           T, mass_I, mass_P, geometry, tiled_values, values, elements, exterior, neighbour, patch_start, patches,
+           patch_values, t, A, alpha, beta, B, wdt, C, v_""",
+                           [*self.face_values(), "for tile in range(first, last):", *indented(tile)])
 
     def face_values(self):
         """Lines that fill `faces`, [tile, variable, face point, lane], of a piece's own tiles and of those around it."""
@@ -50,8 +51,8 @@ class StageSource(TileSource, Prefetch):
         function = self.t.functions.volume
         targets = [self.lane("RHS", v * self.column + k * B, f" + i*{L}") for k in range(self.W // B) for v in range(self.V)]
         rows, stride = self.values
-        body = self.over_lanes(function, targets, q=(rows, 0, f" + i*{L}", stride), g=("G", 0, "", 1), m=("P", 0, "", 1),
-                               x=("X", 0, "", 1))
+        body = self.over_lanes(function, targets, q=(rows, 0, f" + i*{L}", stride), g=("G", 0, "", 1),
+                               m=self.parameters("volume", "i"), x=("X", 0, "", 1))
         return [f"for i in range({B}):", *indented([*self.positions(function, "i"), *body])]
 
     def faces(self, arrays=()):
@@ -61,8 +62,9 @@ class StageSource(TileSource, Prefetch):
         step, face = f" + (f*{M} + j)*{L}", f" + f*{d * L}"
         targets = [self.lane("RHS", self.flux_row(v), step) for v in range(V)]
         body = self.over_lanes(function, targets, l=("QL", 0, "", 1), r=("QR", 0, "", 1), n=("G", d * d, face, 1),
-                               s=("G", d * d + self.F * d, f" + f*{L}", 1), x=("X", 0, "", 1), ml=("P", 0, "", 1),
-                               mr=("MR", 0, "", 1))
+                               s=("G", d * d + self.F * d, f" + f*{L}", 1), x=("X", 0, "", 1),
+                               ml=self.parameters("faces", "node"),
+                               mr=self.parameters("outside", f"(f*{M} + j)", beyond=True))
         outside = [f"gather_m(values, elements, neighbour, (tile*{self.F} + f)*{L}, w, {self.at['MR']})"] if self.P else []
         rows, height = self.at_faces
         own = [f"copy(w, {self.at[rows]} + ({v * height} + node)*{L}, w, {self.at['QL'] + v * L})" for v in range(V)]
@@ -88,8 +90,8 @@ class StageSource(TileSource, Prefetch):
             targets = [self.lane("RHS", self.flux_row(v), step) for v in range(self.V)]
             rows, height = self.at_faces
             body = self.evaluate(function, targets, q=(rows, 0, f" + node*{L}", height), n=("G", d * d, f" + f*{d * L}", 1),
-                                 s=("G", d * d + self.F * d, f" + f*{L}", 1), m=("P", 0, "", 1), x=("X", 0, "", 1),
-                                 face=list(group.values))
+                                 s=("G", d * d + self.F * d, f" + f*{L}", 1), m=self.parameters("faces", "node"),
+                                 x=("X", 0, "", 1), face=list(group.values))
             reads, sums = self.position("node", "FACE_POINTS") if function.depends_on("x") else ([], [])
             lines += [f"if group == {number}:", f"    for j in range({M}):", "        node = FACE_NODES[f, j]",
                       *indented(reads + sums + body, 2)]
@@ -110,11 +112,27 @@ class StageSource(TileSource, Prefetch):
         """Lines that take sources and capacity into the rows of dq/dt, if there are any."""
         if not self.t.finishes:
             return []
+        if self.mass:
+            return self.weighted()
         N, L, padded, function = self.N, self.L, matmul.padded(self.N), self.t.functions.finish
         targets = [self.lane("R", v * padded, f" + i*{L}") for v in range(self.V)]
         body = self.over_lanes(function, targets, r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N),
-                               m=("P", 0, "", 1), x=("X", 0, "", 1))
+                               m=self.parameters("volume", "i"), x=("X", 0, "", 1))
         return [f"for i in range({N}):", *indented([*self.positions(function, "i"), *body])]
+
+    def weighted(self):
+        """The same at points of quadrature, and back: see `dgarray.methods.dg.media`."""
+        N, L, B, Q, function = self.N, self.L, matmul.padded(self.mass), self.mass, self.t.functions.finish
+        targets = [self.lane("W", v * B, f" + i*{L}") for v in range(self.V)]
+        body = self.over_lanes(function, targets, r=("W", 0, f" + i*{L}", B), q=("WQ", 0, f" + i*{L}", B),
+                               m=self.parameters("mass", "i"), x=("X", 0, "", 1))
+
+        def product(name, matrix, source, rows, target, to):
+            return f"    {name}({matrix}, 0, w, {self.at[source]} + v*{rows * L}, w, {self.at[target]} + v*{to * L})"
+        of_state = [product("to_mass", "mass_I", "Q", N, "WQ", B)] * function.depends_on("q")
+        return [f"for v in range({self.V}):", product("to_mass", "mass_I", "R", matmul.padded(N), "W", B), *of_state,
+                f"for i in range({Q}):", *indented([*self.positions(function, "i", "MASS_POINTS"), *body]),
+                f"for v in range({self.V}):", product("from_mass", "mass_P", "W", B, "R", matmul.padded(N))]
 
     def update(self, k, q0, q, r):
         """k = A k + v q + w r,  out = alpha q0 + beta q + B k + C r, with r = dq/dt; v in methods that use q0 alone."""

@@ -58,7 +58,8 @@ def at_the_points(s, checked):
     lines = [f"for row in range({s.F}):", *indented(s.lanes([f"w[{s.at['S']} + row*{L} + lane] = 0"]))]
     for place in dict.fromkeys([*visits, *checks]):
         point, count, rows, stride, table = place
-        of_state = dict(q=(rows, 0, f" + {point}*{L}", stride), m=("P", 0, "", 1), x=("X", 0, "", 1))
+        of_state = dict(q=(rows, 0, f" + {point}*{L}", stride), x=("X", 0, "", 1),
+                        m=s.parameters("faces" if table == "FACE_POINTS" else "volume", point))
         functions, values, results = [], [], []
         if place in checks:
             functions.append(s.t.functions.admissible)

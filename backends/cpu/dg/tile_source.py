@@ -41,9 +41,11 @@ class TileSource:
     Q        unknowns, (variable, unknown)
     BQ, T    where these are not values: values at the points of the volume and at those of all faces, (variable, point)
     G        dr_k/dx, normals and scales of the faces; origin and tangents where the physics asks for x
-    P, MR    the law's parameters, of the element and of the one beyond a face;  X: x at a point
+    P, MR    the law's parameters, of the element and of the one beyond a face; after the former those that vary inside of
+             elements, at the points of each of the places `inside`;  X: x at a point
     QL, QR   the state on both sides of a face at a point
     RHS      operands of the products, (variable, operand): fluxes at the points, what these are reduced to, jumps at the faces
+    W, WQ    dq/dt and the state at the points where the capacity divides, if it varies inside of elements
     R        dq/dt, (variable, unknown);  K: the register and q0 at one unknown;  S: wave speed normal to each face"""
 
     added = ()               # products that are added to what is in their rows
@@ -58,7 +60,13 @@ class TileSource:
         self.modal = tables.trace is not None
         self.W = len(tables.differentiation) * self.B
         self.low = 0 if self.modal else tables.cell.reduced_differentiation[0].shape[1]
-        self.P = list(tables.varying)
+        self.P, media = list(tables.varying), tables.media
+        self.smooth = media.names
+        self.inside, self.values_rows = {}, len(self.P)      # {place: (first row, rows of a parameter)}; rows in all
+        for place, count in self.places(media).items():
+            self.inside[place] = self.values_rows, count
+            self.values_rows += count * len(self.smooth)
+        self.mass = len(media.points) if media.weighted else 0
         self.per_face = max((len(group.values) for group in tables.groups), default=0)     # numbers of a boundary face
         self.L = target.lanes(self.dtype)
         padded = matmul.padded
@@ -67,10 +75,12 @@ class TileSource:
         self.first = 0 if self.modal else self.W                                 # of the operands of the last product
         self.size, rows = 0, {}
         geometry = self.d * self.d + self.F * (self.d + 1) + (self.d + self.d * self.d if needs_x else 0)
+        weighted = self.V * padded(self.mass) if self.mass else 0
         modal = [("BQ", self.V * padded(self.B)), ("T", self.V * padded(self.F * self.M))] * self.modal
-        for name, count in (("Q", self.V * self.N), ("G", geometry), ("P", len(self.P)), ("MR", len(self.P)), ("X", self.d),
-                            ("QL", self.V), ("QR", self.V), ("RHS", self.column * self.V), ("R", padded(self.N) * self.V),
-                            ("K", 2), ("S", self.F), *modal):
+        for name, count in (("Q", self.V * self.N), ("G", geometry), ("P", self.values_rows), ("MR", len(self.P)),
+                            ("X", self.d), ("QL", self.V), ("QR", self.V), ("RHS", self.column * self.V),
+                            ("R", padded(self.N) * self.V), ("K", 2), ("S", self.F), ("W", weighted),
+                            ("WQ", weighted * tables.functions.finish.depends_on("q")), *modal):
             rows[name], self.size = self.size, self.size + count
         rows |= dict.fromkeys(("BQ", "T"), 0) | rows
         self.at = {name: row * self.L for name, row in rows.items()}
@@ -79,6 +89,19 @@ class TileSource:
         bytes_of_tile = self.V * (self.N + self.F * self.M) * self.L * self.dtype.itemsize
         self.piece = max(2, min(PIECE, CACHED // bytes_of_tile)) if self.modal else PIECE
         self.height = self.F * self.M                    # rows of a variable's face values of a piece
+
+    def places(self, media):
+        """Points of the places where parameters that vary inside of elements are wanted: of the volume, of the own faces where
+        these are other points, on the other side of the faces, and where the capacity divides."""
+        counts = {"volume": self.B, "faces": self.F * self.M * self.modal, "outside": self.F * self.M,
+                  "mass": len(media.points) if media.weighted and media.points is not self.t.points else 0}
+        return {place: count for place, count in counts.items() if count and media.names}
+
+    def parameters(self, place, point, beyond=False):
+        """{name: row} of the parameters at a point, its number a text; beyond: of the element beyond a face."""
+        first, count = self.inside.get(place) or self.inside.get("volume", (0, 0))
+        return {name: self.lane("MR" if beyond else "P", i) for i, name in enumerate(self.P)} | {
+            name: self.lane("P", first + i * count, f" + {point}*{self.L}") for i, name in enumerate(self.smooth)}
 
     def lane(self, name, row, step=""):
         """Text of one lane of a row of the scratch array."""
@@ -94,8 +117,8 @@ class TileSource:
     def evaluate(self, function, targets, vectors=False, **places):
         """Lines that evaluate a function in one lane and give its components to the targets, rows or one name.
 
-        places:  {argument: (scratch rows, first row, step, stride)}, where the lane's inputs lie, or a list of rows; of
-                 `face` names in order
+        places:  {argument: (scratch rows, first row, step, stride)}, where the lane's inputs lie, or their rows by number or
+                 name; of `face` names in order
         vectors: in all lanes at once"""
         steps, given, nodes = {}, {}, []
 
@@ -107,7 +130,7 @@ class TileSource:
                 if argument in ("t", "face"):
                     value = "t" if argument == "t" else self.of_face(places[argument].index(number))
                     node = ("given", given.setdefault(value, len(given)))
-                elif isinstance(places[argument], list):
+                elif isinstance(places[argument], (list, dict)):
                     node = ("load", *place(places[argument][number]))
                 else:
                     scratch, first, step, stride = places[argument]
@@ -148,16 +171,16 @@ class TileSource:
         reads, sums = self.position(step, table)
         return reads + self.lanes(sums)
 
-    def load(self, source, rows, name):
-        """Lines that copy this tile's rows of an array into the scratch array."""
+    def load(self, source, rows, name, of=None):
+        """Lines that copy this tile's rows of an array into the scratch array, all or the first ones of so many."""
         return [f"for row in range({rows}):",
-                f"    copy({source}, (tile*{rows} + row)*{self.L}, w, {self.at[name]} + row*{self.L})"]
+                f"    copy({source}, (tile*{of or rows} + row)*{self.L}, w, {self.at[name]} + row*{self.L})"]
 
     def load_tile(self):
         """Lines that copy a tile and all that belongs to it into the scratch array."""
         geometry = (self.at["P"] - self.at["G"]) // self.L
         return [*self.load("state", self.V * self.N, "Q"), *self.load("geometry", geometry, "G"),
-                *(self.load("tiled_values", len(self.P), "P") if self.P else [])]
+                *(self.load("tiled_values", self.values_rows, "P") if self.P else [])]
 
     def at_points(self):
         """Lines that put the state at the points into its rows, where they are not those of the unknowns."""
@@ -172,7 +195,8 @@ class TileSource:
     def products(self):
         """What the products of the kernels are called, with the numbers of rows and of operands."""
         return {"reduce_": (self.low, self.W), "lift": (self.N, self.column - self.first),
-                "interpolate": (self.B * self.modal, self.N), "trace": (self.F * self.M * self.modal, self.N)}
+                "interpolate": (self.B * self.modal, self.N), "trace": (self.F * self.M * self.modal, self.N),
+                "to_mass": (self.mass, self.N), "from_mass": (self.N * bool(self.mass), self.mass)}
 
     def module(self, what, arguments, work, extra=(), before=""):
         """The text of a module whose loop does this work, lines for the tiles from `first` to `last` and for arguments of these
@@ -183,7 +207,8 @@ class TileSource:
         loop = loop_text(arguments, work)
         functions = ["\n".join([*(f"# {line}" for line in formulas), f"{name} = expressions.function({text})"])
                      for name, (text, formulas) in sorted(self.functions.items()) if name in before + loop]
-        points, at_faces = (table.tolist() if self.needs_x else [[0.0]] for table in (self.t.points, self.t.face_points))
+        tables = self.t.points, self.t.face_points, self.t.media.points if self.mass else self.t.points[:1]
+        points, at_faces, at_mass = (table.tolist() if self.needs_x else [[0.0]] for table in tables)
         return f'''"""Generated by dgarray {KERNELS}: {what} of DG for {type(self.t.law).__name__}."""
 {self.dialect.header}
 
@@ -199,6 +224,7 @@ assert target.lanes(np.{self.dtype}) == {self.L}
 FACE_NODES = np.array({self.t.face_nodes.tolist()})
 POINTS = np.array({points}, np.{self.dtype})
 FACE_POINTS = np.array({at_faces}, np.{self.dtype})
+MASS_POINTS = np.array({at_mass}, np.{self.dtype})
 {chr(10).join(products)}
 {chr(10).join(functions)}
 prefetch, select, fma = vector.prefetch, vector.select, expressions.fma

@@ -115,7 +115,8 @@ class Tile:
     def load(self):
         """Lines that copy a tile, and what its limiting reads, into the scratch array."""
         s, L = self.tile, self.L
-        lines = [*s.load("state", s.V * s.N, "Q"), *(s.load(self.name("tiled_values"), len(s.P), "P") if s.P else [])]
+        values = s.load(self.name("tiled_values"), len(s.P), "P", s.values_rows) if s.P else []
+        lines = [*s.load("state", s.V * s.N, "Q"), *values]
         if self.uses_geometry:
             first = s.d * s.d + s.F * (s.d + 1) + (s.d + s.d * s.d if s.needs_x else 0)
             lines += [f"for row in range({s.d * s.d}):",

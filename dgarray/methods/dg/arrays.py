@@ -41,7 +41,15 @@ class DGArrays(WeakFormMemory):
 
     @cached_property
     def parameters(self):
-        return {name: self.backend.array(values) for name, values in self.tables.parameters.items()}
+        return {name: self.backend.array(values) for name, values in self.tables.parameters.items()
+                if name not in self.tables.media.names}
+
+    @cached_property
+    def media(self):
+        """The parameters that vary inside of elements, {place: {name: (point, element)}}: see `Media`."""
+        media = self.tables.media
+        return {place: {name: self.backend.array(values) for name, values in getattr(media, place).items()}
+                for place in ("volume", "faces", "mass")}
 
     @cached_property
     def interpolate(self):
@@ -66,11 +74,12 @@ class DGArrays(WeakFormMemory):
     def _group(self, group):
         host = self.tables
         cells, sides = group.faces.T
+        faces = {name: self.backend.array(v.reshape(-1)[group.nodes]) for name, v in host.media.faces.items()}
         return dict(jump=group.jump, nodes=self.backend.integers(group.nodes), slots=self.backend.integers(group.slots),
                     normals=self.backend.array(host.normals[sides, :, cells].T),
                     scale=self.backend.array(host.scale[sides, cells]),
                     face={name: self.backend.array(values) for name, values in group.values.items()},
-                    parameters={name: self.backend.array(v[cells]) for name, v in host.parameters.items()})
+                    parameters={name: self.backend.array(v[cells]) for name, v in host.parameters.items()} | faces)
 
     @cached_property
     def faces(self):
@@ -90,7 +99,9 @@ class DGArrays(WeakFormMemory):
                 slots=[backend.integers(a[:, some]) for a in faces.slots],
                 normals=backend.array(host.normals[sides[0], :, cells[0]].T),
                 scales=[backend.array(host.scale[side, cell]) for side, cell in zip(sides, cells)],
-                parameters=[{name: backend.array(v[cell]) for name, v in host.parameters.items()} for cell in cells])
+                parameters=[{name: backend.array(v[cell]) for name, v in host.parameters.items()}
+                            | {name: backend.array(v.reshape(-1)[nodes[:, some]]) for name, v in host.media.faces.items()}
+                            for cell, nodes in zip(cells, faces.nodes)])
 
     @cached_property
     def filter_matrix(self):
@@ -146,13 +157,21 @@ class DGArrays(WeakFormMemory):
         size = block_size(self.backend, count, rows)
         return [slice(i, min(i + size, count)) for i in range(0, count, size)]
 
-    def at(self, columns):
-        """The law's parameters that vary, at these elements: {name: (element,)}."""
-        return {name: values[columns] for name, values in self.parameters.items()}
+    def at(self, columns, place="volume", rows=ALL):
+        """The law's parameters that vary, at these elements: {name: (element,) or (point, element)}.
+
+        place, rows: where in the elements, "volume", "faces" or "mass", and which of the points there"""
+        return {name: values[columns] for name, values in self.parameters.items()} | {
+            name: values[rows, columns] for name, values in self.media[place].items()}
 
     def position(self, columns):
         """The argument x of the physics at these elements, {"x": (dim) arrays (node, element)}; {} if nothing depends on x."""
         return {"x": tuple(self.x[:, :, columns])} if self.needs_x else {}
+
+    @cached_property
+    def mass_x(self):
+        return self.x if self.tables.media.points is self.tables.points else self.backend.array(
+            self.tables.coordinates(self.tables.media.points))
 
     def time(self, t):
         """The time as an array without dimensions: functions of a Python float would be float64 and promote float32."""

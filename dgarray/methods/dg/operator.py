@@ -4,6 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...backends.arrays import ArrayBackend
+from ...physics.trace import call
 from ...reference import quadrature, simplex
 from ...reference.columns import multiply
 from ...spaces.norms import degree_energies
@@ -35,7 +36,8 @@ class DGOperator(ArrayOperator):
         return int(np.prod(self.shape))
 
     def parameters(self, part):
-        return {name: part.spread(values) for name, values in self.tables.parameters.items()}
+        return {name: part.spread(values) for name, values in self.tables.parameters.items()} | {
+            name: np.asarray(call(self.law.parameters[name], dict(x=part.x), name), float) for name in self.tables.media.names}
 
     def advance(self, state, t, dt):
         return self._filtered(super().advance(state, t, dt))

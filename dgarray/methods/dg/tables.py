@@ -11,6 +11,7 @@ from ...reference.columns import multiply
 from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
 from .limiting import Limiting, Limits
+from .media import Media, inside
 from .physics import Physics
 from .spectrum import search_of
 
@@ -39,7 +40,9 @@ class NodalTables:
     normals (face, dim, element)    outward unit normals
     scale (face, element)           J_face / J
     origin (dim, element), tangents (dim, dim, element)   x_d = origin_d + sum_k r_k tangents_kd
-    parameters {name: (element,)}   the law's parameters that vary in space; the others are constants in the functions
+    parameters {name: (element,)}   the law's parameters that vary in space, at the centroids; the others are constants in the
+                                    functions
+    media                           the `Media`: those of them that vary inside of elements
     groups                          a `Group` for each boundary condition
     modal                           whether the unknowns are coefficients of modes, not values at the nodes of `cell`
     functions                       volume, pair, left, finish, wave_speed, admissible: see `Physics`
@@ -68,6 +71,8 @@ class NodalTables:
         """Compute all arrays, in an order that keeps the peak memory low; returns the tables."""
         for name in (*self.shapes, "parameters"):
             getattr(self, name)
+        for name in ("volume", "faces", "mass"):
+            getattr(self.media, name)
         for group in self.groups:
             group.nodes          # noqa: B018
         return self
@@ -106,6 +111,10 @@ class NodalTables:
     def parameters(self):
         return parameters_on(self.mesh, self.law)
 
+    @cached_property
+    def media(self):
+        return Media(self)
+
     # Memory.
 
     def holds(self):
@@ -114,7 +123,8 @@ class NodalTables:
         at_centroids = self.search is not None or any(map(callable, self.law.parameters.values()))
         of_mesh = {"normals": F * d, "face_measures": F, "measures": 1, "centroids": d * at_centroids}
         new = sum(count for name, count in of_mesh.items() if name not in vars(self.mesh))
-        return {"metrics": 8 * (sum(map(prod, self.shapes.values())) + E * new), "parameters": 8 * len(self.varying) * E,
+        return {"metrics": 8 * (sum(map(prod, self.shapes.values())) + E * new),
+                "parameters": 8 * (len(self.varying) + self.media.rows) * E,
                 "connectivity": self.outer * (16 * self.face_nodes.shape[1] + 16)}
 
     def building(self):
@@ -176,8 +186,9 @@ class NodalTables:
         """The law's largest damping rate, 1 / time; 0 without one."""
         if self.law.damping is None:
             return 0.0
-        damping = Pointwise(self.law.damping, {"m": self.physics.parameters}, "damping")
-        return float(np.max(damping(m=parameters_on(self.mesh.whole, self.law))[0]))
+        damping, whole = Pointwise(self.law.damping, {"m": self.physics.parameters}, "damping"), self.mesh.whole
+        varying = {name: inside(whole, self.law.parameters[name], self.points) for name in self.media.names}
+        return float(np.max(damping(m=parameters_on(whole, self.law) | varying)[0]))
 
     @cached_property
     def needs_x(self):
@@ -257,7 +268,7 @@ class ModalTables(NodalTables):
     reference                                               the ModalSimplex: points of the faces take the place of face nodes
     differentiation (dim, mode, point)                      with sources (dim + 1, mode, point): the last is - project, which
                                                             is applied to the sources
-    interpolate (point, mode), trace (face * face point, mode), lift (mode, face * face point)
+    interpolate (point, mode), trace (face * face point, mode), lift (mode, face * face point), projection (mode, point)
     groups                                                  their nodes and slots are the same: both count rows of `trace`
     """
 
@@ -274,7 +285,8 @@ class ModalTables(NodalTables):
         self.differentiation, self.lift = self.reference.differentiation, self.reference.lift
         if self.physics.sources:
             self.differentiation = np.concatenate([self.differentiation, -self.reference.project[None]])
-        self.interpolate, self.trace = self.reference.interpolate, self.reference.trace
+        self.interpolate, self.trace, self.projection = (self.reference.interpolate, self.reference.trace,
+                                                         self.reference.project)
 
     def on(self, mesh, boundary):
         return type(self)(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source, self.degree,
@@ -295,5 +307,5 @@ class QuadratureTables(ModalTables):
         super().set_reference()
         V = self.cell.vandermonde
         self.nodes = self.cell.nodes
-        self.differentiation, self.lift = V @ self.differentiation, V @ self.lift
+        self.differentiation, self.lift, self.projection = V @ self.differentiation, V @ self.lift, V @ self.projection
         self.interpolate, self.trace = (np.linalg.solve(V.T, values.T).T for values in (self.interpolate, self.trace))

@@ -97,11 +97,25 @@ class WeakForm(DGArrays):
         overwritten."""
         if not self.tables.finishes:
             return r
+        if self.tables.media.weighted:
+            return self.weighted(r, q, t, columns)
         result = self.tables.functions.finish(r=tuple(r), q=tuple(q[:, :, columns]), t=t, m=self.at(columns),
                                               **self.position(columns))
         for v, value in enumerate(result):
             r[v] = value
         return r
+
+    def weighted(self, r, q, t, columns):
+        """As `finish`, at points of quadrature and projected: see `Media`."""
+        (to_points, back), finish = self.mass_matrices, self.tables.functions.finish
+        here = {"x": tuple(self.mass_x[:, :, columns])} if finish.depends_on("x") else {}
+        if finish.depends_on("q"):
+            here["q"] = tuple(self.backend.product(to_points, q[:, :, columns]))
+        result = finish(r=tuple(self.backend.product(to_points, r)), t=t, m=self.at(columns, "mass"), **here)
+        values = self.xp.empty((len(r), len(to_points), r.shape[2]), r.dtype)
+        for v, value in enumerate(result):
+            values[v] = value
+        return self.backend.product(back, values)
 
     def at_points(self, q):
         """The state q (variable, row, element) at the points of the volume, (variable, point, element)."""
@@ -132,6 +146,10 @@ class WeakForm(DGArrays):
             self.backend.combine(out[here], *terms, *([(row.C * dt, r)] if row.C else []))
         self._tendencies(q, t, update)
         self.limit(out)
+
+    @cached_property
+    def mass_matrices(self):
+        return tuple(self.backend.array(matrix) for matrix in (self.tables.media.to_points, self.tables.media.back))
 
     @cached_property
     def limiter(self):
@@ -171,20 +189,21 @@ class WeakForm(DGArrays):
 
     def _face_rates(self, q, t):
         """s J_face / J of the own elements: a list with an array (element,) for each local face; see `rate`."""
-        t, places = self.time(t), [(self.own(self.at_faces(q)), self.own(self.face_x) if self.needs_x else None)]
+        t = self.time(t)
+        places = [("faces", self.own(self.at_faces(q)), self.own(self.face_x) if self.needs_x else None)]
         if self.tables.speeds_inside:
-            places.append((self.at_points(self.own(q)), self.own(self.x) if self.needs_x else None))
+            places.append(("volume", self.at_points(self.own(q)), self.own(self.x) if self.needs_x else None))
         faces = []
         for face, scale in enumerate(self.scale):
             rows = ALL if self.tables.speeds_everywhere else self.rows_of(face)
-            speeds = [self._speed(values[:, rows], x if x is None else x[:, rows], face, t) for values, x in places]
+            speeds = [self._speed(values[:, rows], x if x is None else x[:, rows], face, t,
+                                  self.at(slice(self.tables.owned), place, rows)) for place, values, x in places]
             faces.append(reduce(self.xp.maximum, speeds) * self.own(scale))
         return faces
 
-    def _speed(self, q, x, face, t):
+    def _speed(self, q, x, face, t, m):
         """The largest wave speed normal to a face at these points of every own element."""
         x = {} if x is None else {"x": tuple(x)}
-        m = {name: self.own(values) for name, values in self.parameters.items()}
         speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.own(self.normals[face])), t=t, m=m, **x)[0]
         return self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
 
@@ -203,18 +222,18 @@ class WeakForm(DGArrays):
 
     def admissible(self, q, t):
         """Where the law admits the state: truth values (node, own element), for modal DG at the points of volume and faces."""
-        inside = self._admissible(self.at_points(self.own(q)), t, self.position(slice(self.tables.owned)))
+        own = slice(self.tables.owned)
+        inside = self._admissible(self.at_points(self.own(q)), t, self.position(own), self.at(own))
         if self.trace is None:
             return inside
         x = {"x": tuple(self.own(self.face_x))} if self.needs_x else {}
-        return self.xp.concatenate([inside, self._admissible(self.own(self.at_faces(q)), t, x)])
+        return self.xp.concatenate([inside, self._admissible(self.own(self.at_faces(q)), t, x, self.at(own, "faces"))])
 
     def all_admissible(self, q, t):
         """Whether the state is admissible everywhere."""
         return bool(self.admissible(q, t).all())
 
-    def _admissible(self, q, t, x):
-        m = {name: self.own(values) for name, values in self.parameters.items()}
+    def _admissible(self, q, t, x, m):
         values = self.tables.functions.admissible(q=tuple(q), t=self.time(t), m=m, **x)[0]
         return self.xp.broadcast_to(values, q.shape[1:])
 

@@ -30,9 +30,11 @@ class WeakFormMemory(Recipe):
                                  tables.face_nodes.shape)
         inner, outer, device = tables.inner, tables.outer, backend.name == "cupy"
         copied = b * E * (device or b < 8)          # in float64 on the host the arrays of the tables are used, not copies
+        inside = len(tables.media.names)            # these are taken at each point of a face
+        beside = b * (P - inside + M * inside) * (2 * inner + outer)
         face_values = V * F * M * E * b
         return {"metrics": copied * (d * d + F * (d + 1) * cls.looks(tables)) + b * (inner * (d + 2) + outer * (d + 1)),
-                "parameters": copied * P + b * (2 * inner + outer) * P,
+                "parameters": copied * (P - inside + tables.media.rows) + beside,
                 "connectivity": inner * 32 * M + device * outer * 16 * M, "positions": cls.positions(backend, tables),
                 "face fluxes": face_values, "values at the faces": face_values * (tables.trace is not None)}
 
@@ -67,6 +69,7 @@ class WeakFormMemory(Recipe):
         """Bytes of the temporaries of a right-hand side."""
         V, N, Q, b, E = tables.variables, tables.rows, len(tables.points), backend.dtype.itemsize, tables.elements
         d, (F, M) = tables.dim, tables.face_nodes.shape
+        weighted = tables.media.weighted * (2 * len(tables.media.points) + N) * V * b
         # Strong form: fluxes in d directions, their stacked copy, the matrix product and the tendency. Weak form: also values
         # at the quadrature points, and sources.
         volume = (2 * d + 2) * V * N * b
@@ -75,6 +78,7 @@ class WeakFormMemory(Recipe):
         # States and jumps of both sides, and terms of a numerical flux: measured as 7.3 V + 2.
         face = (7.3 * V + 2 + (d + 1) * tables.needs_x) * M * b
         traces = 2 * V * F * M * b * tables.weak
+        volume = max(volume, (2 * V * N + len(tables.physics.sources) * V * N) * b + weighted)
         return max(volume * columns_at_once(backend, E, max(N, Q)), face * columns_at_once(backend, tables.inner, M),
                    traces * columns_at_once(backend, E, F * M))
 

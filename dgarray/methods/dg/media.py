@@ -1,0 +1,111 @@
+"""Parameters of a law that are functions of x, at the points of the elements, and the mass matrix that they make.
+
+A function that is constant on every element is one number per element, and costs nothing more. Any other has values at points:
+fluxes take them where the fluxes are evaluated, and the capacity C takes them at points of quadrature,
+
+    dq/dt = P (r + s) / C,  r = -div F + L (F.n - F*),
+
+with the projection P onto the polynomials. That is the weight-adjusted inverse M^-1 M_(1/C) M^-1 of the mass matrix M_C:
+symmetric and positive, so that the energy of a wave cannot grow. (Dividing by C at the nodes is not symmetric: with the central
+flux waves in a smooth medium grow.)  Chan, Hewett & Warburton 2017.
+"""
+from functools import cached_property
+
+import numpy as np
+
+from ...physics.laws.law import argument, check_bounds
+from ...physics.trace import call
+from ...reference import quadrature, simplex
+from ...reference.columns import multiply
+
+INWARD = 1e-10          # points are moved by this share of the way to the centroid, off faces where a medium may jump
+PIECE = 1 << 18         # values of one block, where a function is only looked at
+
+
+class Media:
+    """The values inside elements of the parameters that vary there. Values of a place are {name: (point, element)}.
+
+    tables     the `NodalTables` of the problem, without which nothing grows with the mesh
+    names      of the parameters that vary inside of an element, of the whole mesh where `tables` has a part of it
+    volume     values at the points of the volume;  faces: at those of the faces, in nodal DG the same nodes as the volume's
+    mass       values at the points where r is divided by the capacity, if that needs them
+    points     these points, (point, dim)
+    to_points (point, row), back (row, point)   the matrices from the unknowns to these points, and back by projection"""
+
+    def __init__(self, tables):
+        self.tables = tables
+
+    @cached_property
+    def names(self):
+        functions = {name: value for name, value in self.tables.law.parameters.items() if callable(value)}
+        return tuple(name for name, value in functions.items() if self._varies(name, value))
+
+    def _varies(self, name, function):
+        """Whether a function varies inside of any element of the whole mesh. Raises ValueError for values that the law does not
+        allow."""
+        mesh, cell = self.tables.mesh.whole, self.tables.cell
+        step, varies = max(1, PIECE // len(cell.nodes)), False
+        for first in range(0, len(mesh.cells), step):
+            values = inside(mesh, function, cell.nodes, slice(first, first + step))
+            low, high = values.min(), values.max()
+            check_bounds(self.tables.law, name, values, f"{argument(self.tables.law, name)} between {low:.6g} and {high:.6g}")
+            varies |= bool((values != values[0]).any())
+        return varies
+
+    def at(self, points):
+        """The values at reference points (point, dim)."""
+        return {name: inside(self.tables.mesh, self.tables.law.parameters[name], points) for name in self.names}
+
+    @cached_property
+    def volume(self):
+        return self.at(self.tables.points)
+
+    @cached_property
+    def faces(self):
+        return self.volume if self.tables.trace is None else self.at(self.tables.face_points)
+
+    @cached_property
+    def mass(self):
+        if not self.weighted:
+            return {}
+        return self.volume if self.points is self.tables.points else self.at(self.points)
+
+    @cached_property
+    def weighted(self):
+        """Whether r is taken to points of quadrature, where it is divided by the capacity: `finish` needs values inside."""
+        return any(owner == "m" and name in self.names for owner, name in self.tables.functions.finish.used.values())
+
+    @cached_property
+    def _rule(self):
+        t = self.tables
+        if t.interpolate is not None:
+            return t.points, t.interpolate, t.projection
+        points, weights = quadrature(t.dim, 2 * t.order)
+        return points, t.cell.interpolation(points), t.cell.vandermonde @ (t.cell.evaluate_basis(points) * weights[:, None]).T
+
+    @property
+    def points(self):
+        return self._rule[0]
+
+    @property
+    def to_points(self):
+        return self._rule[1]
+
+    @property
+    def back(self):
+        return self._rule[2]
+
+    @property
+    def rows(self):
+        """Numbers of an element that the tables hold: the values of all places."""
+        of_volume, of_faces = len(self.tables.points), self.tables.face_nodes.size * (self.tables.trace is not None)
+        of_mass = len(self.points) if self.weighted and self.points is not self.tables.points else 0
+        return len(self.names) * (of_volume + of_faces + of_mass)
+
+
+def inside(mesh, function, points, cells=slice(None)):
+    """Values (point, element) of a function of x at reference points (point, dim) of some cells, a hair inside of them."""
+    corners = simplex(mesh.dim, 1).barycentric(points) * (1 - INWARD) + INWARD / (mesh.dim + 1)
+    vertices = mesh.points[mesh.cells[cells]]
+    x = tuple(multiply(corners, np.ascontiguousarray(vertices[:, :, d].T)) for d in range(mesh.dim))
+    return np.array(np.broadcast_to(np.asarray(call(function, dict(x=x), "parameter"), float), x[0].shape))
