@@ -8,6 +8,7 @@ from .dielectric_slab import dielectric_slab
 from .double_mach import double_mach
 from .field_loop import field_loop
 from .forward_step import forward_step
+from .graded_medium import graded_medium
 from .hermite_acoustics import hermite_acoustics
 from .hermite_advection import hermite_advection
 from .hermite_cavity import hermite_cavity
@@ -31,8 +32,8 @@ from .tm_cavity import tm_cavity
 from .tm_obstacles import tm_obstacles
 
 __all__ = ["acoustic_pulse", "advection_wave", "alfven_wave", "brio_wu", "current_sheet", "cylinder_flow",
-           "dielectric_slab", "double_mach", "field_loop", "forward_step", "hermite_acoustics", "hermite_advection",
-           "hermite_cavity", "hermite_lens", "isentropic_vortex", "kelvin_helmholtz", "linear_waves",
+           "dielectric_slab", "double_mach", "field_loop", "forward_step", "graded_medium", "hermite_acoustics",
+           "hermite_advection", "hermite_cavity", "hermite_lens", "isentropic_vortex", "kelvin_helmholtz", "linear_waves",
            "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_rotor", "orszag_tang",
            "ryu_jones", "shock_bubble", "shu_osher", "sod", "sod_grid", "supersonic_vortex", "tm_cavity",
            "tm_obstacles"]

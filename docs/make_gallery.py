@@ -119,6 +119,8 @@ def around_the_cylinder(ds, path):
 ENTRIES = {
     "tm_obstacles": Entry({"order": 3}, 0.4, {"variable": "Ez", "time": 2.0}),
     "dielectric_slab": Entry({"order": 4}, 0.5, {"variable": "Ez", "time": 1.0, "mesh": True}, ((2, 3, 4), 2)),
+    "graded_medium": Entry({"order": 4, "contrast": 0.8, "waves": 2}, 0.25, {"variable": "Ez", "time": 1.0, "mesh": True},
+                           ((1, 2, 3, 4), 3)),
     "maxwell_sphere": Entry({"order": 2, "ka": (1.0, 2.0)}, None, cross_sections, text=(
         "One run gives both frequencies. The recorder `Fourier` transforms the fields on the sphere during the run, and "
         "`near_to_far` computes the far fields from them. Lines are Mie's series, dots the run.")),

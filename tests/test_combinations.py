@@ -25,6 +25,7 @@ import dgarray as dg
 from dgarray import backends
 
 
+@pytest.mark.thorough
 def test_the_page_says_what_combines():
     """Every combination gives a finite state by the array kernels, or is refused."""
     assert PAGE.read_text() == page(), "docs/combinations.md is stale: run python tests/support/combinations.py"
@@ -44,8 +45,8 @@ def test_methods_know_where_kernels_compute():
     answers = set()
     for what, operator in combinations.kernels().items():
         arrays = {"right-hand side", "half-steps"}.intersection(operator.operations.array_expressions)
-        answers.add(operator.method.kernels(operator.backend, operator.tables.law))
-        assert operator.method.kernels(operator.backend, operator.tables.law) == ("array" if arrays else "fused"), what
+        answers.add(operator.method.kernels(operator.backend, operator.tables.law, operator.mesh))
+        assert operator.method.kernels(operator.backend, operator.law, operator.mesh) == ("array" if arrays else "fused"), what
     assert answers == {"array", "fused"}
 
 

@@ -25,6 +25,7 @@ def test_blocks_of_groups(law, order, side, dtype, variant):
             compare(grid(3, periodic, (cells, rows, 2)), law, order, None if periodic else side, dtype, variant=variant)
 
 
+@pytest.mark.thorough
 def test_threads_and_caches_change_nothing(monkeypatch):
     """One thread or several, and results through the caches or past them, give the same bits."""
     found = []

@@ -142,6 +142,7 @@ def test_any_number_of_threads_gives_the_same_bits():
     assert np.array_equal(one, two)
 
 
+@pytest.mark.usually(0, 1)
 @pytest.mark.parametrize("dim, order", [(1, 3), (2, 2), (3, 1)])
 def test_what_the_dual_grid_does_not_use_stays_zero(dim, order):
     operator = Hermite(order).discretise(grid(dim, False), Acoustics(dim), wall, backends.get("numpy", "fused"))

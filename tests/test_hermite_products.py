@@ -80,6 +80,7 @@ def test_rows_of_any_length(dim):
             compare(grid(dim, periodic, (cells, 3, 2)), law, 1, None if periodic else wall, "float64")
 
 
+@pytest.mark.thorough
 def test_a_coefficient_that_is_zero_or_another_number_in_one_half():
     """At the nodes of the grid the rate is zero with the derivative that N = 0 takes; at the cells' centres it is not."""
     mesh = grid(1, True, (8,))

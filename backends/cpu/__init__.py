@@ -18,7 +18,7 @@ __all__ = ["CpuBackend"]
 class CpuBackend(ArrayBackend):
     """Fused, multi-threaded kernels where measurement shows a gain; everything else is the reference's."""
 
-    kernels, hermite_variant, hermite_varying = "fused", "monolithic", "fused"
+    kernels, hermite_variant, hermite_varying, media = "fused", "monolithic", "fused", "fused"
     new_workers = staticmethod(flush.workers)
 
     def __init__(self, dtype, threads=None):

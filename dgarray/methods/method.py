@@ -47,8 +47,9 @@ class Method:
             raise ValueError(f"stepper={name!r} is not allowed for {type(self).__name__}, which has its own step; leave it out")
         return OwnSteps
 
-    def kernels(self, backend, law=None):
-        """Which implementation computes on a backend: "fused" kernels or "array" expressions. It may depend on the law."""
+    def kernels(self, backend, law=None, mesh=None):
+        """Which implementation computes on a backend: "fused" kernels or "array" expressions. It may depend on the law and the
+        mesh."""
         return "array"
 
     def discretise(self, mesh, law, boundary, backend, flux=None, source=None, stepper=None):

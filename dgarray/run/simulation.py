@@ -118,7 +118,7 @@ class Simulation:
     @property
     def kernels(self):
         """What computes: the backend's kernels, or the array text where it has none for the method."""
-        return self.method.kernels(self.backend, self.law)
+        return self.method.kernels(self.backend, self.law, self.mesh)
 
     @property
     def operator(self):

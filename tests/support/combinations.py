@@ -249,6 +249,9 @@ def problems():
                 "positivity": (1, None, None, VARIABLES[0], None, True)}
     limited = {f"ModalDG, Euler, {name}": (dg.ModalDG(*given), line, gas, dg.outflow) for name, given in options.items()}
     grid, varying = dg.Grid((1,), (2,), 2, periodic=False), GRID_LAWS["Acoustics with c(x)"][0]
+    smooth = dg.Acoustics(1, sound_speed=lambda x: 1 + 0.1 * np.cos(np.pi * x[0]))
+    inside = {f"{name} where coefficients vary inside of elements": (METHODS[name], line, smooth, dg.outflow)
+              for name in ("NodalDG", "ModalDG")}
     on_grid = {"Hermite": (acoustics, dg.wall), "Hermite where coefficients vary": (varying, dg.wall),
                "Hermite with a Sponge": (acoustics, dg.Sponge(0.5))}
     of_cells = {"FiniteVolume, first-order, Euler": (dg.FiniteVolume("first-order"), gas),
@@ -256,7 +259,7 @@ def problems():
                 "FiniteVolume, weno, Euler": (dg.FiniteVolume("weno"), gas),
                 "FiniteVolume, muscl, where coefficients vary": (dg.FiniteVolume("muscl"), varying)}
     fine = dg.Grid((1,), (2,), 8, periodic=False)
-    return on_line | limited | {name: (dg.Hermite(2), grid, *given) for name, given in on_grid.items()} | {
+    return on_line | inside | limited | {name: (dg.Hermite(2), grid, *given) for name, given in on_grid.items()} | {
         name: (method, fine, law, dg.wall) for name, (method, law) in of_cells.items()}
 
 

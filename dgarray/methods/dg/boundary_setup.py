@@ -5,8 +5,8 @@ import numpy as np
 
 from ...physics.boundary import refuse_factory
 from ...physics.laws.law import argument, check_bounds
-from ...physics.trace import arguments
 from ...wording import choose, plural
+from .media import check_function
 
 
 def conditions(mesh, boundary):
@@ -87,9 +87,7 @@ def element_values(mesh, law, name, value):
     Raises ValueError for a region that does not exist, an element with no value or two, and values out of the law's bounds."""
     given = argument(law, name)
     if callable(value):
-        missing = [a for a in arguments(value) if a != "x"]
-        if missing:
-            raise ValueError(f"{given}: the function asks for {', '.join(missing)}; allowed: x")
+        check_function(law, name, value)
         values = np.broadcast_to(np.asarray(value(tuple(mesh.centroids.T)), float), len(mesh.cells)).copy()
     elif isinstance(value, dict):
         values = np.full(len(mesh.cells), np.nan)

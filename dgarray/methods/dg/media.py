@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ...physics.laws.law import argument, check_bounds
-from ...physics.trace import call
+from ...physics.trace import arguments, call
 from ...reference import quadrature, simplex
 from ...reference.columns import multiply
 
@@ -37,20 +37,7 @@ class Media:
 
     @cached_property
     def names(self):
-        functions = {name: value for name, value in self.tables.law.parameters.items() if callable(value)}
-        return tuple(name for name, value in functions.items() if self._varies(name, value))
-
-    def _varies(self, name, function):
-        """Whether a function varies inside of any element of the whole mesh. Raises ValueError for values that the law does not
-        allow."""
-        mesh, cell = self.tables.mesh.whole, self.tables.cell
-        step, varies = max(1, PIECE // len(cell.nodes)), False
-        for first in range(0, len(mesh.cells), step):
-            values = inside(mesh, function, cell.nodes, slice(first, first + step))
-            low, high = values.min(), values.max()
-            check_bounds(self.tables.law, name, values, f"{argument(self.tables.law, name)} between {low:.6g} and {high:.6g}")
-            varies |= bool((values != values[0]).any())
-        return varies
+        return varying_inside(self.tables.law, self.tables.mesh.whole, self.tables.cell.order)
 
     def at(self, points):
         """The values at reference points (point, dim)."""
@@ -101,6 +88,32 @@ class Media:
         of_volume, of_faces = len(self.tables.points), self.tables.face_nodes.size * (self.tables.trace is not None)
         of_mass = len(self.points) if self.weighted and self.points is not self.tables.points else 0
         return len(self.names) * (of_volume + of_faces + of_mass)
+
+
+def varying_inside(law, mesh, order):
+    """Names of the parameters that vary inside of any element: at the nodes of polynomials of this order.
+
+    Raises ValueError for values that the law does not allow."""
+    nodes = simplex(mesh.dim, order).nodes
+    return tuple(name for name, value in law.parameters.items() if callable(value) and _varies(law, name, value, mesh, nodes))
+
+
+def check_function(law, name, function):
+    """Raise ValueError unless a parameter's function asks for x alone."""
+    missing = [asked for asked in arguments(function) if asked != "x"]
+    if missing:
+        raise ValueError(f"{argument(law, name)}: the function asks for {', '.join(missing)}; allowed: x")
+
+
+def _varies(law, name, function, mesh, nodes):
+    check_function(law, name, function)
+    step, varies = max(1, PIECE // len(nodes)), False
+    for first in range(0, len(mesh.cells), step):
+        values = inside(mesh, function, nodes, slice(first, first + step))
+        low, high = values.min(), values.max()
+        check_bounds(law, name, values, f"{argument(law, name)} between {low:.6g} and {high:.6g}")
+        varies |= bool((values != values[0]).any())
+    return varies
 
 
 def inside(mesh, function, points, cells=slice(None)):

@@ -14,6 +14,7 @@ from ...wording import choose
 from ..method import Method
 from .boundary_setup import boundary_groups, face_values
 from .filter import ExponentialFilter
+from .media import varying_inside
 from .operator import DGOperator
 from .physics import Physics
 from .plan import plan_of
@@ -39,9 +40,11 @@ class DG(Method):
         check_stepper(self.order, stepper)
         return stepper
 
-    def kernels(self, backend, law=None):
-        """Which implementation computes on a backend: "fused" kernels or "array" expressions. It does not depend on the law."""
-        return backend.kernels
+    def kernels(self, backend, law=None, mesh=None):
+        """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
+        vary inside of elements may have another one than other laws."""
+        given = law is not None and mesh is not None and backend.kernels != backend.media
+        return backend.media if given and varying_inside(law, mesh, self.nodal_order) else backend.kernels
 
     def memory(self, problem, backend, stepper):
         """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""

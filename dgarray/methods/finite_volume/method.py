@@ -128,7 +128,7 @@ class FiniteVolume(Method):
             raise ValueError(f"stepper={stepper.name!r} has no useful stable step with scheme={self.scheme!r}; take another")
         return stepper
 
-    def kernels(self, backend, law=None):
+    def kernels(self, backend, law=None, mesh=None):
         return backend.kernels
 
     def memory(self, problem, backend, stepper):

@@ -7,7 +7,7 @@ VARIABLES = ("p", "vx", "vy", "vz")
 class Acoustics(Law):
     """Acoustics  p_t / (rho c^2) + div v = 0,  rho v_t + grad p = 0.
 
-    dim: 1, 2 or 3.  density rho, sound_speed c: number, {region: number} or function of x (one value per element).
+    dim: 1, 2 or 3.  density rho, sound_speed c: number, {region: number} or function of x.
     ValueError for another dim, and for parameters that are not positive.  LeVeque 2002, chapter 2.
     """
 

@@ -18,7 +18,7 @@ class Law:
 
     and may give
 
-    parameters   {name: value}; value: a number, {region name: number}, or a function of x taken at element centres
+    parameters   {name: value}; value: a number, {region name: number}, or a function of x
     arguments    {name of a parameter: what the constructor calls it}, where that is another name
     capacity     (m) -> C, one factor per variable
     source       (q, x, t, m) -> s
