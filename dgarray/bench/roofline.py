@@ -87,8 +87,11 @@ class Count:
     def finish(self):
         """Operations of the sources and the capacity."""
         if self.mass:
-            there = 1 + self.functions.finish.depends_on("q")
-            return self.at(self.functions.finish, self.mass) + self.V * 2 * self.N * self.mass * (there + 1)
+            media = self.tables.media
+            here = media.finish_of(media.weighted)
+            rest = self.at(media.finish_of(media.others), self.N) if media.others else 0
+            products = 2 * len(media.weighted) + self.V * here.depends_on("q")
+            return self.at(here, self.mass) + rest + products * 2 * self.N * self.mass
         return self.at(self.functions.finish, self.N) if self.tables.finishes else 0
 
     def volume(self):

@@ -112,27 +112,32 @@ class StageSource(TileSource, Prefetch):
         """Lines that take sources and capacity into the rows of dq/dt, if there are any."""
         if not self.t.finishes:
             return []
-        if self.mass:
-            return self.weighted()
-        N, L, padded, function = self.N, self.L, matmul.padded(self.N), self.t.functions.finish
-        targets = [self.lane("R", v * padded, f" + i*{L}") for v in range(self.V)]
+        N, L, padded, media = self.N, self.L, matmul.padded(self.N), self.t.media
+        if self.mass and not media.others:
+            return self.divided()
+        function, which = (media.finish_of(media.others), media.others) if self.mass else (
+            self.t.functions.finish, range(self.V))
+        targets = [self.lane("R", v * padded, f" + i*{L}") for v in which]
         body = self.over_lanes(function, targets, r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N),
                                m=self.parameters("volume", "i"), x=("X", 0, "", 1))
-        return [f"for i in range({N}):", *indented([*self.positions(function, "i"), *body])]
+        lines = [f"for i in range({N}):", *indented([*self.positions(function, "i"), *body])]
+        return [*lines, *self.divided()] if self.mass else lines
 
-    def weighted(self):
-        """The same at points of quadrature, and back: see `dgarray.methods.dg.media`."""
-        N, L, B, Q, function = self.N, self.L, matmul.padded(self.mass), self.mass, self.t.functions.finish
-        targets = [self.lane("W", v * B, f" + i*{L}") for v in range(self.V)]
-        body = self.over_lanes(function, targets, r=("W", 0, f" + i*{L}", B), q=("WQ", 0, f" + i*{L}", B),
+    def divided(self):
+        """Lines that divide by a capacity which varies inside of elements, at points: see `dgarray.methods.dg.media`."""
+        N, L, B, padded, function = self.N, self.L, matmul.padded(self.mass), matmul.padded(self.N), self.weighted_finish
+        row = {v: self.lane("W", i * B, f" + i*{L}") for i, v in enumerate(self.weighted)}
+        body = self.over_lanes(function, list(row.values()), r=row, q=("WQ", 0, f" + i*{L}", B),
                                m=self.parameters("mass", "i"), x=("X", 0, "", 1))
 
-        def product(name, matrix, source, rows, target, to):
-            return f"    {name}({matrix}, 0, w, {self.at[source]} + v*{rows * L}, w, {self.at[target]} + v*{to * L})"
-        of_state = [product("to_mass", "mass_I", "Q", N, "WQ", B)] * function.depends_on("q")
-        return [f"for v in range({self.V}):", product("to_mass", "mass_I", "R", matmul.padded(N), "W", B), *of_state,
-                f"for i in range({Q}):", *indented([*self.positions(function, "i", "MASS_POINTS"), *body]),
-                f"for v in range({self.V}):", product("from_mass", "mass_P", "W", B, "R", matmul.padded(N))]
+        def product(name, matrix, source, first, target, to):
+            return f"{name}({matrix}, 0, w, {self.at[source] + first * L}, w, {self.at[target] + to * L})"
+        of_state = [product("to_mass", "mass_I", "Q", v * N, "WQ", v * B) for v in range(self.V)]
+        pairs = [(v * padded, i * B) for i, v in enumerate(self.weighted)]
+        return [*(of_state if function.depends_on("q") else []),
+                *(product("to_mass", "mass_I", "R", of_r, "W", of_w) for of_r, of_w in pairs),
+                f"for i in range({self.mass}):", *indented([*self.positions(function, "i", "MASS_POINTS"), *body]),
+                *(product("from_mass", "mass_P", "W", of_w, "R", of_r) for of_r, of_w in pairs)]
 
     def update(self, k, q0, q, r):
         """k = A k + v q + w r,  out = alpha q0 + beta q + B k + C r, with r = dq/dt; v in methods that use q0 alone."""

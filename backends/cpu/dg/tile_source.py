@@ -66,7 +66,8 @@ class TileSource:
         for place, count in self.places(media).items():
             self.inside[place] = self.values_rows, count
             self.values_rows += count * len(self.smooth)
-        self.mass = len(media.points) if media.weighted else 0
+        self.mass, self.weighted = len(media.points) if media.weighted else 0, media.weighted
+        self.weighted_finish = media.finish_of(media.weighted) if media.weighted else None
         self.per_face = max((len(group.values) for group in tables.groups), default=0)     # numbers of a boundary face
         self.L = target.lanes(self.dtype)
         padded = matmul.padded
@@ -75,12 +76,13 @@ class TileSource:
         self.first = 0 if self.modal else self.W                                 # of the operands of the last product
         self.size, rows = 0, {}
         geometry = self.d * self.d + self.F * (self.d + 1) + (self.d + self.d * self.d if needs_x else 0)
-        weighted = self.V * padded(self.mass) if self.mass else 0
+        of_variable = padded(self.mass) if self.mass else 0
+        of_state = self.V * of_variable if self.mass and self.weighted_finish.depends_on("q") else 0
         modal = [("BQ", self.V * padded(self.B)), ("T", self.V * padded(self.F * self.M))] * self.modal
         for name, count in (("Q", self.V * self.N), ("G", geometry), ("P", self.values_rows), ("MR", len(self.P)),
                             ("X", self.d), ("QL", self.V), ("QR", self.V), ("RHS", self.column * self.V),
-                            ("R", padded(self.N) * self.V), ("K", 2), ("S", self.F), ("W", weighted),
-                            ("WQ", weighted * tables.functions.finish.depends_on("q")), *modal):
+                            ("R", padded(self.N) * self.V), ("K", 2), ("S", self.F), ("W", len(self.weighted) * of_variable),
+                            ("WQ", of_state), *modal):
             rows[name], self.size = self.size, self.size + count
         rows |= dict.fromkeys(("BQ", "T"), 0) | rows
         self.at = {name: row * self.L for name, row in rows.items()}

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ...physics.laws.law import argument, check_bounds
+from ...physics.pointwise import Pointwise
 from ...physics.trace import arguments, call
 from ...reference import quadrature, simplex
 from ...reference.columns import multiply
@@ -59,8 +60,26 @@ class Media:
 
     @cached_property
     def weighted(self):
-        """Whether r is taken to points of quadrature, where it is divided by the capacity: `finish` needs values inside."""
-        return any(owner == "m" and name in self.names for owner, name in self.tables.functions.finish.used.values())
+        """Numbers of the variables whose r is divided by the capacity at points of quadrature: those for which `finish` needs
+        values inside of elements."""
+        return tuple(v for v in range(self.tables.variables) if self.names and any(
+            owner == "m" and name in self.names for owner, name in self.finish_of((v,)).used.values()))
+
+    @cached_property
+    def others(self):
+        """Numbers of the other variables that `finish` changes."""
+        graph = self.tables.functions.finish.graph
+        return tuple(v for v, result in enumerate(graph.outputs)
+                     if v not in self.weighted and graph.nodes[result][:2] != ("input", f"r{v}"))
+
+    def finish_of(self, variables):
+        """The function `finish` for some variables alone, see `Physics`."""
+        physics = self.tables.physics
+
+        def some(r, q, x, t, m):
+            result = physics.finish(r, q, x, t, m)
+            return tuple(result[v] for v in variables)
+        return Pointwise(some, physics.functions.finish.inputs, "source")
 
     @cached_property
     def _rule(self):

@@ -107,15 +107,23 @@ class WeakForm(DGArrays):
 
     def weighted(self, r, q, t, columns):
         """As `finish`, at points of quadrature and projected: see `Media`."""
-        (to_points, back), finish = self.mass_matrices, self.tables.functions.finish
-        here = {"x": tuple(self.mass_x[:, :, columns])} if finish.depends_on("x") else {}
-        if finish.depends_on("q"):
+        media, (to_points, back) = self.tables.media, self.mass_matrices
+        weighted, others = (media.finish_of(which) if which else None for which in (media.weighted, media.others))
+        here = {"x": tuple(self.mass_x[:, :, columns])} if weighted.depends_on("x") else {}
+        if weighted.depends_on("q"):
             here["q"] = tuple(self.backend.product(to_points, q[:, :, columns]))
-        result = finish(r=tuple(self.backend.product(to_points, r)), t=t, m=self.at(columns, "mass"), **here)
-        values = self.xp.empty((len(r), len(to_points), r.shape[2]), r.dtype)
-        for v, value in enumerate(result):
-            values[v] = value
-        return self.backend.product(back, values)
+        values = [0.0] * len(r)
+        for v in media.weighted:
+            values[v] = self.backend.product(to_points, r[v:v + 1])[0]
+        result = weighted(r=tuple(values), t=t, m=self.at(columns, "mass"), **here)
+        if others is not None:          # which do not read what varies inside
+            m = {name: values[columns] for name, values in self.parameters.items()} | dict.fromkeys(media.names, 1.0)
+            rest = others(r=tuple(r), q=tuple(q[:, :, columns]), t=t, m=m, **self.position(columns))
+            for v, value in zip(media.others, rest):
+                r[v] = value
+        for v, value in zip(media.weighted, result):
+            r[v] = self.backend.product(back, value[None])[0]
+        return r
 
     def at_points(self, q):
         """The state q (variable, row, element) at the points of the volume, (variable, point, element)."""

@@ -69,7 +69,8 @@ class WeakFormMemory(Recipe):
         """Bytes of the temporaries of a right-hand side."""
         V, N, Q, b, E = tables.variables, tables.rows, len(tables.points), backend.dtype.itemsize, tables.elements
         d, (F, M) = tables.dim, tables.face_nodes.shape
-        weighted = tables.media.weighted * (2 * len(tables.media.points) + N) * V * b
+        count = len(tables.media.weighted)
+        weighted = (2 * count * len(tables.media.points) + N) * b if count else 0
         # Strong form: fluxes in d directions, their stacked copy, the matrix product and the tendency. Weak form: also values
         # at the quadrature points, and sources.
         volume = (2 * d + 2) * V * N * b
