@@ -1,6 +1,5 @@
 """Meshes of quadrilaterals and hexahedra: geometry, connectivity, reading, refinement, maps, point location, partition."""
 import tracemalloc
-import warnings
 from itertools import permutations, product
 
 import meshio
@@ -60,12 +59,8 @@ def test_shapes_are_positively_oriented_with_faces_outwards(shape):
     if not shape.simplex:
         outwards = [side * np.eye(shape.dim)[axis] for axis in range(shape.dim) for side in (-1, 1)]
         assert np.allclose(mesh.normals[0], outwards) and np.allclose(mesh.face_measures, 2 ** (shape.dim - 1))
-    turned = np.array(shape.mirrored)
-    edges = [shape.corners[turned[i]] - shape.corners[turned[0]] for i in QUAD_OR_HEX_AXES.get(shape.name, range(1, shape.dim + 1))]
-    assert np.linalg.det(edges) < 0
-
-
-QUAD_OR_HEX_AXES = {"quadrilateral": (1, 3), "hexahedron": (1, 3, 4)}
+    with pytest.warns(MeshWarning, match="1 of 1 cells were inverted"):
+        assert np.array_equal(from_arrays(shape.corners, [shape.mirrored]).cells, mesh.cells)
 
 
 @pytest.mark.parametrize("points, area", [
@@ -109,7 +104,7 @@ def test_quality_is_the_least_sine_of_a_corner():
         c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
         mesh = from_arrays([(0, 0), (5, 0), (5 + c, s), (c, s)], [(0, 1, 2, 3)])
         assert mesh.quality()[0] == pytest.approx(s, rel=1e-12)
-    with pytest.warns(MeshWarning, match="1 slivers .scaled Jacobian below 0.01; worst 0.00873 in cell 0"):
+    with pytest.warns(MeshWarning, match="1 slivers .scaled Jacobian below 0.01; worst 0.0087 in cell 0"):
         from_arrays([(0, 0), (5, 0), (6, 0.00873), (1, 0.00873)], [(0, 1, 2, 3)])
     assert quads((1, 300)).quality() == pytest.approx(1) and hexes((1, 2, 30)).quality() == pytest.approx(1)
     assert "scaled Jacobian (1 is best): min 1, mean 1" in describe(quads())
@@ -141,7 +136,8 @@ def cube_with(corner, x):
     ([(0, 0), (1, 0), (0.2, 0.2), (0, 1)], range(4), r"1 quadrilateral cell is concave, .* cell 0 at \(0.2, 0.2\); remesh"),
     (SQUARE, (0, 1, 3, 2), "cell is concave, twisted"), ([(0, 0), (2, 0), (1, 1), (0, 2)], range(4), r"degenerate.*\(1, 1\)"),
     ([(0, 0), (1, 0), (1, 0), (0, 1)], range(4), r"degenerate.*cell 0 at \(1, 0\)"),
-    (SQUARE, (0, 1, 2, 2), "cell 0 has a node twice: 1, 2, 3, 3"), ([(0, 0), (1, 0), (2, 0), (3, 0)], range(4), "no area: cell 0"),
+    (SQUARE, (0, 1, 2, 2), "cell 0 has a node twice: 1, 2, 3, 3"),
+    ([(0, 0), (1, 0), (2, 0), (3, 0)], range(4), "1 cell has no area: cell 0"),
     (CUBE, (0, 1, 2, 3, 6, 7, 4, 5), "hexahedron cell is concave, twisted"), (CUBE, (0, 1, 3, 2, 4, 5, 7, 6), "twisted"),
     (cube_with(6, (0.2, 0.2, 0.2)), range(8), r"concave.*cell 0 at \(0.2, 0.2, 0.2\)"),
     (CUBE * [1, 1, 0], range(8), "1 cell has no volume: cell 0"), (CUBE, (0, 1, 2, 3, 4, 5, 6, 6), "has a node twice"),
@@ -154,17 +150,13 @@ def test_bad_cells_are_refused(points, cell, words):
 
 
 def test_a_hexahedron_may_fail_away_from_its_corners():
-    """All corners are right, but the cell is turned by more than 180 degrees between bottom and top in its middle."""
-    rng, found = np.random.default_rng(4), 0
-    for _ in range(400):
-        points = HEX.corners + rng.uniform(-1, 1, (8, 3))
-        J = np.einsum("ci,pcd->pid", points, gradients(HEX.corners, HEX.test_points))
-        signs = np.linalg.det(J) > 0
-        if signs[:8].all() and not signs.all():
-            found += 1
-            with pytest.raises(MeshError, match="concave, twisted"):
-                from_arrays(points, [range(8)])
-    assert found
+    """The top is turned by 180 degrees and longer in x than in y: all corners are right, but half way up x alone is turned."""
+    points = HEX.corners.copy()
+    points[4:] *= -2, -0.5, 1
+    det = np.linalg.det(np.einsum("ci,pcd->pid", points, gradients(HEX.corners, HEX.test_points)))
+    assert det[:8].min() > 0 > det[8:].min()
+    with pytest.raises(MeshError, match="concave, twisted"):
+        from_arrays(points, [range(8)])
 
 
 @pytest.mark.parametrize("make", [quads, hexes])
@@ -242,19 +234,20 @@ def test_neighbours_agree_on_vertices_for_every_rotation(make, count):
         assert np.count_nonzero(mesh.neighbour_face >= 0) == 2 and not mesh.notes
         [(cell, face), _] = np.argwhere(mesh.neighbour_face >= 0)
         match = mesh.orientation[cell, face]
-        mine, theirs = mesh.face_points(np.array([(cell, face), (mesh.neighbour_cell[cell, face], mesh.neighbour_face[cell, face])]))
+        other = mesh.neighbour_cell[cell, face], mesh.neighbour_face[cell, face]
+        mine, theirs = mesh.face_points(np.array([(cell, face), other]))
         assert np.array_equal(mine, theirs[match])
         seen.add(tuple(match))
     assert len(seen) == (2 if make is quads else 8)
     check_mesh(mesh)
 
 
-@pytest.mark.parametrize("make, measure", [(quads, 1), (hexes, 1)])
+@pytest.mark.parametrize("make", [quads, hexes])
 @pytest.mark.parametrize("cells", [1, 2, 3])
-def test_periodic_meshes_have_no_boundary(make, measure, cells):
+def test_periodic_meshes_have_no_boundary(make, cells):
     mesh = make(cells, periodic=True, perturb=0.15)
     check_mesh(mesh)
-    assert not len(mesh.boundary_faces) and len(mesh.periods) == mesh.dim and mesh.measures.sum() == pytest.approx(measure)
+    assert not len(mesh.boundary_faces) and len(mesh.periods) == mesh.dim and mesh.measures.sum() == pytest.approx(1)
     fine = mesh.refined()
     check_mesh(fine)
     assert not len(fine.boundary_faces) and fine.periods == mesh.periods and "periodic" in describe(fine)
@@ -279,7 +272,7 @@ def test_generated_meshes_have_named_sides(make, perturb):
     (lambda: rectangle(shape="quad"), "shape 'quad' does not exist; allowed: triangle, quadrilateral"),
     (lambda: box(shape="hexaheron"), "allowed: tetra, hexahedron .did you mean 'hexahedron'"),
     (lambda: quads(diagonal="left"), "only triangles have diagonals"), (lambda: quads(8, perturb=0.49), "makes them concave"),
-    (lambda: hexes(1).boundaries["left"] and None or from_arrays(CUBE, [range(8)], {"wall": np.array([(0, 1, 2)])}),
+    (lambda: from_arrays(CUBE, [range(8)], {"wall": np.array([(0, 1, 2)])}),
      r"boundary 'wall': faces of the shape \(1, 3\) do not fit hexahedron cells; allowed: \(face, 4\)")])
 def test_generators_refuse_what_does_not_fit(call, words):
     with pytest.raises(MeshError, match=words):
@@ -309,7 +302,8 @@ def test_refinement_keeps_measures_names_and_regions(make, bounds):
 
 # Points in cells.
 
-@pytest.mark.parametrize("make, bounds, perturb", [(quads, (7, 5), 0.28), (hexes, (4, 3, 3), 0.2), (quads, (7, 5), 0), (hexes, 3, 0)])
+@pytest.mark.parametrize("make, bounds", [(quads, (7, 5)), (hexes, (4, 3, 3))])
+@pytest.mark.parametrize("perturb", [0, 0.2])
 def test_points_are_found_again(make, bounds, perturb):
     mesh = make(bounds, perturb=perturb)
     rng = np.random.default_rng(3)
@@ -378,7 +372,7 @@ def test_mapped_periodic_meshes_must_keep_their_periods():
     (lambda x: (-x[0], x[1]), "turns 16 cells of 16 over"), (lambda x: (x[0], 0), "16 cells have no area"),
     (lambda x: (x[0] * np.nan, x[1]), "must be finite"), (lambda x: x[0], "must return 2 coordinates"),
     (lambda x: (x[0],), "must return 2 coordinates"), (lambda x: (x[0][:3], x[1]), "2 arrays of 25 numbers"),
-    (lambda x: (x[0] + 3 * x[1] * (x[1] < 0.3), x[1]), "concave, twisted|over")])
+    (lambda x: tuple(np.where((x[0] == 0.5) & (x[1] == 0.5), 0.7, c) for c in x), r"concave, .* at \(0.7, 0.7\)")])
 def test_maps_that_spoil_a_mesh_are_refused(function, words):
     with pytest.raises(MeshError, match=words) as caught:
         quads().mapped(function)
@@ -470,7 +464,8 @@ def test_formats(tmp_path, make, suffix, options):
     meshio.Mesh(points, blocks, cell_data=groups).write(path, **options)
     mesh = read_mesh(path)
     check_mesh(mesh)
-    assert np.allclose(mesh.centroids, original.centroids, atol=1e-6) and np.allclose(mesh.measures, original.measures, rtol=1e-4)
+    assert np.allclose(mesh.centroids, original.centroids, atol=1e-6)
+    assert np.allclose(mesh.measures, original.measures, rtol=1e-4)
     if groups:
         assert [len(mesh.boundaries[str(k + 1)]) for k in range(len(facets))] == [len(f) for _, f in facets]
         assert list(mesh.regions) == [str(len(blocks))]
@@ -496,11 +491,11 @@ def test_methods_refuse_these_cells_in_one_sentence(make, method):
         dg.Simulation(mesh, dg.Acoustics(mesh.dim), method, initial=lambda x: (0 * x[0],) * (mesh.dim + 1), backend="numpy")
 
 
-@pytest.mark.parametrize("make", [lambda: quads(50), lambda: hexes(14)])
+@pytest.mark.usefixtures("usual_garbage")
+@pytest.mark.parametrize("make", [
+    lambda: quads(50), lambda: hexes(14), lambda: quads(20).refined(), lambda: hexes(8).refined()])
 def test_memory_for_a_mesh_is_known_before_it_is_made(make, monkeypatch):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        make()          # what is imported and kept at the first time does not count
+    make()          # what is imported and kept at the first time does not count
     tracemalloc.start()
     mesh = make()
     peak = tracemalloc.get_traced_memory()[1]
@@ -508,5 +503,5 @@ def test_memory_for_a_mesh_is_known_before_it_is_made(make, monkeypatch):
     assert 0.9 < memory.TENSOR_BYTES[mesh.dim] * len(mesh.cells) / peak < 1.1
     monkeypatch.setattr(memory, "host_free", lambda: peak // 2)
     for call in (make, mesh.refined):
-        with pytest.raises(MeshError, match=r"would have \d+ cells, which take about .* GiB are free; take fewer"):
+        with pytest.raises(MeshError, match=r"would have .* cells, which take about .* GiB are free; take fewer"):
             call()
