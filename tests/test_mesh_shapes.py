@@ -198,16 +198,16 @@ def test_a_crack_of_warped_faces_is_noted():
 
 
 def test_the_nodes_of_a_common_face_must_have_one_order():
-    """Four nodes at the corners of a tetrahedron may be joined to a face in three ways."""
-    far = HEX.corners.copy()
-    corners = {1: (0, -1, -1), 2: (0.6, 1, -1), 5: (0.6, -1, 1), 6: (0, 1, 1)}
-    for number, x in corners.items():
-        far[number] = x
-    far = np.concatenate([far, [(3, -1, -1), (3, 1, -1), (3, -1, 1), (3, 1, 1)]])
-    good = from_arrays(far, [range(8), (1, 8, 9, 2, 5, 10, 11, 6)])
-    check_mesh(good)
-    with pytest.raises(MeshError, match="different orders|concave, twisted"):
-        from_arrays(far, [range(8), (1, 8, 9, 6, 5, 10, 11, 2)])
+    """The corners of a regular tetrahedron look like a square from the left and, in another order, from behind."""
+    corners = 0.5 * np.array([(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)])
+    left, back = ((3, *x) for x in QUAD.vertices), ((x, 6, y) for x, y in QUAD.vertices)
+    points = np.concatenate([corners, 0.5 * np.array([*left, *back]) * (-2, 1, 1)])
+    points[8:, 0] /= -2
+    one, two = (4, 1, 2, 5, 7, 3, 0, 6), (2, 1, 9, 8, 3, 0, 10, 11)
+    for cell in one, two:
+        check_mesh(from_arrays(points[list(cell)], [range(8)]))
+    with pytest.raises(MeshError, match="cell 0 and cell 1 join the four nodes of their common face in different orders"):
+        from_arrays(points, [one, two])
 
 
 # Connectivity.
