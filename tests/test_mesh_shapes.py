@@ -12,10 +12,10 @@ from dgarray.mesh import MeshError, MeshWarning, box, describe, from_arrays, int
 from dgarray.mesh.faces import by_kind
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.partition import partition, split
-from dgarray.reference import NAMES
+from dgarray.reference import NAMED_SHAPES
 from dgarray.reference.multilinear import gradients, weights
 
-QUAD, HEX = NAMES["quadrilateral"], NAMES["hexahedron"]
+QUAD, HEX = NAMED_SHAPES["quadrilateral"], NAMED_SHAPES["hexahedron"]
 
 
 def quads(cells=4, **options):
@@ -50,7 +50,7 @@ def check_mesh(mesh):
 
 # Shapes and geometry of single cells.
 
-@pytest.mark.parametrize("shape", NAMES.values(), ids=lambda shape: shape.name)
+@pytest.mark.parametrize("shape", NAMED_SHAPES.values(), ids=lambda shape: shape.name)
 def test_shapes_are_positively_oriented_with_faces_outwards(shape):
     mesh = from_arrays(shape.corners, [range(len(shape.vertices))])
     check_mesh(mesh)

@@ -110,12 +110,15 @@ def _on_simplex(x, point, tolerance):
 def _on_bilinear(x, point, tolerance):
     """Whether each point (n, 3) lies on the bilinear face with the vertices x (n, 4, 3), in tensor order.
 
-    Gauss-Newton iteration for the nearest point of the face's surface."""
+    Gauss-Newton iteration for the nearest point of the face's surface, where the point lies in the face's bounding box."""
+    margin = tolerance[:, None]
+    found = np.all((point > x.min(axis=1) - margin) & (point < x.max(axis=1) + margin), axis=1)
+    x, point = x[found], point[found]
     r = np.zeros((len(x), 2))
     for _ in range(STEPS):
         distance = point - np.einsum("nv,nvd->nd", weights(SQUARE, r), x)
         tangents = np.einsum("nva,nvd->nda", gradients(SQUARE, r), x)
-        r += np.einsum("nad,nd->na", np.linalg.pinv(tangents), distance)
-        r = np.clip(r, -1, 1)
+        r = np.clip(r + np.einsum("nad,nd->na", np.linalg.pinv(tangents), distance), -1, 1)
     distance = point - np.einsum("nv,nvd->nd", weights(SQUARE, r), x)
-    return np.linalg.norm(distance, axis=1) < tolerance
+    found[found] = np.linalg.norm(distance, axis=1) < tolerance[found]
+    return found

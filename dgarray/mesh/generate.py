@@ -5,7 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..reference.shapes import NAMES, SHAPES
+from ..reference.shapes import NAMED_SHAPES, SHAPES
 from ..wording import nearest, plural
 from .errors import MeshError
 from .faces import all_faces
@@ -84,7 +84,7 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     if not all(isinstance(count, Real) and count >= 1 and count % 1 == 0 for count in counts):
         raise MeshError(f"{source}: cells must be whole numbers from 1; got {tuple(counts)}")
     counts = tuple(int(count) for count in counts)
-    simplex = NAMES[shape].simplex
+    simplex = NAMED_SHAPES[shape].simplex
     check_room(source, prod(counts) * (factorial(dim) if simplex else 1), dim, simplex)
     place = np.stack(np.meshgrid(*[np.arange(n + 1) for n in counts], indexing="ij"), axis=-1).reshape(-1, dim)
     number = np.arange(len(place)).reshape([n + 1 for n in counts])
@@ -95,7 +95,7 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     if inverted:
         how = "over" if simplex else "over or makes them concave"
         raise MeshError(f"{source}: perturb {perturb} turns {plural(inverted, 'cell')} {how}; take a smaller one")
-    faces = all_faces(cells, NAMES[shape].faces)
+    faces = all_faces(cells, NAMED_SHAPES[shape].faces)
     facets = {name: faces[np.all(place[faces, axis] == end, axis=1)]
               for axis, pair in enumerate(sides) for name, end in zip(pair, (0, counts[axis]))}
     mesh = build(points, cells, facets, source=source)

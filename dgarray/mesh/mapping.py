@@ -54,9 +54,9 @@ def _periods(mesh, copy):
     before, after = ((m.points[theirs] - m.points[mine]).mean(axis=1) for m in (mesh, copy))
     periods = []
     for first, second, shift in mesh.periods:
-        # Pairs of boundaries that the same translation joins cannot be told apart, and must keep one translation.
+        # Pairs of boundaries that nearly the same translation joins are not told apart, and must keep one translation.
         size = np.minimum(mesh.inradii[own[:, 0]], mesh.inradii[other[:, 0]])
-        of_pair = np.linalg.norm(before - shift, axis=1) < TOLERANCE * size
+        of_pair = np.linalg.norm(before - shift, axis=1) < size
         moved = after[of_pair].mean(axis=0)
         gaps = np.abs(copy.points[theirs[of_pair]] - copy.points[mine[of_pair]] - moved).max(axis=(1, 2))
         wide = np.flatnonzero(gaps > TOLERANCE * copy.inradii[own[of_pair, 0]])

@@ -7,7 +7,7 @@ from pathlib import Path
 import meshio
 import numpy as np
 
-from ..reference.shapes import IN_FILES
+from ..reference.shapes import FILE_SHAPES
 from .errors import MeshError
 from .groups import find_groups
 from .mesh import build
@@ -17,7 +17,7 @@ FLAT = 1e-9
 # Formats whose reader in meshio 5.3.5 loops for ever on files that are cut off, and what others must contain.
 ENDLESS = {".dat", ".tec", ".mdpa", ".ply", ".off", ".obj"}
 NASTRAN = (b"BEGIN BULK", b"ENDDATA")
-ALLOWED = ", ".join(IN_FILES)
+ALLOWED = ", ".join(FILE_SHAPES)
 MARKS = {".msh": (b"$EndNodes", b"$EndElements"), ".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
 
 
@@ -132,7 +132,7 @@ def _arrays(path, data):
 
 def _check_types(types):
     """Refuse cell types other than those of straight cells with a `Shape`, by name."""
-    strange = sorted(types - set(IN_FILES) - {"vertex"})
+    strange = sorted(types - set(FILE_SHAPES) - {"vertex"})
     curved = [name for name in strange if name[-1].isdigit() or name.startswith("VTK_LAGRANGE")]
     if curved:
         raise MeshError(f"curved cells of type {', '.join(map(repr, curved))} are not supported; "
@@ -147,7 +147,7 @@ def _shape(types, face_types):
     if len(types) > 1:
         raise MeshError(f"cells of type {', '.join(map(repr, sorted(types)))} in one mesh are not supported; allowed: one type "
                         f"of {ALLOWED}")
-    shape = IN_FILES[types.pop()]
+    shape = FILE_SHAPES[types.pop()]
     if strange := sorted(face_types - {shape.face_in_files}):
         raise MeshError(f"boundary faces of type {', '.join(map(repr, strange))} do not fit {shape.name} cells; allowed: "
                         f"{shape.face_in_files}")

@@ -88,5 +88,5 @@ _ALL = (_simplex("line", "vertex", 1), _simplex("triangle", "line", 2), _tensor(
         _tensor("hexahedron", "hexahedron", "quad", tuple((*corner, z) for z in (-1, 1) for corner in SQUARE)))
 # By dimension and number of corners, by name, and by name in meshio.
 SHAPES = {(shape.dim, len(shape.vertices)): shape for shape in _ALL}
-NAMES = {shape.name: shape for shape in _ALL}
-IN_FILES = {shape.in_files: shape for shape in _ALL}
+NAMED_SHAPES = {shape.name: shape for shape in _ALL}
+FILE_SHAPES = {shape.in_files: shape for shape in _ALL}
