@@ -4,12 +4,16 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from ..reference.multilinear import gradients, weights
 from .errors import MeshError
 
 # Distance, relative to the size of a face, at which two places count as one: coordinates in files often have 7 digits.
 TOLERANCE = 1e-6
-# Radius ratio below which a cell is called a sliver; a right triangle with an aspect of 200 has it.
+# Quality below which a cell is called a sliver; a right triangle with an aspect of 200 has this radius ratio.
 SLIVER = 0.01
+# Corners of the reference face of a hexahedron in tensor order, and steps of the iteration for the nearest point on a face.
+SQUARE = np.array([(-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0)])
+STEPS = 12
 
 
 def notes(mesh, label):
@@ -37,8 +41,8 @@ def _slivers(mesh, label):
         return []
     worst = int(quality.argmin())
     factor = np.median(mesh.inradii) / mesh.inradii[worst]
-    return [f"{count} slivers (radius ratio below {SLIVER:g}; worst {quality[worst]:.2g} in {label(worst)}): the time "
-            f"step is about {factor:.2g} times smaller than a cell of median size would allow"]
+    return [f"{count} slivers ({mesh.quality_measure} below {SLIVER:g}; worst {quality[worst]:.2g} in {label(worst)}): the "
+            f"time step is about {factor:.2g} times smaller than a cell of median size would allow"]
 
 
 def _touching_faces(mesh, label):
@@ -79,6 +83,13 @@ def _touching_faces(mesh, label):
 
 
 def _contains(x, point, tolerance):
+    """Whether each point (n, dim) lies on the face with the vertices x (n, vertex, dim), up to `tolerance` (n,)."""
+    if x.shape[1] == 4:
+        return _on_bilinear(x, point, tolerance)
+    return _on_simplex(x, point, tolerance)
+
+
+def _on_simplex(x, point, tolerance):
     """Whether each point (n, dim) lies on the closed simplex with vertices x (n, dim, dim), up to `tolerance` (n,).
 
     The nearest point of the simplex's plane has weights w with (E E^T) w = E (p - x_0), E the edges from x_0."""
@@ -94,3 +105,20 @@ def _contains(x, point, tolerance):
     slack = (tolerance / length.min(axis=1)[:, 0])[:, None]
     last = 1 - weights.sum(axis=1, keepdims=True)
     return (np.linalg.norm(distance - foot, axis=1) < tolerance) & np.all(np.hstack([weights, last]) > -slack, axis=1)
+
+
+def _on_bilinear(x, point, tolerance):
+    """Whether each point (n, 3) lies on the bilinear face with the vertices x (n, 4, 3), in tensor order.
+
+    Gauss-Newton iteration for the nearest point of the face's surface, where the point lies in the face's bounding box."""
+    margin = tolerance[:, None]
+    found = np.all((point > x.min(axis=1) - margin) & (point < x.max(axis=1) + margin), axis=1)
+    x, point = x[found], point[found]
+    r = np.zeros((len(x), 2))
+    for _ in range(STEPS):
+        distance = point - np.einsum("nv,nvd->nd", weights(SQUARE, r), x)
+        tangents = np.einsum("nva,nvd->nda", gradients(SQUARE, r), x)
+        r = np.clip(r + np.einsum("nad,nd->na", np.linalg.pinv(tangents), distance), -1, 1)
+    distance = point - np.einsum("nv,nvd->nd", weights(SQUARE, r), x)
+    found[found] = np.linalg.norm(distance, axis=1) < tolerance[found]
+    return found

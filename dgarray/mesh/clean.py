@@ -1,6 +1,8 @@
 """Turn raw points and cells into arrays that a mesh can be built on."""
 import numpy as np
 
+from ..reference.multilinear import weights
+from ..reference.shapes import SHAPES, shape_of
 from ..wording import plural
 from . import geometry
 from .errors import MeshError
@@ -8,10 +10,10 @@ from .faces import find_faces
 
 
 def check_input(points, cells, label):
-    """Raise MeshError unless every cell has dim + 1 different nodes that exist and lie somewhere."""
-    if points.ndim != 2 or points.shape[1] not in (1, 2, 3) or cells.shape[1:] != (points.shape[1] + 1,):
-        raise MeshError(f"points {points.shape} and cells {cells.shape} do not fit; "
-                        "allowed: (point, dim) and (cell, dim + 1)")
+    """Raise MeshError unless every cell has the corners of a `Shape`, different nodes that exist and lie somewhere."""
+    if (points.shape[1:] + cells.shape[1:]) not in SHAPES:
+        raise MeshError(f"points {points.shape} and cells {cells.shape} do not fit; allowed: (point, dim) and (cell, dim + 1), "
+                        "for quadrilaterals and hexahedra (cell, 2^dim)")
     if not len(cells):
         raise MeshError("there are no cells")
     outside = np.flatnonzero(((cells < 0) | (cells >= len(points))).any(axis=1))
@@ -45,27 +47,53 @@ def drop_unused(points, cells, facets):
 def orient(points, cells, label):
     """Cells with positive orientation, and how many were inverted.
 
-    Raises MeshError for measures that rounding cannot tell from 0."""
+    Raises MeshError for measures that rounding cannot tell from 0, and for concave or twisted cells."""
+    shape, dim = shape_of(points, cells), points.shape[1]
     measures = geometry.signed_measures(points, cells)
-    scale = np.abs(points[cells]).max(axis=(1, 2)) * geometry.longest_edges(points, cells) ** (points.shape[1] - 1)
-    flat = np.flatnonzero(np.abs(measures) <= 8 * np.finfo(float).eps * scale)
+    inverted = measures < 0
+    scale = np.abs(points[cells]).max(axis=(1, 2)) * geometry.longest_edges(points, cells) ** (dim - 1)
+    rounding = 8 * np.finfo(float).eps * scale
+    sizes = np.abs(measures)
+    if not shape.simplex:
+        densities = 2**dim * geometry.determinants(points, cells, shape.test_points) * np.where(inverted, -1, 1)[:, None]
+        sizes = np.abs(densities).max(axis=1)
+    flat = np.flatnonzero(sizes <= rounding)
     if len(flat):
-        what = ("length", "area", "volume")[points.shape[1] - 1]
+        what = ("length", "area", "volume")[dim - 1]
         names = ", ".join(label(k) for k in flat[:5]) + (", ..." if len(flat) > 5 else "")
         have = "have" if len(flat) > 1 else "has"
         raise MeshError(f"{plural(len(flat), 'cell')} {have} no {what}: {names}; remesh or merge their nodes")
-    inverted = measures < 0
-    cells[inverted, -2:] = cells[inverted, :-3:-1]
+    if not shape.simplex:
+        _check_densities(points, cells, densities, rounding, shape, label)
+    cells[inverted] = cells[inverted][:, shape.mirrored]
     return cells, int(inverted.sum())
 
 
+def _check_densities(points, cells, densities, rounding, shape, label):
+    """Raise MeshError unless 2^dim det dx/dr, (cell, test point), is positive beyond rounding."""
+    bad = np.flatnonzero((densities <= rounding[:, None]).any(axis=1))
+    if not len(bad):
+        return
+    places = weights(shape.corners, shape.test_points[densities[bad[:3]].argmin(axis=1)])
+    at = np.einsum("kc,kcd->kd", places, points[cells[bad[:3]]])
+    names = ", ".join(f"{label(k)} at ({', '.join(f'{v:.6g}' for v in x)})" for k, x in zip(bad, at))
+    are = "are" if len(bad) > 1 else "is"
+    raise MeshError(f"{plural(len(bad), shape.name + ' cell')} {are} concave, twisted or degenerate, where the Jacobian "
+                    f"determinant is not positive: {names}{', ...' if len(bad) > 3 else ''}; remesh, or mend "
+                    "the order of the nodes")
+
+
 def name_faces(points, cells, neighbours, facets):
-    """Boundary name -> rows (count, 2: cell, local face) of the `facets`, name -> point numbers (count, dim).
+    """Boundary name -> rows (count, 2: cell, local face) of the `facets`, name -> point numbers (count, vertex).
 
     Also returns notes on facets that are left out. Raises MeshError if a facet is not a face of a cell."""
+    shape = shape_of(points, cells)
     boundaries, notes = {}, []
     for name, corners in facets.items():
-        rows = find_faces(cells, corners)
+        if np.shape(corners)[1:] != np.shape(shape.faces)[1:]:
+            raise MeshError(f"boundary {name!r}: faces of the shape {np.shape(corners)} do not fit {shape.name} cells; "
+                            f"allowed: (face, {len(shape.faces[0])})")
+        rows = find_faces(cells, corners, shape.faces)
         lost = np.flatnonzero(rows[:, 0] < 0)
         if len(lost):
             corner = corners[lost[0]]
@@ -77,7 +105,7 @@ def name_faces(points, cells, neighbours, facets):
         if inner.any():
             notes.append(f"{np.count_nonzero(inner)} faces of boundary {name!r} lie between two cells; "
                          "boundary names on inner faces are ignored")
-        first = np.sort(np.unique(rows[:, 0] * cells.shape[1] + rows[:, 1], return_index=True)[1])
+        first = np.sort(np.unique(rows[:, 0] * len(shape.faces) + rows[:, 1], return_index=True)[1])
         rows = rows[first][~inner[first]]
         if len(rows):
             boundaries[name] = rows

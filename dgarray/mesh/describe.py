@@ -20,7 +20,7 @@ def describe(mesh):
         ("size", f"longest edge {edges.min():.4g} to {edges.max():.4g}; "
                  f"inradius {mesh.inradii.min():.4g} to {mesh.inradii.max():.4g}, "
                  f"median {np.median(mesh.inradii):.4g}"),
-        ("quality", f"normalised radius ratio (1 is best): min {quality.min():.3g}, mean {quality.mean():.3g}"),
+        ("quality", f"{mesh.quality_measure} (1 is best): min {quality.min():.3g}, mean {quality.mean():.3g}"),
         ("parts", f"{components(mesh)[0]}"),
         ("boundaries", _names({name: len(rows) for name, rows in mesh.boundaries.items()}, "faces")),
         ("regions", _names({name: len(cells) for name, cells in mesh.regions.items()}, "cells")),

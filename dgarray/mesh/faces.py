@@ -1,10 +1,11 @@
-"""Which faces of simplicial cells are shared, by sorting, and the faces of a mesh by kind; no loop over cells."""
+"""Which faces of cells are shared, by sorting, and the faces of a mesh by kind; no loop over cells.
+
+`faces` are the corners of each face of a cell, those of its `Shape`."""
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ..reference.simplex import FACES
 from .errors import MeshError
 
 
@@ -12,9 +13,10 @@ from .errors import MeshError
 class Neighbours:
     """The neighbour across each face.
 
-    cell         (cell, face)       neighbour cell; the own cell at a boundary face
-    face         (cell, face)       local face of that neighbour; -1 at a boundary face
-    orientation  (cell, face, dim)  own face vertex i is the neighbour's face vertex orientation[..., i], in FACES order
+    cell         (cell, face)          neighbour cell; the own cell at a boundary face
+    face         (cell, face)          local face of that neighbour; -1 at a boundary face
+    orientation  (cell, face, vertex)  own face vertex i is the neighbour's face vertex orientation[..., i], in the order of
+                                       `Shape.faces`
     """
 
     cell: np.ndarray
@@ -60,16 +62,14 @@ def by_kind(mesh):
                      mesh.boundary_faces)
 
 
-def face_points(cells, rows):
-    """Point numbers (count, dim) of the faces `rows` (count, 2: cell, local face), vertices in FACES order."""
-    faces = np.array(FACES[cells.shape[1] - 1])
-    return cells[rows[:, 0, None], faces[rows[:, 1]]]
+def face_points(cells, rows, faces):
+    """Point numbers (count, vertex) of the faces `rows` (count, 2: cell, local face)."""
+    return cells[rows[:, 0, None], np.array(faces)[rows[:, 1]]]
 
 
-def all_faces(cells):
-    """Point numbers of every face of every cell, (cell * faces, dim)."""
-    dim = cells.shape[1] - 1
-    return cells[:, FACES[dim]].reshape(-1, dim)
+def all_faces(cells, faces):
+    """Point numbers of every face of every cell, (cell * face, vertex)."""
+    return cells[:, faces].reshape(-1, len(faces[0]))
 
 
 def keys(rows):
@@ -84,42 +84,45 @@ def keys(rows):
     return key
 
 
-def connect(cells, label):
-    """The `Neighbours` of `cells` (cell, dim + 1); `label(cell)` names a cell in errors.
+def connect(cells, faces, label):
+    """The `Neighbours` of `cells` (cell, corner); `label(cell)` names a cell in errors.
 
-    Raises MeshError where three or more cells share a face."""
-    count, dim = len(cells), cells.shape[1] - 1
-    points = all_faces(cells)
+    Raises MeshError where three or more cells share a face, and where two cells join its corners in another order."""
+    count, sides, vertices = len(cells), len(faces), len(faces[0])
+    points = all_faces(cells, faces)
     key = keys(points)
     order = np.argsort(key, kind="stable")
     same = key[order[1:]] == key[order[:-1]]
     triple = np.flatnonzero(same[1:] & same[:-1])
     if len(triple):
-        three = ", ".join(label(c) for c in order[triple[0]:triple[0] + 3] // (dim + 1))
+        three = ", ".join(label(c) for c in order[triple[0]:triple[0] + 3] // sides)
         raise MeshError(f"a face has three neighbours or more: {three}; remove the cell that is there twice")
     first, second = order[:-1][same], order[1:][same]
-    cell = np.repeat(np.arange(count), dim + 1)
+    cell = np.repeat(np.arange(count), sides)
     face = np.full(len(points), -1)
-    orientation = np.tile(np.arange(dim), (len(points), 1))
+    orientation = np.tile(np.arange(vertices), (len(points), 1))
     own, other = points[first], points[second]
     match = np.argmax(own[:, :, None] == other[:, None, :], axis=2)
-    cell[first], cell[second] = second // (dim + 1), first // (dim + 1)
-    face[first], face[second] = second % (dim + 1), first % (dim + 1)
+    crossed = np.flatnonzero(match[:, 0] + match[:, 3] != 3) if vertices == 4 else ()
+    if len(crossed):
+        one, two = label(first[crossed[0]] // sides), label(second[crossed[0]] // sides)
+        raise MeshError(f"{one} and {two} join the four nodes of their common face in different orders; untangle or remesh")
+    cell[first], cell[second] = second // sides, first // sides
+    face[first], face[second] = second % sides, first % sides
     orientation[first], orientation[second] = match, np.argsort(match, axis=1)
-    return Neighbours(cell.reshape(count, -1), face.reshape(count, -1), orientation.reshape(count, dim + 1, dim))
+    return Neighbours(cell.reshape(count, -1), face.reshape(count, -1), orientation.reshape(count, sides, vertices))
 
 
-def find_faces(cells, facets):
-    """Rows (facet, 2: cell, local face) of the faces with the point numbers `facets` (facet, dim).
+def find_faces(cells, facets, faces):
+    """Rows (facet, 2: cell, local face) of the faces with the point numbers `facets` (facet, vertex), in any order.
 
     (-1, -1) where no cell has such a face; the first of the two cells where a face is interior."""
-    dim = cells.shape[1] - 1
-    points = all_faces(cells)
+    points = all_faces(cells, faces)
     key = keys(np.concatenate([points, facets]))
     of_faces, wanted = key[:len(points)], key[len(points):]
     order = np.argsort(of_faces, kind="stable")
     place = np.minimum(np.searchsorted(of_faces[order], wanted), len(order) - 1)
     found = order[place]
-    rows = np.column_stack([found // (dim + 1), found % (dim + 1)])
+    rows = np.column_stack([found // len(faces), found % len(faces)])
     rows[of_faces[found] != wanted] = -1
     return rows

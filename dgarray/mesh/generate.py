@@ -5,10 +5,11 @@ from numbers import Real
 
 import numpy as np
 
-from ..reference.simplex import FACES
+from ..reference.shapes import NAMED_SHAPES, SHAPES
 from ..wording import nearest, plural
 from .errors import MeshError
-from .geometry import signed_measures
+from .faces import all_faces
+from .geometry import are_valid
 from .memory import check_room
 from .mesh import build
 
@@ -27,28 +28,43 @@ def interval(lower=0.0, upper=1.0, cells=16, periodic=False, perturb=0.0, seed=0
                     f"interval({lower:g}, {upper:g}, {cells})")
 
 
-def rectangle(lower=(0, 0), upper=(1, 1), cells=(8, 8), periodic=False, perturb=0.0, seed=0, diagonal="right"):
+def rectangle(lower=(0, 0), upper=(1, 1), cells=(8, 8), periodic=False, perturb=0.0, seed=0, diagonal="right",
+              shape="triangle"):
     """A rectangle cut into cells[0] x cells[1] boxes of two triangles each; boundaries left, right, bottom, top.
 
     diagonal: "right" (from lower left to upper right), "left", or "alternate", both in turn like a chessboard.
+    shape: "triangle", or "quadrilateral": each box is one cell and has no diagonal.
     periodic: one flag, or one for each of x and y. perturb, seed: as for `interval`.
     Raises MeshError for invalid bounds, counts or perturbation."""
     diagonals = "right", "left", "alternate"
     if diagonal not in diagonals:
         raise MeshError(f"diagonal {diagonal!r} does not exist; allowed: {', '.join(diagonals)}{nearest(diagonal, diagonals)}")
+    _check_shape(shape, ("triangle", "quadrilateral"))
+    if shape == "quadrilateral" and diagonal != "right":
+        raise MeshError(f"diagonal {diagonal!r} does not fit shape='quadrilateral'; only triangles have diagonals")
     cells = per_axis(cells, 2, "cells")
-    return _lattice(lower, upper, cells, per_axis(periodic, 2, "periodic"), perturb, seed, SIDES[0],
-                    lambda corner, counts: _triangles(corner, counts, diagonal), f"rectangle({cells[0]} x {cells[1]})")
+
+    def split(corner, counts):
+        return _triangles(corner, counts, diagonal) if shape == "triangle" else _bricks(corner, counts)
+    return _lattice(lower, upper, cells, per_axis(periodic, 2, "periodic"), perturb, seed, SIDES[0], split,
+                    f"rectangle({cells[0]} x {cells[1]})", shape)
 
 
-def box(lower=(0, 0, 0), upper=(1, 1, 1), cells=(4, 4, 4), periodic=False, perturb=0.0, seed=0):
+def box(lower=(0, 0, 0), upper=(1, 1, 1), cells=(4, 4, 4), periodic=False, perturb=0.0, seed=0, shape="tetra"):
     """A box cut into bricks of six tetrahedra each, in the same way in every brick (Kuhn 1960).
 
+    shape: "tetra", or "hexahedron": each brick is one cell.
     Boundaries: left, right (x), front, back (y), bottom, top (z). periodic: one flag, or one for each of x, y, z.
     perturb, seed: as for `interval`. Raises MeshError for invalid bounds, counts or perturbation."""
+    _check_shape(shape, ("tetra", "hexahedron"))
     cells = per_axis(cells, 3, "cells")
-    return _lattice(lower, upper, cells, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1], _tetrahedra,
-                    f"box({cells[0]} x {cells[1]} x {cells[2]})")
+    return _lattice(lower, upper, cells, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1],
+                    _tetrahedra if shape == "tetra" else _bricks, f"box({cells[0]} x {cells[1]} x {cells[2]})", shape)
+
+
+def _check_shape(shape, allowed):
+    if shape not in allowed:
+        raise MeshError(f"shape {shape!r} does not exist; allowed: {', '.join(allowed)}{nearest(shape, allowed)}")
 
 
 def per_axis(value, dim, name):
@@ -59,8 +75,8 @@ def per_axis(value, dim, name):
     return values
 
 
-def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source):
-    """Mesh of the box [lower, upper] with counts[axis] bricks along each axis, each cut into simplices by `split`."""
+def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source, shape="line"):
+    """Mesh of the box [lower, upper] with counts[axis] bricks along each axis, each cut into cells of a shape by `split`."""
     dim = len(counts)
     lower, upper = _numbers(source, "lower", lower), _numbers(source, "upper", upper)
     if lower.shape != (dim,) or upper.shape != (dim,) or not np.all(np.isfinite([lower, upper]) & (lower < upper)):
@@ -68,16 +84,18 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     if not all(isinstance(count, Real) and count >= 1 and count % 1 == 0 for count in counts):
         raise MeshError(f"{source}: cells must be whole numbers from 1; got {tuple(counts)}")
     counts = tuple(int(count) for count in counts)
-    check_room(source, prod(counts) * factorial(dim), dim)
+    simplex = NAMED_SHAPES[shape].simplex
+    check_room(source, prod(counts) * (factorial(dim) if simplex else 1), dim, simplex)
     place = np.stack(np.meshgrid(*[np.arange(n + 1) for n in counts], indexing="ij"), axis=-1).reshape(-1, dim)
     number = np.arange(len(place)).reshape([n + 1 for n in counts])
     cells = split(_corners(number), counts)
     points = lower + (upper - lower) * place / counts
     points = _perturbed(points, place, counts, (upper - lower) / counts, perturb, seed)
-    inverted = np.count_nonzero(signed_measures(points, cells) <= 0)
+    inverted = np.count_nonzero(~are_valid(points, cells))
     if inverted:
-        raise MeshError(f"{source}: perturb {perturb} turns {plural(inverted, 'cell')} over; take a smaller one")
-    faces = cells[:, FACES[dim]].reshape(-1, dim)
+        how = "over" if simplex else "over or makes them concave"
+        raise MeshError(f"{source}: perturb {perturb} turns {plural(inverted, 'cell')} {how}; take a smaller one")
+    faces = all_faces(cells, NAMED_SHAPES[shape].faces)
     facets = {name: faces[np.all(place[faces, axis] == end, axis=1)]
               for axis, pair in enumerate(sides) for name, end in zip(pair, (0, counts[axis]))}
     mesh = build(points, cells, facets, source=source)
@@ -106,19 +124,24 @@ def _corners(number):
     return {bits: number[tuple(ends[bit] for bit in bits)].ravel() for bits in np.ndindex((2,) * number.ndim)}
 
 
-def _simplices(corner, *vertices):
-    """Cells (brick * simplex, dim + 1) of the simplices given by their corners, the simplices of a brick in turn."""
-    cells = np.array([[corner[bits] for bits in simplex] for simplex in vertices])
+def _cells(corner, *vertices):
+    """Cells (brick * cell, corner) given by their corners, the cells of a brick in turn."""
+    cells = np.array([[corner[bits] for bits in cell] for cell in vertices])
     return cells.transpose(2, 0, 1).reshape(-1, cells.shape[1])
 
 
+def _bricks(corner, counts):
+    shape = SHAPES[len(counts), 2 ** len(counts)]
+    return _cells(corner, [tuple((1 + side) // 2 for side in vertex) for vertex in shape.vertices])
+
+
 def _lines(corner, _):
-    return _simplices(corner, ((0,), (1,)))
+    return _cells(corner, ((0,), (1,)))
 
 
 def _triangles(corner, counts, diagonal):
-    right = _simplices(corner, ((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1)))
-    left = _simplices(corner, ((0, 0), (1, 0), (0, 1)), ((1, 0), (1, 1), (0, 1)))
+    right = _cells(corner, ((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1)))
+    left = _cells(corner, ((0, 0), (1, 0), (0, 1)), ((1, 0), (1, 1), (0, 1)))
     odd = np.add.outer(np.arange(counts[0]), np.arange(counts[1])).repeat(2) % 2 == 1
     leaning = {"right": np.zeros_like(odd), "left": np.ones_like(odd), "alternate": odd}[diagonal]
     return np.where(leaning[:, None], left, right)
@@ -130,4 +153,4 @@ def _tetrahedra(corner, _):
         steps = np.cumsum(np.vstack([np.zeros(3, dtype=int), np.eye(3, dtype=int)[list(axes)]]), axis=0)
         turn = slice(None) if np.linalg.det(np.eye(3)[list(axes)]) > 0 else [0, 1, 3, 2]
         paths.append([tuple(step) for step in steps[turn].tolist()])
-    return _simplices(corner, *paths)
+    return _cells(corner, *paths)

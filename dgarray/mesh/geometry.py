@@ -1,39 +1,73 @@
-"""Measures, normals and shape of straight-sided simplices, from vertex coordinates alone."""
-from itertools import combinations
+"""Measures, normals and quality of straight-sided cells, from vertex coordinates alone."""
 from math import factorial
 
 import numpy as np
 
-from ..reference.simplex import FACES
-
-# Sign that turns the normal of a face's vertex order in FACES outwards, for positively oriented cells.
-OUTWARD = {1: (-1, 1), 2: (1, 1, 1), 3: (-1, 1, 1, -1)}
+from ..reference.multilinear import gradients
+from ..reference.quadrature import product
+from ..reference.shapes import shape_of
 
 
 def signed_measures(points, cells):
-    """Length, area or volume of each cell, negative where it is inverted: det(x_i - x_0) / dim!, (cell,)."""
+    """Length, area or volume of each cell, negative where it is inverted, (cell,).
+
+    Simplices: det(x_i - x_0) / dim!. Others: the integral of det dx/dr, which has the degree dim - 1 in each coordinate."""
+    shape, dim = shape_of(points, cells), points.shape[1]
+    if not shape.simplex:
+        r, weights = product(dim, dim - 1)
+        return np.sum(determinants(points, cells, r) * weights, axis=1)          # rounds alike in a part of the mesh
     x = points[cells]
     edges = x[:, 1:] - x[:, :1]
-    return np.linalg.det(edges) / factorial(points.shape[1])
+    return np.linalg.det(edges) / factorial(dim)
+
+
+def determinants(points, cells, r):
+    """det dx/dr of quadrilaterals or hexahedra, (cell, point), at reference points r (point, dim)."""
+    return np.stack([_determinant(J) for J in _jacobians(points, cells, r)], axis=1)
+
+
+def _jacobians(points, cells, r):
+    """dx_i/dr_d (cell, i, d) at one reference point after the other."""
+    x = points[cells]
+    return (np.einsum("kci,cd->kid", x, gradient) for gradient in gradients(shape_of(points, cells).corners, r))
+
+
+def _determinant(J):
+    if J.shape[1] == 2:
+        return J[:, 0, 0] * J[:, 1, 1] - J[:, 0, 1] * J[:, 1, 0]
+    return np.sum(J[:, 0] * np.cross(J[:, 1], J[:, 2]), axis=1)
+
+
+def are_valid(points, cells):
+    """Whether each cell has a positive measure, a quadrilateral or hexahedron also det dx/dr > 0 at the points where that is
+    tested, (cell,)."""
+    shape = shape_of(points, cells)
+    if shape.simplex:
+        return signed_measures(points, cells) > 0
+    return np.all(determinants(points, cells, shape.test_points) > 0, axis=1)
 
 
 def longest_edges(points, cells):
     """Length of the longest edge of each cell, (cell,)."""
     x = points[cells]
-    pairs = list(combinations(range(cells.shape[1]), 2))
-    return np.max([np.linalg.norm(x[:, i] - x[:, j], axis=1) for i, j in pairs], axis=0)
+    return np.max([np.linalg.norm(x[:, i] - x[:, j], axis=1) for i, j in shape_of(points, cells).edges], axis=0)
 
 
 def area_vectors(points, cells):
-    """Outward normal times measure of every face, (cell, face, dim); the measure of a point is 1."""
-    dim = points.shape[1]
-    x = points[cells[:, FACES[dim]]]
-    sign = np.array(OUTWARD[dim], dtype=float)[None, :, None]
+    """Outward normal times measure of every face, (cell, face, dim); the measure of a point is 1.
+
+    On a bilinear face, the integral of the normal: half the cross product of the diagonals. Where such a face is warped, the
+    vector is shorter than the face's area."""
+    shape, dim = shape_of(points, cells), points.shape[1]
+    x = points[cells[:, shape.faces]]
+    sign = np.array(shape.outward, dtype=float)[None, :, None]
     if dim == 1:
         return np.broadcast_to(sign, (len(cells), 2, 1)).copy()
     edge = x[:, :, 1] - x[:, :, 0]
     if dim == 2:
         return np.stack([edge[..., 1], -edge[..., 0]], axis=-1) * sign
+    if not shape.simplex:
+        return np.cross(x[:, :, 3] - x[:, :, 0], x[:, :, 2] - x[:, :, 1]) * (sign / 2)
     return np.cross(edge, x[:, :, 2] - x[:, :, 0]) * (sign / 2)
 
 
@@ -46,3 +80,11 @@ def radius_ratios(points, cells, inradii):
     edges = x[:, 1:] - x[:, :1]
     squares = np.sum(edges * edges, axis=2, keepdims=True)
     return dim * inradii / np.linalg.norm(np.linalg.solve(2 * edges, squares)[..., 0], axis=1)
+
+
+def scaled_jacobians(points, cells):
+    """Scaled Jacobian of each quadrilateral or hexahedron, (cell,): 1 where all corners are right, 0 for degenerate cells.
+
+    The least det(e_1, ..., e_dim) / (|e_1| ... |e_dim|) of the edges e_d at a corner. Knupp 2000."""
+    return np.min([_determinant(J) / np.prod(np.linalg.norm(J, axis=1), axis=1)
+                   for J in _jacobians(points, cells, shape_of(points, cells).corners)], axis=0)

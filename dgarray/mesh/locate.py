@@ -1,14 +1,14 @@
-"""Which element of a simplex mesh holds a point, and where in it."""
+"""Which element of a mesh holds a point, and where in it."""
 import numpy as np
 
-# A point this far outside a face, in barycentric coordinates, still counts as inside.
-TOLERANCE = 1e-10
+from .inverse_maps import inverse_maps
+
 # Point-candidate pairs examined at once.
 BLOCK_PAIRS = 200_000
 
 
 class Locator:
-    """Point location on affine simplices by k-d trees over the centroids.
+    """Point location by k-d trees over the centroids.
 
     A cell can hold only points that are nearer to its centroid than its farthest corner is (its reach). Cells are
     grouped by reach in powers of two, one tree each, so that on graded meshes a large cell does not widen the
@@ -16,16 +16,13 @@ class Locator:
     """
 
     def __init__(self, points, cells):
-        """points: (point, dim) float64; cells: (element, dim + 1)"""
+        """points: (point, dim) float64; cells: (element, corner)"""
         from scipy.spatial import cKDTree
 
-        corners = np.asarray(points, dtype="float64")[np.asarray(cells)]
+        points, cells = np.asarray(points, dtype="float64"), np.asarray(cells)
+        corners = points[cells]
         self.dim = corners.shape[2]
-        self.origin = corners[:, 0]
-        self.inverse = np.linalg.inv(np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2))
-        # Rounding of x - origin, carried to barycentric coordinates, for meshes far from the origin.
-        rounding = np.abs(self.inverse).sum(axis=(1, 2)) * np.abs(corners).max(axis=(1, 2))
-        self.tolerance = TOLERANCE + 4 * np.finfo("float64").eps * rounding
+        self.maps = inverse_maps(points, cells)
         centroids = corners.mean(axis=1)
         reach = np.sqrt(((corners - centroids[:, None]) ** 2).sum(axis=2).max(axis=1))
         level = np.floor(np.log2(reach / reach.min())).astype(int)
@@ -58,12 +55,11 @@ class Locator:
         distance, number = tree.query(x[block], k=ranks, distance_upper_bound=radius)
         near = np.isfinite(distance)
         candidate = group[np.where(near, number, 0)]
-        tail = np.einsum("pkij,pkj->pki", self.inverse[candidate], x[block, None] - self.origin[candidate])
-        inside = np.minimum(tail.min(axis=2), 1 - tail.sum(axis=2)) + self.tolerance[candidate]
+        inside, local = self.maps.invert(candidate, x[block])
         inside[~near] = -np.inf
         best = inside.argmax(axis=1)
         rows = np.arange(len(block))
         found = inside[rows, best] >= 0
         element[block[found]] = candidate[rows, best][found]
-        reference[block[found]] = 2 * tail[rows, best][found] - 1
+        reference[block[found]] = local[rows, best][found]
         return block[~found & near[:, -1]]

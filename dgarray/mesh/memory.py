@@ -2,13 +2,16 @@
 from ..system_memory import host_free
 from .errors import MeshError
 
-# Bytes that a cell takes at the peak while a mesh is built, by dimension: measured by tracemalloc, and held by a test.
+# Bytes that a cell takes at the peak while a mesh is built, by dimension: measured by tracemalloc, and held by tests. First
+# those of a simplex, then those of a quadrilateral or hexahedron.
 BYTES = {1: 340, 2: 640, 3: 1350}
+TENSOR_BYTES = {2: 880, 3: 2580}
 
 
-def check_room(source, cells, dim):
+def check_room(source, cells, dim, simplex=True):
     """Raise MeshError if a mesh of so many cells needs more memory than is free."""
     cells, free = float(min(cells, 10**300)), host_free()
-    if free is not None and cells * BYTES[dim] > free:
-        raise MeshError(f"{source} would have {cells:.4g} cells, which take about {cells * BYTES[dim] / 2**30:.3g} GiB of "
+    need = cells * (BYTES if simplex else TENSOR_BYTES)[dim]
+    if free is not None and need > free:
+        raise MeshError(f"{source} would have {cells:.4g} cells, which take about {need / 2**30:.3g} GiB of "
                         f"memory to be made, but only {free / 2**30:.3g} GiB are free; take fewer")

@@ -1,27 +1,27 @@
-"""The mesh: points, simplicial cells, names, and the neighbour across every face."""
+"""The mesh: points, cells of one shape, names, and the neighbour across every face."""
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from ..reference.shapes import shape_of
 from ..wording import nearest, plural
-from . import checks, clean, geometry, periodic, refine
+from . import checks, clean, geometry, mapping, periodic, refine, refine_tensor
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
 from .locality import hilbert_order
 from .memory import check_room
 from .partition import Share
 
-CELL_TYPES = {1: "line", 2: "triangle", 3: "tetra"}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mesh:
-    """A conforming mesh of lines, triangles or tetrahedra; `read_mesh`, `interval`, `rectangle` and `box` make it.
+    """A conforming mesh of cells of one shape; `read_mesh`, `interval`, `rectangle` and `box` make it.
 
     points       (point, dim) float64
-    cells        (cell, dim + 1) int64, positively oriented, in an order that keeps neighbours near each other
+    cells        (cell, corner) int64, positively oriented, in an order that keeps neighbours near each other; corners in the
+                 order of meshio and VTK
     boundaries   name -> (count, 2) rows (cell, local face); a face may carry several names
     regions      name -> numbers of its cells
     numbers      (cell,) position of each cell among the volume cells of its file, from 0
@@ -32,8 +32,9 @@ class Mesh:
     periods      (name, other name, translation) of each periodic pair
     share        of a part of a mesh: what it has of the whole, a `dgarray.mesh.partition.Share`; None for a whole mesh
 
-    All cells have the shape `cell_type`. In a mesh of several shapes the cells of each shape are arrays of their own with
-    numbers of their own, in an order of their own, and a list of faces joins cells of two shapes: see `dgarray.mesh.faces`.
+    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra or hexahedra with straight edges. In a
+    mesh of several shapes the cells of each shape are arrays of their own with numbers of their own, in an order of their own,
+    and a list of faces joins cells of two shapes: see `dgarray.mesh.faces`.
     """
 
     points: np.ndarray
@@ -71,8 +72,13 @@ class Mesh:
 
     @property
     def cell_type(self):
-        """The cells' name in meshio: line, triangle or tetra."""
-        return CELL_TYPES[self.dim]
+        """The cells' name: line, triangle, quadrilateral, tetra or hexahedron."""
+        return self.cell_shape.name
+
+    @property
+    def cell_shape(self):
+        """The `Shape` of the cells: their corners, edges and faces."""
+        return shape_of(self.points, self.cells)
 
     @property
     def whole(self):
@@ -101,7 +107,8 @@ class Mesh:
 
     @property
     def orientation(self):
-        """(cell, face, dim): own face vertex i is the neighbour's face vertex orientation[..., i], in FACES order."""
+        """(cell, face, vertex): own face vertex i is the neighbour's face vertex orientation[..., i], in the order of
+        `Shape.faces`."""
         return self.neighbours.orientation
 
     @property
@@ -155,31 +162,41 @@ class Mesh:
 
     @cached_property
     def face_measures(self):
-        """Measure of each face, (cell, face): 1 in 1D, length in 2D, area in 3D."""
+        """Measure of each face, (cell, face): 1 in 1D, length in 2D, area in 3D; of a warped face, the length of the integral
+        of its normal."""
         return np.linalg.norm(geometry.area_vectors(self.points, self.cells), axis=2)
 
     @cached_property
     def normals(self):
-        """Outward unit normals, (cell, face, dim)."""
+        """Outward unit normals, (cell, face, dim); of a warped face, the direction of the integral of its normal."""
         return geometry.area_vectors(self.points, self.cells) / self.face_measures[:, :, None]
 
     @cached_property
     def centroids(self):
-        """(cell, dim)."""
+        """Mean of each cell's corners, (cell, dim): the image of the reference cell's centre."""
         return self.points[self.cells].mean(axis=1)
 
     @cached_property
     def inradii(self):
-        """Radius of the inscribed sphere, dim * measure / measure of all faces, (cell,)."""
+        """dim * measure / measure of all faces, (cell,): the radius of the inscribed sphere, if one touches all faces."""
         return self.dim * self.measures / self.face_measures.sum(axis=1)
 
     def quality(self):
-        """Normalised radius ratio of each cell, (cell,): 1 for regular cells, 0 for flat ones."""
+        """Quality of each cell, (cell,): 1 for the best, 0 for flat ones.
+
+        Simplices: the normalised radius ratio, 1 for regular ones. Others: the scaled Jacobian, 1 for rectangles and bricks."""
+        if not self.cell_shape.simplex:
+            return geometry.scaled_jacobians(self.points, self.cells)
         return geometry.radius_ratios(self.points, self.cells, self.inradii)
 
+    @property
+    def quality_measure(self):
+        """What `quality` returns, for messages."""
+        return "normalised radius ratio" if self.cell_shape.simplex else "scaled Jacobian"
+
     def face_points(self, rows):
-        """Point numbers (count, dim) of the faces `rows` (count, 2), vertices in FACES order."""
-        return face_points(self.cells, rows)
+        """Point numbers (count, vertex) of the faces `rows` (count, 2), vertices in the order of `Shape.faces`."""
+        return face_points(self.cells, rows, self.cell_shape.faces)
 
     def face_centres(self, rows):
         """Centroids (count, dim) of the faces `rows` (count, 2)."""
@@ -223,27 +240,39 @@ class Mesh:
         return mesh
 
     def refined(self):
-        """A copy with every cell split at its edge midpoints into 2, 4 or 8; names, regions and periods are kept.
+        """A copy with every cell split at the middles of its edges into 2, 4 or 8; names, regions and periods are kept.
 
         The children of the cell with number k have the numbers 2^dim k and following."""
         self._must_be_whole("refined")
-        check_room(f"{self.source}, refined,", len(self.cells) * 2**self.dim, self.dim)
-        points, children, midpoint = refine.split(self.points, self.cells)
+        check_room(f"{self.source}, refined,", len(self.cells) * 2**self.dim, self.dim, self.cell_shape.simplex)
+        if self.cell_shape.simplex:
+            points, children, split_facets = refine.split(self.points, self.cells)
+        else:
+            points, children, split_facets = refine_tensor.split(self.points, self.cells, self.cell_shape.tensor_order)
         parts = children.shape[1]
 
         def family(numbers):
             return (numbers[:, None] * parts + np.arange(parts)).ravel()
 
-        facets = {name: refine.split_facets(self.face_points(rows), midpoint).reshape(-1, self.dim)
-                  for name, rows in self.boundaries.items()}
+        def facet_family(facets):
+            return split_facets(facets).reshape(-1, facets.shape[1])
+
+        facets = {name: facet_family(self.face_points(rows)) for name, rows in self.boundaries.items()}
         own, other = self.glued[:, :2], self.glued[:, 2:]
         match = self.orientation[own[:, 0], own[:, 1]]
         sides = self.face_points(own), np.take_along_axis(self.face_points(other), match, axis=1)
-        glued = [refine.split_facets(side, midpoint).reshape(-1, self.dim) for side in sides]
-        mesh = build(points, children.reshape(-1, self.dim + 1), facets,
+        mesh = build(points, children.reshape(-1, children.shape[2]), facets,
                      {name: family(cells) for name, cells in self.regions.items()},
                      numbers=family(self.numbers), source=self.source, inherited=self.notes)
-        return mesh._glued(*periodic.pairs(mesh, *glued), self.periods) if len(own) else mesh
+        return mesh._glued(*periodic.pairs(mesh, *map(facet_family, sides)), self.periods) if len(own) else mesh
+
+    def mapped(self, function):
+        """A copy with the points moved to function(x), x a tuple of coordinate arrays (point,); it returns such a tuple.
+
+        Numbers, names, regions and periods are kept; a periodic boundary must stay a translation of its partner.
+        Raises MeshError where the map turns cells over, makes them concave or flat, or is not finite. Warns as `build` does."""
+        self._must_be_whole("mapped")
+        return mapping.mapped(self, function)
 
     def _must_be_whole(self, change):
         """Raise MeshError for a part of a mesh, which cannot be changed alone."""
@@ -282,16 +311,19 @@ class Mesh:
 
 def build(points, cells, facets=None, groups=None, *, numbers=None, elements=None, source="mesh", found=(),
           inherited=None):
-    """The mesh of `cells` (cell, dim + 1) on `points` (point, dim): checked, oriented, ordered for locality, connected.
+    """The mesh of `cells` (cell, corner) on `points` (point, dim): checked, oriented, ordered for locality, connected.
 
-    facets     boundary name -> point numbers (count, dim) of its faces; doubles count once, inner faces are left out
+    The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, these in the order of VTK.
+    facets     boundary name -> point numbers (count, vertex) of its faces, in any order; doubles count
+               once, inner faces are left out
     groups     region name -> numbers of its cells
     numbers    (cell,) the file's numbering, by default 0, 1, ...
     elements   (cell,) position of each cell among all elements of the file, from 1, for messages
     found      notes of whoever read the file
     inherited  notes of the mesh that this one refines, which has been checked
-    Raises MeshError on: coordinates that are not finite, a node twice in a cell, cells without volume, faces with three
-    neighbours, folds, hanging nodes, names of facets that are not faces of a cell. Warns with each of the notes."""
+    Raises MeshError on: coordinates that are not finite, a node twice in a cell, cells without volume, concave or twisted
+    cells, faces with three neighbours, folds, hanging nodes, names of facets that are not faces of a cell. Warns with each of
+    the notes."""
     try:
         if np.size(cells) and np.asarray(cells).dtype.kind not in "iu":
             raise MeshError("the cells must be whole numbers, those of their points")
@@ -322,7 +354,7 @@ def _build(points, cells, facets, groups, numbers, elements, source, found, inhe
     rank = np.argsort(order)
     cells, file_numbers = cells[order], file_numbers[order]
     elements = None if elements is None else np.asarray(elements)[order]
-    neighbours = connect(cells, label)
+    neighbours = connect(cells, shape_of(points, cells).faces, label)
     boundaries, more = clean.name_faces(points, cells, neighbours, facets)
     mesh = Mesh(points, cells, boundaries, {name: np.sort(rank[np.asarray(group)]) for name, group in groups.items()},
                 file_numbers, neighbours, source=source)

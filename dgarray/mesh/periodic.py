@@ -12,7 +12,7 @@ TOLERANCE = 1e-6
 def match(mesh, first, second):
     """Pair the faces of boundary `first` with those of boundary `second` by the translation between them.
 
-    Returns rows (count, 2) of `first`, the rows of `second` that they meet, the vertex matching (count, dim) and the
+    Returns rows (count, 2) of `first`, the rows of `second` that they meet, the vertex matching (count, vertex) and the
     translation (dim,). Raises MeshError naming the faces that do not match."""
     rows, others = mesh.named(first), mesh.named(second)
     if first == second:
@@ -25,7 +25,7 @@ def match(mesh, first, second):
     gaps = np.linalg.norm((x + translation)[:, :, None] - y[partner][:, None, :], axis=3)
     vertex = gaps.argmin(axis=2)
     good = (distance < TOLERANCE * partner_size) & np.all(gaps.min(axis=2) < TOLERANCE * partner_size[:, None], axis=1)
-    good &= np.all(np.sort(vertex, axis=1) == np.arange(mesh.dim), axis=1)
+    good &= np.all(np.sort(vertex, axis=1) == np.arange(x.shape[1]), axis=1)
     good &= np.bincount(partner, minlength=len(others))[partner] == 1
     opposite = np.sum(mesh.normals[rows[:, 0], rows[:, 1]] *
                       mesh.normals[others[partner, 0], others[partner, 1]], axis=1) < 0
@@ -43,9 +43,9 @@ def match(mesh, first, second):
 
 
 def pairs(mesh, corners, others):
-    """Rows (count, 2) of the faces with the points `corners` (count, dim), rows of those with the points `others`, and
-    how their vertices meet, (count, dim) in FACES order, when corners[k, i] meets others[k, i]."""
-    rows, partners = find_faces(mesh.cells, corners), find_faces(mesh.cells, others)
+    """Rows (count, 2) of the faces with the points `corners` (count, vertex), rows of those with the points `others`,
+    and how their vertices meet, (count, vertex), when corners[k, i] meets others[k, i]."""
+    rows, partners = (find_faces(mesh.cells, points, mesh.cell_shape.faces) for points in (corners, others))
     place = np.argmax(mesh.face_points(rows)[:, :, None] == corners[:, None, :], axis=2)
     meets = np.take_along_axis(others, place, axis=1)
     return rows, partners, np.argmax(meets[:, :, None] == mesh.face_points(partners)[:, None, :], axis=2)

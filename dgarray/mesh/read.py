@@ -7,20 +7,24 @@ from pathlib import Path
 import meshio
 import numpy as np
 
+from ..reference.shapes import FILE_SHAPES
 from .errors import MeshError
 from .groups import find_groups
-from .mesh import CELL_TYPES, build
+from .mesh import build
 
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
 # Formats whose reader in meshio 5.3.5 loops for ever on files that are cut off, and what others must contain.
 ENDLESS = {".dat", ".tec", ".mdpa", ".ply", ".off", ".obj"}
 NASTRAN = (b"BEGIN BULK", b"ENDDATA")
+ALLOWED = ", ".join(FILE_SHAPES)
 MARKS = {".msh": (b"$EndNodes", b"$EndElements"), ".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
 
 
 def read_mesh(path):
-    """Read the mesh in the file `path`: lines, triangles or tetrahedra in any format that meshio reads.
+    """Read the mesh in the file `path`: straight cells of one shape in any format that meshio reads.
+
+    The shapes are lines, triangles, quadrilaterals, tetrahedra and hexahedra.
 
     Physical groups, references, markers and sets become region names and, one dimension below, boundary names.
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
@@ -105,15 +109,17 @@ def _arrays(path, data):
     dim = max(block.dim for block, size in zip(data.cells, sizes) if size)
     _check_types({block.type for block, size in zip(data.cells, sizes) if size and block.dim >= max(dim - 1, 1)})
     if dim == 0:
-        raise MeshError("the file has points, but no cells; allowed: line, triangle, tetra")
+        raise MeshError(f"the file has points, but no cells; allowed: {ALLOWED}")
     start = np.cumsum([0, *sizes])
+    shape = _shape({block.type for block, size in zip(data.cells, sizes) if size and block.dim == dim},
+                   {block.type for block, size in zip(data.cells, sizes) if size and block.dim == dim - 1})
     volume = [k for k, block in enumerate(data.cells) if block.dim == dim and sizes[k]]
     cells = np.concatenate([np.asarray(data.cells[k].data, dtype=np.int64) for k in volume])
     offset = dict(zip(volume, np.cumsum([0] + [sizes[k] for k in volume])))
     regions, notes = find_groups(path, data, dim)
     boundaries, more = find_groups(path, data, dim - 1)
     return {
-        "points": _flat(np.asarray(data.points, dtype=np.float64), cells, dim),
+        "points": _flat(np.asarray(data.points, dtype=np.float64), cells, shape),
         "cells": cells,
         "facets": {name: np.concatenate([data.cells[k].data[inside].astype(np.int64) for k, inside in members])
                    for name, members in boundaries.items()},
@@ -125,28 +131,41 @@ def _arrays(path, data):
 
 
 def _check_types(types):
-    """Refuse cell types other than straight simplices, by name."""
-    strange = sorted(types - set(CELL_TYPES.values()) - {"vertex"})
+    """Refuse cell types other than those of straight cells with a `Shape`, by name."""
+    strange = sorted(types - set(FILE_SHAPES) - {"vertex"})
     curved = [name for name in strange if name[-1].isdigit() or name.startswith("VTK_LAGRANGE")]
     if curved:
         raise MeshError(f"curved cells of type {', '.join(map(repr, curved))} are not supported; "
-                        "allowed: line, triangle, tetra (write the mesh with straight cells of order 1)")
+                        f"allowed: {ALLOWED} (write the mesh with straight cells of order 1)")
     if strange:
         raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; "
-                        "allowed: line, triangle, tetra (split them into simplices)")
+                        f"allowed: {ALLOWED} (split them into simplices)")
 
 
-def _flat(points, cells, dim):
-    """The first `dim` coordinates of `points`, if the others are constant on all used points."""
+def _shape(types, face_types):
+    """The one `Shape` of cells of these types in meshio. Raises MeshError for several, and for faces of another shape."""
+    if len(types) > 1:
+        raise MeshError(f"cells of type {', '.join(map(repr, sorted(types)))} in one mesh are not supported; allowed: one type "
+                        f"of {ALLOWED}")
+    shape = FILE_SHAPES[types.pop()]
+    if strange := sorted(face_types - {shape.face_in_files}):
+        raise MeshError(f"boundary faces of type {', '.join(map(repr, strange))} do not fit {shape.name} cells; allowed: "
+                        f"{shape.face_in_files}")
+    return shape
+
+
+def _flat(points, cells, shape):
+    """The first coordinates of `points`, as many as `shape` has, if the others are constant on all used points."""
+    dim = shape.dim
     if points.shape[1] < dim:
-        raise MeshError(f"{CELL_TYPES[dim]} cells need {dim} coordinates, the points have {points.shape[1]}")
+        raise MeshError(f"{shape.name} cells need {dim} coordinates, the points have {points.shape[1]}")
     inside = cells[(cells >= 0) & (cells < len(points))]
     used = points[inside]
     used = used[np.isfinite(used).all(axis=1)]
     extent = np.ptp(used, axis=0) if len(used) else np.zeros(points.shape[1])
     if np.any(extent[dim:] > FLAT * extent[:dim].max()):
-        raise MeshError(f"there are no volume cells: the {CELL_TYPES[dim]} cells lie on a "
+        raise MeshError(f"there are no volume cells: the {shape.name} cells lie on a "
                         f"{'surface' if dim == 2 else 'curve'} in {points.shape[1]}D "
-                        f"({'xyz'[dim]} varies by {extent[dim]:.3g}); allowed: tetra in 3D, triangle at constant z, "
-                        "line at constant y and z")
+                        f"({'xyz'[dim]} varies by {extent[dim]:.3g}); allowed: tetra or hexahedron in 3D, triangle or "
+                        "quad at constant z, line at constant y and z")
     return points[:, :dim]

@@ -19,8 +19,8 @@ DIAGONALS = ((4, 9, (5, 6, 8, 7)), (5, 8, (4, 6, 9, 7)), (6, 7, (4, 5, 9, 8)))
 
 
 def split(points, cells):
-    """Refine every cell. Returns (points, children (cell, child, dim + 1), midpoint), where midpoint(pairs (n, 2))
-    gives the new point between two points that share an edge.
+    """Refine every cell. Returns (points, children (cell, child, dim + 1), children of facets), where the last is a function of
+    facets (facet, dim) that returns (facet, child, dim) in an order given by the order of the vertices alone.
 
     A tetrahedron is cut along the shortest of its three inner diagonals, which bounds the children's quality."""
     dim = cells.shape[1] - 1
@@ -37,11 +37,10 @@ def split(points, cells):
     children = local[:, CHILDREN[dim]]
     if dim == 3:
         children = np.concatenate([children, _octahedra(new_points, local)], axis=1)
-    return new_points, children, midpoint
+    return new_points, children, lambda facets: _split_facets(facets, midpoint)
 
 
-def split_facets(facets, midpoint):
-    """Children (facet, child, dim) of facets (facet, dim), in an order given by the order of the vertices alone."""
+def _split_facets(facets, midpoint):
     dim = facets.shape[1] - 1
     edges = np.array(EDGES[dim], dtype=np.int64).reshape(-1, 2)
     middle = midpoint(facets[:, edges].reshape(-1, 2)).reshape(len(facets), len(edges))

@@ -12,6 +12,7 @@ from dgarray.output.grid_plot import GridPart, side_plane
 from dgarray.output.picture import checked, colours, extent, label, limits_of, seen, title
 from dgarray.output.surface import boundaries
 from dgarray.output.triangles import lattice, lines_between, outlines, sides, subdivision
+from dgarray.reference import FACES
 from dgarray.spaces.surface import Surface
 from dgarray.wording import choose
 
@@ -193,7 +194,7 @@ class SurfacePart:
 
     def edges(self, pyvista, mesh):
         """Rims and sharp edges of the surface, or with `mesh` the sides of all faces, as PolyData."""
-        used, corners = np.unique(face_points(self.ds.dg.cells, self.surface.rows), return_inverse=True)
+        used, corners = np.unique(face_points(self.ds.dg.cells, self.surface.rows, FACES[3]), return_inverse=True)
         points, corners = self.ds.dg.points[used], corners.reshape(-1, 3)
         a, b, c = np.moveaxis(points[corners], 1, 0)
         inward = np.einsum("fi,if->f", np.cross(b - a, c - a), self.surface.normals) < 0

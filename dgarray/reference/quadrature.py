@@ -1,4 +1,4 @@
-"""Quadrature on the reference simplices, from modepy."""
+"""Quadrature on the reference cells, from modepy."""
 from functools import lru_cache
 
 import modepy
@@ -33,3 +33,10 @@ def collapsed(dim, degree):
         rest = rest * (1 - grids[i])
     volume = 2.0 ** dim / np.prod(range(1, dim + 1))
     return 2 * points.T - 1, weights.ravel() * (volume / weights.sum())
+
+
+def product(dim, degree):
+    """Points (point, dim) and weights (point,) on [-1, 1]^dim, exact for polynomials up to `degree` in each coordinate."""
+    x, w = quadrature(1, degree)
+    points = np.stack(np.meshgrid(*dim * [x[:, 0]], indexing="ij"), axis=-1).reshape(-1, dim)
+    return points, np.prod(np.meshgrid(*dim * [w], indexing="ij"), axis=0).ravel()

@@ -4,7 +4,7 @@ from functools import cached_property
 import numpy as np
 
 from ..mesh.locate import Locator
-from ..reference import quadrature, simplex
+from ..reference import quadrature, shape_of, simplex
 from .norms import jacobians, l2_error
 from .parts import Evaluation, Part, Trace, check_names
 from .surface import Surface
@@ -19,11 +19,14 @@ class PolynomialSpace:
     dims, sizes   names and lengths of a field's dimensions in a dataset
     word, place   what messages call the domain, and a place in it
     structured    whether the domain is a grid
+    Raises ValueError for a mesh of other cells.
     Integrals are by default exact up to the degree 2 order + 4."""
 
     dims, word, place, structured = ("element", "node"), "mesh", "element", False
 
     def __init__(self, mesh, order):
+        if not shape_of(mesh.points, mesh.cells).simplex:
+            raise ValueError(f"PolynomialSpace is for lines, triangles and tetrahedra, not for {mesh!r}")
         self.mesh, self.order, self.dim = mesh, order, mesh.dim
         self.cell = simplex(mesh.dim, order)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..mesh.faces import face_points
 from ..mesh.geometry import area_vectors
-from ..reference import quadrature, simplex
+from ..reference import FACES, quadrature, simplex
 
 AXES = ("x", "y", "z")
 
@@ -62,7 +62,7 @@ class Surface:
     @cached_property
     def corners(self):
         """Coordinates of the faces' vertices in the order of FACES, (face, vertex, dim)."""
-        return np.asarray(self.points, float)[face_points(np.asarray(self.cells), self.rows)]
+        return np.asarray(self.points, float)[face_points(np.asarray(self.cells), self.rows, FACES[self.dim])]
 
     def at(self, r):
         """Positions x (dim, face, point) of the points r (point, dim - 1) of the biunit simplex, on every face."""

@@ -121,6 +121,9 @@ def check_problem(problem, weak=False):
         raise ValueError(f"discontinuous Galerkin works on meshes of lines, triangles and tetrahedra, not on {mesh!r}; give a "
                          "mesh such as dgarray.rectangle(), or the method Hermite")
     mesh = mesh.whole
+    if not mesh.cell_shape.simplex:
+        raise ValueError("discontinuous Galerkin works on lines, triangles and tetrahedra, not on "
+                         f"{mesh.cell_type} cells: {mesh!r}; make or save the mesh with simplices")
     if law.dim != mesh.dim:
         raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
     physics = Physics(law, problem.flux or upwind, problem.source, problem.numbers, weak)

@@ -1,0 +1,106 @@
+"""Reference coordinates of points in cells: the inverse of affine, bilinear and trilinear maps."""
+import numpy as np
+
+from ..reference.multilinear import gradients, weights
+from ..reference.shapes import shape_of
+
+# A point this far outside a cell, in shares of its size, still counts as inside.
+TOLERANCE = 1e-10
+# Most steps of Newton's iteration; on valid cells it takes about five.
+STEPS = 60
+# Least share of a step that is tried.
+SHORTEST = 1e-3
+# A cell is skewed where det dx/dr at one corner is below this share of that at another.
+SKEWED = 0.25
+
+
+def inverse_maps(points, cells):
+    """The inverse maps of cells: `AffineMaps` of simplices, `MultilinearMaps` of quadrilaterals and hexahedra."""
+    shape = shape_of(points, cells)
+    return (AffineMaps if shape.simplex else MultilinearMaps)(points[cells], shape)
+
+
+class AffineMaps:
+    """r in barycentric coordinates l: x = x_0 + sum_i l_i (x_i - x_0), r_i = 2 l_i - 1."""
+
+    def __init__(self, corners, shape):
+        """corners: (cell, corner, dim)"""
+        self.origin = corners[:, 0]
+        self.inverse = np.linalg.inv(np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2))
+        # Rounding of x - origin, carried to barycentric coordinates, for meshes far from the origin.
+        rounding = np.abs(self.inverse).sum(axis=(1, 2)) * np.abs(corners).max(axis=(1, 2))
+        self.tolerance = TOLERANCE + 4 * np.finfo("float64").eps * rounding
+
+    def invert(self, candidate, x):
+        """How far inside its candidate cells (point, candidate) each point x (point, dim) lies, negative outside,
+        (point, candidate), and its reference coordinates there, (point, candidate, dim)."""
+        tail = np.einsum("pkij,pkj->pki", self.inverse[candidate], x[:, None] - self.origin[candidate])
+        return np.minimum(tail.min(axis=2), 1 - tail.sum(axis=2)) + self.tolerance[candidate], 2 * tail - 1
+
+
+class MultilinearMaps:
+    """r with x = sum_c N_c(r) x_c by Newton's iteration, kept in the reference cell, where a valid cell's map is invertible.
+
+    A point outside ends at the cell's boundary and keeps a distance from its image."""
+
+    def __init__(self, corners, shape):
+        """corners: (cell, corner, dim)"""
+        self.corners, self.vertices = corners, shape.corners
+        self.low, self.high = corners.min(axis=1), corners.max(axis=1)
+        self.size = np.linalg.norm(self.high - self.low, axis=1)
+        at_corners = np.linalg.det(np.einsum("kci,pcd->kpid", corners, gradients(self.vertices, self.vertices)))
+        self.skewed = at_corners.min(axis=1) < SKEWED * at_corners.max(axis=1)
+        self.tolerance = TOLERANCE * self.size + 8 * np.finfo("float64").eps * np.abs(corners).max(axis=(1, 2))
+
+    def invert(self, candidate, x):
+        """How far inside its candidate cells (point, candidate) each point x (point, dim) lies, negative outside,
+        (point, candidate), and its reference coordinates there, (point, candidate, dim)."""
+        slack, reference = np.full(candidate.shape, -np.inf), np.zeros((*candidate.shape, x.shape[1]))
+        margin = self.tolerance[candidate][..., None]
+        near = np.all((x[:, None] > self.low[candidate] - margin) & (x[:, None] < self.high[candidate] + margin), axis=2)
+        pairs = np.nonzero(near)
+        cells = candidate[pairs]
+        r, distance = self._search(cells, x[pairs[0]])
+        slack[pairs], reference[pairs] = self.tolerance[cells] - distance, r
+        return slack, reference
+
+    def _search(self, cells, x):
+        """Reference coordinates (pair, dim) of x (pair, dim) in the cells (pair,), and the distance of their image from x.
+
+        In skewed cells the iteration may end at a face though x lies inside; there it is tried from other places too."""
+        r, distance = self._newton(cells, x, np.zeros(x.shape))
+        for start in 0.95 * self.vertices:
+            again = np.flatnonzero(self.skewed[cells] & (distance > self.tolerance[cells]))
+            if not len(again):
+                break
+            new, new_distance = self._newton(cells[again], x[again], np.tile(start, (len(again), 1)))
+            nearer = new_distance < distance[again]
+            r[again[nearer]], distance[again[nearer]] = new[nearer], new_distance[nearer]
+        return r, distance
+
+    def _newton(self, cells, x, r):
+        """The same by Newton's iteration from r (pair, dim), which is overwritten.
+
+        A step that does not bring the image nearer to x is tried again at half its length."""
+        length = np.ones(len(x))
+        off = x - self._image(cells, r)
+        distance = np.linalg.norm(off, axis=1)
+        active = np.arange(len(x))
+        for _ in range(STEPS):
+            J = np.einsum("nci,ncd->nid", self.corners[cells[active]], gradients(self.vertices, r[active]))
+            step = np.linalg.solve(J, off[active][..., None])[..., 0]
+            new = np.clip(r[active] + length[active, None] * step, -1, 1)
+            new_off = x[active] - self._image(cells[active], new)
+            new_distance = np.linalg.norm(new_off, axis=1)
+            nearer = new_distance < distance[active]
+            moved = np.abs(new - r[active]).max(axis=1, initial=0) > 4 * np.finfo(float).eps
+            better = active[nearer]
+            r[better], off[better], distance[better] = new[nearer], new_off[nearer], new_distance[nearer]
+            length[active] = np.where(nearer, np.minimum(2 * length[active], 1), length[active] / 2)
+            active = active[moved & (length[active] > SHORTEST)]
+            if not len(active):
+                break
+        return r, distance
+
+    def _image(self, cells, r):
+        return np.einsum("nc,ncd->nd", weights(self.vertices, r), self.corners[cells])
