@@ -427,6 +427,8 @@ def test_a_constant_state_stays_constant_on_every_reference_mesh(folders, least)
                 mesh = dg.read_mesh(path)
             except ValueError:
                 continue                                # refused: what is refused, and how, is test_mesh's matter
+        if not mesh.cell_shape.simplex:
+            continue                                    # for other methods
         operator = reference(mesh, dg.Acoustics(mesh.dim), 2, dg.outflow)
         state = operator.state(operator.project(lambda x: tuple(float(i + 1) for i in range(len(x) + 1))))
         rate = operator.operations.rate(state, 0.0, 1.0)

@@ -48,7 +48,7 @@ class Problem:
     @property
     def kernels(self):
         """The kernels that compute: the backend's, or "array" where it has none for the method and law."""
-        return self.operator.method.kernels(self.operator.backend, self.operator.tables.law, self.operator.mesh)
+        return self.operator.method.kernels(self.operator.backend, self.operator.tables.law, self.operator.tables.mesh)
 
     @property
     def stages(self):
