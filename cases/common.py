@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dgarray import ModalDG, NodalDG, hll, hllc, roe, rusanov
+from dgarray import ModalDG, NodalDG, TensorDG, hll, hllc, roe, rusanov
 from dgarray.mesh import Mesh, read_mesh
 from dgarray.methods.dg.limiting import INDICATORS, LIMITERS
 from dgarray.output.dataset import variables_of
@@ -48,10 +48,14 @@ def check_numbers(above=None, least=None, whole=False, **keywords):
             raise ValueError(f"{name}={value!r} is not allowed; it must be a {'whole' if whole else 'finite'} number{bound}")
 
 
-def dg_method(method, order, start):
-    """ModalDG or NodalDG of that order, by the names "modal" and "nodal"; modal DG always starts from the projection."""
-    if choose("method", method, ("modal", "nodal")) == "nodal":
+def dg_method(method, order, start, methods=("modal", "nodal")):
+    """ModalDG, NodalDG or TensorDG of that order, by the names "modal", "nodal" and "tensor", as far as the case has them.
+
+    Modal DG always starts from the projection."""
+    if choose("method", method, methods) == "nodal":
         return NodalDG(order, start)
+    if method == "tensor":
+        return TensorDG(order, start=start)
     choose("start", start, ("projection",), " for modal DG; allowed")
     return ModalDG(order)
 

@@ -31,12 +31,20 @@ def maxwell_cavity(order=4, cells=2, m=1, n=1, p=0, width=1.0, depth=1.0, height
     8      1.91e-4  4.76e-5  1.05e-5  2.55e-6   8.90
     9      4.25e-5  8.71e-6  2.10e-6  1.30e-6   7.31
     """
-    check_numbers(whole=True, m=m, n=n, p=p)
     check_numbers(above=0, width=width, depth=depth, height=height)
-    if m < 1 or n < 1 or p < 0:
-        raise ValueError(f"mode m={m!r}, n={n!r}, p={p!r} is not allowed; m and n must be at least 1, p at least 0")
     mesh = case_mesh(mesh, lambda: box((0, 0, 0), (width, depth, height), (cells, cells, cells)), 3)
     check_box(mesh)
+    w, exact = cavity_mode(mesh, m, n, p)
+    return Simulation(mesh, Maxwell(dim=3), NodalDG(order, start), boundary=pec, initial=exact, exact=exact, until=until,
+                      case="maxwell_cavity",
+                      results=lambda dataset: {"frequency": w, "energy_ratio": energy_ratio(dataset)})
+
+
+def cavity_mode(mesh, m, n, p):
+    """The frequency w and the function exact(x, t) of the mode TM_mnp in the box that a mesh fills: see `maxwell_cavity`."""
+    check_numbers(whole=True, m=m, n=n, p=p)
+    if m < 1 or n < 1 or p < 0:
+        raise ValueError(f"mode m={m!r}, n={n!r}, p={p!r} is not allowed; m and n must be at least 1, p at least 0")
     low = mesh.points.min(axis=0)
     kx, ky, kz = np.pi * np.array([m, n, p]) / np.ptp(mesh.points, axis=0)
     w, g2 = np.sqrt(kx**2 + ky**2 + kz**2), kx**2 + ky**2
@@ -47,7 +55,4 @@ def maxwell_cavity(order=4, cells=2, m=1, n=1, p=0, width=1.0, depth=1.0, height
         e, h = np.cos(w * t), w / g2 * np.sin(w * t)
         return (-kx * kz / g2 * cx * sy * sz * e, -ky * kz / g2 * sx * cy * sz * e, sx * sy * cz * e,
                 -ky * sx * cy * cz * h, kx * cx * sy * cz * h, 0 * x[2])
-
-    return Simulation(mesh, Maxwell(dim=3), NodalDG(order, start), boundary=pec, initial=exact, exact=exact, until=until,
-                      case="maxwell_cavity",
-                      results=lambda dataset: {"frequency": float(w), "energy_ratio": energy_ratio(dataset)})
+    return float(w), exact

@@ -5,7 +5,7 @@ from .analysis.integrals import BoundaryIntegral, VolumeIntegral
 from .analysis.probes import Extrema, Points, SurfaceFields
 from .analysis.riemann import riemann
 from .mesh import Grid, Mesh, box, interval, read_mesh, rectangle
-from .methods import ExponentialFilter, FiniteVolume, GridOperator, Hermite, Method, ModalDG, NodalDG, Operator
+from .methods import ExponentialFilter, FiniteVolume, GridOperator, Hermite, Method, ModalDG, NodalDG, Operator, TensorDG
 from .output import OutputError
 from .physics.boundary import (
     Sponge,
@@ -25,7 +25,7 @@ from .physics.boundary import (
 )
 from .physics.boundary import open as open
 from .physics.explain import explain
-from .physics.fluxes import central, hll, hllc, hlld, roe, rusanov, upwind
+from .physics.fluxes import central, hll, hllc, hlld, kennedy_gruber, ranocha, roe, rusanov, upwind
 from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
 from .run.failure import SolutionError
 from .run.signals import Interrupted
@@ -38,10 +38,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "FiniteVolume", "Fourier", "Grid",
     "GridOperator", "Hermite", "Interrupted", "Law", "MHD", "Maxwell", "Mesh", "Method", "ModalDG", "NodalDG", "Operator",
-    "OutputError", "Points", "Simulation", "SolutionError", "Sponge", "SurfaceFields", "VolumeIntegral",
+    "OutputError", "Points", "Simulation", "SolutionError", "Sponge", "SurfaceFields", "TensorDG", "VolumeIntegral",
     "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "hlld", "incident", "inflow",
-    "interval", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "read_mesh", "rectangle",
-    "riemann", "roe", "rusanov", "scattered", "upwind", "wall",
+    "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "ranocha",
+    "read_mesh", "rectangle", "riemann", "roe", "rusanov", "scattered", "upwind", "wall",
 ]
 
 

@@ -99,13 +99,15 @@ def registers(stepper):
     return 2 + any(s.alpha for s in stepper.stages), int(any(s.w or s.v for s in stepper.stages))
 
 
-def sequence(stepper, states):
+def sequence(stepper, states, in_place=False):
     """What the stages of one step read and write, one after the other: (row, q, out, q0), `out` the new state.
 
-    states: arrays of the state's size, the current one first, as many as `registers` says"""
+    states: arrays of the state's size, the current one first, as many as `registers` says
+    in_place: `out` is q wherever q is not the state at the beginning of the step"""
     q0 = q = states[0]
     for row in stepper.stages:
-        out = next(s for s in states[1:] + states[:1] if s is not q and not (s is q0 and len(states) > 2))
+        others = (s for s in states[1:] + states[:1] if s is not q and not (s is q0 and len(states) > 2))
+        out = q if in_place and q is not q0 else next(others)
         yield row, q, out, q0
         q = out
 

@@ -115,8 +115,8 @@ def test_node_order_is_that_of_vtks_barycentric_indices(cell_type, corners):
 
 
 def test_unknown_cell_type_is_named():
-    with pytest.raises(ValueError, match="'tetrahedron'.*allowed: vertex, line, triangle, tetra .*'tetra'"):
-        node_order("tetrahedron", 2)
+    with pytest.raises(ValueError, match="'tetras'.*allowed: vertex, line, triangle, quadrilateral, tetra, .*'tetra'"):
+        node_order("tetras", 2)
 
 
 # Values

@@ -1,12 +1,15 @@
 """The CPU backend: NumPy arrays, and numba kernels generated for the law, order and dtype of the run."""
 import numpy as np
 
+from ...methods.dg.split_form import SplitForm
+from ...methods.dg.tensor_form import TensorForm
 from ...methods.dg.weak_form import WeakForm
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
 from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
+from .dg.tensor import SplitFused, TensorFused
 from .finite_volume.fused import SweepsFused
 from .hermite.fused import HermiteFused
 from .simd import flush
@@ -30,4 +33,5 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is WeakForm:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {HalfSteps: HermiteFused, Sweeps: SweepsFused}.get(recipe, recipe)
+        return {HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused, SplitForm: SplitFused}.get(
+            recipe, recipe)

@@ -8,11 +8,11 @@ import numpy as np
 
 from .. import backends
 from ..mesh import Grid, box, rectangle
-from ..methods import FiniteVolume, Hermite, ModalDG, NodalDG
+from ..methods import FiniteVolume, Hermite, ModalDG, NodalDG, TensorDG
 from ..methods.finite_volume.method import Strang
 from ..methods.hermite.method import VARIANTS
 from ..physics.boundary import pec, wall
-from ..physics.fluxes import hllc, hlld, rusanov
+from ..physics.fluxes import hllc, hlld, ranocha, rusanov
 from ..physics.laws import MHD, Acoustics, Advection, Euler, Maxwell
 from ..stepping import LSRK54, RK4, SSP54, Taylor
 from ..wording import choose
@@ -64,6 +64,12 @@ def gas(mesh, order, target, **options):
     return Row(mesh, Euler(dim), None, order, target, method=ModalDG, stepper=RK4, flux=rusanov, **options)
 
 
+def tensor(mesh, law, order, target=None, **options):
+    """A row of tensor-product DG; of a gas with RK4 and Rusanov's flux, as PyFR computes it."""
+    given = {"stepper": RK4, "flux": rusanov} if isinstance(law, Euler) else {}
+    return Row(mesh, law, None if "gas" in mesh else pec, order, target, method=TensorDG, **given, **options)
+
+
 def volumes(scheme, flux, law=None, mesh="square grid", **options):
     """A row of finite volumes on a periodic grid, by default of MHD as in Helluy et al. 2015, section 2."""
     law = law or MHD(3 if "cube" in mesh else 2, cleaning_speed=1.0)
@@ -89,6 +95,13 @@ ROWS = {
     "Euler 2D p=3, 49,928 triangles": gas("more gas triangles", 3, 173e6),
     "Euler 3D p=2": gas("gas tetrahedra", 2, 94e6),
     "Euler 3D p=3": gas("gas tetrahedra", 3, 80e6),
+    **{f"Maxwell 3D D={order}, hexahedra": tensor("hexahedra", Maxwell(3), order, 300e6) for order in (2, 3, 4)},
+    "Maxwell 3D D=8, hexahedra": tensor("fewer hexahedra", Maxwell(3), 8),
+    "Maxwell 3D D=3, hexahedra, float32": tensor("hexahedra", Maxwell(3), 3, 1.7 * 300e6, dtype="float32"),
+    "Maxwell 3D D=3, warped hexahedra": tensor("warped hexahedra", Maxwell(3), 3),
+    **{f"Euler 3D p={order}, hexahedra": tensor("gas hexahedra", Euler(3), order) for order in (2, 3, 4)},
+    "Euler 3D p=3, split form": tensor("gas hexahedra", Euler(3), 3, options={"nodes": "lobatto", "volume_flux": ranocha}),
+    **{f"Euler 2D p={order}, quadrilaterals": tensor("gas quadrilaterals", Euler(2), order) for order in (3, 4)},
     **{f"Hermite advection, {variant}": hermite(Advection((1.0, 0.5, 0.25)), 3, variant=variant)
        for variant in VARIANTS},
     "Hermite advection, unpruned": hermite(Advection((1.0, 0.5, 0.25)), 3, variant="two-kernel", pruned=False),
@@ -109,6 +122,9 @@ RATIOS = {
     "float32 / float64": ("Maxwell 3D N=3, float32", "Maxwell 3D N=3", 1.7),
     "2 threads / 1 thread": ("Maxwell 3D N=3", "Maxwell 3D N=3, 1 thread", 1.8),
     "float32 / float64, Euler": ("Euler 2D p=3, float32", "Euler 2D p=3", 1.7),
+    "float32 / float64, hexahedra": ("Maxwell 3D D=3, hexahedra, float32", "Maxwell 3D D=3, hexahedra", 1.7),
+    "order 8 / order 3, hexahedra": ("Maxwell 3D D=8, hexahedra", "Maxwell 3D D=3, hexahedra", 1 / 1.6),
+    "warped / straight, hexahedra": ("Maxwell 3D D=3, warped hexahedra", "Maxwell 3D D=3, hexahedra", 1 / 1.5),
     "collapsed / two-kernel, Hermite": ("Hermite advection, collapsed", "Hermite advection, two-kernel", None),
     "collapsed / two-kernel as in the paper, Hermite": ("Hermite advection, collapsed", "Hermite advection, unpruned", 8.0),
     "float32 / float64, MHD first order": ("MHD 2D first order, float32", "MHD 2D first order", 1.7),
@@ -120,10 +136,14 @@ RATIOS = {
 SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 27), "gas triangles": (100, 100),
          "more gas triangles": (158, 158), "gas tetrahedra": (15, 15, 15), "grid": (64, 64, 64),
          "grid with walls": (48, 48, 48), "square grid": (1024, 1024), "small square grid": (256, 256),
-         "cube grid": (128, 128, 128)}
+         "cube grid": (128, 128, 128), "hexahedra": (20, 20, 20), "fewer hexahedra": (8, 8, 8),
+         "warped hexahedra": (20, 20, 20), "gas hexahedra": (20, 20, 20), "gas quadrilaterals": (100, 100)}
 QUICK = {"tetrahedra": (6, 6, 6), "triangles": (20, 20), "setup": (8, 8, 8), "gas triangles": (14, 14),
          "more gas triangles": (20, 20), "gas tetrahedra": (4, 4, 4), "grid": (8, 8, 8), "grid with walls": (6, 6, 6),
-         "square grid": (24, 24), "small square grid": (16, 16), "cube grid": (8, 8, 8)}
+         "square grid": (24, 24), "small square grid": (16, 16), "cube grid": (8, 8, 8), "hexahedra": (4, 4, 4),
+         "fewer hexahedra": (3, 3, 3), "warped hexahedra": (4, 4, 4), "gas hexahedra": (4, 4, 4),
+         "gas quadrilaterals": (10, 10)}
+SHAPES = {"hexahedra": "hexahedron", "quadrilaterals": "quadrilateral"}
 SECONDS = 2.0                        # how long each ceiling is measured
 OF_MEMORY = "Maxwell 3D N=3"         # the row whose arrays are counted
 
@@ -185,7 +205,9 @@ def mesh_of(name, cells):
     """The mesh or grid of that name."""
     if "grid" in name:
         return Grid((0,) * len(cells), (1,) * len(cells), cells, periodic="walls" not in name)
-    return (box if "tetrahedra" in name else rectangle)(cells=cells, periodic="gas" in name)
+    shape = next((shape for word, shape in SHAPES.items() if word in name), None)
+    mesh = (box if len(cells) == 3 else rectangle)(cells=cells, periodic="gas" in name, **{"shape": shape} if shape else {})
+    return mesh.mapped(lambda x: (x[0] + 0.05 * np.sin(6 * x[1]) * np.sin(6 * x[2]), *x[1:])) if "warped" in name else mesh
 
 
 def problem_of_case(name):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backends.cpu.dg.edges import surface_of
+from ..methods.dg.tensor_tables import TensorTables
 from ..stepping import LSRK54
 from .roofline_grid import grid_counts
 from .roofline_hermite import hermite_counts, paper_counts
@@ -52,7 +53,8 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
     if backend == "cupy":
         count = DeviceCount(tables, dtype, stepper)
         return count.fused(variant) if kernels == "fused" else count.array()
-    return Count(tables, dtype, stepper).fused() if kernels == "fused" else Count(tables, dtype, stepper).array()
+    count = (TensorCount if isinstance(tables, TensorTables) else Count)(tables, dtype, stepper)
+    return count.fused() if kernels == "fused" else count.array()
 
 
 class Count:
@@ -104,6 +106,14 @@ class Count:
         """Operations of the values at the face points in modal DG; in nodal DG they are among the unknowns."""
         return self.V * 2 * self.F * self.M * self.N * self.modal
 
+    def lift(self):
+        """Operations of the product with L."""
+        return self.V * 2 * self.N * self.F * self.M
+
+    def metrics(self):
+        """Numbers per element of the metrics of the volume."""
+        return self.d ** 2
+
     def update(self):
         """Cost of k = A k + v q + w dt r, out = alpha q0 + beta q + B k + C dt r, as means over the stages: (operations, arrays
         of the state's size read besides q, arrays written)."""
@@ -130,7 +140,7 @@ class Count:
                   + V * 2 * N * low)                        # E
         fluxes = (self.at(f.pair, M * self.interior_faces) if self.by_edges else self.at(f.left, F * M)) + self.boundary()
         flops = (volume + fluxes                            # F . n - F*
-                 + V * 2 * N * (F * M)                      # L
+                 + self.lift()
                  + self.finish() + update)
         index = 4 if self.tables.elements * self.V * N < 2 ** 31 else 8
         size = (self.state                                  # q read
@@ -161,7 +171,7 @@ class Count:
         x, inside = d * self.real * self.needs_x, self.P + self.inside * M
         return [
             Operation("volume", self.volume(),
-                      self.state + d * d * self.real + x * N),                 # q, gradients and x read
+                      self.state + self.metrics() * self.real + x * N),        # q, gradients and x read
             Operation("face_flux", self.traces() + self.at(f.pair, M * self.interior_faces) + self.boundary(),
                       V * on_faces * self.real + flux                          # q at face nodes read, fluxes written
                       + (self.state + flux) * self.modal                       # q read, values at the faces written
@@ -169,10 +179,43 @@ class Count:
                                                + (d + 2 + 2 * inside) * self.real)      # normal, scales, parameters
                       + boundary * (2 * M * 8 + (d + 1 + inside) * self.real)  # the same at a boundary
                       + x * on_faces),
-            Operation("lift", V * 2 * N * (F * M) + V * N, flux),              # product and sum with the volume's; fluxes read
+            Operation("lift", self.lift() + V * N, flux),                      # product and sum with the volume's; fluxes read
             Operation("finish", self.finish(), (self.P + self.tables.media.rows) * self.real),
             Operation("update", update, self.state * (reads + writes)),
         ]
+
+
+class TensorCount(Count):
+    """The same of tensor-product DG, whose products run along lines of nodes."""
+
+    def volume(self):
+        n, pairs, f = len(self.tables.cell.x), self.N * (len(self.tables.cell.x) - 1) / 2, self.functions
+        if self.tables.volume_flux is None:
+            return self.d * (self.at(f.along, self.N) + self.V * 2 * self.N * n)
+        return self.d * (self.at(f.two_point, pairs) + self.V * 4 * pairs + (self.at(f.along, 2) + self.V * 4) * self.N / n)
+
+    def traces(self):
+        return self.V * 2 * self.F * self.M * len(self.tables.cell.x)
+
+    def lift(self):
+        return self.V * 2 * self.N * 2 * self.d
+
+    def finish(self):
+        return super().finish() if self.tables.affine else self.at(self.functions.collect, self.N)
+
+    def metrics(self):
+        return self.d ** 2 if self.tables.affine else self.d ** 2 * self.N
+
+    def fused(self):
+        """Two loops: the values at the faces, and all else; each face from both sides."""
+        update, reads, writes = self.update()
+        points = self.F * self.M
+        at_faces, index = self.V * points * self.real, 4 if self.tables.elements * self.V * max(points, self.N) < 2 ** 31 else 8
+        flops = (self.traces() + self.volume() + self.at(self.functions.left, points) + self.boundary() + self.lift()
+                 + self.finish() + update)
+        size = (self.state * (2 + reads + writes) + at_faces * 2 + self.tables.geometry_rows * self.real + points * index
+                + (self.P + self.tables.media.rows + self.inside * points) * self.real + self.F * 4 * bool(self.P))
+        return [Operation("stage", flops, size)]
 
 
 class DeviceCount(Count):

@@ -2,10 +2,12 @@
 from .dg.filter import ExponentialFilter
 from .dg.modal import ModalDG
 from .dg.nodal import NodalDG
+from .dg.tensor import TensorDG
 from .finite_volume.method import FiniteVolume
 from .grid_operator import GridOperator
 from .hermite.method import Hermite
 from .method import Method
 from .operator import Operator
 
-__all__ = ["ExponentialFilter", "FiniteVolume", "GridOperator", "Hermite", "Method", "ModalDG", "NodalDG", "Operator"]
+__all__ = ["ExponentialFilter", "FiniteVolume", "GridOperator", "Hermite", "Method", "ModalDG", "NodalDG", "Operator",
+           "TensorDG"]

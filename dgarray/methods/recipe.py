@@ -12,10 +12,11 @@ class Recipe:
     work          names of the parts that a step of this problem has
     fused         names of the parts that this class computes by kernels, whether the problem has them or not
     variant       which kernels compute, where there are several; else None
+    in_place      whether a stage may write the state that it reads
     check_every   steps between two checks of the state; more than one where a check waits for a device
     `work` leaves out reductions of a state, such as whether it is finite, and what recorders and output read."""
 
-    work, fused, variant, check_every = (), frozenset(), None, 1
+    work, fused, variant, check_every, in_place = (), frozenset(), None, 1, False
 
     @property
     def array_expressions(self):

@@ -4,12 +4,13 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from dgarray.mesh.elements import Elements
 from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.output.verify import naming_damage
-from dgarray.reference.simplex import simplex
-from dgarray.spaces.norms import jacobians, l2_error, with_total
+from dgarray.spaces import PolynomialSpace, TensorSpace
+from dgarray.spaces.norms import jacobians, with_total
 from dgarray.wording import choose, plural
 
 
@@ -41,8 +42,21 @@ class Accessor:
 
     @property
     def reference(self):
-        """The reference cell of the polynomials, `dgarray.reference.simplex(dim, order)`."""
-        return simplex(self.dim, self.order)
+        """The reference cell of the polynomials, `dgarray.reference.reference_cell`."""
+        return self.space.cell
+
+    @property
+    def cell_shape(self):
+        """The `dgarray.reference.Shape` of the elements."""
+        return self.space.mesh.cell_shape
+
+    @cached_property
+    def space(self):
+        """The function space of the fields, see `dgarray.spaces`."""
+        elements = Elements(self.points, self.cells, self._ds["cell_number"].values)
+        if elements.cell_shape.simplex:
+            return PolynomialSpace(elements, self.order)
+        return TensorSpace(elements, self.order, self._ds.attrs["nodes"])
 
     @cached_property
     def points(self):
@@ -51,13 +65,13 @@ class Accessor:
 
     @cached_property
     def cells(self):
-        """Corners of the elements (element, dim + 1)."""
+        """Corners of the elements (element, corner)."""
         return self._ds[f"mesh_{LOCATIONS[self.dim]}_nodes"].values
 
     @cached_property
     def jacobians(self):
-        """|det dx/dr| of the elements (element,)."""
-        return jacobians(self.points, self.cells)
+        """|det dx/dr| of the elements (element,); its mean where it varies."""
+        return jacobians(self.points, self.cells) if self.cell_shape.simplex else self.space.jacobians
 
     @cached_property
     def locator(self):
@@ -106,7 +120,7 @@ class Accessor:
 
     def _errors(self, names, exact, t, index):
         q = np.stack([self.values(name, index).T for name in names])
-        return l2_error(q, exact, t, self.points, self.cells, self.order)
+        return self.space.error(q, exact, t)
 
     def sample(self, points, time=None):
         """Values of the polynomials at any points, exact to rounding, NaN outside the mesh.

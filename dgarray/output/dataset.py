@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import xarray as xr
 
-from dgarray.reference.simplex import simplex
+from dgarray.reference import reference_cell, shape_of
 
 AXES = ("x", "y", "z")
-CELL_TYPES = {1: "line", 2: "triangle", 3: "tetra"}
 # UGRID's name of the mesh entity that carries the data, by dimension.
 LOCATIONS = {1: "edge", 2: "face", 3: "volume"}
 RESERVED = frozenset((*AXES, "time", "element", "node", "mesh", "mesh_node", "mesh_vertex", "cell_number", "region",
@@ -21,14 +20,15 @@ RESERVED = frozenset((*AXES, "time", "element", "node", "mesh", "mesh_node", "me
                       *(f"mesh_node_{axis}" for axis in AXES),
                       *(f"mesh_{location}_nodes" for location in LOCATIONS.values())))
 UNITLESS = "normalised"
+SIMPLEX_NODES = "warp and blend, biunit simplex"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Layout:
     """All that a run's dataset holds besides times and values.
 
-    dim, order   of the nodal polynomials on `simplex(dim, order)`
-    points       (point, dim) float64 corners; cells (element, dim + 1); numbers (element,) the file's numbering
+    dim, order   of the nodal polynomials on `reference_cell(shape, order, nodes)`
+    points       (point, dim) float64 corners; cells (element, corner); numbers (element,) the file's numbering
     variables    names in the order of the state; long_names and units by name ("time" and "x" may have units too)
     attrs        inputs of the run; strings, numbers, booleans and None stay, all else becomes a JSON string
     regions      name -> cells; boundaries: name -> (face, 2) rows (cell, local face)
@@ -45,28 +45,34 @@ class Layout:
     attrs: dict = field(default_factory=dict)
     regions: dict = field(default_factory=dict)
     boundaries: dict = field(default_factory=dict)
+    nodes: str | None = None
 
     def __post_init__(self):
-        simplex(self.dim, self.order)
         object.__setattr__(self, "variables", tuple(self.variables))
-        shapes = {"points": (None, self.dim), "cells": (None, self.dim + 1), "numbers": (len(self.cells),)}
+        corners = self.dim + 1 if self.nodes is None else 2 ** self.dim
+        shapes = {"points": (None, self.dim), "cells": (None, corners), "numbers": (len(self.cells),)}
         for name, shape in shapes.items():
             array = np.asarray(getattr(self, name))
             if array.ndim != len(shape) or any(want not in (None, size) for want, size in zip(shape, array.shape)):
                 raise ValueError(f"{name} has the shape {array.shape}; in {self.dim}D it must be "
                                  f"({', '.join('any' if want is None else str(want) for want in shape)})")
             object.__setattr__(self, name, array)
+        self.reference          # noqa: B018  an order that there is not raises ValueError
         named(self.variables, RESERVED)
 
     state_dims = "variable, node, element"
 
     def __repr__(self):
         return (f"Layout({', '.join(self.variables)} of order {self.order} on {len(self.cells)} "
-                f"{CELL_TYPES[self.dim]} cells)")
+                f"{self.cell_shape.name} cells)")
+
+    @property
+    def cell_shape(self):
+        return shape_of(self.points, self.cells)
 
     @property
     def reference(self):
-        return simplex(self.dim, self.order)
+        return reference_cell(self.cell_shape, self.order, self.nodes)
 
     @property
     def shape(self):
@@ -74,8 +80,8 @@ class Layout:
         return len(self.variables), len(self.reference.nodes), len(self.cells)
 
     def coordinates(self):
-        """Nodes of all elements, one (element, node) array per axis: x = sum_i lambda_i points[cells[e, i]]."""
-        corners = self.reference.barycentric(self.reference.nodes)
+        """Nodes of all elements, one (element, node) array per axis: x = sum_i N_i points[cells[e, i]]."""
+        corners = self.cell_shape.weights(self.reference.nodes)
         return [self.points[self.cells, axis].astype("float64") @ corners.T for axis in range(self.dim)]
 
     @property
@@ -111,8 +117,7 @@ class Layout:
     def attributes(self):
         """The attributes of the run's dataset."""
         return {**given(self.attrs), "Conventions": "CF-1.11 UGRID-1.0", "dim": int(self.dim), "order": int(self.order),
-                "cell_type": CELL_TYPES[self.dim], **naming(self.variables),
-                "nodes": "warp and blend, biunit simplex"}
+                "cell_type": self.cell_shape.name, **naming(self.variables), "nodes": self.nodes or SIMPLEX_NODES}
 
 
 def named(variables, reserved):
@@ -160,7 +165,8 @@ def _add_topology(layout, units, data, coords):
                            "long_name": "corners of the elements"})
     if layout.dim == 3:
         topology["volume_shape_type"] = "mesh_volume_types"
-        data["mesh_volume_types"] = ("element", np.zeros(len(layout.cells), dtype="int8"),
+        kind = 0 if layout.cell_shape.simplex else 2
+        data["mesh_volume_types"] = ("element", np.full(len(layout.cells), kind, dtype="int8"),
                                      {"cf_role": "volume_shape_type", "flag_values": [0, 1, 2],
                                       "flag_meanings": "tetrahedron wedge hexahedron"})
     data["mesh"] = ((), np.int32(0), topology)
@@ -179,7 +185,7 @@ def _region_flags(layout):
 
 
 def _boundary_flags(layout):
-    faces = layout.dim + 1
+    faces = len(layout.cell_shape.faces)
     codes = [np.asarray(rows, dtype="int64").reshape(-1, 2) @ [faces, 1] for rows in layout.boundaries.values()]
     every = np.unique(np.concatenate(codes))
     members = np.column_stack([np.isin(every, code) for code in codes])

@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from dgarray.output.dataset import CELL_TYPES
-from dgarray.reference.simplex import FACES, simplex
+from dgarray.reference import reference_cell, shape_of
 from dgarray.wording import choose
 
-VTK_TYPES = {"vertex": 1, "line": 68, "triangle": 69, "tetra": 71}
+VTK_TYPES = {"vertex": 1, "line": 68, "triangle": 69, "quadrilateral": 70, "tetra": 71, "hexahedron": 72}
 # Vertices of the edges, faces and the whole of each simplex, in the order in which VTK numbers the nodes inside them.
 PARTS = {0: (), 1: ((0, 1),), 2: ((0, 1), (1, 2), (2, 0), (0, 1, 2)),
          3: ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3), (0, 1, 3), (2, 3, 1), (0, 3, 2), (0, 2, 1), (0, 1, 2, 3))}
+FACE_TYPES = {"line": "vertex", "triangle": "line", "quadrilateral": "line", "tetra": "triangle", "hexahedron": "quadrilateral"}
 BLOCK_VALUES = 2**20
 XML_TYPES = {"f4": "Float32", "f8": "Float64", "i4": "Int32", "i8": "Int64", "u1": "UInt8"}
 
@@ -25,8 +25,30 @@ def node_order(cell_type, order):
 
     Corners first, then the nodes inside edges, faces and the cell; those of triangles and tetrahedra are in turn ordered
     like a cell of lower order. Raises ValueError for an unknown cell type."""
-    dims = {"vertex": 0, "line": 1, "triangle": 2, "tetra": 3}
-    return _simplex_order(dims[choose("cell type", cell_type, dims)], order)
+    dims = {"vertex": 0, "line": 1, "triangle": 2, "quadrilateral": 2, "tetra": 3, "hexahedron": 3}
+    dim = dims[choose("cell type", cell_type, dims)]
+    return _tensor_order(dim, order) if cell_type in ("quadrilateral", "hexahedron") else _simplex_order(dim, order)
+
+
+def _tensor_order(dim, order):
+    """Those of a quadrilateral or hexahedron: corners anticlockwise, at the bottom first; edges of bottom and top, upright
+    ones; faces across x, y, z; inside, x fastest. All others run along the axes."""
+    corners = [(0, 0), (1, 0), (1, 1), (0, 1)]
+    corners = np.array(corners if dim == 2 else [(*c, z) for z in (0, 1) for c in corners]) * order
+    between = np.arange(1, order)
+
+    def part(*along):
+        """The lattice of these coordinates along each axis, x fastest."""
+        return np.stack([a.ravel() for a in np.meshgrid(*along[::-1], indexing="ij")[::-1]], axis=1)
+    levels = [()] if dim == 2 else [([0],), ([order],)]
+    rows = [corners]
+    for level in levels:
+        rows += [part(between, [0], *level), part([order], between, *level), part(between, [order], *level),
+                 part([0], between, *level)]
+    if dim == 3:
+        rows += [part([x], [y], between) for x, y in corners[:4, :2]]
+        rows += [part(*(between if a != axis else [end] for a in range(3))) for axis in range(3) for end in (0, order)]
+    return np.vstack([*rows, part(*dim * [between])]).astype("int64")
 
 
 def _simplex_order(dim, order):
@@ -49,13 +71,14 @@ def _inside(dim, order):
 class Grid:
     """Elements and named faces as VTK's points and cells: the elements first, then the faces.
 
-    points (point, dim) corners; cells (element, dim + 1); order of the nodal polynomials
+    points (point, dim) corners; cells (element, corner); order of the polynomials on `reference_cell(shape, order, nodes)`
     faces  (face, 2) rows (element, local face)"""
 
     points: np.ndarray
     cells: np.ndarray
     order: int
     faces: np.ndarray
+    nodes: str | None = None
 
     def __repr__(self):
         return f"Grid({len(self.cells)} {self.cell_type} cells of order {self.order}, {len(self.faces)} faces)"
@@ -65,17 +88,31 @@ class Grid:
         return self.points.shape[1]
 
     @property
+    def shape(self):
+        return shape_of(self.points, self.cells)
+
+    @property
     def cell_type(self):
-        return CELL_TYPES[self.dim]
+        return self.shape.name
+
+    @property
+    def vtk_order(self):
+        """Order of VTK's cells, which have none of order 0."""
+        return max(self.order, 1)
 
     @cached_property
     def lattice(self):
-        return node_order(self.cell_type, self.order)
+        return node_order(self.cell_type, self.vtk_order)
+
+    @property
+    def r(self):
+        """VTK's nodes in the reference cell, (VTK node, dim)."""
+        return 2 * self.lattice / self.vtk_order - 1
 
     @cached_property
     def interpolation(self):
         """Matrix (VTK node, node) from our nodes to VTK's."""
-        return simplex(self.dim, self.order).interpolation(2 * self.lattice / self.order - 1)
+        return reference_cell(self.shape, self.order, self.nodes).interpolation(self.r)
 
     @property
     def size(self):
@@ -89,8 +126,7 @@ class Grid:
 
     def coordinates(self):
         """Blocks (point, 3) of x, with zeros for the missing axes."""
-        tail = self.lattice / self.order
-        corners = np.column_stack([1 - tail.sum(axis=1), tail])
+        corners = self.shape.weights(self.r)
         for block in self.blocks():
             x = np.zeros(((block.stop - block.start) * len(corners), 3))
             x[:, :self.dim] = (corners @ self.points[self.cells[block]]).reshape(-1, self.dim)
@@ -113,13 +149,13 @@ class Grid:
 
     def topology(self):
         """connectivity (int64), offsets (cell + 1,) into it, and VTK's types (cell,)."""
-        count, face_type = len(self.lattice), {1: "vertex", **CELL_TYPES}.get(self.dim - 1, "vertex")
-        sides = node_order(face_type, self.order)
+        count, face_type = len(self.lattice), FACE_TYPES[self.cell_type]
+        sides = node_order(face_type, self.vtk_order)
         number = {tuple(node): position for position, node in enumerate(self.lattice.tolist())}
-        unit = np.vstack([np.zeros((1, self.dim), "int64"), np.eye(self.dim, dtype="int64")])
+        unit = ((self.shape.corners + 1) / 2).astype("int64")
         local = np.array([[number[tuple(node)] for node in
-                           (self.order * unit[first] + sides @ (unit[others] - unit[first])).tolist()]
-                          for first, *others in FACES[self.dim]])
+                           (self.vtk_order * unit[first] + sides @ (unit[others[:self.dim - 1]] - unit[first])).tolist()]
+                          for first, *others in self.shape.faces])
         faces = self.faces[:, :1] * count + local[self.faces[:, 1]]
         sizes = np.repeat([count, faces.shape[1]], [len(self.cells), len(faces)])
         types = np.repeat([VTK_TYPES[self.cell_type], VTK_TYPES[face_type]], [len(self.cells), len(faces)])

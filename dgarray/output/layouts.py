@@ -18,7 +18,8 @@ def layout_of(space, law, attrs=None, derivatives=False):
     if space.structured:
         return GridLayout(space.grid, space.order, derivatives, *fields)
     mesh = space.mesh
-    return Layout(mesh.dim, space.order, mesh.points, mesh.cells, mesh.numbers, *fields, mesh.regions, mesh.boundaries)
+    return Layout(mesh.dim, space.order, mesh.points, mesh.cells, mesh.numbers, *fields, mesh.regions, mesh.boundaries,
+                  getattr(space.cell, "kind", None))
 
 
 def dump_suffixes(space):
@@ -46,7 +47,7 @@ def _elements(path, space, law, t, values, variable, first, bad):
     else:
         from .plot import plot
         layout = Layout(mesh.dim, space.order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
-                        dict(law.units))
+                        dict(law.units), nodes=getattr(space.cell, "kind", None))
         fields = {name: field.T[None] for name, field in zip(law.variables, values)}
         plot(layout.dataset([t], fields), variable, -1, path, mesh=True)
 

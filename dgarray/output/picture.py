@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dgarray.output.dataset import UNITLESS
-from dgarray.output.triangles import TRIANGLES, lattice, outlines, sides, subdivision
+from dgarray.output.triangles import TRIANGLES, divided, outlines, sides, subdivision
 from dgarray.wording import choose
 
 # Share of the other sign above which a field counts as signed and gets symmetric limits.
@@ -44,9 +44,9 @@ class Picture:
     def _make(self, mesh, colorbar, triangles, line):
         """Lines or triangles, without values yet."""
         dg = self.ds.dg
-        self.corners, small = _divisions(dg, triangles)
-        self.interpolation = dg.reference.interpolation(2 * self.corners[:, 1:] - 1)
-        x = [dg.points[dg.cells, axis] @ self.corners.T for axis in range(dg.dim)]
+        r, small = _divisions(dg, triangles)
+        self.count, self.interpolation, corners = len(r), dg.reference.interpolation(r), dg.cell_shape.weights(r)
+        x = [dg.points[dg.cells, axis] @ corners.T for axis in range(dg.dim)]
         if dg.dim == 1:
             self._lines(x[0], mesh, line)
         else:
@@ -78,13 +78,14 @@ class Picture:
         from matplotlib.tri import Triangulation
 
         ds, dg, ax = self.ds, self.ds.dg, self.ax
-        triangles = (np.arange(len(dg.cells))[:, None, None] * len(self.corners) + small).reshape(-1, 3)
+        triangles = (np.arange(len(dg.cells))[:, None, None] * self.count + small).reshape(-1, 3)
         self.triangulation = Triangulation(x[0].ravel(), x[1].ravel(), triangles)
         self.artist = ax.tripcolor(self.triangulation, np.zeros(x[0].size), shading="gouraud", cmap=self.cmap, rasterized=True)
         ax.add_collection(LineCollection(dg.points[outlines(ds)], colors="0.2", linewidths=0.8), autolim=False)
         ax.set_facecolor("0.8")
         if mesh:
-            ax.add_collection(LineCollection(dg.points[sides(dg.cells)], colors="black", alpha=0.35, linewidths=0.4),
+            lines = dg.points[sides(dg.cells, dg.cell_shape)]
+            ax.add_collection(LineCollection(lines, colors="black", alpha=0.35, linewidths=0.4),
                               autolim=False)
         ax.margins(0)
         self._frame(colorbar)
@@ -165,9 +166,8 @@ class Picture:
 
 def _divisions(dg, triangles):
     if dg.dim == 2:
-        return lattice(subdivision(len(dg.cells), dg.order, triangles))
-    corners = np.linspace(0, 1, LINE_POINTS_PER_ORDER * dg.order + 1)
-    return np.column_stack([1 - corners, corners]), None
+        return divided(dg.cell_shape, subdivision(len(dg.cells), max(dg.order, 1), triangles))
+    return np.linspace(-1, 1, LINE_POINTS_PER_ORDER * dg.order + 1)[:, None], None
 
 
 def extent(u):

@@ -11,7 +11,6 @@ import xarray as xr
 
 from dgarray.output.dataset import UNITLESS, naming
 from dgarray.reference.simplex import Simplex
-from dgarray.spaces.norms import integrate, l2_norm
 
 # Entries of interpolation matrices that are kept for the next snapshot; larger ones are computed again in blocks.
 KEPT_VALUES = 1 << 24
@@ -207,7 +206,7 @@ def norm(ds, variable, time=-1):
     def of(real, imaginary):
         return np.hypot(real, imaginary)
 
-    return _reduced(ds, variable, time, l2_norm, of, "float64")
+    return _reduced(ds, variable, time, ds.dg.space.norm, of, "float64")
 
 
 def integral(ds, variable, time=-1):
@@ -215,7 +214,7 @@ def integral(ds, variable, time=-1):
     def of(real, imaginary):
         return real + 1j * imaginary
 
-    return _reduced(ds, variable, time, integrate, of, "complex128")
+    return _reduced(ds, variable, time, ds.dg.space.integral, of, "complex128")
 
 
 def _reduced(ds, variable, time, reduce, combine, dtype):
@@ -223,7 +222,7 @@ def _reduced(ds, variable, time, reduce, combine, dtype):
     field = at_time(ds, time, dg.field(variable))
 
     def number(nodal):
-        return reduce(nodal.T, dg.reference.mass, dg.jacobians)
+        return reduce(nodal.T)
 
     if np.iscomplexobj(field):
         out = by_snapshot(field, lambda nodal: combine(number(nodal.real), number(nodal.imag)), dtype=dtype)
@@ -239,9 +238,9 @@ def cell_mean(ds, variable=None, time=None):
     """Means over the cells, (time, element); see Accessor.cell_mean."""
     dg = ds.dg
     ds = at_time(ds, time)
-    weights = dg.reference.mass.sum(axis=0) / dg.reference.volume
+    mean = dg.space.mean
     names = dg.variables if variable is None else (dg.field(variable).name,)
-    data = {name: labelled(by_snapshot(ds[name], lambda nodal: nodal @ weights, ("element",), (len(dg.cells),)), ds[name],
+    data = {name: labelled(by_snapshot(ds[name], mean, ("element",), (len(dg.cells),)), ds[name],
                            long_name=f"cell mean of {ds[name].attrs.get('long_name', name)}") for name in names}
     coords = {name: coord.variable for name, coord in ds.coords.items()
               if coord.dims in (("element",), ("time",), ())}
@@ -257,15 +256,12 @@ def gradient(ds, variable, time=None):
     dg = ds.dg
     dg.field(variable)
     field = at_time(ds, time)[variable]
-    D = dg.reference.differentiation
-    corners = dg.points[dg.cells]
-    # drdx[e, k, i] = dr_k/dx_i, the inverse of dx_i/dr_k = (corner k+1 - corner 0)_i / 2.
-    drdx = np.linalg.inv(np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2) / 2)
+    D, drdx = dg.space.derivatives
     shape = len(dg.cells), len(dg.reference.nodes)
     added = {}
     for number, axis in enumerate(dg.axes):
         def derivative(nodal, number=number):
-            return sum((nodal @ D[k].T) * drdx[:, k, number, None] for k in range(dg.dim))
+            return sum((nodal @ D[k].T) * drdx[:, k, number] for k in range(dg.dim))
 
         added[f"d{variable}_d{axis}"] = labelled(
             by_snapshot(field, derivative, ("element", "node"), shape), field,

@@ -3,17 +3,21 @@
 A polynomial restricted to a plane is a polynomial of the same degree. A plane cuts a tetrahedron in a triangle or in a
 quadrilateral, which is split into two triangles; the nodes of simplex(2, order) on each of them hold the restriction
 exactly. In 2D the same holds for triangles and segments.
+
+Hexahedra are cut into tetrahedra first, quadrilaterals into triangles. The degree in each of two coordinates adds up, so the
+polynomials on the slice have twice the order, up to HIGHEST; where a cell's edges are not parallel they interpolate.
 """
 import numpy as np
 import xarray as xr
 
-from dgarray.output.dataset import CELL_TYPES, LOCATIONS
+from dgarray.output.dataset import LOCATIONS, SIMPLEX_NODES
 from dgarray.output.post import Evaluation, at_time, labelled
 from dgarray.reference.simplex import simplex
 from dgarray.wording import choose
 
 # Share of the size of the coordinates that counts as rounding: a corner nearer to the plane than this lies in it.
 TOLERANCE = 1e-12
+HIGHEST = 10             # order on the slices of tensor-product cells
 
 
 def cut(ds, plane, time=None):
@@ -23,8 +27,10 @@ def cut(ds, plane, time=None):
         raise ValueError("a 1D dataset has no slice; point values are ds.dg.sample(points)")
     origin, normal, text = parse(plane, dg.axes)
     axes, tangents = plane_axes(normal, dg.axes)
-    parent, weights, points, corners = pieces(dg.points, dg.cells, origin, normal)
+    parts, shape = dg.cell_shape.simplices, dg.cell_shape
+    parent, weights, points, corners = pieces(dg.points, dg.cells[:, parts].reshape(-1, dg.dim + 1), origin, normal)
     parent, weights, points, corners = tidy(parent, weights, points, corners, (points - origin) @ tangents.T)
+    parent = parent // len(parts)
     if not len(parent):
         low, high = dg.bounds
         extent = ", ".join(f"{axis} from {a:g} to {b:g}" for axis, a, b in zip(dg.axes, low, high))
@@ -32,10 +38,16 @@ def cut(ds, plane, time=None):
     # Coordinates along the axes stay what they are; others are lengths from the origin.
     flat = np.column_stack([points[:, dg.axes.index(axis)] if axis in dg.axes else (points - origin) @ tangent
                             for axis, tangent in zip(axes, tangents)])
-    reference = simplex(dg.dim - 1, dg.order)
+    order = dg.order if shape.simplex else int(np.clip(2 * dg.order, 1, HIGHEST))
+    reference = simplex(dg.dim - 1, order)
     shares = reference.barycentric(reference.nodes)
-    evaluation = Evaluation(dg.reference, np.repeat(parent[:, None], len(shares), axis=1),
-                            2 * np.einsum("nc,pcv->pnv", shares, weights)[..., 1:] - 1)
+    cell = np.repeat(parent[:, None], len(shares), axis=1)
+    if shape.simplex:
+        r = 2 * np.einsum("nc,pcv->pnv", shares, weights)[..., 1:] - 1
+    else:
+        x = np.einsum("nc,pcd->pnd", shares, points[corners]).reshape(-1, dg.dim)
+        r = dg.locator.maps.invert(cell.reshape(-1, 1), x)[1].reshape(*cell.shape, dg.dim)
+    evaluation = Evaluation(dg.reference, cell, r)
     chosen = at_time(ds, time)
     coords = {name: coord.variable.isel(element=parent) for name, coord in chosen.coords.items()
               if coord.dims == ("element",)}
@@ -44,7 +56,8 @@ def cut(ds, plane, time=None):
             coords[name] = labelled(evaluation(coord.compute(), ("element", "node")), coord)
     data = topology(flat, corners, axes, shares, {axis: dg.units(axis if axis in dg.axes else dg.axes[0]) for axis in axes},
                     coords)
-    attrs = {"dim": dg.dim - 1, "cell_type": CELL_TYPES[dg.dim - 1], "axes": " ".join(axes),
+    attrs = {"dim": dg.dim - 1, "order": order, "nodes": SIMPLEX_NODES,
+             "cell_type": ("line", "triangle")[dg.dim - 2], "axes": " ".join(axes),
              "plane": f"{ds.attrs['plane']}, {text}" if "plane" in ds.attrs else text}
     out = evaluation.dataset(chosen, ("element", "node"), coords, attrs)
     for name in dg.variables:

@@ -7,6 +7,7 @@ import xarray as xr
 from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
 from dgarray.output.post import at_time, by_snapshot
 from dgarray.spaces.surface import Surface
+from dgarray.spaces.tensor_surface import TensorSurface
 from dgarray.wording import choose
 
 LAYOUT = ("dim", "order")
@@ -36,12 +37,12 @@ def surface(ds, name, time=None):
     key = "_".join(str(name).split())
     if key not in named:
         choose("boundary", name, named, " in the dataset; it has")
-    faces = Surface(ds.dg.points, ds.dg.cells, ds.dg.order, named[key])
+    faces = surface_of(ds, named[key])
     chosen = at_time(ds, time)
     elements, place = np.unique(faces.rows[:, 0], return_inverse=True)
 
     def on_faces(values):
-        return values[place[:, None], faces.nodes]
+        return faces.take(values[place].T)
     data = {v: by_snapshot(chosen[v], on_faces, ("face", "face_node"), faces.shape, {"element": elements})
             for v in ds.dg.variables}
     for v, field in data.items():
@@ -52,6 +53,13 @@ def surface(ds, name, time=None):
     if "time" in chosen.coords:
         coords["time"] = chosen["time"].variable
     return xr.Dataset(data, coords, attrs)
+
+
+def surface_of(ds, rows):
+    """The faces (cell, local face) of a dataset, a `Surface` or a `TensorSurface`."""
+    dg = ds.dg
+    return Surface(dg.points, dg.cells, dg.order, rows) if dg.cell_shape.simplex else TensorSurface(
+        dg.space.mesh, dg.reference, rows)
 
 
 def record(ds, name):

@@ -1,25 +1,27 @@
 """Small triangles that show polynomials on large ones, and the lines around them."""
 import numpy as np
 
+from dgarray.reference.shapes import NAMED_SHAPES
+
 # Small triangles that one picture may have; beyond it they are below the size of its pixels.
 TRIANGLES = 400_000
 
 
 def outlines(ds):
-    """Corner numbers (edge, 2) of the edges of one triangle only, and of those between two regions."""
-    cells = ds.dg.cells
-    edges = np.sort(cells[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    """Corner numbers (edge, 2) of the edges of one element only, and of those between two regions."""
+    cells, shape = ds.dg.cells, ds.dg.cell_shape
+    edges = np.sort(cells[:, shape.faces].reshape(-1, 2), axis=1)
     unique, inverse, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
-    region = np.repeat(ds["region"].values if "region" in ds else np.zeros(len(cells)), 3)
+    region = np.repeat(ds["region"].values if "region" in ds else np.zeros(len(cells)), len(shape.faces))
     low, high = np.full(len(unique), np.inf), np.full(len(unique), -np.inf)
     np.minimum.at(low, inverse.ravel(), region)
     np.maximum.at(high, inverse.ravel(), region)
     return unique[(count == 1) | (low < high)]
 
 
-def sides(cells):
-    """Corner numbers (edge, 2) of all edges of triangles, each once."""
-    return np.unique(np.sort(cells[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
+def sides(cells, shape=NAMED_SHAPES["triangle"]):
+    """Corner numbers (edge, 2) of all edges of triangles or quadrilaterals, each once."""
+    return np.unique(np.sort(cells[:, shape.faces].reshape(-1, 2), axis=1), axis=0)
 
 
 def lattice(divisions):
@@ -31,6 +33,19 @@ def lattice(divisions):
     downward = [(number[i + 1, j], number[i + 1, j + 1], number[i, j + 1]) for i, j in rows if i + j < n - 1]
     tail = np.array(rows) / n
     return np.column_stack([1 - tail.sum(axis=1), tail]), np.array(upward + downward)
+
+
+def divided(shape, divisions):
+    """Equispaced reference points (point, 2) of a triangle or quadrilateral, and the small triangles (triangle, 3) between
+    them."""
+    if shape.simplex:
+        corners, small = lattice(divisions)
+        return 2 * corners[:, 1:] - 1, small
+    n = divisions + 1
+    line = np.linspace(-1, 1, n)
+    first = (np.arange(divisions)[:, None] * n + np.arange(divisions)).reshape(-1, 1)
+    small = np.concatenate([first + [0, 1, n + 1], first + [0, n + 1, n]])
+    return np.stack([np.tile(line, n), np.repeat(line, n)], axis=1), small
 
 
 def subdivision(elements, order, most=TRIANGLES):

@@ -5,26 +5,22 @@ import xarray as xr
 from dgarray.output.post import at_time, by_snapshot, labelled, whole_number
 from dgarray.output.triangles import lattice
 from dgarray.reference import quadrature
+from dgarray.reference.tensor import tensor_cell
+from dgarray.spaces.tensor import mapped
 
 STANDARD_NAMES = "projection_x_coordinate", "projection_y_coordinate"
 
 
 def to_ugrid(ds, subdivide=1, time=None):
-    """Means of the fields over the triangles or their parts, as UGRID faces; see Accessor.to_ugrid."""
+    """Means of the fields over the cells or their parts, as UGRID faces; see Accessor.to_ugrid."""
     dg = ds.dg
     if dg.dim != 2:
         hint = "; take a slice first: ds.dg.slice('z=0.5').dg.to_ugrid()" if dg.dim == 3 else ""
         raise ValueError(f"the dataset is {dg.dim}D; UGRID faces need 2D{hint}")
     parts = whole_number("subdivide", subdivide, 1)
-    corners, small = lattice(parts)
-    points, faces = _conforming(dg.points, dg.cells, np.rint(corners * parts).astype("int64"), small)
-    r, weights = quadrature(2, dg.order)
-    # Mean over a part of a triangle, where the basis functions are polynomials of the same degree.
-    inner = np.einsum("pc,tcv->tpv", dg.reference.barycentric(r), corners[small])
-    matrices = dg.reference.interpolation(2 * inner.reshape(-1, 3)[:, 1:] - 1).reshape(len(small), len(r), -1)
-    means = np.einsum("p,tpn->nt", weights / weights.sum(), matrices)
+    points, faces, means = (of_triangles if dg.cell_shape.simplex else of_quadrilaterals)(dg, parts)
     ds = at_time(ds, time)
-    data = {name: labelled(by_snapshot(ds[name], lambda nodal: (nodal @ means).ravel(), ("mesh2d_nFaces",), (len(faces),)),
+    data = {name: labelled(by_snapshot(ds[name], lambda nodal: means(nodal).ravel(), ("mesh2d_nFaces",), (len(faces),)),
                            ds[name], mesh="mesh2d", location="face") for name in dg.variables}
     lead = {dim for variable in data.values() for dim in variable.dims} - {"mesh2d_nFaces"}
     coords = {name: coord.variable for name, coord in ds.coords.items() if set(coord.dims) <= lead}
@@ -35,28 +31,56 @@ def to_ugrid(ds, subdivide=1, time=None):
                                            {**attrs, "long_name": f"{axis} of the face's centre"})
     for name, coord in ds.coords.items():
         if coord.dims == ("element",):
-            coords[name] = "mesh2d_nFaces", np.repeat(coord.values, len(small)), coord.attrs
+            coords[name] = "mesh2d_nFaces", np.repeat(coord.values, parts ** 2), coord.attrs
     data["mesh2d_face_nodes"] = (("mesh2d_nFaces", "mesh2d_nMax_face_nodes"), faces,
                                  {"cf_role": "face_node_connectivity", "long_name": "corners of the faces", "start_index": 0})
     data["mesh2d"] = ((), np.int32(0), {
-        "cf_role": "mesh_topology", "long_name": "triangles of the mesh", "topology_dimension": 2,
+        "cf_role": "mesh_topology", "long_name": "cells of the mesh", "topology_dimension": 2,
         "node_coordinates": "mesh2d_node_x mesh2d_node_y", "face_node_connectivity": "mesh2d_face_nodes",
         "face_dimension": "mesh2d_nFaces", "face_coordinates": "mesh2d_face_x mesh2d_face_y"})
     return xr.Dataset(data, coords, {**ds.attrs, "Conventions": "CF-1.11 UGRID-1.0"})
 
 
-def _conforming(points, cells, shares, small):
-    """Points of the lattice `shares` (point, 3), whole numbers, in all cells, each once, and the parts by their numbers.
+def of_triangles(dg, parts):
+    """Points, faces and the function from nodal values (element, node) to means (element, face) of triangles cut in parts^2."""
+    corners, small = lattice(parts)
+    points, faces = _conforming(dg.points, dg.cells, np.rint(corners * parts).astype("int64"), small)
+    r, weights = quadrature(2, dg.order)
+    # Mean over a part of a triangle, where the basis functions are polynomials of the same degree.
+    inner = np.einsum("pc,tcv->tpv", dg.reference.barycentric(r), corners[small])
+    matrices = dg.reference.interpolation(2 * inner.reshape(-1, 3)[:, 1:] - 1).reshape(len(small), len(r), -1)
+    means = np.einsum("p,tpn->nt", weights / weights.sum(), matrices)
+    return points, faces, lambda nodal: nodal @ means
 
-    Triangles are counterclockwise, as UGRID asks."""
+
+def of_quadrilaterals(dg, parts):
+    """The same of quadrilaterals; the mean weighs points with det dx/dr."""
+    count, shape = parts + 1, dg.cell_shape
+    i, j = np.tile(np.arange(count), count), np.repeat(np.arange(count), count)
+    shares = np.rint(shape.weights(2 * np.column_stack([i, j]) / parts - 1) * parts ** 2).astype("int64")
+    first = (np.arange(parts)[:, None] * count + np.arange(parts)).reshape(-1, 1)
+    points, faces = _conforming(dg.points, dg.cells, shares, first + [0, 1, count + 1, count])
+    fine = tensor_cell(2, dg.order + 1)
+    centres = (2 * np.column_stack([np.tile(np.arange(parts), parts), np.repeat(np.arange(parts), parts)]) + 1) / parts - 1
+    inner = (centres[:, None] + fine.nodes / parts).reshape(-1, 2)
+    weights = mapped(dg.space.mesh, inner, slice(None))[1].T.reshape(len(dg.cells), -1, len(fine.nodes)) * fine.weights
+    weights /= weights.sum(axis=2, keepdims=True)
+    matrix = dg.reference.interpolation(inner)
+    return points, faces, lambda nodal: np.sum((nodal @ matrix.T).reshape(weights.shape) * weights, axis=2)
+
+
+def _conforming(points, cells, shares, small):
+    """Points of the lattice `shares` (point, corner), whole numbers, in all cells, each once, and the parts by their numbers.
+
+    Parts are counterclockwise, as UGRID asks."""
     corners = points[cells]
-    clockwise = np.linalg.det(corners[:, 1:] - corners[:, :1]) < 0
+    clockwise = np.linalg.det(corners[:, [1, -1]] - corners[:, :1]) < 0
     parts = shares[0].sum()
     # A lattice point is known by the corners that it depends on and its share of each: neighbours agree on shared edges.
-    code = np.sort(np.where(shares > 0, cells[:, None, :] * (parts + 1) + shares, -1).reshape(-1, 3), axis=1)
+    code = np.sort(np.where(shares > 0, cells[:, None, :] * (parts + 1) + shares, -1).reshape(-1, cells.shape[1]), axis=1)
     _, first, number = np.unique(code, axis=0, return_index=True, return_inverse=True)
     cell, point = np.divmod(first, len(shares))
     places = np.einsum("pc,pcd->pd", shares[point] / parts, corners[cell])
     faces = number.reshape(len(cells), len(shares))[:, small]
     faces[clockwise] = faces[clockwise][..., ::-1]
-    return places, faces.reshape(-1, 3)
+    return places, faces.reshape(-1, small.shape[1])

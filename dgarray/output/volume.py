@@ -56,7 +56,8 @@ class Scene:
         names = (surface,) if isinstance(surface, str) else tuple(surface or ())
         on_grid, self.place = ds.attrs["cell_type"] == "grid", f" on {', '.join(names)}" if names else ""
         if names and not on_grid:
-            self.parts = [SurfacePart(ds, variable, boundary_rows(ds, names))]
+            part = SurfacePart if ds.dg.cell_shape.simplex else TensorSurfacePart
+            self.parts = [part(ds, variable, boundary_rows(ds, names))]
         else:
             planes = [side_plane(ds, name) for name in names] or slice or middle_planes(ds)
             self.parts = [(GridPart if on_grid else SlicePart)(seen(ds, variable, plane), variable) for plane in planes]
@@ -172,6 +173,39 @@ class SlicePart:
         points[cells] = self.flat.dg.reference.interpolation(self.flat.dg.reference.vertices) @ self.x
         lines = sides(cells) if mesh else outlines(self.flat)
         return lines_between(pyvista, points, lines)
+
+
+class TensorSurfacePart:
+    """Faces of hexahedra, rows (cell, local face), with the polynomials on them; each face is shown as two triangles."""
+
+    halves = np.array([[(-1, -1), (1, -1), (1, 1)], [(-1, -1), (1, 1), (-1, 1)]])          # (half, corner, 2)
+
+    def __init__(self, ds, variable, rows):
+        self.ds, self.variable, self.rows, self.count = ds, variable, rows, 2 * len(rows)
+
+    def place(self, corners):
+        """As `SurfacePart.place`: positions (half of a face, point, 3)."""
+        dg, shape = self.ds.dg, self.ds.dg.cell_shape
+        within = (corners @ self.halves).reshape(-1, 2)
+        points = np.array([np.insert(within, axis, side, axis=1) for axis in range(3) for side in (-1, 1)])
+        self.interpolation = np.array([dg.reference.interpolation(on_face) for on_face in points])[self.rows[:, 1]]
+        weights = np.array([shape.weights(on_face) for on_face in points])[self.rows[:, 1]]
+        x = weights @ dg.points[dg.cells[self.rows[:, 0]]]
+        return x.reshape(self.count, len(corners), 3)
+
+    def read(self, time):
+        """The field (half of a face, point) at one time."""
+        values = self.ds.dg.values(self.variable, time)[self.rows[:, 0]].astype("float64")
+        return np.einsum("fpn,fn->fp", self.interpolation, values).reshape(self.count, -1)
+
+    def edges(self, pyvista, mesh):
+        """As `SurfacePart.edges`."""
+        dg, shape = self.ds.dg, self.ds.dg.cell_shape
+        used, corners = np.unique(face_points(dg.cells, self.rows, shape.faces), return_inverse=True)
+        facets = pyvista.PolyData.from_regular_faces(dg.points[used], corners.reshape(-1, 4)[:, [0, 1, 3, 2]])
+        facets = facets.compute_normals(consistent_normals=True, split_vertices=False)
+        return facets.extract_all_edges() if mesh else facets.extract_feature_edges(
+            SHARP, boundary_edges=True, feature_edges=True, manifold_edges=False, non_manifold_edges=False)
 
 
 class SurfacePart:

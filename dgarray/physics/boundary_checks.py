@@ -56,9 +56,14 @@ def check_pressure(p):
 
 def face_places(mesh, faces, least):
     """Points of the faces (count, 2), (dim, face, point): their barycentric coordinates are multiples of 1 / PARTS, at least
-    `least` of them, so that 0 takes corners too."""
-    shares = np.array([w for w in np.ndindex((PARTS + 1,) * mesh.dim) if sum(w) == PARTS and min(w) >= least]) / PARTS
-    return np.einsum("sc,fcd->dfs", shares, mesh.points[mesh.face_points(faces)])
+    `least` of them, so that 0 takes corners too; on quadrilaterals, those along each edge."""
+    corners = mesh.points[mesh.face_points(faces)]
+    count = min(corners.shape[1], 3)
+    shares = np.array([w for w in np.ndindex((PARTS + 1,) * count) if sum(w) == PARTS and min(w) >= least]) / PARTS
+    if corners.shape[1] == 4:
+        line = np.array([(PARTS - i, i) for i in range(least, PARTS + 1 - least)]) / PARTS
+        shares = np.einsum("ia,jb->ijab", line, line).reshape(-1, 4)
+    return np.einsum("sc,fcd->dfs", shares, corners)
 
 
 def values(function, x, role, names):

@@ -82,10 +82,26 @@ def hlld(law):
     return own(law, "hlld")
 
 
+def ranocha(law):
+    """The law's own flux that conserves entropy, and kinetic energy: see `Euler.ranocha`. For `TensorDG(volume_flux=)`; at
+    faces it has no dissipation.
+
+    ValueError for a law without one."""
+    return own(law, "ranocha")
+
+
+def kennedy_gruber(law):
+    """The law's own flux that conserves kinetic energy: see `Euler.kennedy_gruber`. For `TensorDG(volume_flux=)`; at faces
+    it has no dissipation.
+
+    ValueError for a law without one."""
+    return own(law, "kennedy_gruber")
+
+
 def own(law, name):
     """The numerical flux that a law has by that name."""
     if getattr(law, name) is None:
-        others = [other for other in ("hllc", "roe", "hlld") if getattr(law, other) is not None]
+        others = [other for other in ("hllc", "roe", "hlld", "ranocha", "kennedy_gruber") if getattr(law, other) is not None]
         allowed = ", ".join(["upwind", "central", "rusanov", "hll", *others])
         raise ValueError(f"{law!r} has no numerical flux {name!r}; allowed: {allowed}")
 

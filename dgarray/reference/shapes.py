@@ -1,9 +1,10 @@
 """The shapes of cells: corners, edges and faces of lines, triangles, tetrahedra, quadrilaterals and hexahedra."""
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 
+from .multilinear import gradients, weights
 from .quadrature import product
 from .simplex import FACES
 
@@ -43,10 +44,39 @@ class Shape:
         """Coordinates of the reference cell's corners as an array, (corner, dim)."""
         return np.array(self.vertices, dtype=float)
 
+    def weights(self, r):
+        """The functions of the corners that are 1 at one and 0 at the others, (point, corner), at points r (point, dim): linear
+        on simplices, else bilinear or trilinear."""
+        if self.simplex:
+            tail = (np.asarray(r) + 1) / 2
+            return np.column_stack([1 - tail.sum(axis=1), tail])
+        return weights(self.corners, r)
+
+    def gradients(self, r):
+        """Their gradients on quadrilaterals and hexahedra, (point, corner, dim)."""
+        return gradients(self.corners, r)
+
     @property
     def tensor_order(self):
         """Corners of a quadrilateral or hexahedron in tensor order: the first coordinate runs fastest."""
         return _tensor_order(self.vertices, range(len(self.vertices)))
+
+    @property
+    def simplices(self):
+        """Corners of the simplices into which the cell is cut along its diagonal, (simplex, corner): itself, 2 triangles, or 6
+        tetrahedra (Kuhn 1960)."""
+        numbers = range(len(self.vertices))
+        if self.simplex:
+            return np.array([numbers])
+        paths = []
+        for axes in permutations(range(self.dim)):
+            place = [-1] * self.dim
+            path = [self.vertices.index(tuple(place))]
+            for axis in axes:
+                place[axis] = 1
+                path.append(self.vertices.index(tuple(place)))
+            paths.append(path)
+        return np.array(paths)
 
     @property
     def test_points(self):

@@ -1,5 +1,6 @@
 """Function spaces on meshes and grids: where the values of a field lie, and how to evaluate and integrate it."""
 from .grid import GridSpace
 from .polynomial import PolynomialSpace
+from .tensor import TensorSpace
 
-__all__ = ["GridSpace", "PolynomialSpace"]
+__all__ = ["GridSpace", "PolynomialSpace", "TensorSpace"]

@@ -5,7 +5,7 @@ import numpy as np
 
 from ..mesh.locate import Locator
 from ..reference import quadrature, shape_of, simplex
-from .norms import jacobians, l2_error
+from .norms import degree_energies, integrate, jacobians, l2_error, l2_norm
 from .parts import Evaluation, Part, Trace, check_names
 from .surface import Surface
 
@@ -107,6 +107,30 @@ class PolynomialSpace:
             def integrate(f, scale=scale):
                 return weights @ np.broadcast_to(f, (len(weights), len(scale))) @ scale
             yield Part(some, x, x[0].shape, None, values, lambda v, some=some: v[some], integrate)
+
+    def mean(self, values):
+        """Means over the elements of a field (element, node)."""
+        return values @ (self.cell.mass.sum(axis=0) / self.cell.volume)
+
+    @cached_property
+    def derivatives(self):
+        """D_k (dim, node, node), and dr_k/dx_i (element, dim, dim, 1): at the nodes or one for all of them."""
+        corners = self.mesh.points[self.mesh.cells]
+        # The inverse of dx_i/dr_k = (corner k+1 - corner 0)_i / 2.
+        drdx = np.linalg.inv(np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2) / 2)
+        return self.cell.differentiation, drdx[..., None]
+
+    def integral(self, values):
+        """Integral of fields (..., node, element), sum_e J_e 1^T M u_e."""
+        return integrate(values, self.cell.mass, self.jacobians)
+
+    def norm(self, values):
+        """L2 norm of fields (..., node, element), exact: sqrt(sum_e J_e u_e^T M u_e)."""
+        return l2_norm(values, self.cell.mass, self.jacobians)
+
+    def energies(self, values):
+        """Squared L2 norm of the part of each degree of fields (variable, node, element), (variable, degree)."""
+        return degree_energies(values, self.cell, self.jacobians)
 
     def error(self, values, exact, t):
         """L2 norm of u - exact(x, t) per variable, (variable,)."""

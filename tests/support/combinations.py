@@ -33,6 +33,10 @@ LAWS = {"Advection": [dg.Advection((1.0, 0.5, 0.2)[:dim], dim=dim) for dim in (1
         "a law of your own": [Burgers(dim) for dim in (1, 2, 3)]}
 METHODS = {"NodalDG": dg.NodalDG(2), "NodalDG with quadrature": dg.NodalDG(2, quadrature=6),
            "NodalDG with filter": dg.NodalDG(2, filter=dg.ExponentialFilter(1, 4)), "ModalDG": dg.ModalDG(2)}
+TENSOR = {"gauss": dg.TensorDG(2), "lobatto": dg.TensorDG(2, "lobatto"),
+          "split form of ranocha": dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha),
+          "split form of kennedy_gruber": dg.TensorDG(2, "lobatto", volume_flux=dg.kennedy_gruber),
+          "split form of central": dg.TensorDG(2, "lobatto", volume_flux=dg.central)}
 FLUXES = {flux.__name__: flux for flux in (dg.upwind, dg.central, dg.rusanov, dg.hll, dg.hllc, dg.roe, dg.hlld)}
 
 
@@ -70,7 +74,14 @@ def mesh_of(dim):
     return dg.rectangle((1, 1), (2, 2), cells=(2, 1)) if dim == 2 else dg.box((1, 1, 1), (2, 2, 2), cells=(1, 1, 1))
 
 
-def outcome(law, method, boundary=None, flux=None):
+@cache
+def tensor_mesh_of(dim):
+    """The same in quadrilaterals or hexahedra."""
+    return dg.rectangle((1, 1), (2, 2), cells=(2, 1), shape="quadrilateral") if dim == 2 else dg.box(
+        (1, 1, 1), (2, 2, 2), cells=(1, 1, 2), shape="hexahedron")
+
+
+def outcome(law, method, boundary=None, flux=None, mesh_of=mesh_of):
     """YES where a stage gives a finite state, or the message of the refusal; `boundary` and `method` may be functions."""
     mesh, g = mesh_of(law.dim), state_of(law)
     try:
@@ -98,6 +109,19 @@ def by_dim(laws, *messages):
     found = {}
     for law, *rest in zip(laws, *messages, strict=True):
         found.setdefault(law.dim, []).extend(rest)
+    return found
+
+
+@cache
+def tensor():
+    """{(law, kind or condition of TensorDG): {dim: messages}} in 2D and 3D."""
+    found = {}
+    for name, laws in LAWS.items():
+        laws = [law for law in laws if law.dim > 1]
+        for kind, method in TENSOR.items():
+            found[name, kind] = by_dim(laws, [outcome(law, method, mesh_of=tensor_mesh_of) for law in laws])
+        for condition, make in CONDITIONS.items():
+            found[name, condition] = by_dim(laws, [outcome(law, TENSOR["gauss"], make, mesh_of=tensor_mesh_of) for law in laws])
     return found
 
 
@@ -394,6 +418,18 @@ Sides with a condition; periodic ones go with everything. Schemes take turns:
 {table("", [*columns, *SPONGE], names, lambda condition, law: cell(cell_sides()[law, condition]))}
 
 {refusals(cell_sides())}
+
+## Tensor-product DG
+
+On quadrilaterals and hexahedra; nodes, and split forms by their flux between nodes:
+
+{table("", list(TENSOR), names, lambda kind, law: cell(tensor()[law, kind]))}
+
+Boundary conditions, with nodes "gauss":
+
+{table("", columns, names, lambda condition, law: cell(tensor()[law, condition]))}
+
+{refusals(tensor())}
 
 ## Methods and kernels
 

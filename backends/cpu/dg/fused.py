@@ -39,6 +39,7 @@ class NodalFused(WeakForm):
                        those with copies of other parts' elements too. The last one that is worked on may hold some copies"""
 
     text = StageSource       # of the kernels
+    check_text = staticmethod(check_text)
     fused = frozenset({"right-hand side", "limiter", "filter", "wave speeds", "admissible states"})
 
     def __init__(self, backend, tables):
@@ -220,12 +221,12 @@ class NodalFused(WeakForm):
         last[:d * d] = 0
         last[d * d + d * faces:d * d + d * faces + faces] = 0
 
-    def _exterior(self):
-        """Where each face node's outside value of variable 0 lies in the tiled state."""
+    def _exterior(self, rows=None):
+        """Where each face node's outside value of variable 0 lies in the tiled state, or in other values of so many rows."""
         t = self.tables
         node, element = np.divmod(self.own(t.exterior_nodes()), t.elements)
         tile, lane = np.divmod(element, self.lanes)
-        size = t.variables * t.rows * self.lanes
+        size = t.variables * (rows or t.rows) * self.lanes
         kind = np.int32 if self.all_tiles * size < 2 ** 31 else np.int64
         return self.tiled((tile.astype(kind) * size + node * self.lanes + lane).astype(kind))
 
@@ -279,7 +280,7 @@ class NodalFused(WeakForm):
     def rhs(self, q, t):
         out = np.empty_like(q)
         self._by_tile(out)[self.tiles:] = 0
-        self._run([self.stage_loop(q, out, None, None, t, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0))])
+        self._run(self.stage_loops(q, out, None, None, t, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0)))
         return out
 
     def stage(self, q, out, k, q0, t, dt, row):
@@ -288,7 +289,7 @@ class NodalFused(WeakForm):
     def step(self, stepper, states, k, t, dt, exponent=None):
         """As the reference, all stages at once; with an exponent the new state is checked."""
         loops, new = [], states[0]
-        for row, q, new, q0 in sequence(stepper, states):
+        for row, q, new, q0 in sequence(stepper, states, self.in_place):
             loops += self._limited_stage(q, new, k, q0, t + row.c * dt, dt, row)
         if exponent is None:
             self._run(loops)
@@ -306,7 +307,7 @@ class NodalFused(WeakForm):
         """The loops of a Runge-Kutta stage: fluxes and update, then the limiter's."""
         factors = row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v
         limiter = [] if self.fused_limiter is None else self.fused_limiter.loops(out)
-        return [self.stage_loop(q, out, k, q0, t, factors), *limiter]
+        return [*self.stage_loops(q, out, k, q0, t, factors), *limiter]
 
     def _loop(self, kernel, *arguments):
         return Loop(kernel, self.piece, self.tiles, self.scratch, arguments)
@@ -349,7 +350,7 @@ class NodalFused(WeakForm):
     def _check_loop(self, q, t, exponent):
         """The loop that checks a state; and the array for what it finds, see `check_text`."""
         real, found = self.backend.dtype.type, np.zeros((-(-self.tiles // self.piece), 3))
-        kernel = self._kernel("check", lambda: check_text(self.source))
+        kernel = self._kernel("check", lambda: self.check_text(self.source))
         return self._loop(kernel, q, self.tables.owned, self.I, self.T, self.geometry, self.tiled_values, real(t),
                           real(exponent), found.reshape(-1)), found
 
@@ -366,8 +367,11 @@ class NodalFused(WeakForm):
     def all_admissible(self, q, t):
         return self.check(q, t).admissible
 
+    def stage_loops(self, q, out, k, q0, t, factors):
+        """The loops of a stage: fluxes, right-hand side and update."""
+        return [self.stage_loop(q, out, k, q0, t, factors)]
+
     def stage_loop(self, q, out, k, q0, t, factors):
-        """The loop of a stage: fluxes, right-hand side and update."""
         real, uses = self.backend.dtype.type, self.uses(k, factors)
         kernel, unused = self._kernel("nodal", lambda: self.source.stage_text(*uses), uses), q[:0]
         return self._loop(kernel, *self.halo, q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL,
@@ -391,7 +395,7 @@ class NodalFused(WeakForm):
                   for number, use in enumerate(uses, 1)}
         limiter = {} if self.fused_limiter is None else {
             f"limiter: {name}": text for name, (text, _) in self.fused_limiter.source.texts.items()}
-        return stages | limiter | {"check of the new state": check_text(self.source)}
+        return stages | limiter | {"check of the new state": self.check_text(self.source)}
 
     def _kernel(self, name, text, variant=()):
         """The compiled loop of that name, of the text that text() makes the first time."""

@@ -1,4 +1,6 @@
 """Text of the kernel of a Runge-Kutta stage, an element after the other: each evaluates the fluxes of its own faces."""
+from hashlib import sha256
+
 from ..simd import matmul
 from .prefetch import Prefetch
 from .tile_source import TileSource, indented
@@ -51,18 +53,17 @@ class StageSource(TileSource, Prefetch):
         function = self.t.functions.volume
         targets = [self.lane("RHS", v * self.column + k * B, f" + i*{L}") for k in range(self.W // B) for v in range(self.V)]
         rows, stride = self.values
-        body = self.over_lanes(function, targets, q=(rows, 0, f" + i*{L}", stride), g=("G", 0, "", 1),
-                               m=self.parameters("volume", "i"), x=("X", 0, "", 1))
+        body = self.over_lanes(function, targets, q=(rows, 0, f" + i*{L}", stride), m=self.parameters("volume", "i"),
+                               **self.at_point("i"))
         return [f"for i in range({B}):", *indented([*self.positions(function, "i"), *body])]
 
     def faces(self, arrays=()):
         """Lines that put the jumps into their rows; they ask for what the update of this tile goes through."""
-        d, M, L, V = self.d, self.M, self.L, self.V
+        M, L, V = self.M, self.L, self.V
         function = self.t.functions.left
-        step, face = f" + (f*{M} + j)*{L}", f" + f*{d * L}"
+        step = f" + (f*{M} + j)*{L}"
         targets = [self.lane("RHS", self.flux_row(v), step) for v in range(V)]
-        body = self.over_lanes(function, targets, l=("QL", 0, "", 1), r=("QR", 0, "", 1), n=("G", d * d, face, 1),
-                               s=("G", d * d + self.F * d, f" + f*{L}", 1), x=("X", 0, "", 1),
+        body = self.over_lanes(function, targets, l=("QL", 0, "", 1), r=("QR", 0, "", 1), **self.at_face(),
                                ml=self.parameters("faces", "node"),
                                mr=self.parameters("outside", f"(f*{M} + j)", beyond=True))
         outside = [f"gather_m(values, elements, neighbour, (tile*{self.F} + f)*{L}, w, {self.at['MR']})"] if self.P else []
@@ -82,19 +83,17 @@ class StageSource(TileSource, Prefetch):
 
     def boundaries(self):
         """Overwrite the jumps of the boundary faces in this tile, one group of the mesh's boundary after the other."""
-        d, M, L = self.d, self.M, self.L
+        M, L = self.M, self.L
         lines = []
         for number, group in enumerate(self.t.groups):
             function = group.jump
             step = f" + (f*{M} + j)*{L}"
             targets = [self.lane("RHS", self.flux_row(v), step) for v in range(self.V)]
             rows, height = self.at_faces
-            body = self.evaluate(function, targets, q=(rows, 0, f" + node*{L}", height), n=("G", d * d, f" + f*{d * L}", 1),
-                                 s=("G", d * d + self.F * d, f" + f*{L}", 1), m=self.parameters("faces", "node"),
-                                 x=("X", 0, "", 1), face=list(group.values))
-            reads, sums = self.position("node", "FACE_POINTS") if function.depends_on("x") else ([], [])
+            body = self.evaluate(function, targets, q=(rows, 0, f" + node*{L}", height), m=self.parameters("faces", "node"),
+                                 face=list(group.values), **self.at_face())
             lines += [f"if group == {number}:", f"    for j in range({M}):", "        node = FACE_NODES[f, j]",
-                      *indented(reads + sums + body, 2)]
+                      *indented(self.position_in_lane(function) + body, 2)]
         if not lines:
             return []
         return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
@@ -141,24 +140,50 @@ class StageSource(TileSource, Prefetch):
 
     def update(self, k, q0, q, r):
         """k = A k + v q + w r,  out = alpha q0 + beta q + B k + C r, with r = dq/dt; v in methods that use q0 alone."""
-        L, N, padded = self.L, self.N, matmul.padded(self.N)
-        value = self.lane("R", 0, f" + (v*{padded} + i)*{L}")
-        K, K0, Q = self.lane("K", 0), self.lane("K", 1), self.lane("Q", 0, f" + (v*{N} + i)*{L}")
-        terms = [("alpha", K0)] * q0 + [("beta", Q)] * q
-        body = [f"r = {value}"]
-        if k:
-            kept = [("A", K), *[("v_", Q)] * q0, ("wdt", "r")]
-            body += [f"kept = {total(kept)}", f"{K} = kept"]
-            terms.append(("B", "kept"))
-        terms += [("C", "r")] * r
-        body.append(f"{K0} = {total(terms)}")
+        L, N = self.L, self.N
+        Q, R = f" + (v*{N} + i)*{L}", f" + (v*{self.result_rows} + i)*{L}"
+        places = [self.lane("R", 0, R), self.lane("Q", 0, Q), self.lane("K", 0), self.lane("K", 1)]
         loads = [f"copy(register, at, w, {self.at['K']})"] * k + [f"copy(start, at, w, {self.at['K'] + L})"] * q0
         stores = [f"copy(w, {self.at['K']}, register, at)"] * k + [f"copy(w, {self.at['K'] + L}, out, at)"]
         return [f"for v in range({self.V}):", f"    for i in range({N}):",
                 f"        at = tile*{self.V * N * L} + (v*{N} + i)*{L}",
-                *indented([*loads, *self.lanes(body), *stores], 2)]
+                *indented([*loads, self.combined(places, k, q0, q, r), *stores], 2)]
 
+    def combined(self, places, k, q0, q, r):
+        """The line that combines r, q, register and q0 at these places and leaves register and new state in the last two."""
+        nodes, factors = [], []
 
-def total(terms):
-    """Text of a sum of products, each rounded: as one instruction with the sum they measured a third slower here."""
-    return " + ".join(f"{a}*{b}" for a, b in terms)
+        def value(place):
+            nodes.append(("load", place.at, [p.step for p in places].index(place.step)))
+            return len(nodes) - 1
+
+        def total(terms):
+            numbers = []
+            for factor, number in terms:
+                factors.append(factor)
+                nodes.append(("given", len(factors) - 1))
+                nodes.append(("multiply", len(nodes) - 1, number))
+                numbers.append(len(nodes) - 1)
+            for number in numbers[1:]:
+                nodes.append(("add", numbers[0], number))
+                numbers[0] = len(nodes) - 1
+            return numbers[0]
+        tendency, state = value(places[0]), value(places[1])
+        terms, outputs, targets = [], [], []
+        if q0:
+            terms.append(("alpha", value(places[3])))
+        if q:
+            terms.append(("beta", state))
+        if k:
+            kept = total([("A", value(places[2])), *[("v_", state)] * q0, ("wdt", tendency)])
+            outputs.append(kept)
+            targets.append((places[2].at, 2))
+            terms.append(("B", kept))
+        terms += [("C", tendency)] * r
+        outputs.append(total(terms))
+        targets.append((places[3].at, 2))
+        text = f"{tuple(nodes)}, {outputs}, {targets}, np.{self.dtype}, vectors=True"
+        name = f"update_{sha256(text.encode()).hexdigest()[:8]}"
+        self.functions[name] = text, ["the update of a Runge-Kutta stage"]
+        offsets = "".join(f"0{place.step}, " for place in places[:3])
+        return f"{name}(w, ({offsets}), ({''.join(f'{factor}, ' for factor in factors)}))"

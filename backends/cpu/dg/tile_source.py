@@ -12,14 +12,14 @@ from ....physics.explain import formulas_of
 from .. import shared_loop
 from ..shared_loop import loop_text
 from ..simd import arithmetic as lanes
-from ..simd import expressions, matmul, target, vector
+from ..simd import expressions, lines, logarithm, matmul, target, vector
 
 PIECE = 32               # tiles that a thread takes at a time, at most
 CACHED = 1 << 19         # bytes of unknowns and face values of a piece
 
 # Part of every generated text, so that a kernel on disk is not used with other products or moves than it was made with.
-KERNELS = sha256("".join(getsource(module) for module in (expressions, lanes, matmul, shared_loop, vector)).encode()
-                 ).hexdigest()[:16]
+KERNELS = sha256("".join(getsource(module) for module in (
+    expressions, lanes, lines, logarithm, matmul, shared_loop, vector)).encode()).hexdigest()[:16]
 
 
 class Lane(str):
@@ -75,22 +75,28 @@ class TileSource:
         self.column = self.W + self.reduced + self.F * self.M                    # rows of one variable's right-hand sides
         self.first = 0 if self.modal else self.W                                 # of the operands of the last product
         self.size, rows = 0, {}
-        geometry = self.d * self.d + self.F * (self.d + 1) + (self.d + self.d * self.d if needs_x else 0)
-        of_variable = padded(self.mass) if self.mass else 0
-        of_state = self.V * of_variable if self.mass and self.weighted_finish.depends_on("q") else 0
-        modal = [("BQ", self.V * padded(self.B)), ("T", self.V * padded(self.F * self.M))] * self.modal
-        for name, count in (("Q", self.V * self.N), ("G", geometry), ("P", self.values_rows), ("MR", len(self.P)),
-                            ("X", self.d), ("QL", self.V), ("QR", self.V), ("RHS", self.column * self.V),
-                            ("R", padded(self.N) * self.V), ("K", 2), ("S", self.F), ("W", len(self.weighted) * of_variable),
-                            ("WQ", of_state), *modal):
+        for name, count in self.row_counts().items():
             rows[name], self.size = self.size, self.size + count
         rows |= dict.fromkeys(("BQ", "T"), 0) | rows
         self.at = {name: row * self.L for name, row in rows.items()}
-        self.values = ("BQ", padded(self.B)) if self.modal else ("Q", self.N)    # the state at the points, rows of a variable
+        # The state at the points, and rows of a variable.
+        self.values = ("BQ", padded(self.B)) if tables.interpolate is not None else ("Q", self.N)
         self.at_faces = ("T", padded(self.F * self.M)) if self.modal else ("Q", self.N)
         bytes_of_tile = self.V * (self.N + self.F * self.M) * self.L * self.dtype.itemsize
         self.piece = max(2, min(PIECE, CACHED // bytes_of_tile)) if self.modal else PIECE
         self.height = self.F * self.M                    # rows of a variable's face values of a piece
+        self.result_rows = padded(self.N)                # rows of a variable's dq/dt
+
+    def row_counts(self):
+        """How many rows of the scratch array each name has."""
+        padded, points = matmul.padded, self.F * self.M
+        of_variable = padded(self.mass) if self.mass else 0
+        of_state = self.V * of_variable if self.mass and self.weighted_finish.depends_on("q") else 0
+        modal = {"T": self.V * padded(points)} if self.modal else {}
+        own_points = {"BQ": self.V * padded(self.B)} if self.t.interpolate is not None else {}
+        return {"Q": self.V * self.N, "G": self.t.geometry_rows, "P": self.values_rows, "MR": len(self.P), "X": self.d,
+                "QL": self.V, "QR": self.V, "RHS": self.column * self.V, "R": padded(self.N) * self.V, "K": 2, "S": self.F,
+                "W": len(self.weighted) * of_variable, "WQ": of_state, **own_points, **modal}
 
     def places(self, media):
         """Points of the places where parameters that vary inside of elements are wanted: of the volume, of the own faces where
@@ -173,6 +179,11 @@ class TileSource:
         reads, sums = self.position(step, table)
         return reads + self.lanes(sums)
 
+    def position_in_lane(self, function):
+        """Lines that put x at a face node into the rows X for one lane, if the function needs x."""
+        reads, sums = self.position("node", "FACE_POINTS") if function.depends_on("x") else ([], [])
+        return reads + sums
+
     def load(self, source, rows, name, of=None):
         """Lines that copy this tile's rows of an array into the scratch array, all or the first ones of so many."""
         return [f"for row in range({rows}):",
@@ -184,10 +195,19 @@ class TileSource:
         return [*self.load("state", self.V * self.N, "Q"), *self.load("geometry", geometry, "G"),
                 *(self.load("tiled_values", self.values_rows, "P") if self.P else [])]
 
+    def at_point(self, point):
+        """Where dr_k/dx and x of a point of the volume lie."""
+        return dict(g=("G", 0, "", 1), x=("X", 0, "", 1))
+
+    def at_face(self):
+        """Where normal, scale and x of point j of face f lie, whose number among a face's nodes is `node`."""
+        d, L = self.d, self.L
+        return dict(n=("G", d * d, f" + f*{d * L}", 1), s=("G", d * d + self.F * d, f" + f*{L}", 1), x=("X", 0, "", 1))
+
     def at_points(self):
         """Lines that put the state at the points into its rows, where they are not those of the unknowns."""
         return [f"for v in range({self.V}):", f"    interpolate(I, 0, w, {self.at['Q']} + v*{self.N * self.L}, "
-                f"w, {self.at['BQ']} + v*{matmul.padded(self.B) * self.L})"] if self.modal else []
+                f"w, {self.at['BQ']} + v*{matmul.padded(self.B) * self.L})"] if self.values[0] == "BQ" else []
 
     def trace(self):
         """Lines that put the values at the face points, where these are not among the unknowns, into their rows."""
@@ -219,7 +239,7 @@ from numba import njit
 from numpy import inf, nan
 
 from dgarray.backends.cpu.shared_loop import add_one, wait_for
-from dgarray.backends.cpu.simd import expressions, matmul, target, vector
+from dgarray.backends.cpu.simd import expressions, lines, matmul, target, vector
 
 assert target.lanes(np.{self.dtype}) == {self.L}
 {chr(10).join(self.dialect.definitions)}

@@ -10,6 +10,7 @@ numbers must not depend on its place among the others, as it has another one in 
 import math
 import operator
 from collections import Counter
+from functools import partial
 
 import numpy as np
 from llvmlite import ir
@@ -19,11 +20,12 @@ from numba.extending import intrinsic
 
 from ....physics.trace import BOOLEAN, is_boolean
 from .arithmetic import Vectors
+from .logarithm import logarithm
 from .target import lanes
 from .vector import INDEX, data, scalar_type
 
 IN_VECTORS = frozenset(("const", "add", "subtract", "multiply", "divide", "negative", "where", "minimum", "maximum", "sqrt",
-                        "absolute", *BOOLEAN))
+                        "absolute", "log", *BOOLEAN))
 ORDERED = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "=="}
 FUNCTIONS = {name: getattr(math, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "tanh")} | {
     "absolute": math.fabs, "arctan2": math.atan2, "power": operator.pow}
@@ -54,6 +56,8 @@ def instruction(context, builder, real, op, values):
     if isinstance(values[0].type, ir.VectorType):
         if op in ("sqrt", "absolute"):
             return intrinsic_of(builder, {"sqrt": "sqrt", "absolute": "fabs"}[op], *values)
+        if op == "log":
+            return logarithm(builder, *values, partial(fused, context, builder))
         return by_lanes(context, builder, real, op, values)
     function = context.get_function(FUNCTIONS[op], typing.signature(real, *[real] * len(values)))
     return function(builder, values)

@@ -75,9 +75,9 @@ class DGArrays(WeakFormMemory):
         host = self.tables
         cells, sides = group.faces.T
         faces = {name: self.backend.array(v.reshape(-1)[group.nodes]) for name, v in host.media.faces.items()}
+        normals, scale = host.at_sides(sides, cells, group.nodes)
         return dict(jump=group.jump, nodes=self.backend.integers(group.nodes), slots=self.backend.integers(group.slots),
-                    normals=self.backend.array(host.normals[sides, :, cells].T),
-                    scale=self.backend.array(host.scale[sides, cells]),
+                    normals=self.backend.array(normals), scale=self.backend.array(scale),
                     face={name: self.backend.array(values) for name, values in group.values.items()},
                     parameters={name: self.backend.array(v[cells]) for name, v in host.parameters.items()} | faces)
 
@@ -94,11 +94,11 @@ class DGArrays(WeakFormMemory):
         for columns in self.blocks(len(order), faces.nodes.shape[1]):
             some = order[columns]
             cells, sides = faces.cells[:, some], faces.sides[:, some]
+            left, right = (host.at_sides(side, cell, nodes[:, some]) for side, cell, nodes in zip(sides, cells, faces.nodes))
             yield dict(
                 nodes=[backend.integers(a[:, some]) for a in faces.nodes],
                 slots=[backend.integers(a[:, some]) for a in faces.slots],
-                normals=backend.array(host.normals[sides[0], :, cells[0]].T),
-                scales=[backend.array(host.scale[side, cell]) for side, cell in zip(sides, cells)],
+                normals=backend.array(left[0]), scales=[backend.array(scale) for _, scale in (left, right)],
                 parameters=[{name: backend.array(v[cell]) for name, v in host.parameters.items()}
                             | {name: backend.array(v.reshape(-1)[nodes[:, some]]) for name, v in host.media.faces.items()}
                             for cell, nodes in zip(cells, faces.nodes)])
@@ -110,7 +110,7 @@ class DGArrays(WeakFormMemory):
     @cached_property
     def face_values(self):
         """The array for the result of `face_flux`, (variable, face * face node * element)."""
-        return self.backend.zeros((self.tables.variables, self.lift_matrix.shape[1] * self.tables.elements))
+        return self.backend.zeros((self.tables.variables, self.tables.face_nodes.size * self.tables.elements))
 
     @cached_property
     def traces(self):

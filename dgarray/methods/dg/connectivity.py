@@ -65,9 +65,10 @@ def between(mesh, cell, left, right):
 
 
 def codes(mesh, rows):
-    """Code sum_i p[i] dim^i of the permutation p between the vertices of each side (face, 2) and those of its neighbour's
+    """Code sum_i p[i] m^i of the permutation p between the m vertices of each side (face, 2) and those of its neighbour's
     side."""
-    return (mesh.orientation[rows[:, 0], rows[:, 1]] * mesh.dim ** np.arange(mesh.dim)).sum(axis=1)
+    vertices = mesh.orientation.shape[2]
+    return (mesh.orientation[rows[:, 0], rows[:, 1]] * vertices ** np.arange(vertices)).sum(axis=1)
 
 
 def exterior_nodes(mesh, cell):

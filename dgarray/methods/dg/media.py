@@ -16,7 +16,7 @@ import numpy as np
 from ...physics.laws.law import argument, check_bounds
 from ...physics.pointwise import Pointwise
 from ...physics.trace import arguments, call
-from ...reference import quadrature, simplex
+from ...reference import quadrature
 from ...reference.columns import multiply
 
 INWARD = 1e-10          # points are moved by this share of the way to the centroid, off faces where a medium may jump
@@ -38,7 +38,7 @@ class Media:
 
     @cached_property
     def names(self):
-        return varying_inside(self.tables.law, self.tables.mesh.whole, self.tables.cell.order)
+        return varying_inside(self.tables.law, self.tables.mesh.whole, self.tables.cell.nodes)
 
     def at(self, points):
         """The values at reference points (point, dim)."""
@@ -62,6 +62,8 @@ class Media:
     def weighted(self):
         """Numbers of the variables whose r is divided by the capacity at points of quadrature: those for which `finish` needs
         values inside of elements."""
+        if self.tables.diagonal:
+            return ()          # a diagonal mass matrix is divided by C at the nodes
         return tuple(v for v in range(self.tables.variables) if self.names and any(
             owner == "m" and name in self.names for owner, name in self.finish_of((v,)).used.values()))
 
@@ -109,11 +111,10 @@ class Media:
         return len(self.names) * (of_volume + of_faces + of_mass)
 
 
-def varying_inside(law, mesh, order):
-    """Names of the parameters that vary inside of any element: at the nodes of polynomials of this order.
+def varying_inside(law, mesh, nodes):
+    """Names of the parameters that vary inside of any element, between its nodes (node, dim).
 
     Raises ValueError for values that the law does not allow."""
-    nodes = simplex(mesh.dim, order).nodes
     return tuple(name for name, value in law.parameters.items() if callable(value) and _varies(law, name, value, mesh, nodes))
 
 
@@ -137,7 +138,7 @@ def _varies(law, name, function, mesh, nodes):
 
 def inside(mesh, function, points, cells=slice(None)):
     """Values (point, element) of a function of x at reference points (point, dim) of some cells, a hair inside of them."""
-    corners = simplex(mesh.dim, 1).barycentric(points) * (1 - INWARD) + INWARD / (mesh.dim + 1)
+    corners = mesh.cell_shape.weights(points) * (1 - INWARD) + INWARD / mesh.cells.shape[1]
     vertices = mesh.points[mesh.cells[cells]]
     x = tuple(multiply(corners, np.ascontiguousarray(vertices[:, :, d].T)) for d in range(mesh.dim))
     return np.array(np.broadcast_to(np.asarray(call(function, dict(x=x), "parameter"), float), x[0].shape))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from numbers import Integral
 
 from ...physics.fluxes import upwind
+from ...reference import simplex
 from ...spaces import PolynomialSpace
 from ...stepping import STEPPERS
 from ...wording import choose
@@ -20,14 +21,19 @@ from .physics import Physics
 from .plan import plan_of
 from .stability import check_stepper
 from .tables import NO_LIMITS, NodalTables, QuadratureTables
+from .weak_form import WeakForm
 
+PLURALS = {"line": "lines", "triangle": "triangles", "tetra": "tetrahedra", "quadrilateral": "quadrilaterals",
+           "hexahedron": "hexahedra"}
 DEGREES = 50          # the highest degree of the quadrature rules on triangles
 
 
 class DG(Method):
-    """The base class of the nodal and the modal discontinuous Galerkin method."""
+    """The base class of the discontinuous Galerkin methods.
 
-    has_flux, start = True, "projection"
+    recipe   the operations, as `ArrayBackend.operations` takes them"""
+
+    has_flux, start, recipe = True, "projection", WeakForm
 
     def space(self, problem):
         return PolynomialSpace(problem.mesh, self.nodal_order)
@@ -44,7 +50,8 @@ class DG(Method):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
         vary inside of elements may have another one than other laws."""
         given = law is not None and mesh is not None and backend.kernels != backend.media
-        return backend.media if given and varying_inside(law, mesh, self.nodal_order) else backend.kernels
+        varies = given and varying_inside(law, mesh.whole, simplex(mesh.dim, self.nodal_order).nodes)
+        return backend.media if varies else backend.kernels
 
     def memory(self, problem, backend, stepper):
         """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
@@ -114,16 +121,20 @@ def check_degree(method):
                          f"be None or a whole number from {least} to {DEGREES}")
 
 
-def check_problem(problem, weak=False):
-    """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit; weak: for the weak form."""
+def check_problem(problem, weak=False, shapes=("line", "triangle", "tetra")):
+    """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit; weak: for the weak form; shapes: of
+    the cells."""
     mesh, law = problem.mesh, problem.law
+    *first, last = (PLURALS[shape] for shape in shapes)
+    cells = f"{', '.join(first)} and {last}"
     if mesh.structured:
-        raise ValueError(f"discontinuous Galerkin works on meshes of lines, triangles and tetrahedra, not on {mesh!r}; give a "
+        raise ValueError(f"discontinuous Galerkin works on meshes of {cells}, not on {mesh!r}; give a "
                          "mesh such as dgarray.rectangle(), or the method Hermite")
     mesh = mesh.whole
-    if not mesh.cell_shape.simplex:
-        raise ValueError("discontinuous Galerkin works on lines, triangles and tetrahedra, not on "
-                         f"{mesh.cell_type} cells: {mesh!r}; make or save the mesh with simplices")
+    if mesh.cell_type not in shapes:
+        other = "TensorDG" if "line" in shapes else "NodalDG or ModalDG"
+        raise ValueError(f"this method works on {cells}, not on {mesh.cell_type} cells: {mesh!r}; take {other}, or another "
+                         "mesh")
     if law.dim != mesh.dim:
         raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
     physics = Physics(law, problem.flux or upwind, problem.source, problem.numbers, weak)

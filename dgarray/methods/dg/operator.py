@@ -5,9 +5,8 @@ import numpy as np
 
 from ...backends.arrays import ArrayBackend
 from ...physics.trace import call
-from ...reference import quadrature, simplex
+from ...reference import quadrature
 from ...reference.columns import multiply
-from ...spaces.norms import degree_energies
 from ...stepping import real_limit
 from ..check import Check
 from ..operator import ArrayOperator
@@ -25,7 +24,7 @@ class DGOperator(ArrayOperator):
     The state is q (variable, node, element)."""
 
     def __init__(self, problem, method, tables, backend):
-        super().__init__(problem, method, tables.build(), backend.operations(WeakForm, tables), backend)
+        super().__init__(problem, method, tables.build(), backend.operations(method.recipe, tables), backend)
         # A value that is not finite stays so, and can be found some steps later. A state that is not admissible may become
         # admissible again, so it is looked for after every step.
         self.check_every = self.operations.check_every if tables.law.admissible is None else 1
@@ -158,7 +157,7 @@ class DGOperator(ArrayOperator):
         search, count = tables.search
         whole = count == tables.elements
         part = tables if whole else tables.part(limiting_part(tables.mesh, rates, count))
-        operations = ArrayBackend(np, "float64", "numpy", self.backend.threads).operations(WeakForm, part)
+        operations = ArrayBackend(np, "float64", "numpy", self.backend.threads).operations(self.method.recipe, part)
         shape = (*self.shape[:2], part.elements)
         with np.errstate(all="ignore"):          # a user's source may be nan at a random state; then the table is used
             still = operations.rhs(np.zeros(shape), 0.0)
@@ -172,11 +171,11 @@ class DGOperator(ArrayOperator):
         """The state that represents f(x, t) on the elements, (variable, row, element), on the host in float64.
 
         f returns a tuple with one real component per variable; raises ValueError for anything else."""
-        cell, tables, (points, matrix) = self.tables.cell, self.tables, self.projection()
+        tables, (points, matrix) = self.tables, self.projection()
         q = np.empty(self.shape)
         for first in range(0, tables.elements, PROJECTED):
             some = slice(first, first + PROJECTED)
-            x = tuple(tables.origin[d, some] + multiply(points, tables.tangents[:, d, some]) for d in range(cell.dim))
+            x = tuple(tables.positions(points, some))
             values = tables.physics.at_points(f, x, t, "the initial state")
             for v, value in enumerate(values):
                 q[v, :, some] = multiply(matrix, np.broadcast_to(self._real(value, tables.law.variables[v]), x[0].shape))
@@ -224,8 +223,7 @@ class DGOperator(ArrayOperator):
 
     def _energies(self, state):
         """Squared L2 norm of the part of each degree of a state, summed over all variables, (degree,)."""
-        values = self.nodal(self.host(state))
-        return degree_energies(values, simplex(self.mesh.dim, self.space.order), self.space.jacobians).sum(axis=0)
+        return self.space.energies(self.nodal(self.host(state))).sum(axis=0)
 
 
 class ModalOperator(DGOperator):

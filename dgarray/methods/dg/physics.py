@@ -10,23 +10,25 @@ from ..physics import numerical_flux
 class Physics(physics.Physics):
     """The law as the pointwise functions that a DG method asks a backend to evaluate, for the strong or the weak form.
 
-    weak: for the weak form;  the other arguments and attributes are those of `dgarray.methods.physics.Physics`
+    weak: for the weak form;  collocated: whether sources are taken at the unknowns' own points, in `finish`; by default in the
+    strong form.  The other arguments and attributes are those of `dgarray.methods.physics.Physics`
 
     In the functions below q, l, r are states (l, r: left and right of a face; in `finish` r is the tendency), n is a unit
     normal that points from left to right, s the J_face / J of each side, and m, ml, mr are the law's parameters.
 
     volume (q, g, x, t, m)               F(q) . grad r_k for every k: dim * variables components; g_kd = dr_k/dx_d
-                                         weak: then the source, if there is one: (dim + 1) * variables components
+                                         not collocated: then the source, if there is one: (dim + 1) * variables components
     pair (l, r, n, s, x, t, ml, mr)      s (F.n - F*) on both sides of a face: 2 * variables components;  weak: - s F*
     left (l, r, n, s, x, t, ml, mr)      the same on the left side only
-    finish (r, q, x, t, m)               (r + source) / capacity;  weak: r / capacity
+    finish (r, q, x, t, m)               (r + source) / capacity;  not collocated: r / capacity
     wave_speed (q, n, x, t, m)           one component
     admissible (q, x, t, m)              one component, true or false; only where the law has it
     """
 
-    def __init__(self, law, flux, source, parameters, weak=False):
+    def __init__(self, law, flux, source, parameters, weak=False, collocated=None):
         super().__init__(law, flux, source, parameters)
         self.weak, d, v = weak, law.dim, len(law.variables)
+        self.collocated = not weak if collocated is None else collocated
         m = {"ml": parameters, "mr": parameters}
         self.functions = SimpleNamespace(
             volume=Pointwise(self.volume, {**self.state, "g": d * d}, "flux"),
@@ -40,7 +42,12 @@ class Physics(physics.Physics):
         d = self.law.dim
         directions = (g[k * d:(k + 1) * d] for k in range(d))
         fluxes = tuple(f for n in directions for f in self.flux_along(n, q, x, t, m))
-        return fluxes + self.with_sources((0.0,) * len(q), q, x, t, m) if self.weak and self.sources else fluxes
+        return fluxes + self.with_sources((0.0,) * len(q), q, x, t, m) if self.sources_inside else fluxes
+
+    @property
+    def sources_inside(self):
+        """Whether `volume` returns the sources."""
+        return bool(self.sources) and not self.collocated
 
     def inside(self, n, q, x, t, m):
         """The flux from which F* is subtracted at a face: the element's own F(q) . n in the strong form, 0 in the weak form."""
@@ -70,6 +77,6 @@ class Physics(physics.Physics):
         return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1, **given}, f"boundary {name!r}")
 
     def finish(self, r, q, x, t, m):
-        if not self.weak:
+        if self.collocated:
             r = self.with_sources(r, q, x, t, m)
         return self.over_capacity(r, m)

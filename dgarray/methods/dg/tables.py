@@ -49,19 +49,21 @@ class NodalTables:
     limits                          the `dgarray.methods.dg.limiting.Limits` applied after every stage; None: no limiter
     filter (node, node)             the matrix applied to the state after every step; None: no filter
     surface                         the option of `ModalDG`
+    diagonal                        whether the mass matrix is
     """
 
-    weak, modal, limits, filter, surface = False, False, None, None, None
+    weak, modal, limits, filter, surface, collocated, diagonal = False, False, None, None, None, None, False
     unit = "element and stage"          # to which the roofline model's counts belong
 
     def __init__(self, mesh, order, law, boundary, flux, source):
         self.mesh, self.order, self.law, self.boundary = mesh, order, law, boundary
         self.dim, self.elements, self.owned, self.variables = mesh.dim, len(mesh.cells), mesh.owned, len(law.variables)
         self.outer = len(mesh.boundary_faces)
-        self.inner = (self.elements * (mesh.dim + 1) - self.outer) // 2
+        self.sides = mesh.neighbour_face.shape[1]
+        self.inner = (self.elements * self.sides - self.outer) // 2
         self.varying = [name for name, value in law.parameters.items() if callable(value) or isinstance(value, dict)]
         numbers = {name: None if name in self.varying else float(value) for name, value in law.parameters.items()}
-        self.physics = Physics(law, flux, source, numbers, self.weak)
+        self.physics = Physics(law, flux, source, numbers, self.weak, self.collocated)
         self.functions = self.physics.functions
         self.set_reference()
         self.groups = [Group(self, name, faces, values, self.physics.boundary_jump(name, condition))
@@ -80,7 +82,7 @@ class NodalTables:
     @property
     def shapes(self):
         """The shapes of the metrics, {name: shape}."""
-        d, F, E = self.dim, self.dim + 1, self.elements
+        d, F, E = self.dim, self.sides, self.elements
         return {"tangents": (d, d, E), "origin": (d, E), "gradients": (d, d, E), "normals": (F, d, E), "scale": (F, E)}
 
     @cached_property
@@ -107,6 +109,11 @@ class NodalTables:
         jacobian = self.mesh.measures / simplex(self.dim, 1).volume
         return np.ascontiguousarray((self.mesh.face_measures / face_measure).T / jacobian)
 
+    def at_sides(self, sides, cells, nodes):
+        """Outward normals (dim, face) and J_face / J (face,) of faces of cells; where these vary over a face, at its points
+        (face point, face), whose numbers among all face points are `nodes`."""
+        return self.normals[sides, :, cells].T, self.scale[sides, cells]
+
     @cached_property
     def parameters(self):
         return parameters_on(self.mesh, self.law)
@@ -119,7 +126,7 @@ class NodalTables:
 
     def holds(self):
         """What the tables hold on the host, {what: bytes}, including what the mesh has yet to compute for them."""
-        d, F, E = self.dim, self.dim + 1, self.elements
+        d, F, E = self.dim, self.sides, self.elements
         at_centroids = self.search is not None or any(map(callable, self.law.parameters.values()))
         of_mesh = {"normals": F * d, "face_measures": F, "measures": 1, "centroids": d * at_centroids}
         new = sum(count for name, count in of_mesh.items() if name not in vars(self.mesh))
@@ -130,7 +137,7 @@ class NodalTables:
     def building(self):
         """Peak bytes of `build`: all that the tables hold, and temporaries (corners, tangents, owners of faces, inputs of
         normals)."""
-        d, F = self.dim, self.dim + 1
+        d, F = self.dim, self.sides
         return sum(self.holds().values()) + 8 * self.elements * (d * (d + 1) + d * d + 1 + F)
 
     @property
@@ -138,10 +145,14 @@ class NodalTables:
         """The names of the metrics that kernels over elements read."""
         return ["gradients", "normals", "scale", *["origin", "tangents"] * self.needs_x]
 
+    def rows_of(self, name):
+        """How many numbers the metrics of that name have per element."""
+        return prod(self.shapes[name][:-1])
+
     @property
     def geometry_rows(self):
-        """How many numbers the metrics in `geometry` have per element."""
-        return sum(prod(self.shapes[name][:-1]) for name in self.geometry)
+        """The same of all in `geometry`."""
+        return sum(map(self.rows_of, self.geometry))
 
     @cached_property
     def search(self):
@@ -152,7 +163,7 @@ class NodalTables:
     def like(self, elements):
         """Tables of a part of the mesh with this many elements, for the memory plan alone: sizes without arrays."""
         part = copy(self)
-        part.elements, part.owned, part.outer, part.inner = elements, elements, 0, elements * (self.dim + 1) // 2
+        part.elements, part.owned, part.outer, part.inner = elements, elements, 0, elements * self.sides // 2
         return part
 
     def set_reference(self):
@@ -223,8 +234,11 @@ class NodalTables:
 
     def coordinates(self, points=None):
         """x at reference points (point, dim) in every element, (dim, point, element); the default is `points`."""
-        r = self.points if points is None else points
-        return np.array([self.origin[d] + multiply(r, self.tangents[:, d]) for d in range(self.dim)])
+        return self.positions(self.points if points is None else points)
+
+    def positions(self, points, some=slice(None)):
+        """The same in some elements."""
+        return np.array([self.origin[d, some] + multiply(points, self.tangents[:, d, some]) for d in range(self.dim)])
 
     def face_lists(self):
         """The faces by kind, a `dgarray.methods.dg.connectivity.FaceLists`."""
@@ -283,7 +297,7 @@ class ModalTables(NodalTables):
         self.points, self.face_points = self.reference.points, self.reference.face_points.reshape(-1, self.dim)
         self.rows, self.face_nodes = len(self.reference.project), self.reference.face_nodes
         self.differentiation, self.lift = self.reference.differentiation, self.reference.lift
-        if self.physics.sources:
+        if self.physics.sources_inside:
             self.differentiation = np.concatenate([self.differentiation, -self.reference.project[None]])
         self.interpolate, self.trace, self.projection = (self.reference.interpolate, self.reference.trace,
                                                          self.reference.project)

@@ -75,7 +75,7 @@ class WeakFormMemory(Recipe):
         # at the quadrature points, and sources.
         volume = (2 * d + 2) * V * N * b
         if tables.weak:
-            volume = ((2 * (d + bool(tables.physics.sources)) + 1) * Q + 2 * N) * V * b
+            volume = ((2 * (d + tables.physics.sources_inside) + 1) * Q + 2 * N) * V * b
         # States and jumps of both sides, and terms of a numerical flux: measured as 7.3 V + 2.
         face = (7.3 * V + 2 + (d + 1) * tables.needs_x) * M * b
         traces = 2 * V * F * M * b * tables.weak

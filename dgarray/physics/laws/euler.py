@@ -63,6 +63,12 @@ class Euler(Law):
         """The specific entropy s = log(p / rho^gamma); -rho s is convex and, without shocks, conserved."""
         return np.log(self.pressure(q)) - self.gamma * np.log(q[0])
 
+    def entropy_variables(self, q):
+        """dS/dq of the entropy S = -rho s / (gamma - 1), s = log(p / rho^gamma):
+        ((gamma - s) / (gamma - 1) - rho |v|^2 / (2 p), rho v / p, -rho / p)."""
+        v, beta = self.velocity(q), q[0] / self.pressure(q)
+        return ((self.gamma - self.entropy(q)) / (self.gamma - 1) - beta * dot(v, v) / 2, *(beta * u for u in v), -beta)
+
     def admissible(self, q):
         """Whether density and pressure are positive."""
         return (q[0] > 0) & (self.pressure(q) > 0)
@@ -177,6 +183,39 @@ class Euler(Law):
         jump = (mass, *(mass * x + push * a + shear * (d - du * a) for x, a, d in zip(v, n, dv)),
                 mass * dot(v, v) / 2 + heat + push * u + shear * (dot(v, dv) - u * du))
         return tuple((a + b - d) / 2 for a, b, d in zip(self.flux(l, n), self.flux(r, n), jump))
+
+
+    def ranocha(self, l, r, n):
+        """The flux that conserves entropy, kinetic energy where the pressure is constant, and pressure equilibria.
+
+        With averages {.} and logarithmic means <.>: m = <rho> {v}.n,  (m, m {v} + {p} n,
+        m (v-.v+ / 2 + 1 / ((gamma - 1) <rho / p>)) + (p- v+ + p+ v-).n / 2).  Linear in n.  Ranocha 2018; Ranocha 2020."""
+        vl, vr, pl, pr = self.velocity(l), self.velocity(r), self.pressure(l), self.pressure(r)
+        ul, ur = dot(vl, n), dot(vr, n)
+        mass = logarithmic_mean(l[0], r[0]) * (ul + ur) / 2
+        heat = pl * pr / (logarithmic_mean(l[0] * pr, r[0] * pl) * (self.gamma - 1))
+        return (mass, *(mass * (a + b) / 2 + (pl + pr) / 2 * c for a, b, c in zip(vl, vr, n)),
+                mass * (dot(vl, vr) / 2 + heat) + (pl * ur + pr * ul) / 2)
+
+    def kennedy_gruber(self, l, r, n):
+        """The flux that conserves kinetic energy where the pressure is constant: products of averages {.}.
+
+        m = {rho} {v}.n,  (m, m {v} + {p} n, m {E / rho} + {p} {v}.n).  Linear in n.  Kennedy & Gruber 2008; Pirozzoli 2011."""
+        vl, vr, p = self.velocity(l), self.velocity(r), (self.pressure(l) + self.pressure(r)) / 2
+        v = tuple((a + b) / 2 for a, b in zip(vl, vr))
+        u = dot(v, n)
+        mass = (l[0] + r[0]) / 2 * u
+        return (mass, *(mass * a + p * b for a, b in zip(v, n)), mass * (l[-1] / l[0] + r[-1] / r[0]) / 2 + p * u)
+
+
+def logarithmic_mean(a, b):
+    """(b - a) / (log b - log a) of positive numbers; by a series where they are nearly equal.
+
+    With f = (b - a) / (b + a): (a + b) / 2 / (1 + f^2/3 + f^4/5 + f^6/7 + ..).  Ismail & Roe 2009, appendix B."""
+    f2 = ((b - a) / (b + a)) ** 2
+    close = f2 < 1e-4
+    series = (a + b) / (2 + f2 * (2 / 3 + f2 * (2 / 5 + f2 * (2 / 7))))
+    return np.where(close, series, (b - a) / np.where(close, 1.0, np.log(b / a)))
 
 
 def conserved(dim):

@@ -23,7 +23,8 @@ class Law:
     capacity     (m) -> C, one factor per variable
     source       (q, x, t, m) -> s
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
-    hllc, roe, hlld   (l, r, n, ml, mr) -> the numerical fluxes of these names
+    hllc, roe, hlld, ranocha, kennedy_gruber   (l, r, n, ml, mr) -> the numerical fluxes of these names
+    entropy_variables (q) -> dS/dq of the law's convex entropy S
     speeds       (q, n) -> smallest and largest eigenvalue of C^-1 dF/dq . n; by default -wave_speed and wave_speed
     signal_speeds   (l, r, n, ml, mr) -> slowest and fastest signal between two states; by default the extremes of `speeds`
     primitive    (q) -> primitive variables w, named by primitive_variables; conservative (w) -> q
@@ -50,7 +51,8 @@ class Law:
     units = {}
     capacity = None
     source = None
-    upwind = hllc = roe = hlld = None
+    upwind = hllc = roe = hlld = ranocha = kennedy_gruber = None
+    entropy_variables = None
     speeds = signal_speeds = None
     primitive = conservative = None
     characteristic = from_characteristic = None

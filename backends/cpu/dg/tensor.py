@@ -1,0 +1,79 @@
+"""Tensor-product DG on the CPU: two loops for a stage, for the values at the faces and for all else."""
+from functools import cached_property
+
+import numpy as np
+
+from ....methods.dg.split_form import SplitForm
+from ....methods.dg.tensor_form import TensorForm
+from ..shared_loop import Loop
+from ..simd.tiles import aligned
+from .fused import NodalFused
+from .split_source import SplitSource
+from .tensor_source import TensorSource
+
+
+class TensorFused(NodalFused, TensorForm):
+    """As `NodalFused`, with values at the faces in an array of their own, [tile, variable, face point, lane]."""
+
+    text = TensorSource
+    check_text = staticmethod(TensorSource.check_text)
+    in_place = True          # a tile reads nothing of other tiles but values at the faces
+
+    def connect(self):
+        self.exterior, self.halo = self._exterior(self.tables.face_nodes.size), (np.zeros(1, int),)
+        self.neighbour = self.tiled(self.own(self.tables.mesh.neighbour_cell.T.astype(np.int32)))
+        self._no_flux_beyond()
+        self.patches, self.patch_values = self._patches()
+
+    @cached_property
+    def faces_values(self):
+        return aligned(self.face_size(self.backend, self.tables) // self.backend.dtype.itemsize, self.backend.dtype)
+
+    @classmethod
+    def face_size(cls, backend, tables):
+        """Bytes of the values at the faces."""
+        return cls.padded(backend, tables) * tables.variables * tables.face_nodes.size * backend.dtype.itemsize
+
+    @classmethod
+    def holds(cls, backend, tables):
+        return super().holds(backend, tables) | {"values at the faces": cls.face_size(backend, tables)}
+
+    @staticmethod
+    def scratch_sizes(source, piece, around):
+        return source.size,
+
+    def _matrices(self):
+        return (np.zeros((1, 1)),) * 4
+
+    def _no_flux_beyond(self):
+        last = self.geometry.reshape(self.tiles, -1, self.lanes)[-1, :, self.filled:]
+        for name in ("gradients", "scale"):
+            first = self.source.first_of[name]
+            last[first:first + self.tables.rows_of(name)] = 0
+
+    def stage_loops(self, q, out, k, q0, t, factors):
+        trace = self._kernel("traces", self.source.trace_text)
+        return [Loop(trace, self.piece, self.all_tiles, self.scratch, (q, self.faces_values)),
+                self.stage_loop(q, out, k, q0, t, factors)]
+
+    def stage_loop(self, q, out, k, q0, t, factors):
+        real, uses = self.backend.dtype.type, self.uses(k, factors)
+        kernel, unused = self._kernel("tensor", lambda: self.source.stage_text(*uses), uses), q[:0]
+        return self._loop(kernel, q, self.faces_values, out, unused if k is None else k, q0 if uses[1] else unused,
+                          self.geometry, self.tiled_values, *self.others(), real(t), *map(real, factors))
+
+    def _check_loop(self, q, t, exponent):
+        found = np.zeros((-(-self.tiles // self.piece), 3))
+        kernel = self._kernel("check", self.source.check_text)
+        return self._loop(kernel, q, self.tables.owned, self.geometry, self.tiled_values, self.backend.dtype.type(t),
+                          found.reshape(-1)), found
+
+    def kernel_texts(self, stepper):
+        return {"values at the faces": self.source.trace_text()} | super().kernel_texts(stepper)
+
+
+class SplitFused(TensorFused, SplitForm):
+    """As `TensorFused` for the split form."""
+
+    text = SplitSource
+    check_text = staticmethod(SplitSource.check_text)

@@ -1,0 +1,207 @@
+"""Text of the kernels of tensor-product DG on tiles: fluxes and products one axis after the other, line by line.
+
+A stage has two loops over the tiles.  The first puts the state's values at the face points, by products along lines, into the
+array `faces` [tile, variable, face point, lane].  The second evaluates the face fluxes of a tile, whose outside values it
+gathers from that array; then for each axis and each of its lines the fluxes at the line's nodes, and one product with them and
+with the face fluxes at both ends; then sources, capacity and update.
+"""
+from .stage_source import StageSource
+from .tile_source import PIECE, indented
+
+
+class TensorSource(StageSource):
+    """As `TileSource` for tensor-product DG.
+
+    FV   fluxes at the nodes of a line, (variable, node);   FL   face fluxes, (variable, face * face point)
+    G    affine cells: as there;  else the metrics at one point: J a^k or normal and area, or 1 / J, and x"""
+
+    scratch = "w"
+
+    def __init__(self, tables, dtype, needs_x):
+        self.n = len(tables.cell.x)
+        super().__init__(tables, dtype, needs_x)
+        self.first_of, first = {}, 0
+        for name in tables.geometry:
+            self.first_of[name], first = first, first + tables.rows_of(name)
+        self.affine, self.geometry_rows, self.result_rows, self.piece = tables.affine, first, self.N, PIECE
+
+    def row_counts(self):
+        V, d = self.V, self.d
+        return {"Q": V * self.N, "G": self.t.geometry_rows if self.t.affine else d * d + d + 1, "P": self.values_rows,
+                "MR": len(self.P), "X": d, "QL": V, "QR": V, "FV": V * self.n, "FL": V * self.F * self.M, "R": V * self.N,
+                "K": 2, "S": self.F}
+
+    def products(self):
+        return {}
+
+    def load_tile(self):
+        geometry = self.load("geometry", self.geometry_rows, "G") if self.affine else []
+        return [*self.load("state", self.V * self.N, "Q"), *geometry,
+                *(self.load("tiled_values", self.values_rows, "P") if self.P else [])]
+
+    # Metrics at a point: lines that bring them into the rows G, and where they are then.
+
+    def metrics(self, function, names, point, count, table="POINTS", row=0):
+        """(lines, places) of the metrics that a function reads at a point, texts.
+
+        names   {argument: (name in the geometry, its row on affine cells and its step, its first row, how many)}
+        count: points of each row;  row: the first of G for them"""
+        L, lines, places = self.L, [], {}
+        if self.affine:
+            return self.positions(function, point, table), {
+                argument: ("G", self.first_of[name] + row, step, 1)
+                for argument, (name, row, step, _, _) in names.items()} | {"x": ("X", 0, "", 1)}
+        x = {"x": ("face_x" if table == "FACE_POINTS" else "x", 0, "", 0, self.d)} if function.depends_on("x") else {}
+        for argument, (name, _, _, first, rows) in (names | x).items():
+            places[argument] = "G", row, "", 1
+            for c in range(rows):
+                place = f"tile*{self.geometry_rows} + {self.first_of[name] + (first + c) * count} + {point}"
+                lines.append(f"copy(geometry, ({place})*{L}, w, {self.at['G'] + (row + c) * L})")
+            row += rows
+        return lines, {"x": ("G", 0, "", 1)} | places
+
+    def at_face_point(self, function):
+        d, L = self.d, self.L
+        names = {"n": ("normals", 0, f" + f*{d * L}", 0, d), "s": ("scale", 0, f" + f*{L}", 0, 1)}
+        return self.metrics(function, names, f"(f*{self.M} + j)", self.F * self.M, "FACE_POINTS")
+
+    # The loop that fills `faces`.
+
+    def trace_text(self):
+        """The loop that computes the values at the face points."""
+        L, n, M, S, N, lines = self.L, self.n, self.M, self.F * self.M, self.N, []
+        for k in range(self.d):
+            lines += [f"for o in range({n ** (self.d - 1 - k)}):",
+                      f"    ends_{k}(ENDS, faces, ((tile*{self.V} + v)*{S} + {2 * k * M} + o*{n ** k})*{L}, {n ** k},",
+                      f"           state, ((tile*{self.V} + v)*{N} + o*{n ** (k + 1)})*{L})"]
+        return self.module("the values at the faces", f"{self.scratch}, state, faces",
+                           ["for tile in range(first, last):", f"    for v in range({self.V}):", *indented(lines, 2)])
+
+    # The loop of a stage.
+
+    def stage_text(self, k, q0, q, r):
+        """The kernel of a stage; which of register k, q0, q and r the update uses."""
+        arrays = ["out"] + ["register"] * k + ["start"] * q0
+        tile = ["following = min(tile + 1, last - 1)", *self.load_tile(), *self.faces(arrays), *self.boundaries(),
+                *(line for axis in range(self.d) for line in self.axis(axis)), *self.finish(), *self.update(k, q0, q, r)]
+        return self.module("a Runge-Kutta stage", f"""{self.scratch}, state, faces, out, register, start, geometry,
+           tiled_values, values, elements, exterior, neighbour, patch_start, patches, patch_values, t, A, alpha, beta,
+           B, wdt, C, v_""",
+                           ["for tile in range(first, last):", *indented(tile)])
+
+    def face_state(self):
+        """Lines that copy the own state at a face point to the rows QL."""
+        S, L = self.F * self.M, self.L
+        return [f"copy(faces, ((tile*{self.V} + {v})*{S} + f*{self.M} + j)*{L}, w, {self.at['QL'] + v * L})"
+                for v in range(self.V)]
+
+    def faces(self, arrays=()):
+        M, S, L, V = self.M, self.F * self.M, self.L, self.V
+        function = self.t.functions.left
+        targets = [self.lane("FL", v * S, f" + (f*{M} + j)*{L}") for v in range(V)]
+        bring, places = self.at_face_point(function)
+        body = self.over_lanes(function, targets, l=("QL", 0, "", 1), r=("QR", 0, "", 1), **places,
+                               ml=self.parameters("faces", f"(f*{M} + j)"),
+                               mr=self.parameters("outside", f"(f*{M} + j)", beyond=True))
+        outside = [f"gather_m(values, elements, neighbour, (tile*{self.F} + f)*{L}, w, {self.at['MR']})"] if self.P else []
+        return [f"for f in range({self.F}):", *indented(outside), f"    for j in range({M}):",
+                *indented([*self.face_state(),
+                           f"gather_q(faces, {S * L}, exterior, (tile*{S} + f*{M} + j)*{L}, w, {self.at['QR']})",
+                           *self.prefetch_at_faces(arrays), *bring, *body], 2)]
+
+    def boundaries(self):
+        M, S, L, lines = self.M, self.F * self.M, self.L, []
+        for number, group in enumerate(self.t.groups):
+            bring, places = self.at_face_point(group.jump)
+            targets = [self.lane("FL", v * S, f" + (f*{M} + j)*{L}") for v in range(self.V)]
+            body = self.evaluate(group.jump, targets, q=("QL", 0, "", 1), m=self.parameters("faces", f"(f*{M} + j)"),
+                                 face=list(group.values), **places)
+            lines += [f"if group == {number}:", f"    for j in range({M}):", *indented([*self.face_state(), *bring, *body], 2)]
+        return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
+                "    lane, f, group = patches[3*p], patches[3*p + 1], patches[3*p + 2]", *indented(lines)] if lines else []
+
+    def axis(self, k):
+        """Lines that add one axis's part of the divergence to the rows R, one line of nodes after the other."""
+        L, n, M, N, d = self.L, self.n, self.M, self.N, self.d
+        function, step = self.t.functions.along, self.n ** k
+        bring, places = self.metrics(function, {"a": ("gradients", k * d, "", k * d, d)}, "point", N)
+        body = self.over_lanes(function, [self.lane("FV", v * n, f" + j*{L}") for v in range(self.V)],
+                               q=("Q", 0, f" + point*{L}", N), m=self.parameters("volume", "point"), **places)
+        return [f"for o in range({n ** (d - 1 - k)}):", f"    for i in range({step}):", f"        for j in range({n}):",
+                f"            point = (o*{n} + j)*{step} + i", *indented([*bring, *body], 3),
+                *indented(self.prefetch_following(f"{k * n ** (d - 1)} + o*{step} + i"), 2),
+                f"        line_{k}(LINE, w, {self.at['R']} + (o*{n * step} + i)*{L}, {self.V}, w, {self.at['FV']},",
+                f"               w, {self.at['FL']} + ({2 * k * M} + o*{step} + i)*{L})"]
+
+    def prefetch_following(self, turn):
+        """Lines, once for each line of nodes, that ask for a share of what the next tile reads: its state, and the values on
+        both sides of its faces."""
+        L, V, S = self.L, self.V, self.F * self.M
+        turns = self.d * self.n ** (self.d - 1)
+        points = -(-S // turns)
+        lines = self.prefetch_part(["state"], "following", turn, turns)
+        count = -(-self.cache_lines(V * S) // turns)
+        lines.append(f"prefetch(faces, following*{V * S * L} + ({turn})*{count * 64 // self.dtype.itemsize}, {count})")
+        return [*lines, f"for c in range(({turn})*{points}, min(({turn} + 1)*{points}, {S})):",
+                f"    for half in range({2}):",
+                f"        at = exterior[(following*{S} + c)*{L} + half*{L // 2}]",
+                f"        for v in range({V}):",
+                f"            prefetch(faces, at + v*{S * L}, 1)"]
+
+    def finish(self):
+        function = self.t.functions.finish if self.affine else self.t.functions.collect
+        if self.affine and not self.t.finishes:
+            return []
+        L, N = self.L, self.N
+        names = {} if self.affine else {"s": ("inverse", 0, "", 0, 1)}
+        bring, places = self.metrics(function, names, "i", N)
+        body = self.over_lanes(function, [self.lane("R", v * N, f" + i*{L}") for v in range(self.V)],
+                               r=("R", 0, f" + i*{L}", N), q=("Q", 0, f" + i*{L}", N), m=self.parameters("volume", "i"),
+                               **places)
+        return [f"for i in range({N}):", *indented([*bring, *body])]
+
+    def check_text(self):
+        """The loop that checks a state, as `check_text`; the rate is that of `TensorForm.rate`."""
+        L, N, d = self.L, self.N, self.d
+        functions = self.t.functions
+        names = ("K", 0), ("K", 1), ("QL", 0)
+        finite, good, largest = (self.lane(*name) for name in names)
+        metrics = {"g": ("gradients", 0, "", 0, d * d)} | ({} if self.affine else {"s": ("inverse", 0, "", 0, 1)})
+        bring, places = self.metrics(functions.rate, metrics, "i", N)
+        of_state = dict(q=("Q", 0, f" + i*{L}", N), m=self.parameters("volume", "i"), **places)
+        zeros = " + ".join(f"w[{self.at['Q'] + v * N * L} + i*{L} + lane]*zero" for v in range(self.V))
+        body = [*self.evaluate(functions.rate, ["rate"], **of_state),
+                "rate = select(lane < filled, rate, zero)",          # metrics beyond the last element are zero
+                f"{finite} = {finite} + ({zeros})",
+                f"{largest} = select((rate <= {largest}) | ({largest} != {largest}), {largest}, rate)"]
+        if hasattr(functions, "admissible"):
+            body += [*self.evaluate(functions.admissible, ["good"], **of_state), f"{good} = select(good, {good}, zero)"]
+        repeat = [f"filled = owned - tile*{L}", f"if filled < {L}:", f"    for row in range({self.V * N}):",
+                  f"        for lane in range(filled, {L}):",
+                  f"            w[{self.at['Q']} + row*{L} + lane] = w[{self.at['Q']} + row*{L} + filled - 1]"]
+        return self.module("the check of a state", f"{self.scratch}, state, owned, geometry, tiled_values, t, found",
+            [f"zero, one, infinity = np.{self.dtype}(0), np.{self.dtype}(1), np.{self.dtype}(np.inf)",
+             "top, sound, finite, admissible = zero, True, True, True",
+             *self.lanes([f"{finite} = one", f"{good} = one", f"{largest} = zero"]),
+             "for tile in range(first, last):",
+             *indented([*self.load_tile(), *repeat, f"for i in range({N}):", *indented([*bring, *self.lanes(body)])]),
+             *self.lanes([f"finite &= {finite} == one", f"admissible &= {good} == one", f"sound &= {largest} < infinity",
+                          f"top = max(top, {largest})"]),
+             f"found[3*piece] = top if sound else np.{self.dtype}(np.nan)",
+             "found[3*piece + 1], found[3*piece + 2] = finite, admissible"])
+
+    def definitions(self):
+        """Lines of the module: matrices of a line, and products along lines."""
+        cell, n, M, S, N = self.t.cell, self.n, self.M, self.F * self.M, self.N
+        both = [list(row) + list(end) for row, end in zip(cell.weak.tolist(), cell.lift.tolist())]
+        lines = [f"ENDS = np.array({cell.ends.ravel().tolist()}, np.{self.dtype})",
+                 f"LINE = np.array({sum(both, [])}, np.{self.dtype})"]
+        for k in range(self.d):
+            step = n ** k
+            lines += [f"ends_{k} = lines.along(np.{self.dtype}, 2, [({n}, {step}, 1)], ({M}, 1))",
+                      f"line_{k} = lines.along(np.{self.dtype}, {n}, [({n}, 1, {n}), (2, {M}, {S})], ({step}, {N}), "
+                      f"add={k > 0})"]
+        return lines
+
+    def module(self, what, arguments, work, extra=(), before=""):
+        return super().module(what, arguments, work, (*extra, *self.definitions()), before)

@@ -1,0 +1,48 @@
+"""A mode of a cavity on hexahedra of several kinds, 3D Maxwell."""
+import numpy as np
+
+from dgarray import Maxwell, Simulation, TensorDG, box, pec
+from dgarray.wording import choose
+
+from .common import case_mesh, check_box, energy_ratio
+from .maxwell_cavity import cavity_mode
+
+KINDS = "affine", "skewed", "warped", "perturbed"
+
+
+def hex_cavity(order=3, cells=4, kind="affine", nodes="gauss", m=1, n=1, p=1, until=1.0, mesh=None, start="interpolation"):
+    """Mode TM_mnp of a cubic cavity with conducting walls, as in `maxwell_cavity`, by tensor-product DG on hexahedra.
+
+    kind    "affine": cubes;  "skewed": the middle of the cavity moves by (0.2, -0.15, 0.1), and with it the eight parts that
+            meet there;  "warped": corners move by 0.08 sin(pi x) sin(pi y) sin(pi z) (1, -1, 1);
+            "perturbed": inner corners move at random by up to a quarter of the cell width
+    nodes   "gauss" or "lobatto"
+    cells: hexahedra along a side; mesh: a file of a box of hexahedra, which then is the cavity
+    Observed orders are order + 1; 1.4 for order 1 on perturbed cells, which no refinement makes more alike: the mass matrix is
+    lumped there. Helluy, Strub, Massaro & Roberts 2015, section 3."""
+    choose("kind", kind, KINDS)
+
+    def generated():
+        cubes = box(cells=cells, shape="hexahedron", perturb=0.25 * (kind == "perturbed"), seed=1)
+        return cubes.mapped(MAPS[kind]) if kind in MAPS else cubes
+    mesh = case_mesh(mesh, generated, 3)
+    check_box(mesh)
+    w, exact = cavity_mode(mesh, m, n, p)
+    return Simulation(mesh, Maxwell(dim=3), TensorDG(order, nodes=nodes, start=start), boundary=pec,
+                      initial=lambda x: exact(x, 0.0), exact=exact, until=until, case="hex_cavity",
+                      results=lambda dataset: {"frequency": w, "energy_ratio": energy_ratio(dataset)})
+
+
+def warp(x):
+    """Places in the unit cube that keep its faces."""
+    moved = 0.08 * np.sin(np.pi * x[0]) * np.sin(np.pi * x[1]) * np.sin(np.pi * x[2])
+    return x[0] + moved, x[1] - moved, x[2] + moved
+
+
+def skew(x):
+    """The same, multilinear in each of eight parts."""
+    share = np.prod([1 - abs(2 * c - 1) for c in x], axis=0)
+    return x[0] + 0.2 * share, x[1] - 0.15 * share, x[2] + 0.1 * share
+
+
+MAPS = {"warped": warp, "skewed": skew}

@@ -1,0 +1,22 @@
+"""The cells of a mesh alone, as a dataset holds them: corners, without faces and neighbours."""
+from typing import NamedTuple
+
+import numpy as np
+
+from ..reference.shapes import shape_of
+
+
+class Elements(NamedTuple):
+    """points (point, dim) and cells (cell, corner), numbers (cell,) of the cells in their file, as those of a `Mesh`."""
+
+    points: np.ndarray
+    cells: np.ndarray
+    numbers: np.ndarray
+
+    @property
+    def dim(self):
+        return self.points.shape[1]
+
+    @property
+    def cell_shape(self):
+        return shape_of(self.points, self.cells)

@@ -1,0 +1,108 @@
+"""Tensor-product discontinuous Galerkin on quadrilaterals and hexahedra, collocated at Gauss or Gauss-Lobatto points.
+
+Helluy, Strub, Massaro & Roberts 2015, section 3.1; Kopriva 2009, chapter 5.
+"""
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from ...physics.fluxes import upwind
+from ...physics.laws import Advection
+from ...reference.tensor import tensor_cell
+from ...spaces.tensor import TensorSpace
+from ...wording import choose
+from .nodal import DG, check_problem
+from .operator import DGOperator
+from .split_form import SplitForm
+from .stability import stability_limit
+from .tables import NO_LIMITS
+from .tensor_form import TensorForm
+from .tensor_tables import AffineTensorTables, TensorTables, are_affine
+
+ORDERS = range(9)
+
+
+@dataclass(frozen=True)
+class TensorDG(DG):
+    """Tensor-product discontinuous Galerkin of polynomial degree `order` (0 to 8) in each coordinate, on quadrilaterals or
+    hexahedra.
+
+    nodes   "gauss": Gauss-Legendre points, with which the mass matrix of an affine cell is exact; "lobatto": Gauss-Lobatto
+            points (order 1 and above), whose mass is lumped
+    volume_flux   None: the weak form. Else a symmetric flux F#(l, r, n) between two nodes, linear in n, such as
+            `dgarray.ranocha`, which conserves entropy, or `dgarray.kennedy_gruber`: the divergence is a sum of fluxes between
+            the nodes of each line (split form), for nodes "lobatto". With `rusanov` at the faces
+            entropy never runs the wrong way
+    start   how the initial state is represented: "interpolation" (values at the nodes) or "projection" (L2)
+    Raises ValueError for values that are not allowed.
+    Helluy, Strub, Massaro & Roberts 2015; Kopriva 2009; Gassner, Winters & Kopriva 2016 (split form).
+    """
+
+    order: int = 3
+    nodes: str = "gauss"
+    start: str = "interpolation"
+    volume_flux: object = None
+    limiting = NO_LIMITS
+
+    def __post_init__(self):
+        choose("nodes", self.nodes, ("gauss", "lobatto"))
+        choose("start", self.start, ("interpolation", "projection"))
+        if self.volume_flux is not None and self.nodes != "lobatto":
+            raise ValueError(f"volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)} needs nodes='lobatto'; "
+                             f"nodes={self.nodes!r} has no node on the faces")
+        least = int(self.nodes == "lobatto")
+        if not isinstance(self.order, Integral) or self.order not in ORDERS[least:]:
+            raise ValueError(f"order={self.order!r} is not allowed for TensorDG with nodes={self.nodes!r}; it must be a whole "
+                             f"number from {least} to {ORDERS[-1]}")
+
+    @property
+    def recipe(self):
+        """The operations: of the weak form or the split form."""
+        return TensorForm if self.volume_flux is None else SplitForm
+
+    @property
+    def nodal_order(self):
+        """Degree of the polynomials that the output holds, in each coordinate."""
+        return self.order
+
+    def __repr__(self):
+        split = "" if self.volume_flux is None else f", volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)}"
+        return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split})"
+
+    def space(self, problem):
+        return TensorSpace(problem.mesh, self.order, self.nodes)
+
+    def check(self, problem):
+        check_problem(problem, weak=True, shapes=("quadrilateral", "hexahedron"))
+
+    def tables(self, problem):
+        """The `TensorTables` of a problem; the numerical flux is by default `upwind`."""
+        tables = AffineTensorTables if are_affine(problem.mesh) else TensorTables
+        return tables(problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source,
+                      self.nodes, self.volume_flux)
+
+    def operator(self, problem, backend):
+        """The `TensorOperator` of a problem on a backend."""
+        return TensorOperator(problem, self, self.tables(problem), backend)
+
+
+class TensorOperator(DGOperator):
+    """The operator of tensor-product DG; the state is q (variable, node, element)."""
+
+    def _limit(self, stepper):
+        """(factor, 1): dt = factor / rate, with the rate of `TensorForm.rate`, the sum over the axes of the speeds in the
+        reference cell. Along an axis the operator is that of the interval, whose measured limit holds for the sum."""
+        order = self.method.order
+        bound = 2 / (2 * order + 1)          # of an interval of length 2: h / s / (2 order + 1), see `DGOperator`
+        if not order:
+            return bound, 1.0
+        factor, exponent = stability_limit(Advection(1.0), order, stepper)
+        return min(bound, factor / 2 ** (1 / exponent)), 1.0
+
+    def projection(self):
+        cell = self.tables.cell
+        if self.method.start == "interpolation":
+            return cell.nodes, np.eye(len(cell.nodes))
+        fine = tensor_cell(cell.dim, cell.order + 2)
+        return fine.nodes, cell.interpolation(fine.nodes).T * fine.weights / cell.weights[:, None]

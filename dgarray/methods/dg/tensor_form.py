@@ -1,0 +1,97 @@
+"""The operations of tensor-product DG on quadrilaterals and hexahedra: products along lines of nodes.
+
+Weak form, collocated at the nodes (J a^k: the metrics, w: weights, l: Lagrange polynomials of a line):
+
+    J_i C dq_i/dt = sum_k sum_j (w_j / w_i) l'_i(x_j) (F . J a^k)_j - sum_ends l_i(end) / w_i (J_face F*)_end + J_i s_i
+
+Helluy, Strub, Massaro & Roberts 2015, equation (9); Kopriva 2009, chapter 5.
+"""
+from functools import cached_property
+
+from .arrays import ALL
+from .weak_form import WeakForm
+
+
+class TensorForm(WeakForm):
+    """As `WeakForm`, with a product along each axis in place of one with all nodes.
+
+    Nodes are numbered with x fastest, so that values [variable, node, element] are also [variable * after, n, before * element]
+    with the nodes of one axis in the middle."""
+
+    @cached_property
+    def lines(self):
+        cell = self.tables.cell
+        return {name: self.backend.array(getattr(cell, name)) for name in ("weak", "ends", "lift")}
+
+    @cached_property
+    def inverse(self):
+        return self.backend.array(self.tables.inverse)
+
+    def along(self, matrix, values, axis):
+        """A matrix (row, n) applied along an axis of values (variable, node, element);
+        (variable * after, row, before * element)."""
+        n, (variables, nodes, count) = matrix.shape[1], values.shape
+        before = n ** axis
+        return self.backend.product(matrix, values.reshape(variables * (nodes // (n * before)), n, before * count))
+
+    def volume(self, q, t, columns=ALL):
+        q = q[:, :, columns]
+        variables, nodes, count = q.shape
+        fluxes = self.tables.functions.volume(
+            q=tuple(q), g=tuple(self.gradients[k, d][..., columns] for k, d in _pairs(self.tables.dim)),
+            t=t, m=self.at(columns), **self.position(columns))
+        total = 0.0
+        for k in range(self.tables.dim):
+            flux = self.xp.empty(q.shape, q.dtype)
+            for v in range(variables):
+                flux[v] = fluxes[k * variables + v]
+            total = total + self.along(self.lines["weak"], flux, k).reshape(q.shape)
+        return total
+
+    def at_faces(self, q):
+        variables, nodes, count = q.shape
+        out, n = self.traces, len(self.lines["weak"])
+        faces = out.reshape(variables, self.tables.dim, 2, nodes // n, count)
+        for k in range(self.tables.dim):
+            ends = self.along(self.lines["ends"], q, k).reshape(variables, nodes // n ** (k + 1), 2, n ** k, count)
+            faces[:, k] = ends.swapaxes(1, 2).reshape(variables, 2, nodes // n, count)
+        return out
+
+    def lift(self, flux, columns=ALL):
+        flux = flux[:, :, columns]
+        variables, _, count = flux.shape
+        d, n = self.tables.dim, len(self.lines["weak"])
+        nodes, total = n ** d, 0.0
+        faces = flux.reshape(variables, d, 2, nodes // n, count)
+        for k in range(d):
+            ends = faces[:, k].reshape(variables, 2, nodes // n ** (k + 1), n ** k, count).swapaxes(1, 2)
+            values = ends.reshape(variables * (nodes // n ** (k + 1)), 2, n ** k * count)
+            total = total + self.backend.product(self.lines["lift"], values).reshape(variables, nodes, count)
+        return total
+
+    def finish(self, r, q, t, columns=ALL):
+        if self.tables.affine:
+            return super().finish(r, q, t, columns)
+        result = self.tables.functions.collect(r=tuple(r), q=tuple(q[:, :, columns]), s=(self.inverse[:, columns],), t=t,
+                                               m=self.at(columns), **self.position(columns))
+        for v, value in enumerate(result):
+            r[v] = value
+        return r
+
+    def rate(self, q, t, exponent=1.0, peak=None):
+        """The largest wave rate, max over all nodes of sum_k s(J a^k) / J, 1 / time: the speeds in the reference cell.
+
+        nan if a rate is not finite."""
+        own = slice(self.tables.owned)
+        scale = {} if self.tables.affine else {"s": (self.own(self.inverse),)}
+        rates = self.tables.functions.rate(q=tuple(self.own(q)), g=tuple(self.gradients[k, d][..., own] for k, d in _pairs(
+            self.tables.dim)), t=self.time(t), m=self.at(own), **scale, **self.position(own))[0]
+        rate = self.backend.largest(rates)
+        return rate if 0 <= rate < float("inf") else float("nan")
+
+    def peak(self, q, t):
+        return None
+
+
+def _pairs(dim):
+    return [(k, d) for k in range(dim) for d in range(dim)]

@@ -1,0 +1,145 @@
+"""All that tensor-product DG needs on one mesh of quadrilaterals or hexahedra, on the host in float64."""
+from functools import cached_property
+
+import numpy as np
+
+from ...physics.pointwise import Pointwise
+from ...reference.tensor import tensor_cell
+from ...spaces.tensor_metrics import Metrics, positions
+from ..physics import numerical_flux
+from .tables import NodalTables
+
+
+class TensorTables(NodalTables):
+    """As `NodalTables`, for tensor-product DG in weak form, collocated at the nodes: metrics at each node and face point.
+
+    cell, reference   the `dgarray.reference.tensor.TensorCell`
+    trace             stands for the values at the face points, which are computed along lines
+    gradients (dim, dim, node, element)              J a^k
+    inverse (node, element)                          1 / J
+    normals (dim, face * face point, element), scale (face * face point, element)    with J_face
+    """
+
+    collocated, diagonal, affine = True, True, False
+
+    def __init__(self, mesh, order, law, boundary, flux, source, nodes="gauss", volume_flux=None):
+        self.kind, self.volume_flux, self.weak = nodes, volume_flux, volume_flux is None
+        super().__init__(mesh, order, law, boundary, flux, source)
+
+    def set_reference(self):
+        self.cell = self.reference = cell = tensor_cell(self.dim, self.order, self.kind)
+        self.nodes = self.points = cell.nodes
+        self.face_points = cell.face_points.reshape(-1, self.dim)
+        self.rows, self.face_nodes = len(cell.nodes), cell.face_nodes
+        self.differentiation, self.lift, self.interpolate = [cell.weak] * self.dim, cell.lift, None
+        self.trace = np.zeros((cell.face_nodes.size, 0))
+
+        physics, given, d = self.physics, self.physics.functions, self.dim
+
+        def collect(r, q, s, x, t, m):
+            return physics.finish(tuple(component * s[0] for component in r), q, x, t, m)
+
+        def rate(q, g, s, x, t, m):
+            return (s[0] * sum(physics.wave_speed(q, g[k * d:(k + 1) * d], x, t, m)[0] for k in range(d)),)
+
+        def along(q, a, x, t, m):
+            return physics.flux_along(a, q, x, t, m)
+        given.along = Pointwise(along, {**physics.state, "a": d}, "flux")
+        given.collect = Pointwise(collect, {**given.finish.inputs, "s": 1}, "source")
+        given.rate = Pointwise(rate, {**physics.state, "g": d * d, "s": 1}, "wave speed")
+        if self.volume_flux is not None:
+            given.two_point = Pointwise(*two_point(physics, self.volume_flux), "volume flux")
+        if self.affine:
+            given.rate = Pointwise(lambda q, g, x, t, m: rate(q, g, (1.0,), x, t, m), {**physics.state, "g": d * d},
+                                   "wave speed")
+
+    @property
+    def shapes(self):
+        d, N, S, E = self.dim, self.rows, self.face_nodes.size, self.elements
+        return {"gradients": (d, d, N, E), "normals": (d, S, E), "scale": (S, E), "inverse": (N, E), "x": (d, N, E),
+                "face_x": (d, S, E)}
+
+    @property
+    def geometry(self):
+        return ["gradients", "normals", "scale", "inverse", *["x", "face_x"] * self.needs_x]
+
+    inverse = cached_property(lambda self: 1 / self.metrics.jacobian)
+    x = property(lambda self: self.metrics.x)
+    face_x = property(lambda self: self.metrics.face_x)
+
+    @cached_property
+    def metrics(self):
+        return Metrics(self.mesh, self.cell)
+
+    gradients = property(lambda self: self.metrics.gradients)
+    jacobian = property(lambda self: self.metrics.jacobian)
+    normals = property(lambda self: self.metrics.normals)
+    scale = property(lambda self: self.metrics.areas)
+
+    def at_sides(self, sides, cells, nodes):
+        return self.normals.reshape(self.dim, -1)[:, nodes], self.scale.reshape(-1)[nodes]
+
+    def positions(self, points, some=slice(None)):
+        return positions(self.mesh, points, some)
+
+    def on(self, mesh, boundary):
+        return type(self)(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source, self.kind,
+                          self.volume_flux)
+
+    def rates(self):
+        """As `NodalTables.rates`: the largest sum over the axes of s(J a^k) / J at the nodes of an element."""
+        x, m = tuple(self.coordinates()), self.parameters | self.media.volume
+        speed = self.functions.wave_speed
+        total = sum(speed(n=tuple(a), x=x, t=0.0, m=m)[0] for a in self.gradients)
+        if np.min(total) < 0:
+            raise ValueError(f"the wave_speed of {type(self.law).__name__} is negative; it must be an absolute value")
+        total = total if self.affine else total / self.jacobian
+        return np.max(np.broadcast_to(total, (self.rows, self.elements)), axis=0)
+
+
+def two_point(physics, volume_flux):
+    """(function, inputs) of the flux between two nodes of a line with the metrics J a^k of both, a and b.
+
+    Raises ValueError where it depends on x: it has two places."""
+    law, numerical = physics.law, numerical_flux(volume_flux, physics.law)
+    d, v, m = law.dim, len(law.variables), physics.parameters
+
+    def function(l, r, a, b, x, t, ml, mr):
+        return physics.star(numerical, l, r, tuple((c + e) / 2 for c, e in zip(a, b)), x, t, ml, mr)
+    inputs = {"l": v, "r": v, "a": d, "b": d, "x": d, "t": None, "ml": m, "mr": m}
+    if Pointwise(function, inputs, "volume flux").depends_on("x"):
+        raise ValueError(f"volume_flux={volume_flux.__name__} of {law!r} depends on x; the split form has fluxes between two "
+                         "places: give what varies as a parameter of the law, or volume_flux=None")
+    return function, inputs
+
+
+class AffineTensorTables(TensorTables):
+    """As `TensorTables` on parallelograms and parallelepipeds: metrics as in `NodalTables`, one for an element."""
+
+    affine = True
+    shapes, geometry = NodalTables.shapes, NodalTables.geometry
+    at_sides, positions, gradients, normals = (getattr(NodalTables, name) for name in (
+        "at_sides", "positions", "gradients", "normals"))
+
+    @cached_property
+    def tangents(self):
+        mesh = self.mesh
+        slopes = mesh.cell_shape.gradients(np.zeros((1, self.dim)))[0]          # (corner, axis)
+        return np.ascontiguousarray(np.einsum("ecd,ck->kde", mesh.points[mesh.cells], slopes))
+
+    @cached_property
+    def origin(self):
+        return np.ascontiguousarray(self.mesh.points[self.mesh.cells].mean(axis=1).T)
+
+    @cached_property
+    def scale(self):
+        d = self.dim
+        return np.ascontiguousarray((self.mesh.face_measures / 2 ** (d - 1)).T / (self.mesh.measures / 2 ** d))
+
+
+def are_affine(mesh):
+    """Whether all cells are parallelograms or parallelepipeds, up to 1e-10 of their size."""
+    corners, shape = mesh.whole.points[mesh.whole.cells], mesh.cell_shape
+    slopes = np.einsum("ecd,ck->ekd", corners, shape.gradients(np.zeros((1, mesh.dim)))[0])
+    gaps = corners - corners.mean(axis=1, keepdims=True) - np.einsum("ck,ekd->ecd", shape.corners, slopes)
+    return bool(np.all(np.abs(gaps).max(axis=(1, 2)) <= 1e-10 * np.abs(slopes).max(axis=(1, 2))))

@@ -1,0 +1,145 @@
+"""Piecewise polynomials of a degree in each coordinate on quadrilaterals or hexahedra, by values at tensor-product nodes."""
+from functools import cached_property
+
+import numpy as np
+
+from ..mesh.locate import Locator
+from ..physics.pointwise import at_points
+from ..reference.multilinear import gradients
+from ..reference.tensor import tensor_cell
+from .parts import Evaluation, Part, Trace, check_names
+from .tensor_surface import TensorSurface
+
+PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS libraries use one thread for the product
+
+
+class TensorSpace:
+    """As `PolynomialSpace`: values (variable, node, element) at the nodes of `tensor_cell(dim, order, nodes)`."""
+
+    dims, word, place, structured = ("element", "node"), "mesh", "element", False
+
+    def __init__(self, mesh, order, nodes="gauss"):
+        self.mesh, self.order, self.dim = mesh, order, mesh.dim
+        self.cell = tensor_cell(mesh.dim, order, nodes)
+
+    @property
+    def count(self):
+        """Number of elements."""
+        return len(self.mesh.cells)
+
+    @property
+    def sizes(self):
+        return {"element": self.count, "node": len(self.cell.nodes)}
+
+    def arranged(self, values):
+        return values.transpose(0, 2, 1)
+
+    def coordinates(self, units):
+        return {}
+
+    def position(self, node, element):
+        """Coordinates of a node of an element."""
+        return self.mesh.cell_shape.weights(self.cell.nodes[node:node + 1])[0] @ self.mesh.points[self.mesh.cells[element]]
+
+    def bounds(self):
+        """Lowest and highest coordinates."""
+        return self.mesh.points.min(axis=0), self.mesh.points.max(axis=0)
+
+    def evaluation(self, x):
+        """The `Evaluation` of fields at points x (point, dim); on a face it takes the value in one of the face's elements."""
+        element, r = Locator(self.mesh.points, self.mesh.cells).find(x)
+        matrix = self.cell.interpolation(r)
+        coords = {"cell_number": (("point",), self.mesh.numbers[element].astype("int64"),
+                                  {"long_name": "position among the cells of the mesh file, from 0"})}
+        return Evaluation(element, lambda q: np.einsum("pn,vnp->vp", matrix, q), element < 0, coords)
+
+    def trace(self, boundary, role, units):
+        """The `Trace` of a named boundary, or of several. Raises ValueError for an unknown name."""
+        surface = self._surface(boundary, role)
+        return Trace(surface.rows[:, 0], surface.take, dict(zip(("face", "face_node"), surface.shape)),
+                     surface.coords(self.mesh.numbers, units("x")))
+
+    def boundary_parts(self, boundary, role, degree=None):
+        """The `Part`s of a named boundary, or of several. Raises ValueError for an unknown name."""
+        degree = degree or 2 * self.order + 4
+        surface = self._surface(boundary, role, (degree + 1) // 2)
+        return [Part(surface.rows[:, 0], tuple(surface.x), surface.shape, tuple(surface.normals),
+                     lambda q: tuple(surface.take(q)), lambda v: v[surface.rows[:, 0], None],
+                     lambda f: np.sum(f * surface.weights))]
+
+    def _surface(self, boundary, role, order=None):
+        mesh, names = self.mesh, check_names(boundary, self.mesh.boundaries, role, " in the mesh; it has")
+        rows = np.concatenate([np.empty((0, 2), np.int64), *(mesh.boundaries[name] for name in names)])
+        if not len(rows):
+            raise ValueError(f"{role}: boundary={boundary!r} has no face; give names of the mesh: "
+                             f"{', '.join(mesh.boundaries) or 'none'}")
+        return TensorSurface(mesh, self.cell, np.unique(rows, axis=0), order)
+
+    def parts(self, role="", degree=None, extra=4):
+        """Yield the domain as `Part`s, blocks of elements; quadrature is exact up to `degree` in each coordinate."""
+        fine = tensor_cell(self.dim, ((degree or 2 * self.order + extra) + 1) // 2)
+        matrix = self.cell.interpolation(fine.nodes)
+        step = max(16, PIECE // matrix.size)
+        for first in range(0, self.count, step):
+            some = slice(first, first + step)
+            x, scale = mapped(self.mesh, fine.nodes, some)
+
+            def values(q, some=some):
+                return tuple(matrix @ component[:, some].astype(float) for component in q)
+
+            def integrate(f, scale=scale):
+                return np.sum(fine.weights @ (np.broadcast_to(f, scale.shape) * scale))
+            yield Part(some, tuple(x), x[0].shape, None, values, lambda v, some=some: v[some], integrate)
+
+    def mean(self, values):
+        """Means over the elements of a field (element, node), by the nodes' quadrature."""
+        weights = (self.cell.weights[:, None] * self.determinants).T
+        return np.sum(values * weights, axis=1) / weights.sum(axis=1)
+
+    @cached_property
+    def determinants(self):
+        """det dx/dr at the nodes, (node, element)."""
+        return mapped(self.mesh, self.cell.nodes, slice(None))[1]
+
+    @cached_property
+    def jacobians(self):
+        """Mean of det dx/dr in each element, (element,)."""
+        fine = tensor_cell(self.dim, max(1, self.dim - 1))          # exact: det dx/dr has this degree in each coordinate
+        return fine.weights @ mapped(self.mesh, fine.nodes, slice(None))[1] / fine.weights.sum()
+
+    @cached_property
+    def derivatives(self):
+        """D_k (dim, node, node), and dr_k/dx_i (element, dim, dim, node) at the nodes."""
+        shape = self.mesh.cell_shape
+        J = np.einsum("pck,ecd->epdk", gradients(shape.corners, self.cell.nodes), self.mesh.points[self.mesh.cells])
+        return self.cell.differentiation, np.moveaxis(np.linalg.inv(J), 1, -1)
+
+    def integral(self, values):
+        """Integral of a field (node, element), exact on straight cells."""
+        return float(sum(part.integrate(u) for part in self.parts() for u in part.values(values[None])))
+
+    def norm(self, values):
+        """L2 norm of a field (node, element), exact on straight cells."""
+        return float(np.sqrt(sum(part.integrate(u ** 2) for part in self.parts() for u in part.values(values[None]))))
+
+    def energies(self, values):
+        """Squared L2 norm of the part of each degree of fields (variable, node, element), (variable, degree), with the mean of
+        det dx/dr in each element; the degree is the largest of those in each coordinate."""
+        squares = (np.linalg.inv(self.cell.modes) @ np.asarray(values, float)) ** 2 @ self.jacobians
+        return squares @ (self.cell.degrees[:, None] == np.arange(self.order + 1))
+
+    def error(self, values, exact, t):
+        """L2 norm of u - exact(x, t) per variable, (variable,)."""
+        total = np.zeros(len(values))
+        for part in self.parts():
+            expected = at_points(exact, part.x, t, len(values), "the exact solution")
+            total += [part.integrate((u - v) ** 2) for u, v in zip(part.values(values), expected)]
+        return np.sqrt(total)
+
+
+def mapped(mesh, points, cells):
+    """x (dim, point, element) and det dx/dr (point, element) at reference points (point, dim) of some cells."""
+    corners, shape = mesh.points[mesh.cells[cells]], mesh.cell_shape
+    x = np.stack([shape.weights(points) @ corners[:, :, d].T for d in range(mesh.dim)])
+    J = np.einsum("pck,ecd->pekd", gradients(shape.corners, points), corners)
+    return x, np.linalg.det(J)

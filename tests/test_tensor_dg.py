@@ -1,0 +1,324 @@
+"""Tensor-product DG on quadrilaterals and hexahedra: truth, free stream, conservation, orders, media, kernels, outputs."""
+import numpy as np
+import pytest
+import vtk
+from references import table
+from vtk.util.numpy_support import vtk_to_numpy
+
+import cases
+import dgarray as dg
+from dgarray.reference.tensor import tensor_cell
+
+
+def wavy(x):
+    return tuple(c + 0.04 * np.sin(2 * np.pi * x[(i + 1) % len(x)]) for i, c in enumerate(x))
+
+
+def mesh_of(dim, cells=3, warped=True, **options):
+    """The unit square or cube in quadrilaterals or hexahedra of which no two are alike, or in squares or cubes."""
+    mesh = (dg.rectangle if dim == 2 else dg.box)(cells=cells, shape={2: "quadrilateral", 3: "hexahedron"}[dim], **options)
+    return mesh.mapped(wavy) if warped else mesh
+
+
+def laws(dim):
+    """(law, uniform state) of all that the package has."""
+    gas, plasma = dg.Euler(dim), dg.MHD(dim, cleaning_speed=1.0)
+    return {"advection": (dg.Advection((1.0, 0.5, -0.3)[:dim]), (0.7,)), "acoustics": (dg.Acoustics(dim), (0.3, *(0.2,) * dim)),
+            "maxwell": (dg.Maxwell(dim), tuple(0.1 * (i + 1) for i in range(len(dg.Maxwell(dim).variables)))),
+            "euler": (gas, gas.conservative((1.2, *(0.3,) * dim, 0.9))), "mhd": (plasma, plasma.conservative(
+                (1.2, 0.3, -0.2, 0.1, 0.9, 0.4, -0.5, 0.2)))}
+
+
+def smooth(law, uniform):
+    """Initial values that vary around a uniform state."""
+    def initial(x):
+        wave = 1 + 0.05 * np.sin(2 * np.pi * (x[0] + x[1]))
+        return tuple(value * wave for value in uniform)
+    return initial
+
+
+def run(mesh, law, method, initial, until=0.02, **options):
+    ds = dg.Simulation(mesh, law, method, initial=initial, backend="numpy", threads=2, **options).run(until)
+    return np.stack([ds[name].values[-1] for name in law.variables]), ds
+
+
+# Truth.
+
+@pytest.mark.parametrize("kind, nodes, start", [("gauss", "gauss", "projection"), ("lgl", "lobatto", "interpolation")])
+@pytest.mark.parametrize("order, cells", [(1, 4), (2, 8), (3, 4), (4, 4)])
+def test_reference_table_of_advection(kind, nodes, start, order, cells):
+    [row] = [row for row in table("advection_tensor_dg.csv")[1:] if row[:4] == ["2", kind, str(order), str(cells)]]
+    a = 0.2, -0.7
+
+    def exact(x, t):
+        return (1 + 0.5 * np.sin(np.pi * sum(c - v * t for c, v in zip(x, a))),)
+    mesh = dg.rectangle((-1, -1), (1, 1), cells, periodic=True, shape="quadrilateral")
+    sim = dg.Simulation(mesh, dg.Advection(a), dg.TensorDG(order, nodes, start), initial=lambda x: exact(x, 0.0), exact=exact,
+                        backend="numpy", cfl=0.3)
+    error = sim.run(1.0).dg.error("u", exact) / 2          # the domain measures 4
+    assert error == pytest.approx(float(row[4]), rel=1e-3)
+
+
+@pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("name", ["advection", "acoustics", "maxwell", "euler", "mhd"])
+def test_free_stream(name, dim, nodes):
+    """A uniform state stays uniform on cells that are not parallelepipeds. Kopriva 2006."""
+    law, uniform = laws(dim)[name]
+    mesh = mesh_of(dim, periodic=True)
+    operator = dg.Simulation(mesh, law, dg.TensorDG(3, nodes), initial=smooth(law, uniform), backend="numpy").operator
+    o, shape = operator.operations, operator.shape
+    q = np.broadcast_to(np.array(uniform)[:, None, None], shape).copy()
+    rough = q * (1 + 0.05 * np.random.default_rng(0).random(shape))
+    scale = np.abs(o.host(o.rhs(o.state(rough), 0.0))).max()
+    assert np.abs(o.host(o.rhs(o.state(q), 0.0))).max() < 1e-11 * scale
+
+
+@pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_conserved(dim, nodes):
+    law, uniform = laws(dim)["euler"]
+    _, ds = run(mesh_of(dim, periodic=True), law, dg.TensorDG(2, nodes), smooth(law, uniform), until=0.1, flux=dg.rusanov)
+    cell = ds.dg.reference
+    weights = cell.weights[:, None] * ds.dg.space.determinants
+    first, last = (np.array([np.sum(ds.dg.values(name, time).T * weights) for name in law.variables]) for time in (0, -1))
+    assert np.allclose(first, last, rtol=0, atol=1e-13 * np.abs(first).max())
+
+
+@pytest.mark.parametrize("name", ["acoustics", "maxwell"])
+def test_energy(name):
+    """With upwind fluxes it falls, with central ones on squares it stays."""
+    law, uniform = laws(2)[name]
+    boundary = dg.wall if name == "acoustics" else dg.pec
+
+    def initial(x):
+        return tuple(np.sin(np.pi * (i + 1) * x[0]) * np.sin(np.pi * x[1]) for i in range(len(uniform)))
+    for flux, warped in ((dg.upwind, True), (dg.central, False)):
+        method = dg.TensorDG(3, "lobatto" if warped else "gauss")
+        _, ds = run(mesh_of(2, warped=warped), law, method, initial, until=0.5, flux=flux,
+                    boundary=boundary, every=0.1, cfl=0.2)
+        weights = ds.dg.reference.weights[:, None] * ds.dg.space.determinants
+        energy = [sum(np.sum(ds.dg.values(v, time).T ** 2 * weights) for v in law.variables)
+                  for time in range(ds.sizes["time"])]
+        change = np.diff(energy) / energy[0]
+        assert np.all(change < -1e-6) if flux is dg.upwind else np.all(np.abs(change) < 1e-6)
+
+
+@pytest.mark.usually(lambda order, kind: order < 3)
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("kind", ["affine", "skewed", "warped"])
+def test_observed_orders_of_a_cavity(kind, order):
+    coarse = 4 if order == 1 else 2
+    rows = dg.eoc(lambda level: cases.hex_cavity(order, cells=coarse * 2 ** level, kind=kind), levels=3)
+    assert rows[-1]["eoc"] > order + 0.7
+
+
+@pytest.mark.usually(lambda law, order: order == 2)
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("law", ["maxwell", "acoustics"])
+def test_smooth_media(law, order):
+    rows = dg.eoc(lambda level: cases.graded_medium(order, cells=4 * 2 ** level, law=law, method="tensor", until=0.5), levels=3)
+    assert rows[-1]["eoc"] > order + 0.8
+
+
+# Kernels.
+
+@pytest.mark.parametrize("dtype, most", [("float64", 1e-13), ("float32", 1e-5)])
+@pytest.mark.parametrize("dim, order, nodes, warped", [
+    (2, 0, "gauss", True), (2, 1, "lobatto", True), (2, 4, "gauss", False), (2, 8, "gauss", True), (3, 1, "gauss", True),
+    (3, 3, "lobatto", False), (3, 5, "gauss", True)])
+@pytest.mark.parametrize("name", ["advection", "acoustics", "maxwell", "euler", "mhd"])
+@pytest.mark.usually(lambda name, dim, order, dtype: (dim, order) in ((2, 4), (3, 1)) and (
+    dtype == "float64" or name == "euler"))
+def test_kernels_and_arrays_agree(name, dim, order, nodes, warped, dtype, most):
+    law, uniform = laws(dim)[name]
+    q = [run(mesh_of(dim, 2 if order > 3 else 3, warped, periodic=True), law, dg.TensorDG(order, nodes), smooth(law, uniform),
+             dtype=dtype, kernels=kernels)[0] for kernels in ("fused", "array")]
+    assert np.abs(q[0] - q[1]).max() < most * np.abs(q[1]).max()
+
+
+CONDITIONS = [("acoustics", "wall", None), ("acoustics", "absorbing", None), ("maxwell", "pec", None), ("maxwell", "pmc", None),
+              ("maxwell", "absorbing", None), ("euler", "wall", None), ("euler", "outflow", None), ("euler", "far_field", 1),
+              ("mhd", "wall", None), ("mhd", "outflow", None), ("advection", "prescribed", 1)]
+
+
+@pytest.mark.parametrize("name, condition, state", CONDITIONS)
+@pytest.mark.parametrize("warped", [True, False])
+@pytest.mark.usually(lambda name, condition, warped: warped)
+def test_boundary_conditions(name, condition, state, warped):
+    """Kernels and arrays do the same at boundaries of every kind."""
+    law, uniform = laws(2)[name]
+    boundary = getattr(dg, condition)
+    if state:
+        boundary = boundary(lambda x, t: tuple(u + 0 * x[0] for u in uniform))
+    runs = [run(mesh_of(2, warped=warped), law, dg.TensorDG(2), smooth(law, uniform), kernels=kernels, boundary=boundary)
+            for kernels in ("fused", "array")]
+    (q, ds), (expected, _) = runs
+    assert np.abs(q - expected).max() < 1e-13 * np.abs(expected).max()
+    assert np.abs(q - np.stack([ds[name].values[0] for name in law.variables])).max() > 1e-6
+
+
+def test_sources_and_media_that_vary():
+    law = dg.Acoustics(2, density=lambda x: 1 + x[1] / 2, sound_speed=lambda x: np.where(x[0] < 0.5, 2.0, 1.0))
+    mesh = mesh_of(2, 4)
+
+    def source(q, x, t):
+        return np.cos(t) * x[0] * q[0], 0 * q[0], -q[1]
+    q = [run(mesh, law, dg.TensorDG(3), lambda x: (np.exp(-9 * x[0] ** 2), x[1], 0 * x[0]), until=0.1, kernels=kernels,
+             boundary=dg.wall, source=source)[0] for kernels in ("fused", "array")]
+    assert np.abs(q[0] - q[1]).max() < 1e-13
+
+
+def test_threads_give_the_same_numbers():
+    law, uniform = laws(3)["euler"]
+    a, b = (dg.Simulation(mesh_of(3, 4, periodic=True), law, dg.TensorDG(2), initial=smooth(law, uniform), backend="numpy",
+                          threads=threads).run(0.05)["rho"].values for threads in (1, 2))
+    assert np.array_equal(a, b)
+
+
+def test_restart_gives_the_same_numbers(tmp_path):
+    law, uniform = laws(2)["euler"]
+
+    def simulation():
+        return dg.Simulation(mesh_of(2, periodic=True), law, dg.TensorDG(3), initial=smooth(law, uniform), backend="numpy",
+                             every=0.05)
+    whole = simulation().run(0.2, out=tmp_path / "whole.zarr")
+    simulation().run(0.1, out=tmp_path / "half.zarr")
+    rest = simulation().run(0.2, out=tmp_path / "half.zarr", restart=True)
+    assert np.array_equal(whole["E"].values[-1], rest["E"].values[-1])
+
+
+# Outputs.
+
+def quadratic(dim):
+    """A run of no length whose solution every order from 2 on holds, and the function."""
+    def f(x):
+        return x[0] * x[1] + 2 * x[0] + (x[2] * x[1] if len(x) == 3 else 0.0)
+    return f
+
+
+@pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_values_at_points_slices_integrals_and_gradients(dim, nodes):
+    f, law = quadratic(dim), dg.Advection((0.0,) * dim)
+    _, ds = run(mesh_of(dim, warped=False), law, dg.TensorDG(2, nodes), lambda x: (f(x),), until=1e-9, boundary=lambda q: q)
+    points = np.random.default_rng(0).random((20, dim))
+    assert np.allclose(ds.dg.sample(points, time=-1)["u"], f(points.T), atol=1e-13)
+    assert ds.dg.integral("u") == pytest.approx(1.25 if dim == 2 else 1.5, abs=1e-13)
+    x = [ds[axis].values for axis in "xyz"[:dim]]
+    expected = (x[1] + 2, x[0] + (x[2] if dim == 3 else 0), *([x[1]] if dim == 3 else []))
+    gradient = ds.dg.gradient("u", time=-1)
+    for axis, values in zip("xyz", expected):
+        assert np.allclose(gradient[f"du_d{axis}"], values, atol=1e-12)
+    flat = ds.dg.slice("y=0.4")
+    assert flat.dg.cell_shape.name == ("line" if dim == 2 else "triangle") and flat.attrs["order"] == 4
+    inside = points[:, [0] if dim == 2 else [0, 2]]
+    there = np.insert(inside, 1, 0.4, axis=1)
+    assert np.allclose(flat.dg.sample(inside, time=-1)["u"], f(there.T), atol=1e-12)
+    surface = ds.dg.surface("right", time=-1)
+    at = [surface[axis].values for axis in "xyz"[:dim]]
+    assert np.allclose(surface["u"], f(at), atol=1e-13)
+
+
+def test_means_on_ugrid_faces():
+    law, f = dg.Advection((0.0, 0.0)), quadratic(2)
+    _, ds = run(mesh_of(2), law, dg.TensorDG(3), lambda x: (f(x),), until=1e-9, boundary=lambda q: q)
+    for parts in (1, 3):
+        out = ds.dg.to_ugrid(subdivide=parts, time=-1)
+        corners = np.stack([out["mesh2d_node_x"], out["mesh2d_node_y"]], axis=-1)[out["mesh2d_face_nodes"].values]
+        x, y = corners[..., 0], corners[..., 1]
+        areas = ((x * np.roll(y, -1, axis=1)).sum(axis=1) - (y * np.roll(x, -1, axis=1)).sum(axis=1)) / 2
+        assert np.all(areas > 0) and len(areas) == 9 * parts ** 2
+        assert out["u"].values @ areas == pytest.approx(ds.dg.integral("u"), rel=1e-13)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_vtk_cells_hold_the_polynomials(dim, order, tmp_path):
+    """VTK's own interpolation in its Lagrange cells gives the same values at the same places."""
+    law = dg.Advection((0.0,) * dim)
+    _, ds = run(mesh_of(dim, 2), law, dg.TensorDG(order), lambda x: (np.sin(2 * x[0] + 3 * x[1]) + x[-1] ** 2,), until=1e-9,
+                boundary=lambda q: q)
+    reader = vtk.vtkHDFReader()
+    reader.SetFileName(str(ds.dg.to_vtk(tmp_path / "cells.vtkhdf", time=-1)))
+    reader.Update()
+    grid = reader.GetOutputDataObject(0)
+    values = vtk_to_numpy(grid.GetPointData().GetArray("u"))
+    for number in range(2 ** dim):
+        cell = grid.GetCell(number)
+        for place in ((0.5, 0.5, 0.5), (0.2, 0.7, 0.9), (0.9, 0.1, 0.35)):
+            x, weights = [0.0] * 3, [0.0] * cell.GetNumberOfPoints()
+            cell.EvaluateLocation(vtk.mutable(0), place, x, weights)
+            here = sum(w * values[cell.GetPointId(i)] for i, w in enumerate(weights))
+            assert here == pytest.approx(float(ds.dg.sample([x[:dim]], time=-1)["u"].values.ravel()[0]), abs=1e-10)
+
+
+def test_recorders(tmp_path):
+    law, uniform = laws(2)["euler"]
+    record = {"points": dg.Points([(0.3, 0.4)]), "extrema": dg.Extrema(), "totals": dg.VolumeIntegral(),
+              "length": dg.BoundaryIntegral("left", lambda q: 1 + 0 * q[0], names=("length",)),
+              "surface": dg.SurfaceFields("left")}
+    mesh = mesh_of(2)
+    _, ds = run(mesh, law, dg.TensorDG(3), smooth(law, uniform), boundary=dg.wall, record=record)
+    assert np.allclose(ds.dg.record("points")["rho"].values[-1], ds.dg.sample([(0.3, 0.4)], time=-1)["rho"], atol=1e-12)
+    assert ds.dg.record("totals")["rho"].values[-1] == pytest.approx(ds.dg.integral("rho"), rel=1e-12)
+    cells, faces = mesh.boundaries["left"].T
+    length = mesh.face_measures[cells, faces].sum()
+    assert ds.dg.record("length")["length"].values[-1] == pytest.approx(length, rel=1e-13)
+    assert ds.dg.record("surface")["E"].shape[1:] == (3, 4)
+
+
+def test_pictures(tmp_path):
+    for dim in (2, 3):
+        law, uniform = laws(dim)["acoustics"]
+        _, ds = run(mesh_of(dim, 2), law, dg.TensorDG(2), smooth(law, uniform), boundary=dg.wall)
+        for number, options in enumerate([{}, {"mesh": True}] if dim == 2 else [{"slice": "z=0.5"}]):
+            path = tmp_path / f"{number}{dim}.png"
+            ds.dg.plot("p", path=path, **options)
+            assert path.stat().st_size > 5000
+
+
+def test_failures_name_cell_place_and_variable():
+    law = dg.Acoustics(2)
+
+    def source(q, x, t):
+        return (np.where((x[0] > 0.7) & (x[1] > 0.7) & (t > 0.01), np.inf, 0.0), 0 * q[1], 0 * q[2])
+    with pytest.raises(dg.SolutionError, match=r"p is .* at t = .* in element 8 with centre"):
+        run(mesh_of(2, warped=False), law, dg.TensorDG(2), lambda x: (x[0], x[1], x[0]), 0.5, boundary=dg.wall, source=source)
+
+
+# Cells, and bad input.
+
+@pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
+@pytest.mark.parametrize("order", [1, 3, 8])
+def test_lines_of_nodes(order, nodes):
+    """Interpolation, derivatives and quadrature of polynomials of the order are exact."""
+    cell, p = tensor_cell(2, order, nodes), np.polynomial.Polynomial(np.random.default_rng(0).random(order + 1))
+    assert np.allclose(cell.slopes @ p(cell.x), p.deriv()(cell.x), atol=1e-11)
+    assert np.allclose(cell.ends @ p(cell.x), p(np.array([-1.0, 1.0])), atol=1e-12)
+    degree = 2 * order + (1 if nodes == "gauss" else -1)
+    for k in range(degree + 1):
+        assert cell.w @ cell.x ** k == pytest.approx(2 / (k + 1) * (k % 2 == 0), abs=1e-13)
+    r = np.random.default_rng(1).uniform(-1, 1, (5, 2))
+    assert np.allclose(cell.interpolation(r) @ (p(cell.nodes[:, 0]) * cell.nodes[:, 1]), p(r[:, 0]) * r[:, 1], atol=1e-12)
+    both = np.einsum("kij,j->ki", cell.differentiation, p(cell.nodes[:, 0]) + cell.nodes[:, 1])
+    assert np.allclose(both, [p.deriv()(cell.nodes[:, 0]), np.ones(len(cell.nodes))], atol=1e-11)
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"order": 9}, "order=9 is not allowed for TensorDG with nodes='gauss'; it must be a whole number from 0 to 8"),
+    ({"order": 0, "nodes": "lobatto"}, "it must be a whole number from 1 to 8"),
+    ({"nodes": "gaus"}, r"nodes.* 'gaus' does not exist; allowed: gauss, lobatto \(did you mean 'gauss'\?\)"),
+    ({"start": "projected"}, "'projected' does not exist; allowed: interpolation, projection")])
+def test_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        dg.TensorDG(**options)
+
+
+def test_cells_that_do_not_fit():
+    law = dg.Advection((1.0, 0.0))
+    for method, mesh, other in ((dg.TensorDG(2), dg.rectangle(cells=2, periodic=True), "NodalDG or ModalDG"),
+                                (dg.NodalDG(2), mesh_of(2, periodic=True), "TensorDG"),
+                                (dg.ModalDG(2), mesh_of(2, periodic=True), "TensorDG")):
+        with pytest.raises(ValueError, match=other):
+            run(mesh, law, method, lambda x: (x[0],))
