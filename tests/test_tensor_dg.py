@@ -169,6 +169,23 @@ def test_sources_and_media_that_vary():
     assert np.abs(q[0] - q[1]).max() < 1e-13
 
 
+class Bounded(dg.Advection):
+    """Advection of a state that must stay below 1 + x."""
+
+    def admissible(self, q, x):
+        return q[0] < 1 + x[0]
+
+
+@pytest.mark.parametrize("warped", [True, False])
+def test_admissible_states_may_depend_on_x(warped):
+    for kernels in ("fused", "array"):
+        operator = dg.Simulation(mesh_of(2, 6, warped, periodic=True), Bounded((1.0, 0.5)), dg.TensorDG(2),
+                                 initial=lambda x: (x[0],), backend="numpy", kernels=kernels).operator
+        x = operator.tables.coordinates()[0]
+        good = [operator.check(operator.state((x + 1 + gap)[None]), 0.0).admissible for gap in (-1e-6, 1e-6)]
+        assert good == [True, False]
+
+
 def test_threads_give_the_same_numbers():
     law, uniform = laws(3)["euler"]
     a, b = (dg.Simulation(mesh_of(3, 4, periodic=True), law, dg.TensorDG(2), initial=smooth(law, uniform), backend="numpy",

@@ -143,7 +143,7 @@ class TensorSource(StageSource):
         count = -(-self.cache_lines(V * S) // turns)
         lines.append(f"prefetch(faces, following*{V * S * L} + ({turn})*{count * 64 // self.dtype.itemsize}, {count})")
         return [*lines, f"for c in range(({turn})*{points}, min(({turn} + 1)*{points}, {S})):",
-                f"    for half in range({2}):",
+                "    for half in range(2):",
                 f"        at = exterior[(following*{S} + c)*{L} + half*{L // 2}]",
                 f"        for v in range({V}):",
                 f"            prefetch(faces, at + v*{S * L}, 1)"]
@@ -167,14 +167,16 @@ class TensorSource(StageSource):
         names = ("K", 0), ("K", 1), ("QL", 0)
         finite, good, largest = (self.lane(*name) for name in names)
         metrics = {"g": ("gradients", 0, "", 0, d * d)} | ({} if self.affine else {"s": ("inverse", 0, "", 0, 1)})
-        bring, places = self.metrics(functions.rate, metrics, "i", N)
+        asking = [functions.rate, *([functions.admissible] if hasattr(functions, "admissible") else [])]
+        needs_x = next((function for function in asking if function.depends_on("x")), functions.rate)
+        bring, places = self.metrics(needs_x, metrics, "i", N)
         of_state = dict(q=("Q", 0, f" + i*{L}", N), m=self.parameters("volume", "i"), **places)
         zeros = " + ".join(f"w[{self.at['Q'] + v * N * L} + i*{L} + lane]*zero" for v in range(self.V))
         body = [*self.evaluate(functions.rate, ["rate"], **of_state),
                 "rate = select(lane < filled, rate, zero)",          # metrics beyond the last element are zero
                 f"{finite} = {finite} + ({zeros})",
                 f"{largest} = select((rate <= {largest}) | ({largest} != {largest}), {largest}, rate)"]
-        if hasattr(functions, "admissible"):
+        if len(asking) > 1:
             body += [*self.evaluate(functions.admissible, ["good"], **of_state), f"{good} = select(good, {good}, zero)"]
         repeat = [f"filled = owned - tile*{L}", f"if filled < {L}:", f"    for row in range({self.V * N}):",
                   f"        for lane in range(filled, {L}):",
