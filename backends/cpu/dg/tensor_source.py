@@ -41,14 +41,15 @@ class TensorSource(StageSource):
 
     # Metrics at a point: lines that bring them into the rows G, and where they are then.
 
-    def metrics(self, function, names, point, count, table="POINTS", row=0):
+    def metrics(self, function, names, point, count, table="POINTS", row=0, one_lane=False):
         """(lines, places) of the metrics that a function reads at a point, texts.
 
         names   {argument: (name in the geometry, its row on affine cells and its step, its first row, how many)}
-        count: points of each row;  row: the first of G for them"""
+        count: points of each row;  row: the first of G for them;  one_lane: x is wanted in the lane `lane` alone"""
         L, lines, places = self.L, [], {}
         if self.affine:
-            return self.positions(function, point, table), {
+            positions = self.position_in_lane if one_lane else self.positions
+            return positions(function, point, table), {
                 argument: ("G", self.first_of[name] + row, step, 1)
                 for argument, (name, row, step, _, _) in names.items()} | {"x": ("X", 0, "", 1)}
         x = {"x": ("face_x" if table == "FACE_POINTS" else "x", 0, "", 0, self.d)} if function.depends_on("x") else {}
@@ -60,10 +61,10 @@ class TensorSource(StageSource):
             row += rows
         return lines, {"x": ("G", 0, "", 1)} | places
 
-    def at_face_point(self, function):
+    def at_face_point(self, function, one_lane=False):
         d, L = self.d, self.L
         names = {"n": ("normals", 0, f" + f*{d * L}", 0, d), "s": ("scale", 0, f" + f*{L}", 0, 1)}
-        return self.metrics(function, names, f"(f*{self.M} + j)", self.F * self.M, "FACE_POINTS")
+        return self.metrics(function, names, f"(f*{self.M} + j)", self.F * self.M, "FACE_POINTS", one_lane=one_lane)
 
     # The loop that fills `faces`.
 
@@ -112,7 +113,7 @@ class TensorSource(StageSource):
     def boundaries(self):
         M, S, L, lines = self.M, self.F * self.M, self.L, []
         for number, group in enumerate(self.t.groups):
-            bring, places = self.at_face_point(group.jump)
+            bring, places = self.at_face_point(group.jump, one_lane=True)
             targets = [self.lane("FL", v * S, f" + (f*{M} + j)*{L}") for v in range(self.V)]
             body = self.evaluate(group.jump, targets, q=("QL", 0, "", 1), m=self.parameters("faces", f"(f*{M} + j)"),
                                  face=list(group.values), **places)

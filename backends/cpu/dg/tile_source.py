@@ -179,9 +179,9 @@ class TileSource:
         reads, sums = self.position(step, table)
         return reads + self.lanes(sums)
 
-    def position_in_lane(self, function):
+    def position_in_lane(self, function, step="node", table="FACE_POINTS"):
         """Lines that put x at a face node into the rows X for one lane, if the function needs x."""
-        reads, sums = self.position("node", "FACE_POINTS") if function.depends_on("x") else ([], [])
+        reads, sums = self.position(step, table) if function.depends_on("x") else ([], [])
         return reads + sums
 
     def load(self, source, rows, name, of=None):
