@@ -20,6 +20,7 @@ from dgarray.reference.simplex import simplex
 vtk = pytest.importorskip("vtk", exc_type=ImportError)
 vtk_to_numpy = pytest.importorskip("vtk.util.numpy_support", exc_type=ImportError).vtk_to_numpy
 CELLS = {"line": vtk.vtkLagrangeCurve, "triangle": vtk.vtkLagrangeTriangle, "tetra": vtk.vtkLagrangeTetra}
+TENSOR_CELLS = {"quadrilateral": vtk.vtkLagrangeQuadrilateral, "hexahedron": vtk.vtkLagrangeHexahedron}
 ORDERS = range(1, 11)
 
 
@@ -112,6 +113,23 @@ def test_node_order_is_that_of_vtks_barycentric_indices(cell_type, corners):
             index = [0] * corners
             cell.ToBarycentricIndex(number, index)
             assert index == [*node, order - sum(node)]
+
+
+@pytest.mark.parametrize("cell_type, dim", [("quadrilateral", 2), ("hexahedron", 3)])
+@pytest.mark.parametrize("order", range(1, 9))
+def test_node_order_of_tensor_products_is_that_of_vtk(cell_type, dim, order):
+    """As above, with VTK's parametric coordinates of each of its nodes too."""
+    nodes, cell = node_order(cell_type, order), TENSOR_CELLS[cell_type]()
+    count = len(nodes)
+    assert cell.GetCellType() == VTK_TYPES[cell_type] and count == (order + 1) ** dim
+    cell.GetPointIds().SetNumberOfIds(count)
+    cell.GetPoints().SetNumberOfPoints(count)
+    cell.SetUniformOrderFromNumPoints(count)
+    cell.Initialize()
+    for number, node in enumerate(nodes):
+        weights = [0.0] * count
+        cell.InterpolateFunctions([*(node / order), *[0.0] * (3 - dim)], weights)
+        np.testing.assert_allclose(weights, np.eye(count)[number], atol=1e-9)
 
 
 def test_unknown_cell_type_is_named():

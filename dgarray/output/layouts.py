@@ -43,7 +43,8 @@ def _elements(path, space, law, t, values, variable, first, bad):
         from .vtk import write_vtu
         fields = {name: field.T for name, field in zip(law.variables, values)}
         marks = {"bad": np.isin(around, bad).astype("int32"), "cell_number": part.numbers}
-        write_vtu(path, part.points, part.cells, space.order, fields, marks, overwrite=True)
+        write_vtu(path, part.points, part.cells, space.order, fields, marks, nodes=getattr(space.cell, "kind", None),
+                  overwrite=True)
     else:
         from .plot import plot
         layout = Layout(mesh.dim, space.order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),

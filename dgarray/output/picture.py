@@ -84,9 +84,7 @@ class Picture:
         ax.add_collection(LineCollection(dg.points[outlines(ds)], colors="0.2", linewidths=0.8), autolim=False)
         ax.set_facecolor("0.8")
         if mesh:
-            lines = dg.points[sides(dg.cells, dg.cell_shape)]
-            ax.add_collection(LineCollection(lines, colors="black", alpha=0.35, linewidths=0.4),
-                              autolim=False)
+            ax.add_collection(LineCollection(dg.points[sides(ds)], colors="black", alpha=0.35, linewidths=0.4), autolim=False)
         ax.margins(0)
         self._frame(colorbar)
 

@@ -5,7 +5,8 @@ quadrilateral, which is split into two triangles; the nodes of simplex(2, order)
 exactly. In 2D the same holds for triangles and segments.
 
 Hexahedra are cut into tetrahedra first, quadrilaterals into triangles. The degree in each of two coordinates adds up, so the
-polynomials on the slice have twice the order, up to HIGHEST; where a cell's edges are not parallel they interpolate.
+polynomials on the slice have twice the order, up to HIGHEST; on oblique planes and where a cell's edges are not parallel they
+interpolate.
 """
 import numpy as np
 import xarray as xr
@@ -18,6 +19,7 @@ from dgarray.wording import choose
 # Share of the size of the coordinates that counts as rounding: a corner nearer to the plane than this lies in it.
 TOLERANCE = 1e-12
 HIGHEST = 10             # order on the slices of tensor-product cells
+NEWTON = 4               # steps to places that lie a little outside of a cell
 
 
 def cut(ds, plane, time=None):
@@ -27,10 +29,10 @@ def cut(ds, plane, time=None):
         raise ValueError("a 1D dataset has no slice; point values are ds.dg.sample(points)")
     origin, normal, text = parse(plane, dg.axes)
     axes, tangents = plane_axes(normal, dg.axes)
-    parts, shape = dg.cell_shape.simplices, dg.cell_shape
-    parent, weights, points, corners = pieces(dg.points, dg.cells[:, parts].reshape(-1, dg.dim + 1), origin, normal)
+    shape, parts = dg.cell_shape, simplices(dg.points, dg.cells, dg.cell_shape)
+    parent, weights, points, corners = pieces(*parts, origin, normal)
     parent, weights, points, corners = tidy(parent, weights, points, corners, (points - origin) @ tangents.T)
-    parent = parent // len(parts)
+    parent = parent // (len(parts[1]) // len(dg.cells))
     if not len(parent):
         low, high = dg.bounds
         extent = ", ".join(f"{axis} from {a:g} to {b:g}" for axis, a, b in zip(dg.axes, low, high))
@@ -46,7 +48,7 @@ def cut(ds, plane, time=None):
         r = 2 * np.einsum("nc,pcv->pnv", shares, weights)[..., 1:] - 1
     else:
         x = np.einsum("nc,pcd->pnd", shares, points[corners]).reshape(-1, dg.dim)
-        r = dg.locator.maps.invert(cell.reshape(-1, 1), x)[1].reshape(*cell.shape, dg.dim)
+        r = reference_places(dg, cell.ravel(), x).reshape(*cell.shape, dg.dim)
     evaluation = Evaluation(dg.reference, cell, r)
     chosen = at_time(ds, time)
     coords = {name: coord.variable.isel(element=parent) for name, coord in chosen.coords.items()
@@ -56,14 +58,44 @@ def cut(ds, plane, time=None):
             coords[name] = labelled(evaluation(coord.compute(), ("element", "node")), coord)
     data = topology(flat, corners, axes, shares, {axis: dg.units(axis if axis in dg.axes else dg.axes[0]) for axis in axes},
                     coords)
-    attrs = {"dim": dg.dim - 1, "order": order, "nodes": SIMPLEX_NODES,
-             "cell_type": ("line", "triangle")[dg.dim - 2], "axes": " ".join(axes),
-             "plane": f"{ds.attrs['plane']}, {text}" if "plane" in ds.attrs else text}
+    attrs = {"dim": dg.dim - 1, "order": order, "nodes": SIMPLEX_NODES, "cell_type": ("line", "triangle")[dg.dim - 2],
+             "axes": " ".join(axes), "plane": f"{ds.attrs['plane']}, {text}" if "plane" in ds.attrs else text}
     out = evaluation.dataset(chosen, ("element", "node"), coords, attrs)
     for name in dg.variables:
         out[name].attrs.update(mesh="mesh", location=LOCATIONS[dg.dim - 1])
     out.attrs.pop("records", None)
     return out.assign(data)
+
+
+def simplices(points, cells, shape):
+    """Points and corners of simplices that fill the cells, as many for each and those of a cell together.
+
+    A quadrilateral gives two triangles. A hexahedron gives twelve tetrahedra between its centre and the halves of its faces; the
+    diagonal of a face begins at the corner with the least coordinates, so that both cells of a face cut it alike."""
+    if shape.simplex:
+        return points, cells
+    if shape.dim == 2:
+        return points, cells[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+    rank = np.empty(len(points), "int64")
+    rank[np.lexsort(points.T[::-1])] = np.arange(len(points))
+    faces = cells[:, shape.faces]
+    rising = np.isin(rank[faces].argmin(axis=2), (0, 3))[:, :, None, None]
+    halves = np.where(rising, faces[:, :, [[0, 1, 3], [0, 3, 2]]], faces[:, :, [[0, 1, 2], [1, 3, 2]]])
+    centre = np.broadcast_to(len(points) + np.arange(len(cells))[:, None, None, None], (*halves.shape[:3], 1))
+    return np.vstack([points, points[cells].mean(axis=1)]), np.concatenate([centre, halves], axis=3).reshape(-1, 4)
+
+
+def reference_places(dg, cells, x):
+    """Reference coordinates (point, dim) of points x (point, dim) in these cells (point,), also a little outside of them: the
+    halves of a face that is no plane lie on both sides of it."""
+    corners, shape = dg.points[dg.cells[cells]], dg.cell_shape
+    inside, r = (found[:, 0] for found in dg.locator.maps.invert(cells[:, None], x))
+    beyond = np.flatnonzero(inside < 0)
+    for _ in range(NEWTON):
+        off = x[beyond] - np.einsum("pc,pcd->pd", shape.weights(r[beyond]), corners[beyond])
+        J = np.einsum("pck,pcd->pdk", shape.gradients(r[beyond]), corners[beyond])
+        r[beyond] += np.linalg.solve(J, off[..., None])[..., 0]
+    return r
 
 
 def parse(plane, axes):

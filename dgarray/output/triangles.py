@@ -1,27 +1,31 @@
 """Small triangles that show polynomials on large ones, and the lines around them."""
 import numpy as np
 
-from dgarray.reference.shapes import NAMED_SHAPES
-
 # Small triangles that one picture may have; beyond it they are below the size of its pixels.
 TRIANGLES = 400_000
 
 
 def outlines(ds):
     """Corner numbers (edge, 2) of the edges of one element only, and of those between two regions."""
+    return edges_between(ds, ds["region"].values if "region" in ds else np.zeros(len(ds.dg.cells)))
+
+
+def sides(ds):
+    """Corner numbers (edge, 2) of all edges of the cells of the mesh, each once; on a slice not those between the pieces of a
+    cell."""
+    return edges_between(ds, ds["cell_number"].values)
+
+
+def edges_between(ds, group):
+    """Corner numbers (edge, 2) of the edges of one element only, and of those between elements of two groups (element,)."""
     cells, shape = ds.dg.cells, ds.dg.cell_shape
     edges = np.sort(cells[:, shape.faces].reshape(-1, 2), axis=1)
     unique, inverse, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
-    region = np.repeat(ds["region"].values if "region" in ds else np.zeros(len(cells)), len(shape.faces))
+    group = np.repeat(group, len(shape.faces))
     low, high = np.full(len(unique), np.inf), np.full(len(unique), -np.inf)
-    np.minimum.at(low, inverse.ravel(), region)
-    np.maximum.at(high, inverse.ravel(), region)
+    np.minimum.at(low, inverse.ravel(), group)
+    np.maximum.at(high, inverse.ravel(), group)
     return unique[(count == 1) | (low < high)]
-
-
-def sides(cells, shape=NAMED_SHAPES["triangle"]):
-    """Corner numbers (edge, 2) of all edges of triangles or quadrilaterals, each once."""
-    return np.unique(np.sort(cells[:, shape.faces].reshape(-1, 2), axis=1), axis=0)
 
 
 def lattice(divisions):

@@ -167,11 +167,11 @@ class SlicePart:
         return self.flat.dg.values(self.variable, time).astype("float64") @ self.interpolation.T
 
     def edges(self, pyvista, mesh):
-        """Outlines of the slice and of its regions, or with `mesh` of all triangles, as PolyData."""
+        """Outlines of the slice and of its regions, or with `mesh` of all cells, as PolyData."""
         cells = self.flat.dg.cells
         points = np.empty((cells.max() + 1, 3))
         points[cells] = self.flat.dg.reference.interpolation(self.flat.dg.reference.vertices) @ self.x
-        lines = sides(cells) if mesh else outlines(self.flat)
+        lines = sides(self.flat) if mesh else outlines(self.flat)
         return lines_between(pyvista, points, lines)
 
 
@@ -188,7 +188,7 @@ class TensorSurfacePart:
         dg, shape = self.ds.dg, self.ds.dg.cell_shape
         within = (corners @ self.halves).reshape(-1, 2)
         points = np.array([np.insert(within, axis, side, axis=1) for axis in range(3) for side in (-1, 1)])
-        self.interpolation = np.array([dg.reference.interpolation(on_face) for on_face in points])[self.rows[:, 1]]
+        self.interpolation = [dg.reference.interpolation(on_face) for on_face in points]
         weights = np.array([shape.weights(on_face) for on_face in points])[self.rows[:, 1]]
         x = weights @ dg.points[dg.cells[self.rows[:, 0]]]
         return x.reshape(self.count, len(corners), 3)
@@ -196,7 +196,11 @@ class TensorSurfacePart:
     def read(self, time):
         """The field (half of a face, point) at one time."""
         values = self.ds.dg.values(self.variable, time)[self.rows[:, 0]].astype("float64")
-        return np.einsum("fpn,fn->fp", self.interpolation, values).reshape(self.count, -1)
+        result = np.empty((len(self.rows), len(self.interpolation[0])))
+        for face, matrix in enumerate(self.interpolation):
+            there = self.rows[:, 1] == face
+            result[there] = values[there] @ matrix.T
+        return result.reshape(self.count, -1)
 
     def edges(self, pyvista, mesh):
         """As `SurfacePart.edges`."""

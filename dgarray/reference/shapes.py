@@ -1,6 +1,6 @@
 """The shapes of cells: corners, edges and faces of lines, triangles, tetrahedra, quadrilaterals and hexahedra."""
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 
@@ -60,23 +60,6 @@ class Shape:
     def tensor_order(self):
         """Corners of a quadrilateral or hexahedron in tensor order: the first coordinate runs fastest."""
         return _tensor_order(self.vertices, range(len(self.vertices)))
-
-    @property
-    def simplices(self):
-        """Corners of the simplices into which the cell is cut along its diagonal, (simplex, corner): itself, 2 triangles, or 6
-        tetrahedra (Kuhn 1960)."""
-        numbers = range(len(self.vertices))
-        if self.simplex:
-            return np.array([numbers])
-        paths = []
-        for axes in permutations(range(self.dim)):
-            place = [-1] * self.dim
-            path = [self.vertices.index(tuple(place))]
-            for axis in axes:
-                place[axis] = 1
-                path.append(self.vertices.index(tuple(place)))
-            paths.append(path)
-        return np.array(paths)
 
     @property
     def test_points(self):

@@ -76,8 +76,9 @@ class TensorSpace:
         return TensorSurface(mesh, self.cell, np.unique(rows, axis=0), order)
 
     def parts(self, role="", degree=None, extra=4):
-        """Yield the domain as `Part`s, blocks of elements; quadrature is exact up to `degree` in each coordinate."""
-        fine = tensor_cell(self.dim, ((degree or 2 * self.order + extra) + 1) // 2)
+        """Yield the domain as `Part`s, blocks of elements; quadrature is exact up to `degree` in each coordinate, or without a
+        degree and with `extra` 0 the nodes' own, in which the method conserves."""
+        fine = tensor_cell(self.dim, ((degree or 2 * self.order + extra) + 1) // 2) if degree or extra else self.cell
         matrix = self.cell.interpolation(fine.nodes)
         step = max(16, PIECE // matrix.size)
         for first in range(0, self.count, step):

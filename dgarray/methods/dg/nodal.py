@@ -128,8 +128,9 @@ def check_problem(problem, weak=False, shapes=("line", "triangle", "tetra")):
     *first, last = (PLURALS[shape] for shape in shapes)
     cells = f"{', '.join(first)} and {last}"
     if mesh.structured:
-        raise ValueError(f"discontinuous Galerkin works on meshes of {cells}, not on {mesh!r}; give a "
-                         "mesh such as dgarray.rectangle(), or the method Hermite")
+        example = "" if "line" in shapes else "shape='quadrilateral'"
+        raise ValueError(f"discontinuous Galerkin works on meshes of {cells}, not on {mesh!r}; give a mesh such as "
+                         f"dgarray.rectangle({example}), or the method Hermite")
     mesh = mesh.whole
     if mesh.cell_type not in shapes:
         other = "TensorDG" if "line" in shapes else "NodalDG or ModalDG"

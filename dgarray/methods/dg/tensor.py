@@ -104,5 +104,6 @@ class TensorOperator(DGOperator):
         cell = self.tables.cell
         if self.method.start == "interpolation":
             return cell.nodes, np.eye(len(cell.nodes))
-        fine = tensor_cell(cell.dim, cell.order + 2)
-        return fine.nodes, cell.interpolation(fine.nodes).T * fine.weights / cell.weights[:, None]
+        exact, fine = tensor_cell(cell.dim, cell.order), tensor_cell(cell.dim, cell.order + 2)
+        to_exact = exact.interpolation(fine.nodes).T * fine.weights / exact.weights[:, None]
+        return fine.nodes, exact.interpolation(cell.nodes) @ to_exact
