@@ -8,8 +8,8 @@ def totals(operator, values):
     """{variable: integral of C q} and, where the law has one, {"energy": integral of its energy density}.
 
     values (variable, row, place) of the operator's space, on the host; C is the law's capacity (1 without).  Exact for
-    polynomials and for energies quadratic in q; of tensor-product DG by the quadrature of its nodes, in which it conserves; on a
-    grid by the trapezoidal rule over the nodes."""
+    polynomials and for energies quadratic in q; of tensor-product DG by the quadrature of its nodes, in which it conserves; on
+    a grid by the trapezoidal rule over the nodes."""
     law, numbers, count = operator.law, operator.problem.numbers, len(operator.law.variables)
     capacity = Pointwise(law.capacity, {"m": numbers}, "capacity") if law.capacity else None
     energy = Pointwise(law.energy, {"q": count, "m": numbers}, "energy") if law.energy else None

@@ -70,8 +70,8 @@ def cut(ds, plane, time=None):
 def simplices(points, cells, shape):
     """Points and corners of simplices that fill the cells, as many for each and those of a cell together.
 
-    A quadrilateral gives two triangles. A hexahedron gives twelve tetrahedra between its centre and the halves of its faces; the
-    diagonal of a face begins at the corner with the least coordinates, so that both cells of a face cut it alike."""
+    A quadrilateral gives two triangles. A hexahedron gives twelve tetrahedra between its centre and the halves of its faces;
+    the diagonal of a face begins at the corner with the least coordinates, so that both cells of a face cut it alike."""
     if shape.simplex:
         return points, cells
     if shape.dim == 2:
