@@ -80,9 +80,7 @@ class TensorSpace:
         degree and with `extra` 0 the nodes' own, in which the method conserves."""
         fine = tensor_cell(self.dim, ((degree or 2 * self.order + extra) + 1) // 2) if degree or extra else self.cell
         matrix = self.cell.interpolation(fine.nodes)
-        step = max(16, PIECE // matrix.size)
-        for first in range(0, self.count, step):
-            some = slice(first, first + step)
+        for some in self.blocks(matrix.size):
             x, scale = mapped(self.mesh, fine.nodes, some)
 
             def values(q, some=some):
@@ -91,6 +89,11 @@ class TensorSpace:
             def integrate(f, scale=scale):
                 return np.sum(fine.weights @ (np.broadcast_to(f, scale.shape) * scale))
             yield Part(some, tuple(x), x[0].shape, None, values, lambda v, some=some: v[some], integrate)
+
+    def blocks(self, size):
+        """Slices of elements that bound temporary memory, for a product with a matrix of this size."""
+        step = max(16, PIECE // size)
+        return [slice(first, min(first + step, self.count)) for first in range(0, self.count, step)]
 
     def mean(self, values):
         """Means over the elements of a field (element, node), by the nodes' quadrature."""
@@ -106,7 +109,8 @@ class TensorSpace:
     def jacobians(self):
         """Mean of det dx/dr in each element, (element,)."""
         fine = tensor_cell(self.dim, max(1, self.dim - 1))          # exact: det dx/dr has this degree in each coordinate
-        return fine.weights @ mapped(self.mesh, fine.nodes, slice(None))[1] / fine.weights.sum()
+        sums = [fine.weights @ mapped(self.mesh, fine.nodes, some)[1] for some in self.blocks(len(fine.nodes) ** 2)]
+        return np.concatenate(sums) / fine.weights.sum()
 
     @cached_property
     def derivatives(self):
@@ -126,7 +130,9 @@ class TensorSpace:
     def energies(self, values):
         """Squared L2 norm of the part of each degree of fields (variable, node, element), (variable, degree), with the mean of
         det dx/dr in each element; the degree is the largest of those in each coordinate."""
-        squares = (np.linalg.inv(self.cell.modes) @ np.asarray(values, float)) ** 2 @ self.jacobians
+        to_modes = np.linalg.inv(self.cell.modes)
+        squares = sum((to_modes @ np.asarray(values[..., some], float)) ** 2 @ self.jacobians[some]
+                      for some in self.blocks(to_modes.size))
         return squares @ (self.cell.degrees[:, None] == np.arange(self.order + 1))
 
     def error(self, values, exact, t):

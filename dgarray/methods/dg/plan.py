@@ -68,9 +68,10 @@ def integrals(tables):
     """Bytes of integrating the conserved quantities over a block of elements: its vertices, values at the nodes, and values,
     positions and the energy at quadrature points."""
     V, d, nodes = tables.variables, tables.dim, len(tables.cell.nodes)
-    points = len(quadrature(d, 2 * tables.cell.order)[1])
+    tensor = not tables.mesh.cell_shape.simplex          # dx/dr at each point, and a copy for its determinant
+    points = nodes if tensor else len(quadrature(d, 2 * tables.cell.order)[1])
     block = min(tables.elements, max(16, PIECE // (points * nodes)))
-    return 8 * block * (points * (2 * V + d + 3) + nodes + d * (d + 1))
+    return 8 * block * (points * (2 * V + d + 3 + tensor * 2 * d * d) + nodes + d * (d + 1))
 
 
 def search(tables, threads):
