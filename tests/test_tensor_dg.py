@@ -1,9 +1,7 @@
 """Tensor-product DG on quadrilaterals and hexahedra: truth, free stream, conservation, orders, media, kernels, outputs."""
 import numpy as np
 import pytest
-import vtk
 from references import table
-from vtk.util.numpy_support import vtk_to_numpy
 
 import cases
 import dgarray as dg
@@ -264,6 +262,9 @@ def test_means_on_ugrid_faces():
 @pytest.mark.parametrize("dim", [2, 3])
 def test_vtk_cells_hold_the_polynomials(dim, order, tmp_path):
     """VTK's own interpolation in its Lagrange cells gives the same values at the same places."""
+    vtk = pytest.importorskip("vtk")
+    from vtk.util.numpy_support import vtk_to_numpy
+
     law = dg.Advection((0.0,) * dim)
     _, ds = run(mesh_of(dim, 2), law, dg.TensorDG(order), lambda x: (np.sin(2 * x[0] + 3 * x[1]) + x[-1] ** 2,), until=1e-9,
                 boundary=lambda q: q)
