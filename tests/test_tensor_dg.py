@@ -36,8 +36,9 @@ def smooth(law, uniform):
     return initial
 
 
-def run(mesh, law, method, initial, until=0.02, **options):
-    ds = dg.Simulation(mesh, law, method, initial=initial, backend="numpy", threads=2, **options).run(until)
+def run(mesh, law, method, initial, until=0.02, kernels="array", **options):
+    """The state at the end and the dataset; by default without kernels, which take seconds to compile."""
+    ds = dg.Simulation(mesh, law, method, initial=initial, backend="numpy", threads=2, kernels=kernels, **options).run(until)
     return np.stack([ds[name].values[-1] for name in law.variables]), ds
 
 
