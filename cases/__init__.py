@@ -21,6 +21,7 @@ from .maxwell_cavity import maxwell_cavity
 from .maxwell_sphere import maxwell_sphere
 from .mhd_blast import mhd_blast
 from .mhd_kelvin_helmholtz import mhd_kelvin_helmholtz
+from .mhd_quads import mhd_quads
 from .mhd_rotor import mhd_rotor
 from .mhd_tubes import brio_wu, ryu_jones
 from .orszag_tang import orszag_tang
@@ -34,10 +35,9 @@ from .tm_cavity import tm_cavity
 from .tm_obstacles import tm_obstacles
 from .vortex_curved import vortex_curved
 
-__all__ = ["acoustic_pulse", "advection_wave", "alfven_wave", "brio_wu", "current_sheet", "cylinder_flow",
-           "dielectric_slab", "double_mach", "field_loop", "forward_step", "graded_medium", "hermite_acoustics",
-           "hermite_advection", "hermite_cavity", "hermite_lens", "hex_cavity", "isentropic_vortex", "kelvin_helmholtz",
-           "linear_waves",
-           "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_rotor", "orszag_tang",
-           "ryu_jones", "shock_bubble", "shu_osher", "sod", "sod_grid", "supersonic_vortex", "taylor_green",
-           "tm_cavity", "tm_obstacles", "vortex_curved"]
+__all__ = ["acoustic_pulse", "advection_wave", "alfven_wave", "brio_wu", "current_sheet", "cylinder_flow", "dielectric_slab",
+           "double_mach", "field_loop", "forward_step", "graded_medium", "hermite_acoustics", "hermite_advection",
+           "hermite_cavity", "hermite_lens", "hex_cavity", "isentropic_vortex", "kelvin_helmholtz", "linear_waves",
+           "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "orszag_tang",
+           "ryu_jones", "shock_bubble", "shu_osher", "sod", "sod_grid", "supersonic_vortex", "taylor_green", "tm_cavity",
+           "tm_obstacles", "vortex_curved"]

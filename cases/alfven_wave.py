@@ -24,17 +24,7 @@ def alfven_wave(dim=1, cells=32, scheme="muscl", travelling=True, amplitude=0.1,
     Toth 2000, section 6.3.1 (to t = 5); Gardiner & Stone 2005, 2008; Stone et al. 2008."""
     grid = oblique_grid(dim, cells)
     check_numbers(above=0, amplitude=amplitude)
-    if travelling not in (True, False):
-        raise ValueError(f"travelling={travelling!r} is not allowed; it must be True or False")
-    direction, frame = oblique_frame(dim)
-    v1 = 0.0 if travelling else 1.0
-
-    def state(x, t, law):
-        phase = 2 * np.pi * (sum(k * a for k, a in zip(direction, x)) + (1 - v1) * t)
-        one, second, third = 1.0 + 0.0 * phase, amplitude * np.sin(phase), amplitude * np.cos(phase)
-        v, B = (tuple(first * a + second * b + third * c for a, b, c in zip(*frame)) for first in (v1, 1.0))
-        return law.conservative((one, *v, 0.1 * one, *B))
-
+    frame, state = oblique_frame(dim)[1], oblique_wave(dim, amplitude, travelling)
     law = mhd_law(grid, 5 / 3, lambda x, law: state(x, 0.0, law), cleaning_speed)
 
     def exact(x, t):
@@ -48,3 +38,18 @@ def alfven_wave(dim=1, cells=32, scheme="muscl", travelling=True, amplitude=0.1,
 
     return Simulation(grid, law, FiniteVolume(scheme, limiter=limiter, variables=variables), initial=lambda x: exact(x, 0.0),
                       exact=exact, flux=mhd_flux(flux), until=until, case="alfven_wave", results=results)
+
+
+def oblique_wave(dim, amplitude, travelling):
+    """The function state(x, t, law) of the wave in the box of that dimension: see `alfven_wave`."""
+    if travelling not in (True, False):
+        raise ValueError(f"travelling={travelling!r} is not allowed; it must be True or False")
+    direction, frame = oblique_frame(dim)
+    v1 = 0.0 if travelling else 1.0
+
+    def state(x, t, law):
+        phase = 2 * np.pi * (sum(k * a for k, a in zip(direction, x)) + (1 - v1) * t)
+        one, second, third = 1.0 + 0.0 * phase, amplitude * np.sin(phase), amplitude * np.cos(phase)
+        v, B = (tuple(first * a + second * b + third * c for a, b, c in zip(*frame)) for first in (v1, 1.0))
+        return law.conservative((one, *v, 0.1 * one, *B))
+    return state

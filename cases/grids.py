@@ -46,9 +46,13 @@ def fastest(law, grid, initial):
     step = max(1, PIECE // int(np.prod(centres.shape[1:])))
     for first in range(0, centres.shape[0], step):
         q = initial(tuple(np.broadcast_arrays(*centres.places(slice(first, first + step)))))
-        for axis in range(grid.dim):
-            largest = max(largest, float(np.max(law.wave_speed(q, tuple(float(k == axis) for k in range(grid.dim))))))
+        largest = max(largest, fastest_along_axes(law, q))
     return largest
+
+
+def fastest_along_axes(law, q):
+    """The largest `law.wave_speed` of the state q along an axis."""
+    return max(float(np.max(law.wave_speed(q, tuple(float(k == axis) for k in range(law.dim))))) for axis in range(law.dim))
 
 
 def rounded_up(number):
