@@ -144,6 +144,7 @@ ENTRIES = {
     "hex_cavity": Entry({"order": 4, "cells": 3, "kind": "skewed"}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.3",
                         "mesh": True}, ((2, 3), 2)),
     "vortex_curved": Entry({"order": 3, "cells": 16}, 0.5, {"variable": "rho", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
+    "mhd_quads": Entry({"order": 3, "cells": 6}, 0.25, {"variable": "Bz", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
     "taylor_green": Entry({"order": 3, "cells": 8, "until": 6.0}, 1.0, {"variable": "rho_u", "time": 6.0, "slice": "z=1"}),
     "hermite_advection": Entry({"order": 2, "dim": 2, "cells": 16, "steps": 20, "waves": 2, "derivatives": True}, None,
                                {"variable": "u"}, ((1, 2), 2)),
