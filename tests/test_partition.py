@@ -174,6 +174,25 @@ def test_gas(dim, method, kernels, dtype):
                    flux=dg.hllc)
 
 
+@pytest.mark.usually(lambda system, order, warped, kernels, dtype: dtype == "float64" and (system, order, warped, kernels) in {
+    ("acoustics2", 3, True, "array"), ("acoustics2", 3, True, "fused"), ("maxwell3", 1, False, "fused")})
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kernels", ["array", "fused"])
+@pytest.mark.parametrize("warped", [True, False])
+@pytest.mark.parametrize("order", [0, 1, 3])
+@pytest.mark.parametrize("system", ["acoustics2", "maxwell3", "advection2"])
+def test_tensor(system, order, warped, kernels, dtype):
+    """Quadrilaterals and hexahedra."""
+    mesh = (dg.rectangle(cells=(6, 5), shape="quadrilateral") if system[-1] == "2" else
+            dg.box(cells=(3, 3, 4), shape="hexahedron"))
+    if warped:
+        mesh = mesh.mapped(lambda x: tuple(c + 0.05 * (-1) ** i * np.prod(np.sin(np.pi * np.array(x)), axis=0)
+                                           for i, c in enumerate(x)))
+    mesh, law, boundary, source = problem(system, order, dtype, mesh)
+    same_steps(mesh, dg.TensorDG(order, "lobatto" if order == 1 else "gauss"), law, boundary, kernels, dtype, field(law),
+               source=source)
+
+
 @pytest.mark.usually(0)
 @pytest.mark.parametrize("name", ["ssp54", "rk4", "ssp33"])
 def test_steppers(name):
