@@ -117,7 +117,7 @@ def stages(operations, stepper, states, k, t, dt):
 
     operations: offer stage(q, out, k, q0, t, dt, row), one row of the table
     states: as for `sequence`;  k: the register or None"""
-    for row, q, out, q0 in sequence(stepper, states):
+    for row, q, out, q0 in sequence(stepper, states, getattr(operations, "in_place", False)):
         operations.stage(q, out, k, q0, t + row.c * dt, dt, row)
         yield out
 

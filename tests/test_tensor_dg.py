@@ -310,6 +310,9 @@ def test_dumps_hold_the_last_good_state(dim, order, nodes, tmp_path):
         dg.Simulation(mesh_of(dim, warped=False), law, dg.TensorDG(order, nodes), boundary=dg.wall, source=source,
                       initial=lambda x: (0.1 + x[0],) + (0 * x[0],) * dim, backend="numpy").run(
                           0.5, dump_on_error=tmp_path / "bad.vtu")
+    vtk = pytest.importorskip("vtk")
+    from vtk.util.numpy_support import vtk_to_numpy
+
     reader = vtk.vtkXMLUnstructuredGridReader()
     reader.SetFileName(str(error.value.dump))
     reader.Update()

@@ -18,7 +18,7 @@ STEPS = 12
 
 def notes(mesh, label):
     """Tuple of one-line warnings about `mesh`; `label(cell)` names a cell. Raises MeshError on hanging nodes."""
-    found = _slivers(mesh, label) + _touching_faces(mesh, label)
+    found = _slivers(mesh, label) + touching_faces(mesh, label)
     count, part = components(mesh)
     if count > 1:
         sizes = ", ".join(str(size) for size in np.sort(np.bincount(part))[::-1][:8])
@@ -29,7 +29,9 @@ def notes(mesh, label):
 def components(mesh):
     """Number of parts of the mesh that share no face, and the part of each cell (cell,)."""
     inner = mesh.neighbours.face >= 0
-    own, other = np.nonzero(inner)[0], mesh.neighbours.cell[inner]
+    large, small = mesh.hanging.large[:, 0], mesh.hanging.small[..., 0]
+    own = np.concatenate([np.nonzero(inner)[0], np.repeat(large, small.shape[1])])
+    other = np.concatenate([mesh.neighbours.cell[inner], small.ravel()])
     graph = coo_array((np.ones(len(own), dtype=np.int8), (own, other)), shape=(len(mesh.cells),) * 2)
     return connected_components(graph, directed=False)
 
@@ -45,7 +47,7 @@ def _slivers(mesh, label):
             f"time step is about {factor:.2g} times smaller than a cell of median size would allow"]
 
 
-def _touching_faces(mesh, label):
+def touching_faces(mesh, label):
     """Refuse boundary faces that partly lie on others (hanging nodes); note those that coincide (cracks).
 
     Where every face concerned has a name, the gap is meant and nothing is said. On an interface whose two sides do not
@@ -70,10 +72,11 @@ def _touching_faces(mesh, label):
     if not same.all():
         bad = np.flatnonzero(~same)
         one, other = rows[big[bad[0]]], rows[small[bad[0]]]
+        allowed = "" if mesh.cell_shape.simplex else f" or meet {2 ** (mesh.dim - 1)} faces of half their size"
         raise MeshError(
             f"hanging nodes or a nonconforming interface: {len(np.unique(small[bad]))} unnamed inner faces without a "
             f"matching neighbour, first between {label(one[0])} and {label(other[0])} at {mesh.position(other)}; "
-            "remesh so that neighbouring cells share whole faces")
+            f"remesh so that neighbouring cells share whole faces{allowed}")
     count = len(np.unique(small))
     if not count:
         return []

@@ -27,6 +27,8 @@ def describe(mesh):
     ]
     lines += [("periodic", f"{one!r} and {other!r} by ({', '.join(f'{v:g}' for v in shift)})")
               for one, other, shift in mesh.periods]
+    if len(mesh.hanging):
+        lines.append(("hanging", f"{len(mesh.hanging)} faces that meet {2 ** (mesh.dim - 1)} of half their size"))
     if len(mesh.unnamed):
         lines.append(("unnamed", f"{len(mesh.unnamed)} of {len(mesh.boundary_faces)} boundary faces, "
                                  f"for example at {mesh.position(mesh.unnamed[0])}"))

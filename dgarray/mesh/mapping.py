@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..wording import plural
-from . import checks, clean
+from . import checks, clean, hanging
 from .errors import MeshError, MeshWarning
 from .periodic import TOLERANCE
 
@@ -17,7 +17,7 @@ def mapped(mesh, function):
 
     source = f"{mesh.source}, mapped"
     try:
-        points = _moved(mesh, function)
+        points = hanging.settled(mesh, _moved(mesh, function))
         clean.check_input(points, mesh.cells, label)
         _, inverted = clean.orient(points, mesh.cells.copy(), label)
         if inverted:

@@ -7,17 +7,19 @@ import numpy as np
 
 from ..reference.shapes import shape_of
 from ..wording import nearest, plural
-from . import checks, clean, geometry, mapping, periodic, refine, refine_tensor
+from . import checks, clean, geometry, hanging, mapping, periodic, refinement
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
+from .hanging import Hanging
 from .locality import hilbert_order
-from .memory import check_room
 from .partition import Share
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mesh:
-    """A conforming mesh of cells of one shape; `read_mesh`, `interval`, `rectangle` and `box` make it.
+    """A mesh of cells of one shape; `read_mesh`, `interval`, `rectangle` and `box` make it.
+
+    Neighbouring cells share whole faces; a face of a quadrilateral or hexahedron may also meet 2 or 4 of half its size.
 
     points       (point, dim) float64
     cells        (cell, corner) int64, positively oriented, in an order that keeps neighbours near each other; corners in the
@@ -31,6 +33,7 @@ class Mesh:
     glued        (pair, 4) rows (cell, local face, other cell, its local face) of the periodic faces
     periods      (name, other name, translation) of each periodic pair
     share        of a part of a mesh: what it has of the whole, a `dgarray.mesh.partition.Share`; None for a whole mesh
+    hanging      the faces that meet smaller ones, a `dgarray.mesh.hanging.Hanging`
 
     All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra or hexahedra with straight edges. In a
     mesh of several shapes the cells of each shape are arrays of their own with numbers of their own, in an order of their own,
@@ -48,10 +51,13 @@ class Mesh:
     glued: np.ndarray = None
     periods: tuple = ()
     share: Share = None
+    hanging: Hanging = None
 
     def __post_init__(self):
         if self.glued is None:
             object.__setattr__(self, "glued", np.empty((0, 4), dtype=np.int64))
+        if self.hanging is None:
+            object.__setattr__(self, "hanging", hanging.none(len(self.cell_shape.faces[0])))
         arrays = [self.points, self.cells, self.numbers, self.glued, self.neighbours.cell, self.neighbours.face,
                   self.neighbours.orientation, *self.boundaries.values(), *self.regions.values()]
         for array in arrays:
@@ -140,8 +146,11 @@ class Mesh:
 
     @cached_property
     def boundary_faces(self):
-        """(count, 2) rows (cell, local face) of all faces of own cells without a neighbour."""
-        return np.argwhere(self.neighbour_face[:self.owned] < 0)
+        """(count, 2) rows (cell, local face) of all faces of own cells that meet nothing."""
+        alone = self.neighbour_face[:self.owned] < 0
+        cells, faces = self.hanging.sides.T
+        alone[cells, faces] = False
+        return np.argwhere(alone)
 
     @cached_property
     def unnamed(self):
@@ -239,32 +248,19 @@ class Mesh:
             mesh = mesh._glued(rows, others, orientation, (*mesh.periods, (*pair, tuple(translation.tolist()))))
         return mesh
 
-    def refined(self):
-        """A copy with every cell split at the middles of its edges into 2, 4 or 8; names, regions and periods are kept.
+    def refined(self, where=None):
+        """A copy with cells split at the middles of their edges into 2, 4 or 8; names, regions and periods are kept.
 
-        The children of the cell with number k have the numbers 2^dim k and following."""
+        where   None: every cell; else, of quadrilaterals and hexahedra, the name of a region, several names, or the numbers of
+                cells in this mesh. Where split cells meet others, nodes hang in the middle of edges and faces
+        The children of the cell with number k have the numbers 2^dim k and following, a cell that stays has 2^dim k.
+        Raises MeshError for unknown names, and where cells of more than twice the size would meet."""
         self._must_be_whole("refined")
-        check_room(f"{self.source}, refined,", len(self.cells) * 2**self.dim, self.dim, self.cell_shape.simplex)
-        if self.cell_shape.simplex:
-            points, children, split_facets = refine.split(self.points, self.cells)
-        else:
-            points, children, split_facets = refine_tensor.split(self.points, self.cells, self.cell_shape.tensor_order)
-        parts = children.shape[1]
-
-        def family(numbers):
-            return (numbers[:, None] * parts + np.arange(parts)).ravel()
-
-        def facet_family(facets):
-            return split_facets(facets).reshape(-1, facets.shape[1])
-
-        facets = {name: facet_family(self.face_points(rows)) for name, rows in self.boundaries.items()}
-        own, other = self.glued[:, :2], self.glued[:, 2:]
-        match = self.orientation[own[:, 0], own[:, 1]]
-        sides = self.face_points(own), np.take_along_axis(self.face_points(other), match, axis=1)
-        mesh = build(points, children.reshape(-1, children.shape[2]), facets,
-                     {name: family(cells) for name, cells in self.regions.items()},
-                     numbers=family(self.numbers), source=self.source, inherited=self.notes)
-        return mesh._glued(*periodic.pairs(mesh, *map(facet_family, sides)), self.periods) if len(own) else mesh
+        arrays, sides = refinement.split(self, where)
+        mesh = build(**arrays)
+        if where is not None:
+            checks.touching_faces(mesh, lambda k: f"cell {mesh.numbers[k]}")
+        return mesh._glued(*periodic.pairs(mesh, *sides), self.periods) if len(self.glued) else mesh
 
     def mapped(self, function):
         """A copy with the points moved to function(x), x a tuple of coordinate arrays (point,); it returns such a tuple.
@@ -280,7 +276,8 @@ class Mesh:
             raise MeshError(f"{self.source} cannot be {change}; the whole mesh can, before it is cut")
 
     def part(self, cells, cut="cut"):
-        """A mesh of some of the cells, in the same order; faces to cells left out get the boundary name `cut`.
+        """A mesh of some of the cells, in the same order; faces to cells left out, and to smaller or larger ones, get the
+        boundary name `cut`.
 
         Names, regions, the file's numbering and periodic faces are kept; boundaries without faces stay, empty."""
         cells = np.asarray(cells, np.int64)
@@ -289,6 +286,9 @@ class Mesh:
         used, corners = np.unique(self.cells[cells], return_inverse=True)
         cell, face = place[self.neighbour_cell[cells]], self.neighbour_face[cells]
         lost = (face >= 0) & (cell < 0)
+        hanging_cells, hanging_faces = self.hanging.sides.T
+        here = place[hanging_cells] >= 0
+        lost[place[hanging_cells[here]], hanging_faces[here]] = True
         cell = np.where(lost | (face < 0), np.arange(len(cells))[:, None], cell)
         boundaries = {name: np.column_stack([place[rows[:, 0]], rows[:, 1]])[place[rows[:, 0]] >= 0]
                       for name, rows in self.boundaries.items()} | {cut: np.argwhere(lost)}
@@ -359,6 +359,7 @@ def _build(points, cells, facets, groups, numbers, elements, source, found, inhe
     mesh = Mesh(points, cells, boundaries, {name: np.sort(rank[np.asarray(group)]) for name, group in groups.items()},
                 file_numbers, neighbours, source=source)
     clean.check_folds(mesh, label)
+    mesh = replace(mesh, hanging=hanging.find(mesh, mesh.unnamed))
     notes += more
     notes = tuple(inherited) if inherited is not None else (*notes, *checks.notes(mesh, label))
     object.__setattr__(mesh, "notes", notes)

@@ -262,10 +262,11 @@ class NodalFused(WeakForm):
         return at.astype(kind), (start, halo // lanes * (t.variables * t.rows * lanes) + halo % lanes)
 
     def _patches(self):
-        """The boundary faces of every tile: (start, rows (lane, face, group)), rows of tile i from start[i] to start[i + 1];
-        and what conditions know of their faces, [row, value]."""
-        rows = [np.column_stack([g.faces, np.full(len(g.faces), i)]) for i, g in enumerate(self.tables.groups)]
-        rows = np.concatenate([np.zeros((0, 3), int), *rows])
+        """The boundary faces of every tile: (start, rows (lane, face, group, number in the group)), rows of tile i from start[i]
+        to start[i + 1]; and what conditions know of their faces, [row, value]."""
+        rows = [np.column_stack([g.faces, np.full(len(g.faces), i), np.arange(len(g.faces))])
+                for i, g in enumerate(self.tables.groups)]
+        rows = np.concatenate([np.zeros((0, 4), int), *rows])
         order = np.argsort(rows[:, 0], kind="stable")
         values, count = np.zeros((len(rows), self.source.per_face), self.backend.dtype), 0
         for group in self.tables.groups:

@@ -97,7 +97,7 @@ class StageSource(TileSource, Prefetch):
         if not lines:
             return []
         return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
-                "    lane, f, group = patches[3*p], patches[3*p + 1], patches[3*p + 2]", *indented(lines)]
+                "    lane, f, group = patches[4*p], patches[4*p + 1], patches[4*p + 2]", *indented(lines)]
 
     def finish(self):
         L, V, padded = self.L, self.V, matmul.padded(self.N)

@@ -5,6 +5,7 @@ import numpy as np
 
 from ....methods.dg.split_form import SplitForm
 from ....methods.dg.tensor_form import TensorForm
+from ....methods.recipe import Recipe
 from ..shared_loop import Loop
 from ..simd.tiles import aligned
 from .fused import NodalFused
@@ -52,15 +53,52 @@ class TensorFused(NodalFused, TensorForm):
             last[first:first + self.tables.rows_of(name)] = 0
 
     def stage_loops(self, q, out, k, q0, t, factors):
+        traces = [] if self.tables.joint else [self._trace_loop(q)]          # joints have them before
+        return [*traces, self.stage_loop(q, out, k, q0, t, factors)]
+
+    def _trace_loop(self, q):
         trace = self._kernel("traces", self.source.trace_text)
-        return [Loop(trace, self.piece, self.all_tiles, self.scratch, (q, self.faces_values)),
-                self.stage_loop(q, out, k, q0, t, factors)]
+        return Loop(trace, self.piece, self.all_tiles, self.scratch, (q, self.faces_values))
+
+    # At joints: see `dgarray.methods.dg.mortars`.
+
+    def fill_faces(self, q):
+        self._run([self._trace_loop(q)])
+
+    def face_places(self, rows):
+        cells, sides = np.asarray(rows).T
+        tile, lane = np.divmod(cells, self.lanes)
+        points = self.tables.face_nodes[sides].T
+        return (tile * self.tables.variables * self.tables.face_nodes.size + points) * self.lanes + lane
+
+    def values_at(self, places):
+        step = self.tables.face_nodes.size * self.lanes
+        return np.stack([self.faces_values[places + v * step] for v in range(self.tables.variables)])
+
+    def rhs(self, q, t):
+        self._exchange(q, t)
+        return super().rhs(q, t)
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        self._exchange(q, t)
+        super().stage(q, out, k, q0, t, dt, row)
+
+    def _exchange(self, q, t):
+        if self.mortars is not None:
+            self.fill_faces(q)
+            self.mortars(t)
+
+    def step(self, stepper, states, k, t, dt, exponent=None):
+        if self.mortars is None:
+            return super().step(stepper, states, k, t, dt, exponent)
+        return Recipe.step(self, stepper, states, k, t, dt)
 
     def stage_loop(self, q, out, k, q0, t, factors):
         real, uses = self.backend.dtype.type, self.uses(k, factors)
         kernel, unused = self._kernel("tensor", lambda: self.source.stage_text(*uses), uses), q[:0]
         return self._loop(kernel, q, self.faces_values, out, unused if k is None else k, q0 if uses[1] else unused,
-                          self.geometry, self.tiled_values, *self.others(), real(t), *map(real, factors))
+                          self.geometry, self.tiled_values, *self.others(), self.given_by_face.reshape(-1), real(t),
+                          *map(real, factors))
 
     def _check_loop(self, q, t, exponent):
         found = np.zeros((-(-self.tiles // self.piece), 3))

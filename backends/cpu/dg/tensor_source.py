@@ -86,8 +86,8 @@ class TensorSource(StageSource):
         tile = ["following = min(tile + 1, last - 1)", *self.load_tile(), *self.faces(arrays), *self.boundaries(),
                 *(line for axis in range(self.d) for line in self.axis(axis)), *self.finish(), *self.update(k, q0, q, r)]
         return self.module("a Runge-Kutta stage", f"""{self.scratch}, state, faces, out, register, start, geometry,
-           tiled_values, values, elements, exterior, neighbour, patch_start, patches, patch_values, t, A, alpha, beta,
-           B, wdt, C, v_""",
+           tiled_values, values, elements, exterior, neighbour, patch_start, patches, patch_values, given, t, A, alpha,
+           beta, B, wdt, C, v_""",
                            ["for tile in range(first, last):", *indented(tile)])
 
     def face_state(self):
@@ -113,13 +113,19 @@ class TensorSource(StageSource):
     def boundaries(self):
         M, S, L, lines = self.M, self.F * self.M, self.L, []
         for number, group in enumerate(self.t.groups):
+            if group.jump is None:
+                lines += [f"if group == {number}:", f"    for j in range({M}):",
+                          f"        at = patches[4*p + 3]*{self.V * M} + j",
+                          *(f"        {self.lane('FL', v * S, f' + (f*{M} + j)*{L}')} = given[at + {v * M}]"
+                            for v in range(self.V))]
+                continue
             bring, places = self.at_face_point(group.jump, one_lane=True)
             targets = [self.lane("FL", v * S, f" + (f*{M} + j)*{L}") for v in range(self.V)]
             body = self.evaluate(group.jump, targets, q=("QL", 0, "", 1), m=self.parameters("faces", f"(f*{M} + j)"),
                                  face=list(group.values), **places)
             lines += [f"if group == {number}:", f"    for j in range({M}):", *indented([*self.face_state(), *bring, *body], 2)]
         return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
-                "    lane, f, group = patches[3*p], patches[3*p + 1], patches[3*p + 2]", *indented(lines)] if lines else []
+                "    lane, f, group = patches[4*p], patches[4*p + 1], patches[4*p + 2]", *indented(lines)] if lines else []
 
     def axis(self, k):
         """Lines that add one axis's part of the divergence to the rows R, one line of nodes after the other."""

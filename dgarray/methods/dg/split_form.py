@@ -6,7 +6,7 @@
 F# symmetric and consistent makes it conservative; F# that conserves entropy makes it conserve entropy, up to what F* takes.
 Fisher & Carpenter 2013; Gassner, Winters & Kopriva 2016.
 """
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 
 from .arrays import ALL
@@ -15,6 +15,20 @@ from .tensor_form import TensorForm
 
 class SplitForm(TensorForm):
     """As `TensorForm`, with another volume term; the face term is that of the strong form."""
+
+    def inside_joints(self, t):
+        group, places, x = self.joint_inputs
+        a = tuple(n * group["scale"] for n in group["normals"])
+        fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), a=a, t=self.time(t), m=group["parameters"], **x)
+        for v, flux in enumerate(fluxes):
+            self.given[v] = flux
+
+    @cached_property
+    def joint_inputs(self):
+        """The joint's entry of `groups`, the places of its faces, and the argument x there."""
+        group = self._group(self.tables.joint)
+        x = {"x": self._points(group["nodes"])} if self.needs_x else {}
+        return group, self.face_places(self.tables.joint.faces), x
 
     def volume(self, q, t, columns=ALL):
         q, m = q[:, :, columns], self.at(columns)

@@ -10,6 +10,7 @@ from ...reference import modal_simplex, simplex
 from ...reference.columns import multiply
 from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
+from .joints import joined
 from .limiting import Limiting, Limits
 from .media import Media, inside
 from .physics import Physics
@@ -66,8 +67,9 @@ class NodalTables:
         self.physics = Physics(law, flux, source, numbers, self.weak, self.collocated)
         self.functions = self.physics.functions
         self.set_reference()
-        self.groups = [Group(self, name, faces, values, self.physics.boundary_jump(name, condition))
-                       for name, faces, condition, values in conditions(mesh, boundary)]
+        self.groups = [
+            Group(self, name, faces, values, None if condition is joined else self.physics.boundary_jump(name, condition))
+            for name, faces, condition, values in conditions(mesh, boundary)]
 
     def build(self):
         """Compute all arrays, in an order that keeps the peak memory low; returns the tables."""
@@ -204,7 +206,8 @@ class NodalTables:
     @cached_property
     def needs_x(self):
         """Whether any function of the physics depends on the position x."""
-        return any(f.depends_on("x") for f in (*vars(self.functions).values(), *(group.jump for group in self.groups)))
+        jumps = [group.jump for group in self.groups if group.jump is not None]
+        return any(f.depends_on("x") for f in (*vars(self.functions).values(), *jumps))
 
     def part(self, cells):
         """The tables of some of the elements alone, with a zero exterior state at the faces where they are cut out."""
@@ -255,7 +258,7 @@ class Group:
     name           of the boundary, for messages
     faces          (count, 2) rows (element, local face)
     values         {name: (count,)} numbers of the faces that the condition asks for, see `boundary_setup.face_values`
-    jump           the pointwise function of the face flux, see `Physics.boundary_jump`
+    jump           the pointwise function of the face flux, see `Physics.boundary_jump`; None at joints, where mortars give it
     nodes, slots   (face node, count) indices, see `dgarray.methods.dg.connectivity.boundary_nodes`"""
 
     def __init__(self, tables, name, faces, values, jump):

@@ -12,6 +12,8 @@ from ...physics.laws import Advection
 from ...reference.tensor import tensor_cell
 from ...spaces.tensor import TensorSpace
 from ...wording import choose
+from .joints import CUT, joints, with_joints
+from .mortars import Mortars
 from .nodal import DG, check_problem
 from .operator import DGOperator
 from .split_form import SplitForm
@@ -79,8 +81,12 @@ class TensorDG(DG):
     def tables(self, problem):
         """The `TensorTables` of a problem; the numerical flux is by default `upwind`."""
         tables = AffineTensorTables if are_affine(problem.mesh) else TensorTables
-        return tables(problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source,
-                      self.nodes, self.volume_flux)
+        mesh, boundary = problem.mesh, problem.boundary
+        if len(mesh.hanging):
+            mesh = mesh.part(np.arange(len(mesh.cells)), CUT)
+            boundary = with_joints(mesh, boundary)
+        return tables(mesh, self.order, problem.law, boundary, problem.flux or upwind, problem.source, self.nodes,
+                      self.volume_flux)
 
     def operator(self, problem, backend):
         """The `TensorOperator` of a problem on a backend."""
@@ -89,6 +95,12 @@ class TensorDG(DG):
 
 class TensorOperator(DGOperator):
     """The operator of tensor-product DG; the state is q (variable, node, element)."""
+
+    def __init__(self, problem, method, tables, backend):
+        super().__init__(problem, method, tables, backend)
+        if len(problem.mesh.hanging):
+            lists = joints(problem.mesh, np.zeros(tables.elements, int))
+            self.operations.mortars = Mortars([self.operations], lists)
 
     def _limit(self, stepper):
         """(factor, 1): dt = factor / rate, with the rate of `TensorForm.rate`, the sum over the axes of the speeds in the

@@ -7,6 +7,7 @@ from ...physics.pointwise import Pointwise
 from ...reference.tensor import tensor_cell
 from ...spaces.tensor_metrics import Metrics, positions
 from ..physics import numerical_flux
+from .spectrum import search_of
 from .tables import NodalTables
 
 
@@ -71,6 +72,33 @@ class TensorTables(NodalTables):
     def metrics(self):
         return Metrics(self.mesh, self.cell)
 
+    @property
+    def joint(self):
+        """The `Group` of the faces where mortars give the flux; None: there are none."""
+        return next((group for group in self.groups if group.jump is None), None)
+
+    @property
+    def search(self):
+        """As in `NodalTables`; with joints the step comes from the measured table."""
+        return None if self.joint else search_of(self)
+
+    def number_of_joint(self, rows):
+        """The number of each of the faces `rows` (face, 2) among those of `joint`."""
+        number = np.full((self.elements, self.sides), -1)
+        number[tuple(self.joint.faces.T)] = np.arange(len(self.joint.faces))
+        return number[tuple(rows.T)]
+
+    def area_vectors(self, rows):
+        """J_face n at the points of the faces `rows` (face, 2), (dim, face point, face)."""
+        cells, sides = rows.T
+        normals, scale = self.at_sides(sides, cells, self.face_nodes[sides].T * self.elements + cells)
+        vectors = np.asarray(normals * (scale / self.per_area(cells)))
+        return vectors if vectors.ndim == 3 else np.repeat(vectors[:, None], self.face_nodes.shape[1], axis=1)
+
+    def per_area(self, cells):
+        """What `scale` is for J_face = 1 in these cells."""
+        return np.ones(len(cells))
+
     gradients = property(lambda self: self.metrics.gradients)
     jacobian = property(lambda self: self.metrics.jacobian)
     normals = property(lambda self: self.metrics.normals)
@@ -130,6 +158,9 @@ class AffineTensorTables(TensorTables):
     @cached_property
     def origin(self):
         return np.ascontiguousarray(self.mesh.points[self.mesh.cells].mean(axis=1).T)
+
+    def per_area(self, cells):
+        return 2 ** self.dim / self.mesh.measures[cells]
 
     @cached_property
     def scale(self):
