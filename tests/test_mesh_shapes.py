@@ -10,6 +10,7 @@ from references import mesh_path, nasty_path, parameters
 import dgarray as dg
 from dgarray.mesh import MeshError, MeshWarning, box, describe, from_arrays, interval, memory, read_mesh, rectangle
 from dgarray.mesh.faces import by_kind
+from dgarray.mesh.hanging import corners_of_parts
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.partition import partition, split
 from dgarray.reference import NAMED_SHAPES
@@ -171,16 +172,28 @@ def test_inverted_cells_are_turned(make):
     assert np.array_equal(mesh.measures, good.measures) and np.array_equal(np.sort(mesh.cells), np.sort(good.cells))
 
 
-def test_cells_that_do_not_meet_in_whole_faces_are_refused():
-    with pytest.raises(MeshError, match="hanging nodes"):
-        from_arrays([*SQUARE, (2, 0), (2, 0.5), (1, 0.5), (2, 1)], [(0, 1, 2, 3), (1, 4, 5, 6), (6, 5, 7, 2)])
+def test_faces_may_meet_faces_of_half_their_size():
+    mesh = from_arrays([*SQUARE, (2, 0), (2, 0.5), (1, 0.5), (2, 1)], [(0, 1, 2, 3), (1, 4, 5, 6), (6, 5, 7, 2)])
+    assert len(mesh.hanging) == 1 and len(mesh.boundary_faces) == 8 and not mesh.notes
     left, right = hexes(1), hexes((1, 2, 2))
     points, cells = np.concatenate([left.points, right.points + (1, 0, 0)]), [*left.cells, *(right.cells + 8)]
-    with pytest.raises(MeshError, match=r"hanging nodes .* 5 unnamed inner faces|hanging nodes .* 4 unnamed inner faces"):
-        from_arrays(points, cells)
     bent = points + 0.1 * (points * [0, 1, 0])[:, [1, 0, 0]] * points[:, 2:]      # the common face is warped
-    with pytest.raises(MeshError, match="hanging nodes"):
-        from_arrays(bent, cells)
+    for x in (points, bent):
+        mesh = from_arrays(x, cells)
+        (large,), (small,), (orientation,) = mesh.hanging.large, mesh.hanging.small, mesh.hanging.orientation
+        parts = corners_of_parts(mesh.points[mesh.face_points(large[None])])[0]
+        for part, row, corners in zip(parts, small, orientation):
+            assert np.allclose(part[corners], mesh.points[mesh.face_points(row[None])[0]], atol=1e-12)
+
+
+def test_cells_that_meet_otherwise_are_refused():
+    with pytest.raises(MeshError, match=r"hanging nodes .* 3 unnamed .* or meet 2 faces of half their size"):
+        from_arrays([*SQUARE, (2, 0), (2, 1 / 3), (1, 1 / 3), (2, 2 / 3), (1, 2 / 3), (2, 1)],
+                    [(0, 1, 2, 3), (1, 4, 5, 6), (6, 5, 7, 8), (8, 7, 9, 2)])
+    left, right = hexes(1), hexes((1, 2, 3))
+    points, cells = np.concatenate([left.points, right.points + (1, 0, 0)]), [*left.cells, *(right.cells + 8)]
+    with pytest.raises(MeshError, match=r"hanging nodes .* or meet 4 faces of half their size"):
+        from_arrays(points, cells)
     with pytest.raises(MeshError, match="overlap"):
         from_arrays([*SQUARE, (2, 0.1), (2, 1.2)], [(0, 1, 2, 3), (0, 3, 5, 4)][:1] + [(0, 4, 5, 3)])
     with pytest.raises(MeshError, match="three neighbours or more: cell 0, cell 1, cell 2"):
@@ -407,8 +420,8 @@ def test_parts_see_each_face_as_the_whole_mesh_does(make, options):
 READ = {"gmsh_hexdemo_v22.msh": (3, "hexahedron"), "gmsh_sv_quad_o1_v22.msh": (0.7189806088, "quadrilateral"),
         "grudge_gh-339.msh": (1, "hexahedron"), "meshmode_cubed-cube.msh": (1000, "hexahedron"),
         "mfem_beam-hex.vtk": (8, "hexahedron"), "pyfr_euler-vortex.msh": (400, "quadrilateral")}
-NASTY = {"good_quad_4x4": "quadrilateral", "hex_good_single": "hexahedron"}
-REFUSED = {"hanging_node_quad": "hanging nodes .* at ", "mixed_tri_quad": "cells of type 'quad', 'triangle' in one mesh",
+NASTY = {"good_quad_4x4": "quadrilateral", "hanging_node_quad": "quadrilateral", "hex_good_single": "hexahedron"}
+REFUSED = {"mixed_tri_quad": "cells of type 'quad', 'triangle' in one mesh",
            "hex_tet_quad_vs_tri_face": "cells of type 'hexahedron', 'tetra' in one mesh",
            "hex_negative_corner": r"1 hexahedron cell is concave, .*cell 0 \(element 1 in the file\) at \(",
            "quad_concave": r"1 quadrilateral cell is concave, .*cell 0 \(element 1 in the file\) at \(0.2, 0.2\)"}

@@ -70,10 +70,10 @@ def export_output(options):
 
 
 def open_output(path):
-    from ..output import DamagedError, open_store
+    from ..output import DamagedError, open_output
     if_output(path)
     try:
-        dataset = open_store(path)
+        dataset = open_output(path)
         repr(dataset.dg)          # which only a run's dataset has
     except DamagedError:
         raise

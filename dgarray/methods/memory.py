@@ -116,6 +116,16 @@ def plan_of_arrays(operator):
                 8 * operator.space.count, backend.free_memory())
 
 
+def together(plans):
+    """The `Plan` of a run that has several parts at once."""
+    plans = list(plans)
+    phases = dict.fromkeys(phase for each in plans for phase in each.transient)
+    return Plan(added(*(each.host for each in plans)), added(*(each.device for each in plans)),
+                {phase: tuple(sum(each.transient.get(phase, (0, 0))[place] for each in plans) for place in (0, 1))
+                 for phase in phases}, sum(each.snapshot for each in plans), plans[0].variables,
+                sum(each.coordinates for each in plans), plans[0].free)
+
+
 def added(*parts):
     """The sum of dictionaries {what: bytes}, key by key."""
     return {what: sum(part.get(what, 0) for part in parts) for what in dict.fromkeys(what for part in parts for what in part)}

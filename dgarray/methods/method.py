@@ -26,9 +26,11 @@ class Method:
     has_flux  whether it takes a numerical flux
     strict    True: a step above the largest stable one is an error; False: it is a warning
     space(problem)               the function space of the output, see `dgarray.spaces`
-    derivatives                  whether output also holds the scaled derivatives of a `GridSpace`"""
+    derivatives                  whether output also holds the scaled derivatives of a `GridSpace`
+    by_region                    whether laws may be given by region
+    zones(problem)               {name: (method, problem)} of parts of the mesh with output of their own; {}: one for all"""
 
-    order, order_gain, has_flux, strict, derivatives = 1, 1, False, False, False
+    order, order_gain, has_flux, strict, derivatives, by_region = 1, 1, False, False, False, False
 
     def check(self, problem):
         """Raise ValueError or TypeError where this method cannot solve the problem, before anything is computed."""
@@ -40,6 +42,10 @@ class Method:
     def space(self, problem):
         """The function space of the output; by default values at the nodes of a grid."""
         return GridSpace(problem.mesh)
+
+    def zones(self, problem):
+        """Parts of the mesh whose output is a dataset each, {name: (method, problem)}; {}: one dataset holds all."""
+        return {}
 
     def stepper(self, name):
         """The time stepper with that name; here the method's own step. Raises ValueError for any other name."""

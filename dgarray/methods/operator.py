@@ -221,6 +221,15 @@ class Operator:
         result(), which waits for it and returns the values."""
         return Fetched(self.nodal(self.host(state)))
 
+    def snapshot(self, arrays):
+        """What the dataset of a run holds of plain arrays on the host: the values of `nodal`, or {zone: values} if the method
+        has `zones`."""
+        return self.nodal(arrays)
+
+    def fetch_snapshot(self, state):
+        """As `fetch`, the values of `snapshot`."""
+        return self.fetch(state)
+
     def take(self, state, places):
         """The values of `nodal` at some places, (variable, row, place of `places`), on the host."""
         return self.nodal(self.host(state))[:, :, places]
@@ -303,6 +312,10 @@ class ArrayOperator(Operator):
             count, with_k = registers(self.stepper)
             self._others, self._k = [self.zeros() for _ in range(count - 1)], self.zeros() if with_k else None
         return [state, *self._others], self._k
+
+    def hold(self, states, new):
+        """Keep the arrays of a step beside the new state for the next step."""
+        self._others = [state for state in states if state is not new]
 
     def advance(self, state, t, dt):
         return self._step(state, t, dt)[0]

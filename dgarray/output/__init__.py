@@ -6,7 +6,10 @@ from dgarray.output.grid_accessor import GridAccessor
 from dgarray.output.grid_layout import GRID_RESERVED, GridLayout
 from dgarray.output.live import Live
 from dgarray.output.store import OutputError, Store, check_path, open_store
+from dgarray.output.tree_accessor import TreeAccessor
 from dgarray.output.verify import verify
+from dgarray.output.zones import ZonedLayout, open_output, store_of
 
 __all__ = ["GRID_RESERVED", "RESERVED", "Accessor", "DamagedError", "GridAccessor", "GridLayout", "Layout", "Live",
-           "OutputError", "Store", "check_path", "dataset", "open_store", "verify"]
+           "OutputError", "Store", "TreeAccessor", "ZonedLayout", "check_path", "dataset", "open_output", "open_store",
+           "store_of", "verify"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dgarray.output.checksums import BLANK, DamagedError, digits
-from dgarray.output.files import read_metadata, sync
+from dgarray.output.files import groups, read_metadata, sync
 from dgarray.output.store import OutputError
 
 KEPT = 2
@@ -64,7 +64,7 @@ def files_of(out):
 
 def not_begun(out):
     """Whether the run of the store `out` was stopped before its first checkpoint, with only the initial state to lose."""
-    return not files_of(out) and read_metadata(Path(out))[1]["time"]["shape"][0] <= 1
+    return not files_of(out) and read_metadata(groups(Path(out))[0])[1]["time"]["shape"][0] <= 1
 
 
 def damage(file):

@@ -162,6 +162,12 @@ def read_metadata(path):
     return group, arrays
 
 
+def groups(path):
+    """The folders of the groups that hold the arrays of the store at `path`: this one, or one for each zone."""
+    zones = read_metadata(path)[0].get("attributes", {}).get("zones")
+    return [path] if zones is None else [path / name for name in zones]
+
+
 def chunk_key(name, index):
     """Where a chunk lies in its group."""
     return "/".join((name, "c", *map(str, index)))

@@ -56,7 +56,7 @@ class Store:
             self._files.group["attributes"] |= layout.attributes()          # "coordinates", which is xarray's own, stays
             self._files.commit()
         elif self.path is not None:
-            _make_room(self.path, overwrite)
+            make_room(self.path, overwrite)
             try:
                 self._files = self._create()
             except OSError as error:
@@ -283,7 +283,7 @@ def check_path(path, overwrite=False):
         raise ValueError(f"{path} exists and is not a zarr store; it is not replaced, choose another path")
 
 
-def _make_room(path, overwrite):
+def make_room(path, overwrite):
     """Remove an existing store, which is gone at once: killed half way, a store that reads and is wrong must not stay."""
     check_path(path, overwrite)
     aside = path.with_name(f".{path.name}.replaced")

@@ -18,11 +18,22 @@ def boundaries(ds):
     """{name: (face, 2) rows (element, local face)} of the named boundaries; white space in names has become _."""
     if "boundary" not in ds.coords:
         return {}
-    flags, attrs, rows = ds["boundary"].values, ds["boundary"].attrs, ds["boundary_faces"].values
-    # A face may carry several names: each flag means all the names in which its meaning can be split.
-    names = [meaning.split("+") for meaning in attrs["flag_meanings"].split()]
-    values = np.atleast_1d(attrs["flag_values"])
-    return {name: rows[np.isin(flags, [value for value, own in zip(values, names) if name in own])]
+    return {name: ds["boundary_faces"].values[inside] for name, inside in members(ds["boundary"]).items()}
+
+
+def regions(ds):
+    """{name: numbers of its elements} of the regions; white space in names has become _."""
+    if "region" not in ds.coords:
+        return {}
+    return {name: np.flatnonzero(inside) for name, inside in members(ds["region"]).items() if name != "none"}
+
+
+def members(flags):
+    """{name: whether each entry belongs to it} of CF flags. An entry may belong to several names: each flag means all the names
+    in which its meaning can be split."""
+    names = [meaning.split("+") for meaning in flags.attrs["flag_meanings"].split()]
+    values = np.atleast_1d(flags.attrs["flag_values"])
+    return {name: np.isin(flags.values, [value for value, own in zip(values, names) if name in own])
             for name in dict.fromkeys(name for own in names for name in own)}
 
 

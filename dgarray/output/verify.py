@@ -9,7 +9,7 @@ from pathlib import Path
 from dgarray.output import checkpoint
 from dgarray.output.checksums import DamagedError, is_sealed, matches, others
 from dgarray.output.codecs import names
-from dgarray.output.files import chunk_key, read_metadata
+from dgarray.output.files import chunk_key, groups, read_metadata
 from dgarray.wording import plural
 
 
@@ -48,13 +48,15 @@ def examined(path):
     file = path / "zarr.json"
     size = file.stat().st_size
     try:
-        arrays = read_metadata(path)[1]
+        arrays, inner = read_metadata(path)[1], [folder for folder in groups(path) if folder != path]
     except DamagedError as error:
-        arrays = {}
+        arrays, inner = {}, []
         yield size, error
     else:
         yield size, is_sealed(file.read_bytes()) or None
-    for name, metadata in arrays.items():
+    for folder in inner:
+        yield from examined(folder)
+    for name, metadata in arrays.items() if not inner else ():
         if metadata["node_type"] == "array":
             yield from of_array(path, name, metadata)
     for file in checkpoint.files_of(path):

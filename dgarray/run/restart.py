@@ -8,7 +8,7 @@ import numpy as np
 from ..output import checkpoint
 from ..output.checkpoint import digest
 from ..output.codecs import compression
-from ..output.files import read_metadata
+from ..output.files import groups, read_metadata
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, place
 
@@ -50,7 +50,7 @@ def compression_of(out, compress):
         raise ValueError("restart=True needs out=, the store to go on with")
     if not (Path(out) / "zarr.json").is_file():
         raise ValueError(f"{out}: there is no output to go on with; run without restart first")
-    found = compression(read_metadata(Path(out))[1])
+    found = compression(read_metadata(groups(Path(out))[0])[1])
     if compress not in (None, found):
         raise ValueError(f"{out} is {f'compressed with {found}' if found else 'not compressed'}, and goes on so; leave out "
                          f"--compress {compress} (compress={compress!r})")

@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from ..analysis.totals import totals
-from ..output import Store, checkpoint
+from ..output import checkpoint, store_of
 from ..output.checkpoint import digest
 from .failure import SolutionError
 from .restart import digest_of_exact, identity
@@ -36,7 +36,7 @@ class Run:
         """Run; `resumed` is the arrays and facts of a checkpoint, or None. Returns the dataset."""
         facts = self._resume(*resumed) if resumed else self._begin()
         self.ready = time.perf_counter()
-        with Store(self.sim.layout(self.until, self.every), self.out, self.sim.backend.dtype, overwrite,
+        with store_of(self.sim.layout(self.until, self.every), self.out, self.sim.backend.dtype, overwrite,
                    [r.series for r in self.recordings.values()], facts and facts["counts"], self.compress) as self.store:
             try:
                 with Signals() as signals:
@@ -144,7 +144,7 @@ class Run:
         with self.clock("snapshots"):
             self._flush()
             self.store.settle()          # one copy is on its way at a time: memory is planned for one
-            self.store.expect(self.loop.t, self.operator.fetch(self.loop.state))
+            self.store.expect(self.loop.t, self.operator.fetch_snapshot(self.loop.state))
 
     def _checkpoint(self):
         if self.out is None:

@@ -16,11 +16,11 @@ from ..mesh import Grid, Mesh
 from ..methods.memory import check as check_memory
 from ..methods.method import Method
 from ..methods.problem import Problem
-from ..output import GRID_RESERVED, RESERVED, Store, check_path
+from ..output import GRID_RESERVED, RESERVED, ZonedLayout, check_path, store_of
 from ..output.codecs import check_compress
 from ..output.layouts import layout_of
 from ..physics.fluxes import flux_used
-from ..physics.laws import Law
+from ..physics.laws import Law, law_of
 from ..physics.pointwise import at_points, place
 from ..stepping import registers
 from ..wording import choose
@@ -42,6 +42,7 @@ class Simulation:
     """One problem: a law on a mesh by a method, with boundary conditions and an initial state.
 
     mesh, law, method     e.g. read_mesh("cavity.msh"), Maxwell(dim=3), NodalDG(order=4); a Grid for Hermite(order=3)
+                          TensorDG also takes laws by region, {region: law}
     boundary              {name: condition}, or one condition for every boundary face; "default" stands for all others
     initial               function f(x) or f(x, t) -> tuple of components at t = 0
     flux                  numerical flux, a function of the law: upwind (default), central, rusanov, hll, hllc, roe, hlld
@@ -63,11 +64,15 @@ class Simulation:
                  steady=None, record=None, case=None, results=None):
         given = locals()
         self.options = {name: given[name] for name in OPTIONS}
+        law = law_of(law)
         self.mesh, self.law, self.method = mesh, law, method
         self.initial = initial if initial is not None else zero_state(law)
         for name, value, kinds in (("mesh", mesh, (Mesh, Grid)), ("law", law, Law), ("method", method, Method)):
             if not isinstance(value, kinds):
                 raise ValueError(f"{name}={value!r} is not allowed; give a {name}, e.g. {EXAMPLES[name]}")
+        if law.laws is not None and not method.by_region:
+            raise ValueError(f"law={given['law']!r}: {type(method).__name__} takes one law; TensorDG takes laws by region, and "
+                             "parameters may be given by region, too")
         missing = [name for name in ("dim", "variables", "flux", "wave_speed") if not getattr(law, name, None)]
         if missing:
             raise ValueError(f"the law {type(law).__name__} has no {', '.join(missing)}; "
@@ -141,7 +146,10 @@ class Simulation:
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
                   "kernels": self.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
                   "records": {name: type(recorder).__name__ for name, recorder in self.record.items()}}
-        return layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
+        zones = {name: layout_of(method.space(problem), problem.law, attrs)
+                 for name, (method, problem) in self.method.zones(self.problem).items()}
+        return ZonedLayout(zones) if zones else layout_of(self.method.space(self.problem), self.law, attrs,
+                                                          self.method.derivatives)
 
     def run(self, until=None, every=None, out=None, overwrite=False, progress=None, *, restart=False, checkpoint=600.0,
             checkpoint_every=None, live=None, dump_on_error=None, compress=None,
@@ -253,8 +261,8 @@ class Simulation:
     def dataset(self, q, t=0.0):
         """The xarray.Dataset of one state: dims (time, element, node), on a grid (time, z, y, x)."""
         operator = self.operator
-        store = Store(self.layout(), dtype=self.backend.dtype)
-        store.append(t, operator.nodal(operator.host(operator.state(operator.checked(q)))))
+        store = store_of(self.layout(), dtype=self.backend.dtype)
+        store.append(t, operator.snapshot(operator.host(operator.state(operator.checked(q)))))
         return store.dataset()
 
     def linear_operator(self, t=0.0):

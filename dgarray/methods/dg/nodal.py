@@ -15,6 +15,7 @@ from ...wording import choose
 from ..method import Method
 from .boundary_setup import boundary_groups, face_values
 from .filter import ExponentialFilter
+from .joints import joined
 from .media import varying_inside
 from .operator import DGOperator
 from .physics import Physics
@@ -124,22 +125,12 @@ def check_degree(method):
 def check_problem(problem, weak=False, shapes=("line", "triangle", "tetra")):
     """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit; weak: for the weak form; shapes: of
     the cells."""
-    mesh, law = problem.mesh, problem.law
-    *first, last = (PLURALS[shape] for shape in shapes)
-    cells = f"{', '.join(first)} and {last}"
-    if mesh.structured:
-        example = "" if "line" in shapes else "shape='quadrilateral'"
-        raise ValueError(f"discontinuous Galerkin works on meshes of {cells}, not on {mesh!r}; give a mesh such as "
-                         f"dgarray.rectangle({example}), or the method Hermite")
-    mesh = mesh.whole
-    if mesh.cell_type not in shapes:
-        other = "TensorDG" if "line" in shapes else "NodalDG or ModalDG"
-        raise ValueError(f"this method works on {cells}, not on {mesh.cell_type} cells: {mesh!r}; take {other}, or another "
-                         "mesh")
+    check_mesh(problem, shapes)
+    mesh, law = problem.mesh.whole, problem.law
     if law.dim != mesh.dim:
         raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
     physics = Physics(law, problem.flux or upwind, problem.source, problem.numbers, weak)
-    groups = boundary_groups(mesh, problem.boundary)
+    groups = [group for group in boundary_groups(mesh, problem.boundary) if group[2] is not joined]
     jumps = [physics.boundary_jump(name, condition) for name, _, condition in groups]
     for function in (*vars(physics.functions).values(), *jumps):
         function.graph                                    # noqa: B018  tracing is the check
@@ -147,3 +138,18 @@ def check_problem(problem, weak=False, shapes=("line", "triangle", "tetra")):
         face_values(mesh, faces, condition)
         if hasattr(condition, "check"):
             condition.check(mesh, faces, law)
+
+
+def check_mesh(problem, shapes):
+    """Raise ValueError unless the problem is on a mesh of cells of these shapes."""
+    mesh = problem.mesh
+    *first, last = (PLURALS[shape] for shape in shapes)
+    cells = f"{', '.join(first)} and {last}"
+    if mesh.structured:
+        example = "" if "line" in shapes else "shape='quadrilateral'"
+        raise ValueError(f"discontinuous Galerkin works on meshes of {cells}, not on {mesh!r}; give a mesh such as "
+                         f"dgarray.rectangle({example}), or the method Hermite")
+    if mesh.cell_type not in shapes:
+        other = "TensorDG" if "line" in shapes else "NodalDG or ModalDG"
+        raise ValueError(f"this method works on {cells}, not on {mesh.cell_type} cells: {mesh!r}; take {other}, or another "
+                         "mesh")

@@ -2,7 +2,7 @@
 
 Helluy, Strub, Massaro & Roberts 2015, section 3.1; Kopriva 2009, chapter 5.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -12,16 +12,19 @@ from ...physics.laws import Advection
 from ...reference.tensor import tensor_cell
 from ...spaces.tensor import TensorSpace
 from ...wording import choose
+from ..memory import together
 from .joints import CUT, joints, with_joints
 from .mortars import Mortars
-from .nodal import DG, check_problem
+from .nodal import DG, check_mesh, check_problem
 from .operator import DGOperator
 from .split_form import SplitForm
 from .stability import stability_limit
 from .tables import NO_LIMITS
 from .tensor_form import TensorForm
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
+from .zones import ZonedOperator, zones_of
 
+SHAPES = "quadrilateral", "hexahedron"
 ORDERS = range(9)
 
 
@@ -30,6 +33,8 @@ class TensorDG(DG):
     """Tensor-product discontinuous Galerkin of polynomial degree `order` (0 to 8) in each coordinate, on quadrilaterals or
     hexahedra.
 
+    order   a number, or {region: number}: then each region is a zone with kernels and output of its own; "default" stands for
+            all other regions. Laws may be given by region, too. Zones, and elements of two sizes, meet at mortars
     nodes   "gauss": Gauss-Legendre points, with which the mass matrix of an affine cell is exact; "lobatto": Gauss-Lobatto
             points (order 1 and above), whose mass is lumped
     volume_flux   None: the weak form. Else a symmetric flux F#(l, r, n) between two nodes, linear in n, such as
@@ -45,7 +50,7 @@ class TensorDG(DG):
     nodes: str = "gauss"
     start: str = "interpolation"
     volume_flux: object = None
-    limiting = NO_LIMITS
+    limiting, by_region = NO_LIMITS, True
 
     def __post_init__(self):
         choose("nodes", self.nodes, ("gauss", "lobatto"))
@@ -54,9 +59,14 @@ class TensorDG(DG):
             raise ValueError(f"volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)} needs nodes='lobatto'; "
                              f"nodes={self.nodes!r} has no node on the faces")
         least = int(self.nodes == "lobatto")
-        if not isinstance(self.order, Integral) or self.order not in ORDERS[least:]:
+        if not self.orders or not all(isinstance(order, Integral) and order in ORDERS[least:] for order in self.orders):
             raise ValueError(f"order={self.order!r} is not allowed for TensorDG with nodes={self.nodes!r}; it must be a whole "
-                             f"number from {least} to {ORDERS[-1]}")
+                             f"number from {least} to {ORDERS[-1]}, or {{region: number}}")
+
+    @property
+    def orders(self):
+        """The orders of all zones."""
+        return list(self.order.values()) if isinstance(self.order, dict) else [self.order]
 
     @property
     def recipe(self):
@@ -65,18 +75,43 @@ class TensorDG(DG):
 
     @property
     def nodal_order(self):
-        """Degree of the polynomials that the output holds, in each coordinate."""
-        return self.order
+        """The highest degree of the polynomials that the output holds, in each coordinate."""
+        return max(self.orders)
 
     def __repr__(self):
         split = "" if self.volume_flux is None else f", volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)}"
         return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split})"
 
     def space(self, problem):
-        return TensorSpace(problem.mesh, self.order, self.nodes)
+        return TensorSpace(problem.mesh, self.nodal_order, self.nodes)
+
+    def stepper(self, name):
+        return [super(TensorDG, replace(self, order=order)).stepper(name) for order in self.orders][0]
+
+    def kernels(self, backend, law=None, mesh=None):
+        laws = [law] if law is None or law.laws is None else law.laws.values()
+        return min(super(TensorDG, self).kernels(backend, each, mesh) for each in laws)
 
     def check(self, problem):
-        check_problem(problem, weak=True, shapes=("quadrilateral", "hexahedron"))
+        mesh = problem.mesh
+        check_mesh(problem, SHAPES)
+        if self.zoned(problem):
+            for zone in zones_of(self, problem):
+                zone.method.check(zone.problem)
+            return
+        check_problem(problem, weak=True, shapes=SHAPES)
+        meets = len(mesh.hanging) or len(mesh.boundaries.get(CUT, ()))
+        if meets and mesh.dim == 3 and (self.order, self.nodes) == (1, "lobatto") and not are_affine(mesh):
+            raise ValueError("order=1 with nodes='lobatto' does not keep uniform states where hexahedra that are no "
+                             "parallelepipeds meet others of another order or size; take order 2 or above, or nodes='gauss'")
+
+    def zoned(self, problem):
+        """Whether there are zones with an order or a law of their own."""
+        return isinstance(self.order, dict) or problem.law.laws is not None
+
+    def zones(self, problem):
+        found = zones_of(self, problem) if self.zoned(problem) else ()
+        return {zone.name: (zone.method, zone.problem) for zone in found}
 
     def tables(self, problem):
         """The `TensorTables` of a problem; the numerical flux is by default `upwind`."""
@@ -89,8 +124,15 @@ class TensorDG(DG):
                       self.volume_flux)
 
     def operator(self, problem, backend):
-        """The `TensorOperator` of a problem on a backend."""
+        """The `TensorOperator` of a problem on a backend, or the `ZonedOperator` of several zones."""
+        if self.zoned(problem):
+            return ZonedOperator(problem, self, zones_of(self, problem), backend)
         return TensorOperator(problem, self, self.tables(problem), backend)
+
+    def memory(self, problem, backend, stepper):
+        if self.zoned(problem):
+            return together(zone.method.memory(zone.problem, backend, stepper) for zone in zones_of(self, problem))
+        return super().memory(problem, backend, stepper)
 
 
 class TensorOperator(DGOperator):

@@ -41,6 +41,7 @@ class Law:
     long_names, units   {variable: text}
     positive, not_negative   names of parameters that must be above, or not below, zero everywhere
     family       which measured time step applies: "scalar", "system" or "curl"; by default by the number of variables
+    laws         {region: law} if this law stands for several, see `dgarray.physics.laws.by_region`
     """
 
     dim = None
@@ -62,7 +63,7 @@ class Law:
     admissible = None
     sweep_courant = 1.0
     damping = None
-    family = None
+    family = laws = None
     positive = not_negative = ()
 
     def __repr__(self):

@@ -1,0 +1,265 @@
+"""Zones: parts of a mesh whose elements are alike, in order, law and geometry.
+
+Each zone is a problem of its own, with kernels of its own, in which all that is alike is compiled in; zones meet at mortars.
+Helluy, Strub, Massaro & Roberts 2015, section 3.2.
+"""
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ...physics.trace import call
+from ...stepping import sequence
+from ...wording import choose, plural
+from ..check import Check
+from ..operator import Operator
+from ..problem import Problem
+from ..recipe import Fetched
+from .boundary_setup import boundary_groups
+from .joints import CUT, joints, with_joints
+from .mortars import Mortars
+
+
+class Zone(NamedTuple):
+    """name; cells: numbers of its elements in the mesh; problem and method: of its elements alone, with joints."""
+
+    name: str
+    cells: np.ndarray
+    method: object
+    problem: Problem
+
+
+def zones_of(method, problem):
+    """The `Zone`s of a problem whose method has orders by region, or whose law has laws by region.
+
+    Raises ValueError for regions that do not exist, and elements in none or several of them."""
+    mesh, laws = problem.mesh, problem.law.laws
+    orders = method.order if isinstance(method.order, dict) else None
+    of_order, of_law = (None if given is None else by_region(mesh, given, what)
+                        for given, what in ((orders, "order"), (laws, "law")))
+    boundary_groups(mesh, problem.boundary)          # names that the mesh does not have, faces without a condition
+    names = {}
+    for key in zip(of_order or [None] * len(mesh.cells), of_law or [None] * len(mesh.cells)):
+        names.setdefault(key, "+".join(dict.fromkeys(name for name in key if name is not None)))
+    result = []
+    for (order, law), name in sorted(names.items(), key=lambda item: item[1]):
+        inside = np.ones(len(mesh.cells), bool)
+        for chosen, own in ((of_order, order), (of_law, law)):
+            inside &= True if chosen is None else np.array(chosen) == own
+        cells = np.flatnonzero(inside)
+        part = mesh.part(cells, CUT)
+        own_law = constant_in(problem.law if laws is None else laws[law], part)
+        own = Problem(part, own_law, with_joints(part, problem.boundary), problem.flux, problem.source)
+        result.append(Zone(name, cells, method if orders is None else replace(method, order=orders[order]), own))
+    return result
+
+
+def by_region(mesh, given, what):
+    """The region of each element among those of `given`, {region: value}; "default" stands for all others."""
+    names = np.full(len(mesh.cells), None, object)
+    for region in given:
+        if region == "default" and "default" not in mesh.regions:
+            continue
+        cells = mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]
+        twice = [other for other in names[cells] if other is not None]
+        if twice:
+            raise ValueError(f"{what}={given!r} gives elements two values: the regions {twice[0]!r} and {region!r} overlap")
+        names[cells] = region
+    missing = names == None          # noqa: E711  an array of names
+    if missing.any() and "default" in given:
+        names[missing] = "default"
+    elif missing.any():
+        raise ValueError(f"{what}={given!r} leaves {plural(int(missing.sum()), 'element')} without a value; regions of the "
+                         f"mesh: {', '.join(mesh.regions) or 'none'}; 'default' stands for all others")
+    return names.tolist()
+
+
+def constant_in(law, mesh):
+    """The law with a number for each parameter by region that is the same in all elements of a mesh."""
+    here = {region for region, cells in mesh.regions.items() if len(cells)}
+    found = {}
+    for name, value in law.parameters.items():
+        values = {value[region] for region in here & set(value)} if isinstance(value, dict) else ()
+        found[name] = values.pop() if len(values) == 1 else value
+    if found == law.parameters:
+        return law
+    law = copy(law)
+    law.parameters = found
+    return law
+
+
+class ZonedOperator(Operator):
+    """The operator of tensor-product DG on several zones; a state is {zone: q (variable, node, element)}.
+
+    For recorders, norms and messages the elements have the numbers of the mesh, and all zones the highest order, whose
+    polynomials hold those of lower order.
+
+    zones      `Zone`s;  operators: {name: the operator of each}"""
+
+    def __init__(self, problem, method, zones, backend):
+        super().__init__(problem, backend)
+        self.method, self.zones = method, zones
+        self.operators = {zone.name: zone.method.operator(zone.problem, backend) for zone in zones}
+        for zone, operator in zip(zones, self.operators.values()):
+            operator.method = zone.method
+        self.unknowns = {name: operator.shape for name, operator in self.operators.items()}
+        self.zone = np.empty(len(problem.mesh.cells), int)          # of each element, and its number there
+        self.number = np.empty(len(problem.mesh.cells), int)
+        for i, zone in enumerate(zones):
+            self.zone[zone.cells], self.number[zone.cells] = i, np.arange(len(zone.cells))
+        self.mortars = Mortars([operator.operations for operator in self.operators.values()],
+                               joints(problem.mesh, self.zone))
+
+    @property
+    def stepper(self):
+        return next(iter(self.operators.values())).stepper
+
+    @stepper.setter
+    def stepper(self, stepper):
+        for operator in self.operators.values():
+            operator.stepper = stepper
+
+    @property
+    def coefficients(self):
+        return [values for operator in self.operators.values() for values in operator.coefficients]
+
+    @property
+    def array_expressions(self):
+        return list(dict.fromkeys(part for operator in self.operators.values() for part in operator.array_expressions))
+
+    def kernel_texts(self):
+        return {f"{name}: {what}": text for name, operator in self.operators.items()
+                for what, text in operator.operations.kernel_texts(self.stepper).items()}
+
+    def report(self):
+        return {"zones": {zone.name: {"order": zone.method.order, "elements": len(zone.cells),
+                                      "law": repr(zone.problem.law)} for zone in self.zones}}
+
+    def parameters(self, part):
+        """As `Operator.parameters`, of each zone's law."""
+        numbers, found = self.problem.numbers, {}
+        for name in (name for name, number in numbers.items() if number is None):
+            values, zone = np.empty(part.shape), np.broadcast_to(part.spread(self.zone), part.shape)
+            for i, operator in enumerate(self.operators.values()):
+                given, inside = operator.law.parameters[name], zone == i
+                if callable(given):
+                    values[inside] = np.broadcast_to(call(given, dict(x=part.x), name), part.shape)[inside]
+                elif isinstance(given, dict):
+                    everywhere = np.zeros(len(self.zone))
+                    everywhere[self.zones[i].cells] = operator.tables.parameters[name]
+                    values[inside] = np.broadcast_to(part.spread(everywhere), part.shape)[inside]
+                else:
+                    values[inside] = given
+            found[name] = values
+        return found
+
+    # The state.
+
+    def _each(self, function, *states):
+        """{zone: function(operator of the zone, its part of each state)}."""
+        return {name: function(operator, *(state[name] for state in states)) for name, operator in self.operators.items()}
+
+    def zeros(self):
+        return self._each(lambda o: o.zeros())
+
+    def state(self, arrays):
+        return self._each(lambda o, q: o.state(q), arrays)
+
+    def plain(self, state):
+        return self._each(lambda o, q: o.plain(q), state)
+
+    def host(self, state):
+        return self._each(lambda o, q: o.host(q), state)
+
+    def project(self, f, t=0.0):
+        return self._each(lambda o: o.project(f, t))
+
+    # A step.
+
+    def largest_step(self, state, t, check=None):
+        """The smallest of the zones' largest steps."""
+        return min(self._each(lambda o, q: o.max_dt(q, t, self.stepper), state).values())
+
+    def exchange(self, state, t):
+        """Compute the fluxes at all joints."""
+        self._each(lambda o, q: o.operations.fill_faces(q), state)
+        self.mortars(t)
+
+    def rhs(self, state, t):
+        self.exchange(state, t)
+        return self._each(lambda o, q: o.rhs(q, t), state)
+
+    @property
+    def stage_count(self):
+        return len(self.stepper.stages)
+
+    def stages(self, state, t, dt):
+        operators = self.operators.values()
+        own = self._each(lambda o, q: o.states(q), state)
+        plans = [sequence(self.stepper, own[name][0], o.operations.in_place) for name, o in self.operators.items()]
+        for rows in zip(*plans):
+            row, time = rows[0][0], t + rows[0][0].c * dt
+            self.exchange({name: q for name, (_, q, _, _) in zip(own, rows)}, time)
+            for operator, (_, k), (_, q, out, q0) in zip(operators, own.values(), rows):
+                operator.operations.stage(q, out, k, q0, time, dt, row)
+            yield time, {name: out for name, (_, _, out, _) in zip(own, rows)}
+
+    def advance(self, state, t, dt):
+        arrays = self._each(lambda o, q: o.states(q)[0], state)
+        *_, (_, new) = self.stages(state, t, dt)
+        self._each(lambda o, states, q: o.hold(states, q), arrays, new)
+        return new
+
+    def forget(self):
+        self._each(lambda o: o.forget())
+
+    # Checks of a state.
+
+    def check(self, state, t):
+        found = self._each(lambda o, q: o.check(q, t), state).values()
+        return Check(all(each.finite for each in found), all(each.admissible for each in found))
+
+    def not_finite(self, arrays):
+        return self._in_mesh(lambda o, q: o.not_finite(q), arrays)
+
+    def not_admissible(self, arrays, t):
+        return self._in_mesh(lambda o, q: o.not_admissible(q, t), arrays)
+
+    def _in_mesh(self, function, arrays):
+        """Positions that a function finds in each zone, with the elements' numbers in the mesh."""
+        found = self._each(function, arrays)
+        return np.concatenate([np.column_stack([zone.cells[rows[:, 0]], rows[:, 1:]])
+                               for zone, rows in zip(self.zones, found.values())])
+
+    def change(self, state, before):
+        return np.max(list(self._each(lambda o, q, p: o.change(q, p), state, before).values()), axis=0)
+
+    # Values for output and recorders.
+
+    @cached_property
+    def to_highest(self):
+        """From the nodes of each zone to those of the highest order, {zone: (node, node)}."""
+        return {name: operator.tables.cell.interpolation(self.space.cell.nodes) for name, operator in self.operators.items()}
+
+    def nodal(self, arrays):
+        """Values at the nodes of the highest order, (variable, node, element of the mesh)."""
+        values = np.empty((len(self.law.variables), len(self.space.cell.nodes), len(self.zone)), self.dtype)
+        for zone in self.zones:
+            values[:, :, zone.cells] = self.to_highest[zone.name] @ arrays[zone.name]
+        return values
+
+    def take(self, state, elements):
+        elements = np.asarray(elements)
+        values = np.empty((len(self.law.variables), len(self.space.cell.nodes), len(elements)), self.dtype)
+        for i, (name, operator) in enumerate(self.operators.items()):
+            inside = self.zone[elements] == i
+            values[:, :, inside] = self.to_highest[name] @ operator.take(state[name], self.number[elements[inside]])
+        return values
+
+    def snapshot(self, arrays):
+        return self._each(lambda o, q: o.nodal(q), arrays)
+
+    def fetch_snapshot(self, state):
+        return Fetched(self.snapshot(self.host(state)))

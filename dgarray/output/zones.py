@@ -1,0 +1,129 @@
+"""The output of several zones: a dataset each, as groups of one xarray.DataTree and of one zarr store."""
+import json
+import os
+import shutil
+from pathlib import Path
+
+import xarray as xr
+
+from dgarray.output.files import groups
+from dgarray.output.store import OutputError, Store, make_room, open_store
+
+
+class ZonedLayout:
+    """The layouts of the datasets of several zones, {zone: Layout}; a state is {zone: q}."""
+
+    def __init__(self, zones):
+        self.zones = zones
+
+    def __repr__(self):
+        return "ZonedLayout(" + ", ".join(f"{name}: {layout!r}" for name, layout in self.zones.items()) + ")"
+
+
+def store_of(layout, path=None, dtype="float64", overwrite=False, series=(), resume=None, compress=None):
+    """The `Store` of a run with this layout, or a `ZonedStore`; arguments as of `Store`."""
+    kind = ZonedStore if isinstance(layout, ZonedLayout) else Store
+    return kind(layout, path, dtype, overwrite, series, resume, compress)
+
+
+def open_output(path):
+    """The dataset of the store at `path`, lazily; of several zones the DataTree."""
+    path = Path(path)
+    folders = groups(path)
+    if folders == [path]:
+        return open_store(path)
+    tree = xr.DataTree.from_dict({folder.name: open_store(folder) for folder in folders})
+    tree.encoding["source"] = str(path.absolute())
+    return tree
+
+
+class ZonedStore:
+    """As `Store`, for a state {zone: q}: a store for each zone, in a folder of that name. Records are those of the first zone.
+
+    A zone's snapshot is visible when it is written; a run that goes on from a checkpoint goes on with all zones alike."""
+
+    def __init__(self, layout, path=None, dtype="float64", overwrite=False, series=(), resume=None, compress=None):
+        self.layout, self.path = layout, None if path is None else Path(path)
+        if self.path is not None and resume is None:
+            make_room(self.path, overwrite)
+            try:
+                self._create_root()
+            except OSError as error:
+                raise OutputError(f"{self.path} cannot be written: {error.strerror or error}") from error
+        self.stores = {}
+        for name, zone in layout.zones.items():
+            folder = None if self.path is None else self.path / name
+            own = () if self.stores else series
+            self.stores[name] = Store(zone, folder, dtype, False, own, resume and resume[name], compress)
+        self._first = next(iter(self.stores.values()))
+        self._coming = None
+
+    def _create_root(self):
+        """The folder and its zarr.json, made beside it and renamed."""
+        partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        group = {"zarr_format": 3, "node_type": "group", "attributes": {"zones": list(self.layout.zones)}}
+        (partial / "zarr.json").write_text(json.dumps(group))
+        partial.rename(self.path)
+
+    def __repr__(self):
+        return f"ZonedStore({', '.join(map(repr, self.stores.values()))})"
+
+    def __len__(self):
+        return len(self._first) + (self._coming is not None)
+
+    def append(self, t, q):
+        self.settle()
+        for name, store in self.stores.items():
+            store.append(t, q[name])
+
+    def expect(self, t, fetch):
+        self.settle()
+        self._coming = float(t), fetch
+        self.settle(wait=False)
+
+    def settle(self, wait=True):
+        if self._coming is not None and (wait or self._coming[1].ready()):
+            (t, fetch), self._coming = self._coming, None
+            self.append(t, fetch.result())
+
+    def extend(self, name, times, values):
+        self.settle()
+        self._first.extend(name, times, values)
+
+    def put(self, name, values):
+        self.settle()
+        self._first.put(name, values)
+
+    @property
+    def last(self):
+        return self._first.last if self._coming is None else self._coming[0]
+
+    @property
+    def counts(self):
+        self.settle()
+        return {name: store.counts for name, store in self.stores.items()}
+
+    def sync(self):
+        self.settle()
+        for store in self.stores.values():
+            store.sync()
+
+    def dataset(self):
+        """The DataTree of all snapshots and records so far."""
+        self.settle()
+        if self.path is not None:
+            return open_output(self.path)
+        return xr.DataTree.from_dict({name: store.dataset() for name, store in self.stores.items()})
+
+    def close(self):
+        self.settle()
+        for store in self.stores.values():
+            store.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
