@@ -14,6 +14,7 @@ from .hermite_advection import hermite_advection
 from .hermite_cavity import hermite_cavity
 from .hermite_lens import hermite_lens
 from .hex_cavity import hex_cavity
+from .hex_zones import hex_zones
 from .isentropic_vortex import isentropic_vortex
 from .kelvin_helmholtz import kelvin_helmholtz
 from .linear_waves import linear_waves
@@ -37,7 +38,7 @@ from .vortex_curved import vortex_curved
 
 __all__ = ["acoustic_pulse", "advection_wave", "alfven_wave", "brio_wu", "current_sheet", "cylinder_flow", "dielectric_slab",
            "double_mach", "field_loop", "forward_step", "graded_medium", "hermite_acoustics", "hermite_advection",
-           "hermite_cavity", "hermite_lens", "hex_cavity", "isentropic_vortex", "kelvin_helmholtz", "linear_waves",
+           "hermite_cavity", "hermite_lens", "hex_cavity", "hex_zones", "isentropic_vortex", "kelvin_helmholtz", "linear_waves",
            "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "orszag_tang",
            "ryu_jones", "shock_bubble", "shu_osher", "sod", "sod_grid", "supersonic_vortex", "taylor_green", "tm_cavity",
            "tm_obstacles", "vortex_curved"]

@@ -33,7 +33,7 @@ def eoc(case, orders=None, levels=3, report=None, run=None, **keywords):
         if sim.options["exact"] is None:
             raise ValueError(f"case {sim.options['case'] or case.__name__!r} has no exact solution; eoc needs one")
     for given, sim in zip(each, sims):
-        before, order = None, given.get("order", sim.method.order)
+        before, order = None, given.get("order", sim.method.highest_order)
         cfl, dt = sim.options["cfl"], sim.options["dt"]
         for level in range(levels):
             sharper = max(0.0, (order + sim.method.order_gain) / sim.stepper.order - 1)

@@ -31,7 +31,7 @@ def plot_output(options):
     for option, needed in (("spectrum", "record"), ("fps", "movie")):
         if getattr(options, option) is not None and getattr(options, needed) is None:
             raise ValueError(f"--{option} is given without --{needed}; give both")
-    dataset, path = open_output(Path(options.path)), options.output or f"{options.variable}.png"
+    dataset, path = open_output(Path(options.path)).dg.whole(), options.output or f"{options.variable}.png"
     if options.record is not None:
         draw = curves.spectrum if options.spectrum else curves.series
         print(draw(dataset, options.record, options.variable, path))

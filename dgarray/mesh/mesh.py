@@ -7,7 +7,7 @@ import numpy as np
 
 from ..reference.shapes import shape_of
 from ..wording import nearest, plural
-from . import checks, clean, geometry, hanging, mapping, periodic, refinement
+from . import checks, clean, geometry, hanging, mapping, naming, periodic, refinement
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
 from .hanging import Hanging
@@ -261,6 +261,13 @@ class Mesh:
         if where is not None:
             checks.touching_faces(mesh, lambda k: f"cell {mesh.numbers[k]}")
         return mesh._glued(*periodic.pairs(mesh, *sides), self.periods) if len(self.glued) else mesh
+
+    def with_regions(self, regions):
+        """A copy with more regions, {name: function of x that says which cells' centres belong to it, or numbers of cells}.
+
+        Raises MeshError for names that the mesh has, and for anything else."""
+        self._must_be_whole("given regions")
+        return replace(self, regions={**self.regions, **naming.regions(self, regions)})
 
     def mapped(self, function):
         """A copy with the points moved to function(x), x a tuple of coordinate arrays (point,); it returns such a tuple.

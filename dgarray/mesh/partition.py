@@ -65,8 +65,10 @@ def partition(mesh, owner):
 
     owner: (cell,) the part of each cell, numbers from 0; `split` makes one.
     A mesh is refined and made periodic before it is cut.
-    Raises MeshError for parts of a part, another number of cells, parts without cells."""
+    Raises MeshError for hanging nodes, parts of a part, another number of cells, parts without cells."""
     owner = np.asarray(owner)
+    if len(mesh.hanging):
+        raise MeshError(f"{mesh.source} cannot be cut into parts: it has hanging nodes")
     parts = int(owner.max(initial=0)) + 1
     if mesh.share is not None:
         raise MeshError(f"{mesh.source} is a part of a mesh already; cut the whole mesh")

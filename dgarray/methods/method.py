@@ -32,6 +32,11 @@ class Method:
 
     order, order_gain, has_flux, strict, derivatives, by_region = 1, 1, False, False, False, False
 
+    @property
+    def highest_order(self):
+        """The order, the highest one where it differs by region; for reports."""
+        return self.order
+
     def check(self, problem):
         """Raise ValueError or TypeError where this method cannot solve the problem, before anything is computed."""
 

@@ -34,6 +34,10 @@ class Accessor:
         return (f"{', '.join(self.variables)}: polynomials of degree {self.order} on {self._ds.sizes['element']} "
                 f"{self._ds.attrs['cell_type']} cells")
 
+    def whole(self, time=None):
+        """The dataset, or one snapshot of it: what several zones are as one dataset, see `TreeAccessor`."""
+        return self._ds if time is None else self._ds.isel(time=[self.index(time)])
+
     @property
     def variables(self):
         """Names of the nodal fields: those of the law in its order, then those that the user added."""

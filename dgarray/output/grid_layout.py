@@ -39,6 +39,7 @@ class GridLayout:
         return f"GridLayout({', '.join(self.variables)} of order {self.order} on {self.grid!r})"
 
     state_dims = "variable, coefficient, node"
+    whole = property(lambda self: self, doc="The layout itself; that of all zones where there are several.")
 
     @property
     def dim(self):

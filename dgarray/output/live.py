@@ -36,6 +36,7 @@ class Live:
     Raises ValueError for an unknown variable, plane or folder, ImportError without matplotlib."""
 
     def __init__(self, layout, variable, path=None, seconds=1.0, slice=None, **options):
+        layout = layout.whole
         self.number = layout.variables.index(choose("variable", variable, layout.variables, " in the run; it has"))
         self.variable, self.seconds = variable, seconds
         if slice is not None and layout.dim < 3:

@@ -1,15 +1,18 @@
 """`tree.dg`: what `ds.dg` offers, for the DataTree of several zones."""
-from dataclasses import replace
+import inspect
+import json
 from functools import cached_property
 
 import numpy as np
 import xarray as xr
 
 from dgarray.output.accessor import Accessor
-from dgarray.output.dataset import AXES, Layout, variables_of
+from dgarray.output.dataset import Layout
 from dgarray.output.surface import boundaries, regions
 from dgarray.output.verify import naming_damage
 from dgarray.wording import choose
+
+JOINT = "joint"          # boundary where a zone meets others
 
 
 @xr.register_datatree_accessor("dg")
@@ -46,45 +49,39 @@ class TreeAccessor:
         return max(ds.dg.order for ds in self.zones.values())
 
     def whole(self, time=None):
-        """All zones as one dataset of the highest order; time: as for `Accessor`."""
-        parts = {name: ds if time is None else ds.isel(time=[ds.dg.index(time)]) for name, ds in self.zones.items()}
-        count = min(ds.sizes["time"] for ds in parts.values())          # zones are written one after the other
-        highest = max(self.zones.values(), key=lambda ds: ds.dg.order)
-        layout, names = self._layout(highest), self.variables
-        cell, fields = layout.reference, {name: [] for name in names}
-        for ds in parts.values():
-            matrix = ds.dg.reference.interpolation(cell.nodes)
-            for name in names:
-                fields[name].append(ds[name].values[:count] @ matrix.T)
-        times = self._first["time"].values if time is None else parts[next(iter(parts))]["time"].values
-        result = layout.dataset(times[:count], {name: np.concatenate(values, axis=1) for name, values in fields.items()})
-        records = [ds for ds in parts.values() if any(name.endswith("_time") for name in ds.coords)]
-        for ds in records[:1]:
-            added = [name for name in ds.variables if name not in result.variables and not ({"element", "node"} & set(ds[name].dims))]
-            result = result.assign({name: ds[name] for name in added if name in ds.data_vars}).assign_coords(
-                {name: ds[name] for name in added if name in ds.coords})
-        return result
+        """All zones as one dataset of the highest order; time: as for `Accessor`, None for all."""
+        zones = list(self.zones.values())
+        if time is not None:
+            zones = [ds.isel(time=[ds.dg.index(time)]) for ds in zones]
+        count = min(ds.sizes["time"] for ds in zones)          # a run that goes on writes one zone after the other
+        layout = self._layout()
+        fields = {name: np.concatenate([ds[name].values[:count] @ ds.dg.reference.interpolation(layout.reference.nodes).T
+                                        for ds in zones], axis=1) for name in self.variables}
+        result = layout.dataset(zones[0]["time"].values[:count], fields)
+        records = [name for name in zones[0].variables if name.startswith(tuple(f"{record}_" for record in self._records))]
+        return result.assign(zones[0][records].variables)
 
-    def _layout(self, highest):
+    @property
+    def _records(self):
+        """Names of the records, which the first zone has."""
+        return json.loads(self._first.attrs.get("records", "{}"))
+
+    def _layout(self):
         """The layout of the whole."""
-        elements, corners, cells, points, numbers, named, inside = 0, 0, [], [], [], {}, {}
+        highest, found = max(self.zones.values(), key=lambda ds: ds.dg.order), [[], [], []]
+        elements, corners, named, inside = 0, 0, {}, {}
         for ds in self.zones.values():
-            dg = ds.dg
-            for rows, found in ((boundaries(ds), named), (regions(ds), inside)):
-                for name, places in rows.items():
-                    found.setdefault(name, []).append(places + ([elements, 0] if places.ndim == 2 else elements))
-            cells.append(dg.cells + corners)
-            points.append(dg.points)
-            numbers.append(ds["cell_number"].values)
-            elements, corners = elements + len(dg.cells), corners + len(dg.points)
-        named.pop("joint", None)
-        layout = Layout(highest.dg.dim, highest.dg.order, np.concatenate(points), np.concatenate(cells), np.concatenate(numbers),
-                        variables_of(highest), {name: highest[name].attrs["long_name"] for name in self.variables},
-                        {name: highest[name].attrs["units"] for name in self.variables},
-                        {name: value for name, value in highest.attrs.items()},
-                        {name: np.concatenate(places) for name, places in inside.items()},
-                        {name: np.concatenate(places) for name, places in named.items()}, highest.attrs["nodes"])
-        return layout
+            for places, own, first in ((named, boundaries(ds), [elements, 0]), (inside, regions(ds), elements)):
+                for name, rows in own.items():
+                    places.setdefault(name, []).append(rows + first)
+            for parts, array in zip(found, (ds.dg.points, ds.dg.cells + corners, ds["cell_number"].values)):
+                parts.append(array)
+            elements, corners = elements + len(ds.dg.cells), corners + len(ds.dg.points)
+        named.pop(JOINT, None)
+        texts = [{name: highest[name].attrs[key] for name in self.variables} for key in ("long_name", "units")]
+        return Layout(highest.dg.dim, highest.dg.order, *map(np.concatenate, found), self.variables, *texts,
+                      dict(highest.attrs), *({name: np.concatenate(rows) for name, rows in places.items()}
+                                             for places in (inside, named)), highest.attrs["nodes"])
 
     def __getattr__(self, name):
         """A function of `Accessor`, on the dataset of all zones at the times that it is asked for."""
@@ -98,7 +95,14 @@ class TreeAccessor:
         if not callable(getattr(Accessor, name)):
             return getattr(self.whole(0).dg, name)
 
+        signature = inspect.signature(getattr(Accessor, name))
+
         def function(*arguments, **options):
-            return getattr(self.whole().dg, name)(*arguments, **options)
+            given = signature.bind(self, *arguments, **options)
+            given.apply_defaults()
+            time = given.arguments.get("time")
+            if time is not None:
+                given.arguments["time"] = 0          # of the one that is taken
+            return getattr(self.whole(time).dg, name)(*given.args[1:], **given.kwargs)
         function.__name__, function.__doc__ = name, getattr(Accessor, name).__doc__
         return function

@@ -11,10 +11,13 @@ from dgarray.output.store import OutputError, Store, make_room, open_store
 
 
 class ZonedLayout:
-    """The layouts of the datasets of several zones, {zone: Layout}; a state is {zone: q}."""
+    """The layouts of the datasets of several zones.
 
-    def __init__(self, zones):
-        self.zones = zones
+    zones    {zone: Layout}; a state is {zone: q}
+    whole    the layout of all as one dataset of the highest order"""
+
+    def __init__(self, zones, whole):
+        self.zones, self.whole = zones, whole
 
     def __repr__(self):
         return "ZonedLayout(" + ", ".join(f"{name}: {layout!r}" for name, layout in self.zones.items()) + ")"

@@ -15,7 +15,7 @@ def report(sim, run, setup, result):
         errors = with_total(sim.law.variables, run.operator.space.error(last, o["exact"], loop.t))
     end = totals(run.operator, last)
     return {
-        "case": o["case"], "method": repr(sim.method), "law": repr(sim.law), "order": sim.method.order,
+        "case": o["case"], "method": repr(sim.method), "law": repr(sim.law), "order": sim.method.highest_order,
         "backend": sim.backend.name, "kernels": sim.kernels,
         "array_expressions": run.operator.array_expressions, "dtype": str(sim.backend.dtype),
         "threads": sim.backend.threads, "cell_type": sim.mesh.cell_type,

@@ -148,8 +148,8 @@ class Simulation:
                   "records": {name: type(recorder).__name__ for name, recorder in self.record.items()}}
         zones = {name: layout_of(method.space(problem), problem.law, attrs)
                  for name, (method, problem) in self.method.zones(self.problem).items()}
-        return ZonedLayout(zones) if zones else layout_of(self.method.space(self.problem), self.law, attrs,
-                                                          self.method.derivatives)
+        whole = layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
+        return ZonedLayout(zones, whole) if zones else whole
 
     def run(self, until=None, every=None, out=None, overwrite=False, progress=None, *, restart=False, checkpoint=600.0,
             checkpoint_every=None, live=None, dump_on_error=None, compress=None,

@@ -74,9 +74,13 @@ class TensorDG(DG):
         return TensorForm if self.volume_flux is None else SplitForm
 
     @property
+    def highest_order(self):
+        return max(self.orders)
+
+    @property
     def nodal_order(self):
         """The highest degree of the polynomials that the output holds, in each coordinate."""
-        return max(self.orders)
+        return self.highest_order
 
     def __repr__(self):
         split = "" if self.volume_flux is None else f", volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)}"

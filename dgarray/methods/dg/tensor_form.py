@@ -70,7 +70,8 @@ class TensorForm(Joined, WeakForm):
 
     def _boundary_flux(self, flat, out, group, t):
         if group["jump"] is not None:
-            return super()._boundary_flux(flat, out, group, t)
+            super()._boundary_flux(flat, out, group, t)
+            return
         for row, values in zip(out, self.given):
             row[group["slots"]] = values
 
