@@ -167,7 +167,8 @@ def test_a_dataset_for_each_zone(case):
 def test_stores_of_several_zones(case, tmp_path):
     there = case.run(out=tmp_path / "run.zarr")
     inside = case.run()
-    for tree in (there, open_output(tmp_path / "run.zarr"), xr.open_datatree(tmp_path / "run.zarr", engine="zarr", consolidated=False)):
+    by_xarray = xr.open_datatree(tmp_path / "run.zarr", engine="zarr", consolidated=False)
+    for tree in (there, open_output(tmp_path / "run.zarr"), by_xarray):
         for name in ("core", "around"):
             assert np.array_equal(tree[name]["u"].values, inside[name]["u"].values)
         assert np.array_equal(tree.dg.record("probes")["u"].values, inside.dg.record("probes")["u"].values)

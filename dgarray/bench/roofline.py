@@ -73,7 +73,8 @@ class Count:
         self.inside = len(media.names)                             # parameters that vary inside of elements
         self.mass = len(media.points) if media.weighted else 0
         self.P = len(tables.varying) - self.inside
-        self.boundary_faces = [(group.jump, len(group.faces) / tables.elements) for group in tables.groups if group.jump is not None]
+        self.boundary_faces = [(group.jump, len(group.faces) / tables.elements) for group in tables.groups
+                               if group.jump is not None]
         self.interior_faces = (self.F - sum(share for _, share in self.boundary_faces)) / 2
         self.state = self.V * self.N * self.real
 

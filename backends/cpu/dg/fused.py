@@ -262,8 +262,8 @@ class NodalFused(WeakForm):
         return at.astype(kind), (start, halo // lanes * (t.variables * t.rows * lanes) + halo % lanes)
 
     def _patches(self):
-        """The boundary faces of every tile: (start, rows (lane, face, group, number in the group)), rows of tile i from start[i]
-        to start[i + 1]; and what conditions know of their faces, [row, value]."""
+        """The boundary faces of every tile: (start, rows (lane, face, group, number in the group)), rows of tile i from
+        start[i] to start[i + 1]; and what conditions know of their faces, [row, value]."""
         rows = [np.column_stack([g.faces, np.full(len(g.faces), i), np.arange(len(g.faces))])
                 for i, g in enumerate(self.tables.groups)]
         rows = np.concatenate([np.zeros((0, 4), int), *rows])
