@@ -70,6 +70,11 @@ def tensor(mesh, law, order, target=None, **options):
     return Row(mesh, law, None if "gas" in mesh else pec, order, target, method=TensorDG, **given, **options)
 
 
+def one(x):
+    """A parameter that is 1 everywhere, which kernels read for each element."""
+    return np.ones_like(x[0])
+
+
 def volumes(scheme, flux, law=None, mesh="square grid", **options):
     """A row of finite volumes on a periodic grid, by default of MHD as in Helluy et al. 2015, section 2."""
     law = law or MHD(3 if "cube" in mesh else 2, cleaning_speed=1.0)
@@ -99,6 +104,9 @@ ROWS = {
     "Maxwell 3D D=8, hexahedra": tensor("fewer hexahedra", Maxwell(3), 8),
     "Maxwell 3D D=3, hexahedra, float32": tensor("hexahedra", Maxwell(3), 3, 1.7 * 300e6, dtype="float32"),
     "Maxwell 3D D=3, warped hexahedra": tensor("warped hexahedra", Maxwell(3), 3),
+    **{f"Maxwell 3D D={order}, hexahedra": tensor("hexahedra", Maxwell(3), order) for order in (0, 1)},
+    **{f"Maxwell 3D D={order}, hexahedra, generic": tensor("warped hexahedra", Maxwell(3, eps=one, mu=one), order)
+       for order in range(5)},
     **{f"Euler 3D p={order}, hexahedra": tensor("gas hexahedra", Euler(3), order) for order in (2, 3, 4)},
     "Euler 3D p=3, split form": tensor("gas hexahedra", Euler(3), 3, options={"nodes": "lobatto", "volume_flux": ranocha}),
     **{f"Euler 2D p={order}, quadrilaterals": tensor("gas quadrilaterals", Euler(2), order) for order in (3, 4)},
@@ -125,6 +133,8 @@ RATIOS = {
     "float32 / float64, hexahedra": ("Maxwell 3D D=3, hexahedra, float32", "Maxwell 3D D=3, hexahedra", 1.7),
     "order 8 / order 3, hexahedra": ("Maxwell 3D D=8, hexahedra", "Maxwell 3D D=3, hexahedra", 1 / 1.6),
     "warped / straight, hexahedra": ("Maxwell 3D D=3, warped hexahedra", "Maxwell 3D D=3, hexahedra", 1 / 1.5),
+    **{f"specialised / generic, D={order}": (f"Maxwell 3D D={order}, hexahedra", f"Maxwell 3D D={order}, hexahedra, generic",
+                                             None) for order in range(5)},
     "collapsed / two-kernel, Hermite": ("Hermite advection, collapsed", "Hermite advection, two-kernel", None),
     "collapsed / two-kernel as in the paper, Hermite": ("Hermite advection, collapsed", "Hermite advection, unpruned", 8.0),
     "float32 / float64, MHD first order": ("MHD 2D first order, float32", "MHD 2D first order", 1.7),

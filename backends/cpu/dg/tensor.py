@@ -6,11 +6,14 @@ import numpy as np
 from ....methods.dg.split_form import SplitForm
 from ....methods.dg.tensor_form import TensorForm
 from ....methods.recipe import Recipe
-from ..shared_loop import Loop
+from ..shared_loop import Loop, run_loops
 from ..simd.tiles import aligned
 from .fused import NodalFused
+from .mortars import FusedMortars
 from .split_source import SplitSource
 from .tensor_source import TensorSource
+
+MANY = 8          # tiles of mortars from which a second thread helps
 
 
 class TensorFused(NodalFused, TensorForm):
@@ -61,6 +64,12 @@ class TensorFused(NodalFused, TensorForm):
         return Loop(trace, self.piece, self.all_tiles, self.scratch, (q, self.faces_values))
 
     # At joints: see `dgarray.methods.dg.mortars`.
+
+    mortar_list = FusedMortars
+
+    def run_loops(self, loops, pieces):
+        """Run loops of so many pieces each."""
+        run_loops(loops, self.backend.workers, 1 if pieces < MANY else pieces)
 
     def fill_faces(self, q):
         self._run([self._trace_loop(q)])

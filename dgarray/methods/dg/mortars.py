@@ -25,7 +25,8 @@ class Mortars:
     joints   `Joint`s"""
 
     def __init__(self, zones, joints):
-        self.zones, self.lists = zones, [MortarList(zones[j.zones[0]], zones[j.zones[1]], j) for j in joints]
+        self.zones, self.lists = zones, [
+            zones[0].mortar_list(zones[j.zones[0]], zones[j.zones[1]], j) for j in joints]
 
     def __call__(self, t):
         """Compute the fluxes at all joints from the zones' values at faces."""
@@ -50,6 +51,7 @@ class MortarList:
             at_exact, at_mortar = face.interpolation(exact.nodes), face.interpolation(points)
             mass = at_exact.T @ (exact.weights[:, None] * at_exact)
             matrices.append((at_mortar, np.linalg.solve(mass, at_mortar.T * self.rule.weights)))
+        self.matrices_on_host = matrices
         self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in matrices]
         rows = joint.left, joint.right
         self.places = [side.face_places(faces) for side, faces in zip(self.sides, rows)]
@@ -123,7 +125,11 @@ def flux_between(left, right):
 
 
 class Joined:
-    """What operations of tensor-product DG need at joints."""
+    """What operations of tensor-product DG need at joints.
+
+    mortar_list   the class of their mortars"""
+
+    mortar_list = MortarList
 
     mortars = None          # of these operations alone, where all joints lie between their own elements
 

@@ -1,0 +1,38 @@
+"""Mortars on the CPU: one loop over tiles of mortars for each joint."""
+import numpy as np
+
+from ....methods.dg.mortars import MortarList
+from ....physics.codegen import write_module
+from ..shared_loop import Loop
+from ..simd.tiles import aligned, in_tiles
+from .mortar_source import MortarSource
+
+
+class FusedMortars(MortarList):
+    """As `MortarList`, by one kernel for each pair of orders, kind of joint and law."""
+
+    def __init__(self, left, right, joint):
+        super().__init__(left, right, joint)
+        dtype, lanes = self.backend.dtype, left.lanes
+        self.source = MortarSource(self, dtype)
+        mortars = self.areas.shape
+        x = np.zeros((left.tables.dim, *mortars)) if self.x is None else self.x
+        parameters = [np.broadcast_to(values, mortars) for side in self.parameters for values in side.values()]
+        rows = [*self.normals, self.areas, *x, *parameters, -self.scales[0][None], self.scales[1][None]]
+        self.geometry = in_tiles(np.concatenate(rows).astype(dtype), lanes)
+        self.indices = [in_tiles(places, lanes) for places in self.places]
+        self.tiles, self.count = -(-mortars[1] // lanes), mortars[1]
+        self.kernel = write_module(self.source.text(), f"mortars_{left.tables.dim}d_{dtype}").run
+        self.scratch = [(aligned(self.source.size * lanes, dtype),) for _ in range(self.backend.threads)]
+
+    def loop(self, t):
+        """The loop that computes these mortars."""
+        (left, right), real = self.sides, self.backend.dtype.type
+        strides = [side.tables.face_nodes.size * side.lanes for side in self.sides]
+        return Loop(self.kernel, 1, self.tiles, self.scratch, (
+            left.faces_values, strides[0], self.indices[0], right.faces_values, strides[1], self.indices[1], self.geometry,
+            left.given_by_face.reshape(-1), self.columns[0], right.given_by_face.reshape(-1), self.columns[1], self.count,
+            real(t)))
+
+    def __call__(self, t):
+        self.sides[0].run_loops([self.loop(t)], self.tiles)
