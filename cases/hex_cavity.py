@@ -18,8 +18,7 @@ def hex_cavity(order=3, cells=4, kind="affine", nodes="gauss", m=1, n=1, p=1, un
             "perturbed": inner corners move at random by up to a quarter of the cell width
     nodes   "gauss" or "lobatto"
     cells: hexahedra along a side; mesh: a file of a box of hexahedra, which then is the cavity
-    Observed orders are order + 1; 1.4 for order 1 on perturbed cells, which no refinement makes more alike: the mass matrix is
-    lumped there. Helluy, Strub, Massaro & Roberts 2015, section 3."""
+    Observed orders are order + 1. Helluy, Strub, Massaro & Roberts 2015, section 3."""
     choose("kind", kind, KINDS)
 
     def generated():

@@ -10,9 +10,9 @@ from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import Layout
 from dgarray.output.surface import boundaries, regions
 from dgarray.output.verify import naming_damage
-from dgarray.wording import choose
 
 JOINT = "joint"          # boundary where a zone meets others
+OFFERED = [name for name in dir(Accessor) if not name.startswith("_")]
 
 
 @xr.register_datatree_accessor("dg")
@@ -83,15 +83,13 @@ class TreeAccessor:
                       dict(highest.attrs), *({name: np.concatenate(rows) for name, rows in places.items()}
                                              for places in (inside, named)), highest.attrs["nodes"])
 
+    def __dir__(self):
+        return [*super().__dir__(), *OFFERED]
+
     def __getattr__(self, name):
         """A function of `Accessor`, on the dataset of all zones at the times that it is asked for."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        offered = [each for each in dir(Accessor) if not each.startswith("_")]
-        try:
-            choose("dg: the function", name, offered)
-        except ValueError as error:
-            raise AttributeError(str(error)) from None
+        if name not in OFFERED:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         if not callable(getattr(Accessor, name)):
             return getattr(self.whole(0).dg, name)
 
