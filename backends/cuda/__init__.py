@@ -1,4 +1,5 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
+from ...methods.dg.tensor_form import TensorForm
 from ...methods.dg.weak_form import WeakForm
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
@@ -6,6 +7,7 @@ from ...system_memory import host_free
 from ..arrays import ArrayBackend
 from .dg.modal import ModalCuda
 from .dg.nodal import NodalCuda
+from .dg.tensor import TensorCuda
 from .finite_volume.fused import SweepsCuda
 from .hermite.fused import HermiteCuda
 
@@ -28,8 +30,10 @@ class CudaBackend(ArrayBackend):
         return host_free(), self.device.free_memory()
 
     def kind(self, recipe, tables):
-        if recipe is WeakForm and tables.media.names:
+        if recipe in (WeakForm, TensorForm) and tables.media.names:
             return recipe          # kernels take one value of a parameter per element
+        if recipe is TensorForm:
+            return recipe if tables.joint else TensorCuda
         if recipe is WeakForm:
             return ModalCuda if tables.weak else NodalCuda
         return {HalfSteps: HermiteCuda, Sweeps: SweepsCuda}.get(recipe, recipe)
