@@ -85,7 +85,8 @@ def test_runs(cupy):
 def test_it_compiles(order, dtype):
     """For real architectures: no spills, no float64 in float32 code; also with a user's condition, whose exp and sin spill."""
     for warped in (True, False):
-        plain = dg.TensorDG(order).discretise(mesh_of(3, 2, warped), dg.Maxwell(3), dg.pec, backends.get("numpy", "array", dtype))
+        backend = backends.get("numpy", "array", dtype)
+        plain = dg.TensorDG(order).discretise(mesh_of(3, 2, warped), dg.Maxwell(3), dg.pec, backend)
         for tables, spills in ((plain.tables, 0), (reference_of("maxwell3", order, dtype, warped).tables, 512)):
             for arch, shared in zip(ARCHITECTURES, (163 * 1024, 227 * 1024)):
                 source = TensorSource(tables, dtype, tables.needs_x, shared)

@@ -53,8 +53,8 @@ class MortarSource(TensorSource):
                       f"    factor = w[{self.at['C'] + side * L} + lane]",
                       f"    for j in range({M}):", f"        for v in range({V}):",
                       f"            {given}[face + v*{M} + j] += factor*w[{self.at['R' + name]} + (j*{V} + v)*{L} + lane]"]
-        return self.module("mortars", "w, left, left_stride, left_places, right, right_stride, right_places, geometry, given_left, "
-                           "given_left_faces, given_right, given_right_faces, count, t",
+        return self.module("mortars", "w, left, left_stride, left_places, right, right_stride, right_places, geometry, "
+                           "given_left, given_left_faces, given_right, given_right_faces, count, t",
                            ["for tile in range(first, last):", *indented(lines)])
 
     def definitions(self):

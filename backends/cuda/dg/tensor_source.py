@@ -16,7 +16,7 @@ struct Problem {{
     offset pitch;
 
     __device__ __forceinline__ real state(int v, int n, offset e) const {{ return q[(v * N + n) * pitch + e]; }}
-    __device__ __forceinline__ real at_face(int v, int slot, offset e) const {{ return values[(v * SLOTS + slot) * pitch + e]; }}
+    __device__ __forceinline__ real at_face(int v, int j, offset e) const {{ return values[(v * SLOTS + j) * pitch + e]; }}
     __device__ __forceinline__ real of(int row, offset e) const {{ return geometry[row * pitch + e]; }}
 }};
 
