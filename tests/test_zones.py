@@ -103,6 +103,37 @@ def test_laws_by_region_are_parameters_by_region():
                          backend="numpy").operator.zones[1].problem.law.parameters["eps"] == 4.0
 
 
+@pytest.mark.parametrize("dim, order", [(2, 2), (3, 4)])
+def test_zones_of_curved_cells(dim, order):
+    """A uniform state stays uniform, and all zones together have the cells of the mesh, curved or straight."""
+    mesh = mesh_of(dim, "order", warped=False, periodic=True).mapped(wavy, order=2)
+    law, uniform = laws(dim)["euler"]
+
+    def rough(x):
+        return tuple(value * (1 + 0.5 * np.sin(2 * np.pi * (x[0] + x[1]))) for value in uniform)
+    sim = dg.Simulation(mesh, law, dg.TensorDG({"core": order, "around": order + 1}), initial=rough, backend="numpy",
+                        kernels="array")
+    still = rates(sim.operator, lambda x: tuple(value + 0 * x[0] for value in uniform))
+    assert np.abs(still).max() < 1e-11 * np.abs(rates(sim.operator, rough)).max()
+    tree = sim.dataset(sim.project())
+    assert tree.dg.geometry_nodes.shape == mesh.geometry_nodes.shape
+    assert tree.dg.whole().dg.space.jacobians.sum() == pytest.approx(mesh.measures.sum() / 2 ** dim, rel=1e-12)
+    if dim == 3:
+        with pytest.raises(ValueError, match="does not keep uniform states where curved hexahedra"):
+            sim.replace(method=dg.TensorDG({"core": 2, "around": 3}))
+
+
+def test_curved_and_straight_zones():
+    """A zone whose cells are straight has kernels for them, and output that says so."""
+    mesh = mesh_of(2, "order", warped=False).curved(2, lambda x: (x[0], x[1] + 0.1 * np.sin(np.pi * x[0])), "top")
+    sim = dg.Simulation(mesh, dg.Advection((1.0, 0.5)), dg.TensorDG({"core": 2, "around": 3}), dg.outflow,
+                        lambda x: (x[0] * x[1],), backend="numpy", kernels="array")
+    assert [zone.problem.mesh.order for zone in sim.operator.zones] == [2, 1]
+    tree = sim.dataset(sim.project())
+    assert tree.dg.integral("u") == pytest.approx(sum(ds.dg.integral("u") for ds in tree.dg.zones.values()), rel=1e-12)
+    assert tree.dg.sample([(0.5, 1.05)], time=0)["u"].item() == pytest.approx(0.525, rel=1e-12)
+
+
 class Named(dg.Advection):
     """Advection by another name."""
 

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
+from dgarray.mesh import cell_maps
 from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import Layout
 from dgarray.output.surface import boundaries, regions
@@ -81,7 +82,17 @@ class TreeAccessor:
         texts = [{name: highest[name].attrs[key] for name in self.variables} for key in ("long_name", "units")]
         return Layout(highest.dg.dim, highest.dg.order, *map(np.concatenate, found), self.variables, *texts,
                       dict(highest.attrs), *({name: np.concatenate(rows) for name, rows in places.items()}
-                                             for places in (inside, named)), highest.attrs["nodes"])
+                                             for places in (inside, named)), highest.attrs["nodes"],
+                      self._geometry())
+
+    def _geometry(self):
+        """The geometry nodes of all zones, also of straight ones, where the cells of a zone are curved; else None."""
+        order = max(cell_maps.map_order(ds.dg.space.mesh) for ds in self.zones.values())
+        if order == 1:
+            return None
+        lattice = cell_maps.geometry_cell(self._first.dg.cell_shape, order).nodes
+        return np.concatenate([np.moveaxis(cell_maps.positions(ds.dg.space.mesh, lattice), (0, 2), (2, 0))
+                               for ds in self.zones.values()])
 
     def __dir__(self):
         return [*super().__dir__(), *OFFERED]
