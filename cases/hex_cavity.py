@@ -7,7 +7,7 @@ from dgarray.wording import choose
 from .common import case_mesh, check_box, energy_ratio
 from .maxwell_cavity import cavity_mode
 
-KINDS = "affine", "skewed", "warped", "perturbed"
+KINDS = "affine", "skewed", "warped", "curved", "perturbed"
 
 
 def hex_cavity(order=3, cells=4, kind="affine", nodes="gauss", m=1, n=1, p=1, until=1.0, mesh=None, start="interpolation"):
@@ -15,6 +15,7 @@ def hex_cavity(order=3, cells=4, kind="affine", nodes="gauss", m=1, n=1, p=1, un
 
     kind    "affine": cubes;  "skewed": the middle of the cavity moves by (0.2, -0.15, 0.1), and with it the eight parts that
             meet there;  "warped": corners move by 0.08 sin(pi x) sin(pi y) sin(pi z) (1, -1, 1);
+            "curved": all points move so, by maps of degree order (order 1: "warped")
             "perturbed": inner corners move at random by up to a quarter of the cell width
     nodes   "gauss" or "lobatto"
     cells: hexahedra along a side; mesh: a file of a box of hexahedra, which then is the cavity
@@ -23,6 +24,8 @@ def hex_cavity(order=3, cells=4, kind="affine", nodes="gauss", m=1, n=1, p=1, un
 
     def generated():
         cubes = box(cells=cells, shape="hexahedron", perturb=0.25 * (kind == "perturbed"), seed=1)
+        if kind == "curved" and order > 1:
+            return cubes.mapped(warp, order)
         return cubes.mapped(MAPS[kind]) if kind in MAPS else cubes
     mesh = case_mesh(mesh, generated, 3)
     check_box(mesh)
@@ -44,4 +47,4 @@ def skew(x):
     return x[0] + 0.2 * share, x[1] - 0.15 * share, x[2] + 0.1 * share
 
 
-MAPS = {"warped": warp, "skewed": skew}
+MAPS = {"warped": warp, "curved": warp, "skewed": skew}

@@ -8,7 +8,7 @@ from .common import check_numbers, energy_ratio
 from .hex_cavity import MAPS
 from .maxwell_cavity import cavity_mode
 
-JOINTS = "both", "order", "size"
+JOINTS, KINDS = ("both", "order", "size"), ("affine", "skewed", "warped")
 
 
 def hex_zones(order=2, cells=4, joint="both", kind="affine", nodes="gauss", m=1, n=1, p=1, until=1.0, start="interpolation"):
@@ -21,7 +21,7 @@ def hex_zones(order=2, cells=4, joint="both", kind="affine", nodes="gauss", m=1,
     order: of the core; cells: hexahedra along a side before the core is refined, a multiple of 4
     Observed orders are order + 1. Helluy, Strub, Massaro & Roberts 2015, section 3.2; Kopriva 1996 (mortars)."""
     choose("joint", joint, JOINTS)
-    choose("kind", kind, ("affine", *MAPS))
+    choose("kind", kind, KINDS)
     check_numbers(least=4, whole=True, cells=cells)
     if cells % 4:
         raise ValueError(f"cells={cells!r} is not allowed; it must be a multiple of 4, so that the core ends between cells")

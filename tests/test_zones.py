@@ -103,7 +103,7 @@ def test_laws_by_region_are_parameters_by_region():
                          backend="numpy").operator.zones[1].problem.law.parameters["eps"] == 4.0
 
 
-@pytest.mark.parametrize("dim, order", [(2, 2), (3, 4)])
+@pytest.mark.parametrize("dim, order", [(2, 2), (3, 3)])
 def test_zones_of_curved_cells(dim, order):
     """A uniform state stays uniform, and all zones together have the cells of the mesh, curved or straight."""
     mesh = mesh_of(dim, "order", warped=False, periodic=True).mapped(wavy, order=2)
@@ -119,7 +119,7 @@ def test_zones_of_curved_cells(dim, order):
     assert tree.dg.geometry_nodes.shape == mesh.geometry_nodes.shape
     assert tree.dg.whole().dg.space.jacobians.sum() == pytest.approx(mesh.measures.sum() / 2 ** dim, rel=1e-12)
     if dim == 3:
-        with pytest.raises(ValueError, match="does not keep uniform states where curved hexahedra"):
+        with pytest.raises(ValueError, match="order=2 with nodes='gauss' does not keep uniform states"):
             sim.replace(method=dg.TensorDG({"core": 2, "around": 3}))
 
 

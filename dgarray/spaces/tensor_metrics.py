@@ -28,11 +28,11 @@ def everywhere(matrix, values, dim):
 
 
 def degree(cell):
-    """Of the polynomials in each coordinate that hold the metrics: that of the cell.
+    """Of the polynomials in each coordinate that hold the metrics.
 
-    On hexahedra with two Gauss points a line it is 2: quadrature is exact even then, and J a^k of a trilinear map has degree 2
-    along r_k and 1 along the others, so that four quarters of a face have the same normals as the whole."""
-    return 2 if (cell.dim, cell.order, cell.kind) == (3, 1, "gauss") else max(cell.order, 1)
+    By a curl a uniform state stays uniform where the weak form integrates J a^k . grad l exactly: Gauss points do so for metrics
+    of one degree more than the cell's, which 3D needs to keep the order on curved cells, where J a^k has twice their degree."""
+    return cell.order + 1 if (cell.dim, cell.kind) == (3, "gauss") else max(cell.order, 1)
 
 
 class Metrics:
