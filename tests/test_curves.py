@@ -219,7 +219,7 @@ def test_free_stream_on_simplices(dim, method):
     assert 0 < np.count_nonzero(mesh.is_curved) < len(mesh.cells)
     for law, uniform in laws(dim).values():
         operator = dg.Simulation(mesh, law, method, boundary=lambda q: q, initial=lambda x, u=uniform: u,
-                                 backend="numpy").operator
+                                 backend="numpy", kernels="array").operator
         o, q = operator.operations, operator.project(lambda x, u=uniform: u)
         rough = q * (1 + 0.05 * np.random.default_rng(0).random(q.shape))
         scale = np.abs(o.host(o.rhs(o.state(rough), 0.0))).max()
@@ -230,8 +230,8 @@ def test_free_stream_on_simplices(dim, method):
 @pytest.mark.parametrize("dim", [2, 3])
 def test_nothing_is_lost_on_simplices(dim, method):
     law, _ = laws(dim)["euler"]
-    sim = dg.Simulation(partly_bent(dim), law, method, boundary=dg.wall, backend="numpy", initial=lambda x: law.conservative(
-        (1 + 0.1 * np.sin(3 * x[0]), *(0.2 * c for c in x), 1 + 0.1 * x[1])))
+    sim = dg.Simulation(partly_bent(dim), law, method, boundary=dg.wall, backend="numpy", kernels="array",
+                        initial=lambda x: law.conservative((1 + 0.1 * np.sin(3 * x[0]), *(0.2 * c for c in x), 1 + 0.1 * x[1])))
     ds = sim.run(0.05)
     for name in ("rho", "E"):
         assert ds.dg.integral(name, -1) == pytest.approx(ds.dg.integral(name, 0), rel=1e-13)
@@ -252,6 +252,27 @@ def test_energy_does_not_grow_on_simplices(flux):
             energy_now += part.integrate(eps(part.x) * ez ** 2 + hx ** 2 + hy ** 2)
         energy.append(energy_now)
     assert 0.5 * energy[0] < energy[1] < 1.01 * energy[0]
+
+
+@pytest.mark.parametrize("method", [dg.NodalDG(3), dg.NodalDG(2, quadrature=5), dg.ModalDG(3)], ids=repr)
+@pytest.mark.parametrize("name", ["euler", "acoustics"])
+@pytest.mark.usually(lambda name, method: (name == "euler") == (type(method) is dg.ModalDG))
+def test_kernels_and_arrays_agree_on_simplices(name, method):
+    """Also with sources, media and boundary conditions in curved and straight elements, and on several threads."""
+    law, uniform = laws(2)[name]
+    if name == "acoustics":
+        law = dg.Acoustics(2, density=lambda x: 1 + 0.3 * x[0])
+
+    def source(q, x, t):
+        return (np.sin(3 * x[0] + t), *(0.1 * c for c in q[1:]))
+    states = []
+    for kernels in ("fused", "array"):
+        sim = dg.Simulation(partly_bent(2), law, method, boundary=dg.wall, source=source, backend="numpy", threads=2,
+                            kernels=kernels, initial=lambda x: tuple(u * (1 + 0.1 * np.sin(4 * x[0] + x[1])) for u in uniform))
+        ds = sim.run(0.05)
+        states.append(np.stack([ds[variable].values[-1] for variable in law.variables]))
+        assert sim.report["kernels"] == kernels
+    assert np.abs(states[0] - states[1]).max() < 1e-12
 
 
 def bessel_mode(x, t):

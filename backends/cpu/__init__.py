@@ -1,12 +1,14 @@
 """The CPU backend: NumPy arrays, and numba kernels generated for the law, order and dtype of the run."""
 import numpy as np
 
+from ...methods.dg.curved_form import CurvedForm
 from ...methods.dg.split_form import SplitForm
 from ...methods.dg.tensor_form import TensorForm
 from ...methods.dg.weak_form import WeakForm
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
+from .dg.curved import CurvedFused
 from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
 from .dg.tensor import SplitFused, TensorFused
@@ -21,7 +23,7 @@ __all__ = ["CpuBackend"]
 class CpuBackend(ArrayBackend):
     """Fused, multi-threaded kernels where measurement shows a gain; everything else is the reference's."""
 
-    kernels, hermite_variant, hermite_varying, media = "fused", "monolithic", "fused", "fused"
+    kernels, hermite_variant, hermite_varying, media, curved = "fused", "monolithic", "fused", "fused", "fused"
     new_workers = staticmethod(flush.workers)
 
     def __init__(self, dtype, threads=None):
@@ -33,5 +35,5 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is WeakForm:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused, SplitForm: SplitFused}.get(
-            recipe, recipe)
+        return {CurvedForm: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused,
+                SplitForm: SplitFused}.get(recipe, recipe)

@@ -30,8 +30,8 @@ def everywhere(matrix, values, dim):
 def degree(cell):
     """Of the polynomials in each coordinate that hold the metrics.
 
-    By a curl a uniform state stays uniform where the weak form integrates J a^k . grad l exactly: Gauss points do so for metrics
-    of one degree more than the cell's, which 3D needs to keep the order on curved cells, where J a^k has twice their degree."""
+    A uniform state stays uniform where the weak form integrates J a^k . grad l exactly: Gauss points do so for metrics of one
+    degree more than the cell's, which 3D needs to keep the order on curved cells, where J a^k has twice their degree."""
     return cell.order + 1 if (cell.dim, cell.kind) == (3, "gauss") else max(cell.order, 1)
 
 

@@ -50,9 +50,9 @@ class DG(Method):
 
     def kernels(self, backend, law=None, mesh=None):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
-        vary inside of elements may have another one than other laws; curved triangles and tetrahedra have array expressions."""
+        vary inside of elements, and meshes with curved triangles or tetrahedra, may have another one than others."""
         if mesh is not None and mesh.cell_shape.simplex and mesh.whole.is_curved.any():
-            return "array"
+            return backend.curved
         given = law is not None and mesh is not None and backend.kernels != backend.media
         varies = given and varying_inside(law, mesh.whole, simplex(mesh.dim, self.nodal_order).nodes)
         return backend.media if varies else backend.kernels

@@ -110,9 +110,9 @@ class TensorDG(DG):
         meets = len(mesh.hanging) or len(mesh.boundaries.get(CUT, ()))
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
         if meets and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
-            raise ValueError(f"order={self.order} with nodes={self.nodes!r} does not keep uniform states where hexahedra that are "
-                             f"no parallelepipeds, {mesh!r}, meet others of another order or size; take order={least} or more "
-                             "on both sides")
+            raise ValueError(f"order={self.order} with nodes={self.nodes!r} does not keep uniform states where hexahedra that "
+                             f"are no parallelepipeds, {mesh!r}, meet others of another order or size; take order={least} or "
+                             "more on both sides")
 
     def zoned(self, problem):
         """Whether there are zones with an order or a law of their own."""
