@@ -1,6 +1,7 @@
 """What `dgarray info MESH` prints."""
 import numpy as np
 
+from .cell_maps import extent
 from .checks import components
 from .geometry import longest_edges
 
@@ -9,11 +10,12 @@ def describe(mesh):
     """Describe `mesh` in several lines: counts, names, quality, range of sizes, defects."""
     edges = longest_edges(mesh.points, mesh.cells)
     quality = mesh.quality()
-    low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
+    low, high = extent(mesh)
     kind = ("length", "area", "volume")[mesh.dim - 1]
     lines = [
         ("mesh", mesh.source),
         ("cells", f"{len(mesh.cells)} {mesh.cell_type}, {mesh.dim}D"),
+        *([("curved", f"{np.count_nonzero(mesh.is_curved)} cells, by maps of order {mesh.order}")] if mesh.order > 1 else []),
         ("points", f"{len(mesh.points)}"),
         ("extent", " x ".join(f"[{a:.6g}, {b:.6g}]" for a, b in zip(low, high))),
         (kind, f"{mesh.measures.sum():.10g}"),

@@ -1,4 +1,4 @@
-"""The cells of a mesh alone, as a dataset holds them: corners, without faces and neighbours."""
+"""The cells of a mesh alone, as a dataset holds them: corners and geometry nodes, without faces and neighbours."""
 from typing import NamedTuple
 
 import numpy as np
@@ -7,11 +7,13 @@ from ..reference.shapes import shape_of
 
 
 class Elements(NamedTuple):
-    """points (point, dim) and cells (cell, corner), numbers (cell,) of the cells in their file, as those of a `Mesh`."""
+    """points (point, dim) and cells (cell, corner), numbers (cell,) of the cells in their file, and geometry_nodes (cell, node,
+    dim) of curved cells, as those of a `Mesh`."""
 
     points: np.ndarray
     cells: np.ndarray
     numbers: np.ndarray
+    geometry_nodes: np.ndarray | None = None
 
     @property
     def dim(self):

@@ -1,8 +1,8 @@
-"""Reference coordinates of points in cells: the inverse of affine, bilinear and trilinear maps."""
+"""Reference coordinates of points in cells: the inverse of affine, bilinear and trilinear maps, and of those of curved cells."""
 import numpy as np
 
 from ..reference.multilinear import gradients, weights
-from ..reference.shapes import shape_of
+from . import cell_maps
 
 # A point this far outside a cell, in shares of its size, still counts as inside.
 TOLERANCE = 1e-10
@@ -10,14 +10,18 @@ TOLERANCE = 1e-10
 STEPS = 60
 # Least share of a step that is tried.
 SHORTEST = 1e-3
+# A map counts as folded where |det dx/dr| is below this share of the power of its largest derivative.
+FOLD = 1e-14
 # A cell is skewed where det dx/dr at one corner is below this share of that at another.
 SKEWED = 0.25
 
 
-def inverse_maps(points, cells):
-    """The inverse maps of cells: `AffineMaps` of simplices, `MultilinearMaps` of quadrilaterals and hexahedra."""
-    shape = shape_of(points, cells)
-    return (AffineMaps if shape.simplex else MultilinearMaps)(points[cells], shape)
+def inverse_maps(mesh):
+    """The inverse maps of the cells of a mesh, or of `Elements`: `CurvedMaps` of curved ones, else `AffineMaps` of simplices,
+    `MultilinearMaps` of quadrilaterals and hexahedra."""
+    if mesh.geometry_nodes is not None:
+        return CurvedMaps(mesh)
+    return (AffineMaps if mesh.cell_shape.simplex else MultilinearMaps)(mesh.points[mesh.cells], mesh.cell_shape)
 
 
 class AffineMaps:
@@ -87,9 +91,8 @@ class MultilinearMaps:
         distance = np.linalg.norm(off, axis=1)
         active = np.arange(len(x))
         for _ in range(STEPS):
-            J = np.einsum("nci,ncd->nid", self.corners[cells[active]], gradients(self.vertices, r[active]))
-            step = np.linalg.solve(J, off[active][..., None])[..., 0]
-            new = np.clip(r[active] + length[active, None] * step, -1, 1)
+            step = self._step(cells[active], r[active], off[active])
+            new = self._kept_inside(r[active] + length[active, None] * step)
             new_off = x[active] - self._image(cells[active], new)
             new_distance = np.linalg.norm(new_off, axis=1)
             nearer = new_distance < distance[active]
@@ -104,3 +107,52 @@ class MultilinearMaps:
 
     def _image(self, cells, r):
         return np.einsum("nc,ncd->nd", weights(self.vertices, r), self.corners[cells])
+
+    def _step(self, cells, r, off):
+        """Newton's step from r (pair, dim) where the image is off by `off` (pair, dim)."""
+        J = np.einsum("nci,ncd->nid", self.corners[cells], gradients(self.vertices, r))
+        return np.linalg.solve(J, off[..., None])[..., 0]
+
+    def _kept_inside(self, r):
+        """The points r (pair, dim), moved into the reference cell."""
+        return np.clip(r, -1, 1)
+
+
+class CurvedMaps(MultilinearMaps):
+    """As `MultilinearMaps`, for polynomial maps through geometry nodes, of cells of any shape."""
+
+    def __init__(self, mesh):
+        """mesh: a `Mesh` or `Elements` with geometry nodes"""
+        shape, nodes = mesh.cell_shape, mesh.geometry_nodes
+        self.cell, self.simplex = cell_maps.geometry_cell(shape, cell_maps.map_order(mesh)), shape.simplex
+        self.nodes, self.vertices = nodes, shape.corners
+        self.slopes = np.einsum("kjl,eli->ejik", self.cell.differentiation, nodes, optimize=True)
+        corners = mesh.points[mesh.cells]
+        margin = overshoot(shape, self.cell) * cell_maps.bends(mesh)
+        self.low, self.high = corners.min(axis=1) - margin[:, None], corners.max(axis=1) + margin[:, None]
+        self.size = np.linalg.norm(self.high - self.low, axis=1)
+        determinants = cell_maps.determinant(self.slopes)
+        self.skewed = determinants.min(axis=1) < SKEWED * determinants.max(axis=1)
+        self.tolerance = TOLERANCE * self.size + 8 * np.finfo("float64").eps * np.abs(nodes).max(axis=(1, 2))
+
+    def _step(self, cells, r, off):
+        J = np.einsum("nj,njik->nik", self.cell.interpolation(r), self.slopes[cells])
+        determinants = np.abs(cell_maps.determinant(J))
+        # On the way from a far start the iteration may pass where the map folds: there a step of no length ends it.
+        J[determinants < FOLD * np.abs(J).max(axis=(1, 2)) ** J.shape[1]] = 1 / FOLD * np.eye(J.shape[1])
+        return np.linalg.solve(J, off[..., None])[..., 0]
+
+    def _kept_inside(self, r):
+        if not self.simplex:
+            return super()._kept_inside(r)
+        tail = np.maximum((r + 1) / 2, 0)
+        return 2 * tail / np.maximum(tail.sum(axis=1, keepdims=True), 1) - 1
+
+    def _image(self, cells, r):
+        return np.einsum("nj,nji->ni", self.cell.interpolation(r), self.nodes[cells])
+
+
+def overshoot(shape, cell):
+    """A bound on |sum_j l_j(r) u_j| for |u_j| <= 1: the Lebesgue constant of the geometry nodes, from a fine lattice."""
+    fine = cell_maps.geometry_cell(shape, min(2 * cell.order + 1, 12)).nodes
+    return 1.1 * np.abs(cell.interpolation(fine)).sum(axis=1).max()

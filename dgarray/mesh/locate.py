@@ -1,6 +1,7 @@
 """Which element of a mesh holds a point, and where in it."""
 import numpy as np
 
+from .elements import Elements
 from .inverse_maps import inverse_maps
 
 # Point-candidate pairs examined at once.
@@ -10,20 +11,24 @@ BLOCK_PAIRS = 200_000
 class Locator:
     """Point location by k-d trees over the centroids.
 
-    A cell can hold only points that are nearer to its centroid than its farthest corner is (its reach). Cells are
-    grouped by reach in powers of two, one tree each, so that on graded meshes a large cell does not widen the
-    search among small ones. The search is exhaustive: a point is outside only if no cell within reach holds it.
+    A cell can hold only points that are nearer to the mean of its corners than its farthest corner is (its reach); the reach
+    of a curved cell is that of the box around it. Cells are grouped by reach in powers of two, one tree each, so that on
+    graded meshes a large cell does not widen the search among small ones. The search is exhaustive: a point is outside only if
+    no cell within reach holds it.
     """
 
-    def __init__(self, points, cells):
-        """points: (point, dim) float64; cells: (element, corner)"""
+    def __init__(self, points, cells, geometry_nodes=None):
+        """points: (point, dim) float64; cells: (element, corner); geometry_nodes: (element, node, dim) of curved elements"""
         from scipy.spatial import cKDTree
 
-        points, cells = np.asarray(points, dtype="float64"), np.asarray(cells)
-        corners = points[cells]
-        self.dim = corners.shape[2]
-        self.maps = inverse_maps(points, cells)
+        mesh = Elements(np.asarray(points, dtype="float64"), np.asarray(cells), None, geometry_nodes)
+        corners = mesh.points[mesh.cells]
+        self.dim = mesh.dim
+        self.maps = inverse_maps(mesh)
         centroids = corners.mean(axis=1)
+        if geometry_nodes is not None:
+            corners = np.stack([self.maps.low, self.maps.high], axis=1)
+            corners = centroids[:, None] + np.abs(corners - centroids[:, None]).max(axis=1)[:, None]
         reach = np.sqrt(((corners - centroids[:, None]) ** 2).sum(axis=2).max(axis=1))
         level = np.floor(np.log2(reach / reach.min())).astype(int)
         self.groups = []

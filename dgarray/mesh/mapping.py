@@ -1,49 +1,80 @@
-"""A mesh moved by a smooth map of its points."""
+"""A mesh moved by a smooth map of its points, and of the geometry nodes of curved cells."""
 import warnings
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 
 from ..wording import plural
-from . import checks, clean, hanging
+from . import cell_maps, checks, clean, curve_checks, hanging
 from .errors import MeshError, MeshWarning
 from .periodic import TOLERANCE
 
 
-def mapped(mesh, function):
+def mapped(mesh, function, order=None):
     """A copy of the mesh with the points moved to function(x); see `Mesh.mapped`."""
+    source = f"{mesh.source}, mapped"
+    try:
+        order = mesh.order if order is None else checked_order(order)
+        nodes = np.empty((0, 0, mesh.dim))
+        if order > 1:
+            nodes = cell_maps.positions(mesh, cell_maps.geometry_cell(mesh.cell_shape, order).nodes).transpose(2, 1, 0)
+        moved = moved_points(mesh, function, np.concatenate([mesh.points, nodes.reshape(-1, mesh.dim)]), "the map")
+        points, moved = np.split(moved, [len(mesh.points)])
+        points = hanging.settled(mesh, points)
+        copy = replaced(mesh, points, moved.reshape(nodes.shape) if order > 1 else None, source)
+    except MeshError as error:
+        raise MeshError(f"{source}: {error}") from None
+    return warned(copy, 4)
+
+
+def checked_order(order):
+    """The degree of a map. Raises MeshError unless it is a whole number from 1 to the highest."""
+    if not isinstance(order, Integral) or not 1 <= order <= cell_maps.HIGHEST:
+        raise MeshError(f"order={order!r} is not allowed; it must be a whole number from 1 to {cell_maps.HIGHEST}")
+    return int(order)
+
+
+def moved_points(mesh, function, points, what):
+    """The points (point, dim) at function(x)."""
+    values = function(tuple(points.T.copy()))
+    if not isinstance(values, (tuple, list, np.ndarray)) or len(values) != mesh.dim:
+        raise MeshError(f"{what} must return {plural(mesh.dim, 'coordinate')} as a tuple of arrays")
+    try:
+        return np.stack([np.broadcast_to(np.asarray(value, dtype=float), len(points)) for value in values], axis=1)
+    except (TypeError, ValueError):
+        raise MeshError(f"{what} must return {plural(mesh.dim, 'array')} of {len(points)} numbers, as long as its "
+                        "arguments") from None
+
+
+def replaced(mesh, points, nodes, source):
+    """A copy of the mesh with other points and geometry nodes, checked. Nodes that are straight to rounding are left out."""
     def label(cell):
         return f"cell {mesh.numbers[cell]}"
 
-    source = f"{mesh.source}, mapped"
-    try:
-        points = hanging.settled(mesh, _moved(mesh, function))
-        clean.check_input(points, mesh.cells, label)
+    clean.check_input(points, mesh.cells, label)
+    if nodes is not None:
+        nodes = curve_checks.checked(points, mesh.cells, nodes, label)
+    copy = replace(mesh, points=points, geometry_nodes=nodes, source=source)
+    if copy.geometry_nodes is None:
         _, inverted = clean.orient(points, mesh.cells.copy(), label)
-        if inverted:
-            raise MeshError(f"the map turns {plural(inverted, 'cell')} of {len(mesh.cells)} over; give one that keeps the "
-                            "orientation")
-        copy = replace(mesh, points=points, source=source)
-        copy = replace(copy, periods=_periods(mesh, copy))
-        clean.check_folds(copy, label)
-        copy = replace(copy, notes=checks.notes(copy, label))
-    except MeshError as error:
-        raise MeshError(f"{source}: {error}") from None
-    for note in copy.notes:
-        warnings.warn(f"{source}: {note}", MeshWarning, stacklevel=3)
-    return copy
+    else:
+        _, _, inverted = curve_checks.orient(points, mesh.cells, copy.geometry_nodes, label)
+    if inverted:
+        raise MeshError(f"the map turns {plural(inverted, 'cell')} of {len(mesh.cells)} over; give one that keeps the "
+                        "orientation")
+    copy = replace(copy, periods=_periods(mesh, copy))
+    clean.check_folds(copy, label)
+    if copy.geometry_nodes is not None:
+        curve_checks.check_shared(copy, label)
+    return replace(copy, notes=checks.notes(copy, label))
 
 
-def _moved(mesh, function):
-    """The points (point, dim) at function(x)."""
-    values = function(tuple(mesh.points.T.copy()))
-    if not isinstance(values, (tuple, list, np.ndarray)) or len(values) != mesh.dim:
-        raise MeshError(f"the map must return {plural(mesh.dim, 'coordinate')} as a tuple of arrays")
-    try:
-        return np.stack([np.broadcast_to(np.asarray(value, dtype=float), len(mesh.points)) for value in values], axis=1)
-    except (TypeError, ValueError):
-        raise MeshError(f"the map must return {plural(mesh.dim, 'array')} of {len(mesh.points)} numbers, as long as its "
-                        "arguments") from None
+def warned(mesh, level):
+    """The mesh, after a warning with each of its notes."""
+    for note in mesh.notes:
+        warnings.warn(f"{mesh.source}: {note}", MeshWarning, stacklevel=level)
+    return mesh
 
 
 def _periods(mesh, copy):

@@ -7,7 +7,20 @@ import numpy as np
 
 from ..reference.shapes import shape_of
 from ..wording import nearest, plural
-from . import checks, clean, geometry, hanging, mapping, naming, periodic, refinement
+from . import (
+    cell_maps,
+    checks,
+    clean,
+    curve_checks,
+    curved_geometry,
+    curves,
+    geometry,
+    hanging,
+    mapping,
+    naming,
+    periodic,
+    refinement,
+)
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
 from .hanging import Hanging
@@ -34,8 +47,10 @@ class Mesh:
     periods      (name, other name, translation) of each periodic pair
     share        of a part of a mesh: what it has of the whole, a `dgarray.mesh.partition.Share`; None for a whole mesh
     hanging      the faces that meet smaller ones, a `dgarray.mesh.hanging.Hanging`
+    geometry_nodes  (cell, node, dim) points through which the polynomial maps of curved cells go, at the nodes of the reference
+                 cell `dgarray.mesh.cell_maps.geometry_cell(cell_shape, order)`; None where all cells are straight
 
-    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra or hexahedra with straight edges. In a
+    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra or hexahedra, straight or curved. In a
     mesh of several shapes the cells of each shape are arrays of their own with numbers of their own, in an order of their own,
     and a list of faces joins cells of two shapes: see `dgarray.mesh.faces`.
     """
@@ -52,6 +67,7 @@ class Mesh:
     periods: tuple = ()
     share: Share = None
     hanging: Hanging = None
+    geometry_nodes: np.ndarray = None
 
     def __post_init__(self):
         if self.glued is None:
@@ -60,13 +76,15 @@ class Mesh:
             object.__setattr__(self, "hanging", hanging.none(len(self.cell_shape.faces[0])))
         arrays = [self.points, self.cells, self.numbers, self.glued, self.neighbours.cell, self.neighbours.face,
                   self.neighbours.orientation, *self.boundaries.values(), *self.regions.values()]
+        arrays += [] if self.geometry_nodes is None else [self.geometry_nodes]
         for array in arrays:
             array.setflags(write=False)
 
     def __repr__(self):
         names = ", ".join(f"{name} {len(rows)}" for name, rows in self.boundaries.items())
         unnamed = f"; {len(self.unnamed)} unnamed boundary faces" if len(self.unnamed) else ""
-        counts = plural(len(self.cells), f"{self.cell_type} cell")
+        curved = f", {np.count_nonzero(self.is_curved)} curved, of order {self.order}" if self.order > 1 else ""
+        counts = plural(len(self.cells), f"{self.cell_type} cell") + curved
         return f"<Mesh {self.source}: {counts}; {names or 'no boundary names'}{unnamed}>"
 
     @property
@@ -85,6 +103,16 @@ class Mesh:
     def cell_shape(self):
         """The `Shape` of the cells: their corners, edges and faces."""
         return shape_of(self.points, self.cells)
+
+    @property
+    def order(self):
+        """Degree of the polynomial maps from the reference cell to the cells: 1 where all are straight."""
+        return cell_maps.map_order(self)
+
+    @cached_property
+    def is_curved(self):
+        """Whether each cell differs from the straight one with its corners by more than rounding, (cell,)."""
+        return cell_maps.are_curved(self)
 
     @property
     def whole(self):
@@ -129,7 +157,8 @@ class Mesh:
     @property
     def identity(self):
         """The arrays that make it this mesh."""
-        return self.points, self.cells, self.neighbour_face
+        curves = () if self.geometry_nodes is None else (self.geometry_nodes,)
+        return self.points, self.cells, self.neighbour_face, *curves
 
     def named_place(self, element):
         """Where an element is, for messages."""
@@ -167,22 +196,31 @@ class Mesh:
     @cached_property
     def measures(self):
         """Length, area or volume of each cell, (cell,)."""
-        return geometry.signed_measures(self.points, self.cells)
+        return geometry.signed_measures(self.points, self.cells) if self.order == 1 else curved_geometry.measures(self)
+
+    @cached_property
+    def _curved_faces(self):
+        return curved_geometry.faces(self)
 
     @cached_property
     def face_measures(self):
-        """Measure of each face, (cell, face): 1 in 1D, length in 2D, area in 3D; of a warped face, the length of the integral
-        of its normal."""
-        return np.linalg.norm(geometry.area_vectors(self.points, self.cells), axis=2)
+        """Measure of each face, (cell, face): 1 in 1D, length in 2D, area in 3D; of a warped face with straight edges, the
+        length of the integral of its normal."""
+        return np.linalg.norm(geometry.area_vectors(self.points, self.cells), axis=2) if self.order == 1 else self._curved_faces[0]
 
     @cached_property
     def normals(self):
-        """Outward unit normals, (cell, face, dim); of a warped face, the direction of the integral of its normal."""
+        """Outward unit normals, (cell, face, dim); of a warped or curved face, the direction of the integral of its normal."""
+        if self.order > 1:
+            vectors = self._curved_faces[1]
+            return vectors / np.linalg.norm(vectors, axis=2, keepdims=True)
         return geometry.area_vectors(self.points, self.cells) / self.face_measures[:, :, None]
 
     @cached_property
     def centroids(self):
-        """Mean of each cell's corners, (cell, dim): the image of the reference cell's centre."""
+        """The image of the reference cell's centre, (cell, dim): the mean of the corners where a cell is straight."""
+        if self.order > 1:
+            return cell_maps.positions(self, self.cell_shape.corners.mean(axis=0)[None])[:, 0].T
         return self.points[self.cells].mean(axis=1)
 
     @cached_property
@@ -193,7 +231,10 @@ class Mesh:
     def quality(self):
         """Quality of each cell, (cell,): 1 for the best, 0 for flat ones.
 
-        Simplices: the normalised radius ratio, 1 for regular ones. Others: the scaled Jacobian, 1 for rectangles and bricks."""
+        Simplices: the normalised radius ratio, 1 for regular ones. Others: the scaled Jacobian, 1 for rectangles and bricks.
+        Of a curved cell, the least of the straight cells whose edges are the map's tangents at one of its points."""
+        if self.order > 1:
+            return curved_geometry.quality(self)
         if not self.cell_shape.simplex:
             return geometry.scaled_jacobians(self.points, self.cells)
         return geometry.radius_ratios(self.points, self.cells, self.inradii)
@@ -208,7 +249,9 @@ class Mesh:
         return face_points(self.cells, rows, self.cell_shape.faces)
 
     def face_centres(self, rows):
-        """Centroids (count, dim) of the faces `rows` (count, 2)."""
+        """Centres (count, dim) of the faces `rows` (count, 2)."""
+        if self.order > 1:
+            return curved_geometry.face_centres(self, np.asarray(rows).reshape(-1, 2))
         return self.points[self.face_points(np.asarray(rows).reshape(-1, 2))].mean(axis=1)
 
     def position(self, row):
@@ -246,10 +289,16 @@ class Mesh:
                     raise MeshError(f"{name!r} is a region of {mesh.source}; only boundaries can be periodic")
             rows, others, orientation, translation = periodic.match(mesh, *pair)
             mesh = mesh._glued(rows, others, orientation, (*mesh.periods, (*pair, tuple(translation.tolist()))))
+            if mesh.order > 1:
+                try:
+                    curve_checks.check_shared(mesh, lambda cell: f"cell {self.numbers[cell]}")
+                except MeshError as error:
+                    raise MeshError(f"{mesh.source}: boundaries {pair[0]!r} and {pair[1]!r} do not match: {error}") from None
         return mesh
 
     def refined(self, where=None):
         """A copy with cells split at the middles of their edges into 2, 4 or 8; names, regions and periods are kept.
+        Curved cells are split in the reference cell: their children have the same map.
 
         where   None: every cell; else, of quadrilaterals and hexahedra, the name of a region, several names, or the numbers of
                 cells in this mesh. Where split cells meet others, nodes hang in the middle of edges and faces
@@ -269,13 +318,33 @@ class Mesh:
         self._must_be_whole("given regions")
         return replace(self, regions={**self.regions, **naming.regions(self, regions)})
 
-    def mapped(self, function):
+    def mapped(self, function, order=None):
         """A copy with the points moved to function(x), x a tuple of coordinate arrays (point,); it returns such a tuple.
 
-        Numbers, names, regions and periods are kept; a periodic boundary must stay a translation of its partner.
-        Raises MeshError where the map turns cells over, makes them concave or flat, or is not finite. Warns as `build` does."""
+        order   None: the corners of straight cells are moved, which stay straight; those of curved cells with their geometry
+                nodes. From 2 to 10: the cells are curved by a map of this degree, which interpolates the function; 1: the
+                cells of a curved mesh become straight
+        Numbers, names, regions and periods are kept; a periodic boundary must stay a translation of its partner. Cells that
+        are all straight to rounding are stored so.
+        Raises MeshError where the map turns cells over, makes them concave, folded or flat, or is not finite. Warns as
+        `build` does."""
         self._must_be_whole("mapped")
-        return mapping.mapped(self, function)
+        return mapping.mapped(self, function, order)
+
+    def curved(self, order, function, boundary=None):
+        """A copy whose boundary follows a curve or surface, by cells with maps of degree `order` (2 to 10; 1: corners alone).
+
+        function   where points of the boundary go: takes x, a tuple of coordinate arrays (point,), and returns such a tuple
+        boundary   the name of a boundary, or several in a tuple; by default all faces without a neighbour
+        The move of the boundary's points is blended into the cells that touch it, see `dgarray.mesh.curves`; all others stay.
+
+            disc = square.curved(3, lambda x: (x[0] / np.hypot(*x), x[1] / np.hypot(*x)))
+
+        Names, regions and periods are kept; a periodic boundary must stay a translation of its partner.
+        Raises MeshError for an order or a name that there is not, another shape of what the function returns, and where
+        cells become folded or flat."""
+        self._must_be_whole("curved")
+        return curves.curved(self, order, function, boundary)
 
     def _must_be_whole(self, change):
         """Raise MeshError for a part of a mesh, which cannot be changed alone."""
@@ -304,7 +373,8 @@ class Mesh:
         glued[:, ::2] = place[glued[:, ::2]]
         return Mesh(self.points[used], corners.reshape(len(cells), -1), boundaries, regions, self.numbers[cells],
                     Neighbours(cell, np.where(lost, -1, face), self.orientation[cells]), (), self.source,
-                    glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods)
+                    glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods,
+                    geometry_nodes=None if self.geometry_nodes is None else self.geometry_nodes[cells])
 
     def _glued(self, rows, others, orientation, periods):
         """A copy in which the boundary faces `rows` meet `others`; faces that became interior lose their names."""
@@ -317,7 +387,7 @@ class Mesh:
 
 
 def build(points, cells, facets=None, groups=None, *, numbers=None, elements=None, source="mesh", found=(),
-          inherited=None):
+          inherited=None, geometry_nodes=None):
     """The mesh of `cells` (cell, corner) on `points` (point, dim): checked, oriented, ordered for locality, connected.
 
     The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, these in the order of VTK.
@@ -328,14 +398,16 @@ def build(points, cells, facets=None, groups=None, *, numbers=None, elements=Non
     elements   (cell,) position of each cell among all elements of the file, from 1, for messages
     found      notes of whoever read the file
     inherited  notes of the mesh that this one refines, which has been checked
+    geometry_nodes  (cell, node, dim) of curved cells, at the nodes of `dgarray.mesh.cell_maps.geometry_cell`; those at the
+               corners are replaced by the points
     Raises MeshError on: coordinates that are not finite, a node twice in a cell, cells without volume, concave or twisted
-    cells, faces with three neighbours, folds, hanging nodes, names of facets that are not faces of a cell. Warns with each of
-    the notes."""
+    cells, curved cells where det dx/dr is not positive or which differ from a neighbour on the face between them, faces with
+    three neighbours, folds, hanging nodes, names of facets that are not faces of a cell. Warns with each of the notes."""
     try:
         if np.size(cells) and np.asarray(cells).dtype.kind not in "iu":
             raise MeshError("the cells must be whole numbers, those of their points")
         mesh = _build(np.array(points, dtype=np.float64), np.array(cells, dtype=np.int64), facets or {}, groups or {},
-                      numbers, elements, source, found, inherited)
+                      numbers, elements, source, found, inherited, geometry_nodes)
     except MeshError as error:
         raise MeshError(f"{source}: {error}") from None
     if inherited is None:
@@ -344,7 +416,7 @@ def build(points, cells, facets=None, groups=None, *, numbers=None, elements=Non
     return mesh
 
 
-def _build(points, cells, facets, groups, numbers, elements, source, found, inherited):
+def _build(points, cells, facets, groups, numbers, elements, source, found, inherited, nodes):
     file_numbers = np.arange(len(cells)) if numbers is None else np.asarray(numbers)
 
     def label(k):
@@ -354,7 +426,11 @@ def _build(points, cells, facets, groups, numbers, elements, source, found, inhe
     points, cells, facets, unused = clean.drop_unused(points, cells, facets)
     notes = list(found)
     notes += [f"{plural(unused, 'node')} that no cell uses {'is' if unused == 1 else 'are'} left out"] if unused else []
-    cells, inverted = clean.orient(points, cells, label)
+    nodes = None if nodes is None else curve_checks.checked(points, cells, nodes, label)
+    if nodes is None:
+        cells, inverted = clean.orient(points, cells, label)
+    else:
+        cells, nodes, inverted = curve_checks.orient(points, cells, nodes, label)
     if inverted:
         notes.append(f"{inverted} of {len(cells)} cells were inverted and have been re-oriented")
     order = hilbert_order(points[cells].mean(axis=1))
@@ -364,9 +440,11 @@ def _build(points, cells, facets, groups, numbers, elements, source, found, inhe
     neighbours = connect(cells, shape_of(points, cells).faces, label)
     boundaries, more = clean.name_faces(points, cells, neighbours, facets)
     mesh = Mesh(points, cells, boundaries, {name: np.sort(rank[np.asarray(group)]) for name, group in groups.items()},
-                file_numbers, neighbours, source=source)
+                file_numbers, neighbours, source=source, geometry_nodes=None if nodes is None else nodes[order])
     clean.check_folds(mesh, label)
     mesh = replace(mesh, hanging=hanging.find(mesh, mesh.unnamed))
+    if nodes is not None:
+        curve_checks.check_shared(mesh, label)
     notes += more
     notes = tuple(inherited) if inherited is not None else (*notes, *checks.notes(mesh, label))
     object.__setattr__(mesh, "notes", notes)

@@ -19,8 +19,9 @@ DIAGONALS = ((4, 9, (5, 6, 8, 7)), (5, 8, (4, 6, 9, 7)), (6, 7, (4, 5, 9, 8)))
 
 
 def split(points, cells):
-    """Refine every cell. Returns (points, children (cell, child, dim + 1), children of facets), where the last is a function of
-    facets (facet, dim) that returns (facet, child, dim) in an order given by the order of the vertices alone.
+    """Refine every cell. Returns (points, children (cell, child, dim + 1), children of facets, places), where the third is a
+    function of facets (facet, dim) that returns (facet, child, dim) in an order given by the order of the vertices alone, and
+    places (cell or 1, child, dim + 1, dim) are the children's corners in the reference cell.
 
     A tetrahedron is cut along the shortest of its three inner diagonals, which bounds the children's quality."""
     dim = cells.shape[1] - 1
@@ -34,10 +35,18 @@ def split(points, cells):
         low, high = np.sort(pairs, axis=1).T
         return len(points) + np.searchsorted(key, low * len(points) + high)
 
-    children = local[:, CHILDREN[dim]]
+    numbers = np.array(CHILDREN[dim])[None]
     if dim == 3:
-        children = np.concatenate([children, _octahedra(new_points, local)], axis=1)
-    return new_points, children, lambda facets: _split_facets(facets, midpoint)
+        inner = _octahedra(new_points, local)
+        numbers = np.concatenate([np.broadcast_to(numbers, (len(cells), *numbers.shape[1:])), inner], axis=1)
+    children = local[np.arange(len(cells))[:, None, None], numbers]
+    return new_points, children, lambda facets: _split_facets(facets, midpoint), _places(dim)[numbers]
+
+
+def _places(dim):
+    """Coordinates (local number, dim) of the corners and the midpoints of the edges in the reference cell."""
+    corners = 2 * np.vstack([np.zeros(dim), np.eye(dim)]) - 1
+    return np.concatenate([corners, corners[np.array(EDGES[dim])].mean(axis=1)])
 
 
 def _split_facets(facets, midpoint):
@@ -48,11 +57,11 @@ def _split_facets(facets, midpoint):
 
 
 def _octahedra(points, local):
-    """The four inner tetrahedra of each cell, (cell, 4, 4), around its shortest diagonal; positively oriented."""
+    """Local numbers of the four inner tetrahedra of each cell, (cell, 4, 4), around its shortest diagonal; positively
+    oriented."""
     choices = np.array([[(a, b, ring[i], ring[(i + 1) % 4]) for i in range(4)] for a, b, ring in DIAGONALS])
+    r = _places(3)[choices]
+    inverted = np.linalg.det(r[:, :, 1:] - r[:, :, :1]) < 0
+    choices[inverted, 2:] = choices[inverted, :1:-1]
     lengths = [np.linalg.norm(points[local[:, a]] - points[local[:, b]], axis=1) for a, b, _ in DIAGONALS]
-    inner = local[np.arange(len(local))[:, None, None], choices[np.argmin(lengths, axis=0)]]
-    x = points[inner]
-    inverted = np.linalg.det(x[:, :, 1:] - x[:, :, :1]) < 0
-    inner[inverted, 2:] = inner[inverted, :1:-1]
-    return inner
+    return choices[np.argmin(lengths, axis=0)]

@@ -10,13 +10,16 @@ from .faces import keys
 
 
 def split(points, cells, order):
-    """Refine every cell. Returns (points, children (cell, child, corner), children of facets), where the last is a function of
-    facets (facet, vertex) that returns (facet, child, vertex) in an order given by the order of the vertices alone.
+    """Refine every cell. Returns (points, children (cell, child, corner), children of facets, places), where the third is a
+    function of facets (facet, vertex) that returns (facet, child, vertex) in an order given by the order of the vertices alone,
+    and places (1, child, corner, dim) are the children's corners in the reference cell.
 
     order: the corners of `cells` in tensor order; the children have their corners in the order of `cells`"""
     middles = Middles(points, cells[:, order])
-    children = refined(middles, cells[:, order])
-    return np.concatenate(middles.points), children[:, :, np.argsort(order)], lambda facets: refined(middles, facets)
+    children, back = refined(middles, cells[:, order]), np.argsort(order)
+    corners = np.array([corner[::-1] for corner in product((-1, 1), repeat=int(cells.shape[1]).bit_length() - 1)])
+    places = (corners[:, None] + corners[back]) / 2
+    return np.concatenate(middles.points), children[:, :, back], lambda facets: refined(middles, facets), places[None]
 
 
 def lattice(dim):

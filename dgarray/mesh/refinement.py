@@ -1,7 +1,7 @@
 """Which cells of a mesh are split, and the arrays of the mesh that this gives."""
 import numpy as np
 
-from . import refine, refine_tensor
+from . import cell_maps, curved_geometry, refine, refine_tensor
 from .errors import MeshError
 from .memory import check_room
 
@@ -11,9 +11,13 @@ def split(mesh, where):
     shape, parts, some = mesh.cell_shape, 2 ** mesh.dim, chosen(mesh, where)
     check_room(f"{mesh.source}, refined,", len(some) + (parts - 1) * int(some.sum()), mesh.dim, shape.simplex)
     if shape.simplex:
-        points, children, of_facets = refine.split(mesh.points, mesh.cells)
+        points, children, of_facets, places = refine.split(mesh.points, mesh.cells)
     else:
-        points, children, of_facets = refine_tensor.split(mesh.points, mesh.cells[some], shape.tensor_order)
+        points, children, of_facets, places = refine_tensor.split(mesh.points, mesh.cells[some], shape.tensor_order)
+    nodes = None
+    if mesh.order > 1:
+        nodes = curved_geometry.children(mesh, places)
+        points[children.reshape(-1)] = nodes[:, list(cell_maps.corner_nodes(shape, mesh.order))].reshape(-1, mesh.dim)
     first = np.where(some, (~some).sum() + parts * (np.cumsum(some) - 1), np.cumsum(~some) - 1)
 
     def family(numbers, first, which):
@@ -34,7 +38,8 @@ def split(mesh, where):
     return dict(points=points, cells=np.concatenate([mesh.cells[~some], children.reshape(-1, children.shape[2])]),
                 facets={name: facets(mesh.face_points(rows), rows[:, 0]) for name, rows in mesh.boundaries.items()},
                 groups={name: family(cells, first, some[cells]) for name, cells in mesh.regions.items()},
-                numbers=family(every, parts * mesh.numbers, some), source=mesh.source, inherited=mesh.notes), [
+                numbers=family(every, parts * mesh.numbers, some), source=mesh.source, inherited=mesh.notes,
+                geometry_nodes=nodes), [
         facets(corners, own[:, 0]) for corners in sides]
 
 
@@ -46,6 +51,9 @@ def chosen(mesh, where):
     if mesh.cell_shape.simplex:
         raise MeshError(f"{mesh.source}: refined(where) is for quadrilaterals and hexahedra; {mesh.cell_type} cells are all "
                         "refined at once")
+    if mesh.order > 1:
+        raise MeshError(f"{mesh.source}: refined(where) is for straight cells; refine first and curve the boundary then, or refine "
+                        "all cells")
     names = [where] if isinstance(where, str) else where
     if isinstance(names, (list, tuple)) and names and all(isinstance(name, str) for name in names):
         for name in names:

@@ -53,7 +53,10 @@ class Shape:
         return weights(self.corners, r)
 
     def gradients(self, r):
-        """Their gradients on quadrilaterals and hexahedra, (point, corner, dim)."""
+        """Derivatives dN_c/dr_k of the functions of `weights`, (point, corner, dim), at points r (point, dim)."""
+        if self.simplex:
+            constant = np.vstack([-np.ones((1, self.dim)), np.eye(self.dim)]) / 2
+            return np.broadcast_to(constant, (len(r), *constant.shape))
         return gradients(self.corners, r)
 
     @property

@@ -1,0 +1,108 @@
+"""Checks of curved cells: their maps can be inverted, and neighbours have the same geometry on the face that they share."""
+import numpy as np
+
+from ..reference.shapes import shape_of
+from ..wording import plural
+from . import cell_maps, curved_geometry
+from .elements import Elements
+from .errors import MeshError
+
+# Distance, relative to the size of a face, at which two places count as one: coordinates in files often have 7 digits.
+TOLERANCE = 1e-6
+NAMED = 3          # cells that a message names
+
+
+def checked(points, cells, nodes, label):
+    """A copy of the geometry nodes with the points at the corners; None where all cells are straight to rounding.
+
+    Raises MeshError unless they are finite, and as many for each cell as a map of some order has."""
+    shape, nodes = shape_of(points, cells), np.array(nodes, dtype=np.float64)
+    if nodes.ndim != 3 or len(nodes) != len(cells) or nodes.shape[2] != shape.dim:
+        raise MeshError(f"geometry nodes of the shape {nodes.shape} do not fit {len(cells)} cells in {shape.dim}D; allowed: "
+                        "(cell, node, dim)")
+    try:
+        order = cell_maps.order_of(shape, nodes.shape[1])
+    except ValueError as error:
+        raise MeshError(str(error)) from None
+    bad = np.flatnonzero(~np.isfinite(nodes).all(axis=(1, 2)))
+    if len(bad):
+        raise MeshError(f"{label(bad[0])} has geometry nodes that are not finite; {plural(len(bad), 'such cell')} in all")
+    nodes[:, list(cell_maps.corner_nodes(shape, order))] = points[cells]
+    return nodes if cell_maps.are_curved(Elements(points, cells, None, nodes)).any() else None
+
+
+def orient(points, cells, nodes, label):
+    """(cells, geometry nodes, how many cells were turned over): all with det dx/dr > 0 at the points where it is checked.
+
+    Raises MeshError that names the cells, and the place where the determinant is not positive."""
+    elements = Elements(points, cells, None, nodes)
+    shape, order = elements.cell_shape, cell_maps.map_order(elements)
+    r = curved_geometry.check_points(shape, order)
+    turned = curved_geometry.measures(elements) < 0
+    sign = np.where(turned, -1.0, 1.0)
+    bad, least = [], []
+    for some in cell_maps.blocks(len(cells)):
+        size = np.abs(nodes[some]).max(axis=(1, 2)) * np.linalg.norm(np.ptp(nodes[some], axis=1), axis=1) ** (shape.dim - 1)
+        det = cell_maps.determinant(cell_maps.jacobians(elements, r, some)) * sign[some]
+        here = np.flatnonzero((2**shape.dim * det <= 8 * np.finfo(float).eps * size).any(axis=0))
+        bad += (some.start + here).tolist()
+        least += det[:, here].argmin(axis=0).tolist()
+    if bad:
+        refuse(elements, label, bad, r[least])
+    mirrored = list(shape.mirrored)
+    reference = cell_maps.geometry_cell(shape, order).nodes
+    cells, nodes = cells.copy(), nodes.copy()
+    cells[turned] = cells[turned][:, mirrored]
+    nodes[turned] = nodes[turned][:, cell_maps.nearest_nodes(reference, shape.weights(reference) @ shape.corners[mirrored])]
+    return cells, nodes, int(turned.sum())
+
+
+def refuse(mesh, label, cells, r):
+    """Raise the MeshError for cells whose det dx/dr is not positive at the reference points r (cell, dim), one for each."""
+    places = [cell_maps.positions(mesh, at[None], [cell])[:, 0, 0] for cell, at in zip(cells[:NAMED], r)]
+    names = ", ".join(f"{label(cell)} at ({', '.join(f'{v:.6g}' for v in x)})" for cell, x in zip(cells, places))
+    are = "are" if len(cells) > 1 else "is"
+    raise MeshError(f"{plural(len(cells), f'curved {mesh.cell_shape.name} cell')} {are} folded or degenerate, where the Jacobian "
+                    f"determinant of the map is not positive: {names}{', ...' if len(cells) > NAMED else ''}; take smaller cells "
+                    "there, a lower order, or a map that bends them less")
+
+
+def check_shared(mesh, label):
+    """Raise MeshError unless the two cells at each inner face have the same points on it; on periodic faces, the same but for
+    one translation of the face. Hanging nodes are refused too."""
+    if len(mesh.hanging):
+        raise MeshError(f"{plural(len(mesh.hanging), 'face')} of the mesh meet smaller ones; hanging nodes in meshes with curved "
+                        "cells are not supported; refine all cells, or keep the cells straight")
+    shape, order = mesh.cell_shape, cell_maps.map_order(mesh)
+    vertices = curved_geometry.face_weights(shape, face_points(shape, order)) if shape.dim > 1 else np.ones((1, 1))
+    cell, face = np.nonzero(mesh.neighbour_face >= 0)
+    other, other_face = mesh.neighbour_cell[cell, face], mesh.neighbour_face[cell, face]
+    once = (cell < other) | (cell == other) & (face < other_face)
+    cell, face, other, other_face = (rows[once] for rows in (cell, face, other, other_face))
+    match = mesh.orientation[cell, face]
+    glued = np.zeros(mesh.neighbour_face.shape, dtype=bool)
+    for rows in (mesh.glued[:, :2], mesh.glued[:, 2:]):
+        glued[tuple(rows.T)] = True
+    kinds, kind = np.unique(np.column_stack([face, other_face, match]), axis=0, return_inverse=True)
+    for number, (own_face, their_face, *order_there) in enumerate(kinds):
+        pairs = np.flatnonzero(kind.ravel() == number)
+        r = vertices @ shape.corners[list(shape.faces[own_face])]
+        there = vertices @ shape.corners[list(shape.faces[their_face])][order_there]
+        x, y = cell_maps.positions(mesh, r, cell[pairs]), cell_maps.positions(mesh, there, other[pairs])
+        gap = y - x
+        gap -= np.where(glued[cell[pairs], own_face], gap.mean(axis=1), 0)[:, None]
+        size = np.linalg.norm(np.ptp(x, axis=1), axis=0) if shape.dim > 1 else np.ones(len(pairs))
+        wide = np.flatnonzero(np.linalg.norm(gap, axis=0).max(axis=0) > TOLERANCE * size)
+        if len(wide):
+            one, two = cell[pairs[wide[0]]], other[pairs[wide[0]]]
+            at = ", ".join(f"{v:.6g}" for v in x[:, np.linalg.norm(gap[:, :, wide[0]], axis=0).argmax(), wide[0]])
+            raise MeshError(f"{label(one)} and {label(two)} have different geometry on the face that they share, at ({at}), "
+                            f"{np.linalg.norm(gap[:, :, wide[0]], axis=0).max():.3g} apart; give both cells the same nodes there")
+
+
+def face_points(shape, order):
+    """The geometry nodes of a face in the reference cell of one dimension less, (point, dim - 1)."""
+    if not shape.simplex:
+        return cell_maps.reference_cell(shape, order, "lobatto").face_points[0][:, 1:]
+    cell = cell_maps.geometry_cell(shape, order)
+    return cell.face_barycentric(0)[:, 1:] * 2 - 1
