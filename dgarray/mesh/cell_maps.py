@@ -12,8 +12,8 @@ import numpy as np
 from ..reference import reference_cell, shape_of
 from ..reference.columns import multiply
 
-# Cells whose Jacobians are held at once.
-BLOCK = 4096
+# Numbers of one temporary array.
+BLOCK = 1 << 20
 HIGHEST = 10          # degree of a curved cell's map
 # Distance of a cell's geometry nodes from those of a straight cell, as a share of its size, that counts as rounding.
 STRAIGHT = 1e-9
@@ -76,11 +76,9 @@ def jacobians(mesh, r, cells=slice(None)):
     else:
         cell = geometry_cell(shape, map_order(mesh))
         slopes = cell.interpolation(np.asarray(r, float)) @ cell.differentiation
-    J = np.empty((slopes.shape[1], len(nodes), nodes.shape[2], len(slopes)))
-    for i, component in enumerate(nodes.transpose(2, 1, 0)):
-        for k, matrix in enumerate(slopes):
-            J[:, :, i, k] = multiply(matrix, component)
-    return J
+    columns = np.ascontiguousarray(nodes.transpose(1, 2, 0))
+    J = np.stack([multiply(matrix, columns.reshape(len(columns), -1)) for matrix in slopes])
+    return J.reshape(*J.shape[:2], *columns.shape[1:]).transpose(1, 3, 2, 0)
 
 
 def _nodes(mesh, cells):
@@ -106,8 +104,9 @@ def cofactors(J):
     return np.stack([np.cross(J[..., (k + 1) % 3], J[..., (k + 2) % 3]) for k in range(3)], axis=-1)
 
 
-def blocks(count, size=BLOCK):
-    """Slices of at most `size` of so many cells."""
+def blocks(count, points):
+    """Slices of so many cells, small enough to bound the memory for Jacobians at this many points of each."""
+    size = max(8, BLOCK // (9 * points) // 8 * 8)
     return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
 
@@ -118,7 +117,7 @@ def bends(mesh):
         return np.zeros(len(mesh.cells))
     weights = shape.weights(geometry_cell(shape, map_order(mesh)).nodes)
     return np.concatenate([np.linalg.norm(mesh.geometry_nodes[some] - weights @ mesh.points[mesh.cells[some]], axis=2).max(axis=1)
-                           for some in blocks(len(mesh.cells))])
+                           for some in blocks(len(mesh.cells), len(weights))])
 
 
 def are_curved(mesh):

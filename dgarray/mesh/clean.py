@@ -16,6 +16,17 @@ def check_input(points, cells, label):
                         "for quadrilaterals and hexahedra (cell, 2^dim)")
     if not len(cells):
         raise MeshError("there are no cells")
+    check_used(points, cells, label)
+    corners = np.sort(cells, axis=1)
+    repeated = np.flatnonzero((corners[:, 1:] == corners[:, :-1]).any(axis=1))
+    if len(repeated):
+        nodes = ", ".join(str(node + 1) for node in cells[repeated[0]])
+        raise MeshError(f"{label(repeated[0])} has a node twice: {nodes} (counted from 1); "
+                        "remove the cell or mend its nodes")
+
+
+def check_used(points, cells, label):
+    """Raise MeshError unless the nodes of the cells exist and have finite coordinates."""
     outside = np.flatnonzero(((cells < 0) | (cells >= len(points))).any(axis=1))
     if len(outside):
         raise MeshError(f"{label(outside[0])} names a node that does not exist; the mesh has {len(points)} nodes")
@@ -26,12 +37,6 @@ def check_input(points, cells, label):
         where = ", ".join(f"{value:g}" for value in points[bad[0]])
         raise MeshError(f"node {bad[0] + 1} (counted from 1) has the coordinates ({where}); they must be finite"
                         + (f"; {len(bad)} nodes in all" if len(bad) > 1 else ""))
-    corners = np.sort(cells, axis=1)
-    repeated = np.flatnonzero((corners[:, 1:] == corners[:, :-1]).any(axis=1))
-    if len(repeated):
-        nodes = ", ".join(str(node + 1) for node in cells[repeated[0]])
-        raise MeshError(f"{label(repeated[0])} has a node twice: {nodes} (counted from 1); "
-                        "remove the cell or mend its nodes")
 
 
 def drop_unused(points, cells, facets):

@@ -41,7 +41,7 @@ def orient(points, cells, nodes, label):
     turned = curved_geometry.measures(elements) < 0
     sign = np.where(turned, -1.0, 1.0)
     bad, least = [], []
-    for some in cell_maps.blocks(len(cells)):
+    for some in cell_maps.blocks(len(cells), len(r)):
         size = np.abs(nodes[some]).max(axis=(1, 2)) * np.linalg.norm(np.ptp(nodes[some], axis=1), axis=1) ** (shape.dim - 1)
         det = cell_maps.determinant(cell_maps.jacobians(elements, r, some)) * sign[some]
         here = np.flatnonzero((2**shape.dim * det <= 8 * np.finfo(float).eps * size).any(axis=0))

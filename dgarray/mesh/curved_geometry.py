@@ -14,7 +14,7 @@ def measures(mesh):
     degree = shape.dim * (order - 1) if shape.simplex else shape.dim * order - 1
     r, weights = (quadrature if shape.simplex else product)(shape.dim, max(degree, 1))
     return np.concatenate([np.sum(cell_maps.determinant(cell_maps.jacobians(mesh, r, some)) * weights[:, None], axis=0)
-                           for some in cell_maps.blocks(len(mesh.cells))])
+                           for some in cell_maps.blocks(len(mesh.cells), len(r))])
 
 
 def faces(mesh):
@@ -25,7 +25,7 @@ def faces(mesh):
     s, weights = face_quadrature(shape, 2 * cell_maps.map_order(mesh) + 4)
     for face, normal in enumerate(of_reference):
         r = s @ shape.corners[list(shape.faces[face])]
-        for some in cell_maps.blocks(len(mesh.cells)):
+        for some in cell_maps.blocks(len(mesh.cells), len(r)):
             n = np.sum(cell_maps.cofactors(cell_maps.jacobians(mesh, r, some)) * normal, axis=-1) * weights[:, None, None]
             areas[some, face], vectors[some, face] = np.linalg.norm(n, axis=2).sum(axis=0), n.sum(axis=0)
     return areas, vectors
@@ -79,11 +79,11 @@ def face_weights(shape, r):
 
 
 def quality(mesh):
-    """Least quality of the straight cells whose edges are the tangents dx/dr at a point, (cell,), at the nodes of the map and
-    some between them: of simplices the normalised radius ratio, of others the scaled Jacobian; 0 where det dx/dr <= 0."""
+    """Least quality of the straight cells whose edges are the tangents dx/dr at a geometry node, (cell,): of simplices the
+    normalised radius ratio, of others the scaled Jacobian; 0 where det dx/dr <= 0."""
     shape, found = mesh.cell_shape, []
-    r = check_points(shape, cell_maps.map_order(mesh))
-    for some in cell_maps.blocks(len(mesh.cells)):
+    r = cell_maps.geometry_cell(shape, cell_maps.map_order(mesh)).nodes
+    for some in cell_maps.blocks(len(mesh.cells), len(r)):
         J = cell_maps.jacobians(mesh, r, some)
         valid = cell_maps.determinant(J) > 0
         values = np.zeros(valid.shape)
@@ -104,11 +104,7 @@ def tangent_ratios(shape, J):
 
 
 def check_points(shape, order):
-    """Reference points (point, dim) at which det dx/dr of a curved cell must be positive: corners, geometry nodes, those of a
-    map of degree order + 2, and the points of a quadrature that is exact for det dx/dr."""
-    finer = cell_maps.geometry_cell(shape, order + 2).nodes
-    if shape.simplex:
-        inner = quadrature(shape.dim, max(shape.dim * (order - 1), 1))[0]
-    else:
-        inner = product(shape.dim, shape.dim * order - 1)[0]
-    return np.concatenate([cell_maps.geometry_cell(shape, order).nodes, finer, inner])
+    """Reference points (point, dim) at which det dx/dr of a curved cell must be positive: the geometry nodes, those of a map of
+    degree order + 2, and on simplices the points of a quadrature that is exact for det dx/dr."""
+    points = [cell_maps.geometry_cell(shape, degree).nodes for degree in (order, order + 2)]
+    return np.concatenate([*points, quadrature(shape.dim, max(shape.dim * (order - 1), 1))[0]] if shape.simplex else points)

@@ -8,7 +8,9 @@ import meshio
 import numpy as np
 
 from ..reference.shapes import FILE_SHAPES
+from . import clean
 from .errors import MeshError
+from .file_nodes import base_type, geometry_nodes, order_in_file
 from .groups import find_groups
 from .mesh import build
 
@@ -22,9 +24,11 @@ MARKS = {".msh": (b"$EndNodes", b"$EndElements"), ".bdf": NASTRAN, ".fem": NASTR
 
 
 def read_mesh(path):
-    """Read the mesh in the file `path`: straight cells of one shape in any format that meshio reads.
+    """Read the mesh in the file `path`: cells of one shape and order in any format that meshio reads.
 
-    The shapes are lines, triangles, quadrilaterals, tetrahedra and hexahedra.
+    The shapes are lines, triangles, quadrilaterals, tetrahedra and hexahedra. Cells of the orders 2 to 10 (meshio's triangle6,
+    quad9, tetra10, hexahedron27 and so on, also quad8 and hexahedron20, and VTK's Lagrange cells) become curved cells, or straight
+    ones where they are all straight to rounding. Meshes from Gmsh have cells of order 9 at most where these are hexahedra.
 
     Physical groups, references, markers and sets become region names and, one dimension below, boundary names.
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
@@ -107,48 +111,77 @@ def _arrays(path, data):
     if not sum(sizes):
         raise MeshError("the file has no cells")
     dim = max(block.dim for block, size in zip(data.cells, sizes) if size)
-    _check_types({block.type for block, size in zip(data.cells, sizes) if size and block.dim >= max(dim - 1, 1)})
+    types = {(block.type, np.shape(block.data)[1]) for block, size in zip(data.cells, sizes) if size and block.dim == dim}
+    face_types = {block.type for block, size in zip(data.cells, sizes) if size and block.dim == dim - 1}
+    _check_types({name for name, _ in types} | (face_types if dim > 1 else set()))
     if dim == 0:
         raise MeshError(f"the file has points, but no cells; allowed: {ALLOWED}")
     start = np.cumsum([0, *sizes])
-    shape = _shape({block.type for block, size in zip(data.cells, sizes) if size and block.dim == dim},
-                   {block.type for block, size in zip(data.cells, sizes) if size and block.dim == dim - 1})
+    shape = _shape(types, face_types)
     volume = [k for k, block in enumerate(data.cells) if block.dim == dim and sizes[k]]
     cells = np.concatenate([np.asarray(data.cells[k].data, dtype=np.int64) for k in volume])
     offset = dict(zip(volume, np.cumsum([0] + [sizes[k] for k in volume])))
+    elements = np.concatenate([start[k] + 1 + np.arange(sizes[k]) for k in volume])
     regions, notes = find_groups(path, data, dim)
     boundaries, more = find_groups(path, data, dim - 1)
+    facets = {name: np.concatenate([_corners(data.cells[k])[inside] for k, inside in members])
+              for name, members in boundaries.items()}
+    points = _flat(np.asarray(data.points, dtype=np.float64), cells, shape)
+    nodes = None
+    if cells.shape[1] > len(shape.vertices):
+        clean.check_used(points, cells, lambda k: f"cell {k} (element {elements[k]} in the file)")
+        nodes = geometry_nodes(data.cells[volume[0]].type, points[cells])
+        points, cells, facets = _corners_alone(points, cells, facets, len(shape.vertices))
     return {
-        "points": _flat(np.asarray(data.points, dtype=np.float64), cells, shape),
+        "points": points,
         "cells": cells,
-        "facets": {name: np.concatenate([data.cells[k].data[inside].astype(np.int64) for k, inside in members])
-                   for name, members in boundaries.items()},
+        "geometry_nodes": nodes,
+        "facets": facets,
         "groups": {name: np.unique(np.concatenate([offset[k] + inside for k, inside in members]))
                    for name, members in regions.items()},
-        "elements": np.concatenate([start[k] + 1 + np.arange(sizes[k]) for k in volume]),
+        "elements": elements,
         "found": tuple(dict.fromkeys(notes + more)),
     }
 
 
+def _corners(block):
+    """Corners (cell, corner) of the cells in a block of a meshio mesh."""
+    name = base_type(block.type)
+    count = len(FILE_SHAPES[name].vertices) if name in FILE_SHAPES else 1
+    return np.asarray(block.data, dtype=np.int64)[:, :count]
+
+
+def _corners_alone(points, cells, facets, corners):
+    """Points, cells (cell, corner) and facets without the points that only lie between the corners of cells."""
+    kept = np.ones(len(points), dtype=bool)
+    kept[cells[:, corners:]] = False
+    kept[cells[:, :corners]] = True
+    number = np.where(kept, np.cumsum(kept) - 1, -1)
+    return points[kept], number[cells[:, :corners]], {name: number[rows] for name, rows in facets.items()}
+
+
 def _check_types(types):
-    """Refuse cell types other than those of straight cells with a `Shape`, by name."""
-    strange = sorted(types - set(FILE_SHAPES) - {"vertex"})
-    curved = [name for name in strange if name[-1].isdigit() or name.startswith("VTK_LAGRANGE")]
-    if curved:
-        raise MeshError(f"curved cells of type {', '.join(map(repr, curved))} are not supported; "
-                        f"allowed: {ALLOWED} (write the mesh with straight cells of order 1)")
+    """Refuse cell types other than those with a `Shape`, by name."""
+    strange = sorted(name for name in types if base_type(name) not in {*FILE_SHAPES, "vertex"})
     if strange:
         raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; "
                         f"allowed: {ALLOWED} (split them into simplices)")
 
 
 def _shape(types, face_types):
-    """The one `Shape` of cells of these types in meshio. Raises MeshError for several, and for faces of another shape."""
+    """The one `Shape` of cells of these types (name, nodes) in meshio. Raises MeshError for several types, for faces of another
+    shape, and for curved cells that are not of one order."""
     if len(types) > 1:
-        raise MeshError(f"cells of type {', '.join(map(repr, sorted(types)))} in one mesh are not supported; allowed: one type "
+        names = sorted(name if len({other for other, _ in types}) > 1 else f"{name} with {count} nodes" for name, count in types)
+        raise MeshError(f"cells of type {', '.join(map(repr, names))} in one mesh are not supported; allowed: one type "
                         f"of {ALLOWED}")
-    shape = FILE_SHAPES[types.pop()]
-    if strange := sorted(face_types - {shape.face_in_files}):
+    [(name, count)] = types
+    shape = FILE_SHAPES[base_type(name)]
+    try:
+        order_in_file(name, count)
+    except ValueError as error:
+        raise MeshError(f"curved cells of type {name!r} are not supported: {error}") from None
+    if strange := sorted(face for face in face_types if base_type(face) != shape.face_in_files):
         raise MeshError(f"boundary faces of type {', '.join(map(repr, strange))} do not fit {shape.name} cells; allowed: "
                         f"{shape.face_in_files}")
     return shape

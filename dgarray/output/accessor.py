@@ -57,7 +57,7 @@ class Accessor:
     @cached_property
     def space(self):
         """The function space of the fields, see `dgarray.spaces`."""
-        elements = Elements(self.points, self.cells, self._ds["cell_number"].values)
+        elements = Elements(self.points, self.cells, self._ds["cell_number"].values, self.geometry_nodes)
         if elements.cell_shape.simplex:
             return PolynomialSpace(elements, self.order)
         return TensorSpace(elements, self.order, self._ds.attrs["nodes"])
@@ -73,6 +73,13 @@ class Accessor:
         return self._ds[f"mesh_{LOCATIONS[self.dim]}_nodes"].values
 
     @cached_property
+    def geometry_nodes(self):
+        """Nodes of the maps of curved cells (element, geometry node, dim); None where all cells are straight."""
+        if f"mesh_geometry_{self.axes[0]}" not in self._ds:
+            return None
+        return np.stack([self._ds[f"mesh_geometry_{axis}"].values for axis in self.axes], axis=-1)
+
+    @cached_property
     def jacobians(self):
         """|det dx/dr| of the elements (element,); its mean where it varies."""
         return jacobians(self.points, self.cells) if self.cell_shape.simplex else self.space.jacobians
@@ -80,11 +87,13 @@ class Accessor:
     @cached_property
     def locator(self):
         """Which element holds a point: `locator.find(x)`."""
-        return Locator(self.points, self.cells)
+        return Locator(self.points, self.cells, self.geometry_nodes)
 
     @cached_property
     def bounds(self):
         """Lowest and highest coordinates (2, dim) of the domain."""
+        if self.geometry_nodes is not None:
+            return np.stack(self.space.bounds())
         corners = self.points[self.cells]
         return np.stack([corners.min(axis=(0, 1)), corners.max(axis=(0, 1))])
 

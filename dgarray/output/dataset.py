@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import xarray as xr
 
+from dgarray.mesh import cell_maps
 from dgarray.reference import reference_cell, shape_of
 
 AXES = ("x", "y", "z")
@@ -17,7 +18,7 @@ AXES = ("x", "y", "z")
 LOCATIONS = {1: "edge", 2: "face", 3: "volume"}
 RESERVED = frozenset((*AXES, "time", "element", "node", "mesh", "mesh_node", "mesh_vertex", "cell_number", "region",
                       "boundary", "boundary_face", "boundary_faces", "mesh_volume_types",
-                      *(f"mesh_node_{axis}" for axis in AXES),
+                      "geometry_node", *(f"mesh_node_{axis}" for axis in AXES), *(f"mesh_geometry_{axis}" for axis in AXES),
                       *(f"mesh_{location}_nodes" for location in LOCATIONS.values())))
 UNITLESS = "normalised"
 SIMPLEX_NODES = "warp and blend, biunit simplex"
@@ -32,6 +33,7 @@ class Layout:
     variables    names in the order of the state; long_names and units by name ("time" and "x" may have units too)
     attrs        inputs of the run; strings, numbers, booleans and None stay, all else becomes a JSON string
     regions      name -> cells; boundaries: name -> (face, 2) rows (cell, local face)
+    geometry_nodes  (element, geometry node, dim) of a mesh with curved cells, as those of a `Mesh`
     Raises ValueError for shapes that do not fit and names that are taken."""
 
     dim: int
@@ -46,6 +48,7 @@ class Layout:
     regions: dict = field(default_factory=dict)
     boundaries: dict = field(default_factory=dict)
     nodes: str | None = None
+    geometry_nodes: np.ndarray | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "variables", tuple(self.variables))
@@ -81,9 +84,8 @@ class Layout:
         return len(self.variables), len(self.reference.nodes), len(self.cells)
 
     def coordinates(self):
-        """Nodes of all elements, one (element, node) array per axis: x = sum_i N_i points[cells[e, i]]."""
-        corners = self.cell_shape.weights(self.reference.nodes)
-        return [self.points[self.cells, axis].astype("float64") @ corners.T for axis in range(self.dim)]
+        """Nodes of all elements, one (element, node) array per axis, by the map of the cells."""
+        return [x.T for x in cell_maps.positions(self, self.reference.nodes)]
 
     @property
     def shapes(self):
@@ -106,10 +108,13 @@ class Layout:
     def at_plane(self, origin, normal):
         """The layout of the cells that touch a plane, and their numbers."""
         height = ((self.points - origin) @ normal)[self.cells]
+        if self.geometry_nodes is not None:
+            height = np.hstack([height, (self.geometry_nodes - origin) @ normal])
         slack = 1e-9 * np.ptp(self.points)
         some = np.flatnonzero((height.min(axis=1) <= slack) & (height.max(axis=1) >= -slack))
         regions = {name: np.flatnonzero(np.isin(some, cells)) for name, cells in self.regions.items()}
-        return replace(self, cells=self.cells[some], numbers=self.numbers[some], regions=regions), some
+        nodes = None if self.geometry_nodes is None else self.geometry_nodes[some]
+        return replace(self, cells=self.cells[some], numbers=self.numbers[some], regions=regions, geometry_nodes=nodes), some
 
     def dataset(self, times, values):
         """The run's xarray.Dataset, see `dataset`."""
@@ -161,6 +166,9 @@ def _add_topology(layout, units, data, coords):
     for number, axis in enumerate(axes):
         coords[f"mesh_node_{axis}"] = ("mesh_node", layout.points[:, number].astype("float64"),
                                        {"long_name": f"{axis} of the corners", "units": units[axis]})
+        if layout.geometry_nodes is not None:
+            coords[f"mesh_geometry_{axis}"] = (("element", "geometry_node"), layout.geometry_nodes[:, :, number].astype("float64"),
+                                               {"long_name": f"{axis} of the nodes of the cells' maps", "units": units[axis]})
     data[connectivity] = (("element", "mesh_vertex"), layout.cells.astype("int64"),
                           {"cf_role": f"{location}_node_connectivity", "start_index": 0,
                            "long_name": "corners of the elements"})

@@ -19,7 +19,7 @@ def layout_of(space, law, attrs=None, derivatives=False):
         return GridLayout(space.grid, space.order, derivatives, *fields)
     mesh = space.mesh
     return Layout(mesh.dim, space.order, mesh.points, mesh.cells, mesh.numbers, *fields, mesh.regions, mesh.boundaries,
-                  getattr(space.cell, "kind", None))
+                  getattr(space.cell, "kind", None), mesh.geometry_nodes)
 
 
 def dump_suffixes(space):
@@ -48,7 +48,7 @@ def _elements(path, space, law, t, values, variable, first, bad):
     else:
         from .plot import plot
         layout = Layout(mesh.dim, space.order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
-                        dict(law.units), nodes=getattr(space.cell, "kind", None))
+                        dict(law.units), nodes=getattr(space.cell, "kind", None), geometry_nodes=part.geometry_nodes)
         fields = {name: field.T[None] for name, field in zip(law.variables, values)}
         plot(layout.dataset([t], fields), variable, -1, path, mesh=True)
 

@@ -3,9 +3,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ..mesh import cell_maps
 from ..mesh.locate import Locator
 from ..physics.pointwise import at_points
-from ..reference.multilinear import gradients
 from ..reference.tensor import tensor_cell
 from .parts import Evaluation, Part, Trace, check_names
 from .tensor_surface import TensorSurface
@@ -39,15 +39,15 @@ class TensorSpace:
 
     def position(self, node, element):
         """Coordinates of a node of an element."""
-        return self.mesh.cell_shape.weights(self.cell.nodes[node:node + 1])[0] @ self.mesh.points[self.mesh.cells[element]]
+        return cell_maps.positions(self.mesh, self.cell.nodes[node:node + 1], [element])[:, 0, 0]
 
     def bounds(self):
         """Lowest and highest coordinates."""
-        return self.mesh.points.min(axis=0), self.mesh.points.max(axis=0)
+        return cell_maps.extent(self.mesh)
 
     def evaluation(self, x):
         """The `Evaluation` of fields at points x (point, dim); on a face it takes the value in one of the face's elements."""
-        element, r = Locator(self.mesh.points, self.mesh.cells).find(x)
+        element, r = Locator(self.mesh.points, self.mesh.cells, self.mesh.geometry_nodes).find(x)
         matrix = self.cell.interpolation(r)
         coords = {"cell_number": (("point",), self.mesh.numbers[element].astype("int64"),
                                   {"long_name": "position among the cells of the mesh file, from 0"})}
@@ -115,16 +115,15 @@ class TensorSpace:
     @cached_property
     def derivatives(self):
         """D_k (dim, node, node), and dr_k/dx_i (element, dim, dim, node) at the nodes."""
-        shape = self.mesh.cell_shape
-        J = np.einsum("pck,ecd->epdk", gradients(shape.corners, self.cell.nodes), self.mesh.points[self.mesh.cells])
-        return self.cell.differentiation, np.moveaxis(np.linalg.inv(J), 1, -1)
+        J = cell_maps.jacobians(self.mesh, self.cell.nodes)
+        return self.cell.differentiation, np.moveaxis(np.linalg.inv(J), 0, -1)
 
     def integral(self, values):
-        """Integral of a field (node, element), exact on straight cells."""
+        """Integral of a field (node, element), by the quadrature of `parts`."""
         return float(sum(part.integrate(u) for part in self.parts() for u in part.values(values[None])))
 
     def norm(self, values):
-        """L2 norm of a field (node, element), exact on straight cells."""
+        """L2 norm of a field (node, element), by the quadrature of `parts`."""
         return float(np.sqrt(sum(part.integrate(u ** 2) for part in self.parts() for u in part.values(values[None]))))
 
     def energies(self, values):
@@ -146,7 +145,4 @@ class TensorSpace:
 
 def mapped(mesh, points, cells):
     """x (dim, point, element) and det dx/dr (point, element) at reference points (point, dim) of some cells."""
-    corners, shape = mesh.points[mesh.cells[cells]], mesh.cell_shape
-    x = np.stack([shape.weights(points) @ corners[:, :, d].T for d in range(mesh.dim)])
-    J = np.einsum("pck,ecd->pekd", gradients(shape.corners, points), corners)
-    return x, np.linalg.det(J)
+    return cell_maps.positions(mesh, points, cells), cell_maps.determinant(cell_maps.jacobians(mesh, points, cells))

@@ -4,10 +4,13 @@
 
 hold for the polynomials too if J a^k is a curl: then a uniform state stays uniform on any mesh (free stream).  In 3D
 (J a^i)_n = -1/2 e_i . curl(X_l grad X_m - X_m grad X_l), (n, m, l) cyclic; in 2D the tangents turned by a right angle.
-The map is interpolated at Gauss-Lobatto points, which neighbours share on their faces.  Kopriva 2006, equation (36).
+The map is interpolated at Gauss-Lobatto points, which neighbours share on their faces; a map of a higher degree than the cell's
+polynomials is cut down to their degree.  Kopriva 2006, equation (36).
 """
 import numpy as np
 
+from ..mesh.cell_maps import determinant, positions
+from ..mesh.curve_checks import refuse
 from ..reference.tensor import tensor_cell
 
 
@@ -22,13 +25,6 @@ def everywhere(matrix, values, dim):
     for axis in range(dim):
         values = along(matrix, values, axis)
     return values
-
-
-def positions(mesh, points, cells=slice(None)):
-    """x (dim, point, element) at reference points (point, dim) of some cells."""
-    corners = mesh.points[mesh.cells[cells]]
-    at = mesh.cell_shape.weights(points)
-    return np.stack([at @ corners[:, :, d].T for d in range(mesh.dim)])
 
 
 def degree(cell):
@@ -46,7 +42,8 @@ class Metrics:
     gradients (dim, dim, node, element)     J a^k: J dr_k/dx_d at the nodes
     jacobian (node, element)                det dx/dr
     normals (dim, face * face point, element), areas (face * face point, element)   outward unit normals, and what a point's
-                                            weight is multiplied by: |J a^k| on the faces k"""
+                                            weight is multiplied by: |J a^k| on the faces k
+    Raises MeshError where det dx/dr of a curved cell is not positive at a node."""
 
     def __init__(self, mesh, cell):
         d, E = mesh.dim, len(mesh.cells)
@@ -67,7 +64,11 @@ class Metrics:
             return np.moveaxis(values, values.ndim - 2 - axis, -d - 1)
         self.x, self.gradients = at_nodes(X), at_nodes(Ja)
         tangents = at_nodes(slopes)          # (axis, d, node, element)
-        self.jacobian = np.linalg.det(np.moveaxis(tangents, (0, 1), (-2, -1)))
+        self.jacobian = determinant(np.moveaxis(tangents, (1, 0), (-2, -1)))
+        if mesh.geometry_nodes is not None and self.jacobian.min() <= 0:
+            bad = np.flatnonzero((self.jacobian <= 0).any(axis=0))
+            numbers = bad if mesh.numbers is None else mesh.numbers
+            refuse(mesh, lambda k: f"cell {numbers[k]}", bad.tolist(), cell.nodes[self.jacobian[:, bad].argmin(axis=0)])
         faces, places = [], []
         for axis in range(d):
             n = at_faces(Ja[axis], axis).reshape(d, 2, -1, E)

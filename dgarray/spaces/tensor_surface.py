@@ -18,7 +18,8 @@ class TensorSurface:
     def __init__(self, mesh, cell, rows, order=None):
         self.rows, self.cell = np.asarray(rows, np.int64).reshape(-1, 2), cell
         self.places = cell if order is None else tensor_cell(cell.dim, order)
-        self.elements = Elements(mesh.points, mesh.cells[self.rows[:, 0]], None)
+        cells, nodes = self.rows[:, 0], mesh.geometry_nodes
+        self.elements = Elements(mesh.points, mesh.cells[cells], mesh.numbers[cells], None if nodes is None else nodes[cells])
 
     @property
     def shape(self):

@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
+from ...mesh.cell_maps import positions
 from ...physics.laws.law import argument, check_bounds
 from ...physics.pointwise import Pointwise
 from ...physics.trace import arguments, call
 from ...reference import quadrature
-from ...reference.columns import multiply
 
 INWARD = 1e-10          # points are moved by this share of the way to the centroid, off faces where a medium may jump
 PIECE = 1 << 18         # values of one block, where a function is only looked at
@@ -138,7 +138,5 @@ def _varies(law, name, function, mesh, nodes):
 
 def inside(mesh, function, points, cells=slice(None)):
     """Values (point, element) of a function of x at reference points (point, dim) of some cells, a hair inside of them."""
-    corners = mesh.cell_shape.weights(points) * (1 - INWARD) + INWARD / mesh.cells.shape[1]
-    vertices = mesh.points[mesh.cells[cells]]
-    x = tuple(multiply(corners, np.ascontiguousarray(vertices[:, :, d].T)) for d in range(mesh.dim))
+    x = tuple(positions(mesh, points + INWARD * (mesh.cell_shape.corners.mean(axis=0) - points), cells))
     return np.array(np.broadcast_to(np.asarray(call(function, dict(x=x), "parameter"), float), x[0].shape))

@@ -153,3 +153,6 @@ def check_mesh(problem, shapes):
         other = "TensorDG" if "line" in shapes else "NodalDG or ModalDG"
         raise ValueError(f"this method works on {cells}, not on {mesh.cell_type} cells: {mesh!r}; take {other}, or another "
                          "mesh")
+    if mesh.cell_shape.simplex and mesh.whole.is_curved.any():
+        raise ValueError(f"{mesh!r} has curved cells; this method works on straight {mesh.cell_type} cells alone: take "
+                         "mesh.mapped(lambda x: x, order=1), or TensorDG on quadrilaterals or hexahedra")

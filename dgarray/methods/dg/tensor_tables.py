@@ -3,9 +3,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ...mesh.cell_maps import positions
 from ...physics.pointwise import Pointwise
 from ...reference.tensor import tensor_cell
-from ...spaces.tensor_metrics import Metrics, positions
+from ...spaces.tensor_metrics import Metrics
 from ..physics import numerical_flux
 from .spectrum import search_of
 from .tables import NodalTables
