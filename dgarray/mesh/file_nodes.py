@@ -8,8 +8,8 @@ import re
 import numpy as np
 
 from ..reference.shapes import FILE_SHAPES
-from ..reference.vtk_nodes import node_order
 from . import cell_maps, curves
+from .vtk_nodes import node_order
 
 LAGRANGE = {"VTK_LAGRANGE_CURVE": "line", "VTK_LAGRANGE_TRIANGLE": "triangle", "VTK_LAGRANGE_QUADRILATERAL": "quad",
             "VTK_LAGRANGE_TETRAHEDRON": "tetra", "VTK_LAGRANGE_HEXAHEDRON": "hexahedron"}

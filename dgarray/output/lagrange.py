@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from dgarray.mesh.vtk_nodes import node_order
 from dgarray.reference import reference_cell, shape_of
-from dgarray.reference.vtk_nodes import node_order
 
 VTK_TYPES = {"vertex": 1, "line": 68, "triangle": 69, "quadrilateral": 70, "tetra": 71, "hexahedron": 72}
 FACE_TYPES = {"line": "vertex", "triangle": "line", "quadrilateral": "line", "tetra": "triangle", "hexahedron": "quadrilateral"}

@@ -4,6 +4,8 @@ vtkHigherOrderCurve, vtkHigherOrderTriangle, vtkHigherOrderTetra, vtkHigherOrder
 """
 import numpy as np
 
+from ..wording import choose
+
 # Vertices of the edges, faces and the whole of each simplex, in the order in which VTK numbers the nodes inside them.
 PARTS = {0: (), 1: ((0, 1),), 2: ((0, 1), (1, 2), (2, 0), (0, 1, 2)),
          3: ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3), (0, 1, 3), (2, 3, 1), (0, 3, 2), (0, 2, 1), (0, 1, 2, 3))}
@@ -15,9 +17,7 @@ def node_order(cell_type, order):
     Corners first, then the nodes inside edges, faces and the cell; those of triangles and tetrahedra are in turn ordered
     like a cell of lower order. Raises ValueError for an unknown cell type."""
     dims = {"vertex": 0, "line": 1, "triangle": 2, "quadrilateral": 2, "tetra": 3, "hexahedron": 3}
-    if cell_type not in dims:
-        raise ValueError(f"cell type {cell_type!r} does not exist; allowed: {', '.join(dims)}")
-    dim = dims[cell_type]
+    dim = dims[choose("cell type", cell_type, dims)]
     return _tensor_order(dim, order) if cell_type in ("quadrilateral", "hexahedron") else _simplex_order(dim, order)
 
 
