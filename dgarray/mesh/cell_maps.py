@@ -68,6 +68,14 @@ def positions(mesh, r, cells=slice(None)):
     return np.stack([multiply(matrix, component) for component in nodes.transpose(2, 1, 0)])
 
 
+def centres(mesh):
+    """Images of the reference cell's centre, (dim, element): the mean of the corners where a cell is straight."""
+    shape = shape_of(mesh.points, mesh.cells)
+    if mesh.geometry_nodes is None:
+        return mesh.points[mesh.cells].mean(axis=1).T
+    return positions(mesh, shape.corners.mean(axis=0)[None])[:, 0]
+
+
 def jacobians(mesh, r, cells=slice(None)):
     """dx_i/dr_k (point, element, i, k) at the reference points r (point, dim) of some cells."""
     shape, nodes = shape_of(mesh.points, mesh.cells), _nodes(mesh, cells)
@@ -116,8 +124,9 @@ def bends(mesh):
     if mesh.geometry_nodes is None:
         return np.zeros(len(mesh.cells))
     weights = shape.weights(geometry_cell(shape, map_order(mesh)).nodes)
-    return np.concatenate([np.linalg.norm(mesh.geometry_nodes[some] - weights @ mesh.points[mesh.cells[some]], axis=2).max(axis=1)
-                           for some in blocks(len(mesh.cells), len(weights))])
+    some = blocks(len(mesh.cells), len(weights))
+    gaps = (mesh.geometry_nodes[each] - weights @ mesh.points[mesh.cells[each]] for each in some)
+    return np.concatenate([np.linalg.norm(gap, axis=2).max(axis=1) for gap in gaps])
 
 
 def are_curved(mesh):

@@ -62,17 +62,17 @@ def refuse(mesh, label, cells, r):
     places = [cell_maps.positions(mesh, at[None], [cell])[:, 0, 0] for cell, at in zip(cells[:NAMED], r)]
     names = ", ".join(f"{label(cell)} at ({', '.join(f'{v:.6g}' for v in x)})" for cell, x in zip(cells, places))
     are = "are" if len(cells) > 1 else "is"
-    raise MeshError(f"{plural(len(cells), f'curved {mesh.cell_shape.name} cell')} {are} folded or degenerate, where the Jacobian "
-                    f"determinant of the map is not positive: {names}{', ...' if len(cells) > NAMED else ''}; take smaller cells "
-                    "there, a lower order, or a map that bends them less")
+    raise MeshError(f"{plural(len(cells), f'curved {mesh.cell_shape.name} cell')} {are} folded or degenerate, where the "
+                    f"Jacobian determinant of the map is not positive: {names}{', ...' if len(cells) > NAMED else ''}; take "
+                    "smaller cells there, a lower order, or a map that bends them less")
 
 
 def check_shared(mesh, label):
     """Raise MeshError unless the two cells at each inner face have the same points on it; on periodic faces, the same but for
     one translation of the face. Hanging nodes are refused too."""
     if len(mesh.hanging):
-        raise MeshError(f"{plural(len(mesh.hanging), 'face')} of the mesh meet smaller ones; hanging nodes in meshes with curved "
-                        "cells are not supported; refine all cells, or keep the cells straight")
+        raise MeshError(f"{plural(len(mesh.hanging), 'face')} of the mesh meet smaller ones; hanging nodes in meshes with "
+                        "curved cells are not supported; refine all cells, or keep the cells straight")
     shape, order = mesh.cell_shape, cell_maps.map_order(mesh)
     vertices = curved_geometry.face_weights(shape, face_points(shape, order)) if shape.dim > 1 else np.ones((1, 1))
     cell, face = np.nonzero(mesh.neighbour_face >= 0)
@@ -96,8 +96,9 @@ def check_shared(mesh, label):
         if len(wide):
             one, two = cell[pairs[wide[0]]], other[pairs[wide[0]]]
             at = ", ".join(f"{v:.6g}" for v in x[:, np.linalg.norm(gap[:, :, wide[0]], axis=0).argmax(), wide[0]])
+            apart = np.linalg.norm(gap[:, :, wide[0]], axis=0).max()
             raise MeshError(f"{label(one)} and {label(two)} have different geometry on the face that they share, at ({at}), "
-                            f"{np.linalg.norm(gap[:, :, wide[0]], axis=0).max():.3g} apart; give both cells the same nodes there")
+                            f"{apart:.3g} apart; give both cells the same nodes there")
 
 
 def face_points(shape, order):

@@ -1,7 +1,8 @@
 """Curved cells at a boundary: its points are moved, and the displacement is blended into the cells that touch it.
 
-The displacement u is known at the corners, edges and faces of a cell that lie on the boundary. From there it is carried into the
-cell by polynomials of the degree of the map, corners first, then edges, then faces, so that neighbours agree on what they share:
+The displacement u is known at the corners, edges and faces of a cell that lie on the boundary. From there it is carried into
+the cell by polynomials of the degree of the map, corners first, then edges, then faces, so that neighbours agree on what they
+share:
 
 - Quadrilaterals and hexahedra: along unknown edges linearly, on faces by Coons's patch, and in the cell by its like in 3D, the
   Boolean sum of the linear interpolations along the axes. Gordon & Hall 1973.
@@ -125,9 +126,10 @@ def blended_in_simplices(shape, order, u, known):
 
 
 def bubbles(barycentric, order):
-    """Polynomials (point, function) of a degree that vanish on all faces of a cell that do not hold the corners whose barycentric
-    coordinates (point, corner) are given: their product times the monomials of their differences."""
+    """Polynomials (point, function) of a degree that vanish on all faces of a cell that do not hold the corners whose
+    barycentric coordinates (point, corner) are given: their product times the monomials of their differences."""
     count = barycentric.shape[1]
     differences = barycentric[:, :-1] - barycentric[:, -1:]
     powers = [p for p in product(range(order - count + 1), repeat=count - 1) if sum(p) <= order - count]
-    return np.stack([np.prod(barycentric, axis=1) * np.prod(differences ** np.array(p, dtype=int), axis=1) for p in powers], axis=1)
+    monomials = [np.prod(differences ** np.array(p, dtype=int), axis=1) for p in powers]
+    return np.prod(barycentric, axis=1)[:, None] * np.stack(monomials, axis=1)

@@ -1,7 +1,7 @@
 """Geometry nodes of curved cells from the nodes in mesh files, whose order differs from program to program.
 
-Files have Lagrange nodes on an equispaced lattice, corners first. meshio 5.3.5 gives cells of order 2 VTK's order, also those from
-Gmsh, and keeps Gmsh's order in the types of higher orders (triangle10, tetra20, quad16, hexahedron64 and so on). VTK's own types
+Files have Lagrange nodes on an equispaced lattice, corners first. meshio 5.3.5 gives cells of order 2 VTK's order, also those
+from Gmsh, and keeps Gmsh's order in the types of higher orders (triangle10, tetra20, quad16 and so on). VTK's own types
 (VTK_LAGRANGE_TRIANGLE and so on) have VTK's order, hexahedra that of VTK 9."""
 import re
 
@@ -38,7 +38,7 @@ def order_in_file(name, count):
 
 
 def geometry_nodes(name, x):
-    """Geometry nodes (cell, node, dim) of cells of a meshio type whose nodes in the file have the positions x (cell, node, dim)."""
+    """Geometry nodes (cell, node, dim) of cells of a meshio type with the file's nodes at x (cell, node, dim)."""
     shape, order = FILE_SHAPES[base_type(name)], order_in_file(name, x.shape[1])
     if name in LAGRANGE or order == 2:
         lattice = node_order(shape.name, order)

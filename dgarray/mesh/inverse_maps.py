@@ -1,4 +1,4 @@
-"""Reference coordinates of points in cells: the inverse of affine, bilinear and trilinear maps, and of those of curved cells."""
+"""Reference coordinates of points in cells: the inverse of affine, bilinear and trilinear maps, and of curved cells' maps."""
 import numpy as np
 
 from ..reference.multilinear import gradients, weights
@@ -8,6 +8,8 @@ from . import cell_maps
 TOLERANCE = 1e-10
 # Most steps of Newton's iteration; on valid cells it takes about five.
 STEPS = 60
+# Steps to places that lie a little outside of a cell.
+OUTSIDE = 4
 # Least share of a step that is tried.
 SHORTEST = 1e-3
 # A map counts as folded where |det dx/dr| is below this share of the power of its largest derivative.
@@ -104,6 +106,12 @@ class MultilinearMaps:
             if not len(active):
                 break
         return r, distance
+
+    def extended(self, cells, x, r):
+        """Reference coordinates (pair, dim) of places x (pair, dim) a little outside of the cells (pair,), from r nearby."""
+        for _ in range(OUTSIDE):
+            r = r + self._step(cells, r, x - self._image(cells, r))
+        return r
 
     def _image(self, cells, r):
         return np.einsum("nc,ncd->nd", weights(self.vertices, r), self.corners[cells])

@@ -206,7 +206,9 @@ class Mesh:
     def face_measures(self):
         """Measure of each face, (cell, face): 1 in 1D, length in 2D, area in 3D; of a warped face with straight edges, the
         length of the integral of its normal."""
-        return np.linalg.norm(geometry.area_vectors(self.points, self.cells), axis=2) if self.order == 1 else self._curved_faces[0]
+        if self.order > 1:
+            return self._curved_faces[0]
+        return np.linalg.norm(geometry.area_vectors(self.points, self.cells), axis=2)
 
     @cached_property
     def normals(self):
@@ -219,9 +221,7 @@ class Mesh:
     @cached_property
     def centroids(self):
         """The image of the reference cell's centre, (cell, dim): the mean of the corners where a cell is straight."""
-        if self.order > 1:
-            return cell_maps.positions(self, self.cell_shape.corners.mean(axis=0)[None])[:, 0].T
-        return self.points[self.cells].mean(axis=1)
+        return cell_maps.centres(self).T
 
     @cached_property
     def inradii(self):
@@ -374,7 +374,7 @@ class Mesh:
         return Mesh(self.points[used], corners.reshape(len(cells), -1), boundaries, regions, self.numbers[cells],
                     Neighbours(cell, np.where(lost, -1, face), self.orientation[cells]), (), self.source,
                     glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods,
-                    geometry_nodes=None if self.geometry_nodes is None else self.geometry_nodes[cells])
+                    geometry_nodes=self.geometry_nodes[cells] if self.is_curved[cells].any() else None)
 
     def _glued(self, rows, others, orientation, periods):
         """A copy in which the boundary faces `rows` meet `others`; faces that became interior lose their names."""

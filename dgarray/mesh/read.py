@@ -27,8 +27,8 @@ def read_mesh(path):
     """Read the mesh in the file `path`: cells of one shape and order in any format that meshio reads.
 
     The shapes are lines, triangles, quadrilaterals, tetrahedra and hexahedra. Cells of the orders 2 to 10 (meshio's triangle6,
-    quad9, tetra10, hexahedron27 and so on, also quad8 and hexahedron20, and VTK's Lagrange cells) become curved cells, or straight
-    ones where they are all straight to rounding. Meshes from Gmsh have cells of order 9 at most where these are hexahedra.
+    quad9, tetra10, hexahedron27 and so on, also quad8 and hexahedron20, and VTK's Lagrange cells) become curved cells, or
+    straight ones where they are all straight to rounding. Hexahedra from Gmsh have the order 9 at most.
 
     Physical groups, references, markers and sets become region names and, one dimension below, boundary names.
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
@@ -172,7 +172,8 @@ def _shape(types, face_types):
     """The one `Shape` of cells of these types (name, nodes) in meshio. Raises MeshError for several types, for faces of another
     shape, and for curved cells that are not of one order."""
     if len(types) > 1:
-        names = sorted(name if len({other for other, _ in types}) > 1 else f"{name} with {count} nodes" for name, count in types)
+        one_name = len({name for name, _ in types}) == 1
+        names = sorted(f"{name} with {count} nodes" if one_name else name for name, count in types)
         raise MeshError(f"cells of type {', '.join(map(repr, names))} in one mesh are not supported; allowed: one type "
                         f"of {ALLOWED}")
     [(name, count)] = types

@@ -52,8 +52,8 @@ def chosen(mesh, where):
         raise MeshError(f"{mesh.source}: refined(where) is for quadrilaterals and hexahedra; {mesh.cell_type} cells are all "
                         "refined at once")
     if mesh.order > 1:
-        raise MeshError(f"{mesh.source}: refined(where) is for straight cells; refine first and curve the boundary then, or refine "
-                        "all cells")
+        raise MeshError(f"{mesh.source}: refined(where) is for straight cells; this mesh has curved ones: refine all "
+                        "cells, or make them straight with mesh.mapped(lambda x: x, order=1)")
     names = [where] if isinstance(where, str) else where
     if isinstance(names, (list, tuple)) and names and all(isinstance(name, str) for name in names):
         for name in names:

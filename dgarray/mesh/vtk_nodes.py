@@ -1,6 +1,6 @@
 """The order of the nodes in VTK's Lagrange cells.
 
-vtkHigherOrderCurve, vtkHigherOrderTriangle, vtkHigherOrderTetra, vtkHigherOrderQuadrilateral and vtkHigherOrderHexahedron of VTK.
+vtkHigherOrderCurve, -Triangle, -Tetra, -Quadrilateral and -Hexahedron of VTK.
 """
 import numpy as np
 
@@ -22,7 +22,7 @@ def node_order(cell_type, order):
 
 
 def _tensor_order(dim, order):
-    """Those of a quadrilateral or hexahedron: corners anticlockwise, at the bottom first; edges of the bottom and of the top, upright
+    """Those of a quadrilateral or hexahedron: corners anticlockwise, at the bottom first; edges of bottom and top, upright
     ones; faces across x, y, z; inside, x fastest. All others run along the axes."""
     corners = [(0, 0), (1, 0), (1, 1), (0, 1)]
     corners = np.array(corners if dim == 2 else [(*c, z) for z in (0, 1) for c in corners]) * order

@@ -108,9 +108,10 @@ class Layout:
     def at_plane(self, origin, normal):
         """The layout of the cells that touch a plane, and their numbers."""
         height = ((self.points - origin) @ normal)[self.cells]
-        if self.geometry_nodes is not None:
-            height = np.hstack([height, (self.geometry_nodes - origin) @ normal])
         slack = 1e-9 * np.ptp(self.points)
+        if self.geometry_nodes is not None:          # between the nodes a map may go a little farther
+            height = np.hstack([height, (self.geometry_nodes - origin) @ normal])
+            slack = slack + np.ptp(height, axis=1) / 10
         some = np.flatnonzero((height.min(axis=1) <= slack) & (height.max(axis=1) >= -slack))
         regions = {name: np.flatnonzero(np.isin(some, cells)) for name, cells in self.regions.items()}
         nodes = None if self.geometry_nodes is None else self.geometry_nodes[some]
@@ -167,8 +168,9 @@ def _add_topology(layout, units, data, coords):
         coords[f"mesh_node_{axis}"] = ("mesh_node", layout.points[:, number].astype("float64"),
                                        {"long_name": f"{axis} of the corners", "units": units[axis]})
         if layout.geometry_nodes is not None:
-            coords[f"mesh_geometry_{axis}"] = (("element", "geometry_node"), layout.geometry_nodes[:, :, number].astype("float64"),
-                                               {"long_name": f"{axis} of the nodes of the cells' maps", "units": units[axis]})
+            nodes, attrs = layout.geometry_nodes[:, :, number], {"long_name": f"{axis} of the nodes of the cells' maps"}
+            coords[f"mesh_geometry_{axis}"] = (("element", "geometry_node"), nodes.astype("float64"),
+                                               attrs | {"units": units[axis]})
     data[connectivity] = (("element", "mesh_vertex"), layout.cells.astype("int64"),
                           {"cf_role": f"{location}_node_connectivity", "start_index": 0,
                            "long_name": "corners of the elements"})

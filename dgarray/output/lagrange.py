@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dgarray.mesh import cell_maps
 from dgarray.mesh.vtk_nodes import node_order
 from dgarray.reference import reference_cell, shape_of
 
@@ -21,13 +22,14 @@ class Grid:
     """Elements and named faces as VTK's points and cells: the elements first, then the faces.
 
     points (point, dim) corners; cells (element, corner); order of the polynomials on `reference_cell(shape, order, nodes)`
-    faces  (face, 2) rows (element, local face)"""
+    faces  (face, 2) rows (element, local face); geometry_nodes (element, node, dim) of curved cells"""
 
     points: np.ndarray
     cells: np.ndarray
     order: int
     faces: np.ndarray
     nodes: str | None = None
+    geometry_nodes: np.ndarray | None = None
 
     def __repr__(self):
         return f"Grid({len(self.cells)} {self.cell_type} cells of order {self.order}, {len(self.faces)} faces)"
@@ -46,8 +48,8 @@ class Grid:
 
     @property
     def vtk_order(self):
-        """Order of VTK's cells, which have none of order 0."""
-        return max(self.order, 1)
+        """Order of VTK's cells, which have none of order 0 and hold the map of curved cells."""
+        return max(self.order, cell_maps.map_order(self))
 
     @cached_property
     def lattice(self):
@@ -75,10 +77,10 @@ class Grid:
 
     def coordinates(self):
         """Blocks (point, 3) of x, with zeros for the missing axes."""
-        corners = self.shape.weights(self.r)
+        r = self.r
         for block in self.blocks():
-            x = np.zeros(((block.stop - block.start) * len(corners), 3))
-            x[:, :self.dim] = (corners @ self.points[self.cells[block]]).reshape(-1, self.dim)
+            x = np.zeros(((block.stop - block.start) * len(r), 3))
+            x[:, :self.dim] = cell_maps.positions(self, r, block).transpose(2, 1, 0).reshape(-1, self.dim)
             yield x
 
     def values(self, nodal):

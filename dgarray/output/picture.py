@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dgarray.mesh import cell_maps
+from dgarray.output.curved_parts import edge_lines
 from dgarray.output.dataset import UNITLESS
 from dgarray.output.triangles import TRIANGLES, divided, outlines, sides, subdivision
 from dgarray.wording import choose
@@ -45,8 +47,8 @@ class Picture:
         """Lines or triangles, without values yet."""
         dg = self.ds.dg
         r, small = _divisions(dg, triangles)
-        self.count, self.interpolation, corners = len(r), dg.reference.interpolation(r), dg.cell_shape.weights(r)
-        x = [dg.points[dg.cells, axis] @ corners.T for axis in range(dg.dim)]
+        self.count, self.interpolation = len(r), dg.reference.interpolation(r)
+        x = [x.T for x in cell_maps.positions(dg, r)]
         if dg.dim == 1:
             self._lines(x[0], mesh, line)
         else:
@@ -81,10 +83,11 @@ class Picture:
         triangles = (np.arange(len(dg.cells))[:, None, None] * self.count + small).reshape(-1, 3)
         self.triangulation = Triangulation(x[0].ravel(), x[1].ravel(), triangles)
         self.artist = ax.tripcolor(self.triangulation, np.zeros(x[0].size), shading="gouraud", cmap=self.cmap, rasterized=True)
-        ax.add_collection(LineCollection(dg.points[outlines(ds)], colors="0.2", linewidths=0.8), autolim=False)
+        ax.add_collection(LineCollection(edge_lines(dg, outlines(ds)), colors="0.2", linewidths=0.8), autolim=False)
         ax.set_facecolor("0.8")
         if mesh:
-            ax.add_collection(LineCollection(dg.points[sides(ds)], colors="black", alpha=0.35, linewidths=0.4), autolim=False)
+            lines = LineCollection(edge_lines(dg, sides(ds)), colors="black", alpha=0.35, linewidths=0.4)
+            ax.add_collection(lines, autolim=False)
         ax.margins(0)
         self._frame(colorbar)
 

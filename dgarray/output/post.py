@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
+from dgarray.mesh import cell_maps
 from dgarray.output.dataset import UNITLESS, naming
 from dgarray.reference.simplex import Simplex
 
@@ -244,9 +245,9 @@ def cell_mean(ds, variable=None, time=None):
                            long_name=f"cell mean of {ds[name].attrs.get('long_name', name)}") for name in names}
     coords = {name: coord.variable for name, coord in ds.coords.items()
               if coord.dims in (("element",), ("time",), ())}
+    centres = cell_maps.centres(dg)
     for number, axis in enumerate(dg.axes):
-        coords[axis] = "element", dg.points[dg.cells, number].mean(axis=1), {**ds[axis].attrs,
-                                                                              "long_name": f"{axis} of the cell's centre"}
+        coords[axis] = "element", centres[number], {**ds[axis].attrs, "long_name": f"{axis} of the cell's centre"}
     means = xr.Dataset(data, coords, ds.attrs)
     return means if variable is None else means[variable]
 

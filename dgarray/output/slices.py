@@ -6,11 +6,12 @@ exactly. In 2D the same holds for triangles and segments.
 
 Hexahedra are cut into tetrahedra first, quadrilaterals into triangles. The degree in each of two coordinates adds up, so the
 polynomials on the slice have twice the order, up to HIGHEST; on oblique planes and where a cell's edges are not parallel they
-interpolate.
+interpolate. Curved cells are cut into small straight ones first, whose shape the slice has; its values are those at its points.
 """
 import numpy as np
 import xarray as xr
 
+from dgarray.output.curved_parts import parted
 from dgarray.output.dataset import LOCATIONS, SIMPLEX_NODES
 from dgarray.output.post import Evaluation, at_time, labelled
 from dgarray.reference.simplex import simplex
@@ -19,7 +20,6 @@ from dgarray.wording import choose
 # Share of the size of the coordinates that counts as rounding: a corner nearer to the plane than this lies in it.
 TOLERANCE = 1e-12
 HIGHEST = 10             # order on the slices of tensor-product cells
-NEWTON = 4               # steps to places that lie a little outside of a cell
 
 
 def cut(ds, plane, time=None):
@@ -29,10 +29,14 @@ def cut(ds, plane, time=None):
         raise ValueError("a 1D dataset has no slice; point values are ds.dg.sample(points)")
     origin, normal, text = parse(plane, dg.axes)
     axes, tangents = plane_axes(normal, dg.axes)
-    shape, parts = dg.cell_shape, simplices(dg.points, dg.cells, dg.cell_shape)
+    shape, some, whole = dg.cell_shape, np.arange(len(dg.cells)), (dg.points, dg.cells)
+    if dg.geometry_nodes is not None:
+        some = near_plane(dg, origin, normal)
+        whole = parted(dg, some)
+    parts = simplices(*whole, shape)
     parent, weights, points, corners = pieces(*parts, origin, normal)
     parent, weights, points, corners = tidy(parent, weights, points, corners, (points - origin) @ tangents.T)
-    parent = parent // (len(parts[1]) // len(dg.cells))
+    parent = some[parent // (len(parts[1]) // max(1, len(some)))]
     if not len(parent):
         low, high = dg.bounds
         extent = ", ".join(f"{axis} from {a:g} to {b:g}" for axis, a, b in zip(dg.axes, low, high))
@@ -44,7 +48,7 @@ def cut(ds, plane, time=None):
     reference = simplex(dg.dim - 1, order)
     shares = reference.barycentric(reference.nodes)
     cell = np.repeat(parent[:, None], len(shares), axis=1)
-    if shape.simplex:
+    if shape.simplex and dg.geometry_nodes is None:
         r = 2 * np.einsum("nc,pcv->pnv", shares, weights)[..., 1:] - 1
     else:
         x = np.einsum("nc,pcd->pnd", shares, points[corners]).reshape(-1, dg.dim)
@@ -88,14 +92,17 @@ def simplices(points, cells, shape):
 def reference_places(dg, cells, x):
     """Reference coordinates (point, dim) of points x (point, dim) in these cells (point,), also a little outside of them: the
     halves of a face that is no plane lie on both sides of it."""
-    corners, shape = dg.points[dg.cells[cells]], dg.cell_shape
     inside, r = (found[:, 0] for found in dg.locator.maps.invert(cells[:, None], x))
     beyond = np.flatnonzero(inside < 0)
-    for _ in range(NEWTON):
-        off = x[beyond] - np.einsum("pc,pcd->pd", shape.weights(r[beyond]), corners[beyond])
-        J = np.einsum("pck,pcd->pdk", shape.gradients(r[beyond]), corners[beyond])
-        r[beyond] += np.linalg.solve(J, off[..., None])[..., 0]
+    r[beyond] = dg.locator.maps.extended(cells[beyond], x[beyond], r[beyond])
     return r
+
+
+def near_plane(dg, origin, normal):
+    """Numbers of the curved cells that the plane may meet: those whose boxes it does."""
+    low, high = dg.locator.maps.low - origin, dg.locator.maps.high - origin
+    middle, half = (high + low) @ normal / 2, (high - low) @ np.abs(normal) / 2
+    return np.flatnonzero(np.abs(middle) <= half * (1 + 1e-9))
 
 
 def parse(plane, axes):

@@ -6,26 +6,27 @@ TRIANGLES = 400_000
 
 
 def outlines(ds):
-    """Corner numbers (edge, 2) of the edges of one element only, and of those between two regions."""
+    """Rows (edge, 2: element, local edge) of the edges of one element only, and of those between two regions."""
     return edges_between(ds, ds["region"].values if "region" in ds else np.zeros(len(ds.dg.cells)))
 
 
 def sides(ds):
-    """Corner numbers (edge, 2) of all edges of the cells of the mesh, each once; on a slice not those between the pieces of a
-    cell."""
+    """Rows (edge, 2: element, local edge) of all edges of the cells of the mesh, each once; on a slice not those between the
+    pieces of a cell."""
     return edges_between(ds, ds["cell_number"].values)
 
 
 def edges_between(ds, group):
-    """Corner numbers (edge, 2) of the edges of one element only, and of those between elements of two groups (element,)."""
+    """Rows (edge, 2: element, local edge) of the edges of one element only, and of those between elements of two groups
+    (element,)."""
     cells, shape = ds.dg.cells, ds.dg.cell_shape
     edges = np.sort(cells[:, shape.faces].reshape(-1, 2), axis=1)
-    unique, inverse, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
+    _, first, inverse, count = np.unique(edges, axis=0, return_index=True, return_inverse=True, return_counts=True)
     group = np.repeat(group, len(shape.faces))
-    low, high = np.full(len(unique), np.inf), np.full(len(unique), -np.inf)
+    low, high = np.full(len(first), np.inf), np.full(len(first), -np.inf)
     np.minimum.at(low, inverse.ravel(), group)
     np.maximum.at(high, inverse.ravel(), group)
-    return unique[(count == 1) | (low < high)]
+    return np.column_stack(np.divmod(first[(count == 1) | (low < high)], len(shape.faces)))
 
 
 def lattice(divisions):

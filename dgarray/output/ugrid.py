@@ -2,6 +2,8 @@
 import numpy as np
 import xarray as xr
 
+from dgarray.mesh import cell_maps
+from dgarray.output.curved_parts import unique_places
 from dgarray.output.post import at_time, by_snapshot, labelled, whole_number
 from dgarray.output.triangles import lattice
 from dgarray.reference import quadrature
@@ -44,7 +46,7 @@ def to_ugrid(ds, subdivide=1, time=None):
 def of_triangles(dg, parts):
     """Points, faces and the function from nodal values (element, node) to means (element, face) of triangles cut in parts^2."""
     corners, small = lattice(parts)
-    points, faces = _conforming(dg.points, dg.cells, np.rint(corners * parts).astype("int64"), small)
+    points, faces = _conforming(dg, 2 * corners[:, 1:] - 1, np.rint(corners * parts).astype("int64"), small)
     r, weights = quadrature(2, dg.order)
     # Mean over a part of a triangle, where the basis functions are polynomials of the same degree.
     inner = np.einsum("pc,tcv->tpv", dg.reference.barycentric(r), corners[small])
@@ -57,9 +59,10 @@ def of_quadrilaterals(dg, parts):
     """The same of quadrilaterals; the mean weighs points with det dx/dr."""
     count, shape = parts + 1, dg.cell_shape
     i, j = np.tile(np.arange(count), count), np.repeat(np.arange(count), count)
-    shares = np.rint(shape.weights(2 * np.column_stack([i, j]) / parts - 1) * parts ** 2).astype("int64")
+    lattice_points = 2 * np.column_stack([i, j]) / parts - 1
+    shares = np.rint(shape.weights(lattice_points) * parts ** 2).astype("int64")
     first = (np.arange(parts)[:, None] * count + np.arange(parts)).reshape(-1, 1)
-    points, faces = _conforming(dg.points, dg.cells, shares, first + [0, 1, count + 1, count])
+    points, faces = _conforming(dg, lattice_points, shares, first + [0, 1, count + 1, count])
     fine = tensor_cell(2, dg.order + 1)
     centres = (2 * np.column_stack([np.tile(np.arange(parts), parts), np.repeat(np.arange(parts), parts)]) + 1) / parts - 1
     inner = (centres[:, None] + fine.nodes / parts).reshape(-1, 2)
@@ -69,18 +72,14 @@ def of_quadrilaterals(dg, parts):
     return points, faces, lambda nodal: np.sum((nodal @ matrix.T).reshape(weights.shape) * weights, axis=2)
 
 
-def _conforming(points, cells, shares, small):
-    """Points of the lattice `shares` (point, corner), whole numbers, in all cells, each once, and the parts by their numbers.
+def _conforming(dg, r, shares, small):
+    """Points at the reference points r (point, dim) of all cells, each once, and the parts `small` by their numbers.
 
-    Parts are counterclockwise, as UGRID asks."""
-    corners = points[cells]
+    shares (point, corner): weights of the corners in whole numbers. Parts are counterclockwise, as UGRID asks."""
+    corners = dg.points[dg.cells]
     clockwise = np.linalg.det(corners[:, [1, -1]] - corners[:, :1]) < 0
-    parts = shares[0].sum()
-    # A lattice point is known by the corners that it depends on and its share of each: neighbours agree on shared edges.
-    code = np.sort(np.where(shares > 0, cells[:, None, :] * (parts + 1) + shares, -1).reshape(-1, cells.shape[1]), axis=1)
-    _, first, number = np.unique(code, axis=0, return_index=True, return_inverse=True)
-    cell, point = np.divmod(first, len(shares))
-    places = np.einsum("pc,pcd->pd", shares[point] / parts, corners[cell])
-    faces = number.reshape(len(cells), len(shares))[:, small]
+    first, number = unique_places(dg.cells, shares)
+    cell, point = np.divmod(first, len(r))
+    faces = number.reshape(len(corners), len(r))[:, small]
     faces[clockwise] = faces[clockwise][..., ::-1]
-    return places, faces.reshape(-1, small.shape[1])
+    return cell_maps.positions(dg, r)[:, point, cell].T, faces.reshape(-1, small.shape[1])

@@ -6,13 +6,15 @@ from itertools import combinations, product
 
 import numpy as np
 
+from dgarray.mesh import cell_maps
 from dgarray.mesh.faces import face_points
+from dgarray.output.curved_parts import parts_of
 from dgarray.output.dataset import AXES
 from dgarray.output.grid_plot import GridPart, side_plane
 from dgarray.output.picture import checked, colours, extent, label, limits_of, seen, title
 from dgarray.output.surface import boundaries
 from dgarray.output.triangles import lattice, lines_between, outlines, sides, subdivision
-from dgarray.reference import FACES
+from dgarray.reference import FACES, SHAPES
 from dgarray.spaces.surface import Surface
 from dgarray.wording import choose
 
@@ -32,6 +34,8 @@ ZOOM, RAISED = 0.88, 0.1
 TITLE, LABEL = 0.03, 0.024
 # Degrees between two faces from which their common edge is drawn.
 SHARP = 60
+# How often the edges of curved faces are halved for the lines around them.
+CURVED_LEVELS = 3
 # Steps of the depth buffer.
 LINES_FORWARD = -60
 
@@ -171,8 +175,8 @@ class SlicePart:
         cells = self.flat.dg.cells
         points = np.empty((cells.max() + 1, 3))
         points[cells] = self.flat.dg.reference.interpolation(self.flat.dg.reference.vertices) @ self.x
-        lines = sides(self.flat) if mesh else outlines(self.flat)
-        return lines_between(pyvista, points, lines)
+        rows = sides(self.flat) if mesh else outlines(self.flat)
+        return lines_between(pyvista, points, face_points(cells, rows, self.flat.dg.cell_shape.faces))
 
 
 class TensorSurfacePart:
@@ -185,13 +189,17 @@ class TensorSurfacePart:
 
     def place(self, corners):
         """As `SurfacePart.place`: positions (half of a face, point, 3)."""
-        dg, shape = self.ds.dg, self.ds.dg.cell_shape
         within = (corners @ self.halves).reshape(-1, 2)
-        points = np.array([np.insert(within, axis, side, axis=1) for axis in range(3) for side in (-1, 1)])
-        self.interpolation = [dg.reference.interpolation(on_face) for on_face in points]
-        weights = np.array([shape.weights(on_face) for on_face in points])[self.rows[:, 1]]
-        x = weights @ dg.points[dg.cells[self.rows[:, 0]]]
-        return x.reshape(self.count, len(corners), 3)
+        self.interpolation = [self.ds.dg.reference.interpolation(on_face) for on_face in on_faces(within)]
+        return self.at(within).reshape(self.count, len(corners), 3)
+
+    def at(self, within):
+        """Positions (face, point, 3) of the points `within` (point, 2) of the reference face."""
+        x = np.empty((len(self.rows), len(within), 3))
+        for face, points in enumerate(on_faces(within)):
+            there = self.rows[:, 1] == face
+            x[there] = cell_maps.positions(self.ds.dg, points, self.rows[there, 0]).T
+        return x
 
     def read(self, time):
         """The field (half of a face, point) at one time."""
@@ -207,9 +215,30 @@ class TensorSurfacePart:
         dg, shape = self.ds.dg, self.ds.dg.cell_shape
         used, corners = np.unique(face_points(dg.cells, self.rows, shape.faces), return_inverse=True)
         facets = pyvista.PolyData.from_regular_faces(dg.points[used], corners.reshape(-1, 4)[:, [0, 1, 3, 2]])
+        if dg.geometry_nodes is not None:
+            r, small = parts_of(SHAPES[2, 4], CURVED_LEVELS)
+            x = self.at(r)
+            if mesh:
+                small = np.concatenate([around(r, axis, side) for axis in (0, 1) for side in (-1, 1)])
+            pieces = (np.arange(len(x))[:, None, None] * len(r) + small).reshape(-1, small.shape[1])
+            if mesh:
+                return lines_between(pyvista, x.reshape(-1, 3), pieces)
+            facets = pyvista.PolyData.from_regular_faces(x.reshape(-1, 3), pieces).clean(tolerance=1e-9)
         facets = facets.compute_normals(consistent_normals=True, split_vertices=False)
         return facets.extract_all_edges() if mesh else facets.extract_feature_edges(
             SHARP, boundary_edges=True, feature_edges=True, manifold_edges=False, non_manifold_edges=False)
+
+
+def around(r, axis, side):
+    """Pairs (line, 2) of neighbouring ones of the points r (point, 2) on one side of the reference square."""
+    there = np.flatnonzero(r[:, axis] == side)
+    there = there[np.argsort(r[there, 1 - axis])]
+    return np.column_stack([there[:-1], there[1:]])
+
+
+def on_faces(within):
+    """Points (face, point, 3) of the faces of the reference hexahedron, from points (point, 2) of the reference face."""
+    return np.array([np.insert(within, axis, side, axis=1) for axis in range(3) for side in (-1, 1)])
 
 
 class SurfacePart:

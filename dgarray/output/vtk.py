@@ -121,7 +121,7 @@ def _grid(ds, names):
         if len(faces) and faces[:, 0].max() >= ds.sizes["element"]:
             raise ValueError(f"boundary_faces names the element {faces[:, 0].max()} of {ds.sizes['element']}; a selection of "
                              "elements is exported without them: ds.drop_vars(['boundary_faces', 'boundary'])")
-    grid = Grid(dg.points, dg.cells, dg.order, faces, getattr(dg.reference, "kind", None))
+    grid = Grid(dg.points, dg.cells, dg.order, faces, getattr(dg.reference, "kind", None), dg.geometry_nodes)
     cell_data = {name: grid.cell_values(array.values) for name, array in ds.variables.items()
                  if array.dims == ("element",) and array.dtype.kind in "fiub" and name != "mesh_volume_types"}
     cell_data["boundary"] = np.concatenate([np.zeros(len(grid.cells), "int32"), boundary])

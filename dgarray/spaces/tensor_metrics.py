@@ -4,8 +4,8 @@
 
 hold for the polynomials too if J a^k is a curl: then a uniform state stays uniform on any mesh (free stream).  In 3D
 (J a^i)_n = -1/2 e_i . curl(X_l grad X_m - X_m grad X_l), (n, m, l) cyclic; in 2D the tangents turned by a right angle.
-The map is interpolated at Gauss-Lobatto points, which neighbours share on their faces; a map of a higher degree than the cell's
-polynomials is cut down to their degree.  Kopriva 2006, equation (36).
+The map is interpolated at Gauss-Lobatto points, which neighbours share on their faces; of curved cells it has at most the
+degree of the cell's polynomials.  Kopriva 2006, equation (36).
 """
 import numpy as np
 

@@ -104,10 +104,17 @@ class TensorDG(DG):
                 zone.method.check(zone.problem)
             return
         check_problem(problem, weak=True, shapes=SHAPES)
+        if mesh.whole.order > max(self.order, 1):
+            raise ValueError(f"TensorDG(order={self.order}) needs cells whose maps have at most its own degree, not {mesh!r}; "
+                             f"take order={mesh.whole.order} or more, or mesh.mapped(lambda x: x, order={max(self.order, 1)})")
         meets = len(mesh.hanging) or len(mesh.boundaries.get(CUT, ()))
         if meets and mesh.dim == 3 and (self.order, self.nodes) == (1, "lobatto") and not are_affine(mesh):
             raise ValueError("order=1 with nodes='lobatto' does not keep uniform states where hexahedra that are no "
                              "parallelepipeds meet others of another order or size; take order 2 or above, or nodes='gauss'")
+
+        if meets and mesh.dim == 3 and self.order < 2 * mesh.order and mesh.is_curved.any():
+            raise ValueError(f"order={self.order} does not keep uniform states where curved hexahedra, {mesh!r}, meet others of "
+                             f"another order; take order={2 * mesh.order} or more on both sides, or one order")
 
     def zoned(self, problem):
         """Whether there are zones with an order or a law of their own."""

@@ -170,7 +170,9 @@ class AffineTensorTables(TensorTables):
 
 
 def are_affine(mesh):
-    """Whether all cells are parallelograms or parallelepipeds, up to 1e-10 of their size."""
+    """Whether all cells are parallelograms or parallelepipeds, up to 1e-10 of their size; curved ones are not."""
+    if mesh.whole.order > 1:
+        return False
     corners, shape = mesh.whole.points[mesh.whole.cells], mesh.cell_shape
     slopes = np.einsum("ecd,ck->ekd", corners, shape.gradients(np.zeros((1, mesh.dim)))[0])
     gaps = corners - corners.mean(axis=1, keepdims=True) - np.einsum("ck,ekd->ecd", shape.corners, slopes)
