@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 from references import table
+from tensor_problems import laws, run
 
 import dgarray as dg
 from dgarray import backends, cases
@@ -23,27 +24,12 @@ def mesh_of(dim, cells=3, warped=True, **options):
     return mesh.mapped(wavy) if warped else mesh
 
 
-def laws(dim):
-    """(law, uniform state) of all that the package has."""
-    gas, plasma = dg.Euler(dim), dg.MHD(dim, cleaning_speed=1.0)
-    return {"advection": (dg.Advection((1.0, 0.5, -0.3)[:dim]), (0.7,)), "acoustics": (dg.Acoustics(dim), (0.3, *(0.2,) * dim)),
-            "maxwell": (dg.Maxwell(dim), tuple(0.1 * (i + 1) for i in range(len(dg.Maxwell(dim).variables)))),
-            "euler": (gas, gas.conservative((1.2, *(0.3,) * dim, 0.9))), "mhd": (plasma, plasma.conservative(
-                (1.2, 0.3, -0.2, 0.1, 0.9, 0.4, -0.5, 0.2)))}
-
-
 def smooth(law, uniform):
     """Initial values that vary around a uniform state."""
     def initial(x):
         wave = 1 + 0.05 * np.sin(2 * np.pi * (x[0] + x[1]))
         return tuple(value * wave for value in uniform)
     return initial
-
-
-def run(mesh, law, method, initial, until=0.02, kernels="array", **options):
-    """The state at the end and the dataset; by default without kernels, which take seconds to compile."""
-    ds = dg.Simulation(mesh, law, method, initial=initial, backend="numpy", threads=2, kernels=kernels, **options).run(until)
-    return np.stack([ds[name].values[-1] for name in law.variables]), ds
 
 
 # Truth.

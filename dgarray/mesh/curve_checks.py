@@ -60,6 +60,7 @@ def orient(points, cells, nodes, label):
 def refuse(mesh, label, cells, r):
     """Raise the MeshError for cells whose det dx/dr is not positive at the reference points r (cell, dim), one for each."""
     places = [cell_maps.positions(mesh, at[None], [cell])[:, 0, 0] for cell, at in zip(cells[:NAMED], r)]
+    places = [np.where(np.abs(x) < 1e-12 * np.abs(x).max(), 0, x) for x in places]          # rounding
     names = ", ".join(f"{label(cell)} at ({', '.join(f'{v:.6g}' for v in x)})" for cell, x in zip(cells, places))
     are = "are" if len(cells) > 1 else "is"
     raise MeshError(f"{plural(len(cells), f'curved {mesh.cell_shape.name} cell')} {are} folded or degenerate, where the "

@@ -74,7 +74,7 @@ class MultilinearMaps:
         """Reference coordinates (pair, dim) of x (pair, dim) in the cells (pair,), and the distance of their image from x.
 
         In skewed cells the iteration may end at a face though x lies inside; there it is tried from other places too."""
-        r, distance = self._newton(cells, x, np.zeros(x.shape))
+        r, distance = self._newton(cells, x, np.tile(self.vertices.mean(axis=0), (len(x), 1)))
         for start in 0.95 * self.vertices:
             again = np.flatnonzero(self.skewed[cells] & (distance > self.tolerance[cells]))
             if not len(again):

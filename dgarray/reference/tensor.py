@@ -153,7 +153,7 @@ class TensorCell:
         """Matrix (point, node) that evaluates polynomials at the reference points r (point, dim)."""
         matrix = np.ones((len(r), 1))
         for axis in reversed(range(self.dim)):
-            matrix = np.einsum("pi,pj->pij", matrix, self.values(r[:, axis])).reshape(len(r), -1)
+            matrix = np.einsum("pi,pj->pij", matrix, self.values(r[:, axis])).reshape(len(r), matrix.shape[1] * len(self.x))
         return matrix
 
 

@@ -500,7 +500,8 @@ GROUPS["Meshes"] = [
     Wrong("Points only", "info mine.vtu", "points, but no cells", prepare=triangle_file("mine.vtu", cells=[("vertex", [[0]])])),
     Wrong("Cells of two types", "info mine.msh", "in one mesh are not supported", prepare=nasty("mixed_tri_quad", "mine.msh")),
     Wrong("Concave cells", "info mine.msh", "concave, twisted", prepare=nasty("quad_concave", "mine.msh")),
-    Wrong("Curved cells", "info mine.msh", "curved cells", prepare=nasty("tri6_good_single", "mine.msh")),
+    Wrong("Folded curved cells", "info mine.vtu", "folded or degenerate", prepare=triangle_file("mine.vtu", [
+        (0, 0, 0), (1, 0, 0), (0, 1, 0), (0.5, 0.6, 0), (0.5, 0.5, 0), (0, 0.5, 0)], [("triangle6", [[0, 1, 2, 3, 4, 5]])])),
     Wrong("A surface in space", "info mine.msh", "no volume cells", prepare=nasty("curved_surface_in_3d", "mine.msh")),
     Wrong("Coordinates that are not finite", "info mine.msh", "must be finite", prepare=nasty("nan_coordinate", "mine.msh")),
     Wrong("A node twice in a cell", "info mine.msh", "a node twice", prepare=nasty("repeated_node_in_element", "mine.msh")),

@@ -25,3 +25,51 @@ def anywhere(mesh):
     """The mesh with its elements in any order: each unit of tiles reads nearly all others."""
     cells = mesh.cells[np.random.default_rng(0).permutation(len(mesh.cells))]
     return replace(mesh, cells=cells, neighbours=connect(cells, mesh.cell_shape.faces, str), boundaries={}, regions={})
+
+
+def to_sphere(x):
+    """The nearest place on the unit circle or sphere."""
+    radius = np.sqrt(sum(c * c for c in x))
+    return tuple(c / radius for c in x)
+
+
+def ball(shape, levels=0, order=1):
+    """The unit disc or ball in cells of a shape, refined so often, with a curved boundary for an order from 2."""
+    mesh = SEEDS[shape]()
+    for _ in range(levels):
+        mesh = mesh.refined().curved(1, to_sphere)
+    return mesh.curved(order, to_sphere)
+
+
+def _square_disc():
+    """Five quadrilaterals: a square and one towards each of its sides."""
+    inner = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+    sides = [(i, (i + 1) % 4) for i in range(4)]
+    cells = [(0, 1, 2, 3), *((a + 4, b + 4, b, a) for a, b in sides)]
+    return dg.mesh.from_arrays(np.concatenate([inner * 0.4, inner / np.sqrt(2)]), np.array(cells))
+
+
+def _cube_ball():
+    """Seven hexahedra: a cube and one towards each of its faces."""
+    corners = np.array([(x, y, z) for z in (-1, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+    faces = (0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0)
+    cells = [tuple(range(8)), *((*(a + 8 for a in face), *face) for face in faces)]
+    return dg.mesh.from_arrays(np.concatenate([corners * 0.4, corners / np.sqrt(3)]), np.array(cells))
+
+
+def _octahedron():
+    """Eight tetrahedra around the centre."""
+    points = np.concatenate([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
+    sides = [(a, b, c) for a in (1, 4) for b in (2, 5) for c in (3, 6)]
+    cells = [(0, *(side if sum(corner > 3 for corner in side) % 2 == 0 else side[::-1])) for side in sides]
+    return dg.mesh.from_arrays(points, np.array(cells))
+
+
+def _hexagon():
+    """Six triangles around the centre."""
+    angle = np.pi / 3 * np.arange(6)
+    points = np.concatenate([[[0, 0]], np.stack([np.cos(angle), np.sin(angle)], axis=1)])
+    return dg.mesh.from_arrays(points, np.array([(0, 1 + i, 1 + (i + 1) % 6) for i in range(6)]))
+
+
+SEEDS = {"triangle": _hexagon, "quadrilateral": _square_disc, "tetra": _octahedron, "hexahedron": _cube_ball}
