@@ -199,12 +199,95 @@ def test_maps_of_a_higher_degree_than_the_method_are_refused():
             run(bent_mesh(2), dg.Acoustics(2), dg.TensorDG(order), lambda x: (0, 0, 0), boundary=dg.wall)
 
 
-@pytest.mark.parametrize("shape", ["triangle", "tetra"])
-@pytest.mark.parametrize("method", [dg.NodalDG(2), dg.ModalDG(2)])
-def test_curved_simplices_are_refused(shape, method):
-    dim = 2 if shape == "triangle" else 3
-    with pytest.raises(ValueError, match="has curved cells; .*TensorDG on quadrilaterals or hexahedra"):
-        run(ball(shape, 0, 2), dg.Acoustics(dim), method, lambda x: (0,) * (dim + 1), boundary=dg.wall)
+# Curved triangles and tetrahedra.
+
+def partly_bent(dim, **options):
+    """The unit square or cube in triangles or tetrahedra, of which those at x > 0.5 are curved."""
+    def function(x):
+        inside = (np.clip(2 * x[0] - 1, 0, 1), *x[1:])
+        return tuple(c + b - a for c, a, b in zip(x, inside, bent(inside)))
+    return (dg.rectangle if dim == 2 else dg.box)(cells=(4, 2, 1)[:dim], **options).mapped(function, order=3)
+
+
+METHODS = [dg.NodalDG(3), dg.NodalDG(2, quadrature=5), dg.ModalDG(0), dg.ModalDG(3)]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("dim", [2, 3])
+def test_free_stream_on_simplices(dim, method):
+    mesh = partly_bent(dim)
+    assert 0 < np.count_nonzero(mesh.is_curved) < len(mesh.cells)
+    for law, uniform in laws(dim).values():
+        operator = dg.Simulation(mesh, law, method, boundary=lambda q: q, initial=lambda x, u=uniform: u,
+                                 backend="numpy").operator
+        o, q = operator.operations, operator.project(lambda x, u=uniform: u)
+        rough = q * (1 + 0.05 * np.random.default_rng(0).random(q.shape))
+        scale = np.abs(o.host(o.rhs(o.state(rough), 0.0))).max()
+        assert np.abs(o.host(o.rhs(o.state(q), 0.0))).max() < 1e-11 * scale
+
+
+@pytest.mark.parametrize("method", METHODS[:2] + METHODS[3:], ids=repr)
+@pytest.mark.parametrize("dim", [2, 3])
+def test_nothing_is_lost_on_simplices(dim, method):
+    law, _ = laws(dim)["euler"]
+    sim = dg.Simulation(partly_bent(dim), law, method, boundary=dg.wall, backend="numpy", initial=lambda x: law.conservative(
+        (1 + 0.1 * np.sin(3 * x[0]), *(0.2 * c for c in x), 1 + 0.1 * x[1])))
+    ds = sim.run(0.05)
+    for name in ("rho", "E"):
+        assert ds.dg.integral(name, -1) == pytest.approx(ds.dg.integral(name, 0), rel=1e-13)
+
+
+@pytest.mark.parametrize("flux", [dg.upwind, dg.central])
+def test_energy_does_not_grow_on_simplices(flux):
+    """Waves in a smooth medium, with the weight-adjusted inverse of the mass matrix."""
+    def eps(x):
+        return 1 + 0.5 * x[0] ** 2
+    _, ds = run(ball("triangle", 1, 3), dg.Maxwell(2, eps=eps), dg.NodalDG(3), until=10.0, flux=flux, boundary=dg.pec,
+                initial=lambda x: (0, 0, np.exp(-8 * ((x[0] - 0.2) ** 2 + x[1] ** 2))))
+    energy = []
+    for time in (0, -1):
+        q, energy_now = np.stack([ds.dg.values(name, time).T for name in ("Hx", "Hy", "Ez")]), 0.0
+        for part in ds.dg.space.parts():
+            hx, hy, ez = part.values(q)
+            energy_now += part.integrate(eps(part.x) * ez ** 2 + hx ** 2 + hy ** 2)
+        energy.append(energy_now)
+    assert 0.5 * energy[0] < energy[1] < 1.01 * energy[0]
+
+
+def bessel_mode(x, t):
+    """The second radial TM mode of the disc with a conducting wall."""
+    k, r = jn_zeros(0, 2)[1], np.sqrt(x[0] ** 2 + x[1] ** 2) + 1e-300
+    h = -j1(k * r) * np.sin(k * t)
+    return -h * x[1] / r, h * x[0] / r, j0(k * r) * np.cos(k * t)
+
+
+@pytest.mark.parametrize("method", [dg.NodalDG, dg.ModalDG])
+def test_observed_order_on_triangles(method):
+    for order in (1, 2, 3, 4):
+        errors = []
+        for level in (2, 3):
+            _, ds = run(ball("triangle", level, max(order, 2)), dg.Maxwell(2), method(order), lambda x: bessel_mode(x, 0.0),
+                        until=0.3, boundary=dg.pec)
+            errors.append(ds.dg.error(bessel_mode)["total"])
+        assert np.log2(errors[0] / errors[1]) > order + 0.8
+    _, ds = run(ball("triangle", 2), dg.Maxwell(2), method(4), lambda x: bessel_mode(x, 0.0), until=0.3, boundary=dg.pec)
+    assert ds.dg.error(bessel_mode)["total"] > 100 * errors[0]          # straight cells
+
+
+def test_the_time_step_of_a_nonlinear_law_is_stable_on_curved_triangles():
+    law, _ = laws(2)["euler"]
+    q, ds = run(ball("triangle", 1, 3), law, dg.ModalDG(3), lambda x: law.conservative(
+        (1 + 0.1 * np.exp(-8 * x[0] ** 2), 0 * x[0], 0 * x[0], 1 + 0.1 * np.exp(-8 * x[0] ** 2))), until=3.0, boundary=dg.wall)
+    assert np.isfinite(q).all() and ds.dg.norm("rho", -1) < 1.001 * ds.dg.norm("rho", 0)
+
+
+def test_what_curved_simplices_do_not_run_with():
+    mesh = ball("triangle", 0, 2)
+    with pytest.raises(ValueError, match="limits slopes of straight cells"):
+        run(mesh, dg.Euler(2), dg.ModalDG(1, limiter="barth-jespersen"), lambda x: (1, 0, 0, 1), boundary=dg.wall)
+    part = partition(mesh, np.arange(6) % 2)[0]
+    with pytest.raises(ValueError, match="part of a mesh with curved triangle cells"):
+        run(part, dg.Acoustics(2), dg.NodalDG(2), lambda x: (0, 0, 0), boundary=dg.wall)
 
 
 # Output.
@@ -212,12 +295,13 @@ def test_curved_simplices_are_refused(shape, method):
 CELLS = {2: 2, 3: (2, 1, 1)}
 
 
-@pytest.fixture(scope="module", params=[2, 3])
+@pytest.fixture(scope="module", params=["quadrilateral", "hexahedron", "triangle", "tetra"])
 def result(request, tmp_path_factory):
     """(dimension, dataset from memory, the same from a store) of a polynomial on curved cells."""
-    dim = request.param
+    dim = 2 if request.param in ("triangle", "quadrilateral") else 3
     path = tmp_path_factory.mktemp("curves") / f"{dim}.zarr"
-    sim = dg.Simulation(bent_mesh(dim, CELLS[dim], 2), dg.Advection((0.0,) * dim), dg.TensorDG(6), boundary=lambda q: q,
+    method = dg.NodalDG(6, "interpolation") if request.param in ("triangle", "tetra") else dg.TensorDG(6)
+    sim = dg.Simulation(bent_mesh(dim, CELLS[dim], 2, request.param), dg.Advection((0.0,) * dim), method, boundary=lambda q: q,
                         initial=lambda x: (cubic(x),), backend="numpy", kernels="array")
     ds = sim.run(1e-9, out=path)
     return dim, ds, xr.open_zarr(path)
@@ -235,7 +319,8 @@ def test_fields_norms_and_points(result):
         assert np.allclose(slope["du_dx"], 1 + 2 * data["x"] * data["xyz"[dim - 1]], atol=1e-9)
         assert np.allclose(data.dg.bounds, [[0] * dim, [1] * dim])
     assert np.array_equal(ds["u"], again["u"]) and np.array_equal(ds.dg.cell_mean("u"), again.dg.cell_mean("u"))
-    whole = ds.dg.cell_mean("u", -1).values @ bent_mesh(dim, CELLS[dim], 2).measures
+    shape = ds.dg.cell_shape.name
+    whole = ds.dg.cell_mean("u", -1).values @ bent_mesh(dim, CELLS[dim], 2, shape).measures
     assert whole == pytest.approx(ds.dg.integral("u"), rel=1e-10)
 
 

@@ -9,8 +9,8 @@ from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.output.verify import naming_damage
-from dgarray.spaces import PolynomialSpace, TensorSpace
-from dgarray.spaces.norms import jacobians, with_total
+from dgarray.spaces import TensorSpace, polynomial_space
+from dgarray.spaces.norms import with_total
 from dgarray.wording import choose, plural
 
 
@@ -59,7 +59,7 @@ class Accessor:
         """The function space of the fields, see `dgarray.spaces`."""
         elements = Elements(self.points, self.cells, self._ds["cell_number"].values, self.geometry_nodes)
         if elements.cell_shape.simplex:
-            return PolynomialSpace(elements, self.order)
+            return polynomial_space(elements, self.order)
         return TensorSpace(elements, self.order, self._ds.attrs["nodes"])
 
     @cached_property
@@ -82,7 +82,7 @@ class Accessor:
     @cached_property
     def jacobians(self):
         """|det dx/dr| of the elements (element,); its mean where it varies."""
-        return jacobians(self.points, self.cells) if self.cell_shape.simplex else self.space.jacobians
+        return self.space.jacobians
 
     @cached_property
     def locator(self):

@@ -6,7 +6,7 @@ import xarray as xr
 
 from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
 from dgarray.output.post import at_time, by_snapshot
-from dgarray.spaces.surface import Surface
+from dgarray.spaces.curved_surface import simplex_surface
 from dgarray.spaces.tensor_surface import TensorSurface
 from dgarray.wording import choose
 
@@ -67,10 +67,9 @@ def surface(ds, name, time=None):
 
 
 def surface_of(ds, rows):
-    """The faces (cell, local face) of a dataset, a `Surface` or a `TensorSurface`."""
-    dg = ds.dg
-    return Surface(dg.points, dg.cells, dg.order, rows) if dg.cell_shape.simplex else TensorSurface(
-        dg.space.mesh, dg.reference, rows)
+    """The faces (cell, local face) of a dataset, a `Surface`, `CurvedSurface` or `TensorSurface`."""
+    mesh, cell = ds.dg.space.mesh, ds.dg.reference
+    return simplex_surface(mesh, ds.dg.order, rows) if mesh.cell_shape.simplex else TensorSurface(mesh, cell, rows)
 
 
 def record(ds, name):

@@ -15,7 +15,7 @@ from dgarray.output.picture import checked, colours, extent, label, limits_of, s
 from dgarray.output.surface import boundaries
 from dgarray.output.triangles import lattice, lines_between, outlines, sides, subdivision
 from dgarray.reference import FACES, SHAPES
-from dgarray.spaces.surface import Surface
+from dgarray.spaces.curved_surface import simplex_surface
 from dgarray.wording import choose
 
 # A picture of VTK's own that renders nothing else; where there is no OpenGL it ends the process with a signal.
@@ -213,26 +213,34 @@ class TensorSurfacePart:
     def edges(self, pyvista, mesh):
         """As `SurfacePart.edges`."""
         dg, shape = self.ds.dg, self.ds.dg.cell_shape
+        if dg.geometry_nodes is not None:
+            return curved_edges(pyvista, SHAPES[2, 4], lambda r: np.moveaxis(self.at(r), -1, 0), mesh)
         used, corners = np.unique(face_points(dg.cells, self.rows, shape.faces), return_inverse=True)
         facets = pyvista.PolyData.from_regular_faces(dg.points[used], corners.reshape(-1, 4)[:, [0, 1, 3, 2]])
-        if dg.geometry_nodes is not None:
-            r, small = parts_of(SHAPES[2, 4], CURVED_LEVELS)
-            x = self.at(r)
-            if mesh:
-                small = np.concatenate([around(r, axis, side) for axis in (0, 1) for side in (-1, 1)])
-            pieces = (np.arange(len(x))[:, None, None] * len(r) + small).reshape(-1, small.shape[1])
-            if mesh:
-                return lines_between(pyvista, x.reshape(-1, 3), pieces)
-            facets = pyvista.PolyData.from_regular_faces(x.reshape(-1, 3), pieces).clean(tolerance=1e-9)
         facets = facets.compute_normals(consistent_normals=True, split_vertices=False)
         return facets.extract_all_edges() if mesh else facets.extract_feature_edges(
             SHARP, boundary_edges=True, feature_edges=True, manifold_edges=False, non_manifold_edges=False)
 
 
-def around(r, axis, side):
-    """Pairs (line, 2) of neighbouring ones of the points r (point, 2) on one side of the reference square."""
-    there = np.flatnonzero(r[:, axis] == side)
-    there = there[np.argsort(r[there, 1 - axis])]
+def curved_edges(pyvista, shape, at, mesh):
+    """The same of curved faces; at(r): positions (dim, face, point) of points of the reference face, whose `Shape` is given."""
+    r, small = parts_of(shape, CURVED_LEVELS)
+    if mesh:
+        small = np.concatenate([along(r, *shape.corners[list(edge)]) for edge in shape.faces])
+    x = np.moveaxis(at(r), 0, -1)
+    pieces = (np.arange(len(x))[:, None, None] * len(r) + small).reshape(-1, small.shape[1])
+    if mesh:
+        return lines_between(pyvista, x.reshape(-1, 3), pieces)
+    facets = pyvista.PolyData.from_regular_faces(x.reshape(-1, 3), pieces).clean(tolerance=1e-9)
+    return facets.compute_normals(consistent_normals=True, split_vertices=False).extract_feature_edges(
+        SHARP, boundary_edges=True, feature_edges=True, manifold_edges=False, non_manifold_edges=False)
+
+
+def along(r, first, last):
+    """Pairs (line, 2) of neighbouring ones of the points r (point, 2) on the line between two of them."""
+    share = (r - first) @ (last - first) / np.sum((last - first) ** 2)
+    there = np.flatnonzero(np.abs(r - first - share[:, None] * (last - first)).max(axis=1) < 1e-9)
+    there = there[np.argsort(share[there])]
     return np.column_stack([there[:-1], there[1:]])
 
 
@@ -246,7 +254,7 @@ class SurfacePart:
 
     def __init__(self, ds, variable, rows):
         self.ds, self.variable, self.count = ds, variable, len(rows)
-        self.surface = Surface(ds.dg.points, ds.dg.cells, ds.dg.order, rows)
+        self.surface = simplex_surface(ds.dg, ds.dg.order, rows)
 
     def place(self, corners):
         """Positions (face, point, 3) at the barycentric `corners` (point, 3), which `read` evaluates from now on."""
@@ -261,6 +269,8 @@ class SurfacePart:
 
     def edges(self, pyvista, mesh):
         """Rims and sharp edges of the surface, or with `mesh` the sides of all faces, as PolyData."""
+        if self.ds.dg.geometry_nodes is not None:
+            return curved_edges(pyvista, SHAPES[2, 3], self.surface.at, mesh)
         used, corners = np.unique(face_points(self.ds.dg.cells, self.surface.rows, FACES[3]), return_inverse=True)
         points, corners = self.ds.dg.points[used], corners.reshape(-1, 3)
         a, b, c = np.moveaxis(points[corners], 1, 0)

@@ -5,9 +5,9 @@ import numpy as np
 
 from ..mesh.locate import Locator
 from ..reference import quadrature, shape_of, simplex
+from .curved_surface import simplex_surface
 from .norms import degree_energies, integrate, jacobians, l2_error, l2_norm
 from .parts import Evaluation, Part, Trace, check_names
-from .surface import Surface
 
 PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS libraries use one thread for the product
 
@@ -62,7 +62,7 @@ class PolynomialSpace:
 
     def evaluation(self, x):
         """The `Evaluation` of fields at points x (point, dim); on a face it takes the value in one of the face's elements."""
-        element, r = Locator(self.mesh.points, self.mesh.cells).find(x)
+        element, r = Locator(self.mesh.points, self.mesh.cells, self.mesh.geometry_nodes).find(x)
         matrix = self.cell.interpolation(r)
         coords = {"cell_number": (("point",), self.mesh.numbers[element].astype("int64"),
                                   {"long_name": "position among the cells of the mesh file, from 0"})}
@@ -89,7 +89,7 @@ class PolynomialSpace:
         if not len(rows):
             raise ValueError(f"{role}: boundary={boundary!r} has no face; give names of the mesh: "
                              f"{', '.join(mesh.boundaries) or 'none'}")
-        return Surface(mesh.points, mesh.cells, self.order, np.unique(rows, axis=0))
+        return simplex_surface(mesh, self.order, np.unique(rows, axis=0))
 
     def parts(self, role="", degree=None, extra=4):
         """Yield the domain as `Part`s, blocks of elements; quadrature is exact up to `degree`, by default 2 order + `extra`."""

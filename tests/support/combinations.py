@@ -276,6 +276,8 @@ def problems():
     smooth = dg.Acoustics(1, sound_speed=lambda x: 1 + 0.1 * np.cos(np.pi * x[0]))
     inside = {f"{name} where coefficients vary inside of elements": (METHODS[name], line, smooth, dg.outflow)
               for name in ("NodalDG", "ModalDG")}
+    curved = dg.rectangle(cells=1).curved(2, lambda x: (x[0], x[1] + 0.1 * x[0] * (1 - x[0])), "top")
+    bent = {f"{name} on curved cells": (METHODS[name], curved, dg.Acoustics(2), dg.wall) for name in ("NodalDG", "ModalDG")}
     on_grid = {"Hermite": (acoustics, dg.wall), "Hermite where coefficients vary": (varying, dg.wall),
                "Hermite with a Sponge": (acoustics, dg.Sponge(0.5))}
     of_cells = {"FiniteVolume, first-order, Euler": (dg.FiniteVolume("first-order"), gas),
@@ -283,7 +285,7 @@ def problems():
                 "FiniteVolume, weno, Euler": (dg.FiniteVolume("weno"), gas),
                 "FiniteVolume, muscl, where coefficients vary": (dg.FiniteVolume("muscl"), varying)}
     fine = dg.Grid((1,), (2,), 8, periodic=False)
-    return on_line | inside | limited | {name: (dg.Hermite(2), grid, *given) for name, given in on_grid.items()} | {
+    return on_line | inside | bent | limited | {name: (dg.Hermite(2), grid, *given) for name, given in on_grid.items()} | {
         name: (method, fine, law, dg.wall) for name, (method, law) in of_cells.items()}
 
 

@@ -71,6 +71,9 @@ class ModalDG(DG):
         The limiter must fit the law, and needs the whole mesh."""
         check_problem(problem, weak=True)
         self.limiting.check_law(problem.law)
+        if self.limiting != NO_LIMITS and problem.mesh.is_curved.any():
+            raise ValueError(f"{self!r} limits slopes of straight cells; {problem.mesh!r} has curved ones: take "
+                             "mesh.mapped(lambda x: x, order=1)")
         if self.limiting != NO_LIMITS and problem.mesh.share is not None:
             raise ValueError(f"{self!r} limits slopes by all neighbours, of which {problem.mesh.source} has no copies; "
                              "limiters work on whole meshes")

@@ -9,11 +9,12 @@ from numbers import Integral
 
 from ...physics.fluxes import upwind
 from ...reference import simplex
-from ...spaces import PolynomialSpace
+from ...spaces import polynomial_space
 from ...stepping import STEPPERS
 from ...wording import choose
 from ..method import Method
 from .boundary_setup import boundary_groups, face_values
+from .curved_form import CurvedForm
 from .filter import ExponentialFilter
 from .joints import joined
 from .media import varying_inside
@@ -37,7 +38,7 @@ class DG(Method):
     has_flux, start, recipe = True, "projection", WeakForm
 
     def space(self, problem):
-        return PolynomialSpace(problem.mesh, self.nodal_order)
+        return polynomial_space(problem.mesh, self.nodal_order)
 
     def stepper(self, name):
         """The time stepper with that name, by default lsrk54.
@@ -49,10 +50,16 @@ class DG(Method):
 
     def kernels(self, backend, law=None, mesh=None):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
-        vary inside of elements may have another one than other laws."""
+        vary inside of elements may have another one than other laws; curved triangles and tetrahedra have array expressions."""
+        if mesh is not None and mesh.cell_shape.simplex and mesh.whole.is_curved.any():
+            return "array"
         given = law is not None and mesh is not None and backend.kernels != backend.media
         varies = given and varying_inside(law, mesh.whole, simplex(mesh.dim, self.nodal_order).nodes)
         return backend.media if varies else backend.kernels
+
+    def operations(self, tables):
+        """The recipe for these tables."""
+        return CurvedForm if len(tables.curved) else self.recipe
 
     def memory(self, problem, backend, stepper):
         """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
@@ -153,6 +160,6 @@ def check_mesh(problem, shapes):
         other = "TensorDG" if "line" in shapes else "NodalDG or ModalDG"
         raise ValueError(f"this method works on {cells}, not on {mesh.cell_type} cells: {mesh!r}; take {other}, or another "
                          "mesh")
-    if mesh.cell_shape.simplex and mesh.whole.is_curved.any():
-        raise ValueError(f"{mesh!r} has curved cells; this method works on straight {mesh.cell_type} cells alone: take "
-                         "mesh.mapped(lambda x: x, order=1), or TensorDG on quadrilaterals or hexahedra")
+    if mesh.cell_shape.simplex and mesh.share is not None and mesh.whole.is_curved.any():
+        raise ValueError(f"{mesh!r} is a part of a mesh with curved {mesh.cell_type} cells, which run whole; take TensorDG on "
+                         "quadrilaterals or hexahedra, or mesh.mapped(lambda x: x, order=1)")

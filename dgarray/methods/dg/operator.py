@@ -24,7 +24,7 @@ class DGOperator(ArrayOperator):
     The state is q (variable, node, element)."""
 
     def __init__(self, problem, method, tables, backend):
-        super().__init__(problem, method, tables.build(), backend.operations(method.recipe, tables), backend)
+        super().__init__(problem, method, tables.build(), backend.operations(method.operations(tables), tables), backend)
         # A value that is not finite stays so, and can be found some steps later. A state that is not admissible may become
         # admissible again, so it is looked for after every step.
         self.check_every = self.operations.check_every if tables.law.admissible is None else 1
@@ -157,7 +157,7 @@ class DGOperator(ArrayOperator):
         search, count = tables.search
         whole = count == tables.elements
         part = tables if whole else tables.part(limiting_part(tables.mesh, rates, count))
-        operations = ArrayBackend(np, "float64", "numpy", self.backend.threads).operations(self.method.recipe, part)
+        operations = ArrayBackend(np, "float64", "numpy", self.backend.threads).operations(self.method.operations(part), part)
         shape = (*self.shape[:2], part.elements)
         with np.errstate(all="ignore"):          # a user's source may be nan at a random state; then the table is used
             still = operations.rhs(np.zeros(shape), 0.0)

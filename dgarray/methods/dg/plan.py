@@ -14,7 +14,7 @@ from .weak_form import WeakForm
 
 def plan_of(method, tables, backend, stepper):
     """The memory `Plan` of a run with these tables, whose arrays need not exist yet."""
-    operations, device = backend.kind(method.recipe, tables), backend.name == "cupy"
+    operations, device = backend.kind(method.operations(tables), tables), backend.name == "cupy"
     states = sum(registers(stepper)) + 1          # one more is kept to find the cause of a failure
     limiter, limiting = operations.limiting(backend, tables)
     state = operations.state_size(backend, tables)

@@ -5,9 +5,11 @@ from math import prod
 
 import numpy as np
 
+from ...mesh import cell_maps
 from ...physics.pointwise import Pointwise
 from ...reference import modal_simplex, simplex
 from ...reference.columns import multiply
+from ...spaces.simplex_metrics import face_metrics, metrics
 from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
 from .joints import joined
@@ -54,6 +56,7 @@ class NodalTables:
     """
 
     weak, modal, limits, filter, surface, collocated, diagonal = False, False, None, None, None, None, False
+    degree = None                       # of quadrature, where a method has it
     unit = "element and stage"          # to which the roofline model's counts belong
 
     def __init__(self, mesh, order, law, boundary, flux, source):
@@ -90,7 +93,11 @@ class NodalTables:
     @cached_property
     def tangents(self):
         corners = self.mesh.points[self.mesh.cells]
-        return np.ascontiguousarray(((corners[:, 1:] - corners[:, :1]) / 2).transpose(1, 2, 0))
+        tangents = np.ascontiguousarray(((corners[:, 1:] - corners[:, :1]) / 2).transpose(1, 2, 0))
+        if len(self.curved):
+            centre = self.mesh.cell_shape.corners.mean(axis=0)[None]
+            tangents[:, :, self.curved] = cell_maps.jacobians(self.mesh, centre, self.curved)[0].transpose(2, 1, 0)
+        return tangents
 
     @cached_property
     def origin(self):
@@ -106,10 +113,27 @@ class NodalTables:
         return np.ascontiguousarray(self.mesh.normals.transpose(1, 2, 0))
 
     @cached_property
+    def curved(self):
+        """Numbers of the curved elements, in which a `CurvedPart` replaces what straight ones have: their metrics here are
+        those at the centre, or bounds."""
+        mesh = self.mesh
+        return np.flatnonzero(mesh.is_curved if mesh.cell_shape.simplex and mesh.order > 1 else np.zeros(0, bool))
+
+    @property
+    def face_areas(self):
+        """J_face of straight faces, (face, element)."""
+        return (self.mesh.face_measures / (simplex(self.dim - 1, 1).volume if self.dim > 1 else 1.0)).T
+
+    @cached_property
     def scale(self):
-        face_measure = simplex(self.dim - 1, 1).volume if self.dim > 1 else 1.0
         jacobian = self.mesh.measures / simplex(self.dim, 1).volume
-        return np.ascontiguousarray((self.mesh.face_measures / face_measure).T / jacobian)
+        scale = np.ascontiguousarray(self.face_areas / jacobian)
+        if len(self.curved):
+            points = modal_simplex(self.dim, self.mesh.order).face_points
+            nodes = cell_maps.geometry_cell(self.mesh.cell_shape, self.mesh.order).nodes
+            areas, J = face_metrics(self.mesh, points, self.curved)[1], metrics(self.mesh, nodes, self.curved)[1]
+            scale[:, self.curved] = areas.max(axis=1) / J.min(axis=0)
+        return scale
 
     def at_sides(self, sides, cells, nodes):
         """Outward normals (dim, face) and J_face / J (face,) of faces of cells; where these vary over a face, at its points
@@ -241,6 +265,8 @@ class NodalTables:
 
     def positions(self, points, some=slice(None)):
         """The same in some elements."""
+        if len(self.curved):
+            return cell_maps.positions(self.mesh, points, some)
         return np.array([self.origin[d, some] + multiply(points, self.tangents[:, d, some]) for d in range(self.dim)])
 
     def face_lists(self):

@@ -46,7 +46,7 @@ class WeakForm(DGArrays):
         q = self.at_points(q[:, :, columns])
         variables, nodes, count = q.shape
         fluxes = self.tables.functions.volume(
-            q=tuple(q), g=tuple(self.gradients[k, d, columns] for k, d in np.ndindex(self.gradients.shape[:2])),
+            q=tuple(q), g=tuple(self.gradients[k, d][..., columns] for k, d in np.ndindex(self.gradients.shape[:2])),
             t=t, m=self.at(columns), **self.position(columns))
         stacked = self.xp.empty((variables, len(fluxes) // variables * nodes, count), q.dtype)
         for i, flux in enumerate(fluxes):
