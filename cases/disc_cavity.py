@@ -11,7 +11,8 @@ from .common import case_mesh, check_numbers, energy_ratio
 SHAPES = "triangle", "quadrilateral"
 
 
-def disc_cavity(order=4, level=2, shape="triangle", geometry=None, m=1, n=1, until=1.0, mesh=None):
+def disc_cavity(order=4, level=2, shape="triangle", geometry=None, m=1, n=1, until=1.0, mesh=None,
+                start="projection"):
     """Mode (m, n) of the unit disc with a perfectly conducting wall, eps = mu = 1.
 
     Ez = J_m(k r) cos(m theta) cos(k t),  k the n-th positive zero of the Bessel function J_m,
@@ -43,7 +44,7 @@ def disc_cavity(order=4, level=2, shape="triangle", geometry=None, m=1, n=1, unt
         slope_x, slope_y = cosine * along_r - sine * around, sine * along_r + cosine * around
         return -slope_y * np.sin(k * t), slope_x * np.sin(k * t), jv(m, k * r) * np.cos(m * angle) * np.cos(k * t)
 
-    method = NodalDG(order) if mesh.cell_shape.simplex else TensorDG(order, start="projection")
+    method = NodalDG(order, start) if mesh.cell_shape.simplex else TensorDG(order, start=start)
     return Simulation(mesh, Maxwell(dim=2), method, boundary=pec, initial=exact, exact=exact, until=until, case="disc_cavity",
                       results=lambda dataset: {"frequency": k, "energy_ratio": energy_ratio(dataset)})
 
