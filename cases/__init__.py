@@ -5,6 +5,7 @@ from .alfven_wave import alfven_wave
 from .current_sheet import current_sheet
 from .cylinder_flow import cylinder_flow
 from .dielectric_slab import dielectric_slab
+from .disc_cavity import disc_cavity
 from .double_mach import double_mach
 from .field_loop import field_loop
 from .forward_step import forward_step
@@ -37,8 +38,8 @@ from .tm_obstacles import tm_obstacles
 from .vortex_curved import vortex_curved
 
 __all__ = ["acoustic_pulse", "advection_wave", "alfven_wave", "brio_wu", "current_sheet", "cylinder_flow", "dielectric_slab",
-           "double_mach", "field_loop", "forward_step", "graded_medium", "hermite_acoustics", "hermite_advection",
-           "hermite_cavity", "hermite_lens", "hex_cavity", "hex_zones", "isentropic_vortex", "kelvin_helmholtz", "linear_waves",
-           "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "orszag_tang",
-           "ryu_jones", "shock_bubble", "shu_osher", "sod", "sod_grid", "supersonic_vortex", "taylor_green", "tm_cavity",
-           "tm_obstacles", "vortex_curved"]
+           "disc_cavity", "double_mach", "field_loop", "forward_step", "graded_medium", "hermite_acoustics",
+           "hermite_advection", "hermite_cavity", "hermite_lens", "hex_cavity", "hex_zones", "isentropic_vortex",
+           "kelvin_helmholtz", "linear_waves", "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz",
+           "mhd_quads", "mhd_rotor", "orszag_tang", "ryu_jones", "shock_bubble", "shu_osher", "sod", "sod_grid",
+           "supersonic_vortex", "taylor_green", "tm_cavity", "tm_obstacles", "vortex_curved"]

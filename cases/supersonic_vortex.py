@@ -11,7 +11,7 @@ from .common import case_mesh, check_numbers, dg_method
 INNER, OUTER, MACH = 1.0, 1.384, 2.25
 NAMES = {"left": "inner", "right": "outer", "top": "inlet", "bottom": "outlet"}
 RADIAL, AROUND = 5, 18         # boxes of two triangles at level 0
-WALLS = ("curved", "straight", "exact", "spline")
+WALLS = ("curved", "straight", "exact", "spline", "cells")
 
 
 def supersonic_vortex(order=1, level=0, walls="curved", until=3.0, steady=1e-14, mesh=None, method="modal",
@@ -24,12 +24,12 @@ def supersonic_vortex(order=1, level=0, walls="curved", until=3.0, steady=1e-14,
 
     level: 180 straight-sided triangles at level 0, four times as many at each further level, all with corners on the circles
     walls: "curved" (Krivodonova & Berger), "spline" (the same, by splines through the corners instead of circles),
-    "straight" (the polygon's own edges reflect) or "exact" (the exact state outside); at the inlet the exact state, at the
-    outlet outflow; method: "modal" or "nodal"
+    "straight" (the polygon's own edges reflect), "exact" (the exact state outside) or "cells" (curved cells with maps of
+    degree order + 1, whose edges reflect); at the inlet the exact state, at the outlet outflow; method: "modal" or "nodal"
     mesh: a file with the boundaries inlet, outlet, inner, outer
     Fuhry, Giuliani & Krivodonova 2014, section 5.1; Krivodonova & Berger 2006; Aftosmis, Gaitonde & Tavares 1994."""
     check_numbers(least=0, whole=True, level=level)
-    mesh = case_mesh(mesh, lambda: ring(level), 2)
+    mesh = case_mesh(mesh, lambda: ring(level, order + 1 if walls == "cells" else 1), 2)
     law = Euler(2)
 
     def exact(x):
@@ -38,7 +38,7 @@ def supersonic_vortex(order=1, level=0, walls="curved", until=3.0, steady=1e-14,
         return law.conservative((rho, MACH * x[1] / square, -MACH * x[0] / square, rho**law.gamma / law.gamma))
 
     side = {"curved": curved_wall(lambda x: x), "straight": wall, "exact": prescribed(exact),
-            "spline": curved_wall("spline")}[choose("walls", walls, WALLS)]
+            "spline": curved_wall("spline"), "cells": wall}[choose("walls", walls, WALLS)]
 
     def results(dataset):
         q = [dataset[name][-1].values for name in law.variables]
@@ -49,9 +49,15 @@ def supersonic_vortex(order=1, level=0, walls="curved", until=3.0, steady=1e-14,
                       case="supersonic_vortex", results=results)
 
 
-def ring(level):
-    """The quarter of the ring in straight-sided triangles, corners on the circles."""
+def ring(level, geometry=1):
+    """The quarter of the ring in triangles, corners on the circles; those at the walls have maps of the degree `geometry`."""
     flat = rectangle((INNER, 0), (OUTER, np.pi / 2), (RADIAL * 2**level, AROUND * 2**level))
     r, angle = flat.points.T
-    return replace(flat, points=np.stack([r * np.cos(angle), r * np.sin(angle)], axis=1),
+    straight = replace(flat, points=np.stack([r * np.cos(angle), r * np.sin(angle)], axis=1),
                    boundaries={NAMES[name]: faces for name, faces in flat.boundaries.items()}, source=f"ring({level})")
+
+    def to_walls(x):
+        radius = np.hypot(*x)
+        factor = np.where(radius < (INNER + OUTER) / 2, INNER, OUTER) / radius
+        return x[0] * factor, x[1] * factor
+    return straight if geometry == 1 else straight.curved(geometry, to_walls, ("inner", "outer"))

@@ -145,6 +145,8 @@ ENTRIES = {
                         "mesh": True}, ((2, 3), 2)),
     "hex_zones": Entry({"order": 2, "cells": 4, "kind": "warped"}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.4",
                        "mesh": True}, ((1, 2), 2)),
+    "disc_cavity": Entry({"order": 4, "level": 1, "m": 2}, 0.25, {"variable": "Ez", "time": 1.0, "mesh": True},
+                         ((1, 2, 3, 4), 2)),
     "vortex_curved": Entry({"order": 3, "cells": 16}, 0.5, {"variable": "rho", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
     "mhd_quads": Entry({"order": 3, "cells": 6}, 0.25, {"variable": "Bz", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
     "taylor_green": Entry({"order": 3, "cells": 8, "until": 6.0}, 1.0, {"variable": "rho_u", "time": 6.0, "slice": "z=1"}),

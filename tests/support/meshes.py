@@ -2,6 +2,7 @@
 from dataclasses import replace
 
 import numpy as np
+from dgarray.cases.disc_cavity import disc as unit_disc
 
 import dgarray as dg
 from dgarray.mesh.faces import connect
@@ -35,18 +36,12 @@ def to_sphere(x):
 
 def ball(shape, levels=0, order=1):
     """The unit disc or ball in cells of a shape, refined so often, with a curved boundary for an order from 2."""
+    if shape in ("triangle", "quadrilateral"):
+        return unit_disc(levels, shape, order)
     mesh = SEEDS[shape]()
     for _ in range(levels):
         mesh = mesh.refined().curved(1, to_sphere)
     return mesh.curved(order, to_sphere)
-
-
-def _square_disc():
-    """Five quadrilaterals: a square and one towards each of its sides."""
-    inner = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
-    sides = [(i, (i + 1) % 4) for i in range(4)]
-    cells = [(0, 1, 2, 3), *((a + 4, b + 4, b, a) for a, b in sides)]
-    return dg.mesh.from_arrays(np.concatenate([inner * 0.4, inner / np.sqrt(2)]), np.array(cells))
 
 
 def _cube_ball():
@@ -65,11 +60,4 @@ def _octahedron():
     return dg.mesh.from_arrays(points, np.array(cells))
 
 
-def _hexagon():
-    """Six triangles around the centre."""
-    angle = np.pi / 3 * np.arange(6)
-    points = np.concatenate([[[0, 0]], np.stack([np.cos(angle), np.sin(angle)], axis=1)])
-    return dg.mesh.from_arrays(points, np.array([(0, 1 + i, 1 + (i + 1) % 6) for i in range(6)]))
-
-
-SEEDS = {"triangle": _hexagon, "quadrilateral": _square_disc, "tetra": _octahedron, "hexahedron": _cube_ball}
+SEEDS = {"tetra": _octahedron, "hexahedron": _cube_ball}

@@ -114,6 +114,10 @@ class TensorDG(DG):
                              f"are no parallelepipeds, {mesh!r}, meet others of another order or size; take order={least} or "
                              "more on both sides")
 
+        if meets and mesh.dim == 3 and self.order < 2 * mesh.order and mesh.is_curved.any():
+            raise ValueError(f"order={self.order} does not keep uniform states where curved hexahedra, {mesh!r}, meet others "
+                             f"of another order; take order={2 * mesh.order} or more on both sides, or one order")
+
     def zoned(self, problem):
         """Whether there are zones with an order or a law of their own."""
         return isinstance(self.order, dict) or problem.law.laws is not None
