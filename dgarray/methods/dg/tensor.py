@@ -12,11 +12,11 @@ from ...physics.laws import Advection
 from ...reference.tensor import tensor_cell
 from ...spaces.tensor import TensorSpace
 from ...wording import choose
+from .limiting import Limiting
 from .nodal import DG, check_problem
 from .operator import DGOperator
 from .split_form import SplitForm
 from .stability import stability_limit
-from .tables import NO_LIMITS
 from .tensor_form import TensorForm
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
 
@@ -34,6 +34,8 @@ class TensorDG(DG):
             `dgarray.ranocha`, which conserves entropy, or `dgarray.kennedy_gruber`: the divergence is a sum of fluxes between
             the nodes of each line (split form), for nodes "lobatto". With `rusanov` at the faces
             entropy never runs the wrong way
+    positivity   whether density and pressure are kept positive at all nodes and points of the faces by scaling towards the
+            mean after every stage (Zhang & Shu); use it with stepper="ssp33"
     start   how the initial state is represented: "interpolation" (values at the nodes) or "projection" (L2)
     Raises ValueError for values that are not allowed.
     Helluy, Strub, Massaro & Roberts 2015; Kopriva 2009; Gassner, Winters & Kopriva 2016 (split form).
@@ -43,7 +45,7 @@ class TensorDG(DG):
     nodes: str = "gauss"
     start: str = "interpolation"
     volume_flux: object = None
-    limiting = NO_LIMITS
+    positivity: bool = False
 
     def __post_init__(self):
         choose("nodes", self.nodes, ("gauss", "lobatto"))
@@ -55,6 +57,12 @@ class TensorDG(DG):
         if not isinstance(self.order, Integral) or self.order not in ORDERS[least:]:
             raise ValueError(f"order={self.order!r} is not allowed for TensorDG with nodes={self.nodes!r}; it must be a whole "
                              f"number from {least} to {ORDERS[-1]}")
+        self.limiting.check(self.order)
+
+    @property
+    def limiting(self):
+        """The options of the limiter, a `Limiting`."""
+        return Limiting(positivity=self.positivity)
 
     @property
     def recipe(self):
@@ -68,19 +76,21 @@ class TensorDG(DG):
 
     def __repr__(self):
         split = "" if self.volume_flux is None else f", volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)}"
-        return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split})"
+        positive = f", positivity={self.positivity!r}" * bool(self.positivity)
+        return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split}{positive})"
 
     def space(self, problem):
         return TensorSpace(problem.mesh, self.order, self.nodes)
 
     def check(self, problem):
         check_problem(problem, weak=True, shapes=("quadrilateral", "hexahedron"))
+        self.limiting.check_law(problem.law)
 
     def tables(self, problem):
         """The `TensorTables` of a problem; the numerical flux is by default `upwind`."""
         tables = AffineTensorTables if are_affine(problem.mesh) else TensorTables
         return tables(problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source,
-                      self.nodes, self.volume_flux)
+                      self.nodes, self.volume_flux, self.limiting)
 
     def operator(self, problem, backend):
         """The `TensorOperator` of a problem on a backend."""
@@ -99,6 +109,10 @@ class TensorOperator(DGOperator):
             return bound, 1.0
         factor, exponent = stability_limit(Advection(1.0), order, stepper)
         return min(bound, factor / 2 ** (1 / exponent)), 1.0
+
+    def project(self, f, t=0.0):
+        """As `DGOperator.project`; then the state is limited."""
+        return self.limited(super().project(f, t))
 
     def projection(self):
         cell = self.tables.cell
