@@ -33,7 +33,7 @@ class CudaBackend(ArrayBackend):
         if recipe in (WeakForm, TensorForm) and tables.media.names:
             return recipe          # kernels take one value of a parameter per element
         if recipe is TensorForm:
-            return recipe if tables.joint else TensorCuda
+            return recipe if tables.joint or tables.limits is not None else TensorCuda
         if recipe is WeakForm:
             return ModalCuda if tables.weak else NodalCuda
         return {HalfSteps: HermiteCuda, Sweeps: SweepsCuda}.get(recipe, recipe)

@@ -40,6 +40,7 @@ class NodalFused(WeakForm):
 
     text = StageSource       # of the kernels
     check_text = staticmethod(check_text)
+    limiter_of_tiles = LimiterFused
     fused = frozenset({"right-hand side", "limiter", "filter", "wave speeds", "admissible states"})
 
     def __init__(self, backend, tables):
@@ -154,7 +155,7 @@ class NodalFused(WeakForm):
 
     @classmethod
     def limiting(cls, backend, tables):
-        return (0, 0) if tables.limits is None else LimiterFused.needs(backend, tables)
+        return (0, 0) if tables.limits is None else cls.limiter_of_tiles.needs(backend, tables)
 
     # What the kernels work on.
 
@@ -320,7 +321,7 @@ class NodalFused(WeakForm):
 
     @cached_property
     def fused_limiter(self):
-        return None if self.tables.limits is None else LimiterFused(self)
+        return None if self.tables.limits is None else self.limiter_of_tiles(self)
 
     def filter(self, q):
         self._run([self._loop(self._kernel("filter", lambda: filter_text(self.source)), q, self.filter_matrix)])

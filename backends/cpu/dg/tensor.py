@@ -6,6 +6,7 @@ import numpy as np
 from ....methods.dg.split_form import SplitForm
 from ....methods.dg.tensor_form import TensorForm
 from ....methods.recipe import Recipe
+from ..limiter.tensor import TensorLimiterFused
 from ..shared_loop import Loop, run_loops
 from ..simd.tiles import aligned
 from .fused import NodalFused
@@ -21,6 +22,7 @@ class TensorFused(NodalFused, TensorForm):
 
     text = TensorSource
     check_text = staticmethod(TensorSource.check_text)
+    limiter_of_tiles = TensorLimiterFused
     in_place = True          # a tile reads nothing of other tiles but values at the faces
 
     def connect(self):

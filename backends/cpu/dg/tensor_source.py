@@ -68,13 +68,19 @@ class TensorSource(StageSource):
 
     # The loop that fills `faces`.
 
-    def trace_text(self):
-        """The loop that computes the values at the face points."""
-        L, n, M, S, N, lines = self.L, self.n, self.M, self.F * self.M, self.N, []
+    def ends(self, to, first, source, start):
+        """Lines that put a variable's values at the face points into rows from `first` on; its nodes begin at `start`."""
+        L, n, lines = self.L, self.n, []
         for k in range(self.d):
             lines += [f"for o in range({n ** (self.d - 1 - k)}):",
-                      f"    ends_{k}(ENDS, faces, ((tile*{self.V} + v)*{S} + {2 * k * M} + o*{n ** k})*{L}, {n ** k},",
-                      f"           state, ((tile*{self.V} + v)*{N} + o*{n ** (k + 1)})*{L})"]
+                      f"    ends_{k}(ENDS, {to}, {first} + ({2 * k * self.M} + o*{n ** k})*{L}, {n ** k},",
+                      f"           {source}, {start} + o*{n ** (k + 1) * L})"]
+        return lines
+
+    def trace_text(self):
+        """The loop that computes the values at the face points."""
+        lines = self.ends("faces", f"(tile*{self.V} + v)*{self.F * self.M * self.L}",
+                          "state", f"(tile*{self.V} + v)*{self.N * self.L}")
         return self.module("the values at the faces", f"{self.scratch}, state, faces",
                            ["for tile in range(first, last):", f"    for v in range({self.V}):", *indented(lines, 2)])
 

@@ -14,11 +14,13 @@ from .source import LimiterSource
 class LimiterFused:
     """Limits a state in tiles in place, in the kernels of the operations `NodalFused`."""
 
+    flow, text = Limiter, LimiterSource
+
     def __init__(self, operations):
         tables, dtype = operations.tables, operations.backend.dtype
         self.operations, self.limits, self.lanes, self.dtype = operations, tables.limits, operations.lanes, dtype
-        self.limiter = Limiter(tables.limits, tables.law, tables.physics.parameters, dtype)
-        self.source = LimiterSource(operations.source, self.limiter)
+        self.limiter = self.flow(tables.limits, tables.law, tables.physics.parameters, dtype)
+        self.source = self.text(operations.source, self.limiter)
         around = self.limits.around if self.limits.options.around else np.zeros((1, 1), int)
         self.tiles, self.vertex_tiles = operations.tiles, -(-around.shape[1] // self.lanes)
         self.scratch = [(aligned(self.source.size * self.lanes, dtype),) for _ in range(operations.backend.threads)]

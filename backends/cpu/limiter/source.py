@@ -27,6 +27,10 @@ class LimiterSource:
     numbers, around               numbers of the vertices in tiles, and where averages around them lie, [place, vertex]
     of_<name>                     rows of the limits, outer or threshold;  by_<name>: factor of a product, packed"""
 
+    @staticmethod
+    def tile_of(source, limiter):
+        return Tile(source, limiter)
+
     def __init__(self, source, limiter):
         self.tile, self.limiter, self.size = source, limiter, 1
         self.texts = {"keep": self.over_tiles("what limiting an element needs of others", limiter.keep)} if limiter.kept else {}
@@ -36,7 +40,7 @@ class LimiterSource:
 
     def over_tiles(self, what, flow):
         """(text, names of the arrays) of a kernel."""
-        e = Tile(self.tile, self.limiter)
+        e = self.tile_of(self.tile, self.limiter)
         flow(e)
         return self.module(e, what, [*e.load(), *e.lines, *e.write()])
 

@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...physics.pointwise import Pointwise, components
-from ...physics.trace import call
+from .positivity import Positivity
 from .shares import (
     any_of,
     direction,
@@ -26,7 +25,7 @@ from .shares import (
 )
 
 
-class Limiter:
+class Limiter(Positivity):
     """Limit the slopes of an element, then keep its density and pressure positive, as the options say.
 
     limits: the `Limits` of the mesh;  parameters: of the law, as `Pointwise` takes them;  dtype: of the state
@@ -65,10 +64,8 @@ class Limiter:
     e.extremes(f, **rows)     the largest and the least f(q, **rows) over the mean states q around each vertex, as of `take`"""
 
     def __init__(self, limits, law, parameters, dtype):
-        self.limits, self.options, self.law = limits, limits.options, law
-        self.order, self.dim, self.variables, self.unit = limits.order, limits.dim, len(law.variables), limits.unit
-        self.floor = float(np.finfo(dtype).eps) ** 0.5          # share of the mean that is positive enough
-        self.parameters, self._functions = parameters, {}
+        super().__init__(limits, law, parameters, dtype)
+        self.order, self.dim, self.unit = limits.order, limits.dim, limits.unit
         self.waves = self.options.variables == "characteristic"
         self.primitive = self.options.variables == "primitive"
         self.by_degrees = bool(self.options.limiter) and self.order > 1
@@ -143,19 +140,14 @@ class Limiter:
         with e.where(limited):
             e(self.of_waves, into=self.slopes_of(e), w=waves, shares=shares, c=self.slopes_of(e), **at)
 
-    def keep_positive(self, e):
-        """Scale the state towards its mean until density and pressure are positive at all points: first the density, then all
-        variables, theta = (mean - floor) / (mean - least), floor a small share of the mean; the pressure is concave.
-        Zhang & Shu 2010; Zhang, Xia & Shu 2012; Wang, Zhang, Shu & Ning 2012."""
-        rho = e(self.mean_density, c=e.state[0][:1])
-        share, limited = e(self.towards, mean=rho, least=e.least(self.lower_density, rho))
-        with e.where(limited):
-            e(self.scaled, into=e.state[0][1:], c=e.state[0][1:], shares=[share])
-        p = e(self.mean_pressure, c=self.means_of(e), m=e.m)
-        share, limited = e(self.towards, mean=p, least=e.least(self.lower_pressure, p))
-        with e.where(limited):
-            for v in e.each():
-                e(self.scaled, into=e.state[v][1:], c=e.state[v][1:], shares=[share])
+    def mean_density_of(self, e):
+        return e(self.mean_density, c=e.state[0][:1])
+
+    def mean_pressure_of(self, e):
+        return e(self.mean_pressure, c=self.means_of(e), m=e.m)
+
+    def scale(self, e, v, share):
+        e(self.scaled, into=e.state[v][1:], c=e.state[v][1:], shares=[share])
 
     def around(self, e):
         """The averages across the faces of an element, or the extremes around its vertices."""
@@ -289,28 +281,6 @@ class Limiter:
     def mean_pressure(self, c, m):
         return self.pressure([a * self.unit for a in c], m)
 
-    def lower_density(self, q, least):
-        return (smaller(q[0], least[0]),)
-
-    def lower_pressure(self, q, least, m):
-        return (smaller(self.pressure(q, m)[0], least[0]),)
-
-    def pressure(self, q, m):
-        return self.of_law(self.law.pressure, q=q, m=m)
-
-    def towards(self, mean, least):
-        """theta, 1 where all values are above the floor already, 0 where the mean is not positive: nothing helps there; and 1
-        where theta is less than 1, else 0."""
-        (mean,), (least,) = mean, least
-        floor = self.floor * mean
-        low = least < floor
-        share = np.where(low, (mean - floor) / np.where(low & (least < mean), mean - least, 1.0), 1.0)
-        return np.where(share < 0.0, 0.0, share), np.where(low, 1.0, 0.0)
-
-    def of_law(self, function, **given):
-        """What a function of the law returns, a tuple."""
-        return components(call(function, {name: value if name == "m" else tuple(value) for name, value in given.items()}))
-
     # What is stored and read, for those who run the flow.
 
     @cached_property
@@ -371,14 +341,6 @@ class Limiter:
                 blocks.append(matrix[[0, *limits.linear]])
             result |= {"means": np.array([block[0] for block in blocks]), "derivatives": np.concatenate(blocks)}
         return result
-
-    def function(self, function, **rows):
-        """The `Pointwise` of a function of so many rows; m stands for the law's parameters."""
-        key = function.__name__, *rows.items()
-        if key not in self._functions:
-            inputs = rows | {"m": self.parameters} if "m" in rows else rows
-            self._functions[key] = Pointwise(function, inputs, function.__name__)
-        return self._functions[key]
 
 
 class Block:

@@ -16,11 +16,16 @@ def block_of(values):
 class LimiterArrays:
     """Limits states c[variable, mode, element] of the reference's operations in place."""
 
+    flow = Limiter
+
     def __init__(self, operations):
         self.operations, self.backend, self.xp = operations, operations.backend, operations.xp
         tables = operations.tables
         self.limits = tables.limits
-        self.limiter = Limiter(self.limits, tables.law, tables.physics.parameters, self.backend.dtype)
+        self.limiter = self.flow(self.limits, tables.law, tables.physics.parameters, self.backend.dtype)
+
+    def elements(self, *which):
+        return Elements(self, *which)
 
     @classmethod
     def needs(cls, backend, tables):
@@ -77,7 +82,7 @@ class LimiterArrays:
     def troubled(self, q):
         """Where the state q is not smooth to the indicator, (element,)."""
         self._keep(q)
-        return self.limiter.troubled(Elements(self, q, slice(None)))[0] > 0
+        return self.limiter.troubled(self.elements(q, slice(None)))[0] > 0
 
     def _keep(self, q):
         if self.limiter.kept:
@@ -86,7 +91,7 @@ class LimiterArrays:
     def _blocks(self, q, task, extremes=None):
         rows = self.rows_at_once(self.limiter, self.operations.tables) // AT_ONCE
         blocks = self.operations.blocks(q.shape[2], rows)
-        self.backend.workers.run(lambda piece, _: task(Elements(self, q, blocks[piece], extremes)), len(blocks))
+        self.backend.workers.run(lambda piece, _: task(self.elements(q, blocks[piece], extremes)), len(blocks))
 
     def means(self, q):
         """What others look at, (variable, row, element)."""

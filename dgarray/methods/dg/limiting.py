@@ -1,6 +1,6 @@
-"""Limiters of modal DG: their names, what they may be combined with, and what they need of the mesh, on the host.
+"""Limiters of DG: their names, what they may be combined with, and what they need of the mesh, on the host.
 
-`dgarray.methods.dg.limiter` is what they do.
+`dgarray.methods.dg.limiter` and `dgarray.methods.dg.positivity` are what they do.
 """
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -185,3 +185,15 @@ class Limits:
         corners = self.mesh.points[self.mesh.cells]
         h = np.linalg.norm(corners - self.mesh.centroids[:, None], axis=2).max(axis=1)
         return (h / np.ptp(self.mesh.points, axis=0).max()) ** ((self.order + 1) / 2)
+
+
+class NodalLimits:
+    """The same of tensor-product DG, which has positivity alone.
+
+    weights (node, element)   w_i J_i / sum_j w_j J_j; on affine cells (node, 1)
+    faces_inside              whether the points of the faces are among the nodes"""
+
+    def __init__(self, options, tables):
+        self.options, self.dim, self.faces_inside = options, tables.dim, tables.kind == "lobatto"
+        weights = tables.cell.weights[:, None] * (1.0 if tables.affine else tables.jacobian)
+        self.weights = weights / weights.sum(axis=0)

@@ -12,7 +12,6 @@ from ..check import Check
 from ..operator import ArrayOperator
 from .spectrum import limiting_part, rounded_down, stable_step
 from .stability import check_stepper, stability_limit
-from .weak_form import WeakForm
 
 PROJECTED = 4096          # elements that are projected at a time, for the initial state
 ROUNDING = 64             # a local error below this many rounding errors of the state is noise
@@ -181,6 +180,12 @@ class DGOperator(ArrayOperator):
                 q[v, :, some] = multiply(matrix, np.broadcast_to(self._real(value, tables.law.variables[v]), x[0].shape))
         return q
 
+    def limited(self, q):
+        """The state q (variable, row, element) of the host, limited in place as after a stage, if the method has a limiter."""
+        if self.tables.limits is not None:
+            ArrayBackend(np, "float64", "numpy").operations(self.method.recipe, self.tables).limit(q)
+        return q
+
     def projection(self):
         """The points (point, dim) in the reference cell at which `project` evaluates a function, and the matrix (row, point)
         from values there to the state."""
@@ -233,11 +238,8 @@ class ModalOperator(DGOperator):
         return self.tables.reference.nodal.astype(q.dtype, copy=False) @ q
 
     def project(self, f, t=0.0):
-        """As `DGOperator.project`; then the state is limited, as after a stage."""
-        q = super().project(f, t)
-        if self.tables.limits is not None:
-            ArrayBackend(np, "float64", "numpy").operations(WeakForm, self.tables).limit(q)
-        return q
+        """As `DGOperator.project`; then the state is limited."""
+        return self.limited(super().project(f, t))
 
     def fetch(self, state):
         return Nodal(self.operations.fetch(state), self.nodal)

@@ -7,7 +7,6 @@ from ...backends.arrays import PIECE, ArrayBackend
 from ...reference import quadrature
 from ...stepping import registers
 from ..memory import added, plan
-from .limiter_arrays import LimiterArrays
 from .operator import PROJECTED
 from .weak_form import WeakForm
 
@@ -31,7 +30,7 @@ def plan_of(method, tables, backend, stepper):
     missing = (0, -later) if device else (-later, 0)
     transient = {
         "set-up": (max(tables.building(), setting_up[0]) - sum(host.values()), setting_up[1]),
-        "initial state": (max(projection(tables, method), limited(tables)) + missing[0], missing[1]),
+        "initial state": (max(projection(tables, method), limited(operations, tables)) + missing[0], missing[1]),
         "first step": (first + starting[0], starting[1]),
         "integrals": (first + 8 * output // backend.dtype.itemsize * tables.modal + sums, 0),
         "time step": (first + max(search(tables, backend.threads), looking[0]), looking[1]),
@@ -57,11 +56,11 @@ def projection(tables, method):
     return in_float64(tables) + 8 * points * rows
 
 
-def limited(tables):
+def limited(operations, tables):
     """Bytes of limiting the initial state by array expressions on the host, the state included; 0 without a limiter."""
     if tables.limits is None:
         return 0
-    return in_float64(tables) + sum(LimiterArrays.needs(ArrayBackend(np, "float64", "numpy"), tables))
+    return in_float64(tables) + sum(operations.limiting_arrays(ArrayBackend(np, "float64", "numpy"), tables))
 
 
 def integrals(tables):

@@ -14,12 +14,12 @@ from ...spaces.tensor import TensorSpace
 from ...wording import choose
 from ..memory import together
 from .joints import CUT, joints, with_joints
+from .limiting import Limiting
 from .mortars import Mortars
 from .nodal import DG, check_mesh, check_problem
 from .operator import DGOperator
 from .split_form import SplitForm
 from .stability import stability_limit
-from .tables import NO_LIMITS
 from .tensor_form import TensorForm
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
 from .zones import ZonedOperator, zones_of
@@ -41,6 +41,8 @@ class TensorDG(DG):
             `dgarray.ranocha`, which conserves entropy, or `dgarray.kennedy_gruber`: the divergence is a sum of fluxes between
             the nodes of each line (split form), for nodes "lobatto". With `rusanov` at the faces
             entropy never runs the wrong way
+    positivity   whether density and pressure are kept positive at all nodes and points of the faces by scaling towards the
+            mean after every stage (Zhang & Shu); use it with stepper="ssp33"
     start   how the initial state is represented: "interpolation" (values at the nodes) or "projection" (L2)
     Raises ValueError for values that are not allowed.
     Helluy, Strub, Massaro & Roberts 2015; Kopriva 2009; Gassner, Winters & Kopriva 2016 (split form).
@@ -50,7 +52,8 @@ class TensorDG(DG):
     nodes: str = "gauss"
     start: str = "interpolation"
     volume_flux: object = None
-    limiting, by_region = NO_LIMITS, True
+    positivity: bool = False
+    by_region = True
 
     def __post_init__(self):
         choose("nodes", self.nodes, ("gauss", "lobatto"))
@@ -62,11 +65,18 @@ class TensorDG(DG):
         if not self.orders or not all(isinstance(order, Integral) and order in ORDERS[least:] for order in self.orders):
             raise ValueError(f"order={self.order!r} is not allowed for TensorDG with nodes={self.nodes!r}; it must be a whole "
                              f"number from {least} to {ORDERS[-1]}, or {{region: number}}")
+        for order in self.orders:
+            self.limiting.check(order)
 
     @property
     def orders(self):
         """The orders of all zones."""
         return list(self.order.values()) if isinstance(self.order, dict) else [self.order]
+
+    @property
+    def limiting(self):
+        """The options of the limiter, a `Limiting`."""
+        return Limiting(positivity=self.positivity)
 
     @property
     def recipe(self):
@@ -84,7 +94,8 @@ class TensorDG(DG):
 
     def __repr__(self):
         split = "" if self.volume_flux is None else f", volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)}"
-        return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split})"
+        positive = f", positivity={self.positivity!r}" * bool(self.positivity)
+        return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split}{positive})"
 
     def space(self, problem):
         return TensorSpace(problem.mesh, self.nodal_order, self.nodes)
@@ -104,6 +115,7 @@ class TensorDG(DG):
                 zone.method.check(zone.problem)
             return
         check_problem(problem, weak=True, shapes=SHAPES)
+        self.limiting.check_law(problem.law)
         if mesh.whole.order > max(self.order, 1):
             raise ValueError(f"TensorDG(order={self.order}) needs cells whose maps have at most its own degree, not {mesh!r}; "
                              f"take order={mesh.whole.order} or more, or mesh.mapped(lambda x: x, order={max(self.order, 1)})")
@@ -113,10 +125,6 @@ class TensorDG(DG):
             raise ValueError(f"order={self.order} with nodes={self.nodes!r} does not keep uniform states where hexahedra that "
                              f"are no parallelepipeds, {mesh!r}, meet others of another order or size; take order={least} or "
                              "more on both sides")
-
-        if meets and mesh.dim == 3 and self.order < 2 * mesh.order and mesh.is_curved.any():
-            raise ValueError(f"order={self.order} does not keep uniform states where curved hexahedra, {mesh!r}, meet others "
-                             f"of another order; take order={2 * mesh.order} or more on both sides, or one order")
 
     def zoned(self, problem):
         """Whether there are zones with an order or a law of their own."""
@@ -134,7 +142,7 @@ class TensorDG(DG):
             mesh = mesh.part(np.arange(len(mesh.cells)), CUT)
             boundary = with_joints(mesh, boundary)
         return tables(mesh, self.order, problem.law, boundary, problem.flux or upwind, problem.source, self.nodes,
-                      self.volume_flux)
+                      self.volume_flux, self.limiting)
 
     def operator(self, problem, backend):
         """The `TensorOperator` of a problem on a backend, or the `ZonedOperator` of several zones."""
@@ -166,6 +174,10 @@ class TensorOperator(DGOperator):
             return bound, 1.0
         factor, exponent = stability_limit(Advection(1.0), order, stepper)
         return min(bound, factor / 2 ** (1 / exponent)), 1.0
+
+    def project(self, f, t=0.0):
+        """As `DGOperator.project`; then the state is limited."""
+        return self.limited(super().project(f, t))
 
     def projection(self):
         cell = self.tables.cell

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from .arrays import ALL
 from .mortars import Joined
+from .tensor_limiter_arrays import TensorLimiterArrays
 from .weak_form import WeakForm
 
 
@@ -18,6 +19,8 @@ class TensorForm(Joined, WeakForm):
 
     Nodes are numbered with x fastest, so that values [variable, node, element] are also [variable * after, n, before * element]
     with the nodes of one axis in the middle."""
+
+    limiter_of_arrays = TensorLimiterArrays
 
     @cached_property
     def lines(self):
@@ -50,8 +53,12 @@ class TensorForm(Joined, WeakForm):
         return total
 
     def at_faces(self, q):
-        variables, nodes, count = q.shape
-        out, n = self.traces, len(self.lines["weak"])
+        return self.ends_of(q, self.traces)
+
+    def ends_of(self, q, out=None):
+        """The values of q (variable, node, element) at the points of all faces, (variable, face * face point, element)."""
+        (variables, nodes, count), n = q.shape, len(self.lines["weak"])
+        out = self.xp.empty((variables, self.tables.face_nodes.size, count), q.dtype) if out is None else out
         faces = out.reshape(variables, self.tables.dim, 2, nodes // n, count)
         for k in range(self.tables.dim):
             ends = self.along(self.lines["ends"], q, k).reshape(variables, nodes // n ** (k + 1), 2, n ** k, count)

@@ -8,8 +8,9 @@ from ...physics.pointwise import Pointwise
 from ...reference.tensor import tensor_cell
 from ...spaces.tensor_metrics import Metrics
 from ..physics import numerical_flux
+from .limiting import NodalLimits
 from .spectrum import search_of
-from .tables import NodalTables
+from .tables import NO_LIMITS, NodalTables
 
 
 class TensorTables(NodalTables):
@@ -24,8 +25,8 @@ class TensorTables(NodalTables):
 
     collocated, diagonal, affine = True, True, False
 
-    def __init__(self, mesh, order, law, boundary, flux, source, nodes="gauss", volume_flux=None):
-        self.kind, self.volume_flux, self.weak = nodes, volume_flux, volume_flux is None
+    def __init__(self, mesh, order, law, boundary, flux, source, nodes="gauss", volume_flux=None, limiting=NO_LIMITS):
+        self.kind, self.volume_flux, self.weak, self.limiting = nodes, volume_flux, volume_flux is None, limiting
         super().__init__(mesh, order, law, boundary, flux, source)
 
     def set_reference(self):
@@ -113,7 +114,11 @@ class TensorTables(NodalTables):
 
     def on(self, mesh, boundary):
         return type(self)(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source, self.kind,
-                          self.volume_flux)
+                          self.volume_flux, self.limiting)
+
+    @cached_property
+    def limits(self):
+        return NodalLimits(self.limiting, self) if self.limiting.positivity else None
 
     def rates(self):
         """As `NodalTables.rates`: the largest sum over the axes of s(J a^k) / J at the nodes of an element."""

@@ -10,7 +10,6 @@ from functools import cached_property, reduce
 import numpy as np
 
 from .arrays import ALL, DGArrays
-from .limiter_arrays import LimiterArrays
 
 
 class WeakForm(DGArrays):
@@ -162,7 +161,7 @@ class WeakForm(DGArrays):
     @cached_property
     def limiter(self):
         """The `LimiterArrays` that limits a state in place after every stage; None if the method has no limiter."""
-        return None if self.tables.limits is None else LimiterArrays(self)
+        return None if self.tables.limits is None else self.limiter_of_arrays(self)
 
     def limit(self, q):
         """Limit the state q (variable, row, element) in place, if the method has a limiter."""

@@ -11,6 +11,8 @@ from .limiter_arrays import LimiterArrays
 class WeakFormMemory(Recipe):
     """The base class of `DGArrays`: the memory that the arrays and the operations on them need."""
 
+    limiter_of_arrays = LimiterArrays
+
     @classmethod
     def looks(cls, tables):
         """Whether array expressions evaluate wave speeds or admissibility of states; even with kernels, the initial state is
@@ -62,7 +64,12 @@ class WeakFormMemory(Recipe):
     @classmethod
     def limiting(cls, backend, tables):
         """(bytes that the limiter holds, bytes that it takes for a while)."""
-        return (0, 0) if tables.limits is None else LimiterArrays.needs(backend, tables)
+        return cls.limiting_arrays(backend, tables)
+
+    @classmethod
+    def limiting_arrays(cls, backend, tables):
+        """The same by array expressions, which limit the initial state."""
+        return (0, 0) if tables.limits is None else cls.limiter_of_arrays.needs(backend, tables)
 
     @classmethod
     def temporaries(cls, backend, tables):

@@ -1,0 +1,89 @@
+"""Density and pressure kept positive by scaling towards the mean, written once for modal and tensor-product DG.
+
+Zhang & Shu 2010; Zhang, Xia & Shu 2012; Wang, Zhang, Shu & Ning 2012.
+"""
+import numpy as np
+
+from ...physics.pointwise import Pointwise, components
+from ...physics.trace import call
+from .shares import smaller
+
+
+class Positivity:
+    """Keep density and pressure of an element positive at all points.
+
+    A subclass says what the means are and how a variable is scaled: mean_density_of(e), mean_pressure_of(e), one row each, and
+    scale(e, v, share).  The other arguments and the elements e are those of `dgarray.methods.dg.limiter.Limiter`."""
+
+    def __init__(self, limits, law, parameters, dtype):
+        self.limits, self.options, self.law, self.variables = limits, limits.options, law, len(law.variables)
+        self.floor = float(np.finfo(dtype).eps) ** 0.5          # share of the mean that is positive enough
+        self.parameters, self._functions = parameters, {}
+
+    def keep_positive(self, e):
+        """Scale the state towards its mean until density and pressure are positive at all points: first the density, then all
+        variables, theta = (mean - floor) / (mean - least), floor a small share of the mean; the pressure is concave."""
+        rho = self.mean_density_of(e)
+        share, limited = e(self.towards, mean=rho, least=e.least(self.lower_density, rho))
+        with e.where(limited):
+            self.scale(e, 0, share)
+        p = self.mean_pressure_of(e)
+        share, limited = e(self.towards, mean=p, least=e.least(self.lower_pressure, p))
+        with e.where(limited):
+            for v in e.each():
+                self.scale(e, v, share)
+
+    def lower_density(self, q, least):
+        return (smaller(q[0], least[0]),)
+
+    def lower_pressure(self, q, least, m):
+        return (smaller(self.pressure(q, m)[0], least[0]),)
+
+    def pressure(self, q, m):
+        return self.of_law(self.law.pressure, q=q, m=m)
+
+    def towards(self, mean, least):
+        """theta, 1 where all values are above the floor already, 0 where the mean is not positive: nothing helps there; and 1
+        where theta is less than 1, else 0."""
+        (mean,), (least,) = mean, least
+        floor = self.floor * mean
+        low = least < floor
+        share = np.where(low, (mean - floor) / np.where(low & (least < mean), mean - least, 1.0), 1.0)
+        return np.where(share < 0.0, 0.0, share), np.where(low, 1.0, 0.0)
+
+    def of_law(self, function, **given):
+        """What a function of the law returns, a tuple."""
+        return components(call(function, {name: value if name == "m" else tuple(value) for name, value in given.items()}))
+
+    def function(self, function, **rows):
+        """The `Pointwise` of a function of so many rows; m stands for the law's parameters."""
+        key = function.__name__, *rows.items()
+        if key not in self._functions:
+            inputs = rows | {"m": self.parameters} if "m" in rows else rows
+            self._functions[key] = Pointwise(function, inputs, function.__name__)
+        return self._functions[key]
+
+
+class NodalPositivity(Positivity):
+    """The same of values at the nodes of tensor-product DG.  Of an element e it asks more:
+
+    e.mean                the mean state, weighted with the Jacobian: sum_i w_i J_i q_i / sum_i w_i J_i
+    e.at_nodes(f, v, **rows)   give variable v at each node what f(q, mean, **rows) returns for its value and its mean"""
+
+    kept, lists, around_vertices = {}, frozenset(), False
+
+    def limit(self, e):
+        """Limit the element in place; the means stay, up to rounding."""
+        self.keep_positive(e)
+
+    def mean_density_of(self, e):
+        return e.mean[:1]
+
+    def mean_pressure_of(self, e):
+        return e(self.pressure, q=e.mean, m=e.m)
+
+    def scale(self, e, v, share):
+        e.at_nodes(self.nearer, v, share=[share])
+
+    def nearer(self, q, mean, share):
+        return [mean[0] + share[0] * (q[0] - mean[0])]

@@ -1,0 +1,54 @@
+"""Positivity of tensor-product DG on arrays: `NodalPositivity` with whole arrays in place of numbers."""
+from functools import cached_property
+
+from .blocks import columns_at_once
+from .limiter_arrays import AT_ONCE, Elements, LimiterArrays
+from .positivity import NodalPositivity
+
+
+class TensorLimiterArrays(LimiterArrays):
+    """Limits states q[variable, node, element] of `TensorForm` in place."""
+
+    flow = NodalPositivity
+
+    def elements(self, *which):
+        return TensorElements(self, *which)
+
+    @classmethod
+    def needs(cls, backend, tables):
+        E, b = tables.elements, backend.dtype.itemsize
+        weights = 0 if tables.affine else tables.rows * E * (8 + b * (backend.name == "cupy" or b < 8))
+        rows = cls.rows_at_once(None, tables)
+        return weights, rows * columns_at_once(backend, E, rows // AT_ONCE) * b
+
+    @staticmethod
+    def rows_at_once(limiter, tables):
+        points = tables.rows + tables.face_nodes.size
+        return max(points * (tables.variables + 5), AT_ONCE)
+
+    @cached_property
+    def weights(self):
+        return self.backend.array(self.limits.weights)
+
+
+class TensorElements(Elements):
+    """Some elements of a state, as `NodalPositivity` sees one."""
+
+    @cached_property
+    def mean(self):
+        weights = self.arrays.weights
+        weights = weights if weights.shape[1] == 1 else weights[:, self.columns]
+        return (self.q[:, :, self.columns] * weights).sum(axis=1)
+
+    def at_nodes(self, function, v, **rows):
+        q = self.q[v, :, self.columns]
+        mean = self.mean[v][..., None, :]
+        function = self.arrays.limiter.function(function, q=1, mean=1, **dict.fromkeys(rows, 1))
+        q[...] = function(q=(q,), mean=(mean,), **{name: tuple(row) for name, row in rows.items()})[0]
+
+    def least(self, function, start):
+        q = self.q[:, :, self.columns]
+        if not self.arrays.limits.faces_inside:
+            q = self.xp.concatenate([q, self.operations.ends_of(q)], axis=1)
+        found = self.arrays.limiter.function(function, q=len(q), least=1, m=None)(q=tuple(q), least=start, m=self.m)
+        return (self.xp.min(found[0], axis=0),)
