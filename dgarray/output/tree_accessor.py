@@ -59,13 +59,10 @@ class TreeAccessor:
         fields = {name: np.concatenate([ds[name].values[:count] @ ds.dg.reference.interpolation(layout.reference.nodes).T
                                         for ds in zones], axis=1) for name in self.variables}
         result = layout.dataset(zones[0]["time"].values[:count], fields)
-        records = [name for name in zones[0].variables if name.startswith(tuple(f"{record}_" for record in self._records))]
-        return result.assign(zones[0][records].variables)
-
-    @property
-    def _records(self):
-        """Names of the records, which the first zone has."""
-        return json.loads(self._first.attrs.get("records", "{}"))
+        starts = tuple(f"{record}_" for record in json.loads(self._first.attrs.get("records", "{}")))
+        for ds in zones:          # one of them has the records
+            result = result.assign(ds[[name for name in ds.variables if name.startswith(starts)]].variables)
+        return result
 
     def _layout(self):
         """The layout of the whole."""
