@@ -21,7 +21,32 @@ class OutputError(OSError):
     """The output could not be written, for example because the disk is full; what was written before is intact."""
 
 
-class Store:
+class Arrivals:
+    """Snapshots that are on their way: the base class of what appends them."""
+
+    _coming = None          # (time, fetch) of the snapshot that is on its way
+
+    def expect(self, t, fetch):
+        """Append the snapshot of the time t that `fetch` brings, with ready() -> bool and result() -> q: now if it is there,
+        else when `settle` finds it, at the latest before anything else is done with the store."""
+        self.settle()
+        self._coming = float(t), fetch
+        self.settle(wait=False)
+
+    def settle(self, wait=True):
+        """Append the snapshot that is on its way, if there is one, where it has arrived or `wait`."""
+        if self._coming is not None and (wait or self._coming[1].ready()):
+            (t, fetch), self._coming = self._coming, None
+            self.append(t, fetch.result())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+class Store(Arrivals):
     """Snapshots q(t) and records of one run.
 
     layout     Layout of the dataset, or GridLayout
@@ -46,7 +71,6 @@ class Store:
         self._times, self._snapshots = [], {name: [] for name in layout.shapes}
         self._rows = {s.name: [] for s in series}
         self._results = {}
-        self._coming = None          # (time, fetch) of the snapshot that is on its way
         self._closed, self._growing = False, growing(layout, series)
         if resume is not None:
             self._files = self._opened()
@@ -91,19 +115,6 @@ class Store:
             fields = {name: values[None] for name, values in fields.items()}
             self._write("time", fields | {"time": np.array([t])}, f"the snapshot of t = {t:.6g}")
         self._times.append(t)
-
-    def expect(self, t, fetch):
-        """Append the snapshot of the time t that `fetch` brings, with ready() -> bool and result() -> q: now if it is there,
-        else when `settle` finds it, at the latest before anything else is done with the store."""
-        self.settle()
-        self._coming = float(t), fetch
-        self.settle(wait=False)
-
-    def settle(self, wait=True):
-        """Append the snapshot that is on its way, if there is one, where it has arrived or `wait`."""
-        if self._coming is not None and (wait or self._coming[1].ready()):
-            (t, fetch), self._coming = self._coming, None
-            self.append(t, fetch.result())
 
     def extend(self, name, times, values):
         """Add rows to a record over time: times (n,), values {variable: (n, ...)}."""
@@ -181,12 +192,6 @@ class Store:
         """Refuse further snapshots; the store on disk is complete after every append."""
         self.settle()
         self._closed = True
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
 
     def _opened(self):
         whole = [f"{s.name}_{v}" for s in self.series.values() if not s.over_time for v in s.variables]

@@ -7,7 +7,7 @@ from pathlib import Path
 import xarray as xr
 
 from dgarray.output.files import groups
-from dgarray.output.store import OutputError, Store, make_room, open_store
+from dgarray.output.store import Arrivals, OutputError, Store, make_room, open_store
 
 
 class ZonedLayout:
@@ -40,7 +40,7 @@ def open_output(path):
     return tree
 
 
-class ZonedStore:
+class ZonedStore(Arrivals):
     """As `Store`, for a state {zone: q}: a store for each zone, in a folder of that name. Records are those of the first zone.
 
     A zone's snapshot is visible when it is written; a run that goes on from a checkpoint goes on with all zones alike."""
@@ -59,7 +59,6 @@ class ZonedStore:
             own = () if self.stores else series
             self.stores[name] = Store(zone, folder, dtype, False, own, resume and resume[name], compress)
         self._first = next(iter(self.stores.values()))
-        self._coming = None
 
     def _create_root(self):
         """The folder and its zarr.json, made beside it and renamed."""
@@ -80,16 +79,6 @@ class ZonedStore:
         self.settle()
         for name, store in self.stores.items():
             store.append(t, q[name])
-
-    def expect(self, t, fetch):
-        self.settle()
-        self._coming = float(t), fetch
-        self.settle(wait=False)
-
-    def settle(self, wait=True):
-        if self._coming is not None and (wait or self._coming[1].ready()):
-            (t, fetch), self._coming = self._coming, None
-            self.append(t, fetch.result())
 
     def extend(self, name, times, values):
         self.settle()
@@ -124,9 +113,3 @@ class ZonedStore:
         self.settle()
         for store in self.stores.values():
             store.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
