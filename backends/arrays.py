@@ -22,7 +22,7 @@ class ArrayBackend:
     hermite_variant = "two-kernel"          # Hermite's variant that is fastest here for systems
     hermite_varying = "array"               # kernels of Hermite's method for coefficients that vary
     media = "array"                         # kernels of discontinuous Galerkin for coefficients that vary inside of elements
-    curved = "array"                        # the same on meshes with curved triangles or tetrahedra
+    curved = "array"                        # and for meshes with curved triangles or tetrahedra
 
     def __init__(self, xp, dtype, name, threads=1):
         self.xp, self.dtype, self.name = xp, np.dtype(dtype), name

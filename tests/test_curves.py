@@ -302,6 +302,18 @@ def test_the_time_step_of_a_nonlinear_law_is_stable_on_curved_triangles():
     assert np.isfinite(q).all() and ds.dg.norm("rho", -1) < 1.001 * ds.dg.norm("rho", 0)
 
 
+@pytest.mark.parametrize("method, name, stepper", [
+    (dg.NodalDG(3), "maxwell", "lsrk54"), (dg.ModalDG(2), "euler", "ssp33")], ids=["nodal", "modal"])
+def test_kernels_for_straight_cells_beside_curved_ones(method, name, stepper):
+    law, uniform = laws(2)[name]
+    states = []
+    for kernels in ("array", "fused"):
+        q, _ = run(partly_bent(2), law, method, lambda x: tuple(u * (1 + 0.1 * np.sin(3 * x[0] + x[1])) for u in uniform),
+                   kernels=kernels, stepper=stepper, boundary=lambda q: q)
+        states.append(q)
+    assert np.allclose(*states, rtol=0, atol=1e-13 * np.abs(states[0]).max())
+
+
 def test_what_curved_simplices_do_not_run_with():
     mesh = ball("triangle", 0, 2)
     with pytest.raises(ValueError, match="limits slopes of straight cells"):

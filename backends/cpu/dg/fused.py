@@ -58,7 +58,6 @@ class NodalFused(WeakForm):
         flat = (self.own(getattr(tables, name).reshape(-1, tables.elements)) for name in tables.geometry)
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
         self.connect()
-        self.stage_geometry = self.geometry
         around = int(np.diff(self.halo[0]).max(initial=0))
         self.scratch = [tuple(aligned(size * self.lanes, backend.dtype)
                               for size in self.scratch_sizes(self.source, self.piece, around)) for _ in range(backend.threads)]
@@ -378,8 +377,8 @@ class NodalFused(WeakForm):
         real, uses = self.backend.dtype.type, self.uses(k, factors)
         kernel, unused = self._kernel("nodal", lambda: self.source.stage_text(*uses), uses), q[:0]
         return self._loop(kernel, *self.halo, q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL,
-                          self.I, self.T, self.mass_I, self.mass_P, self.stage_geometry, self.tiled_values, *self.others(),
-                          real(t), *map(real, factors))
+                          self.I, self.T, self.mass_I, self.mass_P, self.geometry, self.tiled_values, *self.others(), real(t),
+                          *map(real, factors))
 
     def uses(self, k, factors):
         """Whether a stage's update uses the register k, q0, q and r."""

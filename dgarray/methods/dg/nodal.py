@@ -50,8 +50,8 @@ class DG(Method):
 
     def kernels(self, backend, law=None, mesh=None):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
-        vary inside of elements, and meshes with curved triangles or tetrahedra, may have another one than others."""
-        if mesh is not None and mesh.cell_shape.simplex and mesh.whole.is_curved.any():
+        vary inside of elements, and a mesh with curved triangles or tetrahedra, may have another one than others."""
+        if mesh is not None and backend.kernels != backend.curved and mesh.cell_shape.simplex and mesh.whole.is_curved.any():
             return backend.curved
         given = law is not None and mesh is not None and backend.kernels != backend.media
         varies = given and varying_inside(law, mesh.whole, simplex(mesh.dim, self.nodal_order).nodes)
