@@ -83,8 +83,8 @@ def hlld(law):
 
 
 def ranocha(law):
-    """The law's own flux that conserves entropy, and kinetic energy: see `Euler.ranocha`. For `TensorDG(volume_flux=)`; at
-    faces it has no dissipation.
+    """The law's own flux that conserves entropy: see `Euler.ranocha`, which also conserves kinetic energy, and `MHD.ranocha`.
+    For `TensorDG(volume_flux=)`; at faces it has no dissipation.
 
     ValueError for a law without one."""
     return own(law, "ranocha")

@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 
 from .law import Law, check_dim, counted, dot
+from .means import logarithmic_mean
 from .mhd_waves import Waves
 
 
@@ -105,6 +106,17 @@ class MHD(Law):
         """The total energy density E."""
         return q[4]
 
+    def entropy(self, q):
+        """The specific entropy s = log(p / rho^gamma); -rho s is convex and, without shocks, conserved."""
+        return np.log(self.pressure(q)) - self.gamma * np.log(q[0])
+
+    def entropy_variables(self, q):
+        """dS/dq of the entropy S = -rho s / (gamma - 1): with beta = rho / p
+        ((gamma - s) / (gamma - 1) - beta |v|^2 / 2, beta v, -beta, beta B, 0)."""
+        v, beta = self.velocity(q), q[0] / self.pressure(q)
+        return ((self.gamma - self.entropy(q)) / (self.gamma - 1) - beta * dot(v, v) / 2, *(beta * u for u in v), -beta,
+                *(beta * b for b in q[self.field]), 0.0 * beta)
+
     def admissible(self, q):
         """Whether density and pressure are positive."""
         return (q[0] > 0) & (self.pressure(q) > 0)
@@ -200,6 +212,25 @@ class MHD(Law):
         ch, a, b = self.cleaning_speed, self.along(l[self.field], n), self.along(r[self.field], n)
         jump = (r[8] - l[8]) / (2 * ch) if ch else 0.0
         return (a + b) / 2 - jump, (l[8] + r[8]) / 2 - ch * (b - a) / 2
+
+    def ranocha(self, l, r, n):
+        """The flux that conserves entropy where B . n and psi are continuous; without a field it is that of `Euler.ranocha`.
+
+        With averages {.}, logarithmic means <.>, m = <rho> {v}.n and b = B- . B+ / 2:
+        (m, m {v} + ({p} + b) n - (Bn- B+ + Bn+ B-) / 2,
+         m (v-.v+ / 2 + 1 / ((gamma - 1) <rho / p>)) + (p- v+ + p+ v-).n / 2 + (2 {v}.n b - Bn- v-.B+ - Bn+ v+.B-) / 2,
+         {B v.n - v Bn} + {psi} n, ch^2 {Bn}).  Linear in n.  Hindenlang & Gassner 2019, without the terms of Powell."""
+        vl, vr, Bl, Br, pl, pr = (f(q) for f in (self.velocity, lambda q: q[self.field], self.pressure) for q in (l, r))
+        (ul, ur), (bl, br) = ((self.along(a, n), self.along(b, n)) for a, b in ((vl, vr), (Bl, Br)))
+        mass, b, normal = logarithmic_mean(l[0], r[0]) * (ul + ur) / 2, dot(Bl, Br) / 2, (*n, *(0.0,) * (3 - len(n)))
+        heat = pl * pr / (logarithmic_mean(l[0] * pr, r[0] * pl) * (self.gamma - 1))
+        momentum = (mass * (v + w) / 2 + ((pl + pr) / 2 + b) * k - (bl * d + br * c) / 2
+                    for v, w, c, d, k in zip(vl, vr, Bl, Br, normal))
+        work = pl * ur + pr * ul + 2 * (ul + ur) * b - bl * dot(vl, Br) - br * dot(vr, Bl)
+        energy = mass * (dot(vl, vr) / 2 + heat) + work / 2
+        field = ((ul * c - v * bl + ur * d - w * br + (l[8] + r[8]) * k) / 2
+                 for v, w, c, d, k in zip(vl, vr, Bl, Br, normal))
+        return (mass, *momentum, energy, *field, self.cleaning_speed ** 2 * (bl + br) / 2)
 
     def hlld(self, l, r, n):
         """Five waves: two fast ones, two of Alfven and the contact; a contact or an Alfven wave alone is exact.  Bn and psi are
