@@ -82,6 +82,7 @@ def test_area_and_volume_of_the_ball(shape, order):
         rows = mesh.boundary_faces
         assert np.allclose(np.linalg.norm(mesh.points[mesh.face_points(rows)], axis=2), 1, atol=1e-14)
         assert mesh.is_curved.any() == (order > 1)
+        assert mesh.refined().measures.sum() == pytest.approx(mesh.measures.sum(), rel=1e-12)          # the same shape
     assert np.log2(errors[0] / errors[1]) > order + 0.8 + (order == 2)
 
 
@@ -289,6 +290,7 @@ def bessel_mode(x, t):
 
 @pytest.mark.parametrize("method", [dg.NodalDG, dg.ModalDG])
 def test_observed_order_on_triangles(method):
+    """Above the order of straight cells, 2."""
     for order in (1, 2, 3, 4):
         errors = []
         for level in (2, 3):
@@ -298,6 +300,17 @@ def test_observed_order_on_triangles(method):
         assert np.log2(errors[0] / errors[1]) > order + 0.8
     _, ds = run(ball("triangle", 2), dg.Maxwell(2), method(4), lambda x: bessel_mode(x, 0.0), until=0.3, boundary=dg.pec)
     assert ds.dg.error(bessel_mode)["total"] > 100 * errors[0]          # straight cells
+
+
+def test_observed_order_on_curved_lines():
+    def exact(x, t):
+        return (np.sin(2 * np.pi * (x[0] - t)),)
+    errors = []
+    for cells in (6, 12):
+        mesh = dg.interval(0, 1, cells, periodic=True).mapped(lambda x: (x[0] + 0.1 * np.sin(2 * np.pi * x[0]),), order=3)
+        _, ds = run(mesh, dg.Advection((1.0,)), dg.NodalDG(3), lambda x: exact(x, 0.0), until=0.5)
+        errors.append(ds.dg.error("u", exact))
+    assert np.log2(errors[0] / errors[1]) > 3.8
 
 
 def test_the_time_step_of_a_nonlinear_law_is_stable_on_curved_triangles():
