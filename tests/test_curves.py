@@ -1,17 +1,22 @@
 """Curved cells: meshes of files and of maps, location, and tensor-product DG on them with all of its output."""
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import vtk
 import xarray as xr
+from dgarray.backends.arrays import ArrayBackend
 from meshes import ball, to_sphere
 from references import mesh_path, parameters
 from scipy.special import j0, j1, jn_zeros
+from strict import StrictNamespace
 from tensor_problems import laws, run
 from vtk.util.numpy_support import vtk_to_numpy
 
 import dgarray as dg
+from dgarray import backends
+from dgarray.analysis import farfield
 from dgarray.mesh import MeshError, cell_maps, from_arrays, read_mesh
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.partition import partition
@@ -77,6 +82,7 @@ def test_area_and_volume_of_the_ball(shape, order):
         rows = mesh.boundary_faces
         assert np.allclose(np.linalg.norm(mesh.points[mesh.face_points(rows)], axis=2), 1, atol=1e-14)
         assert mesh.is_curved.any() == (order > 1)
+        assert mesh.refined().measures.sum() == pytest.approx(mesh.measures.sum(), rel=1e-12)          # the same shape
     assert np.log2(errors[0] / errors[1]) > order + 0.8 + (order == 2)
 
 
@@ -284,6 +290,7 @@ def bessel_mode(x, t):
 
 @pytest.mark.parametrize("method", [dg.NodalDG, dg.ModalDG])
 def test_observed_order_on_triangles(method):
+    """Above the order of straight cells, 2."""
     for order in (1, 2, 3, 4):
         errors = []
         for level in (2, 3):
@@ -293,6 +300,17 @@ def test_observed_order_on_triangles(method):
         assert np.log2(errors[0] / errors[1]) > order + 0.8
     _, ds = run(ball("triangle", 2), dg.Maxwell(2), method(4), lambda x: bessel_mode(x, 0.0), until=0.3, boundary=dg.pec)
     assert ds.dg.error(bessel_mode)["total"] > 100 * errors[0]          # straight cells
+
+
+def test_observed_order_on_curved_lines():
+    def exact(x, t):
+        return (np.sin(2 * np.pi * (x[0] - t)),)
+    errors = []
+    for cells in (6, 12):
+        mesh = dg.interval(0, 1, cells, periodic=True).mapped(lambda x: (x[0] + 0.1 * np.sin(2 * np.pi * x[0]),), order=3)
+        _, ds = run(mesh, dg.Advection((1.0,)), dg.NodalDG(3), lambda x: exact(x, 0.0), until=0.5)
+        errors.append(ds.dg.error("u", exact))
+    assert np.log2(errors[0] / errors[1]) > 3.8
 
 
 def test_the_time_step_of_a_nonlinear_law_is_stable_on_curved_triangles():
@@ -312,6 +330,26 @@ def test_kernels_for_straight_cells_beside_curved_ones(method, name, stepper):
                    kernels=kernels, stepper=stepper, boundary=lambda q: q)
         states.append(q)
     assert np.allclose(*states, rtol=0, atol=1e-13 * np.abs(states[0]).max())
+
+
+def test_curved_elements_on_strict_arrays():
+    """Arrays of a device are not converted to NumPy on the way."""
+    law, uniform = laws(2)["euler"]
+    for method in (dg.NodalDG(2), dg.ModalDG(2)):
+        plain = method.discretise(partly_bent(2), law, dg.wall, backends.get("numpy", "array", "float64"))
+        strict = plain.on(ArrayBackend(StrictNamespace(), "float64", "strict"))
+        q = plain.project(lambda x: tuple(u * (1 + 0.1 * np.sin(3 * x[0] + x[1])) for u in uniform))
+        results = [operator.host(operator.rhs(operator.state(q), 0.0)) for operator in (plain, strict)]
+        assert np.allclose(*results, rtol=0, atol=1e-13 * np.abs(results[0]).max())
+
+
+def test_the_far_field_integrates_over_curved_faces():
+    mesh = ball("tetra", 1, 3)
+    mesh = replace(mesh, boundaries={"sphere": mesh.boundary_faces})
+    _, ds = run(mesh, dg.Maxwell(3), dg.NodalDG(3), lambda x: (0, 0, np.exp(-4 * x[0] ** 2), 0, 0, 0), boundary=dg.pec,
+                record={"surface": dg.Fourier([1.0], boundary="sphere")})
+    x, weights, normals, _ = farfield.on_faces(ds.dg.record("surface"), None)
+    assert farfield.signed_volume(x, weights, normals) == pytest.approx(mesh.measures.sum(), rel=1e-6)
 
 
 def test_what_curved_simplices_do_not_run_with():
@@ -395,6 +433,8 @@ def test_ugrid_and_pictures(result, tmp_path):
     flat = ds if dim == 2 else ds.dg.slice("z=0.4")
     faces = flat.dg.to_ugrid(4, time=-1)
     assert np.allclose(faces["u"], cubic([faces["mesh2d_face_x"], faces["mesh2d_face_y"], 0.4][:dim]), atol=0.05)
+    if dim == 2:
+        assert np.allclose(ds.dg.to_ugrid(time=-1)["u"], ds.dg.cell_mean("u", -1), rtol=1e-12)
     for mesh in (False, True):
         ds.dg.plot("u", path=tmp_path / f"{mesh}.png", mesh=mesh, **({} if dim == 2 else {"slice": "z=0.4"}))
         assert (tmp_path / f"{mesh}.png").stat().st_size > 1000

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import spherical_jn, spherical_yn
 
-from ..reference import quadrature
+from ..reference import quadrature, simplex
 from ..spaces.surface import AXES, Surface
 
 NEEDED = (*AXES, *(f"normal_{axis}" for axis in AXES), "area", "frequency", *(f + axis for f in "EH" for axis in AXES))
@@ -132,20 +132,36 @@ def unit_vectors(directions):
 
 
 def on_faces(fields, degree):
-    """Quadrature on the faces: x (3, face, point), weights (face, point) with the areas, normals (3, face, 1), and the matrix
-    (point, face_node) that evaluates fields there. Raises ValueError if the surface is not closed."""
+    """Quadrature on the faces: x (3, face, point), weights (face, point) with the areas, normals (3, face, 1), on curved faces
+    (3, face, point), and the matrix (point, face_node) that evaluates fields there. Raises ValueError if the surface is not
+    closed."""
     order = int(fields.attrs["order"])
     r, weights = quadrature(2, 2 * order + 4 if degree is None else degree)
     # A surface without faces: the interpolation is the same on all of them.
-    matrix = Surface(np.empty((0, 3)), np.empty((0, 4), np.int64), order, ()).interpolation(r)
-    x = np.array([nodal(fields, axis) @ matrix.T for axis in AXES])
-    area = fields["area"].values
+    surface = Surface(np.empty((0, 3)), np.empty((0, 4), np.int64), order, ())
+    matrix, at_nodes = surface.interpolation(r), np.array([nodal(fields, axis) for axis in AXES])
+    x = at_nodes @ matrix.T
     normals = np.array([fields[f"normal_{axis}"].values for axis in AXES])
-    gap = np.linalg.norm(normals @ area) / area.sum()
+    if normals.ndim == 3:
+        normals, weights = curved_normals(surface, at_nodes, normals, r, weights)
+    else:
+        normals, weights = normals[:, :, None], fields["area"].values[:, None] * (weights / weights.sum())
+    gap = np.linalg.norm((normals * weights).sum(axis=(1, 2))) / weights.sum()
     if not gap < 1e-6:
         raise ValueError(f"the surface is not closed: the integral of its normals is {gap:.2g} of its area, it must be 0; "
                          "give a boundary that encloses a volume")
-    return x, area[:, None] * (weights / weights.sum()), normals[:, :, None], matrix
+    return x, weights, normals, matrix
+
+
+def curved_normals(surface, x, outward, r, weights):
+    """Unit normals (3, face, point) and weights (face, point) of curved faces through x (3, face, face_node), whose normals at
+    the nodes are `outward`: n dS = dx/dr_1 x dx/dr_2 dr."""
+    face = simplex(2, surface.order)
+    slopes = [x @ (face.interpolation(r) @ D @ surface.interpolation(face.nodes)).T for D in face.differentiation]
+    vectors = np.cross(*slopes, axis=0)
+    areas = np.linalg.norm(vectors, axis=0)
+    turned = np.sign(np.sum(vectors.sum(axis=2) * outward.sum(axis=2), axis=0))
+    return vectors / areas * turned[:, None], areas * weights
 
 
 def nodal(fields, name):

@@ -8,7 +8,6 @@ from dgarray.output.post import at_time, by_snapshot, labelled, whole_number
 from dgarray.output.triangles import lattice
 from dgarray.reference import quadrature
 from dgarray.reference.tensor import tensor_cell
-from dgarray.spaces.tensor import mapped
 
 STANDARD_NAMES = "projection_x_coordinate", "projection_y_coordinate"
 
@@ -47,10 +46,12 @@ def of_triangles(dg, parts):
     """Points, faces and the function from nodal values (element, node) to means (element, face) of triangles cut in parts^2."""
     corners, small = lattice(parts)
     points, faces = _conforming(dg, 2 * corners[:, 1:] - 1, np.rint(corners * parts).astype("int64"), small)
-    r, weights = quadrature(2, dg.order)
+    r, weights = quadrature(2, dg.order + 2 * cell_maps.map_order(dg) - 2)
     # Mean over a part of a triangle, where the basis functions are polynomials of the same degree.
-    inner = np.einsum("pc,tcv->tpv", dg.reference.barycentric(r), corners[small])
-    matrices = dg.reference.interpolation(2 * inner.reshape(-1, 3)[:, 1:] - 1).reshape(len(small), len(r), -1)
+    inner = np.einsum("pc,tcv->tpv", dg.reference.barycentric(r), corners[small]).reshape(-1, 3)[:, 1:] * 2 - 1
+    if dg.geometry_nodes is not None:
+        return points, faces, weighted_means(dg, inner, weights)
+    matrices = dg.reference.interpolation(inner).reshape(len(small), len(r), -1)
     means = np.einsum("p,tpn->nt", weights / weights.sum(), matrices)
     return points, faces, lambda nodal: nodal @ means
 
@@ -66,10 +67,17 @@ def of_quadrilaterals(dg, parts):
     fine = tensor_cell(2, dg.order + 1)
     centres = (2 * np.column_stack([np.tile(np.arange(parts), parts), np.repeat(np.arange(parts), parts)]) + 1) / parts - 1
     inner = (centres[:, None] + fine.nodes / parts).reshape(-1, 2)
-    weights = mapped(dg.space.mesh, inner, slice(None))[1].T.reshape(len(dg.cells), -1, len(fine.nodes)) * fine.weights
-    weights /= weights.sum(axis=2, keepdims=True)
+    return points, faces, weighted_means(dg, inner, fine.weights)
+
+
+def weighted_means(dg, inner, weights):
+    """The function from nodal values (element, node) to means (element, face), from the points inner (face * point, 2) of the
+    reference cell and the weights (point,) of a quadrature, times det dx/dr."""
+    J = cell_maps.determinant(cell_maps.jacobians(dg, inner)).T
+    shares = J.reshape(len(J), -1, len(weights)) * weights
+    shares /= shares.sum(axis=2, keepdims=True)
     matrix = dg.reference.interpolation(inner)
-    return points, faces, lambda nodal: np.sum((nodal @ matrix.T).reshape(weights.shape) * weights, axis=2)
+    return lambda nodal: np.sum((nodal @ matrix.T).reshape(shares.shape) * shares, axis=2)
 
 
 def _conforming(dg, r, shares, small):
