@@ -56,9 +56,9 @@ def test_gases_agree_with_the_reference(device, dim, name):
     law, uniform = laws(dim)[name]
     reference = dg.TensorDG(2).discretise(mesh_of(dim, 2, periodic=True), law, None, backends.get("numpy", "array"), dg.rusanov)
     operations = TensorCuda(CudaBackend("float64", device), reference.tables)
-    q = reference.project(smooth(law, uniform))
+    q = reference.project(lambda x: tuple(value * (1 + 0.5 * np.sin(2 * np.pi * (x[0] + x[1]))) for value in uniform))
     found, expected = (o.host(o.rhs(o.state(q), 0.2)) for o in (operations, reference.operations))
-    agrees(found, expected, 3, "float64")
+    agrees(found, expected, 9, "float64")
     assert operations.rate(operations.state(q), 0.2, 1.0) == pytest.approx(reference.operations.rate(q, 0.2, 1.0), rel=1e-12)
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import vtk
 import xarray as xr
 from dgarray.backends.arrays import ArrayBackend
 from meshes import ball, to_sphere
@@ -12,7 +11,6 @@ from references import mesh_path, parameters
 from scipy.special import j0, j1, jn_zeros
 from strict import StrictNamespace
 from tensor_problems import laws, run
-from vtk.util.numpy_support import vtk_to_numpy
 
 import dgarray as dg
 from dgarray import backends
@@ -412,6 +410,9 @@ def test_surfaces(result):
 
 
 def test_vtk_cells(result, tmp_path):
+    vtk = pytest.importorskip("vtk")
+    from vtk.util.numpy_support import vtk_to_numpy
+
     dim, _, ds = result
     path = ds.dg.to_vtk(tmp_path / "out.vtu")
     reader = vtk.vtkXMLUnstructuredGridReader()

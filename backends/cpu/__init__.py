@@ -24,6 +24,7 @@ class CpuBackend(ArrayBackend):
     """Fused, multi-threaded kernels where measurement shows a gain; everything else is the reference's."""
 
     kernels, hermite_variant, hermite_varying, media, curved = "fused", "monolithic", "fused", "fused", "fused"
+    tensor = frozenset({"split form", "limiter", "joints"})
     new_workers = staticmethod(flush.workers)
 
     def __init__(self, dtype, threads=None):

@@ -20,6 +20,7 @@ from .nodal import DG, check_mesh, check_problem
 from .operator import DGOperator
 from .split_form import SplitForm
 from .stability import stability_limit
+from .tables import NO_LIMITS
 from .tensor_form import TensorForm
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
 from .zones import ZonedOperator, zones_of
@@ -104,6 +105,11 @@ class TensorDG(DG):
         return [super(TensorDG, replace(self, order=order)).stepper(name) for order in self.orders][0]
 
     def kernels(self, backend, law=None, mesh=None):
+        asked = {"split form": self.volume_flux is not None, "limiter": self.limiting != NO_LIMITS,
+                 "joints": isinstance(self.order, dict) or law is not None and law.laws is not None
+                 or mesh is not None and len(mesh.hanging) > 0}
+        if not {name for name, there in asked.items() if there} <= backend.tensor:
+            return "array"
         laws = [law] if law is None or law.laws is None else law.laws.values()
         return min(super(TensorDG, self).kernels(backend, each, mesh) for each in laws)
 
