@@ -1,6 +1,7 @@
 """The CPU backend: NumPy arrays, and numba kernels generated for the law, order and dtype of the run."""
 import numpy as np
 
+from ...methods.dg.shock_form import ShockForm
 from ...methods.dg.split_form import SplitForm
 from ...methods.dg.tensor_form import TensorForm
 from ...methods.dg.weak_form import WeakForm
@@ -9,7 +10,7 @@ from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
 from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
-from .dg.tensor import SplitFused, TensorFused
+from .dg.tensor import ShockFused, SplitFused, TensorFused
 from .finite_volume.fused import SweepsFused
 from .hermite.fused import HermiteFused
 from .simd import flush
@@ -33,5 +34,6 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is WeakForm:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused, SplitForm: SplitFused}.get(
-            recipe, recipe)
+        kinds = {HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused, SplitForm: SplitFused,
+                 ShockForm: ShockFused}
+        return kinds.get(recipe, recipe)
