@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dgarray import ModalDG, NodalDG, TensorDG, hll, hllc, roe, rusanov
+from dgarray import ModalDG, NodalDG, TensorDG, hll, hllc, ranocha, roe, rusanov
 from dgarray.mesh import Mesh, read_mesh
 from dgarray.methods.dg.limiting import INDICATORS, LIMITERS
 from dgarray.output.dataset import variables_of
-from dgarray.reference import modal_simplex, quadrature
+from dgarray.reference import modal_simplex
 from dgarray.wording import choose
 
 MESHES = Path(__file__).parent / "meshes"
@@ -79,6 +79,23 @@ def limited_dg(order, start, limiter, limiter_variables, indicator, positivity):
     return ModalDG(order, **{key: None if name == "none" else name for key, name in names.items()}, positivity=positivity)
 
 
+def shock_dg(method, order, start, positivity, shock_capturing, **limiting):
+    """`limited_dg` with these options of the limiter, or TensorDG for flow with shocks, in split form with finite volumes.
+
+    method: "modal" or "tensor";  shock_capturing: of the latter, a number, "none", or "auto" for 0.5
+    Raises ValueError for options that the method does not have."""
+    if choose("method", method, ("modal", "tensor")) == "modal":
+        if shock_capturing != "auto":
+            raise ValueError(f"shock_capturing={shock_capturing!r} is not allowed with method='modal'; it must be 'auto'")
+        return limited_dg(order, start, positivity=positivity, **limiting)
+    for name, default in {"limiter": "auto", "limiter_variables": "conserved", "indicator": "none"}.items():
+        if limiting[name] != default:
+            raise ValueError(f"{name}={limiting[name]!r} is not allowed with method='tensor'; it must be {default!r}")
+    share = {"auto": 0.5, "none": None}.get(shock_capturing, shock_capturing)
+    start = "interpolation" if start == "projection" else start
+    return TensorDG(order, "lobatto", start, ranocha, share, positivity)
+
+
 def flux_named(name):
     """The numerical flux of that name."""
     return FLUXES[choose("flux", name, FLUXES)]
@@ -103,20 +120,21 @@ def l1_error(dataset, exact, names, time=-1, degree=12):
     """Integral of |u - exact(x, t)| over the domain, divided by its measure, for each of these variables.
 
     By quadrature in each element; a jump inside an element gives an error proportional to its size."""
-    dg, t = dataset.dg, float(dataset.time[time])
-    points, weights = quadrature(dg.dim, degree)
-    interpolation, corners = dg.reference.interpolation(points), dg.reference.barycentric(points)
-    x = tuple(dg.points[dg.cells, axis] @ corners.T for axis in range(dg.dim))
-    expected = dict(zip(variables_of(dataset), exact(x, t)))
-    shares = dg.jacobians / (dg.jacobians.sum() * weights.sum())
-    return {name: float(shares @ (np.abs(dg.values(name, time) @ interpolation.T - expected[name]) @ weights))
-            for name in names}
+    dg, t, sums, measure = dataset.dg, float(dataset.time[time]), np.zeros(len(names)), 0.0
+    q = [dg.values(name, time).T for name in names]
+    for part in dg.space.parts(degree=degree):
+        expected = dict(zip(variables_of(dataset), exact(part.x, t)))
+        found = part.values([component[:, part.places] for component in q])
+        sums += [float(part.integrate(np.abs(u - expected[name]))) for name, u in zip(names, found)]
+        measure += float(part.integrate(1.0))
+    return dict(zip(names, (sums / measure).tolist()))
 
 
 def least(dataset, law):
-    """Least density and pressure of the last snapshot, at the points where modal DG computes fluxes."""
+    """Least density and pressure of the last snapshot, at the points where modal or tensor-product DG computes fluxes."""
     dg = dataset.dg
-    rule = modal_simplex(dg.dim, dg.order)
-    interpolation = dg.reference.interpolation(np.concatenate([rule.points, rule.face_points.reshape(-1, dg.dim)]))
+    rule = modal_simplex(dg.dim, dg.order) if dg.cell_shape.simplex else dg.reference
+    points = rule.points if dg.cell_shape.simplex else rule.nodes
+    interpolation = dg.reference.interpolation(np.concatenate([points, rule.face_points.reshape(-1, dg.dim)]))
     q = [dg.values(name) @ interpolation.T for name in law.variables]
     return {"least_density": float(q[0].min()), "least_pressure": float(law.pressure(q).min())}

@@ -193,6 +193,22 @@ def test_tensor(system, order, warped, kernels, dtype):
                source=source)
 
 
+@pytest.mark.usually(0, 1)
+@pytest.mark.parametrize("kernels, dtype", [("array", "float64"), ("fused", "float64"), ("fused", "float32")])
+def test_quadrilaterals_with_shocks(kernels, dtype):
+    """Shares of finite volumes look at neighbours, which are copies of other parts' elements; positivity at none."""
+    law = dg.Euler(2)
+    mesh = dg.rectangle(cells=(7, 6), periodic=(True, False), shape="quadrilateral").mapped(
+        lambda x: (x[0] + 0.03 * np.sin(2 * np.pi * x[1]), x[1] + 0.03 * np.sin(2 * np.pi * x[0]) * np.sin(np.pi * x[1])))
+    method = dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha, shock_capturing=0.5, positivity=True)
+
+    def jump(x, t):
+        near = (x[0] - 0.4) ** 2 + (x[1] - 0.6) ** 2 < 0.05
+        return law.conservative((np.where(near, 1.0, 0.1), 0.3 + 0 * x[0], -0.2 + 0 * x[0], np.where(near, 1.0, 0.01)))
+    same_steps(mesh, method, law, dg.wall, kernels, dtype, jump, [split(mesh, 3), scattered(mesh, 7)], flux=dg.hllc,
+               stepper="ssp33")
+
+
 @pytest.mark.usually(0)
 @pytest.mark.parametrize("name", ["ssp54", "rk4", "ssp33"])
 def test_steppers(name):

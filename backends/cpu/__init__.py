@@ -2,6 +2,7 @@
 import numpy as np
 
 from ...methods.dg.curved_form import CurvedForm
+from ...methods.dg.shock_form import ShockForm
 from ...methods.dg.split_form import SplitForm
 from ...methods.dg.tensor_form import TensorForm
 from ...methods.dg.weak_form import WeakForm
@@ -11,7 +12,7 @@ from ..arrays import ArrayBackend
 from .dg.curved import CurvedFused
 from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
-from .dg.tensor import SplitFused, TensorFused
+from .dg.tensor import ShockFused, SplitFused, TensorFused
 from .finite_volume.fused import SweepsFused
 from .hermite.fused import HermiteFused
 from .simd import flush
@@ -37,4 +38,4 @@ class CpuBackend(ArrayBackend):
         if recipe is WeakForm:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
         return {CurvedForm: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused,
-                SplitForm: SplitFused}.get(recipe, recipe)
+                SplitForm: SplitFused, ShockForm: ShockFused}.get(recipe, recipe)

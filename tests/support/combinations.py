@@ -37,7 +37,8 @@ TENSOR = {"gauss": dg.TensorDG(2), "lobatto": dg.TensorDG(2, "lobatto"),
           "split form of ranocha": dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha),
           "split form of kennedy_gruber": dg.TensorDG(2, "lobatto", volume_flux=dg.kennedy_gruber),
           "split form of central": dg.TensorDG(2, "lobatto", volume_flux=dg.central),
-          "positivity=True": dg.TensorDG(2, positivity=True)}
+          "positivity=True": dg.TensorDG(2, positivity=True),
+          "shock_capturing=0.5": dg.TensorDG(2, "lobatto", volume_flux=dg.central, shock_capturing=0.5)}
 FLUXES = {flux.__name__: flux for flux in (dg.upwind, dg.central, dg.rusanov, dg.hll, dg.hllc, dg.roe, dg.hlld)}
 
 
@@ -274,7 +275,7 @@ def problems():
                 "positivity": (1, None, None, VARIABLES[0], None, True)}
     limited = {f"ModalDG, Euler, {name}": (dg.ModalDG(*given), line, gas, dg.outflow) for name, given in options.items()}
     limited |= {f"TensorDG, Euler, {name}": (TENSOR[name], tensor_mesh_of(2), dg.Euler(2), dg.outflow)
-                for name in ("gauss", "positivity=True")}
+                for name in ("gauss", "split form of ranocha", "positivity=True", "shock_capturing=0.5")}
     grid, varying = dg.Grid((1,), (2,), 2, periodic=False), GRID_LAWS["Acoustics with c(x)"][0]
     smooth = dg.Acoustics(1, sound_speed=lambda x: 1 + 0.1 * np.cos(np.pi * x[0]))
     inside = {f"{name} where coefficients vary inside of elements": (METHODS[name], line, smooth, dg.outflow)

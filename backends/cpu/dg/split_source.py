@@ -6,16 +6,34 @@ from .tile_source import indented
 class SplitSource(TensorSource):
     """As `TensorSource`, with another volume term."""
 
+    def divergence(self):
+        return [*self.zero(), *super().divergence()]
+
+    def zero(self):
+        """Lines that put zeros into the rows R."""
+        return [f"for row in range({self.V * self.N}):",
+                *indented(self.lanes([f"w[{self.at['R']} + row*{self.L} + lane] = 0"]))]
+
     def axis(self, k):
-        L, n, M, N, V, d = self.L, self.n, self.M, self.N, self.V, self.d
-        step, R = n ** k, self.at["R"]
-        zero = [f"for row in range({V * N}):", *indented(self.lanes([f"w[{R} + row*{L} + lane] = 0"]))] if k == 0 else []
-        return [*zero, f"for o in range({n ** (d - 1 - k)}):", f"    for i in range({step}):",
-                f"        for j in range({n}):", f"            point = (o*{n} + j)*{step} + i",
-                *indented(self.pairs(k), 3), f"            if j == 0 or j == {n - 1}:", *indented(self.single(k), 4),
-                *indented(self.prefetch_following(f"{k * n ** (d - 1)} + o*{step} + i"), 2),
-                f"        lift_{k}(LIFT, w, {R} + (o*{n * step} + i)*{L}, {V},",
-                f"               w, {self.at['FL']} + ({2 * k * M} + o*{step} + i)*{L})"]
+        return self.lines(k, self.pairs(k), self.single(k), self.prefetch(k), self.lifted(k))
+
+    def lines(self, k, at_nodes=(), at_ends=(), *after):
+        """Lines of a loop over the lines of an axis: what is done at each node, at both ends, and then once."""
+        n, step = self.n, self.n ** k
+        nodes = range(0, n, n - 1) if not at_nodes else range(n)
+        ends = [f"            if j == 0 or j == {n - 1}:", *indented(at_ends, 4)] if at_ends else []
+        return [f"for o in range({n ** (self.d - 1 - k)}):", f"    for i in range({step}):",
+                f"        for j in {nodes!r}:", f"            point = (o*{n} + j)*{step} + i",
+                *indented(at_nodes, 3), *ends, *(line for lines in after for line in indented(lines, 2))]
+
+    def prefetch(self, k):
+        return self.prefetch_following(f"{k * self.n ** (self.d - 1)} + o*{self.n ** k} + i")
+
+    def lifted(self, k):
+        """Lines that add the face fluxes at both ends of a line."""
+        n, step = self.n, self.n ** k
+        return [f"lift_{k}(LIFT, w, {self.at['R']} + (o*{n * step} + i)*{self.L}, {self.V},",
+                f"       w, {self.at['FL']} + ({2 * k * self.M} + o*{step} + i)*{self.L})"]
 
     def fluxes_at(self):
         return [self.lane("FV", v * self.n) for v in range(self.V)]

@@ -3,6 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ....methods.dg.shock_form import ShockForm
 from ....methods.dg.split_form import SplitForm
 from ....methods.dg.tensor_form import TensorForm
 from ....methods.recipe import Recipe
@@ -11,6 +12,7 @@ from ..shared_loop import Loop, run_loops
 from ..simd.tiles import aligned
 from .fused import NodalFused
 from .mortars import FusedMortars
+from .shock_source import ShockSource
 from .split_source import SplitSource
 from .tensor_source import TensorSource
 
@@ -53,7 +55,7 @@ class TensorFused(NodalFused, TensorForm):
 
     def _no_flux_beyond(self):
         last = self.geometry.reshape(self.tiles, -1, self.lanes)[-1, :, self.filled:]
-        for name in ("gradients", "scale"):
+        for name in {"gradients", "scale", "subcells"}.intersection(self.source.first_of):
             first = self.source.first_of[name]
             last[first:first + self.tables.rows_of(name)] = 0
 
@@ -107,9 +109,13 @@ class TensorFused(NodalFused, TensorForm):
     def stage_loop(self, q, out, k, q0, t, factors):
         real, uses = self.backend.dtype.type, self.uses(k, factors)
         kernel, unused = self._kernel("tensor", lambda: self.source.stage_text(*uses), uses), q[:0]
-        return self._loop(kernel, q, self.faces_values, out, unused if k is None else k, q0 if uses[1] else unused,
+        return self._loop(kernel, q, *self.before(), out, unused if k is None else k, q0 if uses[1] else unused,
                           self.geometry, self.tiled_values, *self.others(), self.given_by_face.reshape(-1), real(t),
                           *map(real, factors))
+
+    def before(self):
+        """The arrays that the loops before a stage's last one have filled."""
+        return self.faces_values,
 
     def _check_loop(self, q, t, exponent):
         found = np.zeros((-(-self.tiles // self.piece), 3))
@@ -126,3 +132,32 @@ class SplitFused(TensorFused, SplitForm):
 
     text = SplitSource
     check_text = staticmethod(SplitSource.check_text)
+
+
+class ShockFused(SplitFused, ShockForm):
+    """As `SplitFused` with finite volumes, whose share in each element is found in a loop before the stage's."""
+
+    text = ShockSource
+    check_text = staticmethod(ShockSource.check_text)
+
+    @cached_property
+    def own_share(self):
+        return aligned(self.all_tiles * self.lanes, self.backend.dtype)
+
+    @classmethod
+    def holds(cls, backend, tables):
+        return super().holds(backend, tables) | {"shock capturing": cls.padded(backend, tables) * backend.dtype.itemsize}
+
+    def stage_loops(self, q, out, k, q0, t, factors):
+        find = self._kernel("shares", self.source.share_text)
+        own = Loop(find, self.piece, self.all_tiles, self.scratch, (q, self.tiled_values, self.own_share))
+        return [own, *super().stage_loops(q, out, k, q0, t, factors)]
+
+    def before(self):
+        return *super().before(), self.own_share
+
+    def shares(self, q):
+        return super().shares(self.host(q))
+
+    def kernel_texts(self, stepper):
+        return {"shares of finite volumes": self.source.share_text()} | super().kernel_texts(stepper)

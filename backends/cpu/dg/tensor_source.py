@@ -15,7 +15,7 @@ class TensorSource(StageSource):
     FV   fluxes at the nodes of a line, (variable, node);   FL   face fluxes, (variable, face * face point)
     G    affine cells: as there;  else the metrics at one point: J a^k or normal and area, or 1 / J, and x"""
 
-    scratch = "w"
+    scratch, inputs = "w", "state, faces"
 
     def __init__(self, tables, dtype, needs_x):
         self.n = len(tables.cell.x)
@@ -90,8 +90,8 @@ class TensorSource(StageSource):
         """The kernel of a stage; which of register k, q0, q and r the update uses."""
         arrays = ["out"] + ["register"] * k + ["start"] * q0
         tile = ["following = min(tile + 1, last - 1)", *self.load_tile(), *self.faces(arrays), *self.boundaries(),
-                *(line for axis in range(self.d) for line in self.axis(axis)), *self.finish(), *self.update(k, q0, q, r)]
-        return self.module("a Runge-Kutta stage", f"""{self.scratch}, state, faces, out, register, start, geometry,
+                *self.divergence(), *self.finish(), *self.update(k, q0, q, r)]
+        return self.module("a Runge-Kutta stage", f"""{self.scratch}, {self.inputs}, out, register, start, geometry,
            tiled_values, values, elements, exterior, neighbour, patch_start, patches, patch_values, given, t, A, alpha,
            beta, B, wdt, C, v_""",
                            ["for tile in range(first, last):", *indented(tile)])
@@ -132,6 +132,10 @@ class TensorSource(StageSource):
             lines += [f"if group == {number}:", f"    for j in range({M}):", *indented([*self.face_state(), *bring, *body], 2)]
         return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
                 "    lane, f, group = patches[4*p], patches[4*p + 1], patches[4*p + 2]", *indented(lines)] if lines else []
+
+    def divergence(self):
+        """Lines that put the divergence into the rows R."""
+        return [line for axis in range(self.d) for line in self.axis(axis)]
 
     def axis(self, k):
         """Lines that add one axis's part of the divergence to the rows R, one line of nodes after the other."""

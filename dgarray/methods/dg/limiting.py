@@ -63,8 +63,14 @@ class Limiting(NamedTuple):
         if self.variables == "characteristic" and not (law.characteristic and law.from_characteristic):
             raise ValueError("limiter_variables='characteristic' needs a law with characteristic and from_characteristic; "
                              f"{law!r} has none")
-        if self.positivity and not (getattr(law, "pressure", None) and law.variables[0] == "rho"):
-            raise ValueError(f"positivity=True needs a law with the density rho and a pressure, such as Euler, not {law!r}")
+        if self.positivity:
+            needs_pressure(law, "positivity=True")
+
+
+def needs_pressure(law, option):
+    """Raise ValueError, which names the option, where the law has no density and pressure."""
+    if not (getattr(law, "pressure", None) and law.variables[0] == "rho"):
+        raise ValueError(f"{option} needs a law with the density rho and a pressure, such as Euler, not {law!r}")
 
 
 class Limits:

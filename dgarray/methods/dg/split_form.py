@@ -31,27 +31,44 @@ class SplitForm(TensorForm):
         return group, self.face_places(self.tables.joint.faces), x
 
     def volume(self, q, t, columns=ALL):
+        lines, total = self.lines_of(q, columns)
+        for at in lines:
+            self.add_pairs(at, t)
+            self.add_ends(at, t)
+        return total
+
+    def lines_of(self, q, columns):
+        """For each axis a function at(i) of the nodes i of all its lines: state, metrics and parameters there, and the place
+        for the result; and the array of the result, zeros."""
         q, m = q[:, :, columns], self.at(columns)
-        slopes, functions = self.tables.cell.slopes, self.tables.functions
-        n, d, total = len(slopes), self.tables.dim, self.xp.zeros(q.shape, q.dtype)
-        for k in range(d):
+        n, d, total = len(self.tables.cell.slopes), self.tables.dim, self.xp.zeros(q.shape, q.dtype)
+
+        def of_axis(k):
             a = [self.gradients[k, axis][..., columns] for axis in range(d)]
 
-            def at(i, k=k, a=a):
-                """State, metrics and parameters at node i of all lines, and the place for the result."""
+            def at(i):
                 part = partial(node_of_lines, node=i, axis=k, nodes=n)
                 return part(q), tuple(map(part, a)), {name: part(value) for name, value in m.items()}, part(total)
-            for i, j in combinations(range(n), 2):
-                (l, a_l, m_l, to_l), (r, a_r, m_r, to_r) = at(i), at(j)
-                flux = functions.two_point(l=tuple(l), r=tuple(r), a=a_l, b=a_r, t=t, ml=m_l, mr=m_r)
-                for v, f in enumerate(flux):
-                    to_l[v] -= 2 * float(slopes[i, j]) * f
-                    to_r[v] -= 2 * float(slopes[j, i]) * f
-            for i in (0, n - 1):          # at the others D_ii = 0
-                own, a_i, m_i, to = at(i)
-                for v, f in enumerate(functions.along(q=tuple(own), a=a_i, t=t, m=m_i)):
-                    to[v] -= 2 * float(slopes[i, i]) * f
-        return total
+            return at
+        return [of_axis(k) for k in range(d)], total
+
+    def add_pairs(self, at, t):
+        """Add the fluxes between two nodes of a line."""
+        slopes = self.tables.cell.slopes
+        for i, j in combinations(range(len(slopes)), 2):
+            (l, a_l, m_l, to_l), (r, a_r, m_r, to_r) = at(i), at(j)
+            flux = self.tables.functions.two_point(l=tuple(l), r=tuple(r), a=a_l, b=a_r, t=t, ml=m_l, mr=m_r)
+            for v, f in enumerate(flux):
+                to_l[v] -= 2 * float(slopes[i, j]) * f
+                to_r[v] -= 2 * float(slopes[j, i]) * f
+
+    def add_ends(self, at, t):
+        """Add the flux of the nodes at both ends of a line; at the others D_ii = 0."""
+        slopes = self.tables.cell.slopes
+        for i in (0, len(slopes) - 1):
+            own, a_i, m_i, to = at(i)
+            for v, f in enumerate(self.tables.functions.along(q=tuple(own), a=a_i, t=t, m=m_i)):
+                to[v] -= 2 * float(slopes[i, i]) * f
 
 
 def node_of_lines(values, node, axis, nodes):

@@ -3,7 +3,7 @@
 Helluy, Strub, Massaro & Roberts 2015, section 3.1; Kopriva 2009, chapter 5.
 """
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from ...spaces.tensor import TensorSpace
 from ...wording import choose
 from ..memory import together
 from .joints import CUT, joints, with_joints
-from .limiting import Limiting
+from .limiting import Limiting, needs_pressure
 from .mortars import Mortars
 from .nodal import DG, check_mesh, check_problem
 from .operator import DGOperator
+from .shock_form import ShockForm
 from .split_form import SplitForm
 from .stability import stability_limit
 from .tables import NO_LIMITS
@@ -42,17 +43,22 @@ class TensorDG(DG):
             `dgarray.ranocha`, which conserves entropy, or `dgarray.kennedy_gruber`: the divergence is a sum of fluxes between
             the nodes of each line (split form), for nodes "lobatto". With `rusanov` at the faces
             entropy never runs the wrong way
+    shock_capturing   None, or the largest share of finite volumes of first order on subcells that is mixed into the split form
+            where the highest modes show a shock, a number above 0 up to 1; 0.5 is good. The finite volumes take the numerical
+            flux of the faces. For laws with a density rho and a pressure; strong shocks need positivity as well
     positivity   whether density and pressure are kept positive at all nodes and points of the faces by scaling towards the
             mean after every stage (Zhang & Shu); use it with stepper="ssp33"
     start   how the initial state is represented: "interpolation" (values at the nodes) or "projection" (L2)
     Raises ValueError for values that are not allowed.
-    Helluy, Strub, Massaro & Roberts 2015; Kopriva 2009; Gassner, Winters & Kopriva 2016 (split form).
+    Helluy, Strub, Massaro & Roberts 2015; Kopriva 2009; Gassner, Winters & Kopriva 2016 (split form); Hennemann,
+    Rueda-Ramirez, Hindenlang & Gassner 2021 (shocks).
     """
 
     order: int = 3
     nodes: str = "gauss"
     start: str = "interpolation"
     volume_flux: object = None
+    shock_capturing: float | None = None
     positivity: bool = False
     by_region = True
 
@@ -68,6 +74,14 @@ class TensorDG(DG):
                              f"number from {least} to {ORDERS[-1]}, or {{region: number}}")
         for order in self.orders:
             self.limiting.check(order)
+        share = self.shock_capturing
+        if share is not None:
+            if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share <= 1:
+                raise ValueError(f"shock_capturing={share!r} is not allowed; it must be None or a number above 0 up to 1, such "
+                                 "as 0.5, the largest share of finite volumes")
+            if self.volume_flux is None:
+                raise ValueError(f"shock_capturing={share!r} needs the split form; give nodes='lobatto' and a volume_flux, "
+                                 "such as dgarray.ranocha, or dgarray.central, which goes with every law")
 
     @property
     def orders(self):
@@ -81,8 +95,8 @@ class TensorDG(DG):
 
     @property
     def recipe(self):
-        """The operations: of the weak form or the split form."""
-        return TensorForm if self.volume_flux is None else SplitForm
+        """The operations: of the weak form or the split form, with or without finite volumes."""
+        return TensorForm if self.volume_flux is None else SplitForm if self.shock_capturing is None else ShockForm
 
     @property
     def highest_order(self):
@@ -95,8 +109,9 @@ class TensorDG(DG):
 
     def __repr__(self):
         split = "" if self.volume_flux is None else f", volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)}"
+        shocks = "" if self.shock_capturing is None else f", shock_capturing={self.shock_capturing!r}"
         positive = f", positivity={self.positivity!r}" * bool(self.positivity)
-        return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split}{positive})"
+        return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split}{shocks}{positive})"
 
     def space(self, problem):
         return TensorSpace(problem.mesh, self.nodal_order, self.nodes)
@@ -122,6 +137,8 @@ class TensorDG(DG):
             return
         check_problem(problem, weak=True, shapes=SHAPES)
         self.limiting.check_law(problem.law)
+        if self.shock_capturing is not None:
+            needs_pressure(problem.law, f"shock_capturing={self.shock_capturing!r}")
         if mesh.whole.order > max(self.order, 1):
             raise ValueError(f"TensorDG(order={self.order}) needs cells whose maps have at most its own degree, not {mesh!r}; "
                              f"take order={mesh.whole.order} or more, or mesh.mapped(lambda x: x, order={max(self.order, 1)})")
@@ -148,7 +165,7 @@ class TensorDG(DG):
             mesh = mesh.part(np.arange(len(mesh.cells)), CUT)
             boundary = with_joints(mesh, boundary)
         return tables(mesh, self.order, problem.law, boundary, problem.flux or upwind, problem.source, self.nodes,
-                      self.volume_flux, self.limiting)
+                      self.volume_flux, self.limiting, self.shock_capturing)
 
     def operator(self, problem, backend):
         """The `TensorOperator` of a problem on a backend, or the `ZonedOperator` of several zones."""
@@ -173,13 +190,19 @@ class TensorOperator(DGOperator):
 
     def _limit(self, stepper):
         """(factor, 1): dt = factor / rate, with the rate of `TensorForm.rate`, the sum over the axes of the speeds in the
-        reference cell. Along an axis the operator is that of the interval, whose measured limit holds for the sum."""
-        order = self.method.order
+        reference cell. Along an axis the operator is that of the interval, whose measured limit holds for the sum.
+
+        Finite volumes of first order stay positive up to factor = w_0, the smallest subcell; with the largest share alpha of
+        them 1 / factor = (1 - alpha) / factor of DG + alpha / w_0."""
+        order, sensor = self.method.order, self.tables.sensor
         bound = 2 / (2 * order + 1)          # of an interval of length 2: h / s / (2 order + 1), see `DGOperator`
         if not order:
             return bound, 1.0
         factor, exponent = stability_limit(Advection(1.0), order, stepper)
-        return min(bound, factor / 2 ** (1 / exponent)), 1.0
+        factor = min(bound, factor / 2 ** (1 / exponent))
+        if sensor is not None:
+            factor = 1 / ((1 - sensor.most) / factor + sensor.most / float(self.tables.cell.w[0]))
+        return factor, 1.0
 
     def project(self, f, t=0.0):
         """As `DGOperator.project`; then the state is limited."""

@@ -9,6 +9,8 @@ from ...reference.tensor import tensor_cell
 from ...spaces.tensor_metrics import Metrics
 from ..physics import numerical_flux
 from .limiting import NodalLimits
+from .shares import direction
+from .shock_sensor import ShockSensor
 from .spectrum import search_of
 from .tables import NO_LIMITS, NodalTables
 
@@ -21,12 +23,18 @@ class TensorTables(NodalTables):
     gradients (dim, dim, node, element)              J a^k
     inverse (node, element)                          1 / J
     normals (dim, face * face point, element), scale (face * face point, element)    with J_face
+    sensor                                           the `ShockSensor`; None: no shock capturing
+    subcells (dim, dim, (order / (order + 1)) node, element)   with a sensor, where cells are not affine: the normals n of
+                                                     `ShockForm` between the nodes of the lines along each axis
     """
 
     collocated, diagonal, affine = True, True, False
 
-    def __init__(self, mesh, order, law, boundary, flux, source, nodes="gauss", volume_flux=None, limiting=NO_LIMITS):
+    def __init__(self, mesh, order, law, boundary, flux, source, nodes="gauss", volume_flux=None, limiting=NO_LIMITS,
+                 shock_capturing=None):
         self.kind, self.volume_flux, self.weak, self.limiting = nodes, volume_flux, volume_flux is None, limiting
+        self.shock_capturing = shock_capturing
+        self.sensor = None if shock_capturing is None else ShockSensor(law, order, float(shock_capturing))
         super().__init__(mesh, order, law, boundary, flux, source)
 
     def set_reference(self):
@@ -52,6 +60,8 @@ class TensorTables(NodalTables):
         given.rate = Pointwise(rate, {**physics.state, "g": d * d, "s": 1}, "wave speed")
         if self.volume_flux is not None:
             given.two_point = Pointwise(*two_point(physics, self.volume_flux), "volume flux")
+        if self.sensor is not None:
+            vars(given).update(of_shocks(physics, self.sensor))
         if self.affine:
             given.rate = Pointwise(lambda q, g, x, t, m: rate(q, g, (1.0,), x, t, m), {**physics.state, "g": d * d},
                                    "wave speed")
@@ -60,11 +70,11 @@ class TensorTables(NodalTables):
     def shapes(self):
         d, N, S, E = self.dim, self.rows, self.face_nodes.size, self.elements
         return {"gradients": (d, d, N, E), "normals": (d, S, E), "scale": (S, E), "inverse": (N, E), "x": (d, N, E),
-                "face_x": (d, S, E)}
+                "face_x": (d, S, E), **({"subcells": (d, d, N // (self.order + 1) * self.order, E)} if self.sensor else {})}
 
     @property
     def geometry(self):
-        return ["gradients", "normals", "scale", "inverse", *["x", "face_x"] * self.needs_x]
+        return ["gradients", "normals", "scale", "inverse", *["x", "face_x"] * self.needs_x, *["subcells"] * bool(self.sensor)]
 
     inverse = cached_property(lambda self: 1 / self.metrics.jacobian)
     x = property(lambda self: self.metrics.x)
@@ -106,6 +116,14 @@ class TensorTables(NodalTables):
     normals = property(lambda self: self.metrics.normals)
     scale = property(lambda self: self.metrics.areas)
 
+    @cached_property
+    def subcells(self):
+        w, slopes = self.cell.w, self.cell.slopes
+        sums = np.cumsum(w[:, None] * slopes, axis=0)[:-1] + (np.arange(len(w)) == 0)
+        n, d, E = len(w), self.dim, self.elements
+        return np.stack([np.einsum("ij,dajbe->daibe", sums, a.reshape(d, -1, n, n ** k, E)).reshape(d, -1, E)
+                         for k, a in enumerate(self.gradients)])
+
     def at_sides(self, sides, cells, nodes):
         return self.normals.reshape(self.dim, -1)[:, nodes], self.scale.reshape(-1)[nodes]
 
@@ -114,7 +132,7 @@ class TensorTables(NodalTables):
 
     def on(self, mesh, boundary):
         return type(self)(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source, self.kind,
-                          self.volume_flux, self.limiting)
+                          self.volume_flux, self.limiting, self.shock_capturing)
 
     @cached_property
     def limits(self):
@@ -145,6 +163,24 @@ def two_point(physics, volume_flux):
         raise ValueError(f"volume_flux={volume_flux.__name__} of {law!r} depends on x; the split form has fluxes between two "
                          "places: give what varies as a parameter of the law, or volume_flux=None")
     return function, inputs
+
+
+def of_shocks(physics, sensor):
+    """{name: `Pointwise`} of shock capturing: the functions of the sensor, and the flux between neighbouring nodes of a line,
+    times the share, with the normal n of their subcells.
+
+    x does not come: a flux that depends on it has no split form."""
+    d, v, m = physics.law.dim, len(physics.law.variables), physics.parameters
+
+    def subcell(l, r, n, share, x, t, ml, mr):
+        unit, size = direction(n), share[0] * np.sqrt(sum(a * a for a in n))
+        return tuple(size * f for f in physics.star(physics.numerical, l, r, unit, x, t, ml, mr))
+    inputs = {"l": v, "r": v, "n": d, "share": 1, "x": d, "t": None, "ml": m, "mr": m}
+    return {"sensed": Pointwise(sensor.sensed, {"q": v, "m": m}, "shock sensor"),
+            "share": Pointwise(sensor.share, {"energy": 3}, "share of finite volumes"),
+            "beside": Pointwise(sensor.beside, {"own": 1, "around": 2 * d}, "share of finite volumes"),
+            "blend": Pointwise(lambda r, share: ((1 - share[0]) * r[0],), {"r": 1, "share": 1}, "split form"),
+            "subcell": Pointwise(subcell, inputs, "numerical flux")}
 
 
 class AffineTensorTables(TensorTables):

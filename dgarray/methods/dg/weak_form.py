@@ -152,7 +152,7 @@ class WeakForm(DGArrays):
             terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
             self.backend.combine(out[here], *terms, *([(row.C * dt, r)] if row.C else []))
         self._tendencies(q, t, update)
-        self.limit(out)
+        self.limit(self.own(out))
 
     @cached_property
     def mass_matrices(self):

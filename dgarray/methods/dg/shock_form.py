@@ -1,0 +1,84 @@
+"""The split form with a share of finite volumes on subcells where there are shocks.
+
+    J_i dq_i/dt = (1 - alpha) (split form) - alpha sum_k (f_(i, i+1) - f_(i-1, i)) / w_i + face terms and sources,
+
+f the run's numerical flux between neighbouring nodes i, j of a line along axis k, with the normal of their subcells,
+
+    n_(i, i+1) = (J a^k)_0 + sum_(l <= i) sum_m w_l D_lm (J a^k)_m,
+
+so that a uniform state stays uniform on curved cells.  At the ends of a line both parts have the same fluxes, hence what is
+conserved stays.  Hennemann, Rueda-Ramirez, Hindenlang & Gassner 2021, equations (11), (16) and (B.1) to (B.3).
+"""
+from functools import cached_property
+
+from .arrays import ALL
+from .split_form import SplitForm
+
+
+class ShockForm(SplitForm):
+    """As `SplitForm`, with the `ShockSensor` of the tables."""
+
+    @cached_property
+    def sensor_arrays(self):
+        """Modes of a line, kinds of modes, neighbours (face, element)."""
+        cell, sensor = self.tables.cell, self.tables.sensor
+        return (self.backend.array(sensor.modes(cell)), [self.backend.integers((sensor.kinds(cell) == kind).nonzero()[0])
+                                                         for kind in range(3)],
+                self.backend.integers(self.tables.mesh.neighbour_cell.T.copy()))
+
+    @cached_property
+    def subcells(self):
+        return self.backend.array(self.tables.subcells)
+
+    @classmethod
+    def holds(cls, backend, tables):
+        E, b = tables.elements, backend.dtype.itemsize
+        normals = 0 if tables.affine else tables.rows_of("subcells") * b * (backend.name == "cupy" or b < 8)
+        return super().holds(backend, tables) | {"shock capturing": E * (normals + 8 * 2 * tables.dim + 2 * b)}
+
+    def _tendencies(self, q, t, use):
+        self.share = self.shares(q)
+        super()._tendencies(q, t, use)
+
+    def shares(self, q):
+        """The share of finite volumes in each element, (element,), at a state q (variable, node, element)."""
+        own, beyond = self.xp.empty(q.shape[2], q.dtype), self.sensor_arrays[2]
+        blocks = self.blocks(q.shape[2], q.shape[1])
+
+        def task(piece, _):
+            own[blocks[piece]] = self.own_shares(q[:, :, blocks[piece]], self.at(blocks[piece]))
+        self.backend.workers.run(task, len(blocks))
+        return self.tables.functions.beside(own=(own,), around=tuple(own[beyond]))[0]
+
+    def own_shares(self, q, m):
+        """The same before it is compared with that of neighbours."""
+        modes, kinds, _ = self.sensor_arrays
+        values = self.tables.functions.sensed(q=tuple(q), m=m)[0][None]
+        for k in range(self.tables.dim):
+            values = self.along(modes, values, k).reshape(values.shape)
+        energy = values[0] ** 2
+        return self.tables.functions.share(energy=tuple(energy[kind].sum(axis=0) for kind in kinds))[0]
+
+    def volume(self, q, t, columns=ALL):
+        lines, total = self.lines_of(q, columns)
+        share, d = self.share[columns], self.tables.dim
+        for at in lines:
+            self.add_pairs(at, t)
+        total *= 1 - share
+        for k, at in enumerate(lines):
+            normals = [(self.gradients if self.tables.affine else self.subcells)[k, axis][..., columns] for axis in range(d)]
+            self.add_subcells(at, t, k, normals, share)
+        for at in lines:
+            self.add_ends(at, t)
+        return total
+
+    def add_subcells(self, at, t, k, normals, share):
+        """Add the fluxes between neighbouring nodes of the lines along axis k, times the share."""
+        w, n = self.tables.cell.w, len(self.tables.cell.w)
+        for j in range(n - 1):
+            (l, _, m_l, to_l), (r, _, m_r, to_r) = at(j), at(j + 1)
+            normal = tuple(a if a.ndim == 1 else a.reshape(-1, n - 1, n ** k, a.shape[1])[:, j] for a in normals)
+            flux = self.tables.functions.subcell(l=tuple(l), r=tuple(r), n=normal, share=(share,), t=t, ml=m_l, mr=m_r)
+            for v, f in enumerate(flux):
+                to_l[v] -= f / float(w[j])
+                to_r[v] += f / float(w[j + 1])
