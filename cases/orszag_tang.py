@@ -21,12 +21,14 @@ def orszag_tang(cells=128, scheme="muscl", flux="hlld", limiter="van-leer", vari
     check_numbers(least=1, whole=True, cells=cells)
     grid = Grid((0, 0), (1, 1), cells, periodic=True)
 
-    def state(x, law):
-        one, B = 1.0 + 0.0 * (x[0] + x[1]), 1 / np.sqrt(4 * np.pi)
-        u = -np.sin(2 * np.pi * x[1])
-        return law.conservative((25 / (36 * np.pi) * one, u, np.sin(2 * np.pi * x[0]), 0.0 * one, 5 / (12 * np.pi) * one, B * u,
-                                 B * np.sin(4 * np.pi * x[0]), 0.0 * one))
-
-    law = mhd_law(grid, 5 / 3, state, cleaning_speed)
-    return Simulation(grid, law, FiniteVolume(scheme, limiter=limiter, variables=variables), initial=lambda x: state(x, law),
+    law = mhd_law(grid, 5 / 3, vortices, cleaning_speed)
+    return Simulation(grid, law, FiniteVolume(scheme, limiter=limiter, variables=variables), initial=lambda x: vortices(x, law),
                       flux=mhd_flux(flux), until=until, case="orszag_tang", results=lambda dataset: mhd_results(dataset, law))
+
+
+def vortices(x, law):
+    """The state at the start."""
+    one, B = 1.0 + 0.0 * (x[0] + x[1]), 1 / np.sqrt(4 * np.pi)
+    u = -np.sin(2 * np.pi * x[1])
+    return law.conservative((25 / (36 * np.pi) * one, u, np.sin(2 * np.pi * x[0]), 0.0 * one, 5 / (12 * np.pi) * one, B * u,
+                             B * np.sin(4 * np.pi * x[0]), 0.0 * one))
