@@ -14,8 +14,9 @@ FLOWS = {"alfven_wave": (OBLIQUE[2], "hlld", 1.0), "orszag_tang": ((1.0, 1.0), "
 
 def mhd_quads(order=3, cells=4, flow="alfven_wave", warp=0.3, nodes="gauss", travelling=True, amplitude=0.1, flux="auto",
               cleaning_speed="auto", until="auto", mesh=None, start="interpolation"):
-    """MHD in a periodic box a x b in 2D, by tensor-product DG on quadrilaterals whose corners move by
-    warp b / (2 pi) sin(2 pi x / a) sin(2 pi y / b) (1, -1).
+    """An Alfven wave or Orszag and Tang's vortex in a periodic box, by tensor-product DG on quadrilaterals whose corners move.
+
+    In the box a x b the corners move by warp b / (2 pi) sin(2 pi x / a) sin(2 pi y / b) (1, -1).
 
     flow    "alfven_wave": the wave of that case, a x b = sqrt(5) x sqrt(5) / 2, in weak form to t = 1;
             "orszag_tang": the vortex of that case, 1 x 1, in split form with shock capturing and positivity to t = 0.5
