@@ -16,14 +16,14 @@ def hex_cavity(order=3, cells=4, kind="affine", nodes="gauss", m=1, n=1, p=1, un
     kind    "affine": cubes;  "skewed": the middle of the cavity moves by (0.2, -0.15, 0.1), and with it the eight parts that
             meet there;  "warped": corners move by 0.08 sin(pi x) sin(pi y) sin(pi z) (1, -1, 1);
             "curved": all points move so, by maps of degree order (order 1: "warped")
-            "perturbed": inner corners move at random by up to a quarter of the cell width
+            "perturbed": inner corners move at random by up to 0.15 of the cell width, which turns no cell over
     nodes   "gauss" or "lobatto"
     cells: hexahedra along a side; mesh: a file of a box of hexahedra, which then is the cavity
     Observed orders are order + 1. Helluy, Strub, Massaro & Roberts 2015, section 3."""
     choose("kind", kind, KINDS)
 
     def generated():
-        cubes = box(cells=cells, shape="hexahedron", perturb=0.25 * (kind == "perturbed"), seed=1)
+        cubes = box(cells=cells, shape="hexahedron", perturb=0.15 * (kind == "perturbed"), seed=1)
         if kind == "curved" and order > 1:
             return cubes.mapped(warp, order)
         return cubes.mapped(MAPS[kind]) if kind in MAPS else cubes

@@ -8,7 +8,10 @@ def multiply(matrix, columns, xp=np):
     """matrix @ columns (..., row, column) of the library xp on the host, in float64 in whole groups of columns.
 
     BLAS libraries sum the last columns of an odd number in another order. The columns of a part of a mesh shall round as those
-    of the whole mesh, so the last group is filled up. In float32 they sum by place in other ways too, so it would not help."""
+    of the whole mesh, so the last group is filled up. One row is a product with a vector, whose order depends on the layout, so
+    it is taken twice. In float32 they sum by place in other ways too, so it would not help."""
+    if matrix.shape[-2] == 1:
+        return multiply(xp.repeat(matrix, 2, axis=-2), columns, xp)[..., :1, :]
     count = columns.shape[-1]
     if count % GROUP == 0 or columns.dtype != np.float64:
         return xp.matmul(matrix, columns)
