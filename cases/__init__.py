@@ -2,6 +2,7 @@
 from .acoustic_pulse import acoustic_pulse
 from .advection_wave import advection_wave
 from .alfven_wave import alfven_wave
+from .ball_cavity import ball_cavity
 from .current_sheet import current_sheet
 from .cylinder_flow import cylinder_flow
 from .dielectric_slab import dielectric_slab
@@ -37,8 +38,8 @@ from .tm_cavity import tm_cavity
 from .tm_obstacles import tm_obstacles
 from .vortex_curved import vortex_curved
 
-__all__ = ["acoustic_pulse", "advection_wave", "alfven_wave", "brio_wu", "current_sheet", "cylinder_flow", "dielectric_slab",
-           "disc_cavity", "double_mach", "field_loop", "forward_step", "graded_medium", "hermite_acoustics",
+__all__ = ["acoustic_pulse", "advection_wave", "alfven_wave", "ball_cavity", "brio_wu", "current_sheet", "cylinder_flow",
+           "dielectric_slab", "disc_cavity", "double_mach", "field_loop", "forward_step", "graded_medium", "hermite_acoustics",
            "hermite_advection", "hermite_cavity", "hermite_lens", "hex_cavity", "hex_zones", "isentropic_vortex",
            "kelvin_helmholtz", "linear_waves", "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz",
            "mhd_quads", "mhd_rotor", "orszag_tang", "ryu_jones", "shock_bubble", "shu_osher", "sod", "sod_grid",

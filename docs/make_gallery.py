@@ -147,6 +147,8 @@ ENTRIES = {
                        "mesh": True}, ((1, 2), 2)),
     "disc_cavity": Entry({"order": 4, "level": 1, "m": 2}, 0.25, {"variable": "Ez", "time": 1.0, "mesh": True},
                          ((1, 2, 3, 4), 2)),
+    "ball_cavity": Entry({"order": 3, "level": 1}, 0.25, {"variable": "Ez", "time": 0.5, "slice": "y=0.1", "mesh": True},
+                         ((1, 2), 2)),
     "vortex_curved": Entry({"order": 3, "cells": 16}, 0.5, {"variable": "rho", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
     "mhd_quads": Entry({"order": 3, "cells": 6}, 0.25, {"variable": "Bz", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
     "taylor_green": Entry({"order": 3, "cells": 8, "until": 6.0}, 1.0, {"variable": "rho_u", "time": 6.0, "slice": "z=1"}),

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 import xarray as xr
 from dgarray.backends.arrays import ArrayBackend
-from meshes import ball, to_sphere
+from dgarray.cases.ball_cavity import to_sphere, wave_number
+from meshes import ball
 from references import mesh_path, parameters
 from scipy.special import j0, j1, jn_zeros
 from strict import StrictNamespace
 from tensor_problems import laws, run
 
 import dgarray as dg
-from dgarray import backends
+from dgarray import backends, cases
 from dgarray.analysis import farfield
 from dgarray.mesh import MeshError, cell_maps, from_arrays, read_mesh
 from dgarray.mesh.locate import Locator
@@ -298,6 +299,23 @@ def test_observed_order_on_triangles(method):
         assert np.log2(errors[0] / errors[1]) > order + 0.8
     _, ds = run(ball("triangle", 2), dg.Maxwell(2), method(4), lambda x: bessel_mode(x, 0.0), until=0.3, boundary=dg.pec)
     assert ds.dg.error(bessel_mode)["total"] > 100 * errors[0]          # straight cells
+
+
+@pytest.mark.usually(lambda order, level, mode: order == 2)
+@pytest.mark.parametrize("order, level, mode", [(1, 2, "TM"), (2, 1, "TM"), (3, 1, "TM"), (3, 2, "TE"), (4, 1, "TM")])
+def test_observed_order_in_a_ball(order, level, mode):
+    sims = [cases.ball_cavity(order, each, mode=mode).replace(backend="numpy") for each in (level, level + 1)]
+    for sim in sims:
+        sim.run()
+    coarse, fine = (sim.report["l2_error"]["total"] for sim in sims)
+    assert np.log2(coarse / fine) > order + 0.7
+
+
+@pytest.mark.parametrize("mode, known", [("TE", (4.493409458, 7.725251837)), ("TM", (2.743707270, 6.116764264))])
+def test_wave_numbers_of_a_ball(mode, known):
+    assert [wave_number(mode, 1, n) for n in (1, 2)] == pytest.approx(known, rel=1e-9)
+    assert wave_number("TE", 2, 3) == pytest.approx(12.322940971, rel=1e-9)
+    assert wave_number("TM", 7, 1) == pytest.approx(9.275463486, rel=1e-9)
 
 
 def test_observed_order_on_curved_lines():

@@ -6,6 +6,7 @@ from numba import njit
 
 import cases
 import dgarray as dg
+from dgarray import backends
 from dgarray.physics.laws.means import logarithmic_mean
 
 
@@ -190,6 +191,87 @@ def test_the_flux_of_two_points_in_a_field(dim):
     if dim == 3:
         l, r = (law.conservative((*law.primitive(q)[:5], 0 * q[0], 0 * q[0], 0 * q[0])) for q in (l, r))
         assert np.allclose(law.ranocha(l, r, n)[:5], gas.ranocha(l[:5], r[:5], n), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_products_of_two_points(dim):
+    """With them and psi, as any: (w+ - w-) . F + w+ . products(r, l) - w- . products(l, r) = Psi+ - Psi-."""
+    law = dg.MHD(dim, cleaning_speed=1.5, powell=True)
+    l, r = (rough_plasma(law, 50, seed) for seed in (1, 2))
+    l[8], r[8], *n = np.random.default_rng(3).normal(size=(2 + dim, 50))
+    l, r, n = tuple(l), tuple(r), tuple(n)
+    (wl, pl), (wr, pr) = ((law.entropy_variables(q), entropy_potential(law, q, n)) for q in (l, r))
+    work = (sum((b - a) * f for a, b, f in zip(wl, wr, law.ranocha(l, r, n)))
+            + sum(b * f for b, f in zip(wr, law.products(r, l, n))) - sum(a * f for a, f in zip(wl, law.products(l, r, n))))
+    assert np.allclose(work, pr - pl, rtol=1e-11, atol=1e-11)
+
+
+def entropy_potential(law, q, n):
+    """Psi = w . (f + products(q, q)) - S v . n."""
+    flux = (f + p for f, p in zip(law.flux(q, n), law.products(q, q, n)))
+    entropy = -q[0] * law.entropy(q) / (law.gamma - 1)
+    return sum(a * f for a, f in zip(law.entropy_variables(q), flux)) - entropy * law.along(law.velocity(q), n)
+
+
+def plasma(dim, order, flux=dg.rusanov, kernels="array", dtype="float64", **options):
+    """(operator, state) of a plasma with Powell's terms that jumps from node to node, as does its field."""
+    law = dg.MHD(dim, cleaning_speed=1.5, cleaning_length=None, powell=True)
+    method = dg.TensorDG(order, nodes="lobatto", volume_flux=dg.ranocha, **options)
+    operator = dg.Simulation(warped(dim), law, method, initial=lambda x: law.conservative((1, 0, 0, 0, 1, 0, 0, 0)), flux=flux,
+                             backend="numpy", kernels=kernels, dtype=dtype, threads=1).operator
+    q = rough_plasma(law, int(np.prod(operator.shape[1:])))
+    q[8] = np.random.default_rng(4).normal(size=q.shape[1])
+    return operator, q.reshape(operator.shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dim, order, kernels", [(2, 1, "array"), (2, 4, "array"), (3, 2, "array"), (2, 3, "fused")])
+def test_entropy_of_a_plasma_is_conserved_and_with_rusanov_it_grows(dim, order, kernels):
+    """As above, though the divergence of the field is not zero at all; mass is conserved and a uniform state stays."""
+    rates = {}
+    for flux in (dg.ranocha, dg.rusanov):
+        operator, q = plasma(dim, order, flux, kernels)
+        r, weights = tendency(operator, q)
+        terms = np.array(operator.law.entropy_variables(tuple(q))) * r * weights
+        rates[flux] = terms.sum() / np.abs(terms).sum()
+        assert abs((r[0] * weights).sum()) < 1e-13 * np.abs(r[0] * weights).sum()
+        uniform = np.broadcast_to(q[:, :1, :1], q.shape).copy()
+        assert np.abs(tendency(operator, uniform)[0]).max() < 1e-11 * np.abs(r).max()
+    assert abs(rates[dg.ranocha]) < 1e-14
+    assert rates[dg.rusanov] < -1e-3
+
+
+@pytest.mark.parametrize("dim, order", [(2, 3), (3, 2)])
+@pytest.mark.parametrize("dtype, most", [("float64", 1e-12), ("float32", 2e-4)])
+@pytest.mark.parametrize("options", [{}, {"shock_capturing": 0.5}], ids=["smooth", "shocks"])
+@pytest.mark.usually(lambda dim, dtype, options: (dim, dtype) == (2, "float64") and not options)
+def test_kernels_and_arrays_agree_with_products(dim, order, dtype, most, options):
+    results = [tendency(*plasma(dim, order, dg.hlld if options else dg.rusanov, kernels, dtype, **options))[0]
+               for kernels in ("fused", "array")]
+    assert np.abs(results[0] - results[1]).max() < most * np.abs(results[1]).max()
+
+
+def test_a_uniform_plasma_stays_on_subcells():
+    operator, q = plasma(2, 3, shock_capturing=0.5)
+    uniform = np.broadcast_to(q[:, :1, :1], q.shape).copy()
+    operator.operations.shares = lambda q: np.full(q.shape[2], 0.5)
+    r, still = (tendency(operator, state)[0] for state in (q, uniform))
+    assert np.abs(still).max() < 1e-11 * np.abs(r).max()
+
+
+def test_products_are_refused_where_they_are_not_solved():
+    law = dg.MHD(2, cleaning_speed=1.0, powell=True)
+    squares = dg.rectangle(cells=4, periodic=True, shape="quadrilateral")
+    assert law.products(*[law.conservative((1, 0, 0, 0, 1, 0, 0, 0))] * 2, (1.0, 0.0))[0] == 0
+    assert repr(law) == "MHD(dim=2, gamma=1.6666666666666667, cleaning_speed=1.0, cleaning_length=0.18, powell=True)"
+    for mesh, method in ((dg.rectangle(cells=4), dg.NodalDG(2)), (dg.rectangle(cells=4), dg.ModalDG(2)),
+                         (dg.Grid((0, 0), (1, 1), (8, 8)), dg.FiniteVolume()), (squares, dg.TensorDG(2))):
+        with pytest.raises(ValueError, match="powell=True.* has nonconservative products, which .* does not take; give Tensor"):
+            dg.Simulation(mesh, law, method, backend="numpy")
+        with pytest.raises(ValueError, match="has nonconservative products"):
+            method.discretise(mesh, law, None, backends.get())
+    squares = dg.rectangle(cells=4, shape="quadrilateral").refined([5])
+    with pytest.raises(ValueError, match="for which there are no mortars"):
+        dg.Simulation(squares, law, boundary=dg.wall, method=dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha), backend="numpy")
 
 
 @pytest.mark.parametrize("law, states", [(dg.Euler(2), None), (dg.MHD(2, cleaning_speed=1.0), rough_plasma)],

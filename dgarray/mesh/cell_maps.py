@@ -53,6 +53,19 @@ def nearest_nodes(nodes, r):
     return np.abs(nodes[None] - np.asarray(r)[:, None]).max(axis=2).argmin(axis=1)
 
 
+def interpolation(shape, order, r):
+    """The matrix (point, node) that evaluates at the reference points r (point, dim) what the geometry nodes have."""
+    r = np.ascontiguousarray(r, dtype=float)
+    return _interpolation(shape, order, len(r), r.tobytes())
+
+
+@lru_cache(maxsize=64)
+def _interpolation(shape, order, count, r):
+    matrix = geometry_cell(shape, order).interpolation(np.frombuffer(r).reshape(count, shape.dim))
+    matrix.flags.writeable = False
+    return matrix
+
+
 def map_order(mesh):
     """The degree of the map of a mesh's cells, 1 where they are straight."""
     return 1 if mesh.geometry_nodes is None else order_of(shape_of(mesh.points, mesh.cells), mesh.geometry_nodes.shape[1])
@@ -64,7 +77,7 @@ def positions(mesh, r, cells=slice(None)):
     if mesh.geometry_nodes is None:
         matrix = shape.weights(r)
     else:
-        matrix = geometry_cell(shape, map_order(mesh)).interpolation(np.asarray(r, float))
+        matrix = interpolation(shape, map_order(mesh), r)
     return np.stack([multiply(matrix, component) for component in nodes.transpose(2, 1, 0)])
 
 
@@ -82,8 +95,8 @@ def jacobians(mesh, r, cells=slice(None)):
     if mesh.geometry_nodes is None:
         slopes = np.moveaxis(shape.gradients(r), -1, 0)
     else:
-        cell = geometry_cell(shape, map_order(mesh))
-        slopes = cell.interpolation(np.asarray(r, float)) @ cell.differentiation
+        order = map_order(mesh)
+        slopes = interpolation(shape, order, r) @ geometry_cell(shape, order).differentiation
     columns = np.ascontiguousarray(nodes.transpose(1, 2, 0))
     J = np.stack([multiply(matrix, columns.reshape(len(columns), -1)) for matrix in slopes])
     return J.reshape(*J.shape[:2], *columns.shape[1:]).transpose(1, 3, 2, 0)

@@ -28,9 +28,10 @@ class Method:
     space(problem)               the function space of the output, see `dgarray.spaces`
     derivatives                  whether output also holds the scaled derivatives of a `GridSpace`
     by_region                    whether laws may be given by region
+    has_products                 whether laws may have nonconservative products
     zones(problem)               {name: (method, problem)} of parts of the mesh with output of their own; {}: one for all"""
 
-    order, order_gain, has_flux, strict, derivatives, by_region = 1, 1, False, False, False, False
+    order, order_gain, has_flux, strict, derivatives, by_region, has_products = 1, 1, False, False, False, False, False
 
     @property
     def highest_order(self):
@@ -39,6 +40,15 @@ class Method:
 
     def check(self, problem):
         """Raise ValueError or TypeError where this method cannot solve the problem, before anything is computed."""
+
+    def check_law(self, law):
+        """Raise ValueError for laws by region, or nonconservative products, that this method does not take."""
+        if law.laws is not None and not self.by_region:
+            raise ValueError(f"law={law.laws!r}: {type(self).__name__} takes one law; TensorDG takes laws by region, and "
+                             "parameters may be given by region, too")
+        if law.products is not None and not self.has_products:
+            raise ValueError(f"{law!r} has nonconservative products, which {self!r} does not take; give "
+                             "TensorDG(order, nodes='lobatto', volume_flux=dgarray.ranocha), or a law without them")
 
     def operator(self, problem, backend):
         """The discretised problem on a backend, an `Operator`."""
@@ -69,6 +79,7 @@ class Method:
         The arguments are those of `dgarray.Simulation`; stepper: its name, or the stepper itself.
         Raises ValueError or TypeError for arguments that do not fit together."""
         problem = Problem(mesh, law, boundary, flux, source)
+        self.check_law(law)
         self.check(problem)
         operator = self.operator(problem, backend)
         operator.method = self

@@ -10,15 +10,20 @@ def quadrature(dim, degree):
     """Points (point, dim) and weights (point,) on the biunit simplex, exact for polynomials up to `degree`.
 
     Gauss-Legendre on the interval; on triangles and tetrahedra the rules of Xiao & Gimbutas 2010 where tabulated, beyond
-    them Gauss-Jacobi rules collapsed onto the simplex."""
+    them on tetrahedra those of Jaskowiec & Sukumar 2020, and then Gauss-Jacobi rules collapsed onto the simplex."""
     if dim == 1:
         rule = modepy.LegendreGaussQuadrature(degree // 2, force_dim_axis=True)          # N + 1 points
         return rule.nodes.reshape(-1, 1), rule.weights
-    try:
-        rule = modepy.XiaoGimbutasSimplexQuadrature(degree, dim)
-    except modepy.QuadratureRuleUnavailable:
-        return collapsed(dim, degree)
-    return np.ascontiguousarray(rule.nodes.T), rule.weights
+    rules = [lambda: modepy.XiaoGimbutasSimplexQuadrature(degree, dim)]
+    if dim == 3:
+        rules.append(lambda: modepy.JaskowiecSukumarQuadrature(degree - 1, dim))          # exact up to `degree`
+    for tabulated in rules:
+        try:
+            rule = tabulated()
+        except modepy.QuadratureRuleUnavailable:
+            continue
+        return np.ascontiguousarray(rule.nodes.T), rule.weights
+    return collapsed(dim, degree)
 
 
 def collapsed(dim, degree):

@@ -70,9 +70,7 @@ class Simulation:
         for name, value, kinds in (("mesh", mesh, (Mesh, Grid)), ("law", law, Law), ("method", method, Method)):
             if not isinstance(value, kinds):
                 raise ValueError(f"{name}={value!r} is not allowed; give a {name}, e.g. {EXAMPLES[name]}")
-        if law.laws is not None and not method.by_region:
-            raise ValueError(f"law={given['law']!r}: {type(method).__name__} takes one law; TensorDG takes laws by region, and "
-                             "parameters may be given by region, too")
+        method.check_law(law)
         missing = [name for name in ("dim", "variables", "flux", "wave_speed") if not getattr(law, name, None)]
         if missing:
             raise ValueError(f"the law {type(law).__name__} has no {', '.join(missing)}; "

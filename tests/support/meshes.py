@@ -2,6 +2,7 @@
 from dataclasses import replace
 
 import numpy as np
+from dgarray.cases.ball_cavity import ball as unit_ball
 from dgarray.cases.disc_cavity import disc as unit_disc
 
 import dgarray as dg
@@ -28,36 +29,6 @@ def anywhere(mesh):
     return replace(mesh, cells=cells, neighbours=connect(cells, mesh.cell_shape.faces, str), boundaries={}, regions={})
 
 
-def to_sphere(x):
-    """The nearest place on the unit circle or sphere."""
-    radius = np.sqrt(sum(c * c for c in x))
-    return tuple(c / radius for c in x)
-
-
 def ball(shape, levels=0, order=1):
     """The unit disc or ball in cells of a shape, refined so often, with a curved boundary for an order from 2."""
-    if shape in ("triangle", "quadrilateral"):
-        return unit_disc(levels, shape, order)
-    mesh = SEEDS[shape]()
-    for _ in range(levels):
-        mesh = mesh.refined().curved(1, to_sphere)
-    return mesh.curved(order, to_sphere)
-
-
-def _cube_ball():
-    """Seven hexahedra: a cube and one towards each of its faces."""
-    corners = np.array([(x, y, z) for z in (-1, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
-    faces = (0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0)
-    cells = [tuple(range(8)), *((*(a + 8 for a in face), *face) for face in faces)]
-    return dg.mesh.from_arrays(np.concatenate([corners * 0.4, corners / np.sqrt(3)]), np.array(cells))
-
-
-def _octahedron():
-    """Eight tetrahedra around the centre."""
-    points = np.concatenate([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
-    sides = [(a, b, c) for a in (1, 4) for b in (2, 5) for c in (3, 6)]
-    cells = [(0, *(side if sum(corner > 3 for corner in side) % 2 == 0 else side[::-1])) for side in sides]
-    return dg.mesh.from_arrays(points, np.array(cells))
-
-
-SEEDS = {"tetra": _octahedron, "hexahedron": _cube_ball}
+    return (unit_disc if shape in ("triangle", "quadrilateral") else unit_ball)(levels, shape, order)

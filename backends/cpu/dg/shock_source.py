@@ -64,13 +64,13 @@ class ShockSource(SplitSource):
         name = "gradients" if self.affine else "subcells"
         bring, places = self.metrics(function, {"n": (name, k * d, "", k * d, d)}, f"((o*{n - 1} + j)*{step} + i)",
                                      N // n * (n - 1))
-        body = self.over_lanes(function, self.fluxes_at(), l=("Q", 0, f" + point*{L}", N), r=("Q", 0, f" + other*{L}", N),
-                               n=places["n"], share=("S", self.F + 1, "", 1), ml=self.parameters("volume", "point"),
-                               mr=self.parameters("volume", "other"))
+        body = self.over_lanes(function, self.fluxes_at(self.sides), l=("Q", 0, f" + point*{L}", N),
+                               r=("Q", 0, f" + other*{L}", N), n=places["n"], share=("S", self.F + 1, "", 1),
+                               ml=self.parameters("volume", "point"), mr=self.parameters("volume", "other"))
         return [f"for o in range({n ** (d - 1 - k)}):", f"    for i in range({step}):", f"        for j in range({n - 1}):",
                 f"            point = (o*{n} + j)*{step} + i", f"            other = point + {step}",
                 *indented([*bring, *body], 3),
-                f"            accumulate(w, {self.at['FV']}, {self.at['R']} + point*{L}, {self.at['R']} + other*{L}, "
+                f"            add_both(w, {self.at['FV']}, {self.at['R']} + point*{L}, {self.at['R']} + other*{L}, "
                 "-PARTS[j], PARTS[j + 1])"]
 
     def definitions(self):

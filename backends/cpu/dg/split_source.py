@@ -35,19 +35,25 @@ class SplitSource(TensorSource):
         return [f"lift_{k}(LIFT, w, {self.at['R']} + (o*{n * step} + i)*{self.L}, {self.V},",
                 f"       w, {self.at['FL']} + ({2 * k * self.M} + o*{step} + i)*{self.L})"]
 
-    def fluxes_at(self):
-        return [self.lane("FV", v * self.n) for v in range(self.V)]
+    def fluxes_at(self, sides=1):
+        """Places of a flux, or of those for both nodes, one row behind the other."""
+        return [self.lane("FV", v * self.n + side) for side in range(sides) for v in range(self.V)]
+
+    @property
+    def sides(self):
+        """How many fluxes there are between two nodes: one for each of them where the law has nonconservative products."""
+        return 1 if self.t.law.products is None else 2
 
     def pairs(self, k):
         """Lines that add the fluxes between a node and those after it on its line to the rows R of both."""
         L, n, N, d, function = self.L, self.n, self.N, self.d, self.t.functions.two_point
         left, here = self.metrics(function, {"a": ("gradients", k * d, "", k * d, d)}, "point", N)
         right, there = self.metrics(function, {"b": ("gradients", k * d, "", k * d, d)}, "other", N, row=d)
-        body = self.over_lanes(function, self.fluxes_at(), l=("Q", 0, f" + point*{L}", N), r=("Q", 0, f" + other*{L}", N),
-                               a=here["a"], b=there["b"], ml=self.parameters("volume", "point"),
-                               mr=self.parameters("volume", "other"))
+        body = self.over_lanes(function, self.fluxes_at(self.sides), l=("Q", 0, f" + point*{L}", N),
+                               r=("Q", 0, f" + other*{L}", N), a=here["a"], b=there["b"],
+                               ml=self.parameters("volume", "point"), mr=self.parameters("volume", "other"))
         return [*left, f"for p in range(j + 1, {n}):", f"    other = (o*{n} + p)*{n ** k} + i", *indented([*right, *body]),
-                f"    accumulate(w, {self.at['FV']}, {self.at['R']} + point*{L}, {self.at['R']} + other*{L}, "
+                f"    add_both(w, {self.at['FV']}, {self.at['R']} + point*{L}, {self.at['R']} + other*{L}, "
                 f"SLOPES[j, p], SLOPES[p, j])"]
 
     def single(self, k):
@@ -64,5 +70,6 @@ class SplitSource(TensorSource):
         return [*super().definitions(), f"SLOPES = np.array({(-2 * cell.slopes).tolist()}, np.{self.dtype})",
                 f"LIFT = np.array({cell.lift.ravel().tolist()}, np.{self.dtype})", f"ZERO = np.{self.dtype}(0)",
                 f"accumulate = lines.accumulate(np.{self.dtype}, {self.V}, {n}, {N})",
+                f"add_both = lines.accumulate(np.{self.dtype}, {self.V}, {n}, {N}, {self.sides - 1})",
                 *(f"lift_{k} = lines.along(np.{self.dtype}, {n}, [(2, {M}, {S})], ({n ** k}, {N}), add=True)"
                   for k in range(self.d))]

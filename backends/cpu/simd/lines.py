@@ -64,10 +64,12 @@ def along(dtype, rows, operands, given, add=False):
     return {1: one, 2: two}[len(operands)]
 
 
-def accumulate(dtype, variables, taken, given):
+def accumulate(dtype, variables, taken, given, apart=0):
     """Compiled accumulate(w, f, to_l, to_r, c_l, c_r): in all lanes of a tile and for every variable v,
 
-    w[to_l + v*given*L + lane] += c_l w[f + v*taken*L + lane],   the same with to_r and c_r;   L = lanes(dtype)"""
+    w[to_l + v*given*L + lane] += c_l w[f + v*taken*L + lane],   the same with to_r and c_r;   L = lanes(dtype)
+
+    apart: by how many rows of L numbers what is added at to_r lies behind what is added at to_l"""
     def add(context, builder, signature, args):
         v, w = Vectors(builder, dtype), data(context, builder, signature, args, 0)
         factors, width = [v.spread(args[i]) for i in (4, 5)], 2 * v.width
@@ -75,8 +77,10 @@ def accumulate(dtype, variables, taken, given):
             for h in (0, 1):
                 def place(start, step, here=variable, half=h):
                     return builder.add(start, ir.Constant(INDEX, here * step * width + half * v.width))
-                flux = v.load(w, place(args[1], taken))
-                for start, factor in zip(args[2:4], factors):
+                fluxes = [v.load(w, place(args[1], taken))] * 2
+                if apart:
+                    fluxes[1] = v.load(w, builder.add(place(args[1], taken), ir.Constant(INDEX, apart * width)))
+                for start, factor, flux in zip(args[2:4], factors, fluxes):
                     v.store(builder.call(v.fma, [factor, flux, v.load(w, place(start, given))]), w, place(start, given))
         return context.get_dummy_value()
 

@@ -16,6 +16,9 @@ class Physics(physics.Physics):
     In the functions below q, l, r are states (l, r: left and right of a face; in `finish` r is the tendency), n is a unit
     normal that points from left to right, s the J_face / J of each side, and m, ml, mr are the law's parameters.
 
+    Where the law has nonconservative products, F(q) . n stands for F(q) . n + products(q, q, n), and on the side of l F* for
+    F*(l, r, n) + products(l, r, n), on that of r for F*(l, r, n) + products(r, l, n).
+
     volume (q, g, x, t, m)               F(q) . grad r_k for every k: dim * variables components; g_kd = dr_k/dx_d
                                          not collocated: then the source, if there is one: (dim + 1) * variables components
     pair (l, r, n, s, x, t, ml, mr)      s (F.n - F*) on both sides of a face: 2 * variables components;  weak: - s F*
@@ -49,6 +52,16 @@ class Physics(physics.Physics):
         """Whether `volume` returns the sources."""
         return bool(self.sources) and not self.collocated
 
+    def flux_along(self, n, q, x, t, m):
+        return self.with_products(super().flux_along(n, q, x, t, m), q, q, n)
+
+    def with_products(self, flux, l, r, n):
+        """A flux plus the law's nonconservative products at l."""
+        if self.law.products is None:
+            return flux
+        added = self.checked(call(self.law.products, dict(l=l, r=r, n=n), "products"), "the law's products")
+        return tuple(f + p for f, p in zip(flux, added))
+
     def inside(self, n, q, x, t, m):
         """The flux from which F* is subtracted at a face: the element's own F(q) . n in the strong form, 0 in the weak form."""
         return (0.0,) * len(q) if self.weak else self.flux_along(n, q, x, t, m)
@@ -56,7 +69,8 @@ class Physics(physics.Physics):
     def pair(self, l, r, n, s, x, t, ml, mr):
         star = self.star(self.numerical, l, r, n, x, t, ml, mr)
         left, right = (self.inside(n, q, x, t, m) for q, m in ((l, ml), (r, mr)))
-        return (*(s[0] * (f - h) for f, h in zip(left, star)), *(s[1] * (h - f) for f, h in zip(right, star)))
+        at_left, at_right = self.with_products(star, l, r, n), self.with_products(star, r, l, n)
+        return (*(s[0] * (f - h) for f, h in zip(left, at_left)), *(s[1] * (h - f) for f, h in zip(right, at_right)))
 
     def left(self, l, r, n, s, x, t, ml, mr):
         return self.pair(l, r, n, (s[0], 0.0), x, t, ml, mr)[:len(l)]
@@ -72,7 +86,8 @@ class Physics(physics.Physics):
         def jump(q, n, s, x, t, m, face=None):
             asked = dict(q=q, n=n, x=x, t=t, m=m, law=self.law, **dict.fromkeys(given, face))
             outside = call(condition, asked, f"boundary {name!r}")
-            star = self.star(numerical, q, self.checked(outside, f"boundary {name!r}", condition), n, x, t, m, m)
+            outside = self.checked(outside, f"boundary {name!r}", condition)
+            star = self.with_products(self.star(numerical, q, outside, n, x, t, m, m), q, outside, n)
             return tuple(s[0] * (f - h) for f, h in zip(self.inside(n, q, x, t, m), star))
         return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1, **given}, f"boundary {name!r}")
 

@@ -79,6 +79,6 @@ class ShockForm(SplitForm):
             (l, _, m_l, to_l), (r, _, m_r, to_r) = at(j), at(j + 1)
             normal = tuple(a if a.ndim == 1 else a.reshape(-1, n - 1, n ** k, a.shape[1])[:, j] for a in normals)
             flux = self.tables.functions.subcell(l=tuple(l), r=tuple(r), n=normal, share=(share,), t=t, ml=m_l, mr=m_r)
-            for v, f in enumerate(flux):
+            for v, (f, g) in enumerate(zip(*self.of_sides(flux))):
                 to_l[v] -= f / float(w[j])
-                to_r[v] += f / float(w[j + 1])
+                to_r[v] += g / float(w[j + 1])

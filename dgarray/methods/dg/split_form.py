@@ -4,7 +4,8 @@
                     + sum_ends l_i(end) / w_i J_face (F . n - F*)_end + J_i s_i
 
 F# symmetric and consistent makes it conservative; F# that conserves entropy makes it conserve entropy, up to what F* takes.
-Fisher & Carpenter 2013; Gassner, Winters & Kopriva 2016.
+Nonconservative products Phi(q_i, q_j, n) of the law are added to F# at node i, to F* and, as Phi(q_i, q_i, n), to F.
+Fisher & Carpenter 2013; Gassner, Winters & Kopriva 2016; Bohm, Winters, Gassner, Derigs, Hindenlang & Saur 2020.
 """
 from functools import cached_property, partial
 from itertools import combinations
@@ -58,9 +59,14 @@ class SplitForm(TensorForm):
         for i, j in combinations(range(len(slopes)), 2):
             (l, a_l, m_l, to_l), (r, a_r, m_r, to_r) = at(i), at(j)
             flux = self.tables.functions.two_point(l=tuple(l), r=tuple(r), a=a_l, b=a_r, t=t, ml=m_l, mr=m_r)
-            for v, f in enumerate(flux):
+            for v, (f, g) in enumerate(zip(*self.of_sides(flux))):
                 to_l[v] -= 2 * float(slopes[i, j]) * f
-                to_r[v] -= 2 * float(slopes[j, i]) * f
+                to_r[v] -= 2 * float(slopes[j, i]) * g
+
+    def of_sides(self, flux):
+        """The components of a flux between two nodes for the first one and for the second, see `tensor_tables.of_sides`."""
+        variables = self.tables.variables
+        return flux[:variables], flux[-variables:]
 
     def add_ends(self, at, t):
         """Add the flux of the nodes at both ends of a line; at the others D_ii = 0."""

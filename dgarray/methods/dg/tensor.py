@@ -84,6 +84,11 @@ class TensorDG(DG):
                                  "such as dgarray.ranocha, or dgarray.central, which goes with every law")
 
     @property
+    def has_products(self):
+        """Whether laws may have nonconservative products: in the split form."""
+        return self.volume_flux is not None
+
+    @property
     def orders(self):
         """The orders of all zones."""
         return list(self.order.values()) if isinstance(self.order, dict) else [self.order]
@@ -143,6 +148,9 @@ class TensorDG(DG):
             raise ValueError(f"TensorDG(order={self.order}) needs cells whose maps have at most its own degree, not {mesh!r}; "
                              f"take order={mesh.whole.order} or more, or mesh.mapped(lambda x: x, order={max(self.order, 1)})")
         meets = len(mesh.hanging) or len(mesh.boundaries.get(CUT, ()))
+        if meets and problem.law.products is not None:
+            raise ValueError(f"{problem.law!r} has nonconservative products, for which there are no mortars; elements of "
+                             f"{mesh!r} must not meet others of another order or size")
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
         if meets and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
             raise ValueError(f"order={self.order} with nodes={self.nodes!r} does not keep uniform states where hexahedra that "

@@ -150,19 +150,28 @@ class TensorTables(NodalTables):
 
 
 def two_point(physics, volume_flux):
-    """(function, inputs) of the flux between two nodes of a line with the metrics J a^k of both, a and b.
+    """(function, inputs) of the flux between two nodes of a line with the metrics J a^k of both, a and b: with nonconservative
+    products first that for the node l, then that for r.
 
     Raises ValueError where it depends on x: it has two places."""
     law, numerical = physics.law, numerical_flux(volume_flux, physics.law)
     d, v, m = law.dim, len(law.variables), physics.parameters
 
     def function(l, r, a, b, x, t, ml, mr):
-        return physics.star(numerical, l, r, tuple((c + e) / 2 for c, e in zip(a, b)), x, t, ml, mr)
+        n = tuple((c + e) / 2 for c, e in zip(a, b))
+        return of_sides(physics, physics.star(numerical, l, r, n, x, t, ml, mr), l, r, n)
     inputs = {"l": v, "r": v, "a": d, "b": d, "x": d, "t": None, "ml": m, "mr": m}
     if Pointwise(function, inputs, "volume flux").depends_on("x"):
         raise ValueError(f"volume_flux={volume_flux.__name__} of {law!r} depends on x; the split form has fluxes between two "
                          "places: give what varies as a parameter of the law, or volume_flux=None")
     return function, inputs
+
+
+def of_sides(physics, flux, l, r, n):
+    """The flux for both sides; with nonconservative products that for l and that for r."""
+    if physics.law.products is None:
+        return flux
+    return (*physics.with_products(flux, l, r, n), *physics.with_products(flux, r, l, n))
 
 
 def of_shocks(physics, sensor):
@@ -174,7 +183,8 @@ def of_shocks(physics, sensor):
 
     def subcell(l, r, n, share, x, t, ml, mr):
         unit, size = direction(n), share[0] * np.sqrt(sum(a * a for a in n))
-        return tuple(size * f for f in physics.star(physics.numerical, l, r, unit, x, t, ml, mr))
+        flux = of_sides(physics, physics.star(physics.numerical, l, r, unit, x, t, ml, mr), l, r, unit)
+        return tuple(size * f for f in flux)
     inputs = {"l": v, "r": v, "n": d, "share": 1, "x": d, "t": None, "ml": m, "mr": m}
     return {"sensed": Pointwise(sensor.sensed, {"q": v, "m": m}, "shock sensor"),
             "share": Pointwise(sensor.share, {"energy": 3}, "share of finite volumes"),

@@ -24,6 +24,8 @@ class Law:
     source       (q, x, t, m) -> s
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
     hllc, roe, hlld, ranocha, kennedy_gruber   (l, r, n, ml, mr) -> the numerical fluxes of these names
+    products     (l, r, n) -> nonconservative products at l of a jump from l to r, linear in n: A(l) times a mean of l and r, so
+                 that products(q, q, n) summed over a closed surface is zero; for the split form of tensor-product DG only
     entropy_variables (q) -> dS/dq of the law's convex entropy S
     speeds       (q, n) -> smallest and largest eigenvalue of C^-1 dF/dq . n; by default -wave_speed and wave_speed
     signal_speeds   (l, r, n, ml, mr) -> slowest and fastest signal between two states; by default the extremes of `speeds`
@@ -53,7 +55,7 @@ class Law:
     capacity = None
     source = None
     upwind = hllc = roe = hlld = ranocha = kennedy_gruber = None
-    entropy_variables = None
+    products = entropy_variables = None
     speeds = signal_speeds = None
     primitive = conservative = None
     characteristic = from_characteristic = None

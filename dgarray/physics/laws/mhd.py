@@ -24,6 +24,10 @@ class MHD(Law):
     cleaning_speed    ch, not negative; the fastest wave of the solution is a good value, a faster one makes the time step
                       smaller.  It must be given in 2D and 3D; in 1D, where div B stays zero, it is zero
     cleaning_length   above 0, in units of x: psi decays as exp(-ch t / length); None: no damping
+    powell            whether the law has Powell's terms and the work of psi, which are zero where div B and psi are:
+                      (0, B, v . B, v, 0) div B + (0, 0, B . grad psi, 0, 0) on the left.  With them entropy is conserved also
+                      where div B is not zero; momentum, energy and field are then conserved up to that error only.
+                      For the split form of `TensorDG`
 
     Initial and boundary states are of conserved variables: conservative((rho, u, v, w, p, Bx, By, Bz)) makes them, psi = 0.
     ValueError for other arguments.  hlld takes a unit normal.
@@ -43,7 +47,7 @@ class MHD(Law):
                   **{f"rho_{c}": f"momentum density, {axis} component" for c, axis in zip("uvw", "xyz")},
                   **{f"B{axis}": f"magnetic field, {axis} component" for axis in "xyz"}}
 
-    def __init__(self, dim=2, gamma=5 / 3, cleaning_speed=None, cleaning_length=0.18):
+    def __init__(self, dim=2, gamma=5 / 3, cleaning_speed=None, cleaning_length=0.18, powell=False):
         self.dim = check_dim(dim)
         if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
             raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
@@ -57,12 +61,15 @@ class MHD(Law):
         if not (cleaning_length is None or isinstance(cleaning_length, Real) and 0 < cleaning_length < np.inf):
             raise ValueError(f"cleaning_length={cleaning_length!r} is not allowed; it must be a finite number above 0, or None")
         self.gamma, self.cleaning_speed, self.cleaning_length = float(gamma), float(cleaning_speed), cleaning_length
+        self.powell = bool(powell)
         if self.rate == 0:
             self.source = self.damping = None
+        if not powell:
+            self.products = None
 
     def __repr__(self):
         return (f"MHD(dim={self.dim}, gamma={self.gamma}, cleaning_speed={self.cleaning_speed}, "
-                f"cleaning_length={self.cleaning_length})")
+                f"cleaning_length={self.cleaning_length}{', powell=True' * self.powell})")
 
     @property
     def rate(self):
@@ -214,12 +221,14 @@ class MHD(Law):
         return (a + b) / 2 - jump, (l[8] + r[8]) / 2 - ch * (b - a) / 2
 
     def ranocha(self, l, r, n):
-        """The flux that conserves entropy where B . n and psi are continuous; without a field it is that of `Euler.ranocha`.
+        """The flux that conserves entropy with `products`, or where B . n and psi are continuous.
+
+        Without a field it is that of `Euler.ranocha`.
 
         With averages {.}, logarithmic means <.>, m = <rho> {v}.n and b = B- . B+ / 2:
         (m, m {v} + ({p} + b) n - (Bn- B+ + Bn+ B-) / 2,
          m (v-.v+ / 2 + 1 / ((gamma - 1) <rho / p>)) + (p- v+ + p+ v-).n / 2 + (2 {v}.n b - Bn- v-.B+ - Bn+ v+.B-) / 2,
-         {B v.n - v Bn} + {psi} n, ch^2 {Bn}).  Linear in n.  Hindenlang & Gassner 2019, without the terms of Powell."""
+         {B v.n - v Bn} + {psi} n, ch^2 {Bn}).  Linear in n.  Hindenlang & Gassner 2019; Powell's terms are `products`."""
         vl, vr, Bl, Br, pl, pr = (f(q) for f in (self.velocity, lambda q: q[self.field], self.pressure) for q in (l, r))
         (ul, ur), (bl, br) = ((self.along(a, n), self.along(b, n)) for a, b in ((vl, vr), (Bl, Br)))
         mass, b, normal = logarithmic_mean(l[0], r[0]) * (ul + ur) / 2, dot(Bl, Br) / 2, (*n, *(0.0,) * (3 - len(n)))
@@ -231,6 +240,16 @@ class MHD(Law):
         field = ((ul * c - v * bl + ur * d - w * br + (l[8] + r[8]) * k) / 2
                  for v, w, c, d, k in zip(vl, vr, Bl, Br, normal))
         return (mass, *momentum, energy, *field, self.cleaning_speed ** 2 * (bl + br) / 2)
+
+    def products(self, l, r, n):
+        """Powell's terms and the work of psi on the field, at l: {Bn} (0, B, v . B, v, 0) + {psi} (0, 0, Bn, 0, 0).
+
+        With Tadmor's condition for `ranocha` entropy is conserved: (w+ - w-) . F + w+ . products(r, l) - w- . products(l, r)
+        = Psi+ - Psi-.  Powell et al. 1999; Dedner et al. 2002 (psi); Bohm et al. 2020, J. Comput. Phys. 422."""
+        v, B = self.velocity(l), l[self.field]
+        Bn = (self.along(B, n) + self.along(r[self.field], n)) / 2
+        work = dot(v, B) * Bn + self.along(B, n) * (l[8] + r[8]) / 2
+        return (0.0 * l[0], *(b * Bn for b in B), work, *(u * Bn for u in v), 0.0 * l[8])
 
     def hlld(self, l, r, n):
         """Five waves: two fast ones, two of Alfven and the contact; a contact or an Alfven wave alone is exact.  Bn and psi are
