@@ -258,6 +258,34 @@ def test_a_uniform_plasma_stays_on_subcells():
     assert np.abs(still).max() < 1e-11 * np.abs(r).max()
 
 
+class Transport(dg.Law):
+    """u_t + a . grad u = 0 as a nonconservative product alone."""
+
+    dim, variables, a = 2, ("u",), (1.0, -0.5)
+
+    def flux(self, q, n):
+        return (0.0 * q[0],)
+
+    def products(self, l, r, n):
+        return ((l[0] + r[0]) / 2 * (self.a[0] * n[0] + self.a[1] * n[1]),)
+
+    def wave_speed(self, q, n):
+        return np.abs(self.a[0] * n[0] + self.a[1] * n[1])
+
+
+@pytest.mark.parametrize("kernels", ["array", "fused"])
+def test_a_product_is_what_its_flux_is(kernels):
+    """A law of the user's own, where the product is the divergence of a flux; with a boundary, on cells that are not alike."""
+    walls = dg.rectangle(cells=4, shape="quadrilateral")
+    for mesh, boundary in ((warped(2), None), (walls, dg.prescribed(lambda x, t: (np.cos(x[0] + t),)))):
+        found = []
+        for law in (Transport(), dg.Advection(Transport.a)):
+            sim = dg.Simulation(mesh, law, dg.TensorDG(3, "lobatto", volume_flux=dg.central), boundary=boundary,
+                                flux=dg.rusanov, initial=lambda x: (np.sin(4 * x[0] + x[1]),), backend="numpy", kernels=kernels)
+            found.append(sim.run(0.1)["u"].values[-1])
+        assert np.abs(found[0] - found[1]).max() < 1e-13
+
+
 def test_products_are_refused_where_they_are_not_solved():
     law = dg.MHD(2, cleaning_speed=1.0, powell=True)
     squares = dg.rectangle(cells=4, periodic=True, shape="quadrilateral")
