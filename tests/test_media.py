@@ -69,10 +69,8 @@ def operator(method, law, mesh=None, backend=ARRAYS, flux=None, boundary=dg.abso
 
 
 @pytest.mark.usually(lambda law, method, order, dtype: (order, dtype) == (2, "float64") and (law, method) in (
-    ("acoustics2", "edges"), ("acoustics2", "by quadrature"), ("maxwellTM", "nodal"), ("maxwellTM", "elements"),
-    ("maxwell3", "nodal"), ("layers", "nodal"), ("acoustics1", "edges"), ("layers", "edges")))
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("order", [1, 2, 4])
+    ("acoustics2", "by quadrature"), ("maxwellTM", "elements"), ("layers", "nodal"), ("acoustics1", "edges")))
+@pytest.mark.parametrize("order, dtype", [(1, "float32"), (2, "float64"), (4, "float64")])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("law", LAWS)
 def test_kernels_agree_with_arrays(law, method, order, dtype):
@@ -105,7 +103,7 @@ def wave(law):
     return exact, acoustics if isinstance(law, dg.Acoustics) else maxwell
 
 
-@pytest.mark.usually(lambda law, method, order: order in (1, 4))
+@pytest.mark.usually(lambda law, method, order: order == (1 if method is dg.NodalDG else 4))
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("method", [dg.NodalDG, dg.ModalDG])
 @pytest.mark.parametrize("law", [dg.Acoustics(2, sound_speed=smooth), dg.Maxwell(2, eps=lambda x: smooth(x) ** -2)],

@@ -176,6 +176,8 @@ def test_finite_volumes_conserve_and_a_uniform_state_stays(name, dim, order, war
 @pytest.mark.parametrize("dtype, most", [("float64", 1e-12), ("float32", 3e-4)])
 @pytest.mark.parametrize("name, dim, order, warped", [
     ("euler", 2, 3, True), ("euler", 2, 5, False), ("euler", 3, 2, True), ("mhd", 2, 1, True), ("mhd", 3, 2, False)])
+@pytest.mark.usually(lambda name, dim, order, dtype: (name, dim, order, dtype) in {
+    ("euler", 2, 3, "float64"), ("euler", 3, 2, "float32"), ("mhd", 2, 1, "float64")})
 def test_kernels_and_arrays_agree(name, dim, order, warped, dtype, most):
     mesh = mesh_of(dim, 3, warped)
     (array, q), (fused, _) = (shocked(name, dim, order, mesh, kernels, dtype) for kernels in ("array", "fused"))
@@ -225,6 +227,7 @@ def wave(law):
     return exact
 
 
+@pytest.mark.usually(1)
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_smooth_flows_keep_the_order(order):
     law = dg.Euler(2)
@@ -254,6 +257,7 @@ def tube(order, cells, warped, share=0.5):
     return error.sum() / 0.1
 
 
+@pytest.mark.usually(lambda warped, order: (warped, order) == (True, 3))
 @pytest.mark.parametrize("warped", [False, True])
 @pytest.mark.parametrize("order, share, most", [(3, 0.5, 0.0080), (5, 1.0, 0.0041)])
 def test_sods_shock_tube_converges(order, share, most, warped):
