@@ -105,6 +105,7 @@ def test_bad_curves_are_refused():
              (lambda: square.curved(2.5, to_sphere), "order=2.5"),
              (lambda: square.curved(2, to_sphere, "lid"), "'lid' is not in the mesh"),
              (lambda: square.curved(2, lambda x: x[0]), "must return 2 coordinates"),
+             (lambda: square.curved(2, 0.1), "the map of the boundary is 0.1; it must be a function of x"),
              (lambda: square.curved(2, lambda x: (x[0] / 0, x[1]), "left"), "is not finite at"),
              (lambda: square.curved(2, lambda x: (x[0] + 4 * x[1] * (1 - x[1]), x[1]), "left"), "folded or degenerate"),
              (lambda: bent_mesh(2).refined([0]), "straight cells"),

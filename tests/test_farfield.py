@@ -8,9 +8,11 @@ from dgarray.cases.common import MESHES
 from dgarray.cases.maxwell_sphere import HALF_PULSE, bistatic, corner_radii, damping, equal_radius, pulse, refined_sphere
 from references import table_path
 
-from dgarray import box, cases
+from dgarray import Fourier, Maxwell, NodalDG, Simulation, TensorDG, absorbing, box, cases
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
+from dgarray.reference.tensor import tensor_cell
 from dgarray.spaces.surface import Surface
+from dgarray.spaces.tensor_surface import TensorSurface
 
 K, EPS, MU = 3.0, 2.0, 0.5
 Z = np.sqrt(MU / EPS)
@@ -29,6 +31,18 @@ def surface_of(order=4, cells=2, turned=False):
     if turned:
         coords |= {f"normal_{axis}": ("face", -coords[f"normal_{axis}"][1]) for axis in "xyz"}
     return xr.Dataset(coords=coords, attrs={"dim": 3, "order": order, "boundary": "all"})
+
+
+def bulged(x):
+    return [a * (1 + 0.2 * (1 - b**2) * (1 - c**2)) for a, b, c in zip(x, (x[1], x[2], x[0]), (x[2], x[0], x[1]))]
+
+
+def hexahedral_surface(order=4, nodes="gauss"):
+    """The boundary of that cube with bulging sides, of hexahedra with maps of degree 3."""
+    mesh = box((-1, -1, -1), (1, 1, 1), cells=4, shape="hexahedron").mapped(bulged, order=3)
+    surface = TensorSurface(mesh, tensor_cell(3, order, nodes), mesh.boundary_faces)
+    coords = {name: fixed[:2] for name, fixed in surface.coords(mesh.numbers).items()}
+    return xr.Dataset(coords=coords, attrs={"dim": 3, "order": order, "nodes": nodes, "boundary": "all"})
 
 
 def with_fields(surface, *pairs, frequencies=(FREQUENCY,)):
@@ -92,6 +106,35 @@ def test_dipoles_off_the_centre(kind, source):
     assert errors[2] < errors[1] / 10
 
 
+@pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
+def test_dipoles_inside_of_curved_hexahedra(nodes):
+    errors = [error(far(with_fields(hexahedral_surface(order, nodes), electric))[0], exact("electric")) for order in (2, 4, 6)]
+    assert errors[0] < 5e-2
+    assert errors[1] < errors[0] / 10
+    assert errors[2] < 1e-4
+    assert errors[2] < errors[1] / 10
+
+
+@pytest.mark.usually(1)
+@pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
+def test_transforms_of_a_run_on_hexahedra(nodes):
+    """Of a pulse inside: far field, and field in the volume, as with tetrahedra."""
+    def pulse(x):
+        swirl = np.exp(-4 * sum(c * c for c in x))
+        return 0.0, 0.0, 0.0, x[1] * swirl, -x[0] * swirl, 0.0
+
+    def run(mesh, method):
+        recorders = {"walls": Fourier(0.4, boundary=tuple(mesh.boundaries)), "inside": Fourier(0.4)}
+        ds = Simulation(mesh, Maxwell(dim=3), method, absorbing, pulse, record=recorders).run(until=2.0)
+        inside = ds.dg.record("inside").isel(frequency=0)
+        real = inside.assign({name: inside[name].real for name in inside.dg.variables})
+        return far(ds.dg.record("walls"), eps=1.0, mu=1.0), np.array([real.dg.norm(name) for name in ("Ey", "Hx")])
+    of_hexahedra = run(box((-1, -1, -1), (1, 1, 1), 4, shape="hexahedron"), TensorDG(4, nodes))
+    of_tetrahedra = run(box((-1, -1, -1), (1, 1, 1), 4), NodalDG(3))
+    assert error(of_hexahedra[0], of_tetrahedra[0]) < 0.005
+    assert error(of_hexahedra[1], of_tetrahedra[1]) < 0.005
+
+
 def test_refinement_converges():
     errors = [error(far(with_fields(surface_of(3, cells), electric))[0], exact("electric")) for cells in (2, 4, 8)]
     assert np.log2(errors[0] / errors[1]) > 2
@@ -146,6 +189,10 @@ def test_cross_section_of_a_dipole():
 
 def test_enclosed_volume():
     assert enclosed_volume(with_fields(surface_of(2, 2, turned=True), plane)) == pytest.approx(8.0, rel=1e-12)
+    # Of the bulge: 6 sides, whose points x = 1 move by 0.2 (1 - y^2) (1 - z^2).
+    for order in (3, 5):
+        volume = enclosed_volume(with_fields(hexahedral_surface(order), plane))
+        assert volume == pytest.approx(8 + 6 * 0.2 * (4 / 3) ** 2, rel=1e-12), order
 
 
 def test_mie_meets_the_reference_table():

@@ -70,6 +70,28 @@ def test_plan_is_what_a_run_takes(dim, cells, law, order, kernels, dtype, steppe
     assert plan.device == {} and plan.peak_device == 0
 
 
+def gas(x):
+    return 1 + 0.2 * np.sin(2 * np.pi * x[0]), *(0.1 for _ in x), 1.0
+
+
+@pytest.mark.usually(0, 2)
+@pytest.mark.filterwarnings("ignore:dt=")
+@pytest.mark.parametrize("cells, method, kernels", [
+    ((60, 60), dg.TensorDG(4), "fused"), ((60, 60), dg.TensorDG(4), "array"), ((12, 12, 12), dg.TensorDG(3), "fused"),
+    ((60, 60), dg.TensorDG(4, nodes="lobatto", volume_flux=dg.ranocha, shock_capturing=0.5), "fused")])
+def test_plan_of_tensor_products(cells, method, kernels):
+    """Of a law whose first state is looked at: what that takes is given back."""
+    def simulation(cells):
+        generate, shape = (dg.rectangle, "quadrilateral") if len(cells) == 2 else (dg.box, "hexahedron")
+        return dg.Simulation(generate(cells=cells, shape=shape, periodic=True), dg.Euler(dim=len(cells)), method, initial=gas,
+                             dt=1e-3, backend="numpy", threads=1, kernels=kernels)
+    simulation((3,) * len(cells)).run(until=2e-3, every=1e-3)          # compiles, which takes memory of its own
+    sim = simulation(cells)
+    plan = sim.memory(2e-3, 1e-3)
+    peak, _ = traced(lambda: sim.run(until=2e-3, every=1e-3))
+    assert 0.95 < plan.peak_host / peak < 1.15, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"
+
+
 @pytest.mark.usually(1, 3)
 @pytest.mark.parametrize("dim, cells, law, order, kernels, dtype", [
     (3, 10, "maxwell", 3, "fused", "float32"), (3, 7, "swirl", 2, "fused", "float64"), (2, 100, "loud", 4, "fused", "float64"),

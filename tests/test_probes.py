@@ -464,7 +464,7 @@ def test_records_come_back_under_plain_names(tmp_path):
     assert probe.Ez.dims == ("time", "point")
     np.testing.assert_allclose(probe.time, times)
     close(op, probe.Ez.values, [field(2, np.array([[0.5, 1.5], [0.5, 0.25]]), t) for t in times])
-    assert probe.attrs == {"dim": 2, "order": 3, "record": "Points"}
+    assert probe.attrs == {"dim": 2, "order": 3, "nodes": ds.attrs["nodes"], "record": "Points"}
     assert set(ds.dg.record("mesh").variables) == set(ds.dg.record("cell").variables) == set(probe.variables)
     top = ds.dg.record("probe_wall")
     assert top.Ez.dims == ("time", "face", "face_node")

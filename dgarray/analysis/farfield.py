@@ -11,6 +11,8 @@ import xarray as xr
 from scipy.special import spherical_jn, spherical_yn
 
 from ..reference import quadrature, simplex
+from ..reference.tensor import KINDS as TENSOR_NODES
+from ..reference.tensor import tensor_cell
 from ..spaces.surface import AXES, Surface
 
 NEEDED = (*AXES, *(f"normal_{axis}" for axis in AXES), "area", "frequency", *(f + axis for f in "EH" for axis in AXES))
@@ -28,7 +30,8 @@ def near_to_far(fields, directions, eps=1.0, mu=1.0, degree=None):
     so scattered and total fields give the same.  On a perfect conductor the total field has M = 0.
 
     fields      Dataset of a record `Fourier(frequencies, boundary=...)`: Ex ... Hz complex on (frequency, face, face_node),
-                with x, y, z, normal_x, normal_y, normal_z, area and the attribute order; frequency may be one chosen value
+                with x, y, z, normal_x, normal_y, normal_z, area, on hexahedra weight, and the attributes order and nodes;
+                frequency may be one chosen value
     directions  (direction, 3) unit vectors u
     eps, mu     of the medium around the surface
     degree      of the quadrature on each face, 2 order + 4 by default
@@ -80,7 +83,7 @@ def cross_section(far, incident=1.0):
 def enclosed_volume(fields):
     """Volume inside the surface on which `fields` are given, one third of the integral of x . n dS; positive."""
     check_fields(fields)
-    x, weights, normals, _ = on_faces(fields, 1)
+    x, weights, normals, _ = on_faces(fields, None)
     return abs(signed_volume(x, weights, normals))
 
 
@@ -112,7 +115,8 @@ def mie_cross_section(ka, angles):
 
 def check_fields(fields):
     """Raise ValueError unless `fields` are all of E and H on a surface in 3D."""
-    missing = [name for name in NEEDED if name not in fields]
+    needed = (*NEEDED, "weight") if fields.attrs.get("nodes") in TENSOR_NODES else NEEDED
+    missing = [name for name in needed if name not in fields]
     if missing or not {"face", "face_node"} <= set(fields.dims) or "order" not in fields.attrs:
         lacking = ", ".join(missing) or "the dims face, face_node or the attribute order"
         raise ValueError(f"the fields lack {lacking}; a far field needs a record of all of Ex ... Hz on a boundary in 3D, "
@@ -135,22 +139,38 @@ def on_faces(fields, degree):
     """Quadrature on the faces: x (3, face, point), weights (face, point) with the areas, normals (3, face, 1), on curved faces
     (3, face, point), and the matrix (point, face_node) that evaluates fields there. Raises ValueError if the surface is not
     closed."""
-    order = int(fields.attrs["order"])
-    r, weights = quadrature(2, 2 * order + 4 if degree is None else degree)
-    # A surface without faces: the interpolation is the same on all of them.
-    surface = Surface(np.empty((0, 3)), np.empty((0, 4), np.int64), order, ())
-    matrix, at_nodes = surface.interpolation(r), np.array([nodal(fields, axis) for axis in AXES])
-    x = at_nodes @ matrix.T
-    normals = np.array([fields[f"normal_{axis}"].values for axis in AXES])
-    if normals.ndim == 3:
-        normals, weights = curved_normals(surface, at_nodes, normals, r, weights)
-    else:
-        normals, weights = normals[:, :, None], fields["area"].values[:, None] * (weights / weights.sum())
+    order, kind = int(fields.attrs["order"]), fields.attrs.get("nodes")
+    degree = 2 * order + 4 if degree is None else degree
+    of_faces = on_squares if kind in TENSOR_NODES else on_triangles
+    x, weights, normals, matrix = of_faces(fields, order, degree)
     gap = np.linalg.norm((normals * weights).sum(axis=(1, 2))) / weights.sum()
     if not gap < 1e-6:
         raise ValueError(f"the surface is not closed: the integral of its normals is {gap:.2g} of its area, it must be 0; "
                          "give a boundary that encloses a volume")
     return x, weights, normals, matrix
+
+
+def on_triangles(fields, order, degree):
+    """The same on the faces of tetrahedra, whether they are closed or not."""
+    r, weights = quadrature(2, degree)
+    # A surface without faces: the interpolation is the same on all of them.
+    surface = Surface(np.empty((0, 3)), np.empty((0, 4), np.int64), order, ())
+    matrix, at_nodes = surface.interpolation(r), vector(fields, "")
+    normals = np.array([fields[f"normal_{axis}"].values for axis in AXES])
+    if normals.ndim == 3:
+        normals, weights = curved_normals(surface, at_nodes, normals, r, weights)
+    else:
+        normals, weights = normals[:, :, None], fields["area"].values[:, None] * (weights / weights.sum())
+    return at_nodes @ matrix.T, weights, normals, matrix
+
+
+def on_squares(fields, order, degree):
+    """The same on the faces of hexahedra: n dS is interpolated from the nodes, which keeps its integral by their weights."""
+    face, fine = tensor_cell(2, order, fields.attrs["nodes"]), tensor_cell(2, degree // 2)
+    matrix = face.interpolation(fine.nodes)
+    vectors = (vector(fields, "normal_") * (nodal(fields, "weight") / face.weights)) @ matrix.T
+    areas = np.linalg.norm(vectors, axis=0)
+    return vector(fields, "") @ matrix.T, areas * fine.weights, vectors / areas, matrix
 
 
 def curved_normals(surface, x, outward, r, weights):
@@ -167,6 +187,11 @@ def curved_normals(surface, x, outward, r, weights):
 def nodal(fields, name):
     """The values (..., face, face_node) of a variable."""
     return fields[name].transpose(..., "face", "face_node").values
+
+
+def vector(fields, name):
+    """The three components (3, face, face_node) of a vector, such as "normal_", or "" of the positions."""
+    return np.array([nodal(fields, name + axis) for axis in AXES])
 
 
 def signed_volume(x, weights, normals):

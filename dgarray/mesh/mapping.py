@@ -37,6 +37,8 @@ def checked_order(order):
 
 def moved_points(mesh, function, points, what):
     """The points (point, dim) at function(x)."""
+    if not callable(function):
+        raise MeshError(f"{what} is {function!r}; it must be a function of x that returns {plural(mesh.dim, 'coordinate')}")
     values = function(tuple(points.T.copy()))
     if not isinstance(values, (tuple, list, np.ndarray)) or len(values) != mesh.dim:
         raise MeshError(f"{what} must return {plural(mesh.dim, 'coordinate')} as a tuple of arrays")

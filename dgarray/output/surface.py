@@ -10,7 +10,7 @@ from dgarray.spaces.curved_surface import simplex_surface
 from dgarray.spaces.tensor_surface import TensorSurface
 from dgarray.wording import choose
 
-LAYOUT = ("dim", "order")
+LAYOUT = ("dim", "order", "nodes")
 PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
 
@@ -41,7 +41,8 @@ def surface(ds, name, time=None):
     """The fields at the nodes of the boundary `name`, dims (time, face, face_node), lazy where the dataset is.
 
     time    index (int) or time (float) of one snapshot; all by default
-    Coordinates: x, y, z, normal_x ..., area, cell_number, see `dgarray.spaces.surface.Surface`.
+    Coordinates: x, y, z, normal_x ..., area, cell_number, see `dgarray.spaces.surface.Surface`; on faces of quadrilaterals and
+    hexahedra weight too, with which an integral is sum(f weight).
     Raises ValueError for an unknown boundary or time."""
     named = boundaries(ds)
     # Names are kept without white space.
@@ -75,7 +76,7 @@ def surface_of(ds, rows):
 def record(ds, name):
     """What the recorder `name` of the run kept, under plain names, lazy where the dataset is.
 
-    Attributes: `record` (the recorder's class), dim, order and, on a boundary, `boundary`; a transform has `time_span`.
+    Attributes: `record` (the recorder's class), dim, order, nodes and, on a boundary, `boundary`; a transform has `time_span`.
     A transform of the whole volume comes with the mesh, so that `.dg` serves it too.
     Raises ValueError for an unknown record."""
     classes = json.loads(ds.attrs.get("records", "{}"))
@@ -88,7 +89,7 @@ def record(ds, name):
            and not (longer and str(v).startswith(longer))]
     part = ds[own].drop_vars([c for c in ds[own].coords if c not in own])
     part = part.rename({v: v.removeprefix(prefix) for v in (*own, *part.dims) if v.startswith(prefix)})
-    part.attrs = {key: ds.attrs[key] for key in LAYOUT} | {"record": classes[name]}
+    part.attrs = {key: ds.attrs[key] for key in LAYOUT if key in ds.attrs} | {"record": classes[name]}
     for field in part.data_vars.values():
         if "boundary" in field.attrs:
             part.attrs["boundary"] = field.attrs["boundary"]

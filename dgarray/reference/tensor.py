@@ -13,6 +13,7 @@ import numpy as np
 
 from .shapes import NAMED_SHAPES
 
+KINDS = "gauss", "lobatto"
 NAMES = {1: "line", 2: "quadrilateral", 3: "hexahedron"}
 
 

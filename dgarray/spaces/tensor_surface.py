@@ -55,11 +55,12 @@ class TensorSurface:
         return np.einsum("fpn,...nf->...fp", self.matrices[self.rows[:, 1]], values)
 
     def coords(self, numbers, units="normalised"):
-        """Coordinates of the surface for a dataset, as those of `Surface`; normals at each point."""
+        """Coordinates of the surface for a dataset, as those of `Surface`; normals and weights of quadrature at each point."""
         result = {}
         for axis, x, n in zip(AXES, self.x, self.normals):
             result[axis] = (("face", "face_node"), x, {"long_name": f"{axis} of the points", "units": units})
             result[f"normal_{axis}"] = (("face", "face_node"), n, {"long_name": f"{axis} component of the outward unit normal"})
+        result["weight"] = (("face", "face_node"), self.weights, {"long_name": "weight of quadrature, with the face's measure"})
         result["area"] = (("face",), self.weights.sum(axis=1), {"long_name": "measure of the face"})
         result["cell_number"] = (("face",), np.asarray(numbers, "int64")[self.rows[:, 0]],
                                  {"long_name": "position among the cells of the mesh file, from 0"})

@@ -114,12 +114,10 @@ class NodalFused(WeakForm):
     @classmethod
     def inherited(cls, backend, tables):
         """What the array text holds that says where the first state is not admissible."""
-        b, face_values = backend.dtype.itemsize, tables.variables * tables.face_nodes.size * tables.elements
-        checked = tables.law.admissible is not None and tables.trace is not None
+        b = backend.dtype.itemsize
         values = (len(tables.varying) + tables.media.rows) * (tables.law.admissible is not None)
         return {"parameters": b * (b < 8) * tables.elements * values,
-                "positions": cls.positions(backend, tables) * cls.looks(tables),
-                "values at the faces": b * face_values * checked}
+                "positions": cls.positions(backend, tables) * cls.looks(tables)}
 
     @classmethod
     def connections(cls, backend, tables):
@@ -148,7 +146,8 @@ class NodalFused(WeakForm):
         state, checking = cls.state_size(backend, tables), 0
         if cls.looks(tables):          # the state as an array, and positions in float64 before they are in the run's dtype
             positions = tables.dim * tables.rows * E * (8 if b == 8 else 12) * tables.needs_x
-            checking = state + cls.looking(backend, tables) + positions
+            traces = tables.variables * tables.face_nodes.size * E * b * (tables.trace is not None)
+            checking = state + cls.looking(backend, tables) + positions + traces
         return {"set-up": (setting_up, 0), "first step": (max(state, checking), 0), "time step": (0, 0), "stages": (0, 0),
                 "snapshots": (state, 0)}
 
@@ -197,6 +196,11 @@ class NodalFused(WeakForm):
         return values
 
     plain = host
+
+    @property
+    def traces(self):
+        """As inherited, made anew each time: only the look at the first state needs it."""
+        return self.backend.zeros((self.tables.variables, self.tables.face_nodes.size, self.tables.elements))
 
     def take(self, state, elements):
         tile, lane = np.divmod(np.asarray(elements), self.lanes)

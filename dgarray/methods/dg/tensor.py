@@ -9,7 +9,7 @@ import numpy as np
 
 from ...physics.fluxes import upwind
 from ...physics.laws import Advection
-from ...reference.tensor import tensor_cell
+from ...reference.tensor import KINDS, tensor_cell
 from ...spaces.tensor import TensorSpace
 from ...wording import choose
 from ..memory import together
@@ -63,7 +63,7 @@ class TensorDG(DG):
     by_region = True
 
     def __post_init__(self):
-        choose("nodes", self.nodes, ("gauss", "lobatto"))
+        choose("nodes", self.nodes, KINDS)
         choose("start", self.start, ("interpolation", "projection"))
         if self.volume_flux is not None and self.nodes != "lobatto":
             raise ValueError(f"volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)} needs nodes='lobatto'; "

@@ -133,13 +133,13 @@ class WeakForm(DGArrays):
         or the state itself if its nodes include the face nodes.  The next call overwrites the result."""
         if self.trace is None:
             return q
-        blocks = self.blocks(q.shape[2], len(self.trace))
+        blocks, traces = self.blocks(q.shape[2], len(self.trace)), self.traces
 
         def task(piece, _):
             columns = blocks[piece]
-            self.traces[:, :, columns] = self.backend.product(self.trace, q[:, :, columns])
+            traces[:, :, columns] = self.backend.product(self.trace, q[:, :, columns])
         self.backend.workers.run(task, len(blocks))
-        return self.traces
+        return traces
 
     def stage(self, q, out, k, q0, t, dt, row):
         """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
