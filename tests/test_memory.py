@@ -78,13 +78,16 @@ def gas(x):
 @pytest.mark.filterwarnings("ignore:dt=")
 @pytest.mark.parametrize("cells, method, kernels", [
     ((60, 60), dg.TensorDG(4), "fused"), ((60, 60), dg.TensorDG(4), "array"), ((12, 12, 12), dg.TensorDG(3), "fused"),
-    ((60, 60), dg.TensorDG(4, nodes="lobatto", volume_flux=dg.ranocha, shock_capturing=0.5), "fused")])
+    ((60, 60), dg.TensorDG(4, nodes="lobatto", volume_flux=dg.ranocha, shock_capturing=0.5), "fused"),
+    ((10, 10, 10), dg.TensorDG({"left": 2, "right": 4}), "fused")])
 def test_plan_of_tensor_products(cells, method, kernels):
     """Of a law whose first state is looked at: what that takes is given back."""
     def simulation(cells):
         generate, shape = (dg.rectangle, "quadrilateral") if len(cells) == 2 else (dg.box, "hexahedron")
-        return dg.Simulation(generate(cells=cells, shape=shape, periodic=True), dg.Euler(dim=len(cells)), method, initial=gas,
-                             dt=1e-3, backend="numpy", threads=1, kernels=kernels)
+        mesh = generate(cells=cells, shape=shape, periodic=True)
+        mesh = mesh.with_regions({"left": lambda x: x[0] < 0.5, "right": lambda x: x[0] >= 0.5})
+        return dg.Simulation(mesh, dg.Euler(dim=len(cells)), method, initial=gas, dt=1e-3, backend="numpy", threads=1,
+                             kernels=kernels)
     simulation((3,) * len(cells)).run(until=2e-3, every=1e-3)          # compiles, which takes memory of its own
     sim = simulation(cells)
     plan = sim.memory(2e-3, 1e-3)
