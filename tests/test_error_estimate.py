@@ -35,6 +35,27 @@ def test_the_estimate_sees_a_nonlinear_flow_and_modal_dg():
     assert found[0]["space"] == pytest.approx(found[1]["space"], rel=0.2)
 
 
+def test_zones_add_up():
+    """A mode in zones of the orders 6 and 7: the errors of both kinds, as measured."""
+    w = np.sqrt(2) * np.pi
+
+    def exact(x, t=0.0):
+        (sx, sy), (cx, cy) = (f(np.pi * np.array(x)) for f in (np.sin, np.cos))
+        return -sx * cy * np.sin(w * t) / np.sqrt(2), cx * sy * np.sin(w * t) / np.sqrt(2), sx * sy * np.cos(w * t)
+    mesh = dg.rectangle(cells=6, shape="quadrilateral").with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] >= 0.5})
+    sim = dg.Simulation(mesh, dg.Maxwell(dim=2), dg.TensorDG({"a": 6, "b": 7}), dg.pec, exact, exact=exact, backend="numpy",
+                        kernels="array")
+    errors, estimates = [], []
+    for cfl in (0.9, 0.2):
+        run = sim.replace(cfl=cfl)
+        run.run(until=1.0)
+        errors.append(run.report["l2_error"]["total"])
+        estimates.append(run.report["error_estimate"])
+    assert estimates[0]["time"] == pytest.approx(np.sqrt(errors[0]**2 - errors[1]**2), rel=0.15)
+    assert estimates[1]["time"] is None
+    assert all(errors[1] / 2 < estimate["space"] < 2 * errors[1] for estimate in estimates)
+
+
 @pytest.mark.parametrize("mesh, method", [
     (dg.rectangle(cells=2, periodic=True), dg.NodalDG(1)),
     (dg.Grid((0, 0), (1, 1), (8, 8), periodic=True), dg.Hermite(1))], ids=["order 1", "Hermite"])

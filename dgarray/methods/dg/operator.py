@@ -10,11 +10,11 @@ from ...reference.columns import multiply
 from ...stepping import real_limit
 from ..check import Check
 from ..operator import ArrayOperator
+from .error_estimate import error_estimate
 from .spectrum import limiting_part, rounded_down, stable_step
 from .stability import check_stepper, stability_limit
 
 PROJECTED = 4096          # elements that are projected at a time, for the initial state
-ROUNDING = 64             # a local error below this many rounding errors of the state is noise
 
 
 class DGOperator(ArrayOperator):
@@ -202,33 +202,11 @@ class DGOperator(ArrayOperator):
         return np.asarray(value, float)
 
     def error_estimate(self, loop):
-        """{"time": error, "space": error}, L2 norms over all variables at the end of a run, or None.
+        return error_estimate(self, loop)
 
-        loop: the `dgarray.run.time_loop.TimeLoop` of the run, whose copy of the state is overwritten
-        Time: the last step is repeated as two half steps. The difference, divided by 1 - 2^-p for a stepper of order p, is the
-        error of one step (Richardson extrapolation; Hairer, Norsett & Wanner 1993, section II.4). The errors of all steps are
-        assumed to add up, as those of a wave do.
-        Space: the part of degree N + 1 that polynomials of degree N lack, E_(N+1) = E_N sqrt(E_N / E_(N-2)), with E_n the
-        squared norm of the part of degree n. Where coefficients decay geometrically, this is the error of the best
-        approximation.
-        There is no estimate below order 2 or after a run that ended early; "time" is None where only rounding is left."""
-        order = self.method.nodal_order
-        if order < 2 or len(loop.since) != 1:
-            return None
-        (t, dt), last, halved = loop.since[0], loop.state, loop.copy
-        self.forget()
-        for i in (0, 1):
-            halved = self.advance(halved, t + i * dt / 2, dt / 2)
-        halved -= last
-        rest, parts = (self._energies(state) for state in (halved, last))
-        one_step = np.sqrt(rest.sum()) / (1 - 2.0 ** -self.stepper.order)
-        known = one_step > ROUNDING * np.finfo(self.dtype).eps * np.sqrt(parts.sum())
-        decay = np.sqrt(parts[order] / parts[order - 2]) if parts[order] < parts[order - 2] else 1.0
-        return {"time": float(loop.steps * one_step) if known else None, "space": float(np.sqrt(parts[order] * decay))}
-
-    def _energies(self, state):
-        """Squared L2 norm of the part of each degree of a state, summed over all variables, (degree,)."""
-        return self.space.energies(self.nodal(self.host(state))).sum(axis=0)
+    def in_zones(self, state):
+        """[(operator of a zone, its part of the state)]: all is one zone."""
+        return [(self, state)]
 
 
 class ModalOperator(DGOperator):

@@ -18,6 +18,7 @@ from ..operator import Operator
 from ..problem import Problem
 from ..recipe import Fetched
 from .boundary_setup import boundary_groups
+from .error_estimate import error_estimate
 from .joints import CUT, joints, with_joints
 from .mortars import Mortars
 
@@ -214,6 +215,13 @@ class ZonedOperator(Operator):
 
     def forget(self):
         self._each(lambda o: o.forget())
+
+    def error_estimate(self, loop):
+        return error_estimate(self, loop)
+
+    def in_zones(self, state):
+        """[(operator of a zone, its part of the state)]."""
+        return [(operator, state[name]) for name, operator in self.operators.items()]
 
     # Checks of a state.
 

@@ -1,0 +1,46 @@
+"""Estimates of the errors in time and in space at the end of a DG run."""
+import numpy as np
+
+ROUNDING = 64             # an error of one step below this many rounding errors of the state is noise
+
+
+def error_estimate(operator, loop):
+    """{"time": error, "space": error}, L2 norms over all variables at the end of a run, or None.
+
+    operator: of the run, with `in_zones(state)`;  loop: its `dgarray.run.time_loop.TimeLoop`, whose copy of the state is
+    overwritten
+    Time: the last step is repeated as two half steps. The difference, divided by 1 - 2^-p for a stepper of order p, is the
+    error of one step (Richardson extrapolation; Hairer, Norsett & Wanner 1993, section II.4). The errors of all steps are
+    assumed to add up, as those of a wave do.
+    Space: see `lacking`; the squares of all zones add up.
+    There is no estimate where a zone has an order below 2, or after a run that ended early; "time" is None where only
+    rounding is left."""
+    if len(loop.since) != 1 or min(zone.method.nodal_order for zone, _ in operator.in_zones(loop.state)) < 2:
+        return None
+    (t, dt), halved = loop.since[0], loop.copy
+    operator.forget()
+    for i in (0, 1):
+        halved = operator.advance(halved, t + i * dt / 2, dt / 2)
+    difference, size, beyond = 0.0, 0.0, 0.0
+    for (zone, state), (_, other) in zip(operator.in_zones(loop.state), operator.in_zones(halved)):
+        other -= state
+        difference += energies(zone, other).sum()
+        parts = energies(zone, state)
+        size, beyond = size + parts.sum(), beyond + lacking(parts)
+    one_step = np.sqrt(difference) / (1 - 2.0 ** -operator.stepper.order)
+    known = one_step > ROUNDING * np.finfo(operator.dtype).eps * np.sqrt(size)
+    return {"time": float(loop.steps * one_step) if known else None, "space": float(np.sqrt(beyond))}
+
+
+def energies(operator, state):
+    """Squared L2 norm of the part of each degree of a state, summed over all variables, (degree,)."""
+    return operator.space.energies(operator.nodal(operator.host(state))).sum(axis=0)
+
+
+def lacking(parts):
+    """The squared norm E_(N+1) = E_N sqrt(E_N / E_(N-2)) of the part of degree N + 1 that polynomials of degree N lack; parts:
+    those of the degrees up to N >= 2.
+
+    Where coefficients decay geometrically, this is the squared error of the best approximation."""
+    last, earlier = parts[-1], parts[-3]
+    return last * np.sqrt(last / earlier) if last < earlier else last
