@@ -1,11 +1,13 @@
 """What tests share: the simulator where there is no GPU, devices that kernels are tested on, and what is done once for all."""
 import gc
+import hashlib
 import os
 from functools import cache
 from inspect import signature
 
+import gpu_session
 import pytest
-from gpu_session import gpu, pytest_addoption, pytest_configure  # noqa: F401  hooks
+from gpu_session import gpu, pytest_configure  # noqa: F401  a hook
 
 # Where a device is there but kernels of one kind do not run, their tests shall say so.
 NO_GPU = gpu.gpu_problem("array")
@@ -13,6 +15,12 @@ if NO_GPU:
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 # The default variants, whatever a machine measures; tests of the tuner turn it on.
 os.environ["DGARRAY_TUNE"] = "0"
+
+
+def pytest_addoption(parser):
+    gpu_session.pytest_addoption(parser)
+    parser.addoption("--quarter", metavar="TEXT", help="only a quarter of the chosen tests, another one for another text, such "
+                                                       "as the name of a commit")
 
 
 def pytest_report_header():
@@ -42,13 +50,18 @@ def pytest_collection_modifyitems(config, items):
         if not usual(item):
             item.add_marker("thorough")
     from references import EXTERNAL
-    absent = [item for item in items if item.get_closest_marker("external") and not EXTERNAL.exists()]
-    if absent:
-        config.hook.pytest_deselected(items=absent)
-        items[:] = [item for item in items if item not in absent]
+    leave_out(config, items, [item.get_closest_marker("external") and not EXTERNAL.exists() for item in items])
+    if config.option.quarter:
+        leave_out(config, items, [hashlib.sha256(f"{config.option.quarter} {item.nodeid}".encode()).digest()[0] % 4
+                                  for item in items])
     for item in items:
         if NO_GPU and item.get_closest_marker("gpu"):          # keywords hold the names of folders too
             item.add_marker(pytest.mark.skip(reason=f"no GPU: {NO_GPU}"))
+
+
+def leave_out(config, items, marked):
+    config.hook.pytest_deselected(items=[item for item, out in zip(items, marked) if out])
+    items[:] = [item for item, out in zip(items, marked) if not out]
 
 
 USUAL = gc.get_threshold()

@@ -183,6 +183,7 @@ def test_rounded():
     assert rounded({"a": [1.23456789e9, 7, None], "b": "x", "c": np.pi}) == {"a": [1.23457e9, 7, None], "b": "x", "c": 3.14159}
 
 
+@pytest.mark.thorough
 def test_rows_of_hermite_count_the_papers_operations_too(tiny):
     """In two kernels, in one, and of coefficients that vary, of which the paper's algorithm has none."""
     def problem(law, **options):

@@ -212,6 +212,7 @@ def tiny():
         return bench_gpu.bench(quick=True, orders=(2,), device=EmulatedDevice())
 
 
+@pytest.mark.thorough
 def test_structure(tiny):
     assert json.loads(json.dumps(tiny)) == tiny
     assert set(tiny) == {"machine", "ceilings", "rows", "failed", "cpu", "ratios", "families", "variants", "setup", "memory",

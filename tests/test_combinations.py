@@ -31,6 +31,7 @@ def test_the_page_says_what_combines():
     assert PAGE.read_text() == page(), "docs/combinations.md is stale: run python tests/support/combinations.py"
 
 
+@pytest.mark.thorough
 def test_refusals_say_what_is_allowed():
     """One line each that names what came and what there is instead."""
     by_order = [message for message in (*orders().values(), *steppers().values()) if message]
@@ -61,6 +62,7 @@ def test_single_precision_stays_single(name):
             assert operator.host(operator.rhs(operator.state(q), 0.3)).dtype == np.float32
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_all_options_at_once_in_fused_kernels(dtype):
     """Quadrature, filter, a wall through splines and a law's own flux, against the array kernels."""

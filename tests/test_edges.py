@@ -135,6 +135,7 @@ def test_the_same_bits_for_any_number_of_threads():
     assert all(np.array_equal(one, other) for one, other in zip(*results))
 
 
+@pytest.mark.thorough
 def test_limited_runs_agree_with_the_reference():
     """The limiter's kernels on a state that was made by edges, with walls and an inflow."""
     def run(**options):

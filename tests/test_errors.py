@@ -20,6 +20,7 @@ def here():
         yield Path.cwd()
 
 
+@pytest.mark.usually(lambda wrong: len(wrong.title) % 2)
 @pytest.mark.parametrize("wrong", ALL, ids=lambda wrong: wrong.title)
 def test_one_line_and_its_status(wrong, here):
     if wrong.status > 128 and threading.current_thread() is not threading.main_thread():

@@ -283,6 +283,7 @@ def test_a_boundary_that_is_no_sphere_is_named():
         equal_radius(dataclasses.replace(half, boundaries={"sphere": half.boundaries["sphere"][:90]}))
 
 
+@pytest.mark.thorough
 def test_the_sphere_scatters_as_mie_says_and_better_on_a_finer_mesh():
     errors = []
     for name in ("sphere_coarse", "sphere"):

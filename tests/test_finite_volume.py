@@ -150,7 +150,7 @@ def burgers(method, n):
     return simulation(Burgers(1), method, n, initial=lambda x: exact(x, 0.0), exact=exact, until=0.08)
 
 
-@pytest.mark.usually(0, 2, 5, 6)
+@pytest.mark.usually(0, 3, 5)
 @pytest.mark.parametrize("make, method, sizes, cfl, least", [
     (travelling(1), FIRST, (64, 128), 0.9, 0.8), (travelling(1), MUSCL, (32, 64), 0.9, 1.7),
     (travelling(2), MUSCL, (32, 64), 0.9, 1.7), (burgers, WENO, (40, 80), 0.2, 4.8),
@@ -199,7 +199,7 @@ def test_every_law_runs_with_varying_parameters():
 # Conservation, and fluxes of first order where a state would not make sense.
 
 
-@pytest.mark.usually(lambda method, kernels: kernels == "array" or method.scheme == "weno")
+@pytest.mark.usually(lambda method, kernels: (kernels == "array") == (method.scheme == "first-order") and method.splitting)
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("method", [FIRST, MUSCL, WENO, dg.FiniteVolume("muscl", splitting=None, limiter="mc")],
                          ids=["first", "muscl", "weno", "unsplit"])
@@ -270,7 +270,7 @@ ALL = [*TRIED, *((law, dim, method, *((None, 32), (dg.wall if law != "burgers" e
                  for law in LAWS for dim in (1, 2, 3) for i, method in enumerate(METHODS) if dim < 3 or method != "weno")]
 
 
-@pytest.mark.usually(0, 2, 5, 6)
+@pytest.mark.usually(2, 5, 6)
 @pytest.mark.parametrize("law, dim, method, boundary, bits", ALL)
 def test_kernels_are_the_array_expressions(law, dim, method, boundary, bits):
     made, flux = LAWS[law](dim), {"mhd": dg.hlld, "euler": dg.hllc}.get(law)

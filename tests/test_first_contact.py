@@ -220,6 +220,7 @@ for file, words in first_contact.SANITIZED.items():
 print(calls)"""
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(backends.gpu_problem() is None, reason="there is a GPU")
 def test_two_tests_of_each_file_are_for_the_sanitizer():
     """With the words in their names; without a device they are skipped."""

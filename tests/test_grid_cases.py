@@ -49,6 +49,7 @@ def test_a_case_is_a_function_of_keywords(name):
     assert inspect.getdoc(getattr(cases, name)).splitlines()[0].endswith((".", ";"))
 
 
+@pytest.mark.usually(lambda name, scheme: (SCHEMES.index(scheme) + ON_GRIDS.index(name)) % 3 == 0)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name, keywords", SMALL, ids=label)
 def test_every_scheme_makes_steps(name, keywords, scheme):
@@ -63,7 +64,7 @@ def test_every_scheme_makes_steps(name, keywords, scheme):
 # Alfven waves
 
 
-@pytest.mark.usually(lambda dim, scheme: dim == 1 or dim == 2 and scheme == "first-order")
+@pytest.mark.usually(lambda dim, scheme: dim == 1 and scheme != "first-order")
 @pytest.mark.parametrize("dim, scheme, cells, order, keywords", [
     (1, "first-order", (64, 128), 0.8, {}), (1, "muscl", (64, 128), 1.9, {}),
     (1, "muscl", (32, 64), 1.9, {"travelling": False}), (1, "weno", (16, 32), 4.5, {}),
@@ -152,7 +153,7 @@ WAVES = [
     ("euler", "sound", 3, "weno", (16, 32), (0.0009129, 2.948e-05), 12)]
 
 
-@pytest.mark.usually(lambda law, wave, dim, scheme: dim == 1 and (scheme != "weno" and law == "mhd" or wave == "fast"))
+@pytest.mark.usually(lambda law, wave, dim, scheme: dim == 1 and wave == "fast")
 @pytest.mark.parametrize("law, wave, dim, scheme, cells, stored, ratio", WAVES)
 def test_linear_waves(law, wave, dim, scheme, cells, stored, ratio):
     """Errors after one period, and what is left of them on a grid twice as fine; of first order after a quarter of a period,

@@ -145,6 +145,7 @@ def test_counts_of_operations():
         assert [o.name for o in cost(tables, **options)] == ["interpolate", "evolve"]
 
 
+@pytest.mark.thorough
 def test_a_wave_around_a_bend_of_the_coordinates():
     """2D, rho c = 1 and slowness s(x): p = v_x = f(travel time - t) is exact, along x only; order 2N + 1 by fused kernels."""
     def slowness(x):

@@ -278,6 +278,7 @@ def test_limited_waves_do_not_depend_on_the_frame(limiter):
     assert np.abs(limited(smooth, c) - c)[:, :, inside].max() < 1e-14
 
 
+@pytest.mark.thorough
 def test_limited_waves_oscillate_less():
     """Sod's tube: the total variation of the averages beyond that of the exact density, 0.875, as the scheme's oscillations."""
     beyond = [np.abs(np.diff(shock_tube(1, 100, **options)[1].rho[-1].mean("node"))).sum() - 0.875
@@ -285,7 +286,7 @@ def test_limited_waves_oscillate_less():
     assert max(beyond[2:]) < 0.1 * min(beyond[:2])
 
 
-@pytest.mark.usually(0, 5)
+@pytest.mark.usually(5)
 @pytest.mark.parametrize("order, options, most", [
     (1, BARTH, 0.0118), (1, BARTH | PRIMITIVE, 0.008), (1, BARTH | WAVES, 0.008),
     (1, VERTEX | POSITIVE, 0.0118), (2, VERTEX | POSITIVE, 0.0105),
@@ -323,6 +324,7 @@ def smooth_errors(order, cells, dim=2, **options):
     return dg.eoc(case, [order], 2)
 
 
+@pytest.mark.usually(0, 3, 5)
 @pytest.mark.parametrize("order, options, least", [
     (1, VERTEX, 1.7), (1, BARTH | SENSED, 1.9), (1, VERTEX | POSITIVE | SENSED, 1.9), (2, VERTEX | SENSED, 2.85),
     (2, POSITIVE, 2.85), (3, VERTEX | SENSED, 3.85)])
@@ -370,7 +372,7 @@ def test_bad_input_is_named_in_one_line(make, message):
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.usually(0, 9, 17)
+@pytest.mark.usually(0, 9)
 @pytest.mark.parametrize("dim, order, options, dtype", [
     (1, 1, BARTH | POSITIVE, "float32"), (2, 1, BARTH, "float64"), (3, 1, BARTH | POSITIVE, "float64"),
     (1, 1, BARTH | PRIMITIVE, "float64"), (2, 1, VERTEX | PRIMITIVE, "float32"), (3, 1, VERTEX | SENSED, "float32"),
@@ -395,7 +397,7 @@ def test_the_fused_limiter_of_rough_states(dim, order, options, dtype):
         assert "positivity" not in options or fused.operations.all_admissible(state, 0.0)
 
 
-@pytest.mark.usually(0, 3)
+@pytest.mark.usually(3)
 @pytest.mark.parametrize("law, order, options", [
     (dg.Advection((1.0, 0.5)), 1, BARTH), (dg.Advection((1.0, 0.5)), 1, VERTEX | SENSED), (dg.Advection((1.0, 0.5)), 3, VERTEX),
     (dg.Euler(2), 1, WIDE | WAVES)], ids=["barth", "sensed", "vertex", "waves around vertices"])

@@ -49,7 +49,7 @@ def simulation(dim, cells, law, order, **options):
                          **({"backend": "numpy", "threads": 1} | options))
 
 
-@pytest.mark.usually(0, 2, 4, 5)
+@pytest.mark.usually(0, 2)
 @pytest.mark.filterwarnings("ignore:dt=")
 @pytest.mark.parametrize("dim, cells, law, order, kernels, dtype, stepper", [
     (2, 60, "loud", 4, "fused", "float64", "lsrk54"),

@@ -101,7 +101,7 @@ def alfven_wave(law, direction, amplitude=0.1):
     return exact
 
 
-@pytest.mark.usually(0, 2)
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("direction, method, flux, order", [
     ((1,), dg.NodalDG, "hlld", 2), ((1,), dg.ModalDG, "hll", 3), ((1, 1), dg.NodalDG, "hlld", 2),
     ((1, 1), dg.ModalDG, "rusanov", 2), ((1, 1), dg.ModalDG, "hlld", 1)])
@@ -133,7 +133,7 @@ def tube(left, right, gamma, Bx, cells, until, flux, at=0.5):
     return law, x, np.array([v.values for v in sim.run().dg.sample([(a,) for a in x], time=-1).data_vars.values()][:9])
 
 
-@pytest.mark.usually(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("flux", FLUXES)
 def test_brio_and_wu_is_the_reference(flux):
     """Errors in L1 of the density fall as contacts and compound waves allow."""
@@ -146,7 +146,7 @@ def test_brio_and_wu_is_the_reference(flux):
     assert errors[0] < 0.012 and np.log2(errors[0] / errors[1]) > 0.6, errors
 
 
-@pytest.mark.usually(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("flux", FLUXES)
 def test_ryu_and_jones_2a_is_exact(flux):
     """Seven waves, all different, with the field out of the plane."""
@@ -189,6 +189,7 @@ def test_kernels_agree_and_conserve(dtype):
     assert np.abs(results[0] - start).max() > 0.01
 
 
+@pytest.mark.thorough
 def test_cleaning_carries_the_divergence_away():
     """A field with a divergence, at rest: with cleaning a fifth of it is left at most, and psi says where it was."""
     left = []

@@ -199,6 +199,7 @@ def test_waves_that_enter_are_those_of_the_far_field(n):
             assert np.allclose(waves[:7], asked[:7] if entering else 0, atol=1e-12)
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("method", [dg.FiniteVolume("muscl"), dg.ModalDG(2)], ids=["finite volumes", "modal"])
 def test_a_pulse_leaves_through_the_far_field(method):
     """Nothing of it is left after all waves but the entropy at rest had time to leave."""

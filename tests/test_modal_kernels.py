@@ -8,7 +8,7 @@ import dgarray as dg
 from dgarray import backends
 
 
-@pytest.mark.usually(lambda system, order: order == (6 - list(SYSTEMS).index(system)) % 7)
+@pytest.mark.usually(lambda system, order: order == (6 - list(SYSTEMS).index(system)) % 7 and list(SYSTEMS).index(system) % 2)
 @pytest.mark.parametrize("order", range(7))
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_fused_agrees_with_the_reference(system, order):
@@ -25,7 +25,7 @@ def test_fused_agrees_with_the_reference(system, order):
         agree(fused, reference, order, dtype)
 
 
-@pytest.mark.usually(0, 2)
+@pytest.mark.usually(2)
 @pytest.mark.parametrize("dim, order, flux, dtype", [
     (1, 3, dg.hllc, "float32"), (2, 1, dg.rusanov, "float64"), (2, 2, dg.roe, "float64"), (2, 2, dg.roe, "float32"),
     (2, 4, dg.hll, "float32"), (3, 2, dg.hllc, "float64"), (3, 2, dg.hllc, "float32")])
@@ -94,6 +94,7 @@ def test_lanes_beyond_the_last_element_do_not_count(dim, cells, dtype, order, va
     assert len(mesh.cells) % 16 and np.abs(fused.rho[-1] - array.rho[-1]).max() < 1e-9 * np.finfo(dtype).eps / 2.2e-16
 
 
+@pytest.mark.thorough
 def test_sources_beyond_the_last_element_do_not_count():
     """A gas that is cooled where it leaves: without what flows in, it would have no pressure left."""
     law = dg.Euler(1)

@@ -186,7 +186,7 @@ def test_tensor(system, order, warped, kernels, dtype):
                source=source)
 
 
-@pytest.mark.usually(0, 1)
+@pytest.mark.usually(1)
 @pytest.mark.parametrize("kernels, dtype", [("array", "float64"), ("fused", "float64"), ("fused", "float32")])
 def test_quadrilaterals_with_shocks(kernels, dtype):
     """Shares of finite volumes look at neighbours, which are copies of other parts' elements; positivity at none."""

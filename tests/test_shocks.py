@@ -106,6 +106,7 @@ def test_waves_behind_a_shock_converge_in_l1():
     assert errors[1] < 0.7 * errors[0] < 0.062
 
 
+@pytest.mark.thorough
 def test_double_mach_reflection():
     """A coarse mesh: it runs to the end without loss of positivity, and the front is where that of fine meshes is."""
     sim, ds = run(cases.double_mach, "fused", elements=4000)
@@ -146,6 +147,7 @@ def test_a_step_in_a_wind_tunnel():
     assert inlet == pytest.approx(1.4, rel=0.02) and front > 4
 
 
+@pytest.mark.thorough
 def test_flow_around_a_cylinder_is_symmetric_and_keeps_its_entropy():
     """Curved walls make the error in the entropy smaller from the start, and the mesh is as symmetric as the flow."""
     found = {walls: run(cases.cylinder_flow, level=0, walls=walls, until=2.0)[0].report["results"]

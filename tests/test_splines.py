@@ -55,6 +55,7 @@ def test_open_curve():
         assert np.abs(np.abs(N) - np.abs(whole[:, :, here])).max() <= 1e-12
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("dtype, method", [("float64", dg.ModalDG(2)), ("float32", dg.NodalDG(3))])
 def test_fused_kernels(dtype, method):
     """Sound in a disc with more tiles of elements than one; another condition beside the splines."""
@@ -88,7 +89,7 @@ def test_scattered_fields_at_a_spline():
     assert np.abs(found[1] - found[0]).max() <= 1e-13 * np.abs(found[0]).max()
 
 
-@pytest.mark.usually(lambda order: order == 2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", [1, 2])
 def test_full_order_as_with_the_known_normal(order):
     run = {"backend": "numpy", "kernels": "array", "threads": 1}

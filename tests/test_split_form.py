@@ -273,6 +273,7 @@ class Transport(dg.Law):
         return np.abs(self.a[0] * n[0] + self.a[1] * n[1])
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 def test_a_product_is_what_its_flux_is(kernels):
     """A law of the user's own, where the product is the divergence of a flux; with a boundary, on cells that are not alike."""
@@ -321,6 +322,7 @@ def test_the_logarithmic_mean():
     assert np.allclose(logarithmic_mean(a, b), [1.0, 1 + 5e-10, *((b - a)[2:] / np.log(b / a)[2:])], rtol=1e-13, atol=0)
 
 
+@pytest.mark.thorough
 def test_taylor_green_runs_where_the_weak_form_ends():
     quantities = {}
     for flux in ("rusanov", "ranocha"):

@@ -40,7 +40,7 @@ CASES = {
 }
 
 
-@pytest.mark.usually(lambda name: name in ("limited and positive", "nodal"))
+@pytest.mark.usually(lambda name: name == "limited and positive")
 @pytest.mark.parametrize("name", CASES)
 def test_a_step_checks_the_new_state(name):
     """Bit for bit the states of one stage after the other, and the check of the state that comes out, for any number of
@@ -119,6 +119,7 @@ def test_steps_are_those_of_the_state(monkeypatch):
     assert not loop_of(operator, dt=1e-3).check
 
 
+@pytest.mark.thorough
 def test_who_does_not_look():
     """A filter after the last stage, speeds that change in time or are always the same; and a run with steps of its own."""
     class Later(dg.Euler):

@@ -18,7 +18,7 @@ MORE = [["test_hermite_kernels.py"], ["test_hermite_sums.py", "test_hermite_row_
         ["test_limiters.py"]]
 
 
-@pytest.mark.usually(lambda tests, processor: tests is SOME and processor == "haswell")
+@pytest.mark.thorough
 @pytest.mark.parametrize("tests", [SOME, *MORE], ids=["some", "Hermite", "parts of Hermite", "limiters"])
 @pytest.mark.parametrize("processor, width", [("haswell", 32), ("x86-64", 16)])
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="processors of another kind are named")

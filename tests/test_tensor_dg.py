@@ -34,6 +34,7 @@ def smooth(law, uniform):
 
 # Truth.
 
+@pytest.mark.usually(lambda order, kind: order % 2 == (kind == "gauss"))
 @pytest.mark.parametrize("kind, nodes, start", [("gauss", "gauss", "projection"), ("lgl", "lobatto", "interpolation")])
 @pytest.mark.parametrize("order, cells", [(1, 4), (2, 8), (3, 4), (4, 4)])
 def test_reference_table_of_advection(kind, nodes, start, order, cells):
@@ -72,6 +73,7 @@ def test_meshes_of_these_tests_are_what_they_are_said_to_be():
         assert not are_affine(mesh_of(dim, cells)) and are_affine(mesh_of(dim, cells, warped=False))
 
 
+@pytest.mark.usually(lambda dim, order, nodes: (dim == 3) == (nodes == "gauss"))
 @pytest.mark.parametrize("order, nodes", [(1, "lobatto"), (2, "gauss"), (2, "lobatto")])
 @pytest.mark.parametrize("dim", [2, 3])
 def test_conserved(dim, order, nodes):
@@ -149,8 +151,8 @@ def test_smooth_media(law, order):
     (3, 3, "lobatto", False), (3, 5, "gauss", True)])
 @pytest.mark.parametrize("name", ["advection", "acoustics", "maxwell", "euler", "mhd"])
 @pytest.mark.usually(lambda name, dim, order, dtype: (name, dim, order, dtype) in {
-    ("advection", 3, 1, "float64"), ("acoustics", 2, 4, "float64"), ("maxwell", 3, 1, "float64"), ("euler", 3, 1, "float32"),
-    ("euler", 2, 4, "float64"), ("mhd", 2, 0, "float64")})
+    ("advection", 3, 1, "float64"), ("maxwell", 3, 1, "float64"), ("euler", 2, 4, "float64"), ("mhd", 2, 0, "float64"),
+    ("acoustics", 2, 1, "float32")})
 def test_kernels_and_arrays_agree(name, dim, order, nodes, warped, dtype, most):
     law, uniform = laws(dim)[name]
     q = [run(mesh_of(dim, 2 if order > 3 else 3, warped, periodic=True), law, dg.TensorDG(order, nodes), smooth(law, uniform),
@@ -176,7 +178,7 @@ TAKE_A_STATE = {dg.prescribed, dg.incident, dg.far_field, dg.inflow}
 @pytest.mark.parametrize("name, number", [(name, number) for name, found in CONDITIONS.items() for number in range(len(found))])
 @pytest.mark.parametrize("warped", [True, False])
 @pytest.mark.usually(lambda name, number, warped: warped == number % 2 and (name, number) in {
-    ("advection", 3), ("acoustics", 4), ("maxwell", 5), ("euler", 2), ("euler", 5), ("mhd", 0)})
+    ("advection", 3), ("acoustics", 4), ("maxwell", 5), ("euler", 5)})
 def test_boundary_conditions(name, number, warped):
     """Kernels and arrays do the same at boundaries of every kind, where what comes in depends on place and time."""
     law, uniform = laws(2)[name]
@@ -299,6 +301,7 @@ def test_slices_of_cells_with_warped_faces():
     assert np.abs(flat["u"].values - f([flat[axis].values for axis in "xyz"])).max() < 1e-4
 
 
+@pytest.mark.usually(1)
 @pytest.mark.parametrize("dim, order, nodes", [(2, 0, "gauss"), (2, 3, "gauss"), (3, 2, "lobatto")])
 def test_dumps_hold_the_last_good_state(dim, order, nodes, tmp_path):
     law = dg.Acoustics(dim)
