@@ -8,7 +8,7 @@ from .common import case_mesh, check_box, check_numbers, energy_ratio
 from .hex_cavity import MAPS
 from .maxwell_cavity import cavity_mode
 
-JOINTS, KINDS = ("both", "order", "size"), ("affine", "skewed", "warped")
+JOINTS, KINDS = ("both", "order", "size"), ("affine", "skewed", "warped", "curved")
 
 
 def hex_zones(order=2, cells=4, joint="both", kind="affine", nodes="gauss", m=1, n=1, p=1, until=1.0, mesh=None,
@@ -17,7 +17,8 @@ def hex_zones(order=2, cells=4, joint="both", kind="affine", nodes="gauss", m=1,
 
     joint   what differs where they meet. "order": the zone around has order + 1;  "size": the hexahedra of the core have half
             the size;  "both"
-    kind    of the hexahedra: "affine", "skewed" or "warped" as for `hex_cavity`
+    kind    of the hexahedra: "affine", "skewed", "warped" as for `hex_cavity`, or "curved", by maps of degree 2, which
+            ask for an order of 3 or more
     nodes   "gauss" or "lobatto"
     order: of the core; cells: hexahedra along a side before the core is refined, a multiple of 4
     mesh: a file of a box of hexahedra with regions "core" and "around", which then is the cavity
@@ -33,8 +34,9 @@ def hex_zones(order=2, cells=4, joint="both", kind="affine", nodes="gauss", m=1,
 
     def generated():
         cubes = box(cells=cells, shape="hexahedron").with_regions({"core": inside, "around": lambda x: ~inside(x)})
+        cubes = cubes.mapped(MAPS[kind], 2) if kind == "curved" else cubes
         cubes = cubes if joint == "order" else cubes.refined("core")
-        return cubes.mapped(MAPS[kind]) if kind in MAPS else cubes
+        return cubes.mapped(MAPS[kind]) if kind in ("skewed", "warped") else cubes
     mesh = case_mesh(mesh, generated, 3)
     check_box(mesh)
     orders = order if joint == "size" else {"core": order, "around": order + 1}

@@ -100,6 +100,34 @@ def test_points_are_found_in_curved_cells(shape):
     assert (Locator(mesh.points, mesh.cells, mesh.geometry_nodes).find(outside)[0] < 0).all()
 
 
+@pytest.mark.parametrize("dim, order", [(2, 2), (2, 5), (3, 2), (3, 3)])
+def test_curved_cells_meet_those_of_half_their_size(dim, order):
+    """A cell that is split keeps its place, and the faces that hang are those of straight cells."""
+    mesh, straight = bent_mesh(dim, 3, order), bent_mesh(dim, 3, 1)
+    refined, without = (each.refined([0, 1, 5]) for each in (mesh, straight))
+    assert len(refined.hanging) == len(without.hanging) > 0 and refined.order == order
+    assert np.isclose(refined.measures.sum(), mesh.measures.sum(), rtol=1e-13)
+    for cell in (0, 1, 5):
+        family = refined.numbers // 2 ** dim == mesh.numbers[cell]
+        assert family.sum() == 2 ** dim and np.isclose(refined.measures[family].sum(), mesh.measures[cell], rtol=1e-12)
+    moved = refined.mapped(lambda x: [2 * c + 0.1 for c in x])
+    assert len(moved.hanging) == len(refined.hanging) and moved.order == order
+    assert len(refined.mapped(lambda x: x, order=1).hanging) == len(refined.hanging)
+    assert not len(refined.refined().hanging) < len(refined.hanging)
+    with pytest.raises(MeshError, match="different geometry on the face that they share"):
+        refined.mapped(bent)
+
+
+@pytest.mark.parametrize("order", [1, 3])
+def test_outlines_are_those_of_the_mesh_and_of_regions_not_of_hanging_nodes(order):
+    mesh = bent_mesh(2, 3, order).with_regions({"low": lambda x: x[1] < 0.4})
+    corner, middle = (np.linalg.norm(mesh.centroids - place, axis=1).argmin() for place in (0.1, (0.5, 0.5)))
+    for cells, more in (([corner], 2 + 2), ([middle], 2)):          # halves of edges of the boundary, and of the line between
+        sim = dg.Simulation(mesh.refined(cells), dg.Advection((1.0, 0.5)), dg.TensorDG(3), dg.outflow, backend="numpy",
+                            kernels="array")
+        assert len(outlines(sim.run(until=1e-3))) == 12 + 3 + more
+
+
 def test_bad_curves_are_refused():
     square = dg.rectangle(cells=2, shape="quadrilateral")
     wrong = [(lambda: square.curved(11, to_sphere), "order=11 .* from 1 to 10"),
@@ -109,8 +137,7 @@ def test_bad_curves_are_refused():
              (lambda: square.curved(2, 0.1), "the map of the boundary is 0.1; it must be a function of x"),
              (lambda: square.curved(2, lambda x: (x[0] / 0, x[1]), "left"), "is not finite at"),
              (lambda: square.curved(2, lambda x: (x[0] + 4 * x[1] * (1 - x[1]), x[1]), "left"), "folded or degenerate"),
-             (lambda: bent_mesh(2).refined([0]), "straight cells"),
-             (lambda: square.refined([0]).mapped(bent, order=2), "hanging nodes"),
+             (lambda: square.refined([0]).mapped(bent, order=2), "curve a mesh first, and then refine it"),
              (lambda: from_arrays(square.points, square.cells, geometry_nodes=np.zeros((4, 8, 2))), "8 geometry nodes")]
     with np.errstate(all="ignore"):
         for make, message in wrong:

@@ -3,7 +3,7 @@ import numpy as np
 
 from ..reference.shapes import shape_of
 from ..wording import plural
-from . import cell_maps, curved_geometry
+from . import cell_maps, curved_geometry, hanging
 from .elements import Elements
 from .errors import MeshError
 
@@ -70,36 +70,63 @@ def refuse(mesh, label, cells, r):
 
 def check_shared(mesh, label):
     """Raise MeshError unless the two cells at each inner face have the same points on it; on periodic faces, the same but for
-    one translation of the face. Hanging nodes are refused too."""
-    if len(mesh.hanging):
-        raise MeshError(f"{plural(len(mesh.hanging), 'face')} of the mesh meet smaller ones; hanging nodes in meshes with "
-                        "curved cells are not supported; refine all cells, or keep the cells straight")
-    shape, order = mesh.cell_shape, cell_maps.map_order(mesh)
-    vertices = curved_geometry.face_weights(shape, face_points(shape, order)) if shape.dim > 1 else np.ones((1, 1))
+    one translation of the face."""
+    for cells, r, others, there, translated, remedy in (*_alike(mesh), *_of_half_the_size(mesh)):
+        x, y = cell_maps.positions(mesh, r, cells), cell_maps.positions(mesh, there, others)
+        gap = y - x
+        gap -= np.where(translated, gap.mean(axis=1), 0)[:, None]
+        size = np.linalg.norm(np.ptp(x, axis=1), axis=0) if mesh.dim > 1 else np.ones(len(cells))
+        wide = np.flatnonzero(np.linalg.norm(gap, axis=0).max(axis=0) > TOLERANCE * size)
+        if len(wide):
+            at = ", ".join(f"{v:.6g}" for v in x[:, np.linalg.norm(gap[:, :, wide[0]], axis=0).argmax(), wide[0]])
+            apart = np.linalg.norm(gap[:, :, wide[0]], axis=0).max()
+            raise MeshError(f"{label(cells[wide[0]])} and {label(others[wide[0]])} have different geometry on the face that "
+                            f"they share, at ({at}), {apart:.3g} apart; {remedy}")
+
+
+def _alike(mesh):
+    """Faces that are whole faces of two cells: (cells, points of the face in their reference cell, the other cells, the points
+    there, whether a face is periodic, what a message advises), a list of faces at a time."""
+    shape, vertices = mesh.cell_shape, _on_vertices(mesh)
     cell, face = np.nonzero(mesh.neighbour_face >= 0)
     other, other_face = mesh.neighbour_cell[cell, face], mesh.neighbour_face[cell, face]
     once = (cell < other) | (cell == other) & (face < other_face)
     cell, face, other, other_face = (rows[once] for rows in (cell, face, other, other_face))
-    match = mesh.orientation[cell, face]
     glued = np.zeros(mesh.neighbour_face.shape, dtype=bool)
     for rows in (mesh.glued[:, :2], mesh.glued[:, 2:]):
         glued[tuple(rows.T)] = True
-    kinds, kind = np.unique(np.column_stack([face, other_face, match]), axis=0, return_inverse=True)
-    for number, (own_face, their_face, *order_there) in enumerate(kinds):
-        pairs = np.flatnonzero(kind.ravel() == number)
+    for (own_face, their_face, *match), pairs in _kinds(face, other_face, mesh.orientation[cell, face]):
         r = vertices @ shape.corners[list(shape.faces[own_face])]
-        there = vertices @ shape.corners[list(shape.faces[their_face])][order_there]
-        x, y = cell_maps.positions(mesh, r, cell[pairs]), cell_maps.positions(mesh, there, other[pairs])
-        gap = y - x
-        gap -= np.where(glued[cell[pairs], own_face], gap.mean(axis=1), 0)[:, None]
-        size = np.linalg.norm(np.ptp(x, axis=1), axis=0) if shape.dim > 1 else np.ones(len(pairs))
-        wide = np.flatnonzero(np.linalg.norm(gap, axis=0).max(axis=0) > TOLERANCE * size)
-        if len(wide):
-            one, two = cell[pairs[wide[0]]], other[pairs[wide[0]]]
-            at = ", ".join(f"{v:.6g}" for v in x[:, np.linalg.norm(gap[:, :, wide[0]], axis=0).argmax(), wide[0]])
-            apart = np.linalg.norm(gap[:, :, wide[0]], axis=0).max()
-            raise MeshError(f"{label(one)} and {label(two)} have different geometry on the face that they share, at ({at}), "
-                            f"{apart:.3g} apart; give both cells the same nodes there")
+        there = vertices @ shape.corners[list(shape.faces[their_face])][match]
+        yield cell[pairs], r, other[pairs], there, glued[cell[pairs], own_face], "give both cells the same nodes there"
+
+
+def _of_half_the_size(mesh):
+    """The same of faces that meet larger ones."""
+    shape, here = mesh.cell_shape, mesh.hanging
+    if not len(here):
+        return
+    vertices = _on_vertices(mesh)
+    for part, corners in enumerate(hanging.parts(mesh.dim)):
+        small = here.small[:, part]
+        for (own_face, their_face, *match), pairs in _kinds(small[:, 1], here.large[:, 1], here.orientation[:, part]):
+            on_large = curved_geometry.face_weights(shape, vertices @ corners[match])
+            yield (small[pairs, 0], vertices @ shape.corners[list(shape.faces[own_face])], here.large[pairs, 0],
+                   on_large @ shape.corners[list(shape.faces[their_face])], False,
+                   "curve a mesh first, and then refine it, so that small cells follow the large ones that they meet")
+
+
+def _on_vertices(mesh):
+    """The geometry nodes of a face as weights of its vertices, (point, vertex)."""
+    shape = mesh.cell_shape
+    return curved_geometry.face_weights(shape, face_points(shape, mesh.order)) if shape.dim > 1 else np.ones((1, 1))
+
+
+def _kinds(face, other_face, match):
+    """Pairs of faces by their local faces and orientation: ((face, other face, *orientation), numbers of the pairs)."""
+    kinds, kind = np.unique(np.column_stack([face, other_face, match]), axis=0, return_inverse=True)
+    for number, which in enumerate(kinds):
+        yield which, np.flatnonzero(kind.ravel() == number)
 
 
 def face_points(shape, order):

@@ -6,6 +6,8 @@ from scipy.spatial import cKDTree
 
 from ..reference.multilinear import weights
 from ..reference.tensor import lattice
+from .cell_maps import positions
+from .faces import face_points
 
 # Distance, relative to the size of a face, at which two places count as one: coordinates in files often have 7 digits.
 TOLERANCE = 1e-6
@@ -50,12 +52,34 @@ def corners_of_parts(x):
     return np.einsum("pcv,fvd->fpcd", weights(ends, parts(x.shape[2])), x)
 
 
+def corners(mesh, rows):
+    """The corners (face, corner, dim) of the faces `rows` (count, 2)."""
+    return mesh.points[face_points(mesh.cells, rows, mesh.cell_shape.faces)]
+
+
+def parts_of_faces(mesh, rows):
+    """The corners (face, part, corner, dim) of the parts of the faces `rows` (count, 2), also of curved ones."""
+    if mesh.geometry_nodes is None:
+        return corners_of_parts(corners(mesh, rows))
+    shape = mesh.cell_shape
+    ends = lattice(np.array([-1.0, 1.0]), mesh.dim - 1)
+    on_face = weights(ends, parts(mesh.dim))          # of its corners, (part, corner, corner of the face)
+    pieces = np.empty((len(rows), *on_face.shape[:2], mesh.dim))
+    for face, vertices in enumerate(shape.faces):
+        some = np.flatnonzero(rows[:, 1] == face)
+        r = (on_face @ shape.corners[list(vertices)]).reshape(-1, mesh.dim)
+        pieces[some] = positions(mesh, r, rows[some, 0]).transpose(2, 1, 0).reshape(-1, *pieces.shape[1:])
+    return pieces
+
+
 def find(mesh, rows):
-    """The `Hanging` faces among the faces `rows` (count, 2) without a neighbour: those of which every part is another one."""
-    x = mesh.points[mesh.face_points(rows)]
+    """The `Hanging` faces among the faces `rows` (count, 2) without a neighbour: those of which every part is another one.
+
+    mesh: a `Mesh`, or `Elements`"""
+    x = corners(mesh, rows)
     if not len(rows) or mesh.cell_shape.simplex:
         return none(x.shape[1])
-    pieces = corners_of_parts(x)
+    pieces = parts_of_faces(mesh, rows)
     distance, small = cKDTree(x.mean(axis=1)).query(pieces.mean(axis=2))
     size = np.linalg.norm(x - x.mean(axis=1, keepdims=True), axis=2).max(axis=1)[:, None]
     gaps = np.linalg.norm(x[small][:, :, :, None] - pieces[:, :, None], axis=4)          # (face, part, vertex, corner)
@@ -64,7 +88,7 @@ def find(mesh, rows):
 
 
 def settled(mesh, points):
-    """A copy of points (point, dim) in which hanging nodes lie where the large faces' maps have them."""
+    """A copy of the corners (point, dim) of straight cells in which hanging nodes lie where the large faces have them."""
     points, here = points.copy(), mesh.hanging
     large, small = mesh.face_points(here.large), mesh.face_points(here.small.reshape(-1, 2)).reshape(here.orientation.shape)
     while len(here):          # a corner of a large face may hang itself

@@ -21,7 +21,7 @@ def mapped(mesh, function, order=None):
             nodes = cell_maps.positions(mesh, cell_maps.geometry_cell(mesh.cell_shape, order).nodes).transpose(2, 1, 0)
         moved = moved_points(mesh, function, np.concatenate([mesh.points, nodes.reshape(-1, mesh.dim)]), "the map")
         points, moved = np.split(moved, [len(mesh.points)])
-        points = hanging.settled(mesh, points)
+        points = hanging.settled(mesh, points) if order == 1 else points
         copy = replaced(mesh, points, moved.reshape(nodes.shape) if order > 1 else None, source)
     except MeshError as error:
         raise MeshError(f"{source}: {error}") from None

@@ -2,6 +2,7 @@
 import numpy as np
 
 from . import cell_maps, curved_geometry, refine, refine_tensor
+from .elements import Elements
 from .errors import MeshError
 from .memory import check_room
 
@@ -16,8 +17,10 @@ def split(mesh, where):
         points, children, of_facets, places = refine_tensor.split(mesh.points, mesh.cells[some], shape.tensor_order)
     nodes = None
     if mesh.order > 1:
-        nodes = curved_geometry.children(mesh, places)
+        cut = Elements(mesh.points, mesh.cells[some], None, mesh.geometry_nodes[some])
+        nodes = curved_geometry.children(cut, places)
         points[children.reshape(-1)] = nodes[:, list(cell_maps.corner_nodes(shape, mesh.order))].reshape(-1, mesh.dim)
+        nodes = np.concatenate([mesh.geometry_nodes[~some], nodes])
     first = np.where(some, (~some).sum() + parts * (np.cumsum(some) - 1), np.cumsum(~some) - 1)
 
     def family(numbers, first, which):
@@ -51,9 +54,6 @@ def chosen(mesh, where):
     if mesh.cell_shape.simplex:
         raise MeshError(f"{mesh.source}: refined(where) is for quadrilaterals and hexahedra; {mesh.cell_type} cells are all "
                         "refined at once")
-    if mesh.order > 1:
-        raise MeshError(f"{mesh.source}: refined(where) is for straight cells; this mesh has curved ones: refine all "
-                        "cells, or make them straight with mesh.mapped(lambda x: x, order=1)")
     names = [where] if isinstance(where, str) else where
     if isinstance(names, (list, tuple)) and names and all(isinstance(name, str) for name in names):
         for name in names:

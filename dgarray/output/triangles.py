@@ -1,13 +1,21 @@
 """Small triangles that show polynomials on large ones, and the lines around them."""
 import numpy as np
 
+from dgarray.mesh import hanging
+
 # Small triangles that one picture may have; beyond it they are below the size of its pixels.
 TRIANGLES = 400_000
 
 
 def outlines(ds):
-    """Rows (edge, 2: element, local edge) of the edges of one element only, and of those between two regions."""
-    return edges_between(ds, ds["region"].values if "region" in ds else np.zeros(len(ds.dg.cells)))
+    """Rows (edge, 2: element, local edge) of the edges of one element only, and of those between two regions; none that meet
+    edges of half their size in the same region."""
+    region = ds["region"].values if "region" in ds else np.zeros(len(ds.dg.cells))
+    rows = edges_between(ds, region)
+    here = hanging.find(ds.dg.space.mesh, rows)
+    alike = region[here.large[:, 0]] == region[here.small[:, 0, 0]]
+    inner = {tuple(row) for row in np.concatenate([here.large[alike], here.small[alike].reshape(-1, 2)]).tolist()}
+    return rows[[tuple(row) not in inner for row in rows.tolist()]]
 
 
 def sides(ds):
