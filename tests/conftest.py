@@ -60,6 +60,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def leave_out(config, items, marked):
+    """Deselect the items that are marked; marked: a truth value for each."""
     config.hook.pytest_deselected(items=[item for item, out in zip(items, marked) if out])
     items[:] = [item for item, out in zip(items, marked) if not out]
 
