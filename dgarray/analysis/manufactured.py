@@ -23,8 +23,8 @@ def manufactured(law, q):
         problem = dgarray.analysis.manufactured(law, q)
         dgarray.Simulation(mesh, law, dgarray.NodalDG(3), **problem.options).run(until=0.1)
 
-    Raises ValueError for what is no law or no function of x and t, and for another number of components; TraceError where q or a
-    function of the law cannot be traced."""
+    Raises ValueError for what is no law or no function of x and t, and for another number of components; TraceError where q or
+    a function of the law cannot be traced."""
     if not isinstance(law, Law):
         raise ValueError(f"law={law!r} is not allowed; give a law, e.g. dgarray.Euler(dim=2)")
     if law.laws is not None:
