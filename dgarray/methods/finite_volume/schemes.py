@@ -4,12 +4,19 @@ import numpy as np
 from .reconstruction import LIMITERS, weno_z
 
 MARGIN = 1.1             # of the speed by which WENO splits fluxes
+STEEP = 2.0 ** 60        # ratio of two slopes at which a limiter shows its steepest slope: in float64 the limit itself
 
 
 class FirstOrder:
     """The numerical flux of the averages on both sides.  Godunov 1959; Helluy et al. 2015, equation (5)."""
 
     order, ghosts = 1, 1
+    boundary_time = 0.5          # share of a sweep after which its conditions at the boundary are taken
+
+    @staticmethod
+    def monotone(method):
+        """Largest Courant number of a forward Euler step that makes no new extremes."""
+        return 1.0
 
     @staticmethod
     def lines(physics, axis, method, k):
@@ -30,6 +37,13 @@ class Muscl:
     van Leer 1979; van Leer 1984 (Hancock); Toro 2009, section 14.4."""
 
     order, ghosts = 2, 2
+    boundary_time = 0.0          # Hancock's half step moves the states of the ghost cells to the middle of the sweep
+
+    @staticmethod
+    def monotone(method):
+        """Largest Courant number of a forward Euler step that makes no new extremes, 1 / (1 + b / 2): a slope is at most b
+        times either difference of neighbours (Harten 1983; Sweby 1984)."""
+        return 1 / (1 + float(LIMITERS[method.limiter](1.0, STEEP)) / 2)
 
     @staticmethod
     def lines(physics, axis, method, k):
@@ -86,6 +100,11 @@ class Weno:
     Shu & Osher 1989; Jiang & Shu 1996; Borges, Carmona, Costa & Don 2008."""
 
     order, ghosts = 5, 3
+
+    @staticmethod
+    def monotone(method):
+        """Courant number of a forward Euler step."""
+        return 1.0
 
     @staticmethod
     def lines(physics, axis, method, k):

@@ -84,7 +84,7 @@ class Sweeps(Recipe):
             if number == 0:
                 self.add_sources(q, begin, dt / 2)
             for axis in axes:
-                self.sweep(axis, q, out, begin + dt / 4, dt / 2)
+                self.sweep(axis, q, out, t + self.tables.sweep_times[number] * dt, dt / 2)
                 q, out = out, q
         self.add_sources(q, t + dt / 2, dt / 2)
         return [q, out], None
