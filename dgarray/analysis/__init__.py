@@ -1,2 +1,2 @@
 """What a run is judged by: norms and errors, convergence, manufactured solutions."""
-from .manufactured import manufactured as manufactured
+from .manufactured_solutions import manufactured as manufactured
