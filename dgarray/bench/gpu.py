@@ -26,7 +26,7 @@ from .cpu import row
 from .device_problem import DeviceProblem, ceiling, measured
 from .families import FAMILIES, like
 from .machine import machine_with
-from .problem import Problem
+from .problem import Problem, of_case
 
 __all__ = ["bench"]
 
@@ -102,8 +102,7 @@ class Measure:
 
     def case(self, name, dtypes):
         """Rows of a case, from its own initial state, since random numbers may not be admissible."""
-        from .. import cases
-        simulation = getattr(cases, name)().replace(backend="numpy", kernels="array")
+        simulation = of_case(name, backend="numpy", kernels="array")
         host = simulation.operator
         initial = host.project(simulation.initial)
         for dtype in dtypes:
