@@ -1,6 +1,8 @@
 """`dgarray bench --backend cupy` of every case, on a device whose kernels do nothing; the counts of tensor-product kernels."""
+from types import SimpleNamespace
+
 import pytest
-from dgarray.backends.cuda import CudaBackend
+from dgarray.backends.cuda import CudaBackend, ceilings
 from emulated import IdleDevice
 from nodal_problems import of_element
 
@@ -8,6 +10,7 @@ from dgarray import Acoustics, TensorDG, backends, box, cases, rectangle, rusano
 from dgarray.bench import gpu, problem
 from dgarray.bench.device_problem import DeviceProblem
 from dgarray.bench.roofline import cost
+from dgarray.cli import run_commands
 from dgarray.methods.dg.tensor_tables import AffineTensorTables, TensorTables
 
 ZONED = ["hex_zones"]
@@ -30,6 +33,20 @@ def test_every_case_is_measured(name, monkeypatch):
     for row in found["rows"]:
         assert row["best"] > 0 and row["bound"] > 0 and row["operations"]
         assert all(o["seconds"] > 0 and o["flops"] + o["bytes"] > 0 for o in row["operations"])
+
+
+@pytest.mark.parametrize("name, unit", [("hex_cavity", "element and stage"), ("orszag_tang", "cell and step"),
+                                        ("hermite_cavity", "node and half-step"), ("taylor_green", "element and stage")])
+def test_line_of_a_run(name, unit, monkeypatch):
+    """The line that a run prints, whatever the kernels' variants are."""
+    monkeypatch.setattr(ceilings, "ceilings", lambda device, dtype: {"bandwidth": 4e12, "multiply_add": 60e12})
+    simulation, backend = problem.of_case(name, backend="numpy", kernels="array"), CudaBackend("float32", IdleDevice())
+    operator = simulation.operator.on(backend)
+    kernels = operator.method.kernels(backend, operator.tables.law, operator.tables.mesh)
+    report = {"backend": "cupy", "kernels": kernels, "dtype": "float32", "elements": operator.tables.elements,
+              "dofs": operator.tables.elements, "dof_updates_per_s": 1.0}
+    run = SimpleNamespace(operator=operator, backend=backend, report=report, stepper=simulation.stepper)
+    assert f" per {unit}; bound by " in run_commands.roofline(run)
 
 
 def test_zones_are_refused():

@@ -321,6 +321,12 @@ class DeviceTensorCount(DeviceCount, TensorCount):
                           + points * self.place())]
 
 
+def variant_of(operations):
+    """The variant of the kernels of these operations on a GPU, as `cost` takes it; None if they have none."""
+    variant = getattr(operations, "choice", getattr(operations, "variant", None))
+    return getattr(variant, "kernel", variant)
+
+
 def bound(operations, ceilings):
     """Least seconds per element and stage: sum over the operations of max(flops / multiply_add, bytes / bandwidth)."""
     return sum(max(o.flops / ceilings["multiply_add"], o.bytes / ceilings["bandwidth"]) for o in operations)
