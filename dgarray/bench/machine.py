@@ -6,14 +6,13 @@ import shutil
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, distributions, version
-from pathlib import Path
 
 import numba
 import numpy as np
 
 from ..backends import gpu
+from .gpu_wheels import ROOT
 
-ROOT = Path(__file__).parents[2]           # of a source checkout: the folder of pyproject.toml, tests and .git
 NVML = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
 WHEELS = "cuda", "cupy", "nvidia", "numba", "pytest"         # beginnings of the names of packages for GPU runs and tests
 
