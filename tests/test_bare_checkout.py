@@ -92,6 +92,7 @@ def test_dependencies_are_known():
 def test_first_contact_says_that_cupy_is_missing(checkout):
     status, out, error = python(checkout, SCRIPT, "contact", blocked=OTHERS)
     assert status == 2 and "Traceback" not in error + out, error
+    assert error.startswith("CuPy, numba-cuda: not installed; steps that need one of these are left out")
     assert "\nmissing: CuPy, numba-cuda" in out and out.count("CuPy is not installed") > 10
     assert [line.split()[1] for line in out.splitlines() if line.startswith("versions")] == ["ok"]
 

@@ -21,7 +21,7 @@ from time import monotonic
 from ..backends import gpu
 from ..output.atomic_write import written
 from .contact_steps import ANY, STEPS, TOOLS
-from .gpu_wheels import PACKAGES, ROOT
+from .gpu_wheels import PACKAGES, ROOT, missing
 
 BUDGET = 570                       # seconds of a call: on some machines a command may take ten minutes
 FILE = "first-contact.jsonl"
@@ -87,13 +87,16 @@ def first_contact(out, budget=BUDGET, progress=None, steps=STEPS, needs=NEEDS):
     Raises ValueError if `out` is a file or the system has no process groups, OSError if it cannot be written."""
     say, out, end = progress or (lambda line: None), folder(out), monotonic() + budget
     records, asked, left, ran = before(out / FILE), {}, [], False
+    if missing():
+        say(f"{', '.join(missing())}: not installed; steps that need one of these are left out, and the commands that bring "
+            "them follow the table")
     for step in steps:
         if step.name in records:
             continue
         asked |= {need: needs[need]() for need in step.needs if need not in asked}
-        missing = [asked[need] for need in step.needs if asked[need]]
-        if missing:
-            record = {"step": step.name, "status": "missing", "seconds": 0.0, "found": "; ".join(missing), "log": None}
+        lacking = [asked[need] for need in step.needs if asked[need]]
+        if lacking:
+            record = {"step": step.name, "status": "missing", "seconds": 0.0, "found": "; ".join(lacking), "log": None}
         elif ran and end - monotonic() < step.limit:
             left.append(step.name)
             continue

@@ -56,7 +56,6 @@ def run_bench(options):
 
 
 def run_first_contact(options):
-    from ..bench import gpu_wheels
     from ..bench.contact_table import table
     from ..bench.first_contact import BUDGET, exit_status, first_contact
     from ..run.simulation import positive
@@ -66,10 +65,6 @@ def run_first_contact(options):
         raise ValueError(f"--first-contact takes its steps as they are; leave out {' '.join(given)}")
     if options.budget is not None:
         positive("budget", options.budget)
-    missing = gpu_wheels.missing()
-    if missing:
-        say(f"{', '.join(missing)}: not installed; steps that need one of these are left out, and the commands that bring them "
-            "follow the table")
     records, left = first_contact(options.first_contact, options.budget or BUDGET, say)
     print(table(records, left))
     return exit_status(records)
