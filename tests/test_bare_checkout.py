@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dgarray.bench import gpu_wheels
+from dgarray.bench import gpu_wheels, machine
 
 ROOT = Path(__file__).parents[1]
 # Which a usual image for GPU programs lacks.
@@ -72,6 +72,16 @@ def test_packages_that_lie_beside_the_package_are_found(checkout):
     status, out, error = python(checkout, text)
     assert status == 0, error
     assert out.split() == [str(checkout / name / "__init__.py") for name in ("backends", "cases")]
+
+
+def test_the_commit_of_an_archive_is_known(tmp_path, monkeypatch):
+    """`git archive` writes it into a file, which in a checkout by git has nothing."""
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    elsewhere = machine.revision()
+    shutil.copy(ROOT / machine.ARCHIVED, tmp_path)
+    assert machine.revision() == elsewhere and f"{machine.ARCHIVED} export-subst" in (ROOT / ".gitattributes").read_text()
+    (tmp_path / machine.ARCHIVED).write_text("6c1f8f7\n")
+    assert machine.revision() == "6c1f8f7"
 
 
 def test_dependencies_are_known():

@@ -13,6 +13,7 @@ import numpy as np
 from ..backends import gpu
 from .gpu_wheels import ROOT
 
+ARCHIVED = ".git_archival.txt"             # into which `git archive` writes the commit
 NVML = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
 WHEELS = "cuda", "cupy", "nvidia", "numba", "pytest"         # beginnings of the names of packages for GPU runs and tests
 
@@ -49,11 +50,15 @@ def processor():
 
 
 def revision():
-    """`git describe` of a source checkout, such as "6c1f8f7" or "6c1f8f7-dirty"; elsewhere the package's version."""
+    """`git describe` of a source checkout, such as "6c1f8f7" or "6c1f8f7-dirty"; of a checkout made by `git archive` the commit;
+    elsewhere the package's version."""
     if (ROOT / ".git").exists() and shutil.which("git"):
         said = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
         if said.returncode == 0:
             return said.stdout.strip()
+    archived = ROOT / ARCHIVED
+    if archived.is_file() and not archived.read_text().startswith("$"):
+        return archived.read_text().strip()
     return installed("dgarray")
 
 
