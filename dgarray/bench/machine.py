@@ -50,7 +50,7 @@ def processor():
 
 
 def revision():
-    """`git describe` of a source checkout, such as "6c1f8f7" or "6c1f8f7-dirty"; of a checkout made by `git archive` the commit;
+    """`git describe` of a source checkout, such as "6c1f8f7" or "6c1f8f7-dirty"; the commit of one made by `git archive`;
     elsewhere the package's version."""
     if (ROOT / ".git").exists() and shutil.which("git"):
         said = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
