@@ -16,6 +16,15 @@ from dgarray.bench.compare import read
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C++ compiler to run CUDA C on the CPU")
 
 
+def no_launch(*_):
+    """Also of kernels that an earlier test of this process has imported."""
+    raise ImportError("No module named 'numba.cuda'")
+
+
+class Idle(IdleDevice):
+    numba_launch = no_launch
+
+
 LIMITS = {"bandwidth": 1e12, "multiply_add": 1e13, "launch": 1e-5, "graph": 1e-6}
 
 
@@ -28,6 +37,7 @@ def device(monkeypatch, tmp_path):
     for owner, name, value in ((cuda_device, "Device", lambda: found), (bench_gpu, "SIZES", {1: 1}),
                                (bench_gpu, "SCALING", (1,)), (bench_gpu, "FAMILIES", bench_gpu.FAMILIES[:1]),
                                (gpu_probes, "SMALL", 1), (tuning, "enough", lambda values: 40), (found, "multiprocessors", 1),
+                               (found, "numba_launch", no_launch),
                                (bench_gpu, "SECONDS", {"variants": 0.0, "ceilings": 0.0}), (tuning, "SECONDS", 0.0),
                                (device_problem, "measured", lambda device, function, quick, _: device.seconds(function, 3)),
                                (device_problem, "SECONDS", {"row": 0.0, "part": 0.0})):
@@ -102,7 +112,7 @@ def test_rows_without_the_processor(device, tmp_path, capsys):
 
 def test_rows_of_cases(device, tmp_path, monkeypatch):
     """What needs numba.cuda fails as a part of its own."""
-    monkeypatch.setattr(cuda_device, "Device", IdleDevice)
+    monkeypatch.setattr(cuda_device, "Device", Idle)
     assert gpu_probes.cases("sod_grid,sod", tmp_path / "rows.json") == 1
     found = read(tmp_path / "rows.json")
     assert [row["name"] for row in found["rows"] if "sod_grid" in row["name"]] == [
