@@ -160,11 +160,12 @@ def stepped(problem, dt):
 def stages(order):
     """Launch the stage kernel of the default variant one by one, without a graph."""
     from . import gpu as bench
+    from .problem import usual
     device = untuned()
-    problem = bench.problem(int(order), bench.SIZES[int(order)]).on(bench.CudaBackend("float32", device))
-    q, out, k = (problem.zeros() for _ in range(3))
+    operator = bench.problem(int(order), bench.SIZES[int(order)]).on(bench.CudaBackend("float32", device))
+    q, out, k = operator.state(usual(operator)), operator.zeros(), operator.zeros()
     for _ in range(LAUNCHES):
-        problem.stage(q, out, k, q, 0.0, 1e-9, bench.LSRK54.stages[1])
+        operator.stage(q, out, k, q, 0.0, 1e-9, bench.LSRK54.stages[1])
     device.synchronize()
 
 
