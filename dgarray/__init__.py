@@ -1,4 +1,5 @@
 """High-order solvers for wave and conservation-law problems, from array-style Python."""
+from . import checkout as checkout  # first, because the others import from `dgarray.backends`
 from .analysis.convergence import eoc
 from .analysis.fourier import Fourier
 from .analysis.integrals import BoundaryIntegral, VolumeIntegral
