@@ -24,7 +24,7 @@ import os, runpy, sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr(finder)]
 sys.modules.update(dict.fromkeys(os.environ["BLOCKED"].split()))
 """
-SCRIPT = START + "sys.argv[0] = 'first_contact.py'; runpy.run_path('first_contact.py', run_name='__main__')"
+SCRIPT = START + "sys.argv[0] = 'dgarray/first_contact.py'; runpy.run_path('dgarray/first_contact.py', run_name='__main__')"
 TESTS = START + "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 
 
@@ -34,8 +34,7 @@ def checkout(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bare")
     for name in ("backends", "cases", "dgarray", "tests"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("first_contact.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, folder)
+    shutil.copy(ROOT / "pyproject.toml", folder)
     return folder
 
 

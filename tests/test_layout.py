@@ -30,7 +30,7 @@ ALLOWED = {
     "bench": {"physics", "wording", "reference", "mesh", "methods", "backends", "stepping", "output", "run", "cases"},
     "run": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping", "output", "analysis"},
 }
-TOP = {"cli", "__init__", "__main__", "cases"}
+TOP = {"cli", "__init__", "__main__", "cases", "first_contact"}
 
 
 def modules():

@@ -1,6 +1,6 @@
 """The wheels that a machine without a network needs, and commands to fetch and install them.
 
-It imports nothing of ours and nothing that may be missing: `first_contact.py` runs it before anything else."""
+It imports nothing of ours and nothing that may be missing: `dgarray/first_contact.py` runs it before anything else."""
 import platform
 import re
 import sys
