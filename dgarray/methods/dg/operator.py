@@ -205,10 +205,6 @@ class DGOperator(ArrayOperator):
     def error_estimate(self, loop):
         return error_estimate(self, loop)
 
-    def in_zones(self, state):
-        """[(operator of a zone, its part of the state)]: all is one zone."""
-        return [(self, state)]
-
 
 class ModalOperator(DGOperator):
     """The operator of modal DG; the state is the coefficients c[variable, mode, element]."""
