@@ -115,7 +115,7 @@ def test_waves_through_an_interface(method, sizes, least, flux):
     def make(cells):
         grid = isinstance(method, dg.FiniteVolume)
         mesh = dg.Grid((0,), (1,), cells) if grid else dg.interval(0, 1, cells)
-        return dg.Simulation(mesh, dg.Maxwell(1, eps=eps), method, dg.absorbing, lambda x: through(x, 0.0), flux=flux,
+        return dg.Simulation(mesh, dg.Maxwell(1, eps=eps), method, dg.prescribed(through), lambda x: through(x, 0.0), flux=flux,
                              exact=through, until=0.5, cfl=0.5, backend="numpy", kernels="array", threads=1)
     assert observed(make, sizes).min() > least
 

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...physics.boundary import absorbing
 from ...physics.laws.law import shown
 from ...spaces import GridSpace
 from ...stepping import STEPPERS, Stage
@@ -103,6 +104,9 @@ class FiniteVolume(Method):
             if not callable(condition) or hasattr(condition, "of_faces"):
                 raise ValueError(f"boundary {name!r}: {shown(condition)} is not for finite volumes; give a function such as "
                                  "dgarray.outflow, dgarray.wall or dgarray.prescribed(g)")
+            if condition is absorbing and self.scheme == "weno":
+                raise ValueError(f"boundary {name!r}: absorbing is not allowed with scheme='weno', whose stencils reach beyond "
+                                 "the side into a state of zeros; it needs scheme='muscl', or outflow where everything leaves")
         tables = self.tables(problem)
         functions = [tables.rate, tables.physics.sound, *(s.outside for pair in tables.sides for s in pair if s.outside),
                      *(line.function for lines in (*tables.sweeps, tables.simple) for line in lines),

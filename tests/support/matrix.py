@@ -1,0 +1,210 @@
+"""The runs that prove the yeses of docs/combinations.md: law, dimension, method, cells, numerical flux, boundary and medium.
+
+A run has one value of each. For each law every two values that go together occur together in a run; `runs` picks few and cheap
+ones. The exact solutions are manufactured from the law itself.
+"""
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+from burgers import Burgers
+from matrix_states import beam, leaving, mirrored, waves
+
+import dgarray as dg
+from dgarray.analysis import manufactured
+
+METHODS = {"NodalDG": dg.NodalDG(2), "NodalDG with quadrature": dg.NodalDG(2, quadrature=6), "ModalDG": dg.ModalDG(2),
+           "TensorDG gauss": dg.TensorDG(2), "TensorDG lobatto": dg.TensorDG(2, "lobatto"),
+           "split form of central": dg.TensorDG(2, "lobatto", volume_flux=dg.central),
+           "split form of ranocha": dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha),
+           "split form of kennedy_gruber": dg.TensorDG(2, "lobatto", volume_flux=dg.kennedy_gruber),
+           "first-order": dg.FiniteVolume("first-order"), "muscl": dg.FiniteVolume("muscl"),
+           "muscl unsplit": dg.FiniteVolume("muscl", splitting=None, limiter="mc"), "weno": dg.FiniteVolume("weno")}
+FLUXES = {flux.__name__: flux for flux in (dg.upwind, dg.central, dg.rusanov, dg.hll, dg.hllc, dg.roe, dg.hlld)}
+LAWS = {"Advection": ("1D", "2D", "3D"), "Acoustics": ("1D", "2D", "3D"), "Maxwell": ("1D", "2D TM", "2D TE", "3D"),
+        "Euler": ("1D", "2D", "3D"), "MHD": ("1D", "2D", "3D"), "a law of your own": ("1D", "2D", "3D")}
+ONLY = {"hllc": {"Euler"}, "roe": {"Euler"}, "hlld": {"MHD"}, "split form of ranocha": {"Euler", "MHD"},
+        "split form of kennedy_gruber": {"Euler"},
+        "wall": {"Acoustics", "Euler", "MHD"}, "curved_wall": {"Acoustics", "Euler", "MHD"}, "pec": {"Maxwell"},
+        "pmc": {"Maxwell"}, "pressure_release": {"Acoustics"}, "absorbing": {"Advection", "Acoustics", "Maxwell"},
+        "incident": {"Advection", "Acoustics", "Maxwell", "a law of your own"}, "scattered": {"Acoustics", "Maxwell"},
+        "outflow": {"Advection", "Euler", "MHD", "a law of your own"}, "far_field": {"Euler", "MHD"}, "inflow": {"Euler"},
+        "jump": {"Acoustics", "Maxwell"}, "smooth": {"Acoustics", "Maxwell"}}
+BOUNDARIES = ("periodic", "prescribed", "a function of your own", "wall", "curved_wall", "pec", "pmc", "pressure_release",
+              "absorbing", "incident", "scattered", "outflow", "far_field", "inflow")
+MEDIA = ("constant", "jump", "smooth")
+IN_TIME = "prescribed", "a function of your own", "incident"          # the exact state beyond the side, which changes in time
+CONTINUED = "absorbing", "outflow", "far_field", "inflow", "scattered"          # made of the state inside
+
+
+class Run(NamedTuple):
+    """A run of the matrix; `shape`: "straight" or "curved" cells, "grid"."""
+
+    law: str
+    dim: str
+    method: str
+    shape: str
+    flux: str
+    boundary: str
+    medium: str
+
+    def __str__(self):
+        return ", ".join(self)
+
+
+def possible(run):
+    """Whether the values of a run go together."""
+    fv, d = isinstance(METHODS[run.method], dg.FiniteVolume), run.dim[0]
+    tensor = isinstance(METHODS[run.method], dg.TensorDG)
+    if any(run.law not in ONLY.get(value, LAWS) for value in run):
+        return False
+    if fv != (run.shape == "grid") or d == "1" and (tensor or run.shape == "curved"):
+        return False
+    if run.method == "weno" and run.flux != "upwind" or fv and run.flux == "central":
+        return False          # weno splits fluxes; finite volumes with a flux without dissipation are unstable
+    if run.law in ("Euler", "MHD", "a law of your own") and run.flux == "central":
+        return False          # no dissipation, see docs/conventions.md
+    if run.boundary == "absorbing" and (run.medium != "constant" or run.method == "weno"):
+        return False          # the exact solution is a plane wave; weno refuses
+    return not (run.shape == "curved" and (run.boundary == "periodic" or run.medium == "jump"))
+
+
+def runs(law):
+    """Few runs of a law in which every two values occur together that can: greedily, the cheap dimensions first."""
+    kinds = LAWS[law], METHODS, ("straight", "curved", "grid"), FLUXES, BOUNDARIES, MEDIA
+    every = [run for run in (Run(law, *values) for values in product(*kinds)) if possible(run)]
+    pairs = {run: frozenset(combinations(enumerate(run[1:]), 2)) for run in every}
+    missing, found = frozenset().union(*pairs.values()), []
+    while missing:
+        best = max(every, key=lambda run: len(pairs[run] & missing) / (1.0, 1.15, 2.0)[int(run.dim[0]) - 1])
+        found.append(best)
+        missing -= pairs[best]
+    return found
+
+
+def law_of(run):
+    dim, on_grid = int(run.dim[0]), run.shape == "grid"
+
+    def parameter(low, high):
+        if run.medium == "constant":
+            return low
+        if run.medium == "smooth":
+            return lambda x: low + (high - low) * (1 + np.cos(np.pi * x[0]) / 2)
+        return (lambda x: np.where(x[0] < 0.5, low, high)) if on_grid else {"a": low, "b": high}
+    if run.law == "Maxwell":
+        return dg.Maxwell(dim, run.dim[3:] or None, eps=parameter(1.0, 2.0), mu=parameter(1.0, 1.5))
+    if run.law == "Acoustics":
+        return dg.Acoustics(dim, density=parameter(1.0, 2.0), sound_speed=parameter(1.0, 1.3))
+    return {"Advection": lambda: dg.Advection((1.0, 0.5, 0.2)[:dim]), "Euler": lambda: dg.Euler(dim),
+            "MHD": lambda: dg.MHD(dim, cleaning_speed=1.0), "a law of your own": lambda: Burgers(dim)}[run.law]()
+
+
+def state_of(run, law):
+    walls = {name: getattr(dg, name) for name in ("wall", "pec", "pmc", "pressure_release")}
+    if run.boundary in walls or run.boundary == "curved_wall":
+        return mirrored(law, walls.get(run.boundary, dg.wall))
+    if run.boundary == "scattered":
+        total, field = mirrored(law, base_wall(law)), waves(law)
+        return lambda x, t: tuple(a - b for a, b in zip(total(x, t), field(x, t)))
+    if run.boundary == "outflow":
+        return leaving(law)
+    if run.boundary == "absorbing" and run.law in ("Acoustics", "Maxwell"):
+        return beam(law)
+    return waves(law, run.boundary == "periodic")
+
+
+def base_wall(law):
+    return dg.pec if hasattr(law, "fields") else dg.wall
+
+
+SIDES = {1: [("left", "right")], 2: [("left", "right"), ("bottom", "top")],
+         3: [("left", "right"), ("front", "back"), ("bottom", "top")]}
+
+
+def boundary_of(run, law, q):
+    """The conditions of a run, {side: condition}."""
+    sides = SIDES[law.dim]
+    if run.boundary == "periodic":
+        return None
+    if run.boundary == "absorbing" and run.law in ("Acoustics", "Maxwell"):
+        across = {"y": dg.wall, "z": dg.wall}
+        if run.law == "Maxwell":
+            across = {"y": dg.pmc if "TM" in run.dim else dg.pec, "z": dg.pmc}
+        chosen = {side: across[axis] for axis, pair in zip("yz", sides[1:]) for side in pair}
+        return chosen | {"left": dg.incident(q), "right": dg.absorbing}
+    if run.boundary in ("outflow", "absorbing", "inflow"):
+        enters, leaves = {"outflow": (dg.prescribed(q), dg.outflow), "absorbing": (dg.incident(q), dg.absorbing)}.get(
+            run.boundary) or (dg.inflow(q), dg.pressure_outflow(lambda x, t: law.pressure(q(x, t))))
+        return {side: condition for pair in sides for side, condition in zip(pair, (enters, leaves))}
+    if run.boundary == "curved_wall":
+        return {side: dg.curved_wall(lambda x, axis=axis: tuple(1.0 if k == axis else 0.0 for k in range(law.dim)))
+                for axis, pair in enumerate(sides) for side in pair}
+
+    def own(x, t):
+        return q(x, t)
+    return {"prescribed": lambda: dg.prescribed(q), "incident": lambda: dg.incident(q), "far_field": lambda: dg.far_field(q),
+            "a function of your own": lambda: own, "scattered": lambda: dg.scattered(base_wall(law), waves(law))}.get(
+                run.boundary, lambda: getattr(dg, run.boundary))()
+
+
+def mesh_of(run, cells):
+    dim, glue = int(run.dim[0]), run.boundary == "periodic"
+    if run.shape == "grid":
+        return dg.Grid((0,) * dim, (1,) * dim, cells, periodic=glue)
+    if dim == 1:
+        mesh = dg.interval(0, 1, cells, periodic=glue)
+    else:
+        tensor = isinstance(METHODS[run.method], dg.TensorDG)
+        shape = {(2, False): "triangle", (3, False): "tetra", (2, True): "quadrilateral", (3, True): "hexahedron"}[dim, tensor]
+        mesh = (dg.rectangle if dim == 2 else dg.box)(cells=cells, periodic=glue, shape=shape)
+    if run.medium == "jump":
+        mesh = mesh.with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
+    if run.shape == "curved":
+        def bent(x):
+            push = np.prod([np.sin(np.pi * c) for c in x], axis=0)
+            return tuple(c + (0.05, -0.04, 0.03)[k] * push for k, c in enumerate(x))
+        mesh = mesh.mapped(bent, 2)
+    return mesh
+
+
+LEVELS = {"DG": ((8, 16, 32), (4, 8, 16), (2, 4, 8)), "first-order": ((32, 64, 128), (16, 32, 64), (8, 16, 32)),
+          "muscl": ((32, 64, 128), (16, 32, 64), (8, 16, 32)), "muscl unsplit": ((32, 64, 128), (16, 32, 64), (8, 16, 32)),
+          "weno": ((12, 24, 48), (8, 16, 32), (6, 12, 24))}
+STATED = {"first-order": 1, "muscl": 2, "muscl unsplit": 2, "weno": 5}
+# Limiters clip extremes; the steppers are of fourth order at most.
+MARGINS = {"first-order": 0.25, "muscl": 0.6, "muscl unsplit": 0.6, "weno": 1.1}
+
+
+def least_order(run):
+    """The order that docs/combinations.md states for a run, less a margin."""
+    if run.method in STATED:
+        if run.boundary in CONTINUED or run.method == "muscl" and run.boundary in IN_TIME:
+            return 0.35
+        return 2.2 if run.method == "weno" and run.boundary in IN_TIME else STATED[run.method] - MARGINS[run.method]
+    if run.flux == "central":
+        return 1.7
+    nonlinear, collocated = run.law in ("Euler", "MHD", "a law of your own"), run.method in COLLOCATED
+    return 2.1 if nonlinear and collocated else 2.4
+
+
+COLLOCATED = "NodalDG", "TensorDG lobatto", "split form of central", "split form of ranocha", "split form of kennedy_gruber"
+
+
+def simulation(run, cells, **options):
+    law = law_of(run)
+    q = state_of(run, law)
+    problem = manufactured(law, q)
+    given = problem.options | {"boundary": boundary_of(run, law, q)}
+    flux = None if run.method == "weno" else FLUXES[run.flux]
+    return dg.Simulation(mesh_of(run, cells), law, METHODS[run.method], **given, flux=flux, backend="numpy", kernels="array",
+                         threads=1, **options)
+
+
+def observed(run, until=0.1):
+    """The errors on three meshes, each twice as fine."""
+    errors = []
+    for level, cells in enumerate(LEVELS.get(run.method, LEVELS["DG"])[int(run.dim[0]) - 1]):
+        sim = simulation(run, cells, until=until, cfl=0.9 * (0.5 ** level if run.method == "weno" else 1))
+        sim.run()
+        errors.append(sim.report["l2_error"]["total"])
+    return errors
