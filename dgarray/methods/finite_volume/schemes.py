@@ -4,7 +4,6 @@ import numpy as np
 from .reconstruction import LIMITERS, weno_z
 
 MARGIN = 1.1             # of the speed by which WENO splits fluxes
-KEPT = 0.1               # of a cell's internal energy, at the edges of a linear function that would lose all
 
 
 class FirstOrder:
@@ -27,8 +26,7 @@ class Muscl:
 
     In a step of their own the values are those half a step later (Hancock's method):
     q-, q+ = q -+ dq / 2 - k/2 (F(q + dq / 2) - F(q - dq / 2)) / C,  k = dt / h.
-    A safe method moves both towards q where one of them is not admissible, so far that they keep a share KEPT of its internal
-    energy, which is concave (Zhang & Shu 2010); to q where the law has none, or a density is not positive.
+    A safe method takes q- = q+ = q where one of them is not admissible.
     van Leer 1979; van Leer 1984 (Hancock); Toro 2009, section 14.4."""
 
     order, ghosts = 2, 2
@@ -50,15 +48,8 @@ class Muscl:
             pair = moved(a, b, c, x, t, m, k)
             if not method.safe or law.admissible is None:
                 return tuple(v for edge in pair for v in edge)
-            low, high = (physics.admissible(edge, x, t, m)[0] for edge in pair)
-            nearer = [q, q] if law.internal_energy is None else towards(q, pair, m)
-            return tuple(np.where(low & high, v, u) for edge, near in zip(pair, nearer) for v, u in zip(edge, near))
-
-        def towards(q, pair, m):
-            mean, low, high = (physics.heat(state, m) for state in (q, *pair))
-            least, dense = np.minimum(low, high), np.minimum(pair[0][0], pair[1][0]) > 0
-            share = np.where(dense & (least < 0) & (mean > 0), (1 - KEPT) * mean / (mean - least), 0.0)
-            return [tuple(u + share * (v - u) for u, v in zip(q, edge)) for edge in pair]
+            good = [physics.admissible(edge, x, t, m)[0] for edge in pair]
+            return tuple(np.where(good[0] & good[1], v, u) for edge in pair for v, u in zip(edge, q))
 
         def moved(a, b, c, x, t, m, k):
             half = tuple(s / 2 for s in slopes(a, b, c))
