@@ -1,8 +1,9 @@
 """Internal energy given to cells that have none: conservative, towards that of their neighbours.
 
-A scheme that conserves total energy finds the internal energy as a difference, less of kinetic and magnetic energy. A sweep along x
-changes that of MHD by -(v . B) dBx/dx, which the sweep along y makes good, and an error of div B by -(v . B) div B. So it may fall
-below zero in a gas of low beta however short the step. The repair of Kucharik, Shashkov & Wendroff 2003, J. Comput. Phys. 188.
+A scheme that conserves total energy finds the internal energy as a difference, less of kinetic and magnetic energy. A sweep
+along x changes that of MHD by -(v . B) dBx/dx, which the sweep along y makes good, and an error of div B by -(v . B) div B. So
+it may fall below zero in a gas of low beta however short the step.
+The idea is the repair of Kucharik, Shashkov & Wendroff 2003, J. Comput. Phys. 188.
 """
 import numpy as np
 
@@ -13,9 +14,9 @@ LEAST = 64               # roundings of the total energy that an internal energy
 def heated(xp, heat, energy, periodic):
     """The internal energy of all cells, (z, y, x) with an axis for each of `periodic`, above zero and of the same sum.
 
-    First cells that have too little, and those that this makes poor, exchange energy with their neighbours until all have the
-    mean of both; what is still missing comes from all cells, of each in proportion to what it has.  energy: total energy of cells.
-    The heat as it is where the sum of all is not enough."""
+    First cells that have too little, and those that this makes poor, exchange energy with their neighbours; what is still
+    missing comes from all cells, of each in proportion to what it has. The heat as it is where the sum of all is not enough.
+    energy: total energy of cells"""
     eps = float(np.finfo(heat.dtype).eps)
     least = LEAST * eps * xp.abs(energy)
     new, poor = heat, heat <= least

@@ -191,8 +191,8 @@ class Sweeps(Recipe):
     def repair(self, axes, q, t, targets):
         """Make the states of all cells sound, as far as that is possible without loss of anything that is conserved.
 
-        First at all faces of cells that are not, the flux `positive` of q takes the place of the other one, on both sides alike;
-        then the same for cells that this has changed. Where that is not enough a sweep is done again in parts that are short
+        First at all faces of cells that are not, the flux `positive` of q takes the place of the other one, on both sides
+        alike; then the same for cells that this has changed. Where that is not enough a sweep is done again in parts that are short
         enough for this flux, if it was longer; and at last cells get internal energy of others.
         targets: [(new state, dt), ...], the first is looked at; each has the fluxes times its dt
         Dumbser, Zanotti, Loubere & Diot 2014; here faces change, not cells, so that the sum over all cells stays."""

@@ -18,8 +18,8 @@ class GridTables:
     shape        of a state, (variable, z, y, x);  ghosts: layers beyond the ends of an axis
     scheme       of `schemes.SCHEMES`;  split: whether a step sweeps axis by axis
     physics      `GridPhysics`;  sides: (lower, upper) `ghosts.Side` for each axis
-    sweeps       for each axis the lines that end with the fluxes, `flux`;  simple: for each axis the line of the flux `positive`
-                 of the averages, which keeps admissible states so, and speeds: that of its speed
+    sweeps       for each axis the lines that end with the fluxes, `flux`;  simple: for each axis the line of the flux
+                 `positive` of the averages, which keeps admissible states so, and speeds: that of its speed
     varying      names of the law's parameters that vary in space;  parameters: {name: (z, y, x)} of these
     damping      fastest rate at which the law's source damps, 1 / time"""
 

@@ -210,11 +210,11 @@ class MHD(Law):
         return np.maximum(fast, self.cleaning_speed * dot(n, n) ** 0.5)
 
     def positive_speed(self, l, r, n):
-        """max(|u-| + c-, |u+| + c+, |u~| + max(c-, c+), ch) + |B+ - B-| / (a + b),  a, b = sqrt(rho-), sqrt(rho+), u~ the mean of
-        u = v . n with these weights, c the fast speeds.
+        """max(|u-| + c-, |u+| + c+, |u~| + max(c-, c+)) + |B+ - B-| / (a + b), at least ch;  a, b = sqrt(rho-), sqrt(rho+),
+        u~ the mean of u = v . n with these weights, c the fast speeds.
 
-        With it Rusanov's flux keeps density and pressure positive where psi is zero and the fluxes of the field through the faces
-        of a cell, averages of both sides, add up to zero.  Wu 2018, SIAM J. Numer. Anal. 56, theorem 2."""
+        With it Rusanov's flux keeps density and pressure positive where psi is zero and the fluxes of the field through
+        the faces of a cell, averages of both sides, add up to zero.  Wu 2018, SIAM J. Numer. Anal. 56."""
         a, b, length = np.sqrt(l[0]), np.sqrt(r[0]), dot(n, n) ** 0.5
         (u, v), (c, d) = ((self.along(self.velocity(q), n) for q in (l, r)), (self.magnetosonic(q, n)[2] for q in (l, r)))
         jump = tuple(y - x for x, y in zip(l[self.field], r[self.field]))
