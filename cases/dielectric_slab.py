@@ -1,4 +1,6 @@
 """Reflection and transmission of a plane wave at a dielectric slab, 2D Maxwell."""
+from math import cos, radians, sin, sqrt
+
 import numpy as np
 
 from dgarray import Maxwell, NodalDG, Simulation, upwind
@@ -26,16 +28,16 @@ def dielectric_slab(order=4, eps=4.0, angle=30.0, frequency=1.0, polarisation="T
     check_numbers(above=0, eps=eps, frequency=frequency)
     check_numbers(angle=angle)
     w = 2 * np.pi * frequency
-    kx, ky = w * np.cos(np.radians(angle)), w * np.sin(np.radians(angle))
+    kx, ky = w * cos(radians(angle)), w * sin(radians(angle))
     if not abs(angle) < 90 or eps * w**2 <= ky**2:
         raise ValueError(f"angle={angle!r}, eps={eps!r}: the wave does not enter the slab; angle must lie below 90 degrees, "
                          "eps above sin(angle)^2")
     mesh = case_mesh(mesh, "slab.msh", 2)
     mesh.named("slab"), mesh.named("vacuum")
     slab = mesh.points[mesh.cells[mesh.regions["slab"]], 0]
-    front, back = slab.min(), slab.max()
+    front, back = float(slab.min()), float(slab.max())
     # Medium by medium: kx, and the factor p of the continuous u_x / p.
-    kx_slab, p_slab, sign = np.sqrt(eps * w**2 - ky**2), *((1.0, 1) if polarisation == "TM" else (eps, -1))
+    kx_slab, p_slab, sign = sqrt(eps * w**2 - ky**2), *((1.0, 1) if polarisation == "TM" else (eps, -1))
     r, inner, outer, s = amplitudes(kx, kx_slab, p_slab, front, back)
 
     def wave(x, t, inside):

@@ -1,4 +1,6 @@
 """A strong shock that runs over a wedge: the double Mach reflection."""
+from math import sin, tan
+
 import numpy as np
 
 from dgarray import Euler, Simulation, outflow, prescribed, rectangle, wall
@@ -89,7 +91,7 @@ def squares(elements):
 
 def shock(y, t):
     """x of the incident shock; the gas in front of it has the speed of sound 1."""
-    return FOOT + y / np.tan(ANGLE) + MACH * t / np.sin(ANGLE)
+    return FOOT + y / tan(ANGLE) + MACH * t / sin(ANGLE)
 
 
 def places(dataset, rho):

@@ -1,8 +1,7 @@
 """Standing and plane waves of acoustics, by Hermite's method."""
 import numpy as np
 
-from dgarray import Acoustics, Grid, Hermite, Simulation, wall
-from dgarray import open as free_surface
+from dgarray import Acoustics, Grid, Hermite, Simulation, pressure_release, wall
 from dgarray.wording import choose
 
 from .common import check_numbers
@@ -43,7 +42,7 @@ def hermite_acoustics(order=3, dim=2, cells=16, wave="standing", waves=1, until=
     exact = plane if wave == "plane" else standing
     grid = Grid((0,) * dim, (1,) * dim, cells, periodic=wave == "plane")
     sides = list(grid.boundaries)
-    boundary = {side: free_surface if wave == "free" and side in sides[-2:] else wall for side in sides}
+    boundary = {side: pressure_release if wave == "free" and side in sides[-2:] else wall for side in sides}
     method = Hermite(order, None, None if variant == "auto" else variant, bool(pruned), bool(derivatives))
     return Simulation(grid, Acoustics(dim), method, boundary, lambda x: exact(x, 0.0), exact=exact, until=until,
                       case="hermite_acoustics")

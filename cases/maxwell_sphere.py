@@ -41,7 +41,7 @@ def maxwell_sphere(order=3, ka=1.0, level=0, until=None, mesh=None, start="proje
     check_room(f"the mesh at level={level}", len(mesh.cells) * 8**level, 3)
     for _ in range(level):
         mesh = refined_sphere(mesh)
-    radius, outer = equal_radius(mesh), corner_radii(mesh, "outer").min()
+    radius, outer = float(equal_radius(mesh)), float(corner_radii(mesh, "outer").min())
     k = kas / radius
     shape, width, _ = pulse(k)
     delay = HALF_PULSE * width + radius

@@ -1,4 +1,5 @@
 """High-order solvers for wave and conservation-law problems, from array-style Python."""
+from . import checkout as checkout  # first, because the others import from `dgarray.backends`
 from .analysis.convergence import eoc
 from .analysis.fourier import Fourier
 from .analysis.integrals import BoundaryIntegral, VolumeIntegral
@@ -20,10 +21,10 @@ from .physics.boundary import (
     pmc,
     prescribed,
     pressure_outflow,
+    pressure_release,
     scattered,
     wall,
 )
-from .physics.boundary import open as open
 from .physics.explain import explain
 from .physics.fluxes import central, hll, hllc, hlld, kennedy_gruber, ranocha, roe, rusanov, upwind
 from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
@@ -34,21 +35,34 @@ from .wording import choose
 
 __version__ = "0.1.0"
 
-# `open` is public too, but not exported by a star, because it is the name of a function of Python's own.
 __all__ = [
     "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "FiniteVolume", "Fourier", "Grid",
     "GridOperator", "Hermite", "Interrupted", "Law", "MHD", "Maxwell", "Mesh", "Method", "ModalDG", "NodalDG", "Operator",
     "OutputError", "Points", "Simulation", "SolutionError", "Sponge", "SurfaceFields", "TensorDG", "VolumeIntegral",
     "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "hlld", "incident", "inflow",
-    "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "ranocha",
+    "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "pressure_release",
+    "ranocha",
     "read_mesh", "rectangle", "riemann", "roe", "rusanov", "scattered", "upwind", "wall",
 ]
+
+# What a boundary condition is called in other codes: what to write here.
+ELSEWHERE = {
+    "open": "pressure_release (p = 0, reflects everything) or absorbing (lets waves leave)",
+    "free_surface": "pressure_release", "sound_soft": "pressure_release", "sound_hard": "wall", "rigid": "wall",
+    "slip_wall": "wall", "reflecting": "wall", "symmetry": "wall", "reflective": "wall", "dirichlet": "prescribed",
+    "neumann": "outflow (q+ = q-) or wall", "extrapolation": "outflow", "supersonic_outflow": "outflow",
+    "silver_mueller": "absorbing", "radiation": "absorbing", "non_reflecting": "absorbing, of a gas far_field",
+    "farfield": "far_field", "characteristic": "far_field, of linear laws absorbing",
+    "total_field": "incident", "scattered_field": "scattered", "periodic": "mesh.periodic(...), a property of the mesh",
+}
 
 
 def __getattr__(name):
     """A public name that does not exist: the nearest one."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in ELSEWHERE:
+        raise AttributeError(f"dgarray: the name {name!r} does not exist; write {ELSEWHERE[name]}")
     try:
         choose("dgarray: the name", name, __all__)
     except ValueError as error:

@@ -140,12 +140,14 @@ def real_limit(stepper):
     return float(z[np.argmax(np.abs(amplification(stepper, -z)) > 1 + 1e-12)])
 
 
-def amplification(stepper, z):
-    """Growth factor R(z) of the method for dq/dt = lambda q, z = lambda dt; |R| <= 1 is stable.  Array in, array out."""
-    q0 = q = z * 0 + 1
+def amplification(stepper, z, one=1.0, product=np.multiply):
+    """Growth factor R(z) of the method for dq/dt = lambda q, z = lambda dt; |R| <= 1 is stable.  Array in, array out.
+
+    With one = the unit matrix and product = np.matmul, R(dt A) of a matrix."""
+    q0 = q = z * 0 + one
     k = z * 0
     for s in stepper.stages:
-        r = z * q
+        r = product(z, q)
         k = s.A * k + s.v * q + s.w * r
         q = s.alpha * q0 + s.beta * q + s.B * k + s.C * r
     return q

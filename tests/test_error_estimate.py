@@ -66,6 +66,23 @@ def test_there_is_no_estimate_where_there_is_nothing_to_tell(mesh, method):
     assert "the error in time" not in summary(sim.report)
 
 
+GAS = dg.Euler(2)
+
+
+@pytest.mark.parametrize("mesh, method", [
+    (dg.rectangle(cells=4), dg.ModalDG(2, limiter="vertex")), (dg.rectangle(cells=4), dg.ModalDG(2, positivity=True)),
+    (dg.rectangle(cells=4, shape="quadrilateral"),
+     dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha, shock_capturing=0.5, positivity=True))])
+def test_there_is_no_estimate_where_a_step_makes_choices(mesh, method):
+    """A shock tube: a smaller cfl would not make it more accurate, and the line that says so is not there."""
+    def tube(x):
+        left = x[0] < 0.5
+        return GAS.conservative((np.where(left, 1.0, 0.5), 0 * x[0], 0 * x[0], np.where(left, 1.0, 0.4)))
+    sim = dg.Simulation(mesh, GAS, method, dg.wall, tube, backend="numpy", kernels="array")
+    sim.run(until=0.02)
+    assert sim.report["error_estimate"] is None and "the error in time" not in summary(sim.report)
+
+
 @pytest.mark.parametrize("dtype, initial", [("float32", lambda x: 1 + 1e-9 * x), ("float64", lambda x: 0 * x)])
 def test_rounding_is_no_error_in_time(dtype, initial):
     mesh = dg.rectangle(cells=2, periodic=True)

@@ -529,7 +529,7 @@ def problem(law, condition=dg.wall, **options):
     (lambda: problem(dg.Acoustics(2), flux=dg.roe), "has no numerical flux 'roe'"),
     (lambda: problem(dg.Maxwell(2), dg.wall), "'wall' needs a law of Acoustics, Euler or MHD type"),
     (lambda: problem(dg.Euler(2), dg.pec), "'pec' needs a law of Maxwell type"),
-    (lambda: problem(dg.Euler(2), dg.open), "'open' needs a law with variables p and v"),
+    (lambda: problem(dg.Euler(2), dg.pressure_release), "'pressure_release' needs a law with variables p and v"),
     (lambda: problem(dg.Euler(2), dg.absorbing), "'absorbing' is for linear laws"),
     (lambda: problem(dg.Euler(2), dg.scattered(dg.wall, lambda x, t: (0, 0, 0, 0))), "'scattered' is for linear laws"),
     (lambda: problem(dg.Acoustics(2), dg.far_field(lambda x, t: (1, 0, 0, 1))), "'far_field' needs the Euler equations or MHD"),

@@ -350,6 +350,24 @@ def test_values_belong_to_cells(tmp_path):
     assert centres.attrs["location"] == "cell centres" and np.allclose(centres.u[0], ds.u[0] - 1 / (12 * 64))
 
 
+@pytest.mark.parametrize("scheme", ["muscl", "weno"])
+def test_integrals_over_a_side_are_of_second_order(scheme):
+    """The values of the outermost cells belong to their centres; at the side those of the line through two of them count."""
+    law, errors = dg.Acoustics(2), []
+
+    def field(x, t=0.0):
+        return np.sin(2 * x[0] + x[1]), np.cos(2 * x[0] + 0.3) * x[1], np.exp(x[0])
+    for cells in (10, 20):
+        sim = dg.Simulation(dg.Grid((0, 0), (1, 1), cells), law, dg.FiniteVolume(scheme), dg.prescribed(field), field,
+                            record={"flux": dg.BoundaryIntegral("right"), "side": dg.SurfaceFields("right")}, until=1e-9,
+                            backend="numpy", kernels="array")
+        ds = sim.run()
+        y = (np.arange(cells) + 0.5) / cells
+        errors.append([abs(ds.flux_p.values[0] - np.cos(2.3) / 2), abs(ds.flux_vx.values[0] - np.cos(2) + np.cos(3)),
+                       np.abs(ds.side_p.values[0].ravel() - np.sin(2 + y)).max()])
+    assert (np.log2(np.divide(*errors)) > 1.8).all() and max(errors[1]) < 4e-3
+
+
 def test_divergence_and_curl_are_exact_for_lines_and_find_the_waves():
     law, n = dg.MHD(2, cleaning_speed=1.0), 32
 

@@ -1,7 +1,9 @@
 """`dgarray bench --first-contact`: steps that fail, hang or crash, calls that go on, what is said without a device."""
 import json
+import os
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,8 +14,9 @@ from numba import config
 from dgarray import backends
 from dgarray.bench import first_contact as contact
 from dgarray.bench import gpu_probes, gpu_wheels
+from dgarray.bench.contact_steps import SANITIZED, STEPS, Step
 from dgarray.bench.contact_table import table
-from dgarray.bench.first_contact import FILE, SANITIZED, STEPS, Step, exit_status, first_contact
+from dgarray.bench.first_contact import FILE, exit_status, first_contact
 from dgarray.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -67,6 +70,44 @@ def test_whatever_a_step_does_the_others_run(tmp_path):
     shown = table(records, left).splitlines()
     assert shown[3].split() == ["wrong", "failed", f"{records[2]['seconds']:.1f}", "exit", "status", "3:", "the", "reason"]
     assert exit_status(records, steps) == 2 and exit_status(records[:5], steps) == 1 and exit_status(records[:2], steps) == 0
+
+
+def test_a_step_that_is_cut_says_what_it_had(tmp_path):
+    step = shell("tuning", "echo 1 variants; echo 2 variants; echo more; sleep 60", limit=0.4, shows=r"\d+ variants")
+    records, _ = first_contact(tmp_path, steps=[step])
+    assert records[0]["status"] == "timed out"
+    assert records[0]["found"].splitlines() == ["over 0.4 s", "so far: 2 variants", "1 variants", "2 variants", "more"]
+
+
+def test_the_file_is_whole_at_any_time(tmp_path, monkeypatch):
+    """A process that is ended while it writes leaves the records before."""
+    steps, replace = [shell("first", "echo 1"), shell("second", "echo 2")], os.replace
+    kept = []
+
+    def ended(source, target):
+        if len(kept) == 1:
+            raise KeyboardInterrupt
+        kept.append(replace(source, target))
+    monkeypatch.setattr(os, "replace", ended)
+    with pytest.raises(KeyboardInterrupt):
+        first_contact(tmp_path, steps=steps)
+    assert [r["step"] for r in lines(tmp_path)] == ["first"] and {path.name for path in tmp_path.iterdir()} == {
+        FILE, "first.log", "second.log"}
+
+
+def test_what_is_worth_most_comes_first():
+    """Kernels, speed, profile, tests, sanitizer, tuning, rows; and what needs no numba-cuda does not ask for it."""
+    names = [step.name for step in STEPS]
+    order = ["versions", "CUDA C kernel", "numba.cuda kernel", "speed, order 3", "speed, order 4", "profile, order 4",
+             "GPU tests", "memcheck, nodal", "racecheck, nodal", "tuning, order 3", "rows, order 3", "rows, cases"]
+    assert sorted(order, key=names.index) == order
+    assert {step.name for step in STEPS if "numba_cuda" in step.needs} == {
+        "numba.cuda kernel", "rows, modal DG", *(f"{tool}, {kind}" for tool in ("memcheck", "racecheck")
+                                                 for kind in ("faces", "modal"))}
+    for step in STEPS:
+        if "dgarray.bench.gpu_probes" in step.command:
+            name, *arguments = step.command[step.command.index("dgarray.bench.gpu_probes") + 1:]
+            signature(gpu_probes.PROBES[name]).bind(*arguments)
 
 
 def test_the_next_call_goes_on(tmp_path):
@@ -212,10 +253,10 @@ def test_what_a_question_raises_is_its_answer():
 
 
 SANITIZED_HERE = """from types import SimpleNamespace
-from dgarray.bench import first_contact, gpu_probes
+from dgarray.bench import contact_steps, gpu_probes
 calls = []
 gpu_probes.cupy = lambda: SimpleNamespace(cuda=SimpleNamespace(set_allocator=calls.append))
-for file, words in first_contact.SANITIZED.items():
+for file, words in contact_steps.SANITIZED.items():
     print(file, int(gpu_probes.first_tests(f"tests/{file}.py", words)))
 print(calls)"""
 

@@ -8,7 +8,7 @@ from nodal_problems import of_element
 from dgarray import backends
 from dgarray.analysis.stability import MARGIN, fit, samples
 from dgarray.mesh import box, interval, rectangle
-from dgarray.methods import NodalDG
+from dgarray.methods import ModalDG, NodalDG, TensorDG
 from dgarray.methods.dg import spectrum
 from dgarray.methods.dg.spectrum import SEARCHES, largest_step, rounded_down
 from dgarray.methods.dg.stability import FAMILIES, family, stability_limit, table, unstable
@@ -91,6 +91,32 @@ def test_cfl_1_is_the_largest_stable_step_within_five_percent(mesh, law, order, 
     for stepper in [STEPPERS[name] for name in steppers_of(order)] if mesh.dim == 1 else [LSRK54]:
         assert growth(op, stepper, 1.0) <= 1.5          # advection is not normal: it may grow a little at first
         assert growth(op, stepper, 1.05) > 10
+
+
+OPEN = [*((interval(0, 1, n), Advection(1.0), NodalDG(4)) for n in (4, 8, 16, 32, 64)),
+        *((interval(0, 1, n), Maxwell(1), NodalDG(4)) for n in (4, 8, 16)),
+        *((rectangle(cells=n), Advection((1.0, 0.4)), method) for n in (2, 8) for method in (NodalDG(2), ModalDG(2))),
+        *((rectangle(cells=n, shape="quadrilateral"), Advection((1.0, 0.4)), TensorDG(3)) for n in (3, 8)),
+        (rectangle(cells=6, perturb=0.3), Advection((1.0, 0.4)), NodalDG(3)),
+        (box(cells=2), Advection((1.0, 0.4, 0.2)), NodalDG(2)),
+        (rectangle(cells=2), Maxwell(2), NodalDG(3)), (box(cells=1), Acoustics(3), NodalDG(2))]
+
+
+@pytest.mark.parametrize("stepper", [STEPPERS["lsrk54"], STEPPERS["ssp33"]], ids=lambda stepper: stepper.name)
+@pytest.mark.parametrize("mesh, law, method", OPEN)
+def test_nothing_grows_on_its_way_to_an_open_boundary(mesh, law, method, stepper):
+    """The operator is far from normal: its eigenvalues alone allow steps with which states grow by up to 1e14."""
+    op = method.discretise(mesh, law, absorbing, BACKEND)
+    assert max(growth(op, stepper, 1.0, steps) for steps in (3, 10, 30, 100)) < 2
+
+
+def test_growth_is_that_of_the_powers_of_a_matrix():
+    """Of a step with a matrix that is far from normal, the norms of all powers by brute force."""
+    A = -np.eye(30) + 1.4 * np.eye(30, k=-1)
+    step = amplification(LSRK54, 0.7 * A, np.eye(30), np.matmul)
+    expected = max(np.linalg.norm(np.linalg.matrix_power(step, 2 ** k), 2) for k in range(9))
+    assert expected > 100 and spectrum.growth(A, LSRK54, 0.7, 8) == pytest.approx(expected, rel=1e-3)
+    assert spectrum.growth(1e6 * A, LSRK54, 0.7, 8) == np.inf
 
 
 def test_the_step_of_part_of_a_mesh_is_that_of_the_whole(monkeypatch):

@@ -168,7 +168,7 @@ def own(q, n, x, t):
 # Conditions by law; functions take a state of x and t.
 CONDITIONS = {
     "advection": [dg.absorbing, dg.outflow, dg.prescribed, dg.incident, own],
-    "acoustics": [dg.wall, dg.open, dg.absorbing, dg.prescribed, lambda g: dg.scattered(dg.wall, g), own],
+    "acoustics": [dg.wall, dg.pressure_release, dg.absorbing, dg.prescribed, lambda g: dg.scattered(dg.wall, g), own],
     "maxwell": [dg.pec, dg.pmc, dg.absorbing, dg.incident, lambda g: dg.scattered(dg.pec, g), own],
     "euler": [dg.wall, dg.outflow, dg.far_field, dg.inflow, dg.prescribed, lambda g: dg.pressure_outflow(0.9)],
     "mhd": [dg.wall, dg.outflow, dg.prescribed]}

@@ -178,6 +178,29 @@ def test_the_fastest_is_kept_and_chosen(fastest, backend, clock):
     assert lines[0].endswith("4 variants on 18 elements") and str(tuning.table_file()) in lines[-1]
 
 
+def test_a_process_that_is_ended_early_leaves_the_fastest_so_far(backend, clock):
+    """Each variant is told and kept as soon as it works; without `each` nothing is kept before the end."""
+    calls, told, t = clock(backend.device, rising(FEW, FEW[1])), [], tables()
+
+    def each(variant, seconds):
+        told.append((variant, seconds))
+        if len(told) == 3:
+            raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        tuning.tune(backend, t, FEW, 0.1, each=each)
+    assert told == list(rising(FEW, FEW[1]).items())[:3] and len(calls) == 3
+    file, entry = tuning.entry(backend.device, t, backend.dtype)
+    assert file == tuning.table_file() and entry["variant"] == vars(FEW[1])
+    assert (entry["seconds"], entry["of"], entry["elements"]) == (1e-3, 3, 18)
+
+
+def test_variants_timed_one_by_one_are_all_checked(backend):
+    """A variant's first time does not change the state from which the next one is checked."""
+    told = []
+    _, ranking = tuning.tune(backend, tables(), FEW, 0.0, each=lambda *found: told.append(found))
+    assert [variant for variant, _ in told] == FEW and {variant for variant, _ in ranking} == set(FEW)
+
+
 def test_real_times_order_the_variants(backend):
     found, ranking = tuning.tune(backend, tables(), FEW[:2], 0.02)
     assert found == ranking[0][0] and 0 < ranking[0][1] <= ranking[1][1]
@@ -588,7 +611,7 @@ def gpu(device, monkeypatch):
 @pytest.fixture
 def timed(monkeypatch, gpu):
     """Nothing is compiled: seconds are the variant's rows in milliseconds, or 10."""
-    def prepared(backend, part, variants, say):
+    def prepared(backend, part, variants, say, each):
         return [Racer(v) for v in variants], None
     monkeypatch.setattr(tuning, "prepared", prepared)
     monkeypatch.setattr(gpu, "seconds", lambda v, repeats: [1e-3 * tuning.STAGES * (v.rows + 10 * (v.product != "kernel"))]

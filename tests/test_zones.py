@@ -335,3 +335,35 @@ def test_meshes_that_are_refused():
                              ({"new": [9]}, "0 to 8"), (3, "give {name")):
         with pytest.raises(MeshError, match=message):
             mesh.with_regions(regions)
+
+
+def test_totals_of_zones_on_curved_cells_and_the_operator_of_all_zones():
+    """Each zone conserves by its own quadrature; the operator of a linear law has one vector for all zones."""
+    def bent(x):
+        push = np.sin(np.pi * x[0]) * np.sin(np.pi * x[1])
+        return x[0] + 0.08 * push, x[1] + 0.06 * push
+    mesh = dg.rectangle(cells=4, shape="quadrilateral").with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
+    sim = dg.Simulation(mesh.mapped(bent, 2), dg.Acoustics(2), dg.TensorDG({"a": 2, "b": 3}), dg.wall,
+                        lambda x: (1 + np.exp(-20 * ((x[0] - 0.4) ** 2 + (x[1] - 0.5) ** 2)), 0 * x[0], 0 * x[0]),
+                        backend="numpy", kernels="array", record={"all": dg.VolumeIntegral()})
+    run = sim.run(until=0.2)
+    pressure = sim.report["conserved"]["p"]
+    assert abs(pressure["final"] - pressure["initial"]) < 1e-12
+    recorded = run.dg.record("all")["p"].values
+    assert np.abs(recorded - pressure["initial"]).max() < 1e-12
+    A, q = sim.linear_operator(), np.random.default_rng(0).standard_normal(sim.operator.dofs)
+    parts = np.split(q, [int(np.prod(sim.operator.unknowns["a"]))])
+    rate = sim.rhs({name: part.reshape(shape) for (name, shape), part in zip(sim.operator.unknowns.items(), parts)})
+    assert np.abs(A @ q - np.concatenate([rate[name].ravel() for name in sim.operator.unknowns])).max() < 1e-10
+    assert np.linalg.eigvals(A @ np.eye(len(q))).real.max() < 1e-10
+
+
+def test_a_step_that_is_not_a_number_in_any_zone_is_found():
+    mesh = dg.rectangle(cells=2, shape="quadrilateral").with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
+    sim = dg.Simulation(mesh, dg.Euler(2), dg.TensorDG({"a": 1, "b": 2}), dg.wall, lambda x: (1 + 0 * x[0], 0, 0, 2.5),
+                        backend="numpy", kernels="array")
+    q = sim.project()
+    for name in q:
+        bad = {zone: array.copy() for zone, array in q.items()}
+        bad[name][...] = np.nan
+        assert np.isnan(sim.max_dt(bad))

@@ -8,7 +8,7 @@ from ..physics.pointwise import Pointwise, components
 from .probes import Recorder, Recording, whole
 from .record_layout import Series
 from .sampling import at_nodes, taker, title
-from .totals import totals, totals_of
+from .totals import totals_of, totals_of_state
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +76,7 @@ class VolumeIntegral(Recorder):
             names = totals_of(operator.law)
 
             def measure(state, t):
-                return totals(operator, at_nodes(operator, state)).values()
+                return totals_of_state(operator, state).values()
         else:
             integrand = _Integrand(role, operator, self.function, self.names, first)
             names = integrand.names

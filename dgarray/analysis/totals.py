@@ -23,6 +23,22 @@ def totals(operator, values):
     return dict(zip(names, map(float, total)))
 
 
+def totals_of_state(operator, state):
+    """The same of a state on the backend; in several zones the sum of each zone's, by its own quadrature."""
+    return summed(totals(zone, zone.fetch(part).result()) for zone, part in operator.in_zones(state))
+
+
+def totals_of_arrays(operator, arrays):
+    """The same of the plain arrays of a state on the host."""
+    return summed(totals(zone, zone.nodal(part)) for zone, part in operator.in_zones(arrays))
+
+
+def summed(found):
+    """The sums of several {name: total}."""
+    found = list(found)
+    return {name: sum(each[name] for each in found) for name in found[0]}
+
+
 def totals_of(law):
     """Names of what `totals` integrates."""
     return (*law.variables, *(() if law.energy is None else ("energy",)))

@@ -18,7 +18,7 @@ def table(records, left):
     lines = [rendered(found)]
     missing = gpu_wheels.missing()
     if missing:
-        fetch, install = gpu_wheels.commands(cuda(records))
+        fetch, install = gpu_wheels.commands(gpu_wheels.requirements(cuda(records)))
         lines += ["", f"missing: {', '.join(missing)}; fetch the wheels where there is a network, carry and install them:",
                   fetch, install]
     if left:

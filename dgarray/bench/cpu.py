@@ -19,7 +19,7 @@ from ..wording import choose
 from .array_memory import held
 from .attempts import Attempts, rounded
 from .machine import machine
-from .problem import Problem, ceiling
+from .problem import Problem, ceiling, of_case
 from .roofline import Operation, bound, ceilings, limit, of_the_paper
 from .tables import table
 
@@ -222,8 +222,7 @@ def mesh_of(name, cells):
 
 def problem_of_case(name):
     """The case of that name as a Problem."""
-    from .. import cases
-    simulation = getattr(cases, name)()
+    simulation = of_case(name)
     return Problem(simulation.operator, simulation.operator.project(simulation.initial), simulation.stepper)
 
 

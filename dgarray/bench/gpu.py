@@ -26,7 +26,7 @@ from .cpu import row
 from .device_problem import DeviceProblem, ceiling, measured
 from .families import FAMILIES, like
 from .machine import machine_with
-from .problem import Problem
+from .problem import Problem, of_case
 
 __all__ = ["bench"]
 
@@ -43,7 +43,8 @@ SECONDS = {"ceilings": 1.0, "variants": 2.0}          # how long to measure each
 FEW = 3                                  # variants of a family that are timed at the usual order; one at others
 
 
-def bench(cases=None, quick=False, progress=None, orders=ORDERS, dtypes=DTYPES, device=None, sizes=None, keep=None):
+def bench(cases=None, quick=False, progress=None, orders=ORDERS, dtypes=DTYPES, device=None, sizes=None, keep=None,
+          cpu=True):
     """Measure a GPU's ceilings and the package's speed on it: a dict for JSON, all rates in 1/s, times in s, sizes in bytes.
 
     cases      names of cases to measure instead of nodal Maxwell on a box of tetrahedra; all options are their defaults
@@ -53,6 +54,7 @@ def bench(cases=None, quick=False, progress=None, orders=ORDERS, dtypes=DTYPES, 
     device     `dgarray.backends.cuda.device.Device` or one like it; by default the machine's (RuntimeError without one)
     sizes      {order: cells in each direction} of the box, and "scaling": a list of them, instead of SIZES and SCALING
     keep       function called with the result so far after each part, e.g. to write it to a file
+    cpu        whether to measure the same problems on this machine's processor too
     A rate is the number of DOF updates of all variables per second in whole steps: LSRK54 with five evaluations, or the stepper
     of a case; a step is one CUDA graph if the variant allows it. For every variant and for the array kernels the bound is that
     of one kernel that moves every array once and visits each face from both sides: see `roofline.cost`.
@@ -79,7 +81,7 @@ def bench(cases=None, quick=False, progress=None, orders=ORDERS, dtypes=DTYPES, 
         if not cases and measured_dtypes:
             result |= {"cpu": [], "ratios": {}, "families": [], "variants": [], "scaling": []}
             for order in orders:
-                attempt(f"Maxwell 3D N={order}", measure.order, order, measured_dtypes, sizes[order])
+                attempt(f"Maxwell 3D N={order}", measure.order, order, measured_dtypes, sizes[order], cpu)
             order, dtype = USUAL if USUAL in orders else orders[0], measured_dtypes[0]
             attempt("set-up", measure.once, order, dtype, sizes[order])
             for cells in sizes["scaling"]:
@@ -102,8 +104,7 @@ class Measure:
 
     def case(self, name, dtypes):
         """Rows of a case, from its own initial state, since random numbers may not be admissible."""
-        from .. import cases
-        simulation = getattr(cases, name)().replace(backend="numpy", kernels="array")
+        simulation = of_case(name, backend="numpy", kernels="array")
         host = simulation.operator
         initial = host.project(simulation.initial)
         for dtype in dtypes:
@@ -132,7 +133,7 @@ class Measure:
         self.result["rows"].append(found | {"byte_rate": rate, "variant": as_dict(problem.variant)})
         return problem.kernels, problem.variant
 
-    def order(self, order, dtypes, cells):
+    def order(self, order, dtypes, cells, cpu):
         """Rows of Maxwell at one order, the families of variants compared with the variant chosen, and the CPU."""
         host = problem(order, cells)
         for dtype in dtypes:
@@ -140,7 +141,7 @@ class Measure:
             base = self.rows(name, dtype, lambda backend: DeviceProblem(host.on(backend), self.device))
             if base is not None:
                 self.attempt(f"variants at order {order} in {dtype}", self.families, order, dtype, host.tables, base)
-                if order in CPU_ORDERS:
+                if cpu and order in CPU_ORDERS:
                     self.attempt(f"{name} on the CPU", self.cpu, name, host, dtype)
 
     def families(self, order, dtype, tables, base):

@@ -6,14 +6,14 @@ import shutil
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, distributions, version
-from pathlib import Path
 
 import numba
 import numpy as np
 
 from ..backends import gpu
+from .gpu_wheels import ROOT
 
-ROOT = Path(__file__).parents[2]           # of a source checkout: the folder of pyproject.toml, tests and .git
+ARCHIVED = ".git_archival.txt"             # into which `git archive` writes the commit
 NVML = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
 WHEELS = "cuda", "cupy", "nvidia", "numba", "pytest"         # beginnings of the names of packages for GPU runs and tests
 
@@ -50,11 +50,15 @@ def processor():
 
 
 def revision():
-    """`git describe` of a source checkout, such as "6c1f8f7" or "6c1f8f7-dirty"; elsewhere the package's version."""
+    """`git describe` of a source checkout, such as "6c1f8f7" or "6c1f8f7-dirty"; the commit of one made by `git archive`;
+    elsewhere the package's version."""
     if (ROOT / ".git").exists() and shutil.which("git"):
         said = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
         if said.returncode == 0:
             return said.stdout.strip()
+    archived = ROOT / ARCHIVED
+    if archived.is_file() and not archived.read_text().startswith("$"):
+        return archived.read_text().strip()
     return installed("dgarray")
 
 

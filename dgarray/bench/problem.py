@@ -87,6 +87,19 @@ def ceiling(dtype, threads):
     return f"{dtype}, {threads} threads"
 
 
+def of_case(name, **backend):
+    """The simulation of a case with the defaults of all its options, on the backend that is given if one is.
+
+    Raises ValueError for a case with several zones: each has sizes and costs of its own, which a row does not have."""
+    from .. import cases
+    simulation = getattr(cases, name)().replace(**backend)
+    if getattr(simulation.operator, "zones", None):
+        zones = ", ".join(zone.name for zone in simulation.operator.zones)
+        raise ValueError(f"case '{name}' has several zones ({zones}), which no row of this benchmark can hold; "
+                         f"`dgarray run {name}` prints its speed")
+    return simulation
+
+
 def usual(operator):
     """An initial state: random numbers, or `breeze` for a gas, whose density and pressure must be positive."""
     law = operator.tables.law

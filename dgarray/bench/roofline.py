@@ -33,7 +33,7 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
     """Cost per element of one evaluation of the right-hand side and its Runge-Kutta stage: a list of `Operation`.
 
     Of Hermite's method it is the cost per node of a half-step, of finite volumes that per cell of a step or a stage.
-    tables    `NodalTables`, `QuadratureTables`, `HermiteTables` or `GridTables`
+    tables    `NodalTables`, `TensorTables`, `QuadratureTables`, `HermiteTables` or `GridTables`
     kernels   "fused" or "array"
     dtype     of the run
     stepper   a class of `dgarray.stepping`
@@ -51,7 +51,7 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
     if tables.unit.startswith("node"):
         return [Operation(name, *each) for name, each in hermite_counts(tables, kernels, dtype, backend, variant).items()]
     if backend == "cupy":
-        count = DeviceCount(tables, dtype, stepper)
+        count = (DeviceTensorCount if isinstance(tables, TensorTables) else DeviceCount)(tables, dtype, stepper)
         return count.fused(variant) if kernels == "fused" else count.array()
     count = (TensorCount if isinstance(tables, TensorTables) else Count)(tables, dtype, stepper)
     return count.fused() if kernels == "fused" else count.array()
@@ -305,6 +305,26 @@ class DeviceCount(Count):
                 lift._replace(bytes=lift.bytes + 4 * self.state),                  # the product written; sum of two arrays
                 finish._replace(bytes=(finish.bytes + 2 * self.state) if self.finish() else 0),
                 update._replace(bytes=self.state * moved / len(stages))]
+
+
+class DeviceTensorCount(DeviceCount, TensorCount):
+    """The same of tensor-product DG, whose kernels are `TensorCuda.parts`: products run along lines of nodes."""
+
+    def fused(self, variant=None):
+        """The values at the face points; then the fluxes, the products along the lines and the rest of the stage."""
+        update, reads, writes = self.update()
+        points, numbers = self.F * self.M, self.tables.geometry_rows + self.P
+        at_faces = self.V * points * self.real
+        stage = self.volume() + self.from_both_sides() + self.lift() + self.finish() + update
+        return [Operation("trace", self.traces(), self.state + at_faces),
+                Operation("stage", stage, self.state * (1 + reads + writes) + at_faces + numbers * self.real
+                          + points * self.place())]
+
+
+def variant_of(operations):
+    """The variant of the kernels of these operations on a GPU, as `cost` takes it; None if they have none."""
+    variant = getattr(operations, "choice", getattr(operations, "variant", None))
+    return getattr(variant, "kernel", variant)
 
 
 def bound(operations, ceilings):

@@ -93,7 +93,7 @@ def check(problems):
     tuning.read(tuning.table_file())
 
 
-def tune(backend, tables, quick=False, progress=None, limits=None):
+def tune(backend, tables, quick=False, progress=None, limits=None, each=None):
     """Tune the kernels for one problem and keep the fastest variant in this machine's table; returns a dict.
 
     backend   `CudaBackend`
@@ -101,6 +101,7 @@ def tune(backend, tables, quick=False, progress=None, limits=None):
     quick     time only the short list of variants of a first run
     progress  function called with a line of text now and then
     limits    of `dgarray.backends.cuda.ceilings.ceilings`, measured by default
+    each      of nodal DG: function called with (variant, seconds of a stage) after each variant; see `tuning.tune`
     Result: device, problem, setting, elements, file, default (variant), ranking [(variant, seconds, share of the bound)].
     Seconds are those of a stage, of Hermite's method of a half-step, of finite volumes of a step. The bound is that of a single
     kernel which visits each face from both sides; of the other methods see `tune_hermite` and `tune_grid`.
@@ -112,7 +113,7 @@ def tune(backend, tables, quick=False, progress=None, limits=None):
         return tune_grid(backend, tables, quick, progress, limits)
     shape = Shape.of(tables, backend.dtype)
     variants = shortlist(shape, device.shared_per_block) if quick else None
-    _, ranking = tuning.tune(backend, tables, variants, tuning.FIRST_RUN if quick else tuning.SECONDS, progress)
+    _, ranking = tuning.tune(backend, tables, variants, tuning.FIRST_RUN if quick else tuning.SECONDS, progress, each)
     file, found = tuning.entry(device, tables, backend.dtype)
     least = found["elements"] * bound(cost(tables, "fused", backend.dtype, backend="cupy"), limits)
     return {"device": device.name, "problem": tuning.problem(tables), "setting": tuning.setting(tables, backend.dtype),

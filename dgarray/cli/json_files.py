@@ -1,9 +1,8 @@
 """The files of --json."""
-import json
 import os
 from pathlib import Path
 
-from ..output.atomic_write import written
+from ..output import atomic_write
 
 
 def check_json(path):
@@ -14,6 +13,6 @@ def check_json(path):
 
 
 def write_json(path, value):
+    """Write a value as JSON if there is a path to write it to."""
     if path:
-        with written(path) as aside:
-            aside.write_text(json.dumps(value, indent=1) + "\n")
+        atomic_write.write_json(path, value)

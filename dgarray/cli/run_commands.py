@@ -158,7 +158,7 @@ def live_picture(sim, options):
 
 def roofline(sim):
     """One line: operations, bytes, and the share of this machine's bound that the run reached."""
-    from ..bench.roofline import ceilings, roofline_line
+    from ..bench.roofline import ceilings, roofline_line, variant_of
     tables, dtype = sim.operator.tables, sim.report["dtype"]
     if tables is None:
         return ""
@@ -166,8 +166,8 @@ def roofline(sim):
         return roofline_line(sim.report, tables, ceilings(dtype, sim.backend.threads), sim.stepper)
     from ..backends.cuda.ceilings import ceilings as of_device
     from ..backends.cuda.device import Device
-    device, variant = getattr(sim.backend, "device", None) or Device(), sim.operator.operations.variant
-    return roofline_line(sim.report, tables, of_device(device, dtype), sim.stepper, variant)
+    device = getattr(sim.backend, "device", None) or Device()
+    return roofline_line(sim.report, tables, of_device(device, dtype), sim.stepper, variant_of(sim.operator.operations))
 
 
 def run_eoc(options):

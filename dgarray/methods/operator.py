@@ -135,6 +135,14 @@ class Operator:
         """The plain arrays of a state as a list, in the order of `unknowns`."""
         return [arrays[name] for name in self.unknowns]
 
+    def joined(self, parts):
+        """The plain arrays of a state from a list of them: the inverse of `parts`."""
+        return dict(zip(self.unknowns, parts))
+
+    def in_zones(self, state):
+        """[(operator of a zone, its part of a state or of plain arrays)]: here one, that of all."""
+        return [(self, state)]
+
     def project(self, f, t=0.0):
         """The state that represents f(x, t), as plain arrays on the host; f returns a tuple with one component per variable."""
         raise TypeError(f"{type(self).__name__} has no function project(f, t)")
@@ -301,6 +309,9 @@ class ArrayOperator(Operator):
 
     def parts(self, q):
         return [q]
+
+    def joined(self, parts):
+        return parts[0]
 
     def stage(self, q, out, k, q0, t, dt, row):
         """One stage, from q to `out`: the row `row` of a stepper's table, see `dgarray.stepping`."""

@@ -1,4 +1,5 @@
 """Write files atomically: they are complete or absent."""
+import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,3 +23,9 @@ def written(path):
         raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         aside.unlink(missing_ok=True)
+
+
+def write_json(path, value):
+    """Write a value as JSON."""
+    with written(path) as aside:
+        aside.write_text(json.dumps(value, indent=1) + "\n")

@@ -23,16 +23,28 @@ from .splines import normal as spline_normal
 from .trace import call, parameters
 
 
-def pec(q, law):
-    """Perfect electric conductor, n x E = 0: E+ = -E-, H+ = H-."""
+def pec(q, n, law):
+    """Perfect electric conductor, n x E = 0 and n . H = 0: E+ = -E- + 2 n (n . E-), H+ = H- - 2 n (n . H-)."""
     E, H = need(law, "fields", "pec", "Maxwell")(q)
-    return law.state(tuple(-c for c in E), H)
+    return law.state(turned(E, law.direction(n)), reflected(H, law.direction(n)))
 
 
-def pmc(q, law):
-    """Perfect magnetic conductor, n x H = 0: E+ = E-, H+ = -H-."""
+def pmc(q, n, law):
+    """Perfect magnetic conductor, n x H = 0 and n . E = 0: E+ = E- - 2 n (n . E-), H+ = -H- + 2 n (n . H-)."""
     E, H = need(law, "fields", "pmc", "Maxwell")(q)
-    return law.state(E, tuple(-c for c in H))
+    return law.state(reflected(E, law.direction(n)), turned(H, law.direction(n)))
+
+
+def reflected(v, n):
+    """The vector with its component along the unit normal n reversed, v - 2 n (n . v)."""
+    normal = dot(v, n)
+    return tuple(a - 2 * normal * k for a, k in zip(v, n))
+
+
+def turned(v, n):
+    """The vector with its components across the unit normal n reversed, -v + 2 n (n . v)."""
+    normal = dot(v, n)
+    return tuple(2 * normal * k - a for a, k in zip(v, n))
 
 
 def wall(q, n, law):
@@ -91,16 +103,17 @@ def mirrored(q, n, law, condition):
     result = list(q)
     for vector in law.mirrored or (momentum,):
         first, end, _ = vector.indices(len(q))
-        normal = dot(q[first:min(end, first + len(n))], n)
-        for i, k in enumerate(n, first):
-            result[i] = q[i] - 2 * normal * k
+        along = slice(first, min(end, first + len(n)))
+        result[along] = reflected(q[along], n)
     return tuple(result)
 
 
-def open(q, law):
-    """Pressure-release boundary of acoustics (an open end), p = 0: p+ = -p-, v+ = v-."""
-    acoustic(law, "open")
-    return (-q[0], *q[1:])
+def pressure_release(q, n, law):
+    """Pressure-release boundary of acoustics, p = 0, such as a water surface seen from below: it reflects everything.
+
+    p+ = -p-,  v+ = -v- + 2 n (n . v-).  `absorbing` lets waves leave."""
+    acoustic(law, "pressure_release")
+    return (-q[0], *turned(q[1:], n))
 
 
 def absorbing(q, law):
@@ -140,8 +153,10 @@ class Sponge:
 
 
 def prescribed(g):
-    """The exterior state is g(x, t), a tuple of components: a Dirichlet condition on what enters."""
-    function_of_x(g, "prescribed")
+    """The exterior state is g: a Dirichlet condition on what enters.
+
+    g: a tuple of numbers or a function of x and t that returns one."""
+    g = state_function(g, "prescribed")
 
     def prescribed_state(x, t, law):
         return state_of(g, x, t, law, "prescribed")
@@ -151,8 +166,10 @@ def prescribed(g):
 
 
 def incident(field):
-    """An incident field enters, everything else leaves: q+ = field(x, t) in the upwind flux (total-field formulation)."""
-    function_of_x(field, "incident")
+    """An incident field enters, everything else leaves: q+ = field(x, t) in the upwind flux (total-field formulation).
+
+    field: a function of x and t that returns a tuple, or a tuple of numbers."""
+    field = state_function(field, "incident")
 
     def incident_state(x, t, law):
         return state_of(field, x, t, law, "incident")
@@ -164,7 +181,7 @@ def incident(field):
 def scattered(condition, field):
     """Scattered-field formulation: the unknown is q - field, and `condition` holds for the sum.
 
-    q+ = condition(q- + field) - field; with pec: E+ = -E- - 2 E_incident, H+ = H-.
+    q+ = condition(q- + field) - field; with pec the tangential E+ = -E- - 2 E_incident.
     condition: any condition that is linear in q; field(x, t) -> tuple, a solution of the law without the scatterer.
     Kloeckner et al. 2009, section 6 (figure 12)."""
     def scattered_state(q, n, x, t, m, law, face=None):
@@ -219,14 +236,16 @@ def plane_wave(law, direction, amplitude, shape):
 
 
 def far_field(g):
-    """Far field of a gas: what leaves is taken from inside, what enters from g(x, t) -> q, in subsonic and supersonic flow.
+    """Far field of a gas: what leaves is taken from inside, what enters from g, in subsonic and supersonic flow.
+
+    g: the state there, a tuple of numbers or a function of x and t that returns one.
 
     In MHD the waves are those of the linear equations at the mean of both states, see `MHD.characteristic`.  In Euler:
     With u = n . v, R+ = u + 2 c / (gamma - 1) is carried at the speed u + c, R- = u - 2 c / (gamma - 1) at u - c, entropy and
     tangential velocity at u: each is that of inside where this speed is positive there, else that of g.
     u+ = (R+ + R-) / 2,  c+ = (gamma - 1) (R+ - R-) / 4,  rho+ = rho_k (c+ / c_k)^(2 / (gamma - 1)),  p+ = rho+ c+^2 / gamma,
     k the side of the entropy;  F* = F(q+) . n.  Blazek 2015, section 8.3."""
-    function_of_x(g, "far_field")
+    g = state_function(g, "far_field")
 
     def far_field_state(q, n, x, t, law):
         if isinstance(law, MHD):
@@ -243,12 +262,14 @@ def far_field(g):
 
 
 def inflow(g):
-    """Inflow of a gas of given density and velocity: those of g(x, t) -> q, where it enters at supersonic speed all of g.
+    """Inflow of a gas of given density and velocity: those of the state g, where it enters at supersonic speed all of g.
+
+    g: a tuple of numbers or a function of x and t that returns one.
 
     In MHD all waves that enter are those of g, as in `far_field`.  In Euler, at subsonic speed, R+ = u + 2 c / (gamma - 1),
     u = n . v, comes from inside and gives the pressure:
     c+ = (gamma - 1) (R+ - u_g) / 2,  p+ = rho_g c+^2 / gamma;  F* = F(q+) . n."""
-    function_of_x(g, "inflow")
+    g = state_function(g, "inflow")
 
     def inflow_state(q, n, x, t, law):
         if isinstance(law, MHD):
@@ -319,6 +340,23 @@ def at_boundary(condition, name, check):
 def function_of_x(f, condition):
     if not callable(f):
         raise ValueError(f"{condition}({f!r}) is not allowed; give a function of x and t that returns a tuple")
+
+
+def state_function(g, condition):
+    """The state that a user gave, as a function of x and t: itself, or a constant one for a tuple of numbers.
+
+    Raises ValueError for anything else."""
+    if callable(g):
+        return g
+    if isinstance(g, tuple | list) and g and all(isinstance(c, Real) and np.isfinite(c) for c in g):
+        state = tuple(map(float, g))
+
+        def constant_state():
+            return state
+        constant_state.__qualname__ = repr(state)
+        return constant_state
+    raise ValueError(f"{condition}({g!r}) is not allowed; give a tuple of finite numbers, or a function of x and t that "
+                     "returns a tuple")
 
 
 def need(law, attribute, condition, kind):

@@ -23,7 +23,7 @@ def explain(what, law=None, flux=None, kernel=False):
         print("\n".join(law_formulas(what, flux or upwind)))
     elif callable(what):
         usual = {conditions.pec: Maxwell(3), conditions.pmc: Maxwell(3),
-                 conditions.wall: Acoustics(2), conditions.open: Acoustics(2)}
+                 conditions.wall: Acoustics(2), conditions.pressure_release: Acoustics(2)}
         law = law or usual.get(what)
         if law is None:
             raise ValueError("a boundary condition is explained for a law; give one, e.g. explain(condition, law=Maxwell(3))")

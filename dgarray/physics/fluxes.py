@@ -2,6 +2,8 @@
 
 Each is consistent, F*(q, q, n) = F(q) . n, and conservative, F*(l, r, n) = -F*(r, l, -n).
 """
+from numbers import Real
+
 import numpy as np
 
 from .pointwise import components
@@ -34,13 +36,14 @@ def central(law):
 
 
 def rusanov(law, alpha=1.0):
-    """Local Lax-Friedrichs flux  (F(l) + F(r)) . n / 2 - alpha s (C(r) r - C(l) l) / 2,  s the larger wave speed.
+    """Local Lax-Friedrichs flux  (F(l) + F(r)) . n / 2 - alpha s C (r - l) / 2.
 
-    Rusanov 1961."""
+    s is the larger wave speed, C the smaller capacity of both sides.  With one C a state that does not jump where the medium
+    does has the flux F . n; with the smaller one, neither side feels the jump at more than the speed s.  Rusanov 1961."""
     def flux(l, r, n, x, t, ml, mr):
-        fl, fr, cl, cr = sides(law, l, r, n, x, t, ml, mr)
+        fl, fr, C = sides(law, l, r, n, x, t, ml, mr)
         s = np.maximum(wave_speed(law, l, n, x, t, ml), wave_speed(law, r, n, x, t, mr))
-        return tuple((a + b) / 2 - alpha * s * ((d * v - c * u) / 2) for a, b, c, d, u, v in zip(fl, fr, cl, cr, l, r))
+        return tuple((a + b) / 2 - alpha * s * (c * (v - u) / 2) for a, b, c, u, v in zip(fl, fr, C, l, r))
     return flux
 
 
@@ -71,16 +74,20 @@ def larger_speed(law, l, r, n, x, t, ml, mr):
 
 
 def hll(law):
-    """Two waves  (S+ F(l) . n - S- F(r) . n + S- S+ (C(r) r - C(l) l)) / (S+ - S-),  S- <= 0 <= S+ the signal speeds.
+    """Two waves  (S+ F(l) . n - S- F(r) . n + S- S+ C (r - l)) / (S+ - S-),  S- <= 0 <= S+ the signal speeds, C the smaller
+    capacity as in `rusanov`.
 
     They are the law's own (`signal_speeds`; Euler: Einfeldt's), else the slowest and fastest wave of both sides (Davis 1988).
+    A law whose cleaning waves are apart from the others takes them out first (`decoupled`; MHD: Bn and psi).
     Harten, Lax & van Leer 1983."""
     def flux(l, r, n, x, t, ml, mr):
-        fl, fr, cl, cr = sides(law, l, r, n, x, t, ml, mr)
+        if law.decoupled is not None:
+            l, r = call(law.decoupled, dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr))
+        fl, fr, C = sides(law, l, r, n, x, t, ml, mr)
         slow, fast = signal_speeds(law, l, r, n, x, t, ml, mr)
         slow, fast = np.minimum(slow, -TINY), np.maximum(fast, TINY)
         a, b, k = fast, -slow, 1 / (fast - slow)
-        return tuple((a * f + b * g - a * b * (d * v - c * u)) * k for f, g, c, d, u, v in zip(fl, fr, cl, cr, l, r))
+        return tuple((a * f + b * g - a * b * (c * (v - u))) * k for f, g, c, u, v in zip(fl, fr, C, l, r))
     return flux
 
 
@@ -137,12 +144,18 @@ def own(law, name):
 
 
 def sides(law, l, r, n, x, t, ml, mr):
-    """Flux and capacity of both sides: (fl, fr, cl, cr)."""
+    """The fluxes of both sides, and the smaller of their capacities for each variable: (fl, fr, C)."""
     names = law.variables
     both = (dict(q=l, n=n, x=x, t=t, m=ml), dict(q=r, n=n, x=x, t=t, m=mr))
     fluxes = (components(call(law.flux, s), len(names), "the law's flux", names) for s in both)
-    ones = (1.0,) * len(names)
-    return (*fluxes, *(call(law.capacity, dict(m=m)) if law.capacity else ones for m in (ml, mr)))
+    if law.capacity is None:
+        return *fluxes, (1.0,) * len(names)
+    return *fluxes, tuple(map(smaller, *(call(law.capacity, dict(m=m)) for m in (ml, mr))))
+
+
+def smaller(a, b):
+    """The smaller of two capacities. Of numbers it stays a number of Python's: NumPy's would make float32 arrays float64."""
+    return min(a, b) if isinstance(a, Real) and isinstance(b, Real) else np.minimum(a, b)
 
 
 def wave_speed(law, q, n, x, t, m):

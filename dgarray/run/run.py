@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from ..analysis.totals import totals
+from ..analysis.totals import totals_of_arrays
 from ..output import checkpoint, store_of
 from ..output.checkpoint import digest
 from .failure import SolutionError
@@ -55,7 +55,7 @@ class Run:
     def _begin(self):
         """Set the initial state; there is no checkpoint to go on from."""
         first = self.loop.start_from_initial()
-        self.begin, self.initial = totals(self.operator, self.operator.nodal(first)), digest(*self.operator.parts(first))
+        self.begin, self.initial = totals_of_arrays(self.operator, first), digest(*self.operator.parts(first))
 
     def _resume(self, arrays, facts):
         """Set the state of the checkpoint; the store goes on with the rows that it had then."""

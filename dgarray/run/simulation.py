@@ -266,14 +266,19 @@ class Simulation:
     def linear_operator(self, t=0.0):
         """q -> rhs(q, t) - rhs(0, t) as a scipy.sparse.linalg.LinearOperator on flat arrays of the host; for linear laws.
 
+        In several zones q holds their arrays one after the other, in the order of `project`.
+
         Raises ValueError where the right-hand side is not linear in q."""
         operator = self.operator
         operator.rhs(operator.zeros(), t)          # where there is none, its error says so
-        size = operator.dofs
+        size, shapes = operator.dofs, list(operator.unknowns.values())
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
 
         def rhs(q):
-            q = np.asarray(q, self.backend.dtype).reshape(operator.shape)
-            return operator.host(operator.rhs(operator.state(q), t)).ravel()
+            parts = np.split(np.asarray(q, self.backend.dtype).ravel(), ends)
+            arrays = operator.joined([part.reshape(shape) for part, shape in zip(parts, shapes)])
+            result = operator.parts(operator.host(operator.rhs(operator.state(arrays), t)))
+            return np.concatenate([part.ravel() for part in result])
         still = rhs(np.zeros(size))
         a, b = np.random.default_rng(0).standard_normal((2, size))
         with np.errstate(all="ignore"):

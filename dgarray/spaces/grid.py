@@ -70,31 +70,47 @@ class GridSpace:
         word = grid.places_word
         coords = {AXES[k]: ((AXES[k],) if k in rest else (), grid.axes[k] if k in rest else (grid.lower, grid.upper)[side][k],
                             {"long_name": f"{AXES[k]} of the {word}", "units": units(AXES[k])}) for k in range(grid.dim)}
-        return Trace(self._nodes(normal, side), lambda q: q[:, 0].reshape(len(q), *sizes.values()), sizes, coords)
+        places, values = self._at_side(normal, side)
+        return Trace(places, lambda q: values(q).reshape(len(q), *sizes.values()), sizes, coords)
 
     def boundary_parts(self, boundary, role, degree=None):
         """The `Part`s of named sides, one each. Raises ValueError for an unknown name and for a degree."""
         self._refuse(degree, role)
         grid, found = self.grid, []
         for axis, side in self._sides(boundary, role):
-            nodes = self._nodes(axis, side)
-            places = np.unravel_index(nodes, grid.shape)[::-1]
-            x = tuple(nodes_along[i] for nodes_along, i in zip(grid.axes, places))
-            weights = np.prod([rule[i] for k, (rule, i) in enumerate(zip(grid.weights(), places)) if k != axis], axis=0)
+            nodes, (places, values) = self._nodes(axis, side), self._at_side(axis, side)
+            indices = np.unravel_index(nodes, grid.shape)[::-1]
+            x = [nodes_along[i] for nodes_along, i in zip(grid.axes, indices)]
+            x[axis] = np.full(nodes.shape, (grid.lower, grid.upper)[side][axis])
+            weights = np.prod([rule[i] for k, (rule, i) in enumerate(zip(grid.weights(), indices)) if k != axis], axis=0)
             weights = np.broadcast_to(weights, nodes.shape)
             n = tuple(np.full(1, (2.0 * side - 1) * (k == axis)) for k in range(grid.dim))
-            found.append(Part(nodes, x, nodes.shape, n, lambda q: tuple(q[:, 0]), lambda v, nodes=nodes: v[nodes],
-                              lambda f, w=weights: np.sum(f * w)))
+            found.append(Part(places, tuple(x), nodes.shape, n, lambda q, values=values: tuple(values(q)),
+                              lambda v, nodes=nodes: v[nodes], lambda f, w=weights: np.sum(f * w)))
         return found
 
     def _sides(self, boundary, role):
         known = self.grid.boundaries
         return [known[name] for name in check_names(boundary, known, role, " on the grid; it has")]
 
-    def _nodes(self, axis, side):
-        """Numbers of the nodes on one side, counted with x fastest."""
+    def _nodes(self, axis, side, layer=0):
+        """Numbers of the nodes on one side, counted with x fastest, or of a layer of nodes behind them."""
         numbers = np.arange(self.count).reshape(self.grid.shape)
-        return np.take(numbers, -side, axis=self.dim - 1 - axis).ravel()
+        return np.take(numbers, -1 - layer if side else layer, axis=self.dim - 1 - axis).ravel()
+
+    def _at_side(self, axis, side):
+        """(places, function from q (variable, row, place of these) to the values (variable, node) on one side).
+
+        Values of cells are continued to the side by the line through the two outermost ones, u_0 + (u_0 - u_1) / 2."""
+        outermost = self._nodes(axis, side)
+        if self.grid.location == "nodes" or self.grid.nodes[axis] == 1:
+            return outermost, lambda q: q[:, 0]
+        both = np.concatenate([outermost, self._nodes(axis, side, 1)])
+
+        def values(q):
+            first, second = np.split(q[:, 0], 2, axis=-1)
+            return first + (first - second) / 2
+        return both, values
 
     @staticmethod
     def _refuse(degree, role):

@@ -59,7 +59,7 @@ def own(q, n, x, t, m):
 CONDITIONS = {
     "pec": lambda g: dg.pec, "pmc": lambda g: dg.pmc, "wall": lambda g: dg.wall,
     "curved_wall(function)": lambda g: dg.curved_wall(lambda x: x), "curved_wall('spline')": lambda g: dg.curved_wall("spline"),
-    "open": lambda g: dg.open, "absorbing": lambda g: dg.absorbing, "outflow": lambda g: dg.outflow,
+    "pressure_release": lambda g: dg.pressure_release, "absorbing": lambda g: dg.absorbing, "outflow": lambda g: dg.outflow,
     "prescribed": dg.prescribed, "incident": dg.incident, "scattered": lambda g: dg.scattered(dg.outflow, g),
     "far_field": dg.far_field, "inflow": dg.inflow, "pressure_outflow": lambda g: dg.pressure_outflow(1.0),
     "a function of your own": lambda g: own}
@@ -199,7 +199,8 @@ GRID_LAWS = LAWS | {"Acoustics with c(x)": [dg.Acoustics(dim, sound_speed=lambda
                                             for dim in (1, 2, 3)],
                     "Maxwell with conductivity": [dg.Maxwell(1, sigma=0.5), dg.Maxwell(2, "TM", sigma=0.5),
                                                   dg.Maxwell(2, "TE", sigma=0.5), dg.Maxwell(3, sigma=0.5)]}
-SIDES = {"periodic axes": None, **{condition.__name__: condition for condition in (dg.pec, dg.pmc, dg.wall, dg.open)},
+WALLS = dg.pec, dg.pmc, dg.wall, dg.pressure_release
+SIDES = {"periodic axes": None, **{condition.__name__: condition for condition in WALLS},
          "Sponge": dg.Sponge(0.5), "absorbing": dg.absorbing, "outflow": dg.outflow, "a function of your own": own}
 
 

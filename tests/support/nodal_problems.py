@@ -48,7 +48,7 @@ def advection(dim):
 
 def acoustics(dim):
     return dg.Acoustics(dim, density=step_of, sound_speed=of_element(lambda x: 1 + x[-1] ** 2)), [
-        dg.wall, dg.open, dg.absorbing, dg.prescribed(wave(dim + 1)), dg.scattered(dg.wall, wave(dim + 1)), mirror]
+        dg.wall, dg.pressure_release, dg.absorbing, dg.prescribed(wave(dim + 1)), dg.scattered(dg.wall, wave(dim + 1)), mirror]
 
 
 def maxwell(dim, polarisation=None):

@@ -249,8 +249,9 @@ def passes(tables):
     if not tables.physics.sources:
         source = [], []
     rows = {1: None, 2: 1, 3: 1}[tables.dim]
-    forward = [("x" if k == 0 else "rows", k, 0.25) for k in range(tables.dim)]
-    back = [(kind, k, 0.75) for kind, k, _ in reversed(forward)]
+    first, second = tables.sweep_times
+    forward = [("x" if k == 0 else "rows", k, first) for k in range(tables.dim)]
+    back = [(kind, k, second) for kind, k, _ in reversed(forward)]
     if tables.repairs and not repeats(tables):
         return [([one], rows if one[1] in (None, 0) else one[1]) for one in (*source[0], *forward, *back, *source[1])]
     if tables.dim == 1:

@@ -188,7 +188,7 @@ class MarchSource:
         """{field: rows by which its last row is behind the last one of q}, for a sweep along the rows."""
         lag = {"q": 0}
         for line in lines:
-            behind = max(lag[field] + shift for field, shift in line.needed.values() if field in lag)
+            behind = max(lag.get(field, 0) + shift for field, shift in line.needed.values())          # parameters come with q
             lag |= dict.fromkeys(line.writes, behind)
         return lag
 

@@ -45,6 +45,7 @@ SECONDS, FIRST_RUN = 10.0, 2.0        # of timing for one problem, without compi
 COMPILING = 1.5               # seconds, about, to compile, set up and check one variant
 MEMORY = 0.5                  # share of the device's free memory that tuning may use
 TURNS, MOST = 3, 200          # turns of every variant in a round; most calls of a variant in a turn
+FIRST_LOOK = 3                # calls of a variant after which a first time is known
 STAGES = 4                    # in a graph that is timed: it then runs much longer than its launch takes
 SAMPLE = 4096                 # elements whose results are compared with the array kernels'
 ROW = SimpleNamespace(c=0.0, A=-0.5, v=0.0, w=1.0, alpha=0.0, beta=1.0, B=0.25, C=0.0)     # a stage that uses q and k
@@ -231,13 +232,15 @@ def filling(device):
     return WARP * device.multiprocessors
 
 
-def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
+def tune(backend, tables, variants=None, seconds=SECONDS, progress=None, each=None):
     """Time variants on the device and keep the fastest: (variant, [(variant, seconds of a stage), fastest first]).
 
     backend    `CudaBackend`; its nodal(tables, variant) makes the operations that are timed
     variants   all of `variant.candidates` by default
     seconds    of timing, in all; compiling comes on top
     progress   function called with a line of text now and then
+    each       function called with (variant, seconds of a stage) as soon as a variant works. Then the table, too, has the
+               fastest so far after each of them, so that a process that is ended early leaves a result
     What is timed is the Runge-Kutta stage ROW on the middle part of the mesh, see `elements_that_fit`. A variant is left out,
     with a line of progress, if it does not compile or run, and if its result differs from the array kernels' by more than
     rounding; the latter also warns.
@@ -250,7 +253,16 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
     read(table_file())
     part = middle(tables, elements_that_fit(device, shape, variants), device)
     say(f"{title}: {len(variants)} variants on {part.elements} elements")
-    trials, why = prepared(backend, part, variants, say)
+    first = {}
+
+    def look(trial):
+        before = trial.q.copy()          # from which the result of the next variant is checked
+        first[trial.variant] = min(device.seconds(trial.run, FIRST_LOOK)) / STAGES
+        trial.q[...] = before
+        best = min(first, key=first.get)
+        keep(device, tables, backend.dtype, entry_for(best, first[best], part.elements, len(first)))
+        each(trial.variant, first[trial.variant])
+    trials, why = prepared(backend, part, variants, say, look if each else lambda trial: None)
     if not trials:
         raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
     ranking, found = decided(trials, seconds, device, part.elements)
@@ -265,9 +277,13 @@ def decided(trials, seconds, device, count):
     count: elements that the trials compute, for the entry"""
     best = race(trials, seconds, device.seconds)
     ranking = [(trial.variant, best[trial]) for trial in sorted(trials, key=best.get)]
-    fastest, took = ranking[0]
-    return ranking, {"variant": asdict(fastest), "seconds": float(f"{took:.4g}"), "elements": count, "of": len(ranking),
-                     "date": time.strftime("%Y-%m-%d")}
+    return ranking, entry_for(*ranking[0], count, len(ranking))
+
+
+def entry_for(variant, seconds, elements, of):
+    """The table's entry for a variant that is the fastest of so many."""
+    return {"variant": asdict(variant), "seconds": float(f"{seconds:.4g}"), "elements": elements, "of": of,
+            "date": time.strftime("%Y-%m-%d")}
 
 
 def enough(values):
@@ -322,8 +338,10 @@ class Trial:
         self.launches = launches          # kept, because a graph does not keep the arrays that it uses
 
 
-def prepared(backend, part, variants, say):
-    """(a `Trial` of each variant that works, why the last of the others does not work); part: tables of the elements to use."""
+def prepared(backend, part, variants, say, each=lambda trial: None):
+    """(a `Trial` of each variant that works, why the last of the others does not work).
+
+    part: tables of the elements to use;  each: function called with every trial as soon as it is there"""
     lists = {name: cache(getattr(part, name)) for name in ("face_lists", "exterior_nodes", "coordinates")}
     vars(part).update(lists)                 # computed once for all variants
     try:
@@ -335,7 +353,9 @@ def prepared(backend, part, variants, say):
                     states[variant.width] = [operations.state(check.q), operations.zeros(), operations.zeros()]
                 difference = check(operations, *states[variant.width])
                 if difference <= check.tolerance:
-                    trials.append(Trial(operations, states[variant.width], check.dt * 1e-6))
+                    trial = Trial(operations, states[variant.width], check.dt * 1e-6)
+                    each(trial)
+                    trials.append(trial)
                     continue
                 why = f"its results differ by {difference:.1e} from those of the array kernels"
                 warnings.warn(f"the variant {variant} for {problem(part)}, {setting(part, backend.dtype)} is left out on "

@@ -90,8 +90,8 @@ class SweepsCuda(Sweeps):
 
     @property
     def times(self):
-        """The times of the members of a step, in steps; sweeps take that of the middle of their half of the step."""
-        sweeps = [0.25] * self.tables.dim + [0.75] * self.tables.dim
+        """The times of the members of a step, in steps."""
+        sweeps = [time for time in self.tables.sweep_times for _ in range(self.tables.dim)]
         return [0.0, *sweeps, 0.5] if self.tables.physics.sources else sweeps
 
     def moves(self, looked):

@@ -163,8 +163,9 @@ class DGOperator(ArrayOperator):
 
             def linear(q):
                 return (operations.rhs(q.reshape(shape), 0.0) - still).ravel()
-            step = stable_step(linear, int(np.prod(shape)), stepper, search.products)
-        return rounded_down(step * (search.share if whole else search.share_of_part))
+            share = search.share if whole else search.share_of_part
+            step = stable_step(linear, int(np.prod(shape)), stepper, search, share)
+        return rounded_down(step)
 
     def project(self, f, t=0.0):
         """The state that represents f(x, t) on the elements, (variable, row, element), on the host in float64.
@@ -203,10 +204,6 @@ class DGOperator(ArrayOperator):
 
     def error_estimate(self, loop):
         return error_estimate(self, loop)
-
-    def in_zones(self, state):
-        """[(operator of a zone, its part of the state)]: all is one zone."""
-        return [(self, state)]
 
 
 class ModalOperator(DGOperator):

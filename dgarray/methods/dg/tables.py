@@ -49,13 +49,14 @@ class NodalTables:
     groups                          a `Group` for each boundary condition
     modal                           whether the unknowns are coefficients of modes, not values at the nodes of `cell`
     functions                       volume, pair, left, finish, wave_speed, admissible: see `Physics`
+    sensor                          which elements take finite volumes on subcells; None: no shock capturing
     limits                          the `dgarray.methods.dg.limiting.Limits` applied after every stage; None: no limiter
     filter (node, node)             the matrix applied to the state after every step; None: no filter
     surface                         the option of `ModalDG`
     diagonal                        whether the mass matrix is
     """
 
-    weak, modal, limits, filter, surface, collocated, diagonal = False, False, None, None, None, None, False
+    weak, modal, limits, sensor, filter, surface, collocated, diagonal = False, False, None, None, None, None, None, False
     degree = None                       # of quadrature, where a method has it
     unit = "element and stage"          # to which the roofline model's counts belong
 

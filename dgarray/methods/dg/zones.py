@@ -181,7 +181,7 @@ class ZonedOperator(Operator):
 
     def largest_step(self, state, t, check=None):
         """The smallest of the zones' largest steps."""
-        return min(self._each(lambda o, q: o.max_dt(q, t, self.stepper), state).values())
+        return float(np.min(list(self._each(lambda o, q: o.max_dt(q, t, self.stepper), state).values())))          # nan of any
 
     def exchange(self, state, t):
         """Compute the fluxes at all joints."""
@@ -220,7 +220,6 @@ class ZonedOperator(Operator):
         return error_estimate(self, loop)
 
     def in_zones(self, state):
-        """[(operator of a zone, its part of the state)]."""
         return [(operator, state[name]) for name, operator in self.operators.items()]
 
     # Checks of a state.

@@ -94,9 +94,10 @@ class FiniteVolumeOperator(ArrayOperator):
     @property
     def courant(self):
         """The largest Courant number without splitting: that of `courant_limit`, and if the stepper preserves strong stability
-        at most the number of forward Euler steps in it."""
-        limit, steps = courant_limit(self.tables.scheme, self.stepper), monotonicity_radius(self.stepper)
-        return min(limit, steps) if steps else limit
+        at most the number of forward Euler steps in it times the largest Courant number of these."""
+        scheme = self.tables.scheme
+        limit, steps = courant_limit(scheme, self.stepper), monotonicity_radius(self.stepper)
+        return min(limit, steps * scheme.monotone(self.method)) if steps else limit
 
     def report(self):
         """What a report holds besides what all methods have: how often a flux of first order has taken another one's place, and

@@ -15,14 +15,14 @@ class GridPhysics(Physics):
 
     spacing: h along each axis.  The other arguments are those of `dgarray.methods.physics.Physics`.
     specs    {field: spec} of the fields that lines read and write, see `lines.Line`: q the state, m parameters, x the cells'
-             centres, w other variables, low and high the states at both faces of a cell, flux those through faces, F, s
-             and u = C q flux, wave speed and conserved variables of a cell, r the tendency"""
+             centres, w other variables, low and high the states at both faces of a cell, flux those through faces, F and s
+             flux and wave speed of a cell, r the tendency"""
 
     def __init__(self, law, flux, source, parameters, spacing):
         super().__init__(law, flux, source, parameters)
         self.spacing, self.count = spacing, len(law.variables)
         self.specs = {"x": law.dim, "m": parameters, "s": 1} | dict.fromkeys(
-            ("q", "u", "w", "low", "high", "flux", "F", "r", "out"), self.count)
+            ("q", "w", "low", "high", "flux", "F", "r", "out"), self.count)
 
     def line(self, name, function, reads, writes, numbers=()):
         """A `Line`; reads: {argument: field or (field, shift)}; it may also ask for the numbers t and `numbers`."""

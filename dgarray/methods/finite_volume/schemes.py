@@ -1,15 +1,26 @@
 """The schemes: how the flux through a face follows from the cells around it, as `lines.Line`s along an axis."""
+from functools import reduce
+
 import numpy as np
 
+from ...physics.fluxes import smaller
+from ...physics.trace import call
 from .reconstruction import LIMITERS, weno_z
 
 MARGIN = 1.1             # of the speed by which WENO splits fluxes
+STEEP = 2.0 ** 60        # ratio of two slopes at which a limiter shows its steepest slope: in float64 the limit itself
 
 
 class FirstOrder:
     """The numerical flux of the averages on both sides.  Godunov 1959; Helluy et al. 2015, equation (5)."""
 
     order, ghosts = 1, 1
+    boundary_time = 0.5          # share of a sweep after which its conditions at the boundary are taken
+
+    @staticmethod
+    def monotone(method):
+        """Largest Courant number of a forward Euler step that makes no new extremes."""
+        return 1.0
 
     @staticmethod
     def lines(physics, axis, method, k):
@@ -30,6 +41,13 @@ class Muscl:
     van Leer 1979; van Leer 1984 (Hancock); Toro 2009, section 14.4."""
 
     order, ghosts = 2, 2
+    boundary_time = 0.0          # Hancock's half step moves the states of the ghost cells to the middle of the sweep
+
+    @staticmethod
+    def monotone(method):
+        """Largest Courant number of a forward Euler step that makes no new extremes, 1 / (1 + b / 2): a slope is at most b
+        times either difference of neighbours (Harten 1983; Sweby 1984)."""
+        return 1 / (1 + float(LIMITERS[method.limiter](1.0, STEEP)) / 2)
 
     @staticmethod
     def lines(physics, axis, method, k):
@@ -81,11 +99,17 @@ class Weno:
     around a face, the flux through the face is the sum of the values at the face that WENO-Z finds from five values of F+,
     seen from the left, and of F-, seen from the right. Differences of these fluxes are derivatives of fifth order, axis by
     axis, for nonlinear laws in any dimension. Averages of cells would need integrals over faces for that.
-    With a capacity C, C q stands for q. In waves: F and q are taken apart by the eigenvectors of the mean of the states on both
-    sides of the face. a is larger by a tenth than the wave speed, or F- is nearly constant where F+ varies, and of lower order.
+    With a capacity, C q stands for q, C the smallest of the six cells as in `rusanov`. In waves: F and q are taken apart by
+    the eigenvectors of the mean of the states on both sides of the face. a is larger by a tenth than the wave speed, or F- is
+    nearly constant where F+ varies, and of lower order.
     Shu & Osher 1989; Jiang & Shu 1996; Borges, Carmona, Costa & Don 2008."""
 
     order, ghosts = 5, 3
+
+    @staticmethod
+    def monotone(method):
+        """Courant number of a forward Euler step."""
+        return 1.0
 
     @staticmethod
     def lines(physics, axis, method, k):
@@ -93,10 +117,15 @@ class Weno:
         waves = method.chosen_variables(law) == "characteristic"
 
         def cell(q, x, t, m):
-            scaled = tuple(c * a for c, a in zip(law.capacity(m), q)) if law.capacity else ()
-            return (*physics.flux_along(n, q, x, t, m), *physics.wave_speed(q, n, x, t, m), *scaled)
+            return (*physics.flux_along(n, q, x, t, m), *physics.wave_speed(q, n, x, t, m))
 
-        def split(q0, q1, q2, q3, q4, q5, f0, f1, f2, f3, f4, f5, s0, s1, s2, s3, s4, s5):
+        def scaled(q, m):
+            if law.capacity is None:
+                return q
+            least = [reduce(smaller, each) for each in zip(*(call(law.capacity, dict(m=one)) for one in m))]
+            return [tuple(c * a for c, a in zip(least, one)) for one in q]
+
+        def split(q0, q1, q2, q3, q4, q5, f0, f1, f2, f3, f4, f5, s0, s1, s2, s3, s4, s5, m0, m1, m2, m3, m4, m5):
             largest = s0[0]
             for s in (s1, s2, s3, s4, s5):
                 largest = np.maximum(largest, s[0])
@@ -105,16 +134,17 @@ class Weno:
 
             def seen(v):
                 return law.characteristic(v, mean, n) if waves else v
-            states, fluxes = ([seen(v) for v in six] for six in ((q0, q1, q2, q3, q4, q5), (f0, f1, f2, f3, f4, f5)))
+            states = scaled((q0, q1, q2, q3, q4, q5), (m0, m1, m2, m3, m4, m5))
+            states, fluxes = ([seen(v) for v in six] for six in (states, (f0, f1, f2, f3, f4, f5)))
             result = []
             for v in range(count):
                 plus, minus = ([(f[v] + sign * largest * q[v]) / 2 for f, q in zip(fluxes, states)] for sign in (1, -1))
                 result.append(weno_z(*plus[:5]) + weno_z(*minus[:0:-1]))
             return law.from_characteristic(tuple(result), mean, n) if waves else tuple(result)
-        six, state = range(6), "u" if law.capacity else "q"
-        reads = {f"q{i}": (state, i - 2) for i in six} | {f"f{i}": ("F", i - 2) for i in six}
-        return [physics.line("flux", cell, {"q": "q", "x": "x", "m": "m"}, ["F", "s", *["u"] * (state == "u")]),
-                physics.line("numerical flux", split, reads | {f"s{i}": ("s", i - 2) for i in six}, ["flux"])]
+        fields = {"q": "q", "f": "F", "s": "s", "m": "m"}
+        reads = {f"{name}{i}": (field, i - 2) for name, field in fields.items() for i in range(6)}
+        return [physics.line("flux", cell, {"q": "q", "x": "x", "m": "m"}, ["F", "s"]),
+                physics.line("numerical flux", split, reads, ["flux"])]
 
     @staticmethod
     def symbol(theta):

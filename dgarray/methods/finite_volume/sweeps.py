@@ -87,7 +87,7 @@ class Sweeps(Recipe):
             if number == 0:
                 self.add_sources(q, begin, dt / 2)
             for axis in axes:
-                self.sweep(axis, q, out, begin + dt / 4, dt / 2)
+                self.sweep(axis, q, out, t + self.tables.sweep_times[number] * dt, dt / 2)
                 q, out = out, q
         self.add_sources(q, t + dt / 2, dt / 2)
         return [q, out], None
@@ -192,8 +192,8 @@ class Sweeps(Recipe):
         """Make the states of all cells sound, as far as that is possible without loss of anything that is conserved.
 
         First at all faces of cells that are not, the flux `positive` of q takes the place of the other one, on both sides
-        alike; then the same for cells that this has changed. Where that is not enough a sweep is done again in parts that are short
-        enough for this flux, if it was longer; and at last cells get internal energy of others.
+        alike; then the same for cells that this has changed. Where that is not enough a sweep is done again in parts that
+        are short enough for this flux, if it was longer; and at last cells get internal energy of others.
         targets: [(new state, dt), ...], the first is looked at; each has the fluxes times its dt
         Dumbser, Zanotti, Loubere & Diot 2014; here faces change, not cells, so that the sum over all cells stays."""
         before = None          # the cells of the rounds so far

@@ -59,6 +59,13 @@ class GridTables:
         forward = tuple(range(self.dim))
         return forward, forward[::-1]
 
+    @property
+    def sweep_times(self):
+        """For the sweeps of half a step, and of the other half, the time at which conditions at the boundary are taken, in
+        steps."""
+        share = self.scheme.boundary_time
+        return share / 2, (1 + share) / 2
+
     def holds(self):
         """{what: bytes} that the tables hold."""
         return {"parameters": 8 * len(self.varying) * self.elements}

@@ -208,5 +208,5 @@ def mirror(linear, grid, name, condition):
         if all(right) and np.allclose(along[axis] * S, along[axis] @ outside):
             return S
     raise ValueError(f"boundary {name!r}: {getattr(condition, '__qualname__', condition)} is no wall that mirrors waves of "
-                     f"{law!r}; Hermite takes pec, pmc, wall and open where they fit the law, Sponge(width) to let waves out, "
-                     "and periodic axes")
+                     f"{law!r}; Hermite takes pec, pmc, wall and pressure_release where they fit the law, Sponge(width) to let "
+                     "waves out, and periodic axes")

@@ -29,6 +29,8 @@ class Law:
     entropy_variables (q) -> dS/dq of the law's convex entropy S
     speeds       (q, n) -> smallest and largest eigenvalue of C^-1 dF/dq . n; by default -wave_speed and wave_speed
     signal_speeds   (l, r, n, ml, mr) -> slowest and fastest signal between two states; by default the extremes of `speeds`
+    decoupled    (l, r, n, ml, mr) -> both states, with those variables replaced by their values at the face whose own linear
+                 Riemann problem stands apart from the other waves; `hll` is the flux between these states
     primitive    (q) -> primitive variables w, named by primitive_variables; conservative (w) -> q
     characteristic   (q, mean, n) -> waves w of a difference q of states, the left eigenvectors of dF/dq . n at the state `mean`
                  times q, n a unit normal; from_characteristic (w, mean, n) -> q
@@ -59,7 +61,7 @@ class Law:
     source = None
     upwind = hllc = roe = hlld = ranocha = kennedy_gruber = None
     products = entropy_variables = None
-    speeds = signal_speeds = None
+    speeds = signal_speeds = decoupled = None
     primitive = conservative = None
     characteristic = from_characteristic = None
     derived = curls = {}

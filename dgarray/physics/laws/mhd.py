@@ -222,11 +222,23 @@ class MHD(Law):
         largest = np.maximum(largest, np.abs(a * u + b * v) / (a + b) + np.maximum(c, d))
         return np.maximum(largest + np.sqrt(dot(jump, jump)) * length / (a + b), self.cleaning_speed * length)
 
-    def speeds(self, q, n):
-        """The slowest and the fastest wave, those of psi among them."""
-        u, clean = self.along(self.velocity(q), n), self.cleaning_speed * dot(n, n) ** 0.5
-        fast = self.magnetosonic(q, n)[2]
-        return np.minimum(u - fast, -clean), np.maximum(u + fast, clean)
+    def signal_speeds(self, l, r, n):
+        """The slowest and the fastest magnetosonic wave of both states; those of psi are apart, see `decoupled`."""
+        (ul, fl), (ur, fr) = ((self.along(self.velocity(q), n), self.magnetosonic(q, n)[2]) for q in (l, r))
+        return np.minimum(ul - fl, ur - fr), np.maximum(ul + fl, ur + fr)
+
+    def decoupled(self, l, r, n):
+        """Both states with the Bn and psi of `cleaned`, at their own density, velocity, pressure and field along the face.
+
+        Dedner et al. 2002; Mignone & Tzeferacos 2010, section 3.3."""
+        Bn, psi = self.cleaned(l, r, n)
+        return tuple(self.with_normal_field(q, Bn, psi, n) for q in (l, r))
+
+    def with_normal_field(self, q, Bn, psi, n):
+        """The state with another normal field and psi; the pressure stays, so E changes by that of the field."""
+        B, change = q[self.field], Bn - self.along(q[self.field], n)
+        field = tuple(b + change * k for b, k in zip(B, (*n, *(0.0,) * (3 - len(n)))))
+        return (*q[:4], q[4] + (dot(field, field) - dot(B, B)) / 2, *field, psi)
 
     def cleaned(self, l, r, n):
         """Bn and psi between two states: the exact solution of their own linear system, whose waves have the speeds -+ch.

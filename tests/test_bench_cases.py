@@ -1,0 +1,114 @@
+"""`dgarray bench --backend cupy` of every case, on a device whose kernels do nothing; the counts of tensor-product kernels."""
+from types import SimpleNamespace
+
+import pytest
+from dgarray.backends.cuda import CudaBackend, ceilings
+from emulated import IdleDevice
+from nodal_problems import of_element
+
+from dgarray import Acoustics, TensorDG, backends, box, cases, rectangle, rusanov, wall
+from dgarray.bench import gpu, problem
+from dgarray.bench.device_problem import DeviceProblem
+from dgarray.bench.roofline import cost
+from dgarray.cli import run_commands
+from dgarray.methods.dg.tensor_tables import AffineTensorTables, TensorTables
+
+ZONED = ["hex_zones"]
+SMALLER = {"hermite_advection": dict(cells=8), "hermite_lens": dict(cells=8), "hermite_acoustics": dict(cells=8)}
+USUAL = ["dielectric_slab", "hermite_cavity", "hex_cavity", "mhd_quads", "orszag_tang", "sod"]
+
+
+@pytest.mark.usually(lambda name: name in USUAL)
+@pytest.mark.parametrize("name", [name for name in cases.__all__ if name not in ZONED])
+def test_every_case_is_measured(name, monkeypatch):
+    """A row for the device's kernels, one for the array kernels, and all their operations with costs and times."""
+    monkeypatch.setenv("DGARRAY_TUNE", "0")
+    if name in SMALLER:
+        case = getattr(cases, name)
+        monkeypatch.setattr(cases, name, lambda: case(**SMALLER[name]))
+    found = gpu.bench([name], quick=True, dtypes=("float32",), device=IdleDevice())
+    assert not found["failed"]
+    kinds = [row["kernels"] for row in found["rows"]]
+    assert kinds in (["fused", "array"], ["array"])                    # what has no kernels is not measured twice
+    for row in found["rows"]:
+        assert row["best"] > 0 and row["bound"] > 0 and row["operations"]
+        assert all(o["seconds"] > 0 and o["flops"] + o["bytes"] > 0 for o in row["operations"])
+
+
+@pytest.mark.parametrize("name, unit", [("hex_cavity", "element and stage"), ("orszag_tang", "cell and step"),
+                                        ("hermite_cavity", "node and half-step"), ("taylor_green", "element and stage")])
+def test_line_of_a_run(name, unit, monkeypatch):
+    """The line that a run prints, whatever the kernels' variants are."""
+    monkeypatch.setattr(ceilings, "ceilings", lambda device, dtype: {"bandwidth": 4e12, "multiply_add": 60e12})
+    simulation, backend = problem.of_case(name, backend="numpy", kernels="array"), CudaBackend("float32", IdleDevice())
+    operator = simulation.operator.on(backend)
+    kernels = operator.method.kernels(backend, operator.tables.law, operator.tables.mesh)
+    report = {"backend": "cupy", "kernels": kernels, "dtype": "float32", "elements": operator.tables.elements,
+              "dofs": operator.tables.elements, "dof_updates_per_s": 1.0}
+    run = SimpleNamespace(operator=operator, backend=backend, report=report, stepper=simulation.stepper)
+    assert f" per {unit}; bound by " in run_commands.roofline(run)
+
+
+def test_zones_are_refused():
+    with pytest.raises(ValueError, match=r"'hex_zones' has several zones \(around, core\), which no row"):
+        problem.of_case(*ZONED)
+
+
+def straight(order, backend):
+    mesh = rectangle(cells=(4, 4), periodic=True, shape="quadrilateral")
+    return TensorDG(order).discretise(mesh, Acoustics(2), None, backend, rusanov)
+
+
+def warped(order, backend):
+    """With walls, and a density of each element."""
+    mesh = box(cells=(2, 2, 3), shape="hexahedron").mapped(lambda x: (x[0] + 0.1 * x[1] * x[2], x[1], x[2]))
+    return TensorDG(order).discretise(mesh, Acoustics(3, density=of_element(lambda x: 1 + x[0])), wall, backend, rusanov)
+
+
+def test_cost_of_tensor_products_counted_by_hand():
+    """2D acoustics of order 2 on squares: 3 x 3 nodes, 4 sides of 3 points, no boundary, metrics of an element."""
+    t = straight(2, backends.get("numpy", "array")).tables
+    assert type(t) is AffineTensorTables
+    f, V, d, n, N, points = t.functions, 3, 2, 3, 9, 12
+    trace, stage = cost(t, "fused", "float64", backend="cupy")
+    state, at_faces = 8 * V * N, 8 * V * points
+    assert (trace.name, trace.flops, trace.bytes) == ("trace", V * 2 * n * points, state + at_faces)
+    along = d * (f.along.graph.flops * N + V * 2 * N * n)              # fluxes at the nodes, and products along their lines
+    ends, update = V * 2 * N * 2 * d, V * N * (5 * 5 - 2) / 5
+    assert stage.name == "stage" and stage.flops == pytest.approx(along + f.left.graph.flops * points + ends + update)
+    metrics = d * d + 4 * (d + 1)                                      # gradients; normals and scale of each side
+    assert stage.bytes == pytest.approx(3.8 * state + at_faces + 8 * metrics + 4 * points)
+
+
+@pytest.mark.parametrize("make, kind", [(straight, AffineTensorTables), (warped, TensorTables)])
+def test_counted_bytes_are_those_of_the_arrays(make, kind):
+    backend = CudaBackend("float32", IdleDevice())
+    operator = make(3, backend)
+    t, found = operator.tables, operator.operations
+    assert type(t) is kind
+    trace, stage = cost(t, "fused", "float32", backend="cupy")
+    room = t.elements / found.layout.width                             # rows are filled up to whole cache lines
+    state, values = (array.nbytes / t.elements * room for array in (found.zeros(), found.at_all_faces))
+    assert trace.bytes == pytest.approx(state + values)
+    tables = (found.geometry.nbytes + found.exterior.nbytes) / t.elements * room
+    assert stage.bytes == pytest.approx(3.8 * state + values + tables)
+
+
+@pytest.mark.parametrize("make", [straight, warped])
+def test_products_along_lines_are_counted_as_on_a_cpu(make):
+    """Not the dense matrices of an element: with faces from both sides the operations are those of the CPU's loops."""
+    t = make(4, backends.get("numpy", "array")).tables
+    device = sum(o.flops for o in cost(t, "fused", "float64", backend="cupy"))
+    host = sum(o.flops for o in cost(t, "fused", "float64"))
+    M, at_walls = t.face_nodes.shape[1], sum(len(group.faces) for group in t.groups) / t.elements
+    assert device == pytest.approx(host - at_walls * M * t.functions.left.graph.flops)
+    arrays = {o.name: o.flops for o in cost(t, "array", backend="cupy")}
+    assert arrays == {o.name: o.flops for o in cost(t, "array")}
+
+
+def test_parts_of_tensor_products_are_timed():
+    backend = CudaBackend("float32", IdleDevice())
+    found = DeviceProblem(warped(2, backend), backend.device)
+    names = [o.name for o in found.counts()]
+    assert names == list(found.parts(0)) == ["trace", "stage"]
+    assert list(found.seconds(names, 1.0, True)[1]) == names

@@ -1,0 +1,169 @@
+"""Walls and jumps of the medium with every numerical flux: cavities, static states and waves through an interface converge."""
+import numpy as np
+import pytest
+
+import dgarray as dg
+from dgarray.analysis import manufactured
+
+FLUXES = dg.upwind, dg.rusanov, dg.hll
+WENO = dg.FiniteVolume("weno")
+
+
+def observed(make, sizes):
+    """The observed orders of the L2 error of the simulations make(size)."""
+    errors = []
+    for size in sizes:
+        sim = make(size)
+        sim.run()
+        errors.append(sim.report["l2_error"]["total"])
+    return np.diff(np.log(errors)) / np.diff(np.log(1 / np.array(sizes, float)))
+
+
+def parity(x, odd):
+    """The product over the axes of sin(pi x_k) where `odd`, of cos(pi x_k) elsewhere."""
+    result = 1.0
+    for c, is_odd in zip(x, odd):
+        result = result * (np.sin(np.pi * c) if is_odd else np.cos(np.pi * c))
+    return result
+
+
+def mirrored(law, wall):
+    """A state of the unit box whose components are odd or even about each side, as the wall mirrors them."""
+    def odd(variable, axis):
+        vector = "E" if variable[0] == "E" else "H" if variable[0] == "H" else variable[0]
+        along = len(variable) > 1 and variable[1] == "xyz"[axis]
+        across_is_odd = {("E", dg.pec): True, ("H", dg.pec): False, ("E", dg.pmc): False, ("H", dg.pmc): True,
+                         ("v", dg.wall): False, ("v", dg.pressure_release): True}
+        if vector == "p":
+            return wall is dg.pressure_release
+        return across_is_odd[vector, wall] != along
+
+    def q(x, t):
+        return tuple(np.cos(t + v) * parity(x, [odd(name, axis) for axis in range(law.dim)])
+                     for v, name in enumerate(law.variables))
+    return q
+
+
+CAVITIES = [(dg.Maxwell(2, "TM"), dg.pec), (dg.Maxwell(2, "TE"), dg.pec), (dg.Maxwell(2, "TM"), dg.pmc),
+            (dg.Maxwell(2, "TE"), dg.pmc), (dg.Acoustics(2), dg.wall), (dg.Acoustics(2), dg.pressure_release)]
+BOXES = [(dg.Maxwell(3), dg.pec), (dg.Maxwell(3), dg.pmc), (dg.Acoustics(3), dg.pressure_release)]
+
+
+@pytest.mark.parametrize("flux", FLUXES, ids=lambda flux: flux.__name__)
+@pytest.mark.parametrize("law, wall", [*CAVITIES, *(pytest.param(*given, marks=pytest.mark.thorough) for given in BOXES)])
+def test_cavities_have_the_order_of_the_method_with_every_flux(law, wall, flux):
+    problem, sizes = manufactured(law, mirrored(law, wall)), (4, 8) if law.dim == 2 else (2, 4)
+
+    def make(cells):
+        mesh = (dg.rectangle if law.dim == 2 else dg.box)(cells=cells)
+        return dg.Simulation(mesh, law, dg.NodalDG(3), **problem.options | {"boundary": wall}, flux=flux, until=0.2,
+                             backend="numpy", kernels="array", threads=1)
+    assert observed(make, sizes).min() > 3.5
+
+
+@pytest.mark.parametrize("law, wall", CAVITIES)
+def test_cavities_have_the_order_of_weno(law, wall):
+    problem = manufactured(law, mirrored(law, wall))
+
+    def make(cells):
+        return dg.Simulation(dg.Grid((0, 0), (1, 1), cells), law, WENO, **problem.options | {"boundary": wall}, until=0.2,
+                             cfl=0.5, backend="numpy", kernels="array", threads=1)
+    assert observed(make, (8, 16)).min() > 4.4
+
+
+STATIC = {"interval": (dg.interval(0, 1, 4), dg.Maxwell(1, eps={"a": 1.0, "b": 4.0}), dg.NodalDG(2)),
+          "triangles": (dg.rectangle(cells=2), dg.Maxwell(2, "TM", eps={"a": 1.0, "b": 4.0}, mu={"a": 1.0, "b": 2.0}),
+                        dg.ModalDG(2)),
+          "hexahedra": (dg.box(cells=2, shape="hexahedron"), dg.Maxwell(3, eps={"a": 1.0, "b": 4.0}), dg.TensorDG(1)),
+          "acoustics": (dg.rectangle(cells=2), dg.Acoustics(2, density={"a": 1.0, "b": 4.0}), dg.NodalDG(1))}
+
+
+@pytest.mark.parametrize("flux", [*FLUXES, dg.central], ids=lambda flux: flux.__name__)
+@pytest.mark.parametrize("name", STATIC)
+def test_a_state_that_does_not_jump_rests_where_the_medium_does(name, flux):
+    mesh, law, method = STATIC[name]
+    mesh = mesh.with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
+
+    def static(x):
+        return tuple(1.0 + v + 0 * x[0] for v in range(len(law.variables)))
+    sim = dg.Simulation(mesh, law, method, dg.prescribed(static), static, flux=flux, backend="numpy", kernels="array")
+    assert np.abs(sim.rhs(sim.project())).max() < 1e-12
+
+
+def eps(x):
+    return np.where(x[0] < 0.5, 1.0, 4.0)
+
+
+def pulse(s):
+    return np.exp(-200 * s * s)
+
+
+def through(x, t):
+    """Ez and Hy of a pulse that meets at x = 1/2 a medium of half the impedance: reflected -1/3, transmitted 2/3."""
+    x = x[0]
+    there, back, beyond = pulse(x - 0.25 - t), -pulse(0.75 - x - t) / 3, 2 / 3 * pulse(2 * (x - 0.5) + 0.25 - t)
+    return np.where(x < 0.5, there + back, beyond), np.where(x < 0.5, back - there, -2 * beyond)
+
+
+@pytest.mark.parametrize("flux", FLUXES, ids=lambda flux: flux.__name__)
+@pytest.mark.parametrize("method, sizes, least", [
+    (dg.FiniteVolume("first-order"), (400, 800), 0.75), (dg.FiniteVolume("muscl"), (100, 200), 1.4),
+    (dg.FiniteVolume("muscl", splitting=None), (100, 200), 1.4), (WENO, (100, 200), 1.7), (dg.NodalDG(3), (16, 32), 3.7),
+    (dg.ModalDG(2), (32, 64), 2.8)], ids=["first-order", "muscl", "muscl unsplit", "weno", "nodal", "modal"])
+def test_waves_through_an_interface(method, sizes, least, flux):
+    """Across the jump finite volumes are of lower order, discontinuous Galerkin methods with faces there are not."""
+    def make(cells):
+        grid = isinstance(method, dg.FiniteVolume)
+        mesh = dg.Grid((0,), (1,), cells) if grid else dg.interval(0, 1, cells)
+        return dg.Simulation(mesh, dg.Maxwell(1, eps=eps), method, dg.absorbing, lambda x: through(x, 0.0), flux=flux,
+                             exact=through, until=0.5, cfl=0.5, backend="numpy", kernels="array", threads=1)
+    assert observed(make, sizes).min() > least
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_unsplit_and_split_kernels_where_parameters_vary(dim):
+    """Parts of a line that read parameters alone have rows, too."""
+    law, cells = dg.Maxwell(dim, eps=lambda x: 1.5 + 0.3 * np.sin(2 * np.pi * x[0])), (12, 6, 5)[:dim]
+
+    def start(x):
+        return tuple(np.sin(2 * np.pi * x[0] + v) + 0.3 * np.cos(2 * np.pi * x[-1]) for v in range(len(law.variables)))
+    found, grid = [], dg.Grid((0,) * dim, (1,) * dim, cells, periodic=(False, True, True)[:dim])
+    for kernels in ("array", "fused"):
+        sim = dg.Simulation(grid, law, dg.FiniteVolume("muscl"), dg.pec, start, backend="numpy", kernels=kernels, threads=1,
+                            until=0.05)
+        found.append(np.array([sim.run()[name].values[-1] for name in law.variables]))
+    assert np.abs(found[0] - found[1]).max() < 1e-14
+
+
+def test_hll_of_mhd_does_not_feel_the_cleaning_speed():
+    """Density and pressure that jump alone, in a gas at rest: the flux of the density is that of the magnetosonic waves."""
+    n, found = (1.0, 0.0), []
+    for speed in (0.5, 50.0):
+        law = dg.MHD(2, cleaning_speed=speed)
+        l, r = (tuple(map(float, law.conservative((rho, 0.0, 0.0, 0.0, p, 0.4, 0.3, 0.2))))
+                for rho, p in ((1.0, 1.0), (0.5, 0.4)))
+        found.append(dg.hll(law)(l, r, n, (0.0, 0.0), 0.0, None, None))
+        slow, fast = law.signal_speeds(l, r, n)
+        assert found[-1][0] == pytest.approx(fast * slow * (r[0] - l[0]) / (fast - slow))
+    assert found[0][:8] == pytest.approx(found[1][:8])          # the last one is ch^2 Bn
+
+
+def test_constant_states_at_a_boundary():
+    law = dg.Euler(2)
+    state = law.conservative((1.0, 0.3, 0.1, 1.0))
+    for condition in (dg.prescribed, dg.far_field, dg.inflow):
+        sims = [dg.Simulation(dg.rectangle(cells=2), law, dg.NodalDG(1), condition(given), lambda x: (1.2, 0.4, 0.1, 2.5),
+                              backend="numpy", kernels="array") for given in (state, lambda x: state)]
+        assert np.array_equal(*(sim.rhs(sim.project()) for sim in sims))
+    with pytest.raises(ValueError, match="needs 4|must return 4"):
+        dg.Simulation(dg.rectangle(cells=2), law, dg.NodalDG(1), dg.far_field((1.0, 0.0)))
+    for wrong in (1.0, (1.0, "a"), (np.nan, 0.0, 0.0, 1.0), ()):
+        with pytest.raises(ValueError, match="give a tuple of finite numbers, or a function"):
+            dg.far_field(wrong)
+
+
+def test_names_of_other_codes_lead_to_ours():
+    with pytest.raises(AttributeError, match=r"pressure_release .* or absorbing"):
+        _ = dg.open
+    with pytest.raises(AttributeError, match="'dirichlet' does not exist; write prescribed"):
+        _ = dg.dirichlet
