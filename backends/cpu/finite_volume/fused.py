@@ -1,11 +1,13 @@
 """Finite volumes on the CPU: passes over the grid, each one or two sweeps, by kernels made for scheme, law and dtype."""
 from functools import cached_property
+from itertools import cycle
 from math import prod
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ....methods.check import Check
+from ....methods.finite_volume.schemes import FirstOrder
 from ....methods.finite_volume.sweeps import Sweeps
 from ....physics.codegen import write_module
 from ....stepping import registers
@@ -30,7 +32,7 @@ class SweepsFused(Sweeps):
         self.pitch, self.plane = layout(tables, backend.dtype)
         self.margin = CHAIN * tables.ghosts
         self.passes = [Pass(self, *one) for one in passes(tables)] if tables.split else []
-        self.stages, self.tendency, self.known, self.final = {}, None, None, None
+        self.stages, self.tendency, self.known, self.final, self.spare = {}, None, None, None, None
 
     @classmethod
     def state_size(cls, backend, tables):
@@ -41,7 +43,8 @@ class SweepsFused(Sweeps):
         tendency = cls.state_size(backend, tables) * (tables.dim == 3 and not tables.split)
         padded = prod(n + 2 * CHAIN * tables.ghosts for n in tables.grid.cells) * backend.dtype.itemsize
         held = super().holds(backend, tables)
-        return held | {"coefficients": held["coefficients"] + len(tables.varying) * padded, "tendency": tendency}
+        held |= {"coefficients": held["coefficients"] + len(tables.varying) * padded, "tendency": tendency}
+        return held | ({"state for repairs": cls.state_size(backend, tables)} if repeats(tables) else {})
 
     @classmethod
     def takes(cls, backend, tables):
@@ -80,6 +83,8 @@ class SweepsFused(Sweeps):
             self.known, self.final = None, stepper.stages[-1] if exponent is not None else None
             states, _ = super().step(stepper, states, k, t, dt, exponent)
             return states, self.known if exponent is not None else None
+        if repeats(self.tables):
+            return self.step_again(stepper, states, k, t, dt, exponent)
         (q, out), check = states, None
         for one in self.passes:
             last = exponent is not None and one is self.passes[-1]
@@ -90,6 +95,23 @@ class SweepsFused(Sweeps):
                 check = self.check(out, t + dt) if last else None
             q, out = out, q
         return [q, out], check if exponent is not None else None
+
+    def step_again(self, stepper, states, k, t, dt, exponent):
+        """A step whose start remains; if its end is not sound it is done again sweep by sweep, with repairs."""
+        (q, out), check = states, None
+        if self.spare is None:
+            self.spare = self.zeros()
+        at, turns = q, cycle((out, self.spare))
+        for one in self.passes:
+            new = next(turns)
+            check = one.run(at, new, one.times(t, dt), t + dt, dt / 2, one is self.passes[-1], dt / 2)
+            at = new
+        if not check.sound:
+            (at, _), _ = Sweeps.step(self, stepper, [q, out], k, t, dt)
+            check = self.check(at, t + dt)
+        rest = [state for state in (q, out, self.spare) if state is not at]
+        self.spare = rest[1]
+        return [at, rest[0]], check if exponent is not None else None
 
     @cached_property
     def parameters(self):
@@ -195,7 +217,7 @@ class Pass:
         stride = 0 if self.rows is None else strides[rows]
         times = [real(time) for time in (*t, 0, 0, 0)[:3]]
         arrays = [o.flat(q if array is None else array) for array in (*arrays, None, None, None)[:3]]
-        look = last or tables.repairs
+        look = last or tables.repairs and not repeats(tables)
         arguments = (o.flat(q), o.flat(out), *arrays, parameters, self.count, grid.cells[0], self.row_stride, o.plane,
                      stride, o.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
                      real(k / h[rows]), *times, real(dt), real(t_look), last, look, *map(real, row))
@@ -221,7 +243,8 @@ def strips(count, halo, lanes):
 def passes(tables):
     """The passes of a step: (chain, axis of the rows).
 
-    Where cells may need fluxes of first order the state before each sweep must remain, so each sweep is a pass."""
+    Where cells may need fluxes of first order the state before each sweep must remain, so each sweep is a pass; not at first
+    order, where that is seldom and a step is done again."""
     source = [("source", None, 0.0)], [("source", None, 0.5)]
     if not tables.physics.sources:
         source = [], []
@@ -229,13 +252,18 @@ def passes(tables):
     first, second = tables.sweep_times
     forward = [("x" if k == 0 else "rows", k, first) for k in range(tables.dim)]
     back = [(kind, k, second) for kind, k, _ in reversed(forward)]
-    if tables.repairs:
+    if tables.repairs and not repeats(tables):
         return [([one], rows if one[1] in (None, 0) else one[1]) for one in (*source[0], *forward, *back, *source[1])]
     if tables.dim == 1:
         return [([*source[0], *forward, *back, *source[1]][:3], None)] if not source[0] else [
             ([*source[0], *forward], None), ([*back, *source[1]], None)]
     middle = [([forward[2], back[0]], 2)] if tables.dim == 3 else []
     return [([*source[0], *forward[:2]], rows), *middle, ([*back[-2:], *source[1]], rows)]
+
+
+def repeats(tables):
+    """Whether a whole step is done again where its end is not sound, instead of a sweep."""
+    return tables.split and tables.repairs and tables.scheme is FirstOrder
 
 
 def layout(tables, dtype):

@@ -3,8 +3,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...physics.fluxes import wave_speed
-from ...physics.pointwise import Pointwise
+from ...physics.fluxes import positive_speed, wave_speed
+from ...physics.pointwise import Pointwise, components
 from ...physics.trace import call
 from ..physics import Physics
 from .lines import Line
@@ -42,6 +42,14 @@ class GridPhysics(Physics):
         def flux(l, r, x, t, ml, mr):
             return self.star(numerical or self.numerical, l, r, n, tuple(a + h / 2 * k for a, k in zip(x, n)), t, ml, mr)
         return self.line("numerical flux", flux, {"l": high, "r": (low, 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["flux"])
+
+    def face_speed(self, axis):
+        """The line s: the speed of the flux `positive` at a face, as `face_flux` has its arguments."""
+        n = self.normal(axis)
+
+        def speed(l, r, x, t, ml, mr):
+            return positive_speed(self.law, l, r, n, x, t, ml, mr)
+        return self.line("positive speed", speed, {"l": "q", "r": ("q", 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["s"])
 
     def update(self, base):
         """The line out = base - k (flux - flux of the face below) / C; k: dt / h for a step, 1 / h for a tendency."""
@@ -85,6 +93,15 @@ class GridPhysics(Physics):
             good = sum(np.abs(a) for a in q) < np.inf
             return good & self.admissible(q, x, t, m)[0] if self.law.admissible else good
         return Pointwise(sound, self.state, "admissibility")
+
+    def heat(self, q, m):
+        """The density of the internal energy."""
+        return components(call(self.law.internal_energy, dict(q=q, m=m)), 1, "the law's internal_energy")[0]
+
+    @cached_property
+    def internal_energy(self):
+        """The function of (q, m) that gives the density of the internal energy."""
+        return Pointwise(self.heat, {"q": self.count, "m": self.state["m"]}, "internal energy")
 
     def outside(self, name, condition, axis, side):
         """The function of (q, x, t, m) that gives the state beyond a side of the grid from that of the mirrored cell inside;

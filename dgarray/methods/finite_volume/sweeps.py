@@ -8,23 +8,26 @@ import numpy as np
 
 from ..check import Check
 from ..recipe import Fetched, Recipe
+from .heat import heated
 from .lines import evaluate
 
 PIECE = 1 << 16          # cells whose lines are evaluated at once
 TEMPORARIES = 24         # operations of a line for one array that exists at a time
 ROUNDS = 8               # in which fluxes of first order are given, at most
+PARTS = 64               # into which a sweep is divided, at most
 
 
 class Sweeps(Recipe):
     """The operations of finite volumes on a backend.
 
     A state q is (variable, z, y, x). `out` is another state, which a function fills.
-    replaced   faces so far at which a flux of first order has taken the place of another one"""
+    replaced   faces so far at which a flux of first order has taken the place of another one;  warmed: cells so far that got
+               internal energy of others"""
 
     work = ("sweeps",)
 
     def __init__(self, backend, tables):
-        self.backend, self.tables, self.xp, self.replaced = backend, tables, backend.xp, 0
+        self.backend, self.tables, self.xp, self.replaced, self.warmed = backend, tables, backend.xp, 0, 0
         self.m = {name: backend.array(values) for name, values in tables.parameters.items()}
         self.x = tuple(self.xp.broadcast_to(backend.array(x), tables.grid.shape) for x in tables.grid.places())
 
@@ -186,21 +189,60 @@ class Sweeps(Recipe):
     # Checks.
 
     def repair(self, axes, q, t, targets):
-        """Give the cells whose new state is not sound fluxes of first order: at all their faces Rusanov's flux of q takes
-        the place of the other one, on both sides alike, so nothing is lost. Then the same for cells that this has changed.
+        """Make the states of all cells sound, as far as that is possible without loss of anything that is conserved.
 
+        First at all faces of cells that are not, the flux `positive` of q takes the place of the other one, on both sides
+        alike; then the same for cells that this has changed. Where that is not enough a sweep is done again in parts that
+        are short enough for this flux, if it was longer; and at last cells get internal energy of others.
         targets: [(new state, dt), ...], the first is looked at; each has the fluxes times its dt
         Dumbser, Zanotti, Loubere & Diot 2014; here faces change, not cells, so that the sum over all cells stays."""
         before = None          # the cells of the rounds so far
         for _ in range(ROUNDS):
             bad = ~self.sound(targets[0][0], t)
+            if not bool(bad.any()):
+                return
             new = bad if before is None else bad & ~before
             if not bool(new.any()):
-                return
+                break
             now = new if before is None else before | new
             for axis in axes:
                 self.replace_fluxes(axis, q, t, targets, now, before)
             before = now
+        out, dt = targets[0]
+        parts = self.parts_of(axes[0], q, t, dt) if self.tables.split else 1
+        if parts > 1:
+            self.sweep_in_parts(axes[0], q, out, t, dt, parts)
+        elif self.tables.lends:
+            self.lend(out, t)
+
+    def parts_of(self, axis, q, t, dt):
+        """The number of equal parts of a sweep for which the flux `positive` keeps states admissible."""
+        largest, n = 0.0, self.tables.grid.cells[axis]
+        for rows in self.pieces(axis):
+            s = evaluate([self.tables.speeds[axis]], self.fields(axis, q, t, rows), {"s": (-1, n)}, {"t": t})["s"][0]
+            largest = max(largest, self.backend.largest(s))
+        return min(PARTS, int(np.ceil(largest * dt / self.tables.grid.spacing[axis])))
+
+    def sweep_in_parts(self, axis, q, out, t, dt, parts):
+        """A sweep from q to `out` as several shorter ones."""
+        state = q
+        for _ in range(parts):
+            new = self.zeros()
+            Sweeps.sweep(self, axis, state, new, t, dt / parts)
+            state = new
+        out[...] = state
+
+    def lend(self, q, t):
+        """Give the cells whose internal energy is not positive some of other cells, in place."""
+        poor = ~self.sound(q, t)
+        if not bool(poor.any()):
+            return
+        law, number = self.tables.law, self.tables.law.variables.index("E")
+        with np.errstate(all="ignore"):
+            heat = self.tables.physics.internal_energy(q=tuple(q), m=self.m)[0]
+        if self.backend.finite(heat):
+            self.warmed += int(self.backend.host(poor.sum()))
+            q[number] += heated(self.xp, heat, q[number], self.tables.grid.periodic[:law.dim]) - heat
 
     def replace_fluxes(self, axis, q, t, targets, cells, done):
         """Change the fluxes through the faces of some cells along an axis; those of the cells `done` are changed already."""

@@ -3,7 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...physics.fluxes import rusanov, upwind
+from ...physics.fluxes import positive, upwind
 from ...physics.pointwise import Pointwise
 from ..problem import parameters_at
 from .ghosts import sides_of
@@ -18,8 +18,8 @@ class GridTables:
     shape        of a state, (variable, z, y, x);  ghosts: layers beyond the ends of an axis
     scheme       of `schemes.SCHEMES`;  split: whether a step sweeps axis by axis
     physics      `GridPhysics`;  sides: (lower, upper) `ghosts.Side` for each axis
-    sweeps       for each axis the lines that end with the fluxes, `flux`;  simple: for each axis the line of Rusanov's flux of
-                 the averages, which keeps admissible states so
+    sweeps       for each axis the lines that end with the fluxes, `flux`;  simple: for each axis the line of the flux
+                 `positive` of the averages, which keeps admissible states so, and speeds: that of its speed
     varying      names of the law's parameters that vary in space;  parameters: {name: (z, y, x)} of these
     damping      fastest rate at which the law's source damps, 1 / time"""
 
@@ -33,7 +33,8 @@ class GridTables:
                                              self.grid.spacing)
         self.sides = sides_of(self.grid, problem.boundary, physics)
         self.sweeps = [self.scheme.lines(physics, axis, method, self.split) for axis in range(self.dim)]
-        self.simple = [physics.face_flux(axis, "q", "q", rusanov(self.law)) for axis in range(self.dim)]
+        self.simple = [physics.face_flux(axis, "q", "q", positive(self.law)) for axis in range(self.dim)]
+        self.speeds = [physics.face_speed(axis) for axis in range(self.dim)]
         self.rate = physics.rates(np.maximum if self.split else np.add)
         self.varying = [name for name, number in problem.numbers.items() if number is None]
 
@@ -83,5 +84,10 @@ class GridTables:
 
     @property
     def repairs(self):
-        """Whether cells whose new state is not sound get fluxes of first order."""
-        return self.method.safe and self.scheme is not FirstOrder
+        """Whether cells whose new state is not sound get fluxes that keep states admissible."""
+        return self.method.safe and (self.scheme is not FirstOrder or self.law.admissible is not None)
+
+    @property
+    def lends(self):
+        """Whether cells without internal energy get some of others."""
+        return self.repairs and self.law.internal_energy is not None and "E" in self.law.variables

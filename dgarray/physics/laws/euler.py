@@ -48,6 +48,10 @@ class Euler(Law):
         """p = (gamma - 1) (E - m . v / 2)."""
         return (self.gamma - 1) * (q[-1] - dot(q[1:-1], self.velocity(q)) / 2)
 
+    def internal_energy(self, q):
+        """p / (gamma - 1)."""
+        return self.pressure(q) / (self.gamma - 1)
+
     def sound_speed(self, q):
         """c = sqrt(gamma p / rho)."""
         return np.sqrt(self.sound_speed_squared(q))

@@ -40,6 +40,9 @@ class Law:
     mirrored     slices of q that a wall mirrors, if there are others beside the momentum
     energy       (q, m) -> energy density
     admissible   (q, x, t, m) -> whether the state makes sense, e.g. density above zero; a run stops where it does not
+    internal_energy (q, m) -> density of the internal energy: the variable E less other energies, positive in admissible states
+    positive_speed  (l, r, n, m) -> speed s of Rusanov's flux that keeps states admissible where dt/h s <= 1; by default the
+                 larger wave speed
     sweep_courant   largest Courant number of sweeps along one axis after the other, in 2D and 3D
     damping      (m) -> fastest rate at which the law's own source damps, 1 / time, for the time step
     long_names, units   {variable: text}
@@ -64,7 +67,7 @@ class Law:
     derived = curls = {}
     momentum = mirrored = None
     energy = None
-    admissible = None
+    admissible = internal_energy = positive_speed = None
     sweep_courant = 1.0
     damping = None
     family = laws = None
