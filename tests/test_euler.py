@@ -537,7 +537,7 @@ def problem(law, condition=dg.wall, **options):
     (lambda: problem(dg.Acoustics(2), dg.pressure_outflow(1.0)), "'pressure_outflow' needs the Euler equations"),
     (lambda: problem(dg.Euler(2), dg.far_field(lambda x, t: (1, 0, 1))),
      "the state of far_field returns 3 components; it must return 4: rho, rho_u, rho_v, E"),
-    (lambda: dg.far_field((1, 0, 0, 1)), "function of x and t"),
+    (lambda: dg.far_field("here"), "function of x and t"),
     (lambda: dg.curved_wall((1, 0)), "function of x"),
     (lambda: problem(dg.Euler(2), dg.curved_wall(lambda x: x[0])), "normal of curved_wall returns 1 component;"),
     (lambda: problem(dg.Maxwell(2), dg.curved_wall(lambda x: x)), "'curved_wall' needs a law of Acoustics, Euler or MHD type"),

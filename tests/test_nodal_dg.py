@@ -398,7 +398,7 @@ def test_a_time_step_that_collapses_stops_the_run():
 
 @pytest.mark.parametrize("make, message", [
     (lambda: dg.plane_wave(dg.Maxwell(2), (1.0, 0.0), (0, 1, 0), np.sin), "Ey, Hz"),
-    (lambda: dg.prescribed((0, 0, 0)), "function of x and t"),
+    (lambda: dg.prescribed((0, 0, None)), "function of x and t"),
     (lambda: dg.Simulation(box_of(1), dg.Maxwell, dg.NodalDG(1)), "dgarray.Maxwell"),
     (lambda: dg.Simulation(box_of(1), dg.Advection((1.0,)), dg.NodalDG(1), dg.outflow, lambda x: 1j * x[0]).run(until=1),
      "complex"),
