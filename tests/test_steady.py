@@ -53,7 +53,8 @@ def test_restart(where, tmp_path):
     out, whole = tmp_path / "a.zarr", filling(steady=1e-8)
     expected = whole.run(every=3.0)
     with pytest.raises(dg.Interrupted):
-        filling(steady=1e-8).run(every=3.0, out=out, progress=StopAfter(2 * LOOK if where == "early" else whole.report["steps"]))
+        steps = 2 * LOOK if where == "early" else whole.report["steps"]
+        filling(steady=1e-8).run(every=3.0, out=out, progress=StopAfter(steps))
     for _ in range(2):          # the second time there is nothing left to do
         sim = filling(steady=1e-8)
         found = sim.run(every=3.0, out=out, restart=True)

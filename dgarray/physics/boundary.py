@@ -8,6 +8,7 @@ attribute `check` is asked before anything is computed: check(mesh, faces, law) 
 """
 from dataclasses import dataclass
 from numbers import Real
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -373,9 +374,14 @@ def gas(law, condition, also=()):
 
 
 def linear(law, condition):
-    if not is_linear(law):
+    if law not in LINEAR:
+        LINEAR[law] = is_linear(law)
+    if not LINEAR[law]:
         other = "far_field lets waves leave" if isinstance(law, (Euler, MHD)) else "outflow takes the state from inside"
         raise ValueError(f"boundary condition '{condition}' is for linear laws, not {law!r}; {other}")
+
+
+LINEAR = WeakKeyDictionary()          # {law: whether it is linear}, for tracing takes longer than the condition
 
 
 def is_linear(law):

@@ -8,7 +8,10 @@ from ...reference import quadrature
 from ...stepping import registers
 from ..memory import added, plan
 from .operator import PROJECTED
+from .spectrum import dimension
 from .weak_form import WeakForm
+
+MATRICES = 8          # of the Krylov space's dimension, while the growth of a step is computed
 
 
 def plan_of(method, tables, backend, stepper):
@@ -83,6 +86,7 @@ def search(tables, threads):
     part, backend, d, F = tables.like(elements), ArrayBackend(np, "float64", "numpy", threads), tables.dim, tables.dim + 1
     cut_out = part.elements < tables.elements
     mesh = cut_out * 8 * (sum(map(prod, part.shapes.values())) + part.elements * (F * (2 * d + 3) + d * (d + 3)))
-    vectors = method.products + 5          # the basis of the Krylov space, and temporaries
-    return (vectors * in_float64(part) + mesh + sum(WeakForm.holds(backend, part).values())
+    krylov = dimension(in_float64(part) // 8, method)
+    vectors, matrices = krylov + 5, MATRICES * 8 * krylov ** 2          # the basis of the Krylov space, and temporaries
+    return (vectors * in_float64(part) + matrices + mesh + sum(WeakForm.holds(backend, part).values())
             + WeakForm.temporaries(backend, part))

@@ -127,11 +127,16 @@ def limiting_part(mesh, rates, count):
     return np.flatnonzero(chosen)
 
 
+def dimension(size, search):
+    """Dimension of the Krylov space of an operator with `size` unknowns."""
+    return size if size <= COVERED else search.products
+
+
 def stable_step(apply, size, stepper, search, share):
     """Largest stable step for dq/dt = apply(q), q (size,), by a `Search`; nan if a product is not finite.
 
     share: fraction of the step that the eigenvalues allow, from which on the growth is looked at"""
-    H, _ = hessenberg(apply, size, size if size <= COVERED else search.products)
+    H, _ = hessenberg(apply, size, dimension(size, search))
     if not np.isfinite(H).all():
         return np.nan
     step = share * largest_step(np.linalg.eigvals(H), stepper)
