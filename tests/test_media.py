@@ -213,3 +213,27 @@ def test_energy_that_a_recorder_integrates():
     sim = dg.Simulation(dg.rectangle(cells=2), law, dg.NodalDG(2), dg.wall, lambda x: (0 * x[0], 1 + 0 * x[0], 0 * x[0]))
     sim.run(until=1e-6)
     assert sim.report["conserved"]["energy"]["initial"] == pytest.approx(0.75, rel=1e-12)
+
+
+@pytest.mark.parametrize("mesh, method", [
+    (dg.interval(0, 1, 4), dg.NodalDG(2)), (dg.interval(0, 1, 4), dg.ModalDG(1)), (dg.Grid((0,), (1,), 8), dg.FiniteVolume()),
+    (dg.Grid((0,), (1,), 8), dg.Hermite(1)), (dg.rectangle(cells=2, shape="quadrilateral"), dg.TensorDG(1))])
+def test_functions_may_have_default_arguments(mesh, method):
+    """In a sweep every run has the value of its own: that of the law with the number."""
+    for given in (1.0, 2.0):
+        found = []
+        for eps in (lambda x, e=given: e + 0 * x[0], given):
+            law = dg.Maxwell(mesh.dim, eps=eps)
+            count = len(law.variables)
+            sim = dg.Simulation(mesh, law, method, dg.pec, lambda x, a=given, count=count: (a * np.sin(np.pi * x[0]),) * count,
+                                backend="numpy", kernels="array", until=0.1)
+            found.append(np.array([sim.run()[name].values[-1] for name in law.variables]))
+        assert np.abs(found[0] - found[1]).max() < 1e-12
+
+
+def test_functions_that_ask_for_more_are_refused_by_the_constructor():
+    for wrong, asked in ((lambda x, y: 1.0, "y"), (lambda t: 1.0, "t")):
+        with pytest.raises(ValueError, match=f"eps: the function asks for {asked}; allowed: x"):
+            dg.Maxwell(1, eps=wrong)
+        with pytest.raises(ValueError, match=f"sound_speed: the function asks for {asked}; allowed: x"):
+            dg.Acoustics(2, sound_speed=wrong)

@@ -4,9 +4,9 @@ On a part of a mesh both are computed on the whole mesh first, because a conditi
 import numpy as np
 
 from ...physics.boundary import refuse_factory
-from ...physics.laws.law import argument, check_bounds
+from ...physics.laws.law import argument, check_bounds, check_function
+from ...physics.trace import call
 from ...wording import choose, plural
-from .media import check_function
 
 
 def conditions(mesh, boundary):
@@ -88,7 +88,7 @@ def element_values(mesh, law, name, value):
     given = argument(law, name)
     if callable(value):
         check_function(law, name, value)
-        values = np.broadcast_to(np.asarray(value(tuple(mesh.centroids.T)), float), len(mesh.cells)).copy()
+        values = np.broadcast_to(np.asarray(call(value, dict(x=tuple(mesh.centroids.T)), name), float), len(mesh.cells)).copy()
     elif isinstance(value, dict):
         values = np.full(len(mesh.cells), np.nan)
         for region, number in value.items():

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from ...mesh.cell_maps import positions
-from ...physics.laws.law import argument, check_bounds
+from ...physics.laws.law import argument, check_bounds, check_function
 from ...physics.pointwise import Pointwise
-from ...physics.trace import arguments, call
+from ...physics.trace import call
 from ...reference import quadrature
 
 INWARD = 1e-10          # points are moved by this share of the way to the centroid, off faces where a medium may jump
@@ -116,13 +116,6 @@ def varying_inside(law, mesh, nodes):
 
     Raises ValueError for values that the law does not allow."""
     return tuple(name for name, value in law.parameters.items() if callable(value) and _varies(law, name, value, mesh, nodes))
-
-
-def check_function(law, name, function):
-    """Raise ValueError unless a parameter's function asks for x alone."""
-    missing = [asked for asked in arguments(function) if asked != "x"]
-    if missing:
-        raise ValueError(f"{argument(law, name)}: the function asks for {', '.join(missing)}; allowed: x")
 
 
 def _varies(law, name, function, mesh, nodes):

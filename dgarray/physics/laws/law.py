@@ -3,6 +3,8 @@ from numbers import Real
 
 import numpy as np
 
+from ..trace import parameters
+
 
 class Law:
     """A hyperbolic system  C(m) dq/dt + div F(q, x, m) = s(q, x, t, m).
@@ -111,13 +113,23 @@ def check_dim(dim):
 
 
 def check_parameters(law):
-    """Raise ValueError for a parameter that is no number, dict or function, or a number out of the law's bounds."""
+    """Raise ValueError for a parameter that is no number, dict or function of x, or a number out of the law's bounds."""
     for name, value in law.parameters.items():
+        if callable(value):
+            check_function(law, name, value)
         given = f"{argument(law, name)}={value!r}"
         for number in value.values() if isinstance(value, dict) else () if callable(value) else (value,):
             if not isinstance(number, Real):
                 raise ValueError(f"{given} is not allowed; give a number, {{region: number}} or a function of x")
             check_bounds(law, name, number, given)
+
+
+def check_function(law, name, function):
+    """Raise ValueError unless all that a parameter's function must be given is x; other arguments keep their defaults."""
+    missing = [asked for asked, p in parameters(function).items()
+               if asked != "x" and p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if missing:
+        raise ValueError(f"{argument(law, name)}: the function asks for {', '.join(missing)}; allowed: x")
 
 
 def check_bounds(law, name, values, what):
