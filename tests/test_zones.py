@@ -367,3 +367,30 @@ def test_a_step_that_is_not_a_number_in_any_zone_is_found():
         bad = {zone: array.copy() for zone, array in q.items()}
         bad[name][...] = np.nan
         assert np.isnan(sim.max_dt(bad))
+
+
+def bent(x):
+    push = np.sin(np.pi * x[0]) * np.sin(np.pi * x[1])
+    return x[0] + 0.08 * push, x[1] - 0.06 * push
+
+
+SQUARES = dg.rectangle(cells=3, shape="quadrilateral")
+CORNER = {"corner": lambda x: (x[0] < 0.34) & (x[1] < 0.34)}
+HALVES = {"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5}
+
+
+@pytest.mark.parametrize("mesh, order, options, where", [
+    (SQUARES.with_regions(CORNER).refined("corner"), 2, {}, "at hanging nodes"),
+    (SQUARES.with_regions(CORNER).refined("corner"), 2, {"volume_flux": dg.central}, "at hanging nodes"),
+    (SQUARES.mapped(bent, 2), 2, {}, "on curved cells"),
+    (SQUARES.mapped(bent, 2).with_regions(HALVES), {"a": 2, "b": 3}, {"volume_flux": dg.central}, "where curved cells meet")])
+def test_energy_that_would_grow_is_refused(mesh, order, options, where):
+    """With Gauss-Lobatto points and the central flux; with Gauss points, or dissipation, no eigenvalue has a positive real part."""
+    def problem(nodes, flux, **options):
+        return dg.Simulation(mesh, dg.Acoustics(2), dg.TensorDG(order, nodes, **options), dg.wall, flux=flux, backend="numpy",
+                             kernels="array")
+    with pytest.raises(ValueError, match=f"flux=central with nodes='lobatto' is not allowed {where}"):
+        problem("lobatto", dg.central, **options)
+    for sim in (problem("gauss", dg.central), problem("lobatto", dg.upwind, **options)):
+        A = sim.linear_operator()
+        assert np.linalg.eigvals(A @ np.eye(A.shape[0])).real.max() < 1e-12

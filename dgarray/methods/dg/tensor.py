@@ -7,7 +7,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from ...physics.fluxes import upwind
+from ...physics.fluxes import central, upwind
 from ...physics.laws import Advection
 from ...reference.tensor import KINDS, tensor_cell
 from ...spaces.tensor import TensorSpace
@@ -151,6 +151,11 @@ class TensorDG(DG):
         if meets and problem.law.products is not None:
             raise ValueError(f"{problem.law!r} has nonconservative products, for which there are no mortars; elements of "
                              f"{mesh!r} must not meet others of another order or size")
+        bent = mesh.order > 1 and (self.volume_flux is None or meets)
+        if problem.flux is central and self.nodes == "lobatto" and (len(mesh.hanging) or bent):
+            where = "at hanging nodes" if len(mesh.hanging) else "on curved cells" if not meets else "where curved cells meet"
+            raise ValueError(f"flux=central with nodes='lobatto' is not allowed {where}: the quadrature is not exact there, and "
+                             "the energy would grow; take nodes='gauss', or a flux with dissipation such as upwind")
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
         if meets and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
             raise ValueError(f"order={self.order} with nodes={self.nodes!r} does not keep uniform states where hexahedra that "
