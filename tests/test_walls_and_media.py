@@ -167,3 +167,45 @@ def test_names_of_other_codes_lead_to_ours():
         _ = dg.open
     with pytest.raises(AttributeError, match="'dirichlet' does not exist; write prescribed"):
         _ = dg.dirichlet
+
+
+@pytest.mark.parametrize("mesh, method, error", [
+    (dg.interval(0, 1, 32), dg.NodalDG(4), 1e-4), (dg.Grid(0, 1, 400), dg.FiniteVolume("muscl"), 1e-2)], ids=["mesh", "grid"])
+def test_plane_waves_enter_where_the_medium_is_theirs(mesh, method, error):
+    law, absorbing = dg.Maxwell(1, eps=eps), dg.absorbing
+    wave = dg.plane_wave(law, 1.0, (0, 0, 1), lambda s: pulse(s - 0.25), medium={"eps": 1.0})
+
+    def run(boundary, initial):
+        sim = dg.Simulation(mesh, law, method, boundary, initial, exact=lambda x, t: through(x, t - 0.5), until=1.0)
+        sim.run()
+        return sim.report["l2_error"]["total"]
+    assert run({"left": dg.incident(wave), "right": absorbing}, lambda x: through(x, -0.5)) < error
+    with pytest.raises(ValueError, match="eps=1, but at the boundary, at \\(1\\), it is 4"):
+        run({"left": absorbing, "right": dg.incident(wave)}, wave)
+
+
+def test_plane_waves_of_regions():
+    mesh = dg.rectangle((0, 0), (2, 1), (8, 4), shape="quadrilateral")
+    mesh = mesh.with_regions({"air": lambda x: x[0] < 1, "glass": lambda x: x[0] > 1})
+    law = dg.Maxwell(2, eps={"air": 1.0, "glass": 2.25}, mu={"air": 1.0, "glass": 1.0})
+    wave = dg.plane_wave(law, (1, 0), (0, 0, 1), np.sin, medium="glass")
+    assert wave.__qualname__ == "plane_wave((1.0, 0.0), (0, 0, 1), sin, eps=2.25, mu=1)"
+    assert wave((0.3, 0.0), 1.0)[1] == pytest.approx(-1.5 * np.sin(1 / 1.5 - 0.3))
+    for condition in dg.incident(wave), dg.scattered(dg.pec, wave), dg.prescribed(wave):
+        for laws in law, {"air": dg.Maxwell(2), "glass": dg.Maxwell(2, eps=2.25)}:
+            def on(side, condition=condition, laws=laws):
+                boundary = {"default": dg.pmc, side: condition}
+                return dg.Simulation(mesh, laws, dg.TensorDG(2), boundary=boundary).run(until=0.01)
+            on("right")
+            with pytest.raises(ValueError, match="eps=2.25, but at the boundary"):
+                on("left")
+            with pytest.raises(ValueError, match="eps=2.25, but at the boundary"):
+                on("top")
+
+
+@pytest.mark.parametrize("medium, message", [
+    (None, "give that of the wave, medium={'eps': ...} or a region's name"), ("glas", "did you mean 'glass'"),
+    ({"epz": 1.0}, "those that vary"), ({"eps": -1.0}, "must be positive"), ({"eps": "1"}, "give a number")])
+def test_media_of_plane_waves_that_are_refused(medium, message):
+    with pytest.raises(ValueError, match=message):
+        dg.plane_wave(dg.Maxwell(2, eps={"air": 1.0, "glass": 2.25}), (1, 0), (0, 0, 1), np.sin, medium)

@@ -13,11 +13,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..wording import choose
-from .boundary_checks import check_normal, check_pressure, check_state
+from .boundary_checks import all_checks, check_medium, check_normal, check_pressure, check_state
 from .derivative import derivative
 from .fluxes import upwind
 from .laws.euler import Euler
-from .laws.law import dot, shown
+from .laws.law import argument, check_bounds, dot, shown
 from .laws.mhd import MHD
 from .pointwise import components
 from .splines import SplinePieces
@@ -193,28 +193,32 @@ def scattered(condition, field):
         outside = call(condition, given if face is None else given | {"face": face})
         return tuple(a - b for a, b in zip(outside, f))
     scattered_state.__qualname__ = f"scattered({shown(condition)}, {shown(field)})"
-    for name in ("flux", "of_faces", "check"):
+    for name in ("flux", "of_faces"):
         if hasattr(condition, name):
             setattr(scattered_state, name, getattr(condition, name))
+    scattered_state.check = all_checks(condition, field)
     return scattered_state
 
 
-def plane_wave(law, direction, amplitude, shape):
+def plane_wave(law, direction, amplitude, shape, medium=None):
     """A plane wave of the law as a field (x, t) -> state, in a uniform medium.
 
     direction  unit vector k (dim)
     amplitude  Maxwell: the vector E (three components, normal to k); acoustics: the pressure, a number
     shape      function s -> profile; the wave is shape(c t - k . x)
+    medium     of a law whose medium varies, that of the wave: the name of a region, or {parameter: number} such as
+               {"eps": 1.0} for those that vary; a boundary that the field is given to must have it everywhere
     Maxwell: H = k x E / Z.  Acoustics: v = p k / (rho c).
-    ValueError if k is no unit vector, E is not normal to it, or the medium is not uniform."""
+    ValueError if k is no unit vector, E is not normal to it, or the wave's medium is not known or has losses."""
     k = tuple(float(c) for c in np.atleast_1d(direction))
     if len(k) != law.dim or abs(dot(k, k) - 1) > 1e-9:
         raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with {law.dim} components")
-    if not all(isinstance(v, Real) for v in law.parameters.values()) or law.parameters.get("sigma"):
-        raise ValueError(f"a plane wave needs a uniform medium without losses, but the law is {law!r}")
+    medium, varies = medium_of(law, medium)
+    if medium.get("sigma"):
+        raise ValueError(f"a plane wave needs a medium without losses, but the law is {law!r}")
     if hasattr(law, "fields"):
         from .laws.maxwell import cross
-        eps, mu, k3 = law.parameters["eps"], law.parameters["mu"], law.direction(k)
+        eps, mu, k3 = medium["eps"], medium["mu"], law.direction(k)
         E = tuple(float(c) for c in amplitude)
         if len(E) != 3 or abs(dot(E, k3)) > 1e-9:
             raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be three components of E, normal to {k}")
@@ -227,14 +231,46 @@ def plane_wave(law, direction, amplitude, shape):
         state, speed = law.state(E, H), (eps * mu) ** -0.5
     else:
         acoustic(law, "plane_wave")
-        rho, speed = law.parameters["rho"], law.parameters["c"]
+        rho, speed = medium["rho"], medium["c"]
         state = (float(amplitude), *(amplitude * c / (rho * speed) for c in k))
 
     def field(x, t):
         profile = shape(speed * t - dot(k, x))
         return tuple(a * profile for a in state)
-    field.__qualname__ = f"plane_wave({k}, {amplitude}, {shown(shape)})"
+    where = "".join(f", {argument(law, name)}={medium[name]:g}" for name in varies)
+    field.__qualname__ = f"plane_wave({k}, {amplitude}, {shown(shape)}{where})"
+    field.check = check_medium(field.__qualname__, medium)
     return field
+
+
+def medium_of(law, medium):
+    """The parameters {name: number} of the medium of a plane wave, and the names of those that vary in the law.
+
+    medium: None, the name of a region, or {argument of the law: number}. ValueError where it does not say a number of each
+    parameter that varies."""
+    varies = [name for name, value in law.parameters.items() if not isinstance(value, Real)]
+    names = {argument(law, name): name for name in varies}
+    if isinstance(medium, dict):
+        given = {names[choose("medium: parameter", str(name), names, f"; those that vary in {law!r}")]: value
+                 for name, value in medium.items()}
+    elif medium is None:
+        given = {}
+    else:
+        regions = {str(region) for name in varies if isinstance(law.parameters[name], dict) for region in law.parameters[name]}
+        region = choose("medium: region", str(medium), regions, f"; {law!r} has")
+        given = {name: number for name in varies if isinstance(law.parameters[name], dict)
+                 for other, number in law.parameters[name].items() if str(other) == region}
+    missing = [argument(law, name) for name in varies if name not in given]
+    if missing:
+        values = ", ".join(f"{name!r}: ..." for name in missing)
+        raise ValueError(f"a plane wave needs a uniform medium, but {' and '.join(missing)} of {law!r} "
+                         f"{'varies' if len(missing) == 1 else 'vary'}; give that of the wave, medium={{{values}}}"
+                         + " or a region's name" * any(isinstance(law.parameters[name], dict) for name in varies))
+    for name, value in given.items():
+        if not isinstance(value, Real):
+            raise ValueError(f"medium: {argument(law, name)}={value!r} is not allowed; give a number")
+        check_bounds(law, name, value, f"medium: {argument(law, name)}={value!r}")
+    return {name: float(value) for name, value in (law.parameters | given).items()}, varies
 
 
 def far_field(g):

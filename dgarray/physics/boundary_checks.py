@@ -1,9 +1,11 @@
 """What the functions given to boundary conditions return on the boundary at the start, looked at before anything is computed.
 
-Each function here makes the attribute `check` of a condition: check(mesh, faces, law) raises ValueError.
+Each function here makes the attribute `check` of a condition: check(mesh, faces, law) raises ValueError. Of a grid `faces` is
+one side, (axis, end).
 """
 import numpy as np
 
+from .laws.law import argument
 from .pointwise import at_points
 from .trace import arguments, call
 
@@ -17,7 +19,7 @@ def check_normal(normal):
         x = face_places(mesh, faces, 0)
         N = values(normal, x, "the normal of curved_wall", "xyz"[:law.dim])
         with np.errstate(all="ignore"):
-            cosine = np.abs(np.einsum("dfs,fd->fs", N, mesh.normals[tuple(faces.T)])) / np.linalg.norm(N, axis=0)
+            cosine = np.abs(np.einsum("dfs,fd->fs", N, face_normals(mesh, faces))) / np.linalg.norm(N, axis=0)
         wrong = np.argwhere(~(cosine > LEAST_COSINE))
         if len(wrong):
             raise ValueError(f"the normal of curved_wall is {shown_at(N, wrong[0])} at {shown_at(x, wrong[0])}; "
@@ -28,6 +30,7 @@ def check_normal(normal):
 def check_state(g, condition):
     """That the state g(x, t) is finite and admissible at t = 0."""
     def check(mesh, faces, law):
+        all_checks(g)(mesh, faces, law)
         x, role = face_places(mesh, faces, 1), f"the state of {condition}"
         q = values(g, x, role, law.variables)
         finite = np.isfinite(q).all(axis=0)
@@ -43,6 +46,38 @@ def check_state(g, condition):
     return check
 
 
+def check_medium(wave, medium):
+    """That the medium at all faces is that of a wave, {parameter: number}."""
+    def check(mesh, faces, law):
+        x = face_places(mesh, faces, 1)
+        for name, number in medium.items():
+            values = parameter_at(mesh, faces, x, law.parameters.get(name, number))
+            wrong = np.argwhere(~np.isclose(values, number, rtol=1e-9, atol=0))
+            if len(wrong):
+                raise ValueError(f"{wave} is a wave in a medium with {argument(law, name)}={number:g}, but at the boundary, at "
+                                 f"{shown_at(x, wrong[0])}, it is {values[tuple(wrong[0])]:g}; it must be the same everywhere there")
+    return check
+
+
+def parameter_at(mesh, faces, x, value):
+    """The values (face, point) of a law's parameter, a number, {region: number} or function, at points x of faces."""
+    if callable(value):
+        return np.broadcast_to(np.asarray(call(value, dict(x=tuple(x)), "parameter"), float), x.shape[1:])
+    values = np.full(x.shape[1:], np.nan)
+    for region, number in value.items() if isinstance(value, dict) else ():
+        values[np.isin(faces[:, 0], mesh.regions[str(region)])] = number
+    return values if isinstance(value, dict) else np.full_like(values, value)
+
+
+def all_checks(*parts):
+    """The checks of those parts of a condition that have one, as one."""
+    def check(mesh, faces, law):
+        for part in parts:
+            if hasattr(part, "check"):
+                part.check(mesh, faces, law)
+    return check
+
+
 def check_pressure(p):
     """That the pressure, a number or a function of x and t, is positive at t = 0."""
     def check(mesh, faces, law):
@@ -55,8 +90,11 @@ def check_pressure(p):
 
 
 def face_places(mesh, faces, least):
-    """Points of the faces (count, 2), (dim, face, point): their barycentric coordinates are multiples of 1 / PARTS, at least
-    `least` of them, so that 0 takes corners too; on quadrilaterals, those along each edge."""
+    """Points (dim, face, point) of faces, rows (element, local face): their barycentric coordinates are multiples of 1 / PARTS,
+    at least `least` of them, so that 0 takes corners too; on quadrilaterals, those along each edge; on a side of a grid, its
+    centre."""
+    if mesh.structured:
+        return grid_places(mesh, *faces)
     corners = mesh.points[mesh.face_points(faces)]
     count = min(corners.shape[1], 3)
     shares = np.array([w for w in np.ndindex((PARTS + 1,) * count) if sum(w) == PARTS and min(w) >= least]) / PARTS
@@ -64,6 +102,21 @@ def face_places(mesh, faces, least):
         line = np.array([(PARTS - i, i) for i in range(least, PARTS + 1 - least)]) / PARTS
         shares = np.einsum("ia,jb->ijab", line, line).reshape(-1, 4)
     return np.einsum("sc,fcd->dfs", shares, corners)
+
+
+def grid_places(grid, axis, end):
+    """The centres of the faces on one side of a grid, (dim, face, 1)."""
+    lines = [a + h * (np.arange(n) + 0.5) for a, h, n in zip(grid.lower, grid.spacing, grid.cells)]
+    lines[axis] = [(grid.lower, grid.upper)[end][axis]]
+    return np.stack([c.reshape(-1, 1) for c in np.meshgrid(*lines, indexing="ij")])
+
+
+def face_normals(mesh, faces):
+    """Outward unit normals (face, dim) of the faces of a mesh, or of one side of a grid."""
+    if not mesh.structured:
+        return mesh.normals[tuple(faces.T)]
+    axis, end = faces
+    return np.eye(mesh.dim)[[axis]] * (2 * end - 1)
 
 
 def values(function, x, role, names):

@@ -639,6 +639,8 @@ GROUPS["The problem"] = [
          "unit vector"),
     case("A wave in two media", "boundary=dg.incident(dg.plane_wave(dg.Acoustics(2, density={'a': 1.0}), (1, 0), 1.0, np.sin))",
          "uniform medium"),
+    case("A wave in another medium than its boundary", "boundary=dg.incident(dg.plane_wave(dg.Acoustics(2, density=2.0), (1, 0), "
+         "1.0, np.sin))", "but at the boundary"),
     case("A wave along its field", "boundary=dg.incident(dg.plane_wave(dg.Maxwell(3), (0, 0, 1), (0, 0, 1), np.sin))",
          "normal to"),
     case("A wave of the other polarisation", "boundary=dg.incident(dg.plane_wave(dg.Maxwell(2), (1, 0), (0, 1, 0), np.sin))",

@@ -107,6 +107,8 @@ class FiniteVolume(Method):
             if condition is absorbing and self.scheme == "weno":
                 raise ValueError(f"boundary {name!r}: absorbing is not allowed with scheme='weno', whose stencils reach beyond "
                                  "the side into a state of zeros; it needs scheme='muscl', or outflow where everything leaves")
+            if hasattr(condition, "check"):
+                condition.check(grid, grid.boundaries[name], law)
         tables = self.tables(problem)
         functions = [tables.rate, tables.physics.sound, *(s.outside for pair in tables.sides for s in pair if s.outside),
                      *(line.function for lines in (*tables.sweeps, tables.simple) for line in lines),
