@@ -6,8 +6,8 @@ import xarray as xr
 
 from dgarray import Fourier, Maxwell, NodalDG, Simulation, absorbing, pec, plane_wave, scattered
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
-from dgarray.mesh import from_arrays
 from dgarray.mesh.memory import check_room
+from dgarray.methods.problem import Problem
 
 from .common import case_mesh, check_numbers
 
@@ -15,7 +15,7 @@ HALF_PULSE = 3.5        # widths from the centre of the pulse to where it has fa
 DECAY = 10.0            # radii that the wave travels after the pulse: the slowest mode of the sphere falls to 1 %
 
 
-def maxwell_sphere(order=3, ka=1.0, level=0, until=None, mesh=None, start="projection"):
+def maxwell_sphere(order=3, ka=1.0, level=0, geometry=1, until=None, mesh=None, start="projection"):
     """A conducting sphere of radius a scatters a plane wave; the unknown is the scattered field.
 
     Incident: the pulse Ex = u exp(-u^2), u = (t - z - t0) / w, w = 1 / (least k); n x (E + E_incident) = 0 on the sphere.  The
@@ -24,10 +24,11 @@ def maxwell_sphere(order=3, ka=1.0, level=0, until=None, mesh=None, start="proje
     absorbs: see `damping`.
 
     ka: wave number times radius, or several, (1.0, 2.0); level: number of refinements, with new corners on the spheres;
-    until: end of the run, by default when the pulse has passed and the currents have decayed
+    geometry: degree of the maps of the cells at the spheres, 1 for flat facets; until: end of the run, by default when the
+    pulse has passed and the currents have decayed
 
-    mesh: a file with the boundaries "sphere", centred at the origin, and "outer".  Facets are flat; a is the radius of the
-    sphere of the same volume
+    mesh: a file with the boundaries "sphere", centred at the origin, and "outer"; its cells may be curved.  a is the radius of
+    the sphere of the volume that the faces of "sphere" enclose
     Kloeckner, Warburton, Bridge & Hesthaven 2009, section 6, figure 12 (on 78745 tetrahedra, without numbers).
     results: the bistatic cross-section sigma / a^2, forward (along z), backward, and at 90 degrees in the planes of E and H,
     and beside them Mie's series, exact_forward ...; `bistatic` gives them at any angle.  Exact for ka = 1, 2: forward 5.301,
@@ -36,11 +37,14 @@ def maxwell_sphere(order=3, ka=1.0, level=0, until=None, mesh=None, start="proje
     if kas.dtype.kind not in "fiu" or kas.ndim != 1 or not kas.size or not (np.isfinite(kas) & (kas > 0)).all():
         raise ValueError(f"ka={ka!r} is not allowed; it must be a positive number, or several")
     check_numbers(least=0, whole=True, level=level)
+    check_numbers(least=1, whole=True, geometry=geometry)
     mesh = case_mesh(mesh, "sphere.msh", 3)
     mesh.named("sphere"), mesh.named("outer")
     check_room(f"the mesh at level={level}", len(mesh.cells) * 8**level, 3)
     for _ in range(level):
         mesh = refined_sphere(mesh)
+    if geometry > 1:
+        mesh = on_spheres(mesh, geometry, mesh)
     radius, outer = float(equal_radius(mesh)), float(corner_radii(mesh, "outer").min())
     k = kas / radius
     shape, width, _ = pulse(k)
@@ -112,17 +116,24 @@ def damping(inner, outer):
 
 
 def refined_sphere(mesh):
-    """A copy with every cell split into eight. New corners of "sphere" and "outer" move onto the sphere of the old ones; a
-    boundary of another shape keeps its flat facets."""
-    fine = mesh.refined()
-    points = fine.points.copy()
+    """A copy with every cell split into eight, and its new corners on the spheres, by cells of the same degree."""
+    return on_spheres(mesh.refined(), mesh.order, mesh)
+
+
+def on_spheres(mesh, degree, old):
+    """A copy whose boundaries "sphere" and "outer" follow the spheres of the old corners, by cells with maps of a degree; a
+    boundary of another shape stays as it is."""
     for name in ("sphere", "outer"):
-        radii = corner_radii(mesh, name)
+        radii = corner_radii(old, name)
+
+        radius = float(radii.mean())
+
+        def onto(x, radius=radius):
+            scale = radius / np.sqrt(sum(c * c for c in x))
+            return tuple(scale * c for c in x)
         if np.ptp(radii) < 1e-6 * radii.max():
-            corners = np.unique(fine.face_points(fine.boundaries[name]))
-            points[corners] *= (radii.mean() / np.linalg.norm(points[corners], axis=1))[:, None]
-    facets = {name: fine.face_points(rows) for name, rows in fine.boundaries.items()}
-    return from_arrays(points, fine.cells, facets, fine.regions, numbers=fine.numbers, source=fine.source, inherited=fine.notes)
+            mesh = mesh.curved(degree, onto, name)
+    return mesh
 
 
 def corner_radii(mesh, name):
@@ -134,14 +145,13 @@ def equal_radius(mesh):
     """Radius of the sphere with the volume that the boundary "sphere" encloses.
 
     Raises ValueError if its corners lie on no sphere about the origin, or if it is not closed."""
-    rows, radii = mesh.boundaries["sphere"], corner_radii(mesh, "sphere")
-    areas = mesh.face_measures[tuple(rows.T)]
-    vectors = mesh.normals[tuple(rows.T)] * areas[:, None]
-    gap = np.linalg.norm(vectors.sum(axis=0)) / areas.sum()
+    radii = corner_radii(mesh, "sphere")
+    part, = NodalDG(mesh.order).space(Problem(mesh, Maxwell(dim=3))).boundary_parts("sphere", "the sphere")
+    gap = np.linalg.norm([part.integrate(n) for n in part.n]) / part.integrate(np.ones(part.shape))
     if np.ptp(radii) > 1e-3 * radii.max() or gap > 1e-6:
         raise ValueError(
             f"boundary 'sphere' of {mesh.source} is no closed sphere about the origin: its corners lie at distances from "
             f"{radii.min():.6g} to {radii.max():.6g}, the integral of its normals is {gap:.2g} of its area")
     # The normals of the mesh point into the sphere.
-    volume = -np.sum(mesh.face_centres(rows) * vectors) / 3
+    volume = -part.integrate(sum(c * n for c, n in zip(part.x, part.n))) / 3
     return (3 * volume / (4 * pi)) ** (1 / 3)

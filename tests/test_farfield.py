@@ -243,6 +243,10 @@ def test_refinement_of_the_sphere_follows_the_sphere():
         assert np.allclose(corner_radii(fine, name), radius, rtol=1e-12)
     # Flat facets: the volume of the sphere is missed by O(h^2).
     assert (1 - equal_radius(mesh)) / (1 - equal_radius(fine)) == pytest.approx(4, rel=0.1)
+    # Curved facets: by O(h^4).
+    mesh = cases.maxwell_sphere(geometry=2).mesh
+    fine = refined_sphere(mesh)
+    assert fine.order == mesh.order == 2 and (1 - equal_radius(mesh)) / (1 - equal_radius(fine)) == pytest.approx(16, rel=0.2)
 
 
 def test_transform_of_the_pulse():
@@ -295,3 +299,13 @@ def test_the_sphere_scatters_as_mie_says_and_better_on_a_finer_mesh():
     assert np.allclose(sigma["ka"], (1, 2), rtol=1e-12)
     assert np.all(errors[1] < 0.015)
     assert np.all(errors[1] < errors[0] / 2)
+
+
+@pytest.mark.thorough
+def test_a_curved_sphere_scatters_better_than_its_facets():
+    errors = []
+    for geometry in (1, 2):
+        sim = cases.maxwell_sphere(order=2, ka=2.0, geometry=geometry, mesh=MESHES / "sphere_coarse.msh")
+        sigma = bistatic(sim.replace(backend="numpy").run(), (0, 79, 180))
+        errors.append(max(float(np.abs(sigma[f"sigma_{plane}"] / sigma[f"exact_{plane}"] - 1).max()) for plane in "EH"))
+    assert errors[1] < 0.7 * errors[0], errors

@@ -385,7 +385,7 @@ HALVES = {"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5}
     (SQUARES.mapped(bent, 2), 2, {}, "on curved cells"),
     (SQUARES.mapped(bent, 2).with_regions(HALVES), {"a": 2, "b": 3}, {"volume_flux": dg.central}, "where curved cells meet")])
 def test_energy_that_would_grow_is_refused(mesh, order, options, where):
-    """With Gauss-Lobatto points and the central flux; with Gauss points, or dissipation, no eigenvalue has a positive real part."""
+    """With Gauss-Lobatto points and the central flux; with Gauss points or dissipation no real part is positive."""
     def problem(nodes, flux, **options):
         return dg.Simulation(mesh, dg.Acoustics(2), dg.TensorDG(order, nodes, **options), dg.wall, flux=flux, backend="numpy",
                              kernels="array")

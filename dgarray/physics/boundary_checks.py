@@ -54,8 +54,8 @@ def check_medium(wave, medium):
             values = parameter_at(mesh, faces, x, law.parameters.get(name, number))
             wrong = np.argwhere(~np.isclose(values, number, rtol=1e-9, atol=0))
             if len(wrong):
-                raise ValueError(f"{wave} is a wave in a medium with {argument(law, name)}={number:g}, but at the boundary, at "
-                                 f"{shown_at(x, wrong[0])}, it is {values[tuple(wrong[0])]:g}; it must be the same everywhere there")
+                raise ValueError(f"{wave} is a wave in a medium with {argument(law, name)}={number:g}, but at the boundary, "
+                                 f"at {shown_at(x, wrong[0])}, it is {values[tuple(wrong[0])]:g}; it must be the same there")
     return check
 
 

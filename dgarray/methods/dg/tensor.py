@@ -154,8 +154,8 @@ class TensorDG(DG):
         bent = mesh.order > 1 and (self.volume_flux is None or meets)
         if problem.flux is central and self.nodes == "lobatto" and (len(mesh.hanging) or bent):
             where = "at hanging nodes" if len(mesh.hanging) else "on curved cells" if not meets else "where curved cells meet"
-            raise ValueError(f"flux=central with nodes='lobatto' is not allowed {where}: the quadrature is not exact there, and "
-                             "the energy would grow; take nodes='gauss', or a flux with dissipation such as upwind")
+            raise ValueError(f"flux=central with nodes='lobatto' is not allowed {where}: the quadrature is not exact there, "
+                             "and the energy would grow; take nodes='gauss', or a flux with dissipation such as upwind")
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
         if meets and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
             raise ValueError(f"order={self.order} with nodes={self.nodes!r} does not keep uniform states where hexahedra that "
