@@ -4,6 +4,7 @@ import pytest
 
 import dgarray as dg
 from dgarray.analysis import manufactured
+from dgarray.analysis.totals import totals
 
 FLUXES = dg.upwind, dg.rusanov, dg.hll
 WENO = dg.FiniteVolume("weno")
@@ -209,3 +210,53 @@ def test_plane_waves_of_regions():
 def test_media_of_plane_waves_that_are_refused(medium, message):
     with pytest.raises(ValueError, match=message):
         dg.plane_wave(dg.Maxwell(2, eps={"air": 1.0, "glass": 2.25}), (1, 0), (0, 0, 1), np.sin, medium)
+
+
+TRIANGLES = dg.rectangle(cells=(5, 4))
+BENT = TRIANGLES.mapped(lambda x: (x[0] + 0.08 * np.sin(np.pi * x[0]) * np.sin(np.pi * x[1]), x[1]), 3)
+UNIFORM = dg.Acoustics(2)
+
+
+def jump(x):
+    return np.where(x[0] < 0.4, 1 + x[1], 3.0)
+
+
+SMOOTH = dg.Acoustics(2, density=lambda x: 1 + 0.5 * np.sin(3 * x[0]), sound_speed=lambda x: 1 + 0.3 * np.cos(4 * x[1]))
+
+
+@pytest.mark.parametrize("mesh, law", [
+    (TRIANGLES, SMOOTH), (BENT, SMOOTH), (BENT, UNIFORM), (TRIANGLES, dg.Maxwell(2, eps=jump)),
+    (dg.box(cells=2), dg.Maxwell(3, eps=lambda x: 1.5 + 0.5 * np.cos(3 * x[0])))],
+    ids=["straight", "curved", "curved uniform", "jump", "tetrahedra"])
+@pytest.mark.parametrize("method", [dg.NodalDG(3), dg.ModalDG(2)], ids=["nodal", "modal"])
+def test_recorded_totals_are_those_that_the_scheme_conserves(mesh, law, method):
+    """By the central flux the energy never rises, and falls by the time stepper's error alone."""
+    def initial(x):
+        bump = np.exp(-20 * sum((c - 0.45) ** 2 for c in x))
+        return (bump, *(0.5 * bump for _ in law.variables[1:]))
+    wall = dg.wall if law.variables[0] == "p" else dg.pec
+    sim = dg.Simulation(mesh, law, method, wall, initial, flux=dg.central, until=2.0, backend="numpy",
+                        record={"totals": dg.VolumeIntegral(every=10)})
+    energy = sim.run().dg.record("totals")["energy"].values
+    assert energy.max() <= energy[0] * (1 + 1e-13)
+    assert energy.min() > energy[0] * (1 - 1e-2)
+    total = sim.report["conserved"]["p" if law.variables[0] == "p" else "Hx"]
+    assert total["final"] == pytest.approx(total["initial"], abs=1e-13)
+
+
+@pytest.mark.parametrize("mesh", [TRIANGLES, BENT], ids=["straight", "curved"])
+def test_recorded_totals_converge_to_the_integrals(mesh):
+    def state(x):
+        return np.cos(x[0]), np.sin(x[1]), 1.0 + x[0]
+    g, w = np.polynomial.legendre.leggauss(30)
+    x, weights = np.meshgrid((g + 1) / 2, (g + 1) / 2), np.outer(w, w) / 4
+    m = {name: function(x) for name, function in SMOOTH.parameters.items()}
+    m = type("Parameters", (), m)
+    densities = [*(c * u for c, u in zip(SMOOTH.capacity(m), state(x))), SMOOTH.energy(state(x), m)]
+    exact = [np.sum(weights * density) for density in densities]
+    errors = []
+    for some in (mesh, mesh.refined()):
+        operator = dg.Simulation(some, SMOOTH, dg.NodalDG(3), dg.wall, state, backend="numpy").operator
+        found = totals(operator, operator.nodal(operator.project(state)))
+        errors.append(np.abs(np.subtract(list(found.values()), exact)).max())
+    assert errors[0] < 1e-4 and errors[1] < errors[0] / 12

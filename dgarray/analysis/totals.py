@@ -7,19 +7,25 @@ from ..physics.pointwise import Pointwise
 def totals(operator, values):
     """{variable: integral of C q} and, where the law has one, {"energy": integral of its energy density}.
 
-    values (variable, row, place) of the operator's space, on the host; C is the law's capacity (1 without).  Exact for
-    polynomials and for energies quadratic in q; of tensor-product DG by the quadrature of its nodes, in which it conserves; on
-    a grid by the trapezoidal rule over the nodes."""
+    values (variable, row, place) of the operator's space, on the host; C is the law's capacity (1 without).  They are the
+    integrals that the scheme conserves: exact for polynomials and for energies quadratic in q; where its mass matrix is
+    weight-adjusted, those of `Operator.conserved`, with the energy sum C q^2 / 2; of tensor-product DG by the quadrature of
+    its nodes; on a grid by the trapezoidal rule over the nodes."""
     law, numbers, count = operator.law, operator.problem.numbers, len(operator.law.variables)
     capacity = Pointwise(law.capacity, {"m": numbers}, "capacity") if law.capacity else None
     energy = Pointwise(law.energy, {"q": count, "m": numbers}, "energy") if law.energy else None
-    names = totals_of(law)
+    names, weighted = totals_of(law), operator.conserved(values)
     total = np.zeros(len(names))
     for part in operator.space.parts(extra=0):
         here, m = part.values(values), operator.parameters(part)
         factors = capacity(m=m) if capacity else (1.0,) * count
         densities = [c * u for c, u in zip(factors, here)] + ([energy(q=here, m=m)[0]] if energy else [])
+        if weighted is not None and energy:
+            densities[-1] = densities[-1] - sum(d * u for d, u in zip(densities, here)) / 2
         total += [part.integrate(density) for density in densities]
+    if weighted is not None:
+        total[:count] = weighted[0]
+        total[count:] += weighted[1].sum() / 2
     return dict(zip(names, map(float, total)))
 
 

@@ -224,6 +224,10 @@ class Operator:
         """Values for output, (variable, row, place), from plain arrays on the host."""
         raise TypeError(f"{type(self).__name__} has no function nodal(arrays)")
 
+    def conserved(self, values):
+        """What the scheme conserves, where it is not the integral of C q: integrals (variable,) of polynomials p that stand for
+        C q, and of p q, from values as `nodal` returns them. None, the default: the integrals of C q and of the energy."""
+
     def fetch(self, state):
         """Start copying the values of `nodal` to the host. The object returned has ready(), whether the copy is complete, and
         result(), which waits for it and returns the values."""

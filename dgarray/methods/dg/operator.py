@@ -11,6 +11,7 @@ from ...stepping import real_limit
 from ..check import Check
 from ..operator import ArrayOperator
 from .error_estimate import error_estimate
+from .mass import conserved
 from .spectrum import limiting_part, rounded_down, stable_step
 from .stability import check_stepper, stability_limit
 
@@ -66,6 +67,9 @@ class DGOperator(ArrayOperator):
     def nodal(self, q):
         """Values at the nodes, (variable, node, element), of a state q (variable, row, element) on the host."""
         return q
+
+    def conserved(self, values):
+        return conserved(self.tables, self.operations.part.tables if len(self.tables.curved) else None, values)
 
     def take(self, state, elements):
         """Values at the nodes of some elements on the host, (variable, node, element of `elements`)."""

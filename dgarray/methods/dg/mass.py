@@ -1,0 +1,62 @@
+"""What the scheme conserves where its mass matrix is weight-adjusted: in smooth media and in curved triangles and tetrahedra.
+
+    dq/dt = P (r / w),  P (p / w) = q:  dp/dt = r
+
+with the weight w = C, J or C J at points of quadrature and the projection P onto the polynomials. The integral of the
+polynomial p is conserved, and with a flux that does not dissipate that of p q / 2. Up to the order of the method p is C J q.
+Chan, Hewett & Warburton 2017.
+"""
+import numpy as np
+
+from ...physics.pointwise import Pointwise
+from ...reference import simplex
+
+BLOCK = 1 << 16          # numbers of the matrices of a block of elements
+
+
+def conserved(tables, curved, values):
+    """The integrals of p and of p q over all elements, each (variable,), from values at the nodes (variable, node, element) on
+    the host; None where p is C J q everywhere.
+
+    curved: the `CurvedTables` of the curved elements; None: there are none"""
+    media = tables.media
+    if not media.weighted and curved is None:
+        return None
+    V, volume = tables.cell.vandermonde, simplex(tables.dim, 1).volume
+    to_modes = np.linalg.inv(V)
+    to_points, back = media.to_points, media.back
+    if not tables.modal:
+        to_points, back = to_points @ V, to_modes @ back
+    straight = np.ones(tables.elements, bool)
+    straight[tables.curved] = False
+    parts = [(tables, media.mass, np.flatnonzero(straight), media.weighted, to_points, back)]
+    if curved is not None:
+        everything = tuple(range(tables.variables))
+        parts.append((curved, curved.media.volume, tables.curved, everything, curved.interpolate, curved.projection))
+    total = np.zeros((2, tables.variables))
+    for part, varying, cells, weighted, to_points, back in parts:
+        step = max(1, BLOCK // to_points.size)
+        for first in range(0, len(cells), step):
+            which = slice(first, first + step)
+            here = cells[which] if part is tables else which          # the numbers of these elements in the tables
+            jacobian = tables.mesh.measures[here] / volume if part is tables else 1 / curved.inverse[:, here]
+            for v, c in enumerate(capacities(part, varying, here)):
+                modes = to_modes @ values[v][:, cells[which]]
+                found = weight_adjusted(modes, c * jacobian, to_points, back) if v in weighted else modes * (c * jacobian)
+                total[:, v] += found[0].sum() * volume ** 0.5, np.sum(found * modes)
+    return total
+
+
+def capacities(tables, varying, cells):
+    """C of each variable in some elements, from the parameters that are one number per element and those that vary inside."""
+    if tables.law.capacity is None:
+        return [1.0] * tables.variables
+    m = {name: numbers[..., cells] for name, numbers in (tables.parameters | varying).items()}
+    return Pointwise(tables.law.capacity, {"m": tables.physics.parameters}, "capacity")(m=m)
+
+
+def weight_adjusted(modes, weight, to_points, back):
+    """The modes of p, P (p / weight) = q, from those of q (mode, element); weight (point, element)."""
+    weight = np.broadcast_to(weight, (len(to_points), modes.shape[1]))
+    matrices = (back / weight.T[:, None]) @ to_points
+    return np.linalg.solve(matrices, modes.T[:, :, None])[:, :, 0].T
