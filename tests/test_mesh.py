@@ -235,7 +235,6 @@ NOTES = {
     "inverted_one_tet": "1 of 86 cells were inverted", "sliver_area_1e-9": "2 slivers .* time step",
     "duplicate_nodes_crack": "duplicate nodes: 8 boundary faces lie on one another",
     "disconnected_element": "2 components",
-    "interior_facets_tagged": "1 faces of boundary 'inner' lie between two cells",
     "unused_nodes": "3 nodes that no cell uses",
 }
 UNNAMED = {"no_physical_groups": 16, "no_boundary_elements": 16, "missing_one_boundary_group": 4,

@@ -15,7 +15,7 @@ from .totals import totals_of, totals_of_state
 class BoundaryIntegral(Recorder):
     """Integral over a named boundary, sum over its faces of integral f dS; dims (time,).  On a grid by the trapezoidal rule.
 
-    boundary    name, or several names in a tuple
+    boundary    name of a boundary or an interface, see `Mesh`, or several names in a tuple
     function    f(q, n, x, t, m) -> number or tuple, in plain NumPy, of the state inside, the outward unit normal, position,
                 time and the law's parameters, as many of them as it asks for; by default F(q) . n, the flux of every
                 variable of the law out of the domain, under the variable's name

@@ -4,7 +4,7 @@ import numpy as np
 from ..reference.multilinear import weights
 from ..reference.shapes import SHAPES, shape_of
 from ..wording import plural
-from . import geometry
+from . import geometry, interfaces
 from .errors import MeshError
 from .faces import find_faces
 
@@ -89,11 +89,12 @@ def _check_densities(points, cells, densities, rounding, shape, label):
 
 
 def name_faces(points, cells, neighbours, facets):
-    """Boundary name -> rows (count, 2: cell, local face) of the `facets`, name -> point numbers (count, vertex).
+    """(boundaries, interfaces, notes): name -> rows (count, 2: cell, local face) of the `facets`, name -> point numbers
+    (count, vertex). Interfaces are those whose faces all lie between two cells.
 
-    Also returns notes on facets that are left out. Raises MeshError if a facet is not a face of a cell."""
+    The notes are on facets that are left out. Raises MeshError if a facet is not a face of a cell."""
     shape = shape_of(points, cells)
-    boundaries, notes = {}, []
+    boundaries, surfaces, notes = {}, {}, []
     for name, corners in facets.items():
         if np.shape(corners)[1:] != np.shape(shape.faces)[1:]:
             raise MeshError(f"boundary {name!r}: faces of the shape {np.shape(corners)} do not fit {shape.name} cells; "
@@ -107,14 +108,15 @@ def name_faces(points, cells, neighbours, facets):
             raise MeshError(f"boundary {name!r}: {len(lost)} of {len(corners)} faces belong to no cell, "
                             f"first the one with the nodes {at}; mesh cells and boundary together, or remove it")
         inner = neighbours.face[rows[:, 0], rows[:, 1]] >= 0
-        if inner.any():
-            notes.append(f"{np.count_nonzero(inner)} faces of boundary {name!r} lie between two cells; "
-                         "boundary names on inner faces are ignored")
         first = np.sort(np.unique(rows[:, 0] * len(shape.faces) + rows[:, 1], return_index=True)[1])
-        rows = rows[first][~inner[first]]
-        if len(rows):
-            boundaries[name] = rows
-    return boundaries, notes
+        if inner.any() and inner.all():
+            surfaces[name] = interfaces.oriented(points, cells, neighbours, rows[first], np.asarray(corners)[first], shape)
+        elif inner.any():
+            notes.append(f"{np.count_nonzero(inner)} faces of boundary {name!r} lie between two cells; "
+                         "only those at the end of the mesh keep the name")
+        if not inner.all():
+            boundaries[name] = rows[first][~inner[first]]
+    return boundaries, surfaces, notes
 
 
 def check_folds(mesh, label):

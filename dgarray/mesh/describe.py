@@ -25,6 +25,8 @@ def describe(mesh):
         ("quality", f"{mesh.quality_measure} (1 is best): min {quality.min():.3g}, mean {quality.mean():.3g}"),
         ("parts", f"{components(mesh)[0]}"),
         ("boundaries", _names({name: len(rows) for name, rows in mesh.boundaries.items()}, "faces")),
+        *([("interfaces", _names({name: len(rows) for name, rows in mesh.interfaces.items()}, "faces"))]
+          if mesh.interfaces else []),
         ("regions", _names({name: len(cells) for name, cells in mesh.regions.items()}, "cells")),
     ]
     lines += [("periodic", f"{one!r} and {other!r} by ({', '.join(f'{v:g}' for v in shift)})")

@@ -1,6 +1,6 @@
 """The mesh: points, cells of one shape, names, and the neighbour across every face."""
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from . import (
     periodic,
     refinement,
 )
+from . import interfaces as inner_faces
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
 from .hanging import Hanging
@@ -38,6 +39,8 @@ class Mesh:
     cells        (cell, corner) int64, positively oriented, in an order that keeps neighbours near each other; corners in the
                  order of meshio and VTK
     boundaries   name -> (count, 2) rows (cell, local face); a face may carry several names
+    interfaces   name -> (count, 2) rows (cell, local face) of named faces between two cells, each once, of the cell out of
+                 which the normal points; recorders and integrals take them like boundaries
     regions      name -> numbers of its cells
     numbers      (cell,) position of each cell among the volume cells of its file, from 0
     neighbours   the neighbour across each face
@@ -68,6 +71,7 @@ class Mesh:
     share: Share = None
     hanging: Hanging = None
     geometry_nodes: np.ndarray = None
+    interfaces: dict = field(default_factory=dict)
 
     def __post_init__(self):
         if self.glued is None:
@@ -75,7 +79,7 @@ class Mesh:
         if self.hanging is None:
             object.__setattr__(self, "hanging", hanging.none(len(self.cell_shape.faces[0])))
         arrays = [self.points, self.cells, self.numbers, self.glued, self.neighbours.cell, self.neighbours.face,
-                  self.neighbours.orientation, *self.boundaries.values(), *self.regions.values()]
+                  self.neighbours.orientation, *self.boundaries.values(), *self.interfaces.values(), *self.regions.values()]
         arrays += [] if self.geometry_nodes is None else [self.geometry_nodes]
         for array in arrays:
             array.setflags(write=False)
@@ -263,15 +267,16 @@ class Mesh:
         return f"cell {self.numbers[row[0]]} at {self.position(row)}"
 
     def named(self, name):
-        """Faces (count, 2) of the boundary, or cells of the region, called `name`.
+        """Faces (count, 2) of the boundary or interface, or cells of the region, called `name`.
 
         Raises MeshError with the names that exist."""
-        for names in (self.boundaries, self.regions):
+        for names in (self.boundaries, self.interfaces, self.regions):
             if name in names:
                 return names[name]
-        allowed = [*self.boundaries, *self.regions]
+        allowed = [*self.boundaries, *self.interfaces, *self.regions]
+        inner = f"; interfaces: {', '.join(self.interfaces)}" if self.interfaces else ""
         raise MeshError(f"{name!r} is not in the mesh {self.source}; it has the boundaries: "
-                        f"{', '.join(self.boundaries) or 'none'}; regions: {', '.join(self.regions) or 'none'}"
+                        f"{', '.join(self.boundaries) or 'none'}{inner}; regions: {', '.join(self.regions) or 'none'}"
                         + nearest(name, allowed))
 
     def periodic(self, *pairs):
@@ -305,8 +310,9 @@ class Mesh:
         The children of the cell with number k have the numbers 2^dim k and following, a cell that stays has 2^dim k.
         Raises MeshError for unknown names, and where cells of more than twice the size would meet."""
         self._must_be_whole("refined")
-        arrays, sides = refinement.split(self, where)
+        arrays, sides, inner = refinement.split(self, where)
         mesh = build(**arrays)
+        mesh = replace(mesh, interfaces=inner_faces.of_children(mesh, inner, 2 ** self.dim))
         if where is not None:
             checks.touching_faces(mesh, lambda k: f"cell {mesh.numbers[k]}")
         return mesh._glued(*periodic.pairs(mesh, *sides), self.periods) if len(self.glued) else mesh
@@ -317,6 +323,19 @@ class Mesh:
         Raises MeshError for names that the mesh has, and for anything else."""
         self._must_be_whole("given regions")
         return replace(self, regions={**self.regions, **naming.regions(self, regions)})
+
+    def with_interfaces(self, interfaces):
+        """A copy with more named faces inside, {name: (region, other region)}: the faces between cells of both, with
+        normals out of the first region into the second. A face that meets smaller ones has none.
+
+            mesh = mesh.with_regions({"in": lambda x: x[0] < 0.3, "out": lambda x: x[0] > 0.3})
+            mesh = mesh.with_interfaces({"section": ("in", "out")})
+
+        Raises MeshError for names that the mesh has, for unknown regions, and where no faces lie between them."""
+        self._must_be_whole("given interfaces")
+        for name, regions in interfaces.items():
+            self = replace(self, interfaces={**self.interfaces, str(name): inner_faces.between(self, str(name), regions)})
+        return self
 
     def mapped(self, function, order=None):
         """A copy with the points moved to function(x), x a tuple of coordinate arrays (point,); it returns such a tuple.
@@ -368,13 +387,15 @@ class Mesh:
         cell = np.where(lost | (face < 0), np.arange(len(cells))[:, None], cell)
         boundaries = {name: np.column_stack([place[rows[:, 0]], rows[:, 1]])[place[rows[:, 0]] >= 0]
                       for name, rows in self.boundaries.items()} | {cut: np.argwhere(lost)}
+        interfaces = {name: np.column_stack([place[rows[:, 0]], rows[:, 1]])[place[rows[:, 0]] >= 0]
+                      for name, rows in self.interfaces.items()}
         regions = {name: np.sort(place[numbers][place[numbers] >= 0]) for name, numbers in self.regions.items()}
         glued = self.glued.copy()
         glued[:, ::2] = place[glued[:, ::2]]
         return Mesh(self.points[used], corners.reshape(len(cells), -1), boundaries, regions, self.numbers[cells],
                     Neighbours(cell, np.where(lost, -1, face), self.orientation[cells]), (), self.source,
                     glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods,
-                    geometry_nodes=self.geometry_nodes[cells] if self.is_curved[cells].any() else None)
+                    geometry_nodes=self.geometry_nodes[cells] if self.is_curved[cells].any() else None, interfaces=interfaces)
 
     def _glued(self, rows, others, orientation, periods):
         """A copy in which the boundary faces `rows` meet `others`; faces that became interior lose their names."""
@@ -391,8 +412,8 @@ def build(points, cells, facets=None, groups=None, *, numbers=None, elements=Non
     """The mesh of `cells` (cell, corner) on `points` (point, dim): checked, oriented, ordered for locality, connected.
 
     The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, these in the order of VTK.
-    facets     boundary name -> point numbers (count, vertex) of its faces, in any order; doubles count
-               once, inner faces are left out
+    facets     boundary name -> point numbers (count, vertex) of its faces, in any order; doubles count once. A name whose
+               faces all lie between two cells is that of an interface, of one that has both inner faces are left out
     groups     region name -> numbers of its cells
     numbers    (cell,) the file's numbering, by default 0, 1, ...
     elements   (cell,) position of each cell among all elements of the file, from 1, for messages
@@ -438,9 +459,10 @@ def _build(points, cells, facets, groups, numbers, elements, source, found, inhe
     cells, file_numbers = cells[order], file_numbers[order]
     elements = None if elements is None else np.asarray(elements)[order]
     neighbours = connect(cells, shape_of(points, cells).faces, label)
-    boundaries, more = clean.name_faces(points, cells, neighbours, facets)
+    boundaries, interfaces, more = clean.name_faces(points, cells, neighbours, facets)
     mesh = Mesh(points, cells, boundaries, {name: np.sort(rank[np.asarray(group)]) for name, group in groups.items()},
-                file_numbers, neighbours, source=source, geometry_nodes=None if nodes is None else nodes[order])
+                file_numbers, neighbours, source=source, geometry_nodes=None if nodes is None else nodes[order],
+                interfaces=interfaces)
     clean.check_folds(mesh, label)
     mesh = replace(mesh, hanging=hanging.find(mesh, mesh.unnamed))
     if nodes is not None:

@@ -13,7 +13,7 @@ def regions(mesh, given):
 
 def _cells(mesh, name, chosen):
     """The cells of one region."""
-    if name in mesh.regions or name in mesh.boundaries:
+    if name in (*mesh.regions, *mesh.boundaries, *mesh.interfaces):
         raise MeshError(f"{mesh.source} has the name {name!r} already; give another one")
     count = len(mesh.cells)
     if callable(chosen):

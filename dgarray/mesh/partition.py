@@ -108,6 +108,7 @@ def _part(mesh, owner, part, parts, groups, send):
     neighbours = Neighbours(np.where(far, own, piece.neighbour_cell), np.where(far, -1, piece.neighbour_face),
                             piece.orientation)
     boundaries = {name: rows[rows[:, 0] < owned] for name, rows in piece.boundaries.items() if name != BEYOND}
+    interfaces = {name: rows[rows[:, 0] < owned] for name, rows in piece.interfaces.items()}
     glued = piece.glued[(piece.glued[:, ::2] < owned).any(axis=1)]
-    return replace(piece, share=share, neighbours=neighbours, boundaries=boundaries, glued=glued,
+    return replace(piece, share=share, neighbours=neighbours, boundaries=boundaries, interfaces=interfaces, glued=glued,
                    source=f"{mesh.source}, part {part} of {parts}")

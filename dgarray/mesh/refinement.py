@@ -8,7 +8,8 @@ from .memory import check_room
 
 
 def split(mesh, where):
-    """(arguments of `build`, point numbers of both sides of glued faces), with the cells `where` split; see `Mesh.refined`."""
+    """(arguments of `build`, point numbers of both sides of glued faces, interfaces {name: (point numbers of the faces, number
+    of the old cell of each)}), with the cells `where` split; see `Mesh.refined`."""
     shape, parts, some = mesh.cell_shape, 2 ** mesh.dim, chosen(mesh, where)
     check_room(f"{mesh.source}, refined,", len(some) + (parts - 1) * int(some.sum()), mesh.dim, shape.simplex)
     if shape.simplex:
@@ -30,6 +31,10 @@ def split(mesh, where):
     def facets(corners, cells):
         """The corners of what has become of faces of these cells."""
         return np.concatenate([corners[~some[cells]], of_facets(corners[some[cells]]).reshape(-1, corners.shape[1])])
+
+    def numbers(cells):
+        """The numbers of these cells, once for each of what has become of a face."""
+        return np.concatenate([mesh.numbers[cells[~some[cells]]], np.repeat(mesh.numbers[cells[some[cells]]], parts // 2)])
     own, other = mesh.glued[:, :2], mesh.glued[:, 2:]
     uneven = np.flatnonzero(some[own[:, 0]] != some[other[:, 0]])
     if len(uneven):
@@ -43,7 +48,9 @@ def split(mesh, where):
                 groups={name: family(cells, first, some[cells]) for name, cells in mesh.regions.items()},
                 numbers=family(every, parts * mesh.numbers, some), source=mesh.source, inherited=mesh.notes,
                 geometry_nodes=nodes), [
-        facets(corners, own[:, 0]) for corners in sides]
+        facets(corners, own[:, 0]) for corners in sides], {
+        name: (facets(mesh.face_points(rows), rows[:, 0]), numbers(rows[:, 0]))
+        for name, rows in mesh.interfaces.items()}
 
 
 def chosen(mesh, where):

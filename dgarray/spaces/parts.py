@@ -65,6 +65,18 @@ def names_of(boundary):
     return tuple(boundary) if isinstance(boundary, (tuple, list)) else (boundary,)
 
 
+def face_rows(mesh, boundary, role):
+    """Rows (face, 2) of a named boundary or interface of a mesh, or of several, each face once.
+
+    Raises ValueError for an unknown name, and where there is no face; role: start of the message."""
+    known = mesh.boundaries | mesh.interfaces
+    rows = np.concatenate([np.empty((0, 2), np.int64), *(known[name] for name in check_names(
+        boundary, known, role, " in the mesh; it has"))])
+    if not len(rows):
+        raise ValueError(f"{role}: boundary={boundary!r} has no face; give names of the mesh: {', '.join(known) or 'none'}")
+    return np.unique(rows, axis=0)
+
+
 def check_names(boundary, known, role, where):
     """The names of boundaries, checked. Raises ValueError for a name that is not `known`; role: start of the message."""
     return [choose(f"{role}: boundary", name, known, where) for name in names_of(boundary)]

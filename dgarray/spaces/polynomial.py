@@ -7,7 +7,7 @@ from ..mesh.locate import Locator
 from ..reference import quadrature, shape_of, simplex
 from .curved_surface import simplex_surface
 from .norms import degree_energies, integrate, jacobians, l2_error, l2_norm
-from .parts import Evaluation, Part, Trace, check_names
+from .parts import Evaluation, Part, Trace, face_rows
 
 PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS libraries use one thread for the product
 
@@ -83,13 +83,7 @@ class PolynomialSpace:
                      lambda v: v[surface.rows[:, 0], None], lambda f: np.sum(f * weights))]
 
     def _surface(self, boundary, role):
-        mesh = self.mesh
-        names = check_names(boundary, mesh.boundaries, role, " in the mesh; it has")
-        rows = np.concatenate([np.empty((0, 2), np.int64), *(mesh.boundaries[name] for name in names)])
-        if not len(rows):
-            raise ValueError(f"{role}: boundary={boundary!r} has no face; give names of the mesh: "
-                             f"{', '.join(mesh.boundaries) or 'none'}")
-        return simplex_surface(mesh, self.order, np.unique(rows, axis=0))
+        return simplex_surface(self.mesh, self.order, face_rows(self.mesh, boundary, role))
 
     def parts(self, role="", degree=None, extra=4):
         """Yield the domain as `Part`s, blocks of elements; quadrature is exact up to `degree`, by default 2 order + `extra`."""

@@ -7,7 +7,7 @@ from ..mesh import cell_maps
 from ..mesh.locate import Locator
 from ..physics.pointwise import at_points
 from ..reference.tensor import tensor_cell
-from .parts import Evaluation, Part, Trace, check_names
+from .parts import Evaluation, Part, Trace, face_rows
 from .tensor_surface import TensorSurface
 
 PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS libraries use one thread for the product
@@ -68,12 +68,7 @@ class TensorSpace:
                      lambda f: np.sum(f * surface.weights))]
 
     def _surface(self, boundary, role, order=None):
-        mesh, names = self.mesh, check_names(boundary, self.mesh.boundaries, role, " in the mesh; it has")
-        rows = np.concatenate([np.empty((0, 2), np.int64), *(mesh.boundaries[name] for name in names)])
-        if not len(rows):
-            raise ValueError(f"{role}: boundary={boundary!r} has no face; give names of the mesh: "
-                             f"{', '.join(mesh.boundaries) or 'none'}")
-        return TensorSurface(mesh, self.cell, np.unique(rows, axis=0), order)
+        return TensorSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role), order)
 
     def parts(self, role="", degree=None, extra=4):
         """Yield the domain as `Part`s, blocks of elements; quadrature is exact up to `degree` in each coordinate, or without a

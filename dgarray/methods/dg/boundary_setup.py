@@ -44,6 +44,8 @@ def boundary_groups(mesh, boundary):
     if not isinstance(boundary, dict):
         raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
     for name, condition in boundary.items():
+        if str(name) in mesh.interfaces:
+            raise ValueError(f"boundary {name!r}: its faces lie between two cells, where no condition is needed; leave it out")
         if name != "default" or "default" in mesh.boundaries:
             choose("boundary", str(name), mesh.boundaries, " in the mesh; it has")
         refuse_factory(name, condition)
