@@ -29,7 +29,7 @@ def simulation(mesh, **record):
     """A state at rest in the method of the mesh: v = 2 x, so that div v = 2 dim."""
     method = dg.TensorDG(3) if mesh.cell_type in ("quadrilateral", "hexahedron") else dg.NodalDG(3)
     return dg.Simulation(mesh, dg.Acoustics(mesh.dim), method, dg.wall, lambda x: (0 * x[0], *(2 * c for c in x)),
-                         backend="numpy", until=1e-9, record=record)
+                         backend="numpy", kernels="array", until=1e-9, record=record)
 
 
 def through(q, n):
@@ -82,7 +82,7 @@ def test_energy_that_goes_through_a_section():
 
     def pulse(x):
         return 0 * x[0], 0 * x[0], np.exp(-40 * ((x[0] - 0.6) ** 2 + (x[1] - 0.5) ** 2))
-    ds = dg.Simulation(mesh, law, dg.NodalDG(4), dg.pec, pulse, until=0.8, backend="numpy", record={
+    ds = dg.Simulation(mesh, law, dg.NodalDG(4), dg.pec, pulse, until=0.8, backend="numpy", kernels="array", record={
         "power": dg.BoundaryIntegral("section", poynting), "beyond": dg.VolumeIntegral(energy)}).run()
     power, energy = ds.dg.record("power")["poynting"], ds.dg.record("beyond")["energy"]
     assert float(energy[0]) < 1e-5 < 0.005 < float(energy[-1])

@@ -121,6 +121,7 @@ def test_waves_through_an_interface(method, sizes, least, flux):
     assert observed(make, sizes).min() > least
 
 
+@pytest.mark.usually(1)
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_unsplit_and_split_kernels_where_parameters_vary(dim):
     """Parts of a line that read parameters alone have rows, too."""
@@ -177,7 +178,8 @@ def test_plane_waves_enter_where_the_medium_is_theirs(mesh, method, error):
     wave = dg.plane_wave(law, 1.0, (0, 0, 1), lambda s: pulse(s - 0.25), medium={"eps": 1.0})
 
     def run(boundary, initial):
-        sim = dg.Simulation(mesh, law, method, boundary, initial, exact=lambda x, t: through(x, t - 0.5), until=1.0)
+        sim = dg.Simulation(mesh, law, method, boundary, initial, exact=lambda x, t: through(x, t - 0.5), until=1.0,
+                            kernels="array")
         sim.run()
         return sim.report["l2_error"]["total"]
     assert run({"left": dg.incident(wave), "right": absorbing}, lambda x: through(x, -0.5)) < error
@@ -196,7 +198,7 @@ def test_plane_waves_of_regions():
         for laws in law, {"air": dg.Maxwell(2), "glass": dg.Maxwell(2, eps=2.25)}:
             def on(side, condition=condition, laws=laws):
                 boundary = {"default": dg.pmc, side: condition}
-                return dg.Simulation(mesh, laws, dg.TensorDG(2), boundary=boundary).run(until=0.01)
+                return dg.Simulation(mesh, laws, dg.TensorDG(2), boundary=boundary, kernels="array").run(until=0.01)
             on("right")
             with pytest.raises(ValueError, match="eps=2.25, but at the boundary"):
                 on("left")
@@ -235,7 +237,7 @@ def test_recorded_totals_are_those_that_the_scheme_conserves(mesh, law, method):
         bump = np.exp(-20 * sum((c - 0.45) ** 2 for c in x))
         return (bump, *(0.5 * bump for _ in law.variables[1:]))
     wall = dg.wall if law.variables[0] == "p" else dg.pec
-    sim = dg.Simulation(mesh, law, method, wall, initial, flux=dg.central, until=2.0, backend="numpy",
+    sim = dg.Simulation(mesh, law, method, wall, initial, flux=dg.central, until=2.0, backend="numpy", kernels="array",
                         record={"totals": dg.VolumeIntegral(every=10)})
     energy = sim.run().dg.record("totals")["energy"].values
     assert energy.max() <= energy[0] * (1 + 1e-13)
@@ -256,7 +258,7 @@ def test_recorded_totals_converge_to_the_integrals(mesh):
     exact = [np.sum(weights * density) for density in densities]
     errors = []
     for some in (mesh, mesh.refined()):
-        operator = dg.Simulation(some, SMOOTH, dg.NodalDG(3), dg.wall, state, backend="numpy").operator
+        operator = dg.Simulation(some, SMOOTH, dg.NodalDG(3), dg.wall, state, backend="numpy", kernels="array").operator
         found = totals(operator, operator.nodal(operator.project(state)))
         errors.append(np.abs(np.subtract(list(found.values()), exact)).max())
     assert errors[0] < 1e-4 and errors[1] < errors[0] / 12
