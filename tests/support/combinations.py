@@ -394,8 +394,8 @@ Nonlinear laws and finite volumes keep noise about a state at rest bounded for 1
 
 Mirrors, quarter turns and the exchange of axes, the duality of TE and TM, the extrusion to 3D, the sign of the magnetic field
 and motion along the direction on which a gas does not depend are kept to rounding (`tests/test_symmetries.py`). Two are not,
-with reason: Strang's sweeps begin and end with x, so turns and exchanges change the splitting error; and where faces are oblique
-to the motion, as on triangles, the gas crosses them with other errors.
+with reason: Strang's sweeps begin and end with x, so turns and exchanges change the splitting error; and where faces are
+oblique to the motion, as on triangles, the gas crosses them with other errors.
 
 ## Orders
 
