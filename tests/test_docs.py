@@ -48,7 +48,7 @@ def commands(block):
 
 
 @pytest.mark.usually(lambda page: page.name in ("concepts.md", "first-run.md", "own-method.md", "own-loop.md", "restart.md"))
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
@@ -75,7 +75,7 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
         printed = capsys.readouterr().out
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     text = page.read_text()
     for target in [*re.findall(r"\]\(([^)#]+)[^)]*\)", text), *re.findall(r'<img src="([^"]+)"', text)]:

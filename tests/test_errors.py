@@ -1,4 +1,4 @@
-"""Every error that a person can meet: one line, the right status, no traceback, nothing lost; and docs/errors.md says it."""
+"""Every error that a person can meet: one line, the right status, no traceback, nothing lost; and docs/errors/ says it."""
 import os
 import re
 import shutil
@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 import xarray
-from errors import FAST, GROUPS, HEAD, PAGE, SCRIPT, call, entry, folder, provoke, stored
+from errors import FOLDER, GROUPS, INDEX, entry, index, pages
+from mistakes.kinds import SCRIPT
+from mistakes.provoking import FAST, call, folder, provoke
+from mistakes.stores import stored
 
-ALL = [wrong for rows in GROUPS.values() for wrong in rows]
+ALL = [(name, wrong) for name, module in pages().items() for rows in module.GROUPS.values() for wrong in rows]
 
 
 @pytest.fixture
@@ -21,8 +24,8 @@ def here():
 
 
 @pytest.mark.usually(lambda wrong: len(wrong.title) % 2)
-@pytest.mark.parametrize("wrong", ALL, ids=lambda wrong: wrong.title)
-def test_one_line_and_its_status(wrong, here):
+@pytest.mark.parametrize("page, wrong", ALL, ids=lambda value: getattr(value, "title", value))
+def test_one_line_and_its_status(page, wrong, here):
     if wrong.status > 128 and threading.current_thread() is not threading.main_thread():
         pytest.skip("signals come to the main thread only")
     lines, status = provoke(wrong)
@@ -32,13 +35,18 @@ def test_one_line_and_its_status(wrong, here):
     start = f"dgarray {command}: " if command in commands else "dgarray: "
     assert lines[0].startswith(start) and re.search(wrong.words, lines[0]) and status == wrong.status, (status, lines)
     assert "Traceback" not in lines[0] and "run again" not in lines[0] and str(here) not in lines[0]
-    assert entry(wrong, lines[0], status) in PAGE.read_text(), "docs/errors.md is stale: run python tests/support/errors.py"
+    text = (FOLDER / f"{page}.md").read_text()
+    assert entry(wrong, lines[0], status) in text, f"docs/errors/{page}.md is stale: run python tests/support/errors.py {page}"
 
 
-def test_the_page_has_these_errors_and_no_others():
-    text = PAGE.read_text()
-    assert text.startswith(HEAD) and re.findall(r"^## (.*)$", text, re.M) == list(GROUPS)
-    assert re.findall(r"^\*\*(.*?)\*\* \(", text, re.M) == [wrong.title for wrong in ALL]
+def test_the_pages_have_these_errors_and_no_others():
+    assert INDEX.read_text() == index() and sorted(path.stem for path in FOLDER.iterdir()) == sorted(pages())
+    for name, module in pages().items():
+        text = (FOLDER / f"{name}.md").read_text()
+        assert re.findall(r"^# (.*)$", text, re.M) == [module.TITLE]
+        assert re.findall(r"^## (.*)$", text, re.M) == (list(module.GROUPS) if len(module.GROUPS) > 1 else [])
+        titles = [wrong.title for rows in module.GROUPS.values() for wrong in rows]
+        assert re.findall(r"^\*\*(.*?)\*\* \(", text, re.M) == titles
 
 
 def test_names_in_one_group_tell_the_errors_apart():

@@ -1,0 +1,78 @@
+"""Messages of docs/errors/meshes.md."""
+from mistakes.files import file, nasty, triangle_file
+from mistakes.kinds import Wrong, case
+
+TITLE = "Meshes"
+ABOUT = "mesh files, generated meshes, periodic boundaries"
+
+SU2 = """NDIME= 2
+NELEM= 1
+5 0 1 2 0
+NPOIN= 3
+0.0 0.0 0
+1.0 0.0 1
+0.0 1.0 2
+NMARK= 1
+MARKER_TAG= wall
+MARKER_ELEMS= 1
+3 0 1
+MARKER_TAG= lost
+"""
+
+GROUPS = {}
+
+GROUPS["Meshes"] = [
+    Wrong("No file", "info mine.msh", "no such file"),
+    Wrong("No mesh file", "run tm_cavity --mesh mine.msh", "mine.msh: no such file"),
+    Wrong("A folder", "run tm_cavity --mesh .", "is a folder"),
+    Wrong("An empty file", "info mine.msh", "file is empty", prepare=nasty("empty_0_bytes", "mine.msh")),
+    Wrong("Another suffix", "info mine.xyz", "no reader for .xyz; allowed: ", prepare=file("mine.xyz", "1")),
+    Wrong("A format that is not read", "info mine.obj", "convert it to Gmsh", prepare=file("mine.obj", "v 0 0 0")),
+    Wrong("Half of a TetGen mesh", "info mine.node", "need mine.ele", prepare=file("mine.node", "1 3 0 0\n")),
+    Wrong("No Gmsh file", "info mine.msh", "MeshFormat is missing", prepare=nasty("not_a_mesh", "mine.msh")),
+    Wrong("A damaged file", "info mine.vtu", "not a readable vtu file", prepare=file("mine.vtu", "<VTK")),
+    Wrong("A Gmsh file of another version", "info mine.msh", "not known", prepare=nasty("version_99", "mine.msh")),
+    Wrong("A file that is cut off", "info mine.msh", "cut off", prepare=nasty("truncated_mid_elements", "mine.msh")),
+    Wrong("No cells", "info mine.msh", "no cells", prepare=nasty("empty_no_elements_v22", "mine.msh")),
+    Wrong("Points only", "info mine.vtu", "points, but no cells", prepare=triangle_file("mine.vtu", cells=[("vertex", [[0]])])),
+    Wrong("Cells of two types", "info mine.msh", "in one mesh are not supported", prepare=nasty("mixed_tri_quad", "mine.msh")),
+    Wrong("Concave cells", "info mine.msh", "concave, twisted", prepare=nasty("quad_concave", "mine.msh")),
+    Wrong("Folded curved cells", "info mine.vtu", "folded or degenerate", prepare=triangle_file("mine.vtu", [
+        (0, 0, 0), (1, 0, 0), (0, 1, 0), (0.5, 0.6, 0), (0.5, 0.5, 0), (0, 0.5, 0)], [("triangle6", [[0, 1, 2, 3, 4, 5]])])),
+    Wrong("A surface in space", "info mine.msh", "no volume cells", prepare=nasty("curved_surface_in_3d", "mine.msh")),
+    Wrong("Coordinates that are not finite", "info mine.msh", "must be finite", prepare=nasty("nan_coordinate", "mine.msh")),
+    Wrong("A node twice in a cell", "info mine.msh", "a node twice", prepare=nasty("repeated_node_in_element", "mine.msh")),
+    Wrong("Flat cells", "info mine.msh", "have no area", prepare=nasty("degenerate_zero_area", "mine.msh")),
+    Wrong("A cell twice", "info mine.msh", "three neighbours", prepare=nasty("duplicate_element", "mine.msh")),
+    Wrong("Cells that overlap", "info mine.vtu", "overlap", prepare=triangle_file(
+        "mine.vtu", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0.2, 0.9, 0)], [("triangle", [[0, 1, 2], [0, 1, 3]])])),
+    Wrong("Hanging nodes", "info mine.msh", "nonconforming interface", prepare=nasty("nonconforming_interface", "mine.msh")),
+    Wrong("A boundary beside the mesh", "info mine.msh", "boundary 'ghost'",
+          prepare=nasty("boundary_line_not_on_mesh", "mine.msh")),
+    Wrong("A node that there is not", "info mine.vtu", "node that does not exist", prepare=triangle_file(
+        "mine.vtu", cells=[("triangle", [[0, 1, 7]])])),
+    case("Bounds in the wrong order", "mesh=dg.rectangle((0, 0), (1, -1))", "must be below"),
+    case("No name of a file", "mesh=dg.read_mesh(3)", r"read_mesh\(3\) is not allowed; give the name of a mesh file"),
+    case("Bounds that are no numbers", "mesh=dg.interval('a', 1)", "lower='a' is not allowed; it must be a number"),
+    case("A side without cells", "mesh=dg.rectangle(cells=(0, 2))", "whole numbers from 1"),
+    case("Too many counts", "mesh=dg.rectangle(cells=(1, 2, 3))", "one value or 2"),
+    case("A misspelt diagonal", "mesh=dg.rectangle(diagonal='rigth')", "did you mean 'right'"),
+    case("Points moved too far", "mesh=dg.interval(perturb=0.5)", r"\[0, 0.5\)"),
+    case("A misspelt shape", "mesh=dg.rectangle(shape='quadrilatral')", "did you mean 'quadrilateral'"),
+    case("A diagonal of quadrilaterals", "mesh=dg.rectangle(diagonal='left', shape='quadrilateral')", "only triangles"),
+    case("Quadrilaterals for a method on triangles", "mesh=dg.rectangle(shape='quadrilateral')", "not on quadrilateral cells"),
+    case("A map that turns cells over", "mesh=dg.rectangle().mapped(lambda x: (-x[0], x[1]))", "keeps the orientation"),
+    case("A map that parts periodic boundaries",
+         "mesh=dg.rectangle(periodic=True).mapped(lambda x: (x[0], x[1] + x[0] * x[1]))", "do not match any more"),
+    case("Points moved over one another", "mesh=dg.rectangle(perturb=0.49)", "cells over"),
+    case("A misspelt boundary to be periodic", "mesh=dg.rectangle().periodic(('left', 'rigth'))", "did you mean 'right'"),
+    case("A pair that is none", "mesh=dg.rectangle().periodic('left', 'right')", "takes pairs"),
+    case("A boundary periodic with itself", "mesh=dg.rectangle().periodic(('left', 'left'))", "with itself"),
+    case("Boundaries that do not match", "mesh=dg.rectangle(cells=(2, 3)).periodic(('left', 'top'))", "do not match"),
+    case("Arrays without cells", "mesh=dg.mesh.from_arrays([(0, 0)], np.empty((0, 3)))", "there are no cells"),
+    case("Arrays that do not fit", "mesh=dg.mesh.from_arrays([(0, 0)], [[0, 1]])", "do not fit"),
+    Wrong("SU2 markers without cells", "info mine.su2", "markers do not fit", prepare=file("mine.su2", SU2)),
+    Wrong("A region to be periodic", "run case.py", "is a region",
+          script="mesh=dg.read_mesh('mine.msh').periodic(('domain', '1'))",
+          prepare=nasty("good_tri_4x4", "mine.msh")),
+]

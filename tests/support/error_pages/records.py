@@ -1,0 +1,55 @@
+"""Messages of docs/errors/records.md."""
+from mistakes.kinds import case
+
+TITLE = "Records and far fields"
+ABOUT = "recorders, and far fields from their records"
+
+FAR = """from dgarray.analysis.farfield import near_to_far"""
+FAR_BOX = "mesh=dg.box(cells=1), law=dg.Maxwell(3), boundary=dg.pec, record={'a': dg.Fourier(1.0, boundary='left')}, "
+
+GROUPS = {}
+
+GROUPS["Records"] = [
+    case("Records without names", "record=dg.Extrema()", "give a dict"),
+    case("A record that is none", "record={'a': 'Extrema'}", "is not a recorder"),
+    case("A name that is no word", "record={'my ears': dg.Extrema()}", "letters, digits and _"),
+    case("A name that is taken", "record={'time': dg.Extrema()}", "the dataset has"),
+    case("No number of steps", "record={'a': dg.Extrema(every=0)}", "whole number from 1, in steps"),
+    case("A misspelt variable", "record={'a': dg.Extrema(variables='vX')}", "did you mean 'vx'"),
+    case("No variables", "record={'a': dg.Extrema(variables=())}", "at least one"),
+    case("Points that are no numbers", "record={'a': dg.Points('here')}", "give numbers"),
+    case("Points of another dimension", "record={'a': dg.Points([(0, 0, 0)])}", r"must be \(point, 2\)"),
+    case("Points outside the mesh", "record={'a': dg.Points([(0.5, 0.5), (2, 0)])}", "point 1 at .*outside the mesh"),
+    case("A variable called as a coordinate", "law=Mine(), boundary=dg.outflow, record={'a': dg.Points([(0.5, 0.5)])}",
+         "called as a coordinate",
+         'class Mine(dg.Acoustics):\n    def __init__(self):\n        super().__init__(2)\n'
+         '        self.variables = ("point", "vx", "vy")'),
+    case("A misspelt boundary", "record={'a': dg.SurfaceFields('lefft')}", "did you mean 'left'"),
+    case("No boundary", "record={'a': dg.SurfaceFields(())}", "has no face"),
+    case("A boundary and points", "record={'a': dg.Fourier(1.0, boundary='left', points=[(0, 0)])}", "one of them"),
+    case("A frequency that is no number", "record={'a': dg.Fourier('high')}", "finite numbers, at least one"),
+    case("A start that is no number", "record={'a': dg.Fourier(1.0, start=(1, 2))}", "a finite number"),
+    case("A window that is no function", "record={'a': dg.Fourier(1.0, window=1.0)}", "a function of t"),
+    case("A window that is not finite", "record={'a': dg.Fourier(1.0, window=lambda t: np.nan)}", "finite number"),
+    case("Names without a function", "record={'a': dg.VolumeIntegral(names='b')}", "without a function"),
+    case("An integrand that is no function", "record={'a': dg.VolumeIntegral(1.0)}", "must be a function"),
+    case("A component whose name is no word", "record={'a': dg.VolumeIntegral(lambda q: q[0], names='b c')}",
+         "letters, digits"),
+    case("Too many names", "record={'a': dg.VolumeIntegral(lambda q: q[0], names=('b', 'c'))}", "returns 1 component, but"),
+    case("An integrand of other things", "record={'a': dg.BoundaryIntegral('left', lambda q, y: y)}", "asks for 'y'"),
+    case("An integrand that is no number", "record={'a': dg.VolumeIntegral(lambda q: np.ones(5))}",
+         "real number at every point"),
+    case("No degree", "record={'a': dg.VolumeIntegral(lambda q: q[0], degree=0)}", "degree=0"),
+]
+
+GROUPS["Far fields"] = [
+    case("Fields of another law", "results=lambda ds: {'x': near_to_far(ds.dg.surface('left'), [(0, 0, 1)])}",
+         "the fields lack", FAR),
+    case("Directions of another shape", FAR_BOX + "results=lambda ds: {'x': near_to_far(ds.dg.record('a'), (0, 1))}",
+         r"must be \(direction, 3\)", FAR),
+    case("Directions that are no unit vectors",
+         FAR_BOX + "results=lambda ds: {'x': near_to_far(ds.dg.record('a'), [(0, 0, 2)])}",
+         "unit vectors", FAR),
+    case("A surface that is not closed", FAR_BOX + "results=lambda ds: {'x': near_to_far(ds.dg.record('a'), [(0, 0, 1)])}",
+         "not closed", FAR),
+]
