@@ -1,47 +1,25 @@
-"""The gallery: run every case with small settings, draw a picture of each, and write gallery.md.
+"""The gallery: run every case with small settings, draw a picture of each, and write its page.
 
     python docs/make_gallery.py [CASE ...]
     python docs/make_gallery.py --front          # pictures of the front page, with finer meshes
 
-Given names, it runs only these cases and keeps the other sections of the page. Equations and sources come from
-formulas.md. The page has no times, because they depend on the machine.
+Given names, it runs only these cases. gallery_pages.py has the text of the pages; equations and sources come from
+formulas.md. The pages have no times, because they depend on the machine.
 """
 import inspect
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import matplotlib
 import numpy as np
+from gallery_pages import FOLDER, commands, index, numbers, page
 from matplotlib.figure import Figure
 from PIL import Image
 
 import dgarray as dg
 from dgarray import cases
 
-FOLDER = Path(__file__).parent / "gallery"
 DPI, COLOURS = 100, 256
-# Numbers below this are rounding errors, which differ from machine to machine.
-ROUNDING = 1e-12
-
-HEAD = """# Gallery
-
-Every case of the package, with small settings. Pick a picture to see its equations, its source, the commands that
-draw it, and its numbers. [Cases and their numbers](cases.md) has convergence tables and comparisons with published results.
-
-<div class="thumbnails">
-
-{thumbnails}
-
-</div>
-
-One command makes this page and its pictures, in a few minutes:
-
-```text
-python docs/make_gallery.py
-```
-"""
-THUMBNAIL = '[<img src="gallery/{name}.png" alt="{name}" width="180">](#{name})'
 
 
 @dataclass(frozen=True)
@@ -136,7 +114,7 @@ ENTRIES = {
     "sod": Entry({}, None, shock_tube),
     "shu_osher": Entry({}, None, waves),
     "double_mach": Entry({"elements": 2000}, None, {"variable": "rho", "isolines": (1.5, 22, 30)}, text=(
-        "[Cases and their numbers](cases.md) shows it on a mesh like the smallest of the paper.")),
+        "[Cases and their numbers](../cases.md) shows it on a mesh like the smallest of the paper.")),
     "forward_step": Entry({"elements": 1500}, None, {"variable": "rho", "isolines": (0.5, 6.5, 30)}),
     "kelvin_helmholtz": Entry({"cells": 16}, None, {"variable": "rho", "time": 1.5}),
     "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
@@ -181,13 +159,12 @@ FRONT = {
 
 
 def make(names, folder=FOLDER):
-    """Run the cases, draw them into the folder, and return {name: section of the page}."""
-    folder.mkdir(exist_ok=True)
-    return {name: section(name, ENTRIES[name], folder) for name in names}
+    """Run the cases, draw them into the folder, and return {name: text of its page}."""
+    return {name: case_page(name, ENTRIES[name], folder) for name in names}
 
 
-def section(name, entry, folder):
-    """The section of one case: description, picture, equations and source, commands, numbers."""
+def case_page(name, entry, folder):
+    """Run one case, draw its picture, and return the text of its page."""
     case = getattr(cases, name)
     sim = case(**entry.keywords)
     ds = sim.run(every=entry.every)
@@ -198,20 +175,8 @@ def section(name, entry, folder):
         orders, levels = entry.eoc
         keywords = {key: value for key, value in entry.keywords.items() if key != "order"}
         observed = {row["order"]: row["eoc"] for row in dg.eoc(case, orders, levels, **keywords)}
-    lines = [f"## {name}", "", description, "", f"![{name}](gallery/{name}.png)", "", *([entry.text, ""] if entry.text else []),
-             formulas()[name], "", "```bash", *commands(name, entry), "```", "",
-             *table(sim.report, observed), ""]
-    return "\n".join(lines)
-
-
-def formulas():
-    """{case: its equations and source, in Markdown}."""
-    return sections((FOLDER.parent / "formulas.md").read_text())
-
-
-def sections(text):
-    """{heading: text} of the sections of a Markdown page."""
-    return {name: body.strip() for name, body in (part.split("\n", 1) for part in text.split("\n## ")[1:])}
+    return page(name, description, entry.text, commands(name, entry.keywords, entry.every, entry.plot),
+                numbers(sim.report, observed))
 
 
 def draw(ds, plot, path):
@@ -225,40 +190,6 @@ def draw(ds, plot, path):
     few.save(path, optimize=True)
 
 
-def commands(name, entry):
-    """The command lines that make the same run and picture."""
-    words = [f"dgarray run {name}"]
-    for key, value in entry.keywords.items():
-        text = f"{key}={value}".replace(" ", "")
-        words.append(f"--order {value}" if key == "order" else f"--set '{text}'" if "(" in text else f"--set {text}")
-    yield " ".join([*words, *([f"--every {entry.every}"] if entry.every else []), f"--out {name}.zarr"])
-    if not callable(entry.plot):
-        options = dict(entry.plot)
-        words = [f"dgarray plot {name}.zarr {options.pop('variable')}"]
-        words += [f"--{key}" if value is True else f"--{key} {','.join(map(str, value))}" if isinstance(value, tuple)
-                  else f"--{key} {value}" for key, value in options.items()]
-        yield " ".join([*words, f"-o {name}.png"])
-
-
-def table(report, observed):
-    """The numbers of a run as a table in Markdown."""
-    rows = {f"{report['place']}s": report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
-            "time": number(report["time"])}
-    if report["l2_error"]:
-        rows |= {f"L2 error of {key}" if key != "total" else "L2 error, all": number(value)
-                 for key, value in report["l2_error"].items()}
-    rows |= {key.replace("_", " "): number(value) for key, value in report["results"].items()}
-    rows |= {f"observed order at order {order}": f"{value:.2f}" for order, value in observed.items()}
-    return ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows.items())]
-
-
-def number(value):
-    """Four digits; several numbers side by side; rounding errors as 0."""
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(number, value))
-    return "0" if abs(value) < ROUNDING else f"{value:.4g}"
-
-
 def main(names):
     matplotlib.use("agg")
     if names == ["--front"]:
@@ -269,12 +200,9 @@ def main(names):
     unknown = [name for name in names if name not in ENTRIES]
     if unknown:
         sys.exit(f"make_gallery: {unknown[0]!r} is not in the gallery; it has: {', '.join(ENTRIES)}")
-    page = FOLDER.parent / "gallery.md"
-    old = sections(page.read_text()) if page.exists() else {}
-    made = {name: f"## {name}\n\n{text}" for name, text in old.items()} | make(names or ENTRIES)
-    shown = [name for name in ENTRIES if name in made]
-    head = HEAD.format(thumbnails="\n".join(THUMBNAIL.format(name=name) for name in shown))
-    page.write_text("\n".join([head, *(made[name].rstrip() + "\n" for name in shown)]))
+    for name, text in make(names or ENTRIES).items():
+        (FOLDER / f"{name}.md").write_text(text)
+    (FOLDER.parent / "gallery.md").write_text(index())
 
 
 if __name__ == "__main__":

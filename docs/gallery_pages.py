@@ -1,0 +1,89 @@
+"""The pages of the gallery: one of each case in gallery/, and gallery.md with their thumbnails by subject."""
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+FOLDER = DOCS / "gallery"
+# Numbers below this are rounding errors, which differ from machine to machine.
+ROUNDING = 1e-12
+
+SUBJECTS = {
+    "Electromagnetic waves": [
+        "tm_obstacles", "dielectric_slab", "graded_medium", "maxwell_sphere", "maxwell_cavity", "tm_cavity", "hex_cavity",
+        "hex_zones", "disc_cavity", "ball_cavity", "hermite_cavity"],
+    "Sound": ["acoustic_pulse", "hermite_acoustics", "hermite_lens"],
+    "Shocks in gases": ["sod", "sod_grid", "shu_osher", "double_mach", "forward_step", "shock_bubble"],
+    "Smooth flows of gases": [
+        "supersonic_vortex", "isentropic_vortex", "vortex_curved", "cylinder_flow", "kelvin_helmholtz", "taylor_green"],
+    "Magnetohydrodynamics": [
+        "orszag_tang", "mhd_rotor", "mhd_blast", "mhd_kelvin_helmholtz", "field_loop", "current_sheet", "alfven_wave",
+        "linear_waves", "brio_wu", "ryu_jones", "mhd_quads"],
+    "Advection": ["advection_wave", "hermite_advection"],
+}
+
+HEAD = """# Gallery
+
+Every case of the package, run with small settings. Each picture leads to a page with the equations, their source, the
+commands that draw the picture, and the numbers of the run. [Cases and their numbers](cases.md) has convergence tables and
+comparisons with published results.
+
+`python docs/make_gallery.py` makes these pages and their pictures in a few minutes.
+"""
+THUMBNAIL = '[<img src="gallery/{name}.png" alt="" width="180">{name}](gallery/{name}.md)'
+
+
+def index():
+    """The text of gallery.md."""
+    text = [HEAD]
+    for subject, names in SUBJECTS.items():
+        text += [f"## {subject}", "", '<div class="thumbnails">', "", *(THUMBNAIL.format(name=name) for name in names), "",
+                 "</div>", ""]
+    names = [f"gallery/{name}" for names in SUBJECTS.values() for name in names]
+    return "\n".join([*text, "```{toctree}", ":hidden:", "", *names, "```", ""])
+
+
+def page(name, description, note, commands, rows):
+    """The page of one case: description, picture, a note, equations and source, commands, and numbers {name: text}."""
+    lines = [f"# {name}", "", description, "", f"![{name}]({name}.png)", "", *([note, ""] if note else []),
+             formulas()[name], "", "```bash", *commands, "```", "",
+             "| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows.items()), ""]
+    return "\n".join(lines)
+
+
+def formulas():
+    """{case: its equations and source, in Markdown}; cases are links to their pages."""
+    text = re.sub(r"\]\(#(\w+)\)", r"](\1.md)", (DOCS / "formulas.md").read_text())
+    return {name: body.strip() for name, body in (part.split("\n", 1) for part in text.split("\n## ")[1:])}
+
+
+def commands(name, keywords, every, plot):
+    """The command lines that make a run and, where plot has the options of `dgarray plot`, its picture."""
+    words = [f"dgarray run {name}"]
+    for key, value in keywords.items():
+        text = f"{key}={value}".replace(" ", "")
+        words.append(f"--order {value}" if key == "order" else f"--set '{text}'" if "(" in text else f"--set {text}")
+    yield " ".join([*words, *([f"--every {every}"] if every else []), f"--out {name}.zarr"])
+    if not callable(plot):
+        options = dict(plot)
+        words = [f"dgarray plot {name}.zarr {options.pop('variable')}"]
+        words += [f"--{key}" if value is True else f"--{key} {','.join(map(str, value))}" if isinstance(value, tuple)
+                  else f"--{key} {value}" for key, value in options.items()]
+        yield " ".join([*words, f"-o {name}.png"])
+
+
+def numbers(report, observed):
+    """The numbers of a run, {name: text}; observed: {order: observed order of convergence}."""
+    rows = {f"{report['place']}s": report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
+            "time": number(report["time"])}
+    if report["l2_error"]:
+        rows |= {f"L2 error of {key}" if key != "total" else "L2 error, all": number(value)
+                 for key, value in report["l2_error"].items()}
+    rows |= {key.replace("_", " "): number(value) for key, value in report["results"].items()}
+    return rows | {f"observed order at order {order}": f"{value:.2f}" for order, value in observed.items()}
+
+
+def number(value):
+    """Four digits; several numbers side by side; rounding errors as 0."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(number, value))
+    return "0" if abs(value) < ROUNDING else f"{value:.4g}"
