@@ -3,10 +3,12 @@
     sphinx-build -W -b html docs docs/_build
 """
 import re
+from pathlib import Path
 
 from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.utils.math import latex2mathml
+from sphinx import addnodes
 
 import dgarray
 
@@ -120,6 +122,43 @@ def begins_new(line, before):
     return bool(SENTENCE.match(line) or entry(line, True) or line[0].isupper() and before and before[-1].endswith("."))
 
 
+# `dg.Maxwell`, `Maxwell(dim=3)`, `Simulation.run`, `dgarray.output.open_store`, `ds.dg.norm("Ez")`, `sim.run`: a name, perhaps
+# called, of the reference; what these objects are called in the pages, and their class.
+CODE = re.compile(r"([A-Za-z_][\w.]*)(\(.*\))?$", re.S)
+OBJECTS = {"ds.dg": "output.Accessor", "tree.dg": "output.TreeAccessor", "sim": "Simulation", "mesh": "Mesh"}
+CASES = {path.stem for path in (Path(__file__).parent / "gallery").glob("*.md")}
+
+
+def target(text):
+    """(domain, type, target) of what code in a text names: an entry of the API or a case; None for other code."""
+    code = CODE.match(text)
+    if not code:
+        return None
+    thing, _, member = code[1].rpartition(".")
+    if code[1] in CASES:
+        return "std", "doc", f"/gallery/{code[1]}"
+    if thing in OBJECTS:
+        return "py", "obj", f"dgarray.{OBJECTS[thing]}.{member}"
+    name = re.sub(r"^(dg|dgarray)\.", "", code[1])
+    return ("py", "obj", f"dgarray.{name}") if name.split(".")[0] in dgarray.__all__ or name != code[1] else None
+
+
+def link_names(app, doctree):
+    """Make references of the names of the API and of the cases that a page writes as code."""
+    for literal in list(doctree.findall(nodes.literal)):
+        found = target(literal.astext())
+        parents = nodes.reference, nodes.title, addnodes.pending_xref, addnodes.desc_signature
+        parent = literal.parent
+        while parent and not isinstance(parent, parents):
+            parent = parent.parent
+        if found and not parent:
+            domain, kind, name = found
+            reference = addnodes.pending_xref(refdomain=domain, reftype=kind, reftarget=name, refexplicit=True,
+                                              refdoc=app.env.docname)
+            literal.replace_self(reference)
+            reference += literal
+
+
 def math(translator, node):
     """Write a formula as MathML, which browsers show without a script."""
     block = node.tagname == "math_block"
@@ -161,5 +200,6 @@ def process(app, what, name, obj, options, lines):
 
 def setup(app):
     app.add_html_math_renderer("mathml", (math, None), (math, None))
+    app.connect("doctree-read", link_names)
     app.connect("html-page-context", fit_tables)
     app.connect("autodoc-process-docstring", process)

@@ -83,10 +83,12 @@ def test_links_lead_somewhere(page):
 
 
 def test_the_reference_has_every_public_name():
-    """docs/api.md lists the names of dgarray, each once and with a docstring, and nothing that is not public."""
-    text = (DOCS / "api.md").read_text()
+    """docs/api/ has the names of dgarray, each once and with a docstring, and nothing that is not public; api.md lists them."""
+    text = "".join(path.read_text() for path in (DOCS / "api").glob("*.md"))
     listed = re.findall(r"^\.\. auto(?:function|class):: (\w+)$", text, re.M)
     assert sorted(listed) == sorted(dg.__all__)
+    every = re.findall(r"^\.\. auto(?:function|class):: ([\w.]+)", text, re.M)
+    assert sorted(re.findall(r"`([\w.]+)`", (DOCS / "api.md").read_text().split("|---|")[1])) == sorted(every)
     assert all(inspect.getdoc(getattr(dg, name)) for name in listed)
     assert "autoclass:: dgarray.output.Accessor()\n   :members:\n" in text
 
@@ -97,11 +99,13 @@ def test_documentation_builds_without_warnings(tmp_path):
     done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", "-d", tmp_path / "doctrees", DOCS,
                            tmp_path / "html"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "html" / "api.html").read_text()
+    page = "".join(path.read_text() for path in (tmp_path / "html" / "api").glob("*.html"))
     names = [*(f"dgarray.{name}" for name in dg.__all__),
              *(f"dgarray.output.Accessor.{name}" for name in vars(output.Accessor) if not name.startswith("_"))]
     missing = [name for name in names if f'id="{name}"' not in page]
     assert not missing, f"the built reference lacks {', '.join(missing)}"
+    concepts = (tmp_path / "html" / "concepts.html").read_text()
+    assert 'href="api/methods.html#dgarray.ModalDG"' in concepts, "names of the API are not links"
 
 
 @pytest.fixture(scope="module")
