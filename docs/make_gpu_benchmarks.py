@@ -27,8 +27,8 @@ TABLE_3 = {
 }
 # Speed-up over one core of a 3 GHz Core2 Duo E8400 with ATLAS, section 6; of the other orders it says 24 to 57.
 SPEED_UPS = {3: 48, 4: 57}
-NOTHING = """**No GPU was at hand yet: none of our kernels has been measured on one, so our columns are empty and no speed is
-claimed.** A file made by the command above and put into `docs/benchmarks/` fills them.
+NOTHING = """None of our kernels has run on GPU hardware yet, so this page claims no speed. The tables appear here once a file made by
+the command above is in `docs/benchmarks/`.
 """
 
 
@@ -65,6 +65,8 @@ def speed(results, dtype):
     units, rows = {"best": 1e6, "median": 1e6, "flop_rate": 1e9, "byte_rate": 1e9}, []
     for order in ORDERS:
         r, a = row_of(results, order, dtype), row_of(results, order, dtype, "array")
+        if not r and not a:
+            continue
         other = row_of(results, order, "float32").get("best")
         last = SPEED_UPS.get(order) if single else times(other / r["best"]) if other and r else None
         rates = (per(r.get(name), unit) for name, unit in units.items())
@@ -73,11 +75,13 @@ def speed(results, dtype):
 
 
 def choices(results):
-    """Table 3: the paper's parameters and our variants in float32."""
+    """Table 3: the paper's parameters and, with results, our variants in float32."""
     head = ["order", "K_M", "differentiation: shared", "(w_p, w_i, w_s)", "gather: M_B, w_p", "lifting: shared",
-            "(w_p, w_i, w_s)", "ours, float32: faces", "product", "elements a block", "nodes a thread", "nodes at a time",
-            "field", "matrix", "microblock"]
-    names = ("faces", "product", "lanes", "rows", "chunk", "field", "matrix", "width")
+            "(w_p, w_i, w_s)"]
+    names = ("faces", "product", "lanes", "rows", "chunk", "field", "matrix", "width") if results else ()
+    if results:
+        head += ["ours, float32: faces", "product", "elements a block", "nodes a thread", "nodes at a time", "field", "matrix",
+                 "microblock"]
     rows = []
     for order, (K_M, d_shared, d, gather, l_shared, lift) in TABLE_3.items():
         variant = row_of(results, order, "float32").get("variant") or {}
@@ -139,23 +143,23 @@ def once(results):
 
 
 def section(results):
-    """All tables of one file, or with None the paper's numbers beside empty columns."""
+    """All tables of one file, or with None the paper's choices alone."""
     if results is None:
-        lines = ["## Our numbers\n", NOTHING]
-    else:
-        m = results["machine"]
-        c = [f"{dtype}: copy {limits['bandwidth'] / 1e9:,.0f} GB/s, multiply-add {limits['multiply_add'] / 1e9:,.0f} GFLOP/s"
-             for dtype, limits in results["ceilings"].items() if "launch" in limits]
-        lines = [f"## {m['device']}\n", f"Beside {m['processor']}, {m['cores']} cores. Ceilings, {'; '.join(c)}.\n"]
-    lines += ["### Speed in float32 (figure 8)\n", speed(results, "float32"), "### Speed in float64\n",
-              speed(results, "float64"), "### Choices (table 3)\n", choices(results)]
-    for dtype in ("float32", "float64") if results else ():
-        if any(r["dtype"] == dtype for r in results["rows"]):
-            lines += [f"### Parts in {dtype} (figures 9 and 10 a)\n", parts(results, dtype),
-                      f"### Techniques in {dtype} (figure 11 a)\n",
-                      "Time of the best variant of a family over that of the variant used.\n", techniques(results, dtype),
-                      f"### Spread of the variants in {dtype} (figure 10 b)\n", spread(results, dtype)]
-    if results:
+        return "\n".join(["## Our numbers\n", NOTHING, "## Choices of the paper (table 3)\n", choices(None)])
+    m = results["machine"]
+    c = [f"{dtype}: copy {limits['bandwidth'] / 1e9:,.0f} GB/s, multiply-add {limits['multiply_add'] / 1e9:,.0f} GFLOP/s"
+         for dtype, limits in results["ceilings"].items() if "launch" in limits]
+    lines = [f"## {m['device']}\n", f"In a machine with {m['processor']}, {m['cores']} cores. Ceilings, {'; '.join(c)}.\n"]
+    dtypes = [dtype for dtype in ("float32", "float64") if any(r["dtype"] == dtype for r in results["rows"])]
+    for dtype in dtypes:
+        lines += [f"### Speed in {dtype}{' (figure 8)' if dtype == 'float32' else ''}\n", speed(results, dtype)]
+    lines += ["### Choices (table 3)\n", choices(results)]
+    for dtype in dtypes:
+        lines += [f"### Parts in {dtype} (figures 9 and 10 a)\n", parts(results, dtype),
+                  f"### Techniques in {dtype} (figure 11 a)\n",
+                  "Time of the best variant of a family over that of the variant used.\n", techniques(results, dtype),
+                  f"### Spread of the variants in {dtype} (figure 10 b)\n", spread(results, dtype)]
+    if {"ratios", "scaling", "setup"} & set(results):
         lines += ["### CPU, small meshes (figure 11 b), set-up and memory\n", *once(results)]
     return "\n".join(lines)
 
