@@ -33,7 +33,7 @@ autodoc_member_order = "bysource"
 suppress_warnings = ["config.cache"]
 
 # A table whose columns need more characters than this, with their longest words, does not fit on a narrow screen.
-NARROW = 48
+NARROW = 44
 # And a table beyond this needs smaller letters on any screen.
 BROAD = 100
 
@@ -160,11 +160,27 @@ def link_names(app, doctree):
 
 
 def math(translator, node):
-    """Write a formula as MathML, which browsers show without a script."""
-    block = node.tagname == "math_block"
-    mathml = latex2mathml.tex2mathml(node.astext(), as_block=block)
-    translator.body.append(f'<div class="math">{mathml}</div>' if block else mathml)
+    """Write a formula as MathML, which browsers show without a script.  Parts of a line may go to the next line."""
+    if node.tagname == "math_block":
+        parts = [latex2mathml.tex2mathml(part, as_block=False) for part in split_at_spaces(node.astext())]
+        parts = " ".join(part.replace("<math ", '<math displaystyle="true" ', 1) for part in parts)
+        translator.body.append(f'<div class="math">{parts}</div>')
+    else:
+        translator.body.append(latex2mathml.tex2mathml(node.astext(), as_block=False))
     raise nodes.SkipNode
+
+
+def split_at_spaces(formula):
+    """The parts of a formula between \\quad or \\qquad that stand outside of braces and environments."""
+    parts, depth = [""], 0
+    for token in re.findall(r"\\(?:begin|end|left|right)\b|\\[A-Za-z]+|\\.|[^\\]", formula, re.S):
+        depth += token in ("{", r"\begin", r"\left")
+        depth -= token in ("}", r"\end", r"\right")
+        if token in (r"\quad", r"\qquad") and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += token
+    return [part.strip() for part in parts if part.strip()]
 
 
 def fit_tables(app, pagename, templatename, context, doctree):

@@ -27,8 +27,8 @@ TABLE_3 = {
 }
 # Speed-up over one core of a 3 GHz Core2 Duo E8400 with ATLAS, section 6; of the other orders it says 24 to 57.
 SPEED_UPS = {3: 48, 4: 57}
-NOTHING = """None of our kernels has run on GPU hardware yet, so this page claims no speed. The tables appear here once a file made
-by the command above is in `docs/benchmarks/`.
+NOTHING = """None of our kernels has run on GPU hardware yet, so this page claims no speed. The tables appear here once a file
+made by the command above is in `docs/benchmarks/`.
 """
 
 
