@@ -33,7 +33,7 @@ autodoc_member_order = "bysource"
 suppress_warnings = ["config.cache"]
 
 # A table whose columns need more characters than this, with their longest words, does not fit on a narrow screen.
-NARROW = 44
+NARROW = 48
 # And a table beyond this needs smaller letters on any screen.
 BROAD = 100
 
