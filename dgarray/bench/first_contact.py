@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic
 
 from ..backends import gpu
-from ..output.atomic_write import written
+from ..atomic_write import written
 from .contact_steps import ANY, STEPS, TOOLS
 from .gpu_wheels import PACKAGES, ROOT, missing
 

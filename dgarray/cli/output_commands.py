@@ -21,8 +21,8 @@ def show_info(options):
 
 
 def plot_output(options):
-    from ..derived_fields import with_field
     from ..output import curves, movie, plot
+    from ..output.derived_fields import with_field
     pictures = ("time", "limits", "isolines", "mesh", "slice", "surface", "movie", "fps")
     for option, excluded in (("record", pictures), ("movie", ("time", "output"))):
         both = [name for name in excluded if getattr(options, option) is not None and getattr(options, name) is not None]

@@ -19,6 +19,7 @@ from . import (
     mapping,
     naming,
     periodic,
+    picture,
     refinement,
 )
 from . import interfaces as inner_faces
@@ -364,6 +365,19 @@ class Mesh:
         cells become folded or flat."""
         self._must_be_whole("curved")
         return curves.curved(self, order, function, boundary)
+
+    def plot(self, path=None, ax=None, boundary=None, cells=True):
+        """Draw the mesh by matplotlib: cells in outline, regions lightly shaded, boundaries in colours with a legend of their
+        names, interfaces dashed, periodic faces dotted.
+
+        In 3D the boundary faces are drawn; those that face the viewer are like glass, so that what lies behind them is seen.
+        path       image file to write (PNG, PDF or SVG), without a window; None draws into `ax` or a new pyplot figure
+        ax         matplotlib axes to draw into, in 3D with projection="3d"; a new figure by default
+        boundary   name of a boundary or interface, or several in a tuple: only these are drawn; by default all
+        cells      False leaves out the outlines of the cells
+        Returns the axes, with a path the path. Raises MeshError for a name that does not exist, ValueError for a path that
+        cannot be written to, or path and ax together, ImportError without matplotlib."""
+        return picture.plot(self, path, ax, boundary, cells)
 
     def _must_be_whole(self, change):
         """Raise MeshError for a part of a mesh, which cannot be changed alone."""

@@ -5,8 +5,9 @@ from time import monotonic
 
 import numpy as np
 
+from dgarray.figures import writable
 from dgarray.output.dataset import AXES
-from dgarray.output.picture import extent, limits_of, seen, writable
+from dgarray.output.picture import extent, limits_of, seen
 from dgarray.output.plot import flat_picture
 from dgarray.output.slices import parse
 from dgarray.wording import choose

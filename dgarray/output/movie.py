@@ -6,8 +6,9 @@ from itertools import chain
 import numpy as np
 from scipy.spatial import cKDTree
 
-from dgarray.output.atomic_write import written
-from dgarray.output.picture import extent, limits_of, time_of, writable
+from dgarray.atomic_write import written
+from dgarray.figures import writable
+from dgarray.output.picture import extent, limits_of, time_of
 from dgarray.output.plot import flat_picture, needs_volume, new_picture
 
 KINDS = (".gif", ".mp4")

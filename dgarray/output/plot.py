@@ -1,7 +1,8 @@
 """Pictures of nodal fields: which kind is drawn, and the file that it goes to."""
-from dgarray.output.atomic_write import written
+from dgarray.atomic_write import written
+from dgarray.figures import need_matplotlib, writable
 from dgarray.output.grid_plot import GridPicture
-from dgarray.output.picture import Picture, figure_size, need_matplotlib, seen, time_of, writable
+from dgarray.output.picture import Picture, figure_size, seen, time_of
 
 
 def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):

@@ -11,14 +11,11 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from dgarray.atomic_write import OutputError
 from dgarray.output import files
 from dgarray.output.codecs import check_compress, compressors
 from dgarray.output.files import Files
 from dgarray.wording import plural
-
-
-class OutputError(OSError):
-    """The output could not be written, for example because the disk is full; what was written before is intact."""
 
 
 class Arrivals:

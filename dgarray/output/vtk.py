@@ -15,7 +15,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from dgarray.output.atomic_write import written
+from dgarray.atomic_write import written
 from dgarray.output.dataset import UNITLESS
 from dgarray.output.lagrange import Grid, real
 from dgarray.output.vtk_xml import Appended

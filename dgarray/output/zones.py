@@ -6,8 +6,9 @@ from pathlib import Path
 
 import xarray as xr
 
+from dgarray.atomic_write import OutputError
 from dgarray.output.files import groups
-from dgarray.output.store import Arrivals, OutputError, Store, make_room, open_store
+from dgarray.output.store import Arrivals, Store, make_room, open_store
 
 
 class ZonedLayout:
