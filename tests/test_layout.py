@@ -18,18 +18,19 @@ ALLOWED = {
     "wording": set(),
     "system_memory": set(),
     "atomic_write": set(),
+    "html_table": set(),
     "figures": {"atomic_write"},
-    "physics": {"wording"},
+    "physics": {"html_table", "wording"},
     "reference": set(),
-    "mesh": {"reference", "wording", "system_memory", "figures"},
+    "mesh": {"reference", "wording", "system_memory", "figures", "html_table"},
     "spaces": {"physics", "reference", "mesh", "wording"},
     "stepping": set(),
-    "methods": {"physics", "wording", "reference", "mesh", "spaces", "stepping", "backends"},
+    "methods": {"html_table", "physics", "wording", "reference", "mesh", "spaces", "stepping", "backends"},
     "backends": {"physics", "wording", "system_memory", "reference", "methods", "stepping"},
     "output": {"atomic_write", "figures", "physics", "wording", "reference", "mesh", "spaces", "analysis"},
     "analysis": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
     "bench": {"atomic_write", "physics", "wording", "reference", "mesh", "methods", "backends", "stepping", "output", "run", "cases"},
-    "run": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping", "output", "analysis"},
+    "run": {"html_table", "physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping", "output", "analysis"},
 }
 TOP = {"cli", "__init__", "__main__", "cases", "first_contact"}
 

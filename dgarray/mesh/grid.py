@@ -6,6 +6,7 @@ from numbers import Integral
 
 import numpy as np
 
+from ..html_table import table
 from . import grid_picture
 from .errors import MeshError
 from .generate import SIDES, per_axis
@@ -51,6 +52,11 @@ class Grid:
 
     cell_type, notes, structured = "grid", (), True
     place, location = "node", "nodes"
+
+    def _repr_html_(self):
+        """The grid as a table for notebooks."""
+        rows = [(name, getattr(self, name)) for name in ("lower", "upper", "cells", "periodic", "spacing")]
+        return table("Grid", [*rows, ("values", self.places_word), ("boundaries", ", ".join(self.boundaries) or "none")])
 
     def with_values(self, location):
         """The same box with its values at other places: "nodes", "cell averages" or "cell centres"."""

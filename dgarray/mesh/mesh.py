@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..html_table import table
 from ..reference.shapes import shape_of
 from ..wording import nearest, plural
 from . import (
@@ -23,6 +24,7 @@ from . import (
     refinement,
 )
 from . import interfaces as inner_faces
+from .describe import names, sizes
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
 from .hanging import Hanging
@@ -91,6 +93,10 @@ class Mesh:
         curved = f", {np.count_nonzero(self.is_curved)} curved, of order {self.order}" if self.order > 1 else ""
         counts = plural(len(self.cells), f"{self.cell_type} cell") + curved
         return f"<Mesh {self.source}: {counts}; {names or 'no boundary names'}{unnamed}>"
+
+    def _repr_html_(self):
+        """The mesh as a table for notebooks: counts, extent, names, notes."""
+        return table("Mesh", [*sizes(self), *names(self)])
 
     @property
     def dim(self):

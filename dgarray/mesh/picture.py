@@ -121,6 +121,12 @@ def line(ax, places):
     ax.spines[["left", "right", "top"]].set_visible(False)
 
 
+def upright(ax, places, colour, style):
+    """Draw upright lines at places in 1D."""
+    for place in places:
+        ax.axvline(place, 0.15, 0.85, color=colour, linestyle=style, linewidth=3, zorder=3)
+
+
 def plane(ax):
     """Axes in 2D: x and y to one scale."""
     ax.autoscale_view()
@@ -137,7 +143,8 @@ def draw_groups(ax, mesh, groups, cells=True):
     entries = []
     for label, rows, (colour, style) in groups:
         if mesh.dim == 1:
-            entries += ax.plot(mesh.face_centres(rows)[:, 0], np.zeros(len(rows)), "o", color=colour, label=label, zorder=3)
+            upright(ax, mesh.face_centres(rows)[:, 0], colour, style)
+            entries.append(Line2D([], [], color=colour, linestyle=style, linewidth=3, label=label))
         elif mesh.dim == 2:
             lines = edge_lines(mesh, rows)
             ax.add_collection(LineCollection(lines, colors=[colour], linestyles=style, linewidths=2.2, zorder=3), autolim=False)

@@ -1,6 +1,10 @@
 """The base class of numerical methods: what a simulation requires of a method."""
+from dataclasses import fields, is_dataclass
+
 from numpy import inf
 
+from ..html_table import table
+from ..physics.laws.law import shown
 from ..spaces import GridSpace
 from ..stepping import Stage
 from .memory import Plan, plan_of_arrays
@@ -32,6 +36,11 @@ class Method:
     zones(problem)               {name: (method, problem)} of parts of the mesh with output of their own; {}: one for all"""
 
     order, order_gain, has_flux, strict, derivatives, by_region, has_products = 1, 1, False, False, False, False, False
+
+    def _repr_html_(self):
+        """The method as a table of its options for notebooks."""
+        options = [(field.name, getattr(self, field.name)) for field in fields(self)] if is_dataclass(self) else []
+        return table(type(self).__name__, [("call", repr(self)), *((name, shown(value)) for name, value in options)])
 
     @property
     def highest_order(self):

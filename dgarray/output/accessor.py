@@ -1,5 +1,5 @@
 """`ds.dg`: norms, errors, integrals, point values and pictures of a run's dataset, exact for its polynomials."""
-from functools import cached_property
+from functools import cached_property, reduce
 from numbers import Integral, Real
 
 import numpy as np
@@ -8,6 +8,7 @@ from dgarray.mesh.elements import Elements
 from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
+from dgarray.output.derived_fields import with_field
 from dgarray.output.verify import naming_damage
 from dgarray.spaces import TensorSpace, polynomial_space
 from dgarray.spaces.norms import with_total
@@ -221,9 +222,32 @@ class Accessor:
 
         return export(self._ds, path, variables, time, overwrite)
 
+    def to_pyvista(self, variables=None, time=-1):
+        """One snapshot as a pyvista.UnstructuredGrid, to plot, clip, contour or stream through without a file.
+
+        Lagrange cells of the run's order, each with points of its own: `.tessellate()` shows their curves. Cells, arrays and field data are those of `to_vtk`; the named boundary faces are cells too: those with the cell array
+        boundary above 0, which numbers the names in field_data["boundary_names"].
+        variables   name, or several, of nodal fields; by default all
+        time        index (int) or time (float) of the snapshot, by default the last
+        Raises ValueError for an unknown variable or time, ImportError without PyVista."""
+        from dgarray.output.to_pyvista import cells
+
+        return cells(self._ds, variables, time)
+
+    def with_fields(self, *names):
+        """The dataset with fields that follow from its own by the law of the run, besides these: of a gas "pressure", "mach",
+        "sound_speed", "entropy", and primitive variables such as "u" and "p".
+
+        They are values at the nodes, which `sample`, `slice`, `norm`, `to_vtk` and all else take for polynomials like the others:
+        ds.dg.with_fields("mach").dg.sample(points). `plot` and `animate` take such names as they are.
+        Raises ValueError for a name that neither the dataset nor the law has."""
+        return reduce(with_field, names, self._ds)
+
     def plot(self, variable, time=-1, ax=None, path=None, record=None, spectrum=False, **options):
         """Draw a field at its true polynomial order: lines, coloured triangles, in 3D slices or surfaces.
 
+        variable a field of the dataset, or one of `with_fields`, such as "mach" of a gas
+        time     index (int) or time (float) of the snapshot
         ax:      matplotlib axes to draw into, a new figure by default
         path:    image file to write instead, without a window
         record:  name of a record, drawn over time instead of the field, or with spectrum=True over frequency
@@ -245,6 +269,7 @@ class Accessor:
     def animate(self, variable, path=None, fps=10, **options):
         """A movie of all snapshots with one range of colours.
 
+        variable: as in `plot`
         path:    file to write, .gif or .mp4; None for a matplotlib animation (in a notebook `HTML(it.to_jshtml())`)
         fps:     snapshots per second; options: as in `plot`
         Returns the path or the animation. Raises ValueError as `plot` and for another suffix, ImportError without ffmpeg."""

@@ -169,6 +169,13 @@ class GridAccessor(Accessor):
 
         return export(self._ds, path, variables, time, overwrite)
 
+    def to_pyvista(self, variables=None, time=-1):
+        """One snapshot as a pyvista.ImageData: values at its points, of finite volumes at its cells; arguments and errors as of
+        `Accessor.to_pyvista`."""
+        from dgarray.output.to_pyvista import image
+
+        return image(self._ds, variables, time)
+
     def values(self, variable, time=-1):
         """The values at the nodes at one time as an array (z, y, x). Raises ValueError for an unknown variable or time."""
         field = self.field(variable)

@@ -12,15 +12,17 @@ import scipy.sparse.linalg
 
 from .. import backends
 from ..analysis.probes import Recorder
+from ..html_table import table
 from ..mesh import Grid, Mesh
 from ..methods.memory import check as check_memory
 from ..methods.method import Method
 from ..methods.problem import Problem
-from ..output import GRID_RESERVED, RESERVED, ZonedLayout, check_path, store_of
+from ..output import GRID_RESERVED, RESERVED, ZonedLayout, check_path, problem_picture, store_of
 from ..output.codecs import check_compress
 from ..output.layouts import layout_of
 from ..physics.fluxes import flux_used
 from ..physics.laws import Law, law_of
+from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, place
 from ..stepping import registers
 from ..wording import choose
@@ -104,6 +106,17 @@ class Simulation:
         return (f"Simulation({self.options['case'] or self.law!r}\n  mesh     {self.mesh!r}\n  law      {self.law!r}\n"
                 f"  method   {self.method!r}\n  backend  {self.backend!r}\n  stepper  {self.stepper.name}, "
                 f"cfl {self.options['cfl']})")
+
+    def _repr_html_(self):
+        """The simulation as a table for notebooks, with those of its parts inside."""
+        o = self.options
+        rows = [("mesh", self.mesh), ("law", self.law), ("method", self.method), ("backend", repr(self.backend)),
+                ("stepper", f"{self.stepper.name}, cfl {o['cfl']}")]
+        rows += [(f"boundary {name or 'without a name'}", text) for name, text in self._conditions().items()]
+        rows += [(name, shown(o[name])) for name in ("initial", "flux", "source", "exact", "until", "every", "dt", "steady")
+                 if o[name] is not None]
+        rows += [(f"record {name}", repr(recorder)) for name, recorder in self.record.items()]
+        return table(f"Simulation {o['case'] or ''}", rows)
 
     def replace(self, **changes):
         """A new simulation with some of the arguments changed."""
@@ -286,6 +299,27 @@ class Simulation:
         if not np.abs(both - each).max() <= LINEAR * np.finfo(self.backend.dtype).eps * np.abs(each).max():
             raise ValueError(f"the right-hand side of {self.law!r} with these boundary conditions and sources is not linear")
         return scipy.sparse.linalg.LinearOperator((size, size), matvec=lambda q: rhs(q) - still, dtype=self.backend.dtype)
+
+    def plot(self, variable=None, path=None, ax=None, **options):
+        """Draw the problem by matplotlib before it runs: the initial state, and the boundaries by name, with their conditions in
+        the legend; in 3D the boundary faces and a slice side by side.
+
+        variable   name of a field, or of one that follows from them, such as "mach"; by default the first that varies in space
+        path       image file to write (PNG, PDF or SVG), without a window; None draws into `ax` or a new pyplot figure
+        ax         matplotlib axes to draw into, in 1D and 2D; a new figure by default
+        options    limits=(low, high), mesh=True, cmap=, slice="z=0.5" and more: see `output.plot.draw`
+        Returns the axes, with a path the path. Raises ValueError for an unknown variable or plane, and a path that cannot be
+        written to, ImportError without matplotlib."""
+        return problem_picture.plot(self.dataset(self.project()).dg.whole(), self.mesh, self._conditions(), variable, path, ax,
+                                    **options)
+
+    def _conditions(self):
+        """{name of a boundary, None for faces without a name: text of its condition}."""
+        given = self.options["boundary"]
+        given = given if isinstance(given, dict) else {"default": given}
+        given = {str(name): condition for name, condition in given.items()}
+        names = [*self.mesh.boundaries, *([] if self.mesh.structured else [None] * bool(len(self.mesh.unnamed)))]
+        return {name: shown(given.get(name, given.get("default"))) for name in names}
 
     def memory(self, until=None, every=None, out=None):
         """What a run takes, a `dgarray.methods.memory.Plan`; snapshots that no output takes are in it."""

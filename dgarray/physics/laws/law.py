@@ -3,6 +3,8 @@ from numbers import Real
 
 import numpy as np
 
+from ...html_table import table
+from ..law_formulas import law_formulas
 from ..trace import parameters
 
 
@@ -78,6 +80,23 @@ class Law:
     def __repr__(self):
         given = "".join(f", {argument(self, name)}={shown(value)}" for name, value in self.parameters.items())
         return f"{type(self).__name__}(dim={self.dim}{given})"
+
+    def _repr_html_(self):
+        """The law as a table for notebooks: what it is, its variables, and on demand its formulas."""
+        rows = [("call", repr(self)), ("what", (type(self).__doc__ or "").strip().partition("\n")[0])]
+        rows += [(variable, f"{self.long_names.get(variable, '')} {unit_text(self, variable)}") for variable in self.variables]
+        if self.laws is not None:
+            return table(type(self).__name__, [*rows, *((f"region {name}", law) for name, law in self.laws.items())])
+        try:
+            text = "\n".join(law_formulas(self)[1:])
+        except (TypeError, ValueError) as error:          # a law that cannot be traced says why
+            text = str(error)
+        return table(type(self).__name__, rows, [("formulas", text)])
+
+
+def unit_text(law, variable):
+    """The units of a variable in parentheses, "" where the law does not say."""
+    return f"({law.units[variable]})" if variable in law.units else ""
 
 
 def argument(law, parameter):
