@@ -1,12 +1,22 @@
 """What `dgarray info MESH` prints."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .cell_maps import extent
 from .checks import components
 from .geometry import longest_edges
 
+if TYPE_CHECKING:
+    from .mesh import Mesh
 
-def describe(mesh):
+if TYPE_CHECKING:
+    from .mesh import Mesh
+
+
+def describe(mesh: Mesh) -> str:
     """Describe `mesh` in several lines: counts, names, quality, range of sizes, defects."""
     return "\n".join(f"{title:<11} {text}" for title, text in [*sizes(mesh), *measures(mesh), *names(mesh)])
 

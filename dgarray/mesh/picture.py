@@ -1,4 +1,4 @@
-"""Pictures of meshes by matplotlib: cells in outline, regions lightly shaded, the boundaries by name; in 3D the boundary faces."""
+"""Pictures of meshes by matplotlib: cells in outline, regions shaded, the boundaries by name; in 3D the boundary faces."""
 from pathlib import Path
 
 import numpy as np
@@ -165,8 +165,8 @@ def draw_groups(ax, mesh, groups, cells=True):
 
 
 def surface(ax, faces, width, low, high):
-    """Draw faces [(points (point, 3), outward normal, colour)] in 3D. Outer faces that look at the viewer are like glass, so that
-    what lies behind them is seen."""
+    """Draw faces [(points (point, 3), outward normal, colour)] in 3D; those that face the viewer are like glass, so that what
+    lies behind them is seen."""
     from matplotlib.colors import to_rgba
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 

@@ -1,9 +1,16 @@
 """Pictures of nodal fields: which kind is drawn, and the file that it goes to."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from dgarray.atomic_write import written
 from dgarray.figures import need_matplotlib, writable
 from dgarray.output.derived_fields import with_field
 from dgarray.output.grid_plot import GridPicture
 from dgarray.output.picture import Picture, figure_size, seen, time_of
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):
@@ -19,7 +26,7 @@ def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):
     return path
 
 
-def draw(ds, variable, time=-1, ax=None, **options):
+def draw(ds: xr.Dataset, variable: str, time: float | None = -1, ax: Any = None, **options: Any) -> Any:
     """Draw one field into the axes `ax`, or a new pyplot figure. Returns the axes, or a PyVista plotter.
 
     variable a field of the dataset, or one that follows from them by its law, such as "mach" or "u" of a gas

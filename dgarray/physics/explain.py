@@ -1,4 +1,8 @@
 """Formulas of a law or a boundary condition, as the generated kernels compute them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from . import boundary as conditions
 from .codegen import formulas
 from .fluxes import upwind
@@ -7,8 +11,14 @@ from .laws import Acoustics, Law, Maxwell
 from .pointwise import Pointwise
 from .trace import call
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def explain(what, law=None, flux=None, kernel=False):
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def explain(what: Any, law: Law | None = None, flux: Callable | None = None, kernel: bool = False) -> None:
     """Print the formulas of a law (flux, numerical flux, source) or of a boundary condition (exterior state).
 
     what     a law, or a condition such as dgarray.pec or a user's own function; with kernel=True a Simulation
