@@ -108,6 +108,9 @@ def test_tables_for_notebooks():
 
         def flux(self, q, n):
             return (q[0] if q[0] > 0 else 0.0,)
+
+        def wave_speed(self, q, n):
+            return 1.0
     assert "np.where" in Text(Odd()._repr_html_()).text
 
 

@@ -11,9 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
 
 def eoc(case: Callable, orders: Iterable[int] | None = None, levels: int = 3, report: Callable | None = None,
         run: dict | None = None, **keywords: Any) -> list[dict]:

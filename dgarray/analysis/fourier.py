@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
     from ..methods.operator import Operator
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from ..methods.operator import Operator
-
 # Samples that wait for one matrix product: with 16 at once 200,000 values at 4 frequencies took 0.6 ms a sample, one by one
 # 7 ms, with 32 no less.
 WAITING = 16

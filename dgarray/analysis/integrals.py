@@ -16,9 +16,6 @@ from .totals import totals_of, totals_of_state
 if TYPE_CHECKING:
     from ..methods.operator import Operator
 
-if TYPE_CHECKING:
-    from ..methods.operator import Operator
-
 
 @dataclass(frozen=True, repr=False)
 class BoundaryIntegral(Recorder):

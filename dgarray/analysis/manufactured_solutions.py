@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
     from ..physics.annotations import Components
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..physics.annotations import Components
-
 
 def manufactured(law: Law, q: Callable) -> Manufactured:
     """The problem whose exact solution is q, a `Manufactured`: source, boundary values and exact solution from the law itself.

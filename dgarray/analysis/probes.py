@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 
     from ..methods.operator import Operator
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from ..methods.operator import Operator
-
 
 class Recording:
     """A recorder at work in one run.

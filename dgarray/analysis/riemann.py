@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 
     from ..physics.annotations import Components
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..physics.annotations import Components
-
 ITERATIONS = 100          # of Newton's method; ten are many
 
 

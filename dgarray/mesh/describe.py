@@ -1,7 +1,7 @@
 """What `dgarray info MESH` prints."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -9,14 +9,8 @@ from .cell_maps import extent
 from .checks import components
 from .geometry import longest_edges
 
-if TYPE_CHECKING:
-    from .mesh import Mesh
 
-if TYPE_CHECKING:
-    from .mesh import Mesh
-
-
-def describe(mesh: Mesh) -> str:
+def describe(mesh: Any) -> str:
     """Describe `mesh` in several lines: counts, names, quality, range of sizes, defects."""
     return "\n".join(f"{title:<11} {text}" for title, text in [*sizes(mesh), *measures(mesh), *names(mesh)])
 

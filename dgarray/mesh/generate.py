@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
     from .mesh import Mesh
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .mesh import Mesh
-
 SIDES = (("left", "right"), ("bottom", "top")), (("left", "right"), ("front", "back"), ("bottom", "top"))
 
 

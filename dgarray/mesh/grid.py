@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
-    from numpy.typing import ArrayLike
-
 AXES = ("x", "y", "z")
 GRID_SIDES = {1: (("left", "right"),), 2: SIDES[0], 3: SIDES[1]}
 LARGEST = 2 ** 40          # more nodes are taken for a mistyped number

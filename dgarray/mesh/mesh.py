@@ -43,14 +43,6 @@ if TYPE_CHECKING:
 
     from ..reference.shapes import Shape
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from os import PathLike
-
-    from numpy.typing import ArrayLike
-
-    from ..reference.shapes import Shape
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mesh:

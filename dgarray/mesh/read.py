@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
     from .mesh import Mesh
 
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from .mesh import Mesh
-
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
 # Formats whose reader in meshio 5.3.5 loops for ever on files that are cut off, and what others must contain.

@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 
     from .mesh import Mesh
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from .mesh import Mesh
-
 MOST_JITTER = 0.5      # moved further, points come too near to each other
 NEAREST = 0.6          # distance of inner points from the boundary, in spacings: no boundary edge has one in its circle
 ROUNDS = 4             # of moving every inner point to the middle of those around it

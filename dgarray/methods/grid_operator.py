@@ -15,12 +15,6 @@ if TYPE_CHECKING:
     from ..mesh.grid import Grid
     from .problem import Problem
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..mesh.grid import Grid
-    from .problem import Problem
-
 
 class GridOperator(Operator):
     """An operator on a `Grid` with one array (z, y, x) for each variable of the law, at the nodes or staggered by half a cell.

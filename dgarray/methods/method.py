@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from ..physics.laws.law import Law
     from .operator import Operator
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..mesh.grid import Grid
-    from ..mesh.mesh import Mesh
-    from ..physics.laws.law import Law
-    from .operator import Operator
-
 
 class OwnSteps:
     """The stepper of a method that makes its own time step: one stage, and no choice."""

@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from ..physics.laws.law import Law
     from .problem import Problem
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from ..physics.laws.law import Law
-    from .problem import Problem
-
 
 class Operator:
     """A discretised problem on a backend.

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
 
     from dgarray.reference.shapes import Shape
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from os import PathLike
-    from pathlib import Path
-
-    import xarray as xr
-    from numpy.typing import ArrayLike
-
-    from dgarray.reference.shapes import Shape
-
 
 @naming_damage
 class Accessor:

@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from os import PathLike
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
-
 
 @naming_damage
 class GridAccessor(Accessor):

@@ -33,12 +33,6 @@ if TYPE_CHECKING:
     from .annotations import Components
     from .laws.law import Law
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .annotations import Components
-    from .laws.law import Law
-
 
 def pec(q: Components, n: Components, law: Law) -> tuple:
     """Perfect electric conductor, n x E = 0 and n . H = 0: E+ = -E- + 2 n (n . E-), H+ = H- - 2 n (n . H-)."""

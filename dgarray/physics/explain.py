@@ -14,9 +14,6 @@ from .trace import call
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 def explain(what: Any, law: Law | None = None, flux: Callable | None = None, kernel: bool = False) -> None:
     """Print the formulas of a law (flux, numerical flux, source) or of a boundary condition (exterior state).

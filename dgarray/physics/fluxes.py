@@ -5,7 +5,7 @@ Each is consistent, F*(q, q, n) = F(q) . n, and conservative, F*(l, r, n) = -F*(
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,15 +15,8 @@ from .trace import call
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .laws.law import Law
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .laws.law import Law
-
-
-def upwind(law: Law, alpha: float = 1.0) -> Callable:
+def upwind(law: Any, alpha: float = 1.0) -> Callable:
     """The law's own Riemann solution with dissipation alpha: 0 central, 1 upwind; Rusanov's flux for a law without one.
 
     law     any law
@@ -44,12 +37,12 @@ def flux_used(flux, law):
     return rusanov if flux in (None, upwind) and law.upwind is None else flux or upwind
 
 
-def central(law: Law) -> Callable:
+def central(law: Any) -> Callable:
     """The average of both sides, weighted by impedance where the law knows one: no dissipation."""
     return upwind(law, alpha=0.0)
 
 
-def rusanov(law: Law, alpha: float = 1.0) -> Callable:
+def rusanov(law: Any, alpha: float = 1.0) -> Callable:
     """Local Lax-Friedrichs flux  (F(l) + F(r)) . n / 2 - alpha s C (r - l) / 2.
 
     law     any law
@@ -89,7 +82,7 @@ def larger_speed(law, l, r, n, x, t, ml, mr):
     return np.maximum(wave_speed(law, l, n, x, t, ml), wave_speed(law, r, n, x, t, mr))
 
 
-def hll(law: Law) -> Callable:
+def hll(law: Any) -> Callable:
     """Two waves  (S+ F(l) . n - S- F(r) . n + S- S+ C (r - l)) / (S+ - S-),  S- <= 0 <= S+ the signal speeds, C the smaller
     capacity as in `rusanov`.
 
@@ -110,28 +103,28 @@ def hll(law: Law) -> Callable:
 TINY = 1e-30         # instead of a speed of zero, so that two of them give the average; float32 has it too
 
 
-def hllc(law: Law) -> Callable:
+def hllc(law: Any) -> Callable:
     """The law's own flux of three waves, which keeps contacts and shear layers: see `Euler.hllc`.
 
     ValueError for a law without one."""
     return own(law, "hllc")
 
 
-def roe(law: Law) -> Callable:
+def roe(law: Any) -> Callable:
     """The law's own flux by Roe's linearisation, with an entropy fix: see `Euler.roe`.
 
     ValueError for a law without one."""
     return own(law, "roe")
 
 
-def hlld(law: Law) -> Callable:
+def hlld(law: Any) -> Callable:
     """The law's own flux of five waves, which keeps contacts and Alfven waves: see `MHD.hlld`.
 
     ValueError for a law without one."""
     return own(law, "hlld")
 
 
-def ranocha(law: Law) -> Callable:
+def ranocha(law: Any) -> Callable:
     """The law's own flux that conserves entropy: see `Euler.ranocha`, which also conserves kinetic energy, and `MHD.ranocha`.
     For `TensorDG(volume_flux=)`; at faces it has no dissipation.
 
@@ -139,7 +132,7 @@ def ranocha(law: Law) -> Callable:
     return own(law, "ranocha")
 
 
-def kennedy_gruber(law: Law) -> Callable:
+def kennedy_gruber(law: Any) -> Callable:
     """The law's own flux that conserves kinetic energy: see `Euler.kennedy_gruber`. For `TensorDG(volume_flux=)`; at faces
     it has no dissipation.
 

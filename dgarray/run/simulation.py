@@ -46,16 +46,6 @@ if TYPE_CHECKING:
     from ..methods.memory import Plan
     from .steps import State
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from os import PathLike
-
-    import xarray as xr
-    from scipy.sparse.linalg import LinearOperator
-
-    from ..methods.memory import Plan
-    from .steps import State
-
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
            "dtype", "threads", "stepper", "cfl", "dt", "steady", "record", "case", "results")
 

@@ -10,9 +10,6 @@ from .time_loop import TimeLoop, snapshot_times
 if TYPE_CHECKING:
     import xarray as xr
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 class State:
     """The state of a run at the time t, after so many steps.

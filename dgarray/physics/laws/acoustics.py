@@ -8,9 +8,6 @@ from .law import Law, check_dim, check_parameters, counted, dot
 if TYPE_CHECKING:
     from ..annotations import Parameter
 
-if TYPE_CHECKING:
-    from ..annotations import Parameter
-
 VARIABLES = ("p", "vx", "vy", "vz")
 
 

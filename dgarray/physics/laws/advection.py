@@ -10,9 +10,6 @@ from .law import Law, counted, dot, shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 class Advection(Law):
     """Advection  du/dt + div(a u) = 0  with velocity a, constant or a function of x.

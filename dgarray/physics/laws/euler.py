@@ -13,9 +13,6 @@ from .means import logarithmic_mean
 if TYPE_CHECKING:
     from ..annotations import Components
 
-if TYPE_CHECKING:
-    from ..annotations import Components
-
 
 class Euler(Law):
     """Compressible flow of an ideal gas without viscosity.

@@ -8,9 +8,6 @@ from .law import Law, check_dim, check_parameters, counted, dot
 if TYPE_CHECKING:
     from ..annotations import Components, Parameter
 
-if TYPE_CHECKING:
-    from ..annotations import Components, Parameter
-
 FIELDS = {                     # components that are present, in the order of the papers
     (1, "TM"): ("Ez", "Hy"),
     (2, "TM"): ("Hx", "Hy", "Ez"),

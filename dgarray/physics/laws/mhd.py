@@ -14,9 +14,6 @@ from .mhd_waves import Waves
 if TYPE_CHECKING:
     from ..annotations import Components
 
-if TYPE_CHECKING:
-    from ..annotations import Components
-
 
 class MHD(Law):
     """Flow of an ideal, perfectly conducting gas in a magnetic field; lengths and fields in units where mu_0 = 1.
