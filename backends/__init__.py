@@ -7,7 +7,10 @@ backend    kernels   arrays   hot operations
 "cupy"     "array"   CuPy     the same expressions on the GPU
 "auto"               CuPy where a CUDA device is usable, else NumPy
 """
+from __future__ import annotations
+
 from numbers import Real
+from typing import Any
 
 from ..wording import choose
 from .arrays import ArrayBackend
@@ -33,7 +36,7 @@ def dtype_name(dtype):
     return dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
 
 
-def get(name="numpy", kernels=None, dtype="float64", threads=None):
+def get(name: str = "numpy", kernels: str | None = None, dtype: Any = "float64", threads: int | None = None) -> Any:
     """Return the backend called `name`, an `ArrayBackend` or a subclass with fused kernels.
 
     name      "numpy", "cupy", or "auto": CuPy if a GPU can be used, else NumPy; the backend's `note` then says why

@@ -57,6 +57,11 @@ ELSEWHERE = {
 }
 
 
+def __dir__():
+    """The public names, for completion and `dir(dgarray)`."""
+    return sorted([*__all__, "__version__", "__doc__"])
+
+
 def __getattr__(name):
     """A public name that does not exist: the nearest one."""
     if name.startswith("__"):

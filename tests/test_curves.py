@@ -17,10 +17,10 @@ import dgarray as dg
 from dgarray import backends, cases
 from dgarray.analysis import farfield
 from dgarray.mesh import MeshError, cell_maps, from_arrays, read_mesh
+from dgarray.mesh.curved_parts import edge_lines
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.partition import partition
 from dgarray.methods.dg.tensor_tables import are_affine
-from dgarray.output.curved_parts import edge_lines
 from dgarray.output.triangles import outlines
 
 TENSOR = {2: "quadrilateral", 3: "hexahedron"}

@@ -12,7 +12,7 @@ from strict import StrictNamespace
 
 import dgarray as dg
 from dgarray import backends, stepping
-from dgarray.derived_fields import with_field
+from dgarray.output.derived_fields import with_field
 from dgarray.physics.pointwise import Pointwise
 from dgarray.physics.trace import call
 

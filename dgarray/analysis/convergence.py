@@ -1,12 +1,19 @@
 """Observed orders of convergence."""
+from __future__ import annotations
+
 from inspect import signature
 from math import log
 from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
-def eoc(case, orders=None, levels=3, report=None, run=None, **keywords):
+
+def eoc(case: Callable, orders: Iterable[int] | None = None, levels: int = 3, report: Callable | None = None,
+        run: dict | None = None, **keywords: Any) -> list[dict]:
     """Run a case at several orders on its mesh and `levels - 1` uniform refinements of it; observed orders of the L2 error.
 
     case      function (order, ...) -> Simulation with an exact solution; where it has a keyword `level`, it makes the mesh of
@@ -15,6 +22,7 @@ def eoc(case, orders=None, levels=3, report=None, run=None, **keywords):
     levels    number of meshes, at least 2
     report    function called with each row when it is ready
     run       options of the run, {name: value}, as `Simulation.replace` takes them
+    keywords  all others go to the case
     Returns a list of {order, level, h, elements, l2_error, eoc}; h is the largest element's measure to the power 1/dim,
     eoc = log(e_coarse / e_fine) / log(h_coarse / h_fine), None on the first level.
     On level i the step is smaller by 2^(-i (s/p - 1)) where s, the order + 1 or that of finite volumes, exceeds the order p of

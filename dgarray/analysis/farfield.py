@@ -4,7 +4,10 @@ Time dependence exp(i omega t), as in NumPy's and the recorders' q^(f) = sum w q
 exp(-i k r) / r.  Balanis, Advanced Engineering Electromagnetics, 2012, sections 6.8 and 11.8; Taflove & Hagness 2005,
 chapter 8.
 """
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -15,11 +18,15 @@ from ..reference.tensor import KINDS as TENSOR_NODES
 from ..reference.tensor import tensor_cell
 from ..spaces.surface import AXES, Surface
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 NEEDED = (*AXES, *(f"normal_{axis}" for axis in AXES), "area", "frequency", *(f + axis for f in "EH" for axis in AXES))
 BLOCK_VALUES = 1 << 20      # phases exp(i k r.x) held at once
 
 
-def near_to_far(fields, directions, eps=1.0, mu=1.0, degree=None):
+def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float = 1.0, mu: float = 1.0,
+                degree: int | None = None) -> xr.Dataset:
     """The electric far field of the fields E and H on a closed surface, by the currents J = n x H and M = -n x E.
 
     E(r) -> E_far(r/|r|) exp(-i k |r|) / |r|,   E_far(u) = -(i k / 4 pi) (Z N_u - u x L),   N_u = N - u (u . N),
@@ -65,7 +72,7 @@ def near_to_far(fields, directions, eps=1.0, mu=1.0, degree=None):
     return xr.Dataset(data, coords, {"eps": float(eps), "mu": float(mu)})
 
 
-def cross_section(far, incident=1.0):
+def cross_section(far: xr.Dataset, incident: ArrayLike = 1.0) -> xr.DataArray:
     """Bistatic cross-section sigma = 4 pi |E_far|^2 / |E_incident|^2, an area, (frequency, direction).
 
     far: as `near_to_far` returns it; incident: amplitude of the incident plane wave at these frequencies, a number or
@@ -87,7 +94,7 @@ def enclosed_volume(fields):
     return abs(signed_volume(x, weights, normals))
 
 
-def mie_cross_section(ka, angles):
+def mie_cross_section(ka: float, angles: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Exact bistatic cross-sections sigma / a^2 of a perfectly conducting sphere of radius a in the planes of E and of H.
 
     sigma_E / a^2 = 4 pi / (ka)^2 |sum_n c_n (a_n tau_n + b_n pi_n)|^2, in sigma_H pi and tau exchanged,

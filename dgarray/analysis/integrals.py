@@ -1,6 +1,9 @@
 """Recorders of integrals over named boundaries and over the domain."""
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +12,9 @@ from .probes import Recorder, Recording, whole
 from .record_layout import Series
 from .sampling import at_nodes, taker, title
 from .totals import totals_of, totals_of_state
+
+if TYPE_CHECKING:
+    from ..methods.operator import Operator
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,16 +29,16 @@ class BoundaryIntegral(Recorder):
     names       of the components; by default the function's name, with _0, _1, ... where there are several
     degree      up to which polynomials f are integrated exactly, on meshes; 2 order + 4 by default"""
 
-    boundary: str | tuple
-    function: Callable = None
+    boundary: str | Sequence[str]
+    function: Callable | None = None
     every: int = 1
-    names: tuple = None
-    degree: int = None
+    names: str | Sequence[str] | None = None
+    degree: int | None = None
 
     def __post_init__(self):
         _check(self)
 
-    def attach(self, name, operator):
+    def attach(self, name: str, operator: Operator) -> Recording:
         """The Recording of this recorder in one run."""
         law, role = operator.law, f"record {name!r}"
         attrs = {"boundary": title(self.boundary), "long_name": f"integral over {title(self.boundary)}"}
@@ -60,15 +66,15 @@ class VolumeIntegral(Recorder):
     names       of the components; by default the function's name, with _0, _1, ... where there are several
     degree      up to which polynomials f are integrated exactly, on meshes; 2 order + 4 by default"""
 
-    function: Callable = None
+    function: Callable | None = None
     every: int = 1
-    names: tuple = None
-    degree: int = None
+    names: str | Sequence[str] | None = None
+    degree: int | None = None
 
     def __post_init__(self):
         _check(self)
 
-    def attach(self, name, operator):
+    def attach(self, name: str, operator: Operator) -> Recording:
         """The Recording of this recorder in one run."""
         role = f"record {name!r}"
         first = next(operator.space.parts(role, self.degree))

@@ -4,8 +4,11 @@ The law  C dq/dt + div F(q, x, m) = s  with the chosen q needs the source  s_q =
 The law's own functions are traced at q(x, t) and differentiated, so a law of a user's own is tested as ours are.
 Roache 2002, J. Fluids Eng. 124.
 """
+from __future__ import annotations
+
 from functools import cached_property
 from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 from ..physics.boundary import prescribed
 from ..physics.derivative import derivative
@@ -13,8 +16,13 @@ from ..physics.laws.law import Law, shown
 from ..physics.pointwise import components, record
 from ..physics.trace import call, parameters, trace
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def manufactured(law, q):
+    from ..physics.annotations import Components
+
+
+def manufactured(law: Law, q: Callable) -> Manufactured:
     """The problem whose exact solution is q, a `Manufactured`: source, boundary values and exact solution from the law itself.
 
     law  any law: of this package or of your own
@@ -46,20 +54,20 @@ class Manufactured:
     source(x, t, m)   s_q = C dq/dt + div F(q, x, m) - s(q, x, t, m), one component per variable
     boundary          the condition `prescribed(exact)`"""
 
-    def __init__(self, law, q):
+    def __init__(self, law: Law, q: Callable):
         self.law, self.q = law, q
         self.boundary = prescribed(self.exact)
 
     def __repr__(self):
         return f"manufactured({self.law!r}, {shown(self.q)})"
 
-    def exact(self, x, t):
+    def exact(self, x: Components, t: Any) -> tuple:
         """The chosen state q(x, t), a tuple."""
         names = self.law.variables
         return components(call(self.q, dict(x=x, t=t), "q"), len(names), "the chosen state", names)
 
     @property
-    def options(self):
+    def options(self) -> dict[str, Any]:
         """The options of a `Simulation`: initial, exact, source, boundary."""
         return dict(initial=self.exact, exact=self.exact, source=self.source, boundary=self.boundary)
 
@@ -87,7 +95,7 @@ class Manufactured:
         return (trace(lambda x, t: self.exact(x, t), inputs, "q"), [trace(flux(n), inputs, "flux") for n in axes],
                 [trace(products(n), inputs | {"l": len(law.variables)}, "products") for n in axes] if law.products else [])
 
-    def source(self, x, t, m):
+    def source(self, x: Components, t: Any, m: Any) -> tuple:
         """s_q, to be given as `source` of a simulation; traced, it becomes part of the kernels."""
         law, (state, fluxes, products) = self.law, self.graphs
         q, medium = self.exact(x, t), self.medium(x, m)

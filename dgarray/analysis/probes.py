@@ -3,8 +3,11 @@
 A recorder is a request; `attach` binds it to the discretised problem and gives a `Recording`, which the run asks to `sample`
 at t = 0 and after every step.  Values are float64 whatever the dtype of the run.
 """
+from __future__ import annotations
+
 from dataclasses import dataclass, fields
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +15,13 @@ from ..spaces.parts import AXES
 from ..wording import plural
 from .record_layout import Series
 from .sampling import at_nodes, at_points, choice, on_boundary, units
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from ..methods.operator import Operator
 
 
 class Recording:
@@ -79,14 +89,14 @@ class Points(Recorder):
     Coordinates: x, y, z and, on a mesh, cell_number of the element (position in the mesh file).
     Raises ValueError for points outside the mesh, naming the first."""
 
-    points: object
+    points: ArrayLike
     every: int = 1
-    variables: tuple = None
+    variables: Sequence[str] | None = None
 
     def __post_init__(self):
         whole("every", self.every)
 
-    def attach(self, name, operator):
+    def attach(self, name: str, operator: Operator) -> Recording:
         """The Recording of this recorder in one run."""
         return _fields(name, operator, at_points(name, operator, self.points), self)
 
@@ -101,14 +111,14 @@ class SurfaceFields(Recorder):
     variables   names, all of the law by default
     Coordinates: x, y, z, normal_x ..., area and cell_number, see `dgarray.spaces.surface.Surface`."""
 
-    boundary: str | tuple
+    boundary: str | Sequence[str]
     every: int = 1
-    variables: tuple = None
+    variables: Sequence[str] | None = None
 
     def __post_init__(self):
         whole("every", self.every)
 
-    def attach(self, name, operator):
+    def attach(self, name: str, operator: Operator) -> Recording:
         """The Recording of this recorder in one run."""
         return _fields(name, operator, on_boundary(name, operator, self.boundary), self)
 
@@ -123,12 +133,12 @@ class Extrema(Recorder):
     variables   names, all of the law by default"""
 
     every: int = 1
-    variables: tuple = None
+    variables: Sequence[str] | None = None
 
     def __post_init__(self):
         whole("every", self.every)
 
-    def attach(self, name, operator):
+    def attach(self, name: str, operator: Operator) -> Recording:
         """The Recording of this recorder in one run."""
         law, series = operator.law, {}
         chosen = choice(name, law, self.variables)

@@ -1,15 +1,24 @@
 """The exact solution of the Riemann problem of an ideal gas: two constant states that meet."""
+from __future__ import annotations
+
 from math import sqrt
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..physics.laws.euler import Euler
 from ..physics.laws.law import dot
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..physics.annotations import Components
+
 ITERATIONS = 100          # of Newton's method; ten are many
 
 
-def riemann(law, left, right, at=0.0, direction=None):
+def riemann(law: Euler, left: Sequence[float], right: Sequence[float], at: float = 0.0,
+            direction: Sequence[float] | None = None) -> RiemannSolution:
     """The exact solution of the Riemann problem, a function (x, t) -> q for `exact=`, `initial=` or `prescribed`.
 
     law           Euler(dim, gamma)
@@ -31,7 +40,8 @@ class RiemannSolution:
     vacuum               whether the gas is torn apart; then p* = 0
     """
 
-    def __init__(self, law, left, right, at=0.0, direction=None):
+    def __init__(self, law: Euler, left: Sequence[float], right: Sequence[float], at: float = 0.0,
+                 direction: Sequence[float] | None = None):
         if not isinstance(law, Euler):
             raise ValueError(f"riemann solves the Euler equations, not {law!r}")
         self.law, self.left, self.right, self.at = law, state(law, left), state(law, right), float(at)
@@ -57,18 +67,18 @@ class RiemannSolution:
     def __repr__(self):
         return f"riemann({self.law!r}, {self.left}, {self.right}, at={self.at:g}, direction={self.direction})"
 
-    def __call__(self, x, t):
+    def __call__(self, x: Components, t: Any) -> tuple:
         """The conserved variables at x, a tuple of arrays, and the time t; at t = 0 the two states."""
         return self.law.conservative(self.primitive(x, t))
 
-    def primitive(self, x, t):
+    def primitive(self, x: Components, t: Any) -> tuple:
         """The primitive variables (rho, u, .., p) at x, a tuple of arrays, and the time t."""
         distance = dot(self.direction, x) - self.at
         later = self.sample(distance / (t + (t <= 0) * 1.0))
         start = (np.where(distance < 0, a, b) for a, b in zip(self.left, self.right))
         return tuple(np.where(t > 0, a, b) for a, b in zip(later, start))
 
-    def sample(self, s):
+    def sample(self, s: Any) -> tuple:
         """The primitive variables at the speed s = (direction . x - at) / t, a number or an array.  Toro 2009, section 4.5."""
         both = []
         for side, w in zip(self.sides, (self.left, self.right)):

@@ -16,8 +16,8 @@ import sys
 
 import numpy as np
 
+from ..atomic_write import write_json
 from ..backends import gpu
-from ..output.atomic_write import write_json
 from ..physics.codegen import write_module
 from .attempts import rounded
 from .machine import driver_release, installed, processor, revision, wheels

@@ -2,7 +2,7 @@
 import os
 from pathlib import Path
 
-from ..output import atomic_write
+from .. import atomic_write
 
 
 def check_json(path):

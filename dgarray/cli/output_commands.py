@@ -21,7 +21,6 @@ def show_info(options):
 
 
 def plot_output(options):
-    from ..derived_fields import with_field
     from ..output import curves, movie, plot
     pictures = ("time", "limits", "isolines", "mesh", "slice", "surface", "movie", "fps")
     for option, excluded in (("record", pictures), ("movie", ("time", "output"))):
@@ -42,7 +41,6 @@ def plot_output(options):
     for name, example in (("limits", "LOW,HIGH such as -1,1"), ("isolines", "LOW,HIGH,COUNT such as 0,1,11")):
         if getattr(options, name) is not None:
             chosen[name] = numbers_of(f"--{name}", getattr(options, name), example)
-    dataset = with_field(dataset, options.variable)
     if options.movie is not None:
         print(movie.movie(dataset, options.variable, options.movie, 10 if options.fps is None else options.fps, **chosen))
     else:

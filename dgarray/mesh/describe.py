@@ -1,4 +1,8 @@
 """What `dgarray info MESH` prints."""
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from .cell_maps import extent
@@ -6,24 +10,40 @@ from .checks import components
 from .geometry import longest_edges
 
 
-def describe(mesh):
+def describe(mesh: Any) -> str:
     """Describe `mesh` in several lines: counts, names, quality, range of sizes, defects."""
-    edges = longest_edges(mesh.points, mesh.cells)
-    quality = mesh.quality()
+    return "\n".join(f"{title:<11} {text}" for title, text in [*sizes(mesh), *measures(mesh), *names(mesh)])
+
+
+def sizes(mesh):
+    """Counts and extent, [(title, text)]."""
     low, high = extent(mesh)
-    kind = ("length", "area", "volume")[mesh.dim - 1]
-    lines = [
+    return [
         ("mesh", mesh.source),
         ("cells", f"{len(mesh.cells)} {mesh.cell_type}, {mesh.dim}D"),
         *([("curved", f"{np.count_nonzero(mesh.is_curved)} cells, by maps of order {mesh.order}")] if mesh.order > 1 else []),
         ("points", f"{len(mesh.points)}"),
         ("extent", " x ".join(f"[{a:.6g}, {b:.6g}]" for a, b in zip(low, high))),
-        (kind, f"{mesh.measures.sum():.10g}"),
+    ]
+
+
+def measures(mesh):
+    """What takes time to compute on large meshes: volume, sizes, quality and parts, [(title, text)]."""
+    edges = longest_edges(mesh.points, mesh.cells)
+    quality = mesh.quality()
+    return [
+        (("length", "area", "volume")[mesh.dim - 1], f"{mesh.measures.sum():.10g}"),
         ("size", f"longest edge {edges.min():.4g} to {edges.max():.4g}; "
                  f"inradius {mesh.inradii.min():.4g} to {mesh.inradii.max():.4g}, "
                  f"median {np.median(mesh.inradii):.4g}"),
         ("quality", f"{mesh.quality_measure} (1 is best): min {quality.min():.3g}, mean {quality.mean():.3g}"),
         ("parts", f"{components(mesh)[0]}"),
+    ]
+
+
+def names(mesh):
+    """Names, periods, hanging and unnamed faces, warnings, [(title, text)]."""
+    lines = [
         ("boundaries", _names({name: len(rows) for name, rows in mesh.boundaries.items()}, "faces")),
         *([("interfaces", _names({name: len(rows) for name, rows in mesh.interfaces.items()}, "faces"))]
           if mesh.interfaces else []),
@@ -36,8 +56,7 @@ def describe(mesh):
     if len(mesh.unnamed):
         lines.append(("unnamed", f"{len(mesh.unnamed)} of {len(mesh.boundary_faces)} boundary faces, "
                                  f"for example at {mesh.position(mesh.unnamed[0])}"))
-    lines += [("warning", note) for note in mesh.notes]
-    return "\n".join(f"{title:<11} {text}" for title, text in lines)
+    return lines + [("warning", note) for note in mesh.notes]
 
 
 def _names(counts, unit):

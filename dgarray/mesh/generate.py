@@ -1,7 +1,10 @@
 """Meshes of intervals, rectangles and boxes, without a mesh program."""
+from __future__ import annotations
+
 from itertools import permutations
 from math import factorial, prod
 from numbers import Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +16,23 @@ from .geometry import are_valid
 from .memory import check_room
 from .mesh import build
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .mesh import Mesh
+
 SIDES = (("left", "right"), ("bottom", "top")), (("left", "right"), ("front", "back"), ("bottom", "top"))
 
 
-def interval(lower=0.0, upper=1.0, cells=16, periodic=False, perturb=0.0, seed=0):
+def interval(lower: float = 0.0, upper: float = 1.0, cells: int = 16, periodic: bool = False, perturb: float = 0.0,
+             seed: int = 0) -> Mesh:
     """The interval [lower, upper] in `cells` lines; boundaries left and right.
 
-    perturb: inner points move at random by up to this fraction of the cell width, below 0.5; `seed` is the random seed.
+    lower, upper   ends, numbers; 0 and 1 by default
+    cells          number of cells, 16 by default
+    periodic       True joins both ends, which then are no boundaries
+    perturb        inner points move at random by up to this share of the cell width, from 0 (default) to below 0.5
+    seed           of the random numbers; the same seed gives the same mesh
     Raises MeshError for invalid bounds, counts or perturbation."""
     for name, value in (("lower", lower), ("upper", upper)):
         if not isinstance(value, Real):
@@ -28,13 +41,17 @@ def interval(lower=0.0, upper=1.0, cells=16, periodic=False, perturb=0.0, seed=0
                     f"interval({lower:g}, {upper:g}, {cells})")
 
 
-def rectangle(lower=(0, 0), upper=(1, 1), cells=(8, 8), periodic=False, perturb=0.0, seed=0, diagonal="right",
-              shape="triangle"):
+def rectangle(lower: Sequence[float] = (0, 0), upper: Sequence[float] = (1, 1), cells: int | Sequence[int] = (8, 8),
+              periodic: bool | Sequence[bool] = False, perturb: float = 0.0, seed: int = 0, diagonal: str = "right",
+              shape: str = "triangle") -> Mesh:
     """A rectangle cut into cells[0] x cells[1] boxes of two triangles each; boundaries left, right, bottom, top.
 
-    diagonal: "right" (from lower left to upper right), "left", or "alternate", both in turn like a chessboard.
-    shape: "triangle", or "quadrilateral": each box is one cell and has no diagonal.
-    periodic: one flag, or one for each of x and y. perturb, seed: as for `interval`.
+    lower, upper   corners (x, y); (0, 0) and (1, 1) by default
+    cells          number of boxes along x and y; one number for both, or one each; 8 by default
+    periodic       True joins opposite sides, which then are no boundaries; one flag, or one for each of x and y
+    perturb, seed  as for `interval`
+    diagonal       "right" (from lower left to upper right), "left", or "alternate", both in turn like a chessboard
+    shape          "triangle", or "quadrilateral": each box is one cell and has no diagonal
     Raises MeshError for invalid bounds, counts or perturbation."""
     diagonals = "right", "left", "alternate"
     if diagonal not in diagonals:
@@ -50,12 +67,17 @@ def rectangle(lower=(0, 0), upper=(1, 1), cells=(8, 8), periodic=False, perturb=
                     f"rectangle({cells[0]} x {cells[1]})", shape)
 
 
-def box(lower=(0, 0, 0), upper=(1, 1, 1), cells=(4, 4, 4), periodic=False, perturb=0.0, seed=0, shape="tetra"):
+def box(lower: Sequence[float] = (0, 0, 0), upper: Sequence[float] = (1, 1, 1), cells: int | Sequence[int] = (4, 4, 4),
+        periodic: bool | Sequence[bool] = False, perturb: float = 0.0, seed: int = 0, shape: str = "tetra") -> Mesh:
     """A box cut into bricks of six tetrahedra each, in the same way in every brick (Kuhn 1960).
 
-    shape: "tetra", or "hexahedron": each brick is one cell.
-    Boundaries: left, right (x), front, back (y), bottom, top (z). periodic: one flag, or one for each of x, y, z.
-    perturb, seed: as for `interval`. Raises MeshError for invalid bounds, counts or perturbation."""
+    Boundaries: left, right (x), front, back (y), bottom, top (z).
+    lower, upper   corners (x, y, z); (0, 0, 0) and (1, 1, 1) by default
+    cells          number of bricks along x, y and z; one number for all, or one each; 4 by default
+    periodic       True joins opposite sides, which then are no boundaries; one flag, or one for each of x, y, z
+    perturb, seed  as for `interval`
+    shape          "tetra", or "hexahedron": each brick is one cell
+    Raises MeshError for invalid bounds, counts or perturbation."""
     _check_shape(shape, ("tetra", "hexahedron"))
     cells = per_axis(cells, 3, "cells")
     return _lattice(lower, upper, cells, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1],

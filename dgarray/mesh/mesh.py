@@ -1,10 +1,14 @@
 """The mesh: points, cells of one shape, names, and the neighbour across every face."""
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..html_table import table
 from ..reference.shapes import shape_of
 from ..wording import nearest, plural
 from . import (
@@ -19,14 +23,25 @@ from . import (
     mapping,
     naming,
     periodic,
+    picture,
     refinement,
 )
 from . import interfaces as inner_faces
+from .describe import names as names_in
+from .describe import sizes
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points
 from .hanging import Hanging
 from .locality import hilbert_order
 from .partition import Share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from os import PathLike
+
+    from numpy.typing import ArrayLike
+
+    from ..reference.shapes import Shape
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,18 +75,18 @@ class Mesh:
 
     points: np.ndarray
     cells: np.ndarray
-    boundaries: dict
-    regions: dict
+    boundaries: dict[str, np.ndarray]
+    regions: dict[str, np.ndarray]
     numbers: np.ndarray
     neighbours: Neighbours
-    notes: tuple = ()
+    notes: tuple[str, ...] = ()
     source: str = "mesh"
     glued: np.ndarray = None
     periods: tuple = ()
-    share: Share = None
+    share: Share | None = None
     hanging: Hanging = None
-    geometry_nodes: np.ndarray = None
-    interfaces: dict = field(default_factory=dict)
+    geometry_nodes: np.ndarray | None = None
+    interfaces: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
         if self.glued is None:
@@ -91,94 +106,98 @@ class Mesh:
         counts = plural(len(self.cells), f"{self.cell_type} cell") + curved
         return f"<Mesh {self.source}: {counts}; {names or 'no boundary names'}{unnamed}>"
 
+    def _repr_html_(self):
+        """The mesh as a table for notebooks: counts, extent, names, notes."""
+        return table("Mesh", [*sizes(self), *names_in(self)])
+
     @property
-    def dim(self):
+    def dim(self) -> int:
         """Dimension of space and of the cells: 1, 2 or 3."""
         return self.points.shape[1]
 
     structured = False          # a grid's cells lie in rows
 
     @property
-    def cell_type(self):
+    def cell_type(self) -> str:
         """The cells' name: line, triangle, quadrilateral, tetra or hexahedron."""
         return self.cell_shape.name
 
     @property
-    def cell_shape(self):
+    def cell_shape(self) -> Shape:
         """The `Shape` of the cells: their corners, edges and faces."""
         return shape_of(self.points, self.cells)
 
     @property
-    def order(self):
+    def order(self) -> int:
         """Degree of the polynomial maps from the reference cell to the cells: 1 where all are straight."""
         return cell_maps.map_order(self)
 
     @cached_property
-    def is_curved(self):
+    def is_curved(self) -> np.ndarray:
         """Whether each cell differs from the straight one with its corners by more than rounding, (cell,)."""
         return cell_maps.are_curved(self)
 
     @property
-    def whole(self):
+    def whole(self) -> Mesh:
         """The mesh that this one is a part of; the mesh itself where it is no part."""
         return self if self.share is None else self.share.whole
 
     @property
-    def owned(self):
+    def owned(self) -> int:
         """How many cells are the mesh's own, the first ones: all, but in a part of a mesh."""
         return len(self.cells) if self.share is None else self.share.owned
 
     @property
-    def numbers_in_whole(self):
+    def numbers_in_whole(self) -> np.ndarray:
         """(cell,) numbers of the cells in the whole mesh."""
         return np.arange(len(self.cells)) if self.share is None else self.share.cells
 
     @property
-    def neighbour_cell(self):
+    def neighbour_cell(self) -> np.ndarray:
         """(cell, face) number of the neighbour, the own cell at a boundary face."""
         return self.neighbours.cell
 
     @property
-    def neighbour_face(self):
+    def neighbour_face(self) -> np.ndarray:
         """(cell, face) local face of the neighbour, -1 at a boundary face."""
         return self.neighbours.face
 
     @property
-    def orientation(self):
+    def orientation(self) -> np.ndarray:
         """(cell, face, vertex): own face vertex i is the neighbour's face vertex orientation[..., i], in the order of
         `Shape.faces`."""
         return self.neighbours.orientation
 
     @property
-    def examples(self):
+    def examples(self) -> tuple[np.ndarray, ...]:
         """Coordinates of one or two places in the mesh, a tuple of arrays."""
         return tuple(self.centroids[:2].T)
 
-    def samples(self, count):
+    def samples(self, count: int) -> tuple[np.ndarray, ...]:
         """Coordinates of at most `count` places all over the mesh, a tuple of arrays."""
         return tuple(self.centroids[::-(-len(self.centroids) // count)].T)
 
     @property
-    def identity(self):
+    def identity(self) -> tuple[np.ndarray, ...]:
         """The arrays that make it this mesh."""
         curves = () if self.geometry_nodes is None else (self.geometry_nodes,)
         return self.points, self.cells, self.neighbour_face, *curves
 
-    def named_place(self, element):
+    def named_place(self, element: int) -> str:
         """Where an element is, for messages."""
         return f"element {self.numbers[element]} with centre ({', '.join(f'{c:.6g}' for c in self.centre(element))})"
 
-    def centre(self, element):
+    def centre(self, element: int) -> tuple[float, ...]:
         """Coordinates of an element's centre."""
         return tuple(map(float, self.centroids[element]))
 
-    def near(self, element):
+    def near(self, element: int) -> list[str]:
         """Names of the boundaries that the element, or one that shares a corner with it, has a face on."""
         near = np.isin(self.cells, self.cells[element]).any(axis=1)
         return [name for name, rows in self.boundaries.items() if near[rows[:, 0]].any()]
 
     @cached_property
-    def boundary_faces(self):
+    def boundary_faces(self) -> np.ndarray:
         """(count, 2) rows (cell, local face) of all faces of own cells that meet nothing."""
         alone = self.neighbour_face[:self.owned] < 0
         cells, faces = self.hanging.sides.T
@@ -186,11 +205,11 @@ class Mesh:
         return np.argwhere(alone)
 
     @cached_property
-    def unnamed(self):
+    def unnamed(self) -> np.ndarray:
         """The boundary faces that carry no name, (count, 2)."""
         return self.boundary_faces[~self.is_named(self.boundary_faces)]
 
-    def is_named(self, rows):
+    def is_named(self, rows: np.ndarray) -> np.ndarray:
         """Whether each of the faces `rows` (count, 2) carries a boundary name."""
         named = np.zeros(self.neighbour_face.shape, dtype=bool)
         for faces in self.boundaries.values():
@@ -198,7 +217,7 @@ class Mesh:
         return named[rows[:, 0], rows[:, 1]]
 
     @cached_property
-    def measures(self):
+    def measures(self) -> np.ndarray:
         """Length, area or volume of each cell, (cell,)."""
         return geometry.signed_measures(self.points, self.cells) if self.order == 1 else curved_geometry.measures(self)
 
@@ -207,7 +226,7 @@ class Mesh:
         return curved_geometry.faces(self)
 
     @cached_property
-    def face_measures(self):
+    def face_measures(self) -> np.ndarray:
         """Measure of each face, (cell, face): 1 in 1D, length in 2D, area in 3D; of a warped face with straight edges, the
         length of the integral of its normal."""
         if self.order > 1:
@@ -215,7 +234,7 @@ class Mesh:
         return np.linalg.norm(geometry.area_vectors(self.points, self.cells), axis=2)
 
     @cached_property
-    def normals(self):
+    def normals(self) -> np.ndarray:
         """Outward unit normals, (cell, face, dim); of a warped or curved face, the direction of the integral of its normal."""
         if self.order > 1:
             vectors = self._curved_faces[1]
@@ -223,16 +242,16 @@ class Mesh:
         return geometry.area_vectors(self.points, self.cells) / self.face_measures[:, :, None]
 
     @cached_property
-    def centroids(self):
+    def centroids(self) -> np.ndarray:
         """The image of the reference cell's centre, (cell, dim): the mean of the corners where a cell is straight."""
         return cell_maps.centres(self).T
 
     @cached_property
-    def inradii(self):
+    def inradii(self) -> np.ndarray:
         """dim * measure / measure of all faces, (cell,): the radius of the inscribed sphere, if one touches all faces."""
         return self.dim * self.measures / self.face_measures.sum(axis=1)
 
-    def quality(self):
+    def quality(self) -> np.ndarray:
         """Quality of each cell, (cell,): 1 for the best, 0 for flat ones.
 
         Simplices: the normalised radius ratio, 1 for regular ones. Others: the scaled Jacobian, 1 for rectangles and bricks.
@@ -244,29 +263,29 @@ class Mesh:
         return geometry.radius_ratios(self.points, self.cells, self.inradii)
 
     @property
-    def quality_measure(self):
+    def quality_measure(self) -> str:
         """What `quality` returns, for messages."""
         return "normalised radius ratio" if self.cell_shape.simplex else "scaled Jacobian"
 
-    def face_points(self, rows):
+    def face_points(self, rows: np.ndarray) -> np.ndarray:
         """Point numbers (count, vertex) of the faces `rows` (count, 2), vertices in the order of `Shape.faces`."""
         return face_points(self.cells, rows, self.cell_shape.faces)
 
-    def face_centres(self, rows):
+    def face_centres(self, rows: ArrayLike) -> np.ndarray:
         """Centres (count, dim) of the faces `rows` (count, 2)."""
         if self.order > 1:
             return curved_geometry.face_centres(self, np.asarray(rows).reshape(-1, 2))
         return self.points[self.face_points(np.asarray(rows).reshape(-1, 2))].mean(axis=1)
 
-    def position(self, row):
+    def position(self, row: ArrayLike) -> str:
         """Centre of one face as text, for messages."""
         return "(" + ", ".join(f"{value:.6g}" for value in self.face_centres(row)[0]) + ")"
 
-    def place(self, row):
+    def place(self, row: Sequence[int]) -> str:
         """One face as text: its cell in the file's numbering and its centre."""
         return f"cell {self.numbers[row[0]]} at {self.position(row)}"
 
-    def named(self, name):
+    def named(self, name: str) -> np.ndarray:
         """Faces (count, 2) of the boundary or interface, or cells of the region, called `name`.
 
         Raises MeshError with the names that exist."""
@@ -279,7 +298,7 @@ class Mesh:
                         f"{', '.join(self.boundaries) or 'none'}{inner}; regions: {', '.join(self.regions) or 'none'}"
                         + nearest(name, allowed))
 
-    def periodic(self, *pairs):
+    def periodic(self, *pairs: Sequence[str]) -> Mesh:
         """A copy that is periodic across each pair of boundaries, ("left", "right"), which a translation maps onto each other.
 
         Their faces become interior and lose their names. Raises MeshError that names the faces without a match."""
@@ -301,7 +320,7 @@ class Mesh:
                     raise MeshError(f"{mesh.source}: boundaries {pair[0]!r} and {pair[1]!r} do not match: {error}") from None
         return mesh
 
-    def refined(self, where=None):
+    def refined(self, where: str | Sequence[str] | ArrayLike | None = None) -> Mesh:
         """A copy with cells split at the middles of their edges into 2, 4 or 8; names, regions and periods are kept.
         Curved cells are split in the reference cell: their children have the same map.
 
@@ -317,14 +336,14 @@ class Mesh:
             checks.touching_faces(mesh, lambda k: f"cell {mesh.numbers[k]}")
         return mesh._glued(*periodic.pairs(mesh, *sides), self.periods) if len(self.glued) else mesh
 
-    def with_regions(self, regions):
+    def with_regions(self, regions: dict[str, Any]) -> Mesh:
         """A copy with more regions, {name: function of x that says which cells' centres belong to it, or numbers of cells}.
 
         Raises MeshError for names that the mesh has, and for anything else."""
         self._must_be_whole("given regions")
         return replace(self, regions={**self.regions, **naming.regions(self, regions)})
 
-    def with_interfaces(self, interfaces):
+    def with_interfaces(self, interfaces: dict[str, Sequence[str]]) -> Mesh:
         """A copy with more named faces inside, {name: (region, other region)}: the faces between cells of both, with
         normals out of the first region into the second. A face that meets smaller ones has none.
 
@@ -337,7 +356,7 @@ class Mesh:
             self = replace(self, interfaces={**self.interfaces, str(name): inner_faces.between(self, str(name), regions)})
         return self
 
-    def mapped(self, function, order=None):
+    def mapped(self, function: Callable, order: int | None = None) -> Mesh:
         """A copy with the points moved to function(x), x a tuple of coordinate arrays (point,); it returns such a tuple.
 
         order   None: the corners of straight cells are moved, which stay straight; those of curved cells with their geometry
@@ -350,7 +369,7 @@ class Mesh:
         self._must_be_whole("mapped")
         return mapping.mapped(self, function, order)
 
-    def curved(self, order, function, boundary=None):
+    def curved(self, order: int, function: Callable, boundary: str | Sequence[str] | None = None) -> Mesh:
         """A copy whose boundary follows a curve or surface, by cells with maps of degree `order` (2 to 10; 1: corners alone).
 
         function   where points of the boundary go: takes x, a tuple of coordinate arrays (point,), and returns such a tuple
@@ -365,12 +384,26 @@ class Mesh:
         self._must_be_whole("curved")
         return curves.curved(self, order, function, boundary)
 
+    def plot(self, path: str | PathLike | None = None, ax: Any = None, boundary: str | Sequence[str] | None = None,
+             cells: bool = True) -> Any:
+        """Draw the mesh by matplotlib: cells in outline, regions lightly shaded, boundaries in colours with a legend of their
+        names, interfaces dashed, periodic faces dotted.
+
+        In 3D the boundary faces are drawn; those that face the viewer are like glass, so that what lies behind them is seen.
+        path       image file to write (PNG, PDF or SVG), without a window; None draws into `ax` or a new pyplot figure
+        ax         matplotlib axes to draw into, in 3D with projection="3d"; a new figure by default
+        boundary   name of a boundary or interface, or several in a tuple: only these are drawn; by default all
+        cells      False leaves out the outlines of the cells
+        Returns the axes, with a path the path. Raises MeshError for a name that does not exist, ValueError for a path that
+        cannot be written to, or path and ax together, ImportError without matplotlib."""
+        return picture.plot(self, path, ax, boundary, cells)
+
     def _must_be_whole(self, change):
         """Raise MeshError for a part of a mesh, which cannot be changed alone."""
         if self.share is not None:
             raise MeshError(f"{self.source} cannot be {change}; the whole mesh can, before it is cut")
 
-    def part(self, cells, cut="cut"):
+    def part(self, cells: ArrayLike, cut: str = "cut") -> Mesh:
         """A mesh of some of the cells, in the same order; faces to cells left out, and to smaller or larger ones, get the
         boundary name `cut`.
 
@@ -407,8 +440,10 @@ class Mesh:
                        boundaries={name: faces for name, faces in boundaries.items() if len(faces)})
 
 
-def build(points, cells, facets=None, groups=None, *, numbers=None, elements=None, source="mesh", found=(),
-          inherited=None, geometry_nodes=None):
+def build(points: ArrayLike, cells: ArrayLike, facets: dict[str, ArrayLike] | None = None,
+          groups: dict[str, ArrayLike] | None = None, *, numbers: ArrayLike | None = None, elements: ArrayLike | None = None,
+          source: str = "mesh", found: Sequence[str] = (), inherited: Sequence[str] | None = None,
+          geometry_nodes: ArrayLike | None = None) -> Mesh:
     """The mesh of `cells` (cell, corner) on `points` (point, dim): checked, oriented, ordered for locality, connected.
 
     The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, these in the order of VTK.

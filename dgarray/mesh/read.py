@@ -1,8 +1,11 @@
 """Read meshes from files, through meshio."""
+from __future__ import annotations
+
 import contextlib
 import io
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import meshio
 import numpy as np
@@ -14,6 +17,11 @@ from .file_nodes import base_type, geometry_nodes, order_in_file
 from .groups import find_groups
 from .mesh import build
 
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from .mesh import Mesh
+
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
 # Formats whose reader in meshio 5.3.5 loops for ever on files that are cut off, and what others must contain.
@@ -23,7 +31,7 @@ ALLOWED = ", ".join(FILE_SHAPES)
 MARKS = {".msh": (b"$EndNodes", b"$EndElements"), ".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
 
 
-def read_mesh(path):
+def read_mesh(path: str | PathLike) -> Mesh:
     """Read the mesh in the file `path`: cells of one shape and order in any format that meshio reads.
 
     The shapes are lines, triangles, quadrilaterals, tetrahedra and hexahedra. Cells of the orders 2 to 10 (meshio's triangle6,

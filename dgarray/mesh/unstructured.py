@@ -1,5 +1,8 @@
 """Unstructured triangles of a polygon, without a mesh generator."""
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -10,12 +13,19 @@ from .geometry import signed_measures
 from .memory import check_room
 from .mesh import build
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from .mesh import Mesh
+
 MOST_JITTER = 0.5      # moved further, points come too near to each other
 NEAREST = 0.6          # distance of inner points from the boundary, in spacings: no boundary edge has one in its circle
 ROUNDS = 4             # of moving every inner point to the middle of those around it
 
 
-def polygon(corners, h, names=None, seed=0, jitter=0.4):
+def polygon(corners: ArrayLike, h: float, names: Sequence[str] | None = None, seed: int = 0, jitter: float = 0.4) -> Mesh:
     """Unstructured triangles of a polygon with edges about h long: a Delaunay triangulation of a lattice moved at random.
 
     corners   (corner, 2) in anticlockwise order; a change of name on a straight side needs a corner, too

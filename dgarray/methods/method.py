@@ -1,10 +1,25 @@
 """The base class of numerical methods: what a simulation requires of a method."""
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
 from numpy import inf
 
+from ..html_table import table
+from ..physics.laws.law import shown
 from ..spaces import GridSpace
 from ..stepping import Stage
 from .memory import Plan, plan_of_arrays
 from .problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..mesh.grid import Grid
+    from ..mesh.mesh import Mesh
+    from ..physics.laws.law import Law
+    from .operator import Operator
 
 
 class OwnSteps:
@@ -33,15 +48,20 @@ class Method:
 
     order, order_gain, has_flux, strict, derivatives, by_region, has_products = 1, 1, False, False, False, False, False
 
+    def _repr_html_(self):
+        """The method as a table of its options for notebooks."""
+        options = [(field.name, getattr(self, field.name)) for field in fields(self)] if is_dataclass(self) else []
+        return table(type(self).__name__, [("call", repr(self)), *((name, shown(value)) for name, value in options)])
+
     @property
-    def highest_order(self):
+    def highest_order(self) -> int:
         """The order, the highest one where it differs by region; for reports."""
         return self.order
 
-    def check(self, problem):
+    def check(self, problem: Problem) -> None:
         """Raise ValueError or TypeError where this method cannot solve the problem, before anything is computed."""
 
-    def check_law(self, law):
+    def check_law(self, law: Law) -> None:
         """Raise ValueError for laws by region, or nonconservative products, that this method does not take."""
         if law.laws is not None and not self.by_region:
             raise ValueError(f"law={law.laws!r}: {type(self).__name__} takes one law; TensorDG takes laws by region, and "
@@ -50,30 +70,31 @@ class Method:
             raise ValueError(f"{law!r} has nonconservative products, which {self!r} does not take; give "
                              "TensorDG(order, nodes='lobatto', volume_flux=dgarray.ranocha), or a law without them")
 
-    def operator(self, problem, backend):
+    def operator(self, problem: Problem, backend: Any) -> Operator:
         """The discretised problem on a backend, an `Operator`."""
         raise TypeError(f"{type(self).__name__} has no function operator(problem, backend), which makes its Operator")
 
-    def space(self, problem):
+    def space(self, problem: Problem) -> Any:
         """The function space of the output; by default values at the nodes of a grid."""
         return GridSpace(problem.mesh)
 
-    def zones(self, problem):
+    def zones(self, problem: Problem) -> dict[str, tuple[Method, Problem]]:
         """Parts of the mesh whose output is a dataset each, {name: (method, problem)}; {}: one dataset holds all."""
         return {}
 
-    def stepper(self, name):
+    def stepper(self, name: str | None) -> Any:
         """The time stepper with that name; here the method's own step. Raises ValueError for any other name."""
         if name not in (None, OwnSteps.name):
             raise ValueError(f"stepper={name!r} is not allowed for {type(self).__name__}, which has its own step; leave it out")
         return OwnSteps
 
-    def kernels(self, backend, law=None, mesh=None):
+    def kernels(self, backend: Any, law: Law | None = None, mesh: Mesh | Grid | None = None) -> str:
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. It may depend on the law and the
         mesh."""
         return "array"
 
-    def discretise(self, mesh, law, boundary, backend, flux=None, source=None, stepper=None):
+    def discretise(self, mesh: Mesh | Grid, law: Law, boundary: Any, backend: Any, flux: Callable | None = None,
+                   source: Callable | None = None, stepper: Any = None) -> Any:
         """Check a problem and discretise it on a backend: its `Operator`.
 
         The arguments are those of `dgarray.Simulation`; stepper: its name, or the stepper itself.
@@ -86,7 +107,7 @@ class Method:
         operator.stepper = stepper if hasattr(stepper, "stages") else self.stepper(stepper)
         return operator
 
-    def memory(self, problem, backend, stepper) -> Plan:
+    def memory(self, problem: Problem, backend: Any, stepper: Any) -> Plan:
         """What a run allocates and when, a `dgarray.methods.memory.Plan`. The default makes the operator and adds up its arrays
         and its unknowns."""
         operator = self.operator(problem, backend)

@@ -3,13 +3,22 @@
 Shapes: a place is an element of a mesh or a node of a grid. Its rows are the nodes or modes of the element, or the
 value and the scaled derivatives at the node.
 """
+from __future__ import annotations
+
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..stepping import registers, stages
 from .check import Check
 from .recipe import Fetched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ..physics.laws.law import Law
+    from .problem import Problem
 
 
 class Operator:
@@ -32,89 +41,91 @@ class Operator:
     check_every        steps between two checks of the state; more than one where a check waits for a device
     tables             the sizes from which the roofline model counts operations and bytes; None: there is no count"""
 
-    unknowns = {}
-    method = stepper = tables = None
+    unknowns: Any = {}
+    method: Any = None
+    stepper: Any = None
+    tables: Any = None
     check_every = 1
 
-    def __init__(self, problem, backend):
+    def __init__(self, problem: Problem, backend: Any):
         self.problem, self.backend = problem, backend
 
     @property
-    def mesh(self):
+    def mesh(self) -> Any:
         """The mesh or grid."""
         return self.problem.mesh
 
     @property
-    def law(self):
+    def law(self) -> Law:
         """The law."""
         return self.problem.law
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         """The run's dtype."""
         return self.backend.dtype
 
     @property
-    def dofs(self):
+    def dofs(self) -> int:
         """Number of degrees of freedom: of all numbers in a state."""
         return sum(int(np.prod(shape)) for shape in self.unknowns.values())
 
     @cached_property
-    def space(self):
+    def space(self) -> Any:
         """The function space of the output, see `dgarray.spaces`."""
         return self.method.space(self.problem)
 
     @property
-    def coefficients(self):
+    def coefficients(self) -> list:
         """Arrays of the law's coefficients, which a restart compares with those of the interrupted run."""
         return []
 
     @property
-    def array_expressions(self):
+    def array_expressions(self) -> list[str]:
         """Names of the parts of a step that run as array expressions although the backend has fused kernels."""
         return []
 
     @property
-    def variant(self):
+    def variant(self) -> str | None:
         """The kernel variant that computes, as text; None: the only one. A restart with another variant differs by rounding."""
         return None
 
-    def kernel_texts(self):
+    def kernel_texts(self) -> dict[str, str]:
         """{name: source text} of the generated kernels of a step; empty where array expressions compute."""
         return {}
 
-    def parameters(self, part):
+    def parameters(self, part: Any) -> dict[str, Any]:
         """{name: values} of the law's parameters that vary in space, at the points of a `dgarray.spaces.parts.Part`."""
         return self.problem.parameters(part.x)
 
     # The state.
 
-    def zeros(self):
+    def zeros(self) -> Any:
         """A state of zeros."""
         return {name: self.backend.zeros(shape) for name, shape in self.unknowns.items()}
 
-    def state(self, arrays):
+    def state(self, arrays: Any) -> Any:
         """A new state on the backend with a copy of plain arrays, of the host or the backend."""
         return {name: self.backend.copied(arrays[name]) for name in self.unknowns}
 
-    def plain(self, state):
+    def plain(self, state: Any) -> Any:
         """A copy of the state as plain arrays on the backend."""
         return self.state(state)
 
-    def host(self, state):
+    def host(self, state: Any) -> Any:
         """The state as plain arrays on the host."""
         return {name: self.backend.host(array) for name, array in state.items()}
 
-    def copy(self, state, target):
+    def copy(self, state: Any, target: Any) -> None:
         """Copy the values of `state` into the state `target`."""
         for name, array in state.items():
             target[name][...] = array
 
-    def put(self, state, arrays):
+    def put(self, state: Any, arrays: Any) -> None:
         """Set a state to the values of plain arrays."""
         self.copy(self.state(arrays), state)
 
-    def checked(self, arrays):
+    def checked(self, arrays: Any) -> Any:
         """Check and return plain arrays of a user. Raises ValueError for names, shapes or dtypes that no state has."""
         if not isinstance(arrays, dict) or set(arrays) != set(self.unknowns):
             got = ", ".join(map(str, arrays)) if isinstance(arrays, dict) else type(arrays).__name__
@@ -123,69 +134,69 @@ class Operator:
             check_array(arrays[name], shape, f"{name} of the state", "")
         return arrays
 
-    def saved(self, state):
+    def saved(self, state: Any) -> dict[str, np.ndarray]:
         """The state as {name: array of the host}, for a checkpoint."""
         return {f"state/{name}": array for name, array in self.host(state).items()}
 
-    def restored(self, arrays):
+    def restored(self, arrays: Any) -> Any:
         """The plain arrays of a state from the arrays of a checkpoint: the inverse of `saved`."""
         return {name: arrays[f"state/{name}"] for name in self.unknowns}
 
-    def parts(self, arrays):
+    def parts(self, arrays: Any) -> list:
         """The plain arrays of a state as a list, in the order of `unknowns`."""
         return [arrays[name] for name in self.unknowns]
 
-    def joined(self, parts):
+    def joined(self, parts: Sequence[Any]) -> Any:
         """The plain arrays of a state from a list of them: the inverse of `parts`."""
         return dict(zip(self.unknowns, parts))
 
-    def in_zones(self, state):
+    def in_zones(self, state: Any) -> list[tuple[Operator, Any]]:
         """[(operator of a zone, its part of a state or of plain arrays)]: here one, that of all."""
         return [(self, state)]
 
-    def project(self, f, t=0.0):
+    def project(self, f: Callable, t: float = 0.0) -> Any:
         """The state that represents f(x, t), as plain arrays on the host; f returns a tuple with one component per variable."""
         raise TypeError(f"{type(self).__name__} has no function project(f, t)")
 
     # A step.
 
-    def largest_step(self, state, t):
+    def largest_step(self, state: Any, t: float) -> float:
         """The largest stable time step at the state."""
         raise TypeError(f"{type(self).__name__} has no function largest_step(state, t)")
 
-    def advance(self, state, t, dt):
+    def advance(self, state: Any, t: float, dt: float) -> Any:
         """The state one step later. The step may overwrite the arrays of `state`, and may return them."""
         raise TypeError(f"{type(self).__name__} has no function advance(state, t, dt)")
 
-    def advance_checked(self, state, t, dt):
+    def advance_checked(self, state: Any, t: float, dt: float) -> tuple[Any, Check | None]:
         """As `advance`: (new state, its `Check`); None if the step does not compute the check anyway.
 
         A run hands a check that is not None to the next `largest_step` as `check=`."""
         return self.advance(state, t, dt), None
 
-    def stages(self, state, t, dt):
+    def stages(self, state: Any, t: float, dt: float) -> Iterator[tuple[float, Any]]:
         """Yield (time, state) after each stage of one step, to find the stage that fails; the last state is the new one."""
         yield t + dt, self.advance(state, t, dt)
 
     @property
-    def stage_count(self):
+    def stage_count(self) -> int:
         """Number of stages in a step."""
         return 1
 
-    def forget(self):
+    def forget(self) -> None:
         """Discard what the operator keeps from step to step besides the state; called when the state has been replaced."""
 
-    def rhs(self, state, t):
+    def rhs(self, state: Any, t: float) -> Any:
         """The right-hand side dq/dt. Raises ValueError for a method whose step does not use one."""
         raise ValueError(f"{self.method!r} has no right-hand side: it makes whole steps; use steps() or run()")
 
     # Checks of a state.
 
-    def check(self, state, t):
+    def check(self, state: Any, t: float) -> Check:
         """The `Check` of a state; by default whether all of it is finite."""
         return Check(all(self.backend.finite(array) for array in state.values()))
 
-    def not_finite(self, arrays):
+    def not_finite(self, arrays: Any) -> np.ndarray:
         """Positions of values that are not finite in plain arrays on the host: (value, 3), each (place, number of the variable,
         row)."""
         names = list(self.law.variables)
@@ -194,55 +205,55 @@ class Operator:
                                   np.zeros(np.sum(~np.isfinite(array)), int)]) for name, array in arrays.items()]
         return np.concatenate([np.empty((0, 3), int), *found])
 
-    def places(self, name, index):
+    def places(self, name: str, index: np.ndarray) -> np.ndarray:
         """Number of the place of `space` nearest to each of some entries of the array `name`, (entry,).
 
         index: (entry, axis) indices of the entries"""
         return np.zeros(len(index), int)
 
-    def not_admissible(self, arrays, t):
+    def not_admissible(self, arrays: Any, t: float) -> np.ndarray:
         """Positions where the law does not admit the values, as those of `not_finite`; by default none."""
         return np.empty((0, 3), int)
 
-    def change(self, state, before):
+    def change(self, state: Any, before: Any) -> np.ndarray:
         """Largest change since the state `before` and largest absolute value of each variable, (2, variable).
 
         A run that stops at a steady state compares the two."""
         now, then = (self.nodal(self.host(each))[:, 0] for each in (state, before))
         return np.array([np.abs(now - then).max(axis=1), np.abs(now).max(axis=1)])
 
-    def error_estimate(self, loop):
+    def error_estimate(self, loop: Any) -> dict[str, float] | None:
         """Estimated errors at the end of a run, {"time": error, "space": error}; None: there is no estimate."""
 
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """{name: value} that the report of a run holds of this method alone."""
         return {}
 
     # Values for output and recorders.
 
-    def nodal(self, arrays):
+    def nodal(self, arrays: Any) -> np.ndarray:
         """Values for output, (variable, row, place), from plain arrays on the host."""
         raise TypeError(f"{type(self).__name__} has no function nodal(arrays)")
 
-    def conserved(self, values):
+    def conserved(self, values: np.ndarray) -> Any:
         """What the scheme conserves, where it is not the integral of C q: integrals (variable,) of polynomials p that stand for
         C q, and of p q, from values as `nodal` returns them. None, the default: the integrals of C q and of the energy."""
 
-    def fetch(self, state):
+    def fetch(self, state: Any) -> Any:
         """Start copying the values of `nodal` to the host. The object returned has ready(), whether the copy is complete, and
         result(), which waits for it and returns the values."""
         return Fetched(self.nodal(self.host(state)))
 
-    def snapshot(self, arrays):
+    def snapshot(self, arrays: Any) -> Any:
         """What the dataset of a run holds of plain arrays on the host: the values of `nodal`, or {zone: values} if the method
         has `zones`."""
         return self.nodal(arrays)
 
-    def fetch_snapshot(self, state):
+    def fetch_snapshot(self, state: Any) -> Any:
         """As `fetch`, the values of `snapshot`."""
         return self.fetch(state)
 
-    def take(self, state, places):
+    def take(self, state: Any, places: np.ndarray) -> np.ndarray:
         """The values of `nodal` at some places, (variable, row, place of `places`), on the host."""
         return self.nodal(self.host(state))[:, :, places]
 

@@ -1,11 +1,12 @@
 """The result of a run: labelled datasets, zarr stores, checkpoints, the accessor `ds.dg` and pictures."""
+from dgarray.atomic_write import OutputError
 from dgarray.output.accessor import Accessor
 from dgarray.output.checksums import DamagedError
 from dgarray.output.dataset import RESERVED, Layout, dataset
 from dgarray.output.grid_accessor import GridAccessor
 from dgarray.output.grid_layout import GRID_RESERVED, GridLayout
 from dgarray.output.live import Live
-from dgarray.output.store import OutputError, Store, check_path, open_store
+from dgarray.output.store import Store, check_path, open_store
 from dgarray.output.tree_accessor import TreeAccessor
 from dgarray.output.verify import verify
 from dgarray.output.zones import ZonedLayout, open_output, store_of

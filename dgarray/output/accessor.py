@@ -1,6 +1,9 @@
 """`ds.dg`: norms, errors, integrals, point values and pictures of a run's dataset, exact for its polynomials."""
-from functools import cached_property
+from __future__ import annotations
+
+from functools import cached_property, reduce
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,10 +11,21 @@ from dgarray.mesh.elements import Elements
 from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
+from dgarray.output.derived_fields import with_field
 from dgarray.output.verify import naming_damage
 from dgarray.spaces import TensorSpace, polynomial_space
 from dgarray.spaces.norms import with_total
 from dgarray.wording import choose, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from os import PathLike
+    from pathlib import Path
+
+    import xarray as xr
+    from numpy.typing import ArrayLike
+
+    from dgarray.reference.shapes import Shape
 
 
 @naming_damage
@@ -21,7 +35,7 @@ class Accessor:
     Everywhere `time` is an index (int, -1 the last), a time (float, the nearest snapshot), or None for all snapshots.
     Results over all times are lazy if the dataset is (dask); else one snapshot at a time is read."""
 
-    def __init__(self, ds):
+    def __init__(self, ds: xr.Dataset):
         self._ds = ds
         missing = [name for name in ("dim", "order", "cell_type") if name not in ds.attrs]
         if missing:
@@ -34,28 +48,28 @@ class Accessor:
         return (f"{', '.join(self.variables)}: polynomials of degree {self.order} on {self._ds.sizes['element']} "
                 f"{self._ds.attrs['cell_type']} cells")
 
-    def whole(self, time=None):
+    def whole(self, time: float | None = None) -> xr.Dataset:
         """The dataset, or one snapshot of it: what several zones are as one dataset, see `TreeAccessor`."""
         return self._ds if time is None else self._ds.isel(time=[self.index(time)])
 
     @property
-    def variables(self):
+    def variables(self) -> tuple[str, ...]:
         """Names of the nodal fields: those of the law in its order, then those that the user added."""
         added = (name for name, data in self._ds.data_vars.items() if {"element", "node"} <= set(data.dims))
         return tuple(dict.fromkeys([*(name for name in variables_of(self._ds) if name in self._ds.data_vars), *added]))
 
     @property
-    def reference(self):
+    def reference(self) -> Any:
         """The reference cell of the polynomials, `dgarray.reference.reference_cell`."""
         return self.space.cell
 
     @property
-    def cell_shape(self):
+    def cell_shape(self) -> Shape:
         """The `dgarray.reference.Shape` of the elements."""
         return self.space.mesh.cell_shape
 
     @cached_property
-    def space(self):
+    def space(self) -> Any:
         """The function space of the fields, see `dgarray.spaces`."""
         elements = Elements(self.points, self.cells, self._ds["cell_number"].values, self.geometry_nodes)
         if elements.cell_shape.simplex:
@@ -63,57 +77,57 @@ class Accessor:
         return TensorSpace(elements, self.order, self._ds.attrs["nodes"])
 
     @cached_property
-    def points(self):
+    def points(self) -> np.ndarray:
         """Corners of the mesh (point, dim)."""
         return np.column_stack([self._ds[f"mesh_node_{axis}"].values for axis in self.axes])
 
     @cached_property
-    def cells(self):
+    def cells(self) -> np.ndarray:
         """Corners of the elements (element, corner)."""
         return self._ds[f"mesh_{LOCATIONS[self.dim]}_nodes"].values
 
     @cached_property
-    def geometry_nodes(self):
+    def geometry_nodes(self) -> np.ndarray | None:
         """Nodes of the maps of curved cells (element, geometry node, dim); None where all cells are straight."""
         if f"mesh_geometry_{self.axes[0]}" not in self._ds:
             return None
         return np.stack([self._ds[f"mesh_geometry_{axis}"].values for axis in self.axes], axis=-1)
 
     @cached_property
-    def jacobians(self):
+    def jacobians(self) -> np.ndarray:
         """|det dx/dr| of the elements (element,); its mean where it varies."""
         return self.space.jacobians
 
     @cached_property
-    def locator(self):
+    def locator(self) -> Locator:
         """Which element holds a point: `locator.find(x)`."""
         return Locator(self.points, self.cells, self.geometry_nodes)
 
     @cached_property
-    def bounds(self):
+    def bounds(self) -> np.ndarray:
         """Lowest and highest coordinates (2, dim) of the domain."""
         if self.geometry_nodes is not None:
             return np.stack(self.space.bounds())
         corners = self.points[self.cells]
         return np.stack([corners.min(axis=(0, 1)), corners.max(axis=(0, 1))])
 
-    def evaluation(self, points):
+    def evaluation(self, points: np.ndarray) -> Any:
         """The fields' evaluation at points (..., dim), an `output.post.Evaluation`, for `sample` and its relatives."""
         return post.locate(self, points)
 
-    def evaluation_on(self, ticks):
+    def evaluation_on(self, ticks: Sequence[np.ndarray]) -> Any:
         """The same at all points with these coordinates, one array for each axis, for `grid`."""
         return self.evaluation(np.stack(np.meshgrid(*reversed(ticks), indexing="ij")[::-1], axis=-1))
 
-    def norm(self, variable, time=-1):
+    def norm(self, variable: str, time: float | None = -1) -> Any:
         """L2 norm by the exact mass matrix, sqrt(sum_e J_e u_e^T M u_e): a number, for time=None a DataArray over time."""
         return post.norm(self._ds, variable, time)
 
-    def integral(self, variable, time=-1):
+    def integral(self, variable: str, time: float | None = -1) -> Any:
         """Integral over the domain, sum_e J_e 1^T M u_e: a number, for time=None a DataArray over time."""
         return post.integral(self._ds, variable, time)
 
-    def error(self, variable, exact=None, time=-1):
+    def error(self, variable: str | Callable, exact: Callable | None = None, time: float | None = -1) -> Any:
         """L2 norm of u - exact(x, t) with a quadrature of degree 2 order + 4.
 
         `error("Ez", exact)` is a number; `error(exact)` a dict by variable with "total", the root sum of squares.
@@ -135,7 +149,7 @@ class Accessor:
         q = np.stack([self.values(name, index).T for name in names])
         return self.space.error(q, exact, t)
 
-    def sample(self, points, time=None):
+    def sample(self, points: ArrayLike, time: float | None = None) -> xr.Dataset:
         """Values of the polynomials at any points, exact to rounding, NaN outside the mesh.
 
         points: (point, dim); a point on a face gets the value of one of its elements
@@ -143,7 +157,7 @@ class Accessor:
         (-1 outside) as coordinates. Raises ValueError for another shape."""
         return post.sample(self._ds, points, time)
 
-    def line(self, a, b, n=101, time=None):
+    def line(self, a: ArrayLike, b: ArrayLike, n: int = 101, time: float | None = None) -> xr.Dataset:
         """Values at n points from a to b, both included, evaluated as by `sample`.
 
         a, b: (dim,) different points
@@ -151,7 +165,8 @@ class Accessor:
         Raises ValueError for other shapes, equal ends and n below 2."""
         return post.line(self._ds, a, b, n, time)
 
-    def grid(self, shape=None, lower=None, upper=None, time=None, spacing=None):
+    def grid(self, shape: int | Sequence[int] | None = None, lower: ArrayLike | None = None, upper: ArrayLike | None = None,
+             time: float | None = None, spacing: float | Sequence[float] | None = None) -> xr.Dataset:
         """Values on a regular grid, evaluated as by `sample`, NaN outside the mesh.
 
         shape:   number of points, one for all directions or one each in the order x, y, z; both ends are included
@@ -160,7 +175,7 @@ class Accessor:
         Returns a Dataset with the dims (time, z, y, x) and their 1D coordinates. Raises ValueError for other shapes."""
         return post.grid(self._ds, shape, lower, upper, time, spacing)
 
-    def slice(self, plane, time=None):
+    def slice(self, plane: Any, time: float | None = None) -> xr.Dataset:
         """The dataset on a plane (3D) or a line (2D), exact: again nodal polynomials of the order, one dimension lower.
 
         plane: such as "z=0.5", or (origin, normal)
@@ -173,19 +188,19 @@ class Accessor:
 
         return cut(self._ds, plane, time)
 
-    def cell_mean(self, variable=None, time=None):
+    def cell_mean(self, variable: str | None = None, time: float | None = None) -> xr.DataArray | Any:
         """Mean values over the cells, 1/|e| integral of u over e: a DataArray (time, element), for None a Dataset of all
         fields; x, y, z are the cells' centres. Raises ValueError for an unknown variable."""
         return post.cell_mean(self._ds, variable, time)
 
-    def gradient(self, variable, time=None):
+    def gradient(self, variable: str, time: float | None = None) -> xr.Dataset:
         """The derivatives du/dx_i = sum_k dr_k/dx_i D_k u of a field, element by element, exact for its polynomials.
 
         Returns the dataset with the fields d{variable}_dx, d{variable}_dy, d{variable}_dz (time, element, node) in place
         of its own, and its `dg`. Raises ValueError for an unknown variable."""
         return post.gradient(self._ds, variable, time)
 
-    def surface(self, name, time=None):
+    def surface(self, name: str, time: float | None = None) -> xr.Dataset:
         """The fields at the nodes of the boundary `name`, seen from inside, for all snapshots or the chosen one.
 
         Returns a Dataset with the dims (time, face, face_node), the coordinates x, y, z (face, face_node), the outward unit
@@ -194,7 +209,7 @@ class Accessor:
 
         return surface(self._ds, name, time)
 
-    def record(self, name):
+    def record(self, name: str) -> xr.Dataset:
         """What the recorder `name` of the run (`Simulation(..., record={name: recorder})`) kept, a Dataset with plain names.
 
         Its times are its own. Raises ValueError for an unknown record."""
@@ -202,7 +217,7 @@ class Accessor:
 
         return record(self._ds, name)
 
-    def to_ugrid(self, subdivide=1, time=None):
+    def to_ugrid(self, subdivide: int = 1, time: float | None = None) -> xr.Dataset:
         """A 2D dataset in the UGRID conventions, with means over faces, for `xugrid.UgridDataset`.
 
         subdivide: parts n of each edge; each triangle becomes n^2 faces, so that the order is visible
@@ -211,7 +226,8 @@ class Accessor:
 
         return to_ugrid(self._ds, subdivide, time)
 
-    def to_vtk(self, path, variables=None, time=None, overwrite=False):
+    def to_vtk(self, path: str | PathLike, variables: str | Sequence[str] | None = None, time: float | None = None,
+               overwrite: bool = False) -> Path:
         """Write fields for ParaView, PyVista or VTK, as Lagrange cells of the run's order; returns the path.
 
         path: `.vtkhdf` holds all snapshots and the mesh once, `.vtu` one snapshot (the last, if time is None)
@@ -221,9 +237,34 @@ class Accessor:
 
         return export(self._ds, path, variables, time, overwrite)
 
-    def plot(self, variable, time=-1, ax=None, path=None, record=None, spectrum=False, **options):
+    def to_pyvista(self, variables: str | Sequence[str] | None = None, time: float | None = -1) -> Any:
+        """One snapshot as a pyvista.UnstructuredGrid, to plot, clip, contour or stream through without a file.
+
+        Lagrange cells of the run's order, each with points of its own: `.tessellate()` shows their curves. Cells, arrays and
+        field data are those of `to_vtk`. The named boundary faces are cells too: those with the cell array boundary above 0,
+        which numbers the names in field_data["boundary_names"].
+        variables   name, or several, of nodal fields; by default all
+        time        index (int) or time (float) of the snapshot, by default the last
+        Raises ValueError for an unknown variable or time, ImportError without PyVista."""
+        from dgarray.output.to_pyvista import cells
+
+        return cells(self._ds, variables, time)
+
+    def with_fields(self, *names: str) -> xr.Dataset:
+        """The dataset with fields that follow from its own by the law of the run, besides these: of a gas "pressure", "mach",
+        "sound_speed", "entropy", and primitive variables such as "u" and "p".
+
+        They are values at the nodes, which `sample`, `slice`, `norm`, `to_vtk` and all else take for polynomials like the
+        others: ds.dg.with_fields("mach").dg.sample(points). `plot` and `animate` take such names as they are.
+        Raises ValueError for a name that neither the dataset nor the law has."""
+        return reduce(with_field, names, self._ds)
+
+    def plot(self, variable: str, time: float | None = -1, ax: Any = None, path: str | PathLike | None = None,
+             record: str | None = None, spectrum: bool = False, **options: Any) -> Any:
         """Draw a field at its true polynomial order: lines, coloured triangles, in 3D slices or surfaces.
 
+        variable a field of the dataset, or one of `with_fields`, such as "mach" of a gas
+        time     index (int) or time (float) of the snapshot
         ax:      matplotlib axes to draw into, a new figure by default
         path:    image file to write instead, without a window
         record:  name of a record, drawn over time instead of the field, or with spectrum=True over frequency
@@ -242,9 +283,10 @@ class Accessor:
             raise ValueError("ax and path are both given; give one")
         return plot.plot(self._ds, variable, time, path, **options)
 
-    def animate(self, variable, path=None, fps=10, **options):
+    def animate(self, variable: str, path: str | PathLike | None = None, fps: float = 10, **options: Any) -> Any:
         """A movie of all snapshots with one range of colours.
 
+        variable: as in `plot`
         path:    file to write, .gif or .mp4; None for a matplotlib animation (in a notebook `HTML(it.to_jshtml())`)
         fps:     snapshots per second; options: as in `plot`
         Returns the path or the animation. Raises ValueError as `plot` and for another suffix, ImportError without ffmpeg."""
@@ -254,20 +296,20 @@ class Accessor:
             return movie.animation(self._ds, variable, fps, **options)
         return movie.movie(self._ds, variable, path, fps, **options)
 
-    def values(self, variable, time=-1):
+    def values(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The field at one time as an array (element, node). Raises ValueError for an unknown variable or time."""
         field, index = self.field(variable), self.index(time)
         return (field.isel(time=index) if "time" in field.dims else field).transpose("element", "node").values
 
-    def field(self, variable):
+    def field(self, variable: str) -> xr.DataArray:
         """The DataArray of a nodal field; a misspelt name is answered with the nearest one."""
         return self._ds[choose("variable", variable, self.variables, " in the dataset; it has")]
 
-    def units(self, name):
+    def units(self, name: str) -> str:
         """Units of a variable or coordinate, "normalised" if it has none."""
         return self._ds[name].attrs.get("units", UNITLESS)
 
-    def index(self, time):
+    def index(self, time: float) -> int:
         """Position of a time: an int is an index, from the end if negative; a float chooses the nearest snapshot.
 
         A dataset without the dim time has one snapshot; one without the coordinate time allows indices only.

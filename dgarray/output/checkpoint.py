@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dgarray.atomic_write import OutputError, sync
 from dgarray.output.checksums import BLANK, DamagedError, digits
-from dgarray.output.files import groups, read_metadata, sync
-from dgarray.output.store import OutputError
+from dgarray.output.files import groups, read_metadata
 
 KEPT = 2
 MARK = b"crc32c "

@@ -1,9 +1,8 @@
 """Curves of records: time series of point receivers, and amplitudes over frequency, by matplotlib."""
 import numpy as np
 
-from dgarray.output.atomic_write import written
+from dgarray.figures import figure_and_axes, finished
 from dgarray.output.dataset import AXES, UNITLESS
-from dgarray.output.picture import need_matplotlib, writable
 from dgarray.wording import choose
 
 # Names in a legend, spread evenly over the lines where there are more.
@@ -24,11 +23,11 @@ def series(ds, record, variable, path=None, ax=None, dpi=150):
     Returns the path or the axes. Raises ValueError for an unknown record or variable and for other dims."""
     record = _record(ds, record, variable)
     values = _over(record, variable, "time")
-    figure, ax = _axes(ax, path)
+    figure, ax = figure_and_axes(ax, path, SIZE)
     _lines(ax, record, record["time"].values, values)
     ax.set(xlabel=f"time ({_units(record, 'time')})", ylabel=_text(record, variable), title=_title(record, variable, ""))
     ax.margins(x=0)
-    return _finish(figure, ax, path, dpi)
+    return finished(figure, ax, path, dpi)
 
 
 def spectrum(ds, record, variable, path=None, ax=None, dpi=150):
@@ -39,7 +38,7 @@ def spectrum(ds, record, variable, path=None, ax=None, dpi=150):
     A record over frequency (a Fourier transform): its absolute value, on a surface or in a volume the root mean square.
     Arguments, result and errors as in `series`; ValueError also for less than four samples."""
     record = _record(ds, record, variable)
-    figure, ax = _axes(ax, path)
+    figure, ax = figure_and_axes(ax, path, SIZE)
     if "frequency" in record[variable].dims:
         frequency = record["frequency"].values
         amplitude, what = _over(record, variable, "frequency", rms=True), "amplitude of "
@@ -58,7 +57,7 @@ def spectrum(ds, record, variable, path=None, ax=None, dpi=150):
             ax.set_yscale("log")
             ax.set_ylim(SMALLEST * amplitude.max(), 2 * amplitude.max())
     ax.set(xlabel=f"frequency ({units})", ylabel=what + _text(record, variable), title=_title(record, variable, "spectrum of "))
-    return _finish(figure, ax, path, dpi)
+    return finished(figure, ax, path, dpi)
 
 
 def amplitudes(times, values):
@@ -132,25 +131,3 @@ def _text(record, variable):
 def _title(record, variable, what):
     place = f" on {record.attrs['boundary']}" if "boundary" in record.attrs else ""
     return f"{what}{variable}{place}"
-
-
-def _axes(ax, path):
-    need_matplotlib()
-    if ax is not None:
-        return ax.figure, ax
-    if path is None:
-        import matplotlib.pyplot as plt
-
-        return plt.subplots(figsize=SIZE, layout="constrained")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=SIZE, layout="constrained")
-    return figure, figure.add_subplot()
-
-
-def _finish(figure, ax, path, dpi):
-    if path is None:
-        return ax
-    with written(writable(path)) as aside:
-        figure.savefig(aside, dpi=dpi)
-    return path

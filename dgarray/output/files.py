@@ -13,6 +13,7 @@ from math import ceil
 
 import numpy as np
 
+from dgarray.atomic_write import sync
 from dgarray.output.checksums import DamagedError, others, sealed, unsealed
 from dgarray.output.codecs import Codecs
 
@@ -177,12 +178,3 @@ def write(file, pieces):
     """Write a file of these pieces."""
     with file.open("wb") as stream:
         stream.writelines(pieces)
-
-
-def sync(path):
-    """Force a file or a folder through the operating system's cache."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

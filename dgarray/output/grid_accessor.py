@@ -1,7 +1,10 @@
 """`ds.dg` of datasets on grids: values at nodes and, where the run kept them, all scaled derivatives, which determine the
 Hermite interpolant between the nodes."""
+from __future__ import annotations
+
 import json
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import xarray as xr
@@ -14,6 +17,13 @@ from dgarray.output.grid_layout import SUFFIX
 from dgarray.output.post import by_snapshot
 from dgarray.output.verify import naming_damage
 from dgarray.spaces import GridSpace, grid_norms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from os import PathLike
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike
 
 
 @naming_damage
@@ -32,7 +42,7 @@ class GridAccessor(Accessor):
         return f"{', '.join(self.variables)}: {places} of {self.lattice!r}"
 
     @cached_property
-    def lattice(self):
+    def lattice(self) -> Grid:
         """The Grid of the nodes. Raises ValueError for a part of a grid, which is none."""
         lower, upper, cells, periodic = (json.loads(self._ds.attrs[name]) for name in grid_post.PLACES)
         grid = Grid(lower, upper, tuple(cells), tuple(periodic)).with_values(self._ds.attrs.get("location", "nodes"))
@@ -44,28 +54,28 @@ class GridAccessor(Accessor):
         return grid
 
     @property
-    def variables(self):
+    def variables(self) -> tuple[str, ...]:
         """Names of the fields of values: the law's in its order, then those that the user added."""
         law, axes = variables_of(self._ds), set(self.axes)
         added = (name for name, data in self._ds.data_vars.items() if axes <= set(data.dims) and "derivative" not in data.dims)
         return tuple(dict.fromkeys([*(name for name in law if name in self._ds.data_vars), *added]))
 
     @property
-    def hermite(self):
+    def hermite(self) -> tuple[str, ...]:
         """Names of the fields whose derivatives the dataset holds."""
         return tuple(name for name in self.variables if f"{name}{SUFFIX}" in self._ds)
 
     @property
-    def interpolated(self):
+    def interpolated(self) -> tuple[str, ...]:
         """Names of the fields that have values between the nodes: those with derivatives; of methods of order 0 all, linear."""
         return self.variables if self.order == 0 else self.hermite
 
     @property
-    def bounds(self):
+    def bounds(self) -> np.ndarray:
         """Lowest and highest coordinates (2, dim) of the grid."""
         return np.array([self.lattice.lower, self.lattice.upper])
 
-    def derivatives(self, variable):
+    def derivatives(self, variable: str) -> xr.DataArray:
         """The scaled derivatives h^|j| D^j u / j! of a field, a DataArray (time, derivative, z, y, x).
 
         Raises ValueError for an unknown variable and where the dataset does not hold them."""
@@ -76,26 +86,26 @@ class GridAccessor(Accessor):
             return field.expand_dims("derivative", -1 - self.dim)
         return self._ds[f"{variable}{SUFFIX}"]
 
-    def needs(self, variable):
+    def needs(self, variable: str) -> str:
         """Why values of a field between the nodes cannot be had."""
         if self.order == 0:
             return f"a slice of the values of {variable!r} goes through nodes"
         return (f"the dataset holds values of {variable!r} at the nodes only; values between them and derivatives need a run "
                 f"with Hermite({self.order}, derivatives=True)")
 
-    def evaluation(self, points):
+    def evaluation(self, points: np.ndarray) -> Any:
         """The fields' evaluation at points (..., dim), an `output.grid_post.GridEvaluation`."""
         return grid_post.GridEvaluation(self.lattice, self.order, self.axes, np.asarray(points, float))
 
-    def evaluation_on(self, ticks):
+    def evaluation_on(self, ticks: Sequence[np.ndarray]) -> Any:
         """The same at all points with these coordinates, an `output.grid_post.LatticeEvaluation`, axis by axis."""
         return grid_post.LatticeEvaluation(self.lattice, self.order, self.axes, ticks)
 
-    def norm(self, variable, time=-1):
+    def norm(self, variable: str, time: float | None = -1) -> Any:
         """L2 norm: of the interpolant, exact, or of values by the trapezoidal rule; a number, or over time a DataArray."""
         return self._reduced(variable, time, grid_norms.norm, "float64")
 
-    def integral(self, variable, time=-1):
+    def integral(self, variable: str, time: float | None = -1) -> Any:
         """Integral over the grid: of the interpolant, exact, or of values by the trapezoidal rule; as `norm`."""
         complex_values = np.iscomplexobj(self.field(variable))
         return self._reduced(variable, time, grid_norms.integral, "complex128" if complex_values else "float64")
@@ -112,7 +122,7 @@ class GridAccessor(Accessor):
         coords = {name: coord.variable for name, coord in field.coords.items() if set(coord.dims) <= set(out.dims)}
         return xr.DataArray(out, coords, name=variable)
 
-    def error(self, variable, exact=None, time=-1):
+    def error(self, variable: str | Callable, exact: Callable | None = None, time: float | None = -1) -> Any:
         """L2 norm of u - exact(x, t) at the nodes by the trapezoidal rule.
 
         `error("Ez", exact)` is a number; `error(exact)` a dict by variable with "total", the root sum of squares.
@@ -124,14 +134,14 @@ class GridAccessor(Accessor):
         values = np.stack([self.values(name, index).reshape(1, -1) for name in names])
         return GridSpace(self.lattice).error(values, exact, t)
 
-    def sample(self, points, time=None):
+    def sample(self, points: ArrayLike, time: float | None = None) -> xr.Dataset:
         """Values of the interpolant at any points, NaN outside the grid; points (point, dim).
 
         Returns a Dataset with the dim `point` (and `time`, unless one time is chosen) of the fields with derivatives, with x,
         y, z as coordinates. Raises ValueError for another shape and for a dataset without derivatives."""
         return super().sample(points, time)
 
-    def slice(self, plane, time=None):
+    def slice(self, plane: Any, time: float | None = None) -> xr.Dataset:
         """The dataset on a plane (3D) or a line (2D) across an axis such as "z=0.5": again one on a grid, with derivatives.
 
         Returns a Dataset with the dims (time, and two of z, y, x) and an own `dg`.
@@ -139,27 +149,28 @@ class GridAccessor(Accessor):
         planes between those of the nodes."""
         return grid_post.cut(self._ds, plane, time)
 
-    def gradient(self, variable, time=None):
+    def gradient(self, variable: str, time: float | None = None) -> xr.Dataset:
         """The derivatives of a field along the axes at the nodes.
 
         Returns the dataset with the fields d{variable}_dx, d{variable}_dy, d{variable}_dz (time, z, y, x) in place of its own.
         Raises ValueError for an unknown variable, for a dataset without derivatives and for order 0."""
         return grid_post.gradient(self._ds, variable, time)
 
-    def divergence(self, vector, time=None):
+    def divergence(self, vector: str, time: float | None = None) -> xr.DataArray:
         """The divergence of a vector, such as "B" of Bx, By, Bz, from the values by central differences, at the sides of the
         grid one-sided: a DataArray (time, z, y, x).
 
         Components along axes that the grid does not have count as constant. Raises ValueError for an unknown vector."""
         return grid_post.divergence(self._ds, vector, time).rename(f"div_{vector}")
 
-    def curl(self, vector, time=None):
+    def curl(self, vector: str, time: float | None = None) -> xr.Dataset:
         """The curl of a vector such as "B", as `divergence`: the dataset with the fields curl_Bx, curl_By, curl_Bz besides its
         own, or those of them that the dimension gives. Raises ValueError for an unknown vector."""
         chosen = self._ds if time is None or "time" not in self._ds.dims else self._ds.isel(time=[self.index(time)])
         return chosen.assign({f"curl_{vector}{axis}": field for axis, field in grid_post.curl(chosen, vector).items()})
 
-    def to_vtk(self, path, variables=None, time=None, overwrite=False):
+    def to_vtk(self, path: str | PathLike, variables: str | Sequence[str] | None = None, time: float | None = None,
+               overwrite: bool = False) -> Path:
         """Write fields at the nodes for ParaView, PyVista or VTK, as an image; returns the path.
 
         path: `.vtkhdf` holds all snapshots, `.vti` one (the last, if time is None); periodic axes get their first nodes again
@@ -169,14 +180,21 @@ class GridAccessor(Accessor):
 
         return export(self._ds, path, variables, time, overwrite)
 
-    def values(self, variable, time=-1):
+    def to_pyvista(self, variables: str | Sequence[str] | None = None, time: float | None = -1) -> Any:
+        """One snapshot as a pyvista.ImageData: values at its points, of finite volumes at its cells; arguments and errors as of
+        `Accessor.to_pyvista`."""
+        from dgarray.output.to_pyvista import image
+
+        return image(self._ds, variables, time)
+
+    def values(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The values at the nodes at one time as an array (z, y, x). Raises ValueError for an unknown variable or time."""
         field = self.field(variable)
         if "time" in field.dims:
             field = field.isel(time=self.index(time))
         return field.transpose(*self.axes[::-1]).values
 
-    def coefficients(self, variable, time=-1):
+    def coefficients(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The scaled derivatives of a field at one time, an array (derivative, z, y, x). Raises ValueError as `derivatives`."""
         field = self.derivatives(variable)
         if "time" in field.dims:
@@ -186,22 +204,22 @@ class GridAccessor(Accessor):
     def _no(self, what, instead):
         raise ValueError(f"{what} for meshes, and this dataset is on a grid; {instead}")
 
-    def cell_mean(self, variable=None, time=None):
+    def cell_mean(self, variable: str | None = None, time: float | None = None) -> NoReturn:
         """For meshes only: raises ValueError."""
         self._no("means over cells are", "take ds.dg.integral, or the values at the nodes")
 
-    def surface(self, name, time=None):
+    def surface(self, name: str, time: float | None = None) -> NoReturn:
         """For meshes only: raises ValueError, which says how to get the values on a side of the grid."""
         sides = {side: f"{self.axes[axis]}={self.bounds[end, axis]:g}" for side, (axis, end) in self.lattice.boundaries.items()}
         slices = ", ".join(f"{side} is ds.dg.slice({plane!r})" for side, plane in sides.items())
         self._no("surfaces are", f"its sides are slices: {slices or 'none, all is periodic'}")
 
-    def to_ugrid(self, subdivide=1, time=None):
+    def to_ugrid(self, subdivide: int = 1, time: float | None = None) -> NoReturn:
         """For meshes only: raises ValueError."""
         self._no("UGRID is", "xarray and CF tools read it as it is")
 
     @property
-    def reference(self):
+    def reference(self) -> Any:
         """For meshes only: raises ValueError."""
         self._no("reference cells are", "its polynomials are those of dgarray.reference.hermite")
 

@@ -1,15 +1,22 @@
 """The field of a running simulation: a window if there is a screen, else an image file that is updated."""
+from __future__ import annotations
+
 import os
 import sys
 from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dgarray.figures import writable
 from dgarray.output.dataset import AXES
-from dgarray.output.picture import extent, limits_of, seen, writable
+from dgarray.output.picture import extent, limits_of, seen
 from dgarray.output.plot import flat_picture
 from dgarray.output.slices import parse
 from dgarray.wording import choose
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 # Drawing takes at most this share of the time, however long one picture takes.
 SHARE = 0.1
@@ -35,7 +42,8 @@ class Live:
     plane are cut again.
     Raises ValueError for an unknown variable, plane or folder, ImportError without matplotlib."""
 
-    def __init__(self, layout, variable, path=None, seconds=1.0, slice=None, **options):
+    def __init__(self, layout: Any, variable: str, path: str | PathLike | None = None, seconds: float = 1.0, slice: Any = None,
+                 **options: Any):
         layout = layout.whole
         self.number = layout.variables.index(choose("variable", variable, layout.variables, " in the run; it has"))
         self.variable, self.seconds = variable, seconds

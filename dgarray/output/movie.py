@@ -6,8 +6,10 @@ from itertools import chain
 import numpy as np
 from scipy.spatial import cKDTree
 
-from dgarray.output.atomic_write import written
-from dgarray.output.picture import extent, limits_of, time_of, writable
+from dgarray.atomic_write import written
+from dgarray.figures import writable
+from dgarray.output.derived_fields import with_field
+from dgarray.output.picture import extent, limits_of, time_of
 from dgarray.output.plot import flat_picture, needs_volume, new_picture
 
 KINDS = (".gif", ".mp4")
@@ -25,6 +27,7 @@ def movie(ds, variable, path, fps=10, dpi=100, **options):
         raise ValueError(f"the movie {path} has the suffix {path.suffix!r}; allowed: {', '.join(KINDS)}")
     if not fps > 0:
         raise ValueError(f"fps={fps!r} is not allowed; it must be positive")
+    ds = with_field(ds, variable)
     count = _snapshots(ds, variable)
     # A missing program is named before any picture is drawn.
     program = ffmpeg() if path.suffix.lower() == ".mp4" else None
@@ -51,6 +54,7 @@ def animation(ds, variable, fps=10, **options):
     Arguments and errors as in `movie`; ValueError in 3D without slice, which PyVista draws."""
     if needs_volume(ds, **options):
         raise ValueError("an animation in 3D needs slice=, such as slice=\"z=0\"; a movie of other views needs path=")
+    ds = with_field(ds, variable)
     count = _snapshots(ds, variable)
     picture = flat_picture(ds, variable, pyplot=True, **options)
     from matplotlib.animation import FuncAnimation

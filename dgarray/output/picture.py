@@ -1,12 +1,10 @@
 """A nodal field in matplotlib axes at its true polynomial order: lines in 1D, triangles in 2D; colours, limits and labels."""
-import os
 import textwrap
-from pathlib import Path
 
 import numpy as np
 
 from dgarray.mesh import cell_maps
-from dgarray.output.curved_parts import edge_lines
+from dgarray.mesh.curved_parts import edge_lines
 from dgarray.output.dataset import UNITLESS
 from dgarray.output.triangles import TRIANGLES, divided, outlines, sides, subdivision
 from dgarray.wording import choose
@@ -256,22 +254,3 @@ def figure_size(ds):
     if width >= height:
         return 6.4, float(4.9 * height / width + 0.9)
     return float(np.clip(5.4 * width / height + 1.8, 3.2, 6.6)), 6.0
-
-
-def writable(path):
-    """The path of a picture that is to be written later, as a Path. Raises ValueError where nothing can be written."""
-    path = Path(path)
-    folder = path.resolve().parent
-    if path.is_dir() or not os.access(folder, os.W_OK):
-        raise ValueError(f"picture {path}: " + ("this is a folder" if path.is_dir() else
-                                                f"the folder {folder} cannot be written to"))
-    if not path.suffix:
-        raise ValueError(f"picture {path}: the name has no suffix that says its kind; give one such as {path}.png")
-    return path
-
-
-def need_matplotlib():
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib; install it with: pip install 'dgarray[plot]'") from error

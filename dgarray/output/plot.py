@@ -1,7 +1,16 @@
 """Pictures of nodal fields: which kind is drawn, and the file that it goes to."""
-from dgarray.output.atomic_write import written
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dgarray.atomic_write import written
+from dgarray.figures import need_matplotlib, writable
+from dgarray.output.derived_fields import with_field
 from dgarray.output.grid_plot import GridPicture
-from dgarray.output.picture import Picture, figure_size, need_matplotlib, seen, time_of, writable
+from dgarray.output.picture import Picture, figure_size, seen, time_of
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):
@@ -17,9 +26,10 @@ def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):
     return path
 
 
-def draw(ds, variable, time=-1, ax=None, **options):
+def draw(ds: xr.Dataset, variable: str, time: float | None = -1, ax: Any = None, **options: Any) -> Any:
     """Draw one field into the axes `ax`, or a new pyplot figure. Returns the axes, or a PyVista plotter.
 
+    variable a field of the dataset, or one that follows from them by its law, such as "mach" or "u" of a gas
     time     an index (int) or a time (float, the nearest snapshot)
     options  limits (low, high): those of the colours, or in 1D of the vertical axis
              mesh: True draws the elements' outlines
@@ -82,6 +92,7 @@ def needs_volume(ds, slice=None, surface=None, **_):
 
 
 def one_time(ds, variable, time):
-    """The dataset at one time. Raises ValueError for an unknown variable or time."""
-    field, index = ds.dg.field(variable), ds.dg.index(time)
-    return ds.isel(time=[index]) if "time" in field.dims else ds
+    """The dataset at one time, with the field `variable`, its own or one that follows from them. Raises ValueError for an
+    unknown variable or time."""
+    ds = ds.isel(time=[ds.dg.index(time)]) if "time" in ds.dims else ds
+    return with_field(ds, variable)

@@ -11,7 +11,7 @@ interpolate. Curved cells are cut into small straight ones first, whose shape th
 import numpy as np
 import xarray as xr
 
-from dgarray.output.curved_parts import parted
+from dgarray.mesh.curved_parts import parted
 from dgarray.output.dataset import LOCATIONS, SIMPLEX_NODES
 from dgarray.output.post import Evaluation, at_time, labelled
 from dgarray.reference.simplex import simplex

@@ -3,22 +3,25 @@
 On disk, one snapshot is one chunk file (or a few) per variable; see `dgarray.output.files` for why a killed process leaves a
 store that reads up to its last snapshot.
 """
+from __future__ import annotations
+
 import os
 import shutil
 from math import ceil, prod
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
+from dgarray.atomic_write import OutputError
 from dgarray.output import files
 from dgarray.output.codecs import check_compress, compressors
 from dgarray.output.files import Files
 from dgarray.wording import plural
 
-
-class OutputError(OSError):
-    """The output could not be written, for example because the disk is full; what was written before is intact."""
+if TYPE_CHECKING:
+    from os import PathLike
 
 
 class Arrivals:
@@ -230,7 +233,7 @@ class Store(Arrivals):
         return self._opened()
 
 
-def open_store(path):
+def open_store(path: str | PathLike) -> xr.Dataset:
     """The dataset of the store at `path`, lazily, as `xarray.open_zarr(path)` gives it.
 
     What reads a damaged file, now or later, as in `ds.Ez.values`, raises DamagedError, which names the file."""

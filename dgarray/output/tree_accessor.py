@@ -1,4 +1,6 @@
 """`tree.dg`: what `ds.dg` offers, for the DataTree of several zones."""
+from __future__ import annotations
+
 import inspect
 import json
 from functools import cached_property
@@ -26,7 +28,7 @@ class TreeAccessor:
     whole(time)      that dataset; time an index or a time for one snapshot, None for all
     Everything else is as `ds.dg`: sample, norm, integral, error, plot, to_vtk, line, grid, slice, surface ..."""
 
-    def __init__(self, tree):
+    def __init__(self, tree: xr.DataTree):
         self._tree = tree
         self.zones = {name: node.to_dataset(inherit=False) for name, node in tree.children.items() if "order" in node.attrs}
         if not self.zones:
@@ -40,16 +42,16 @@ class TreeAccessor:
         return next(iter(self.zones.values()))
 
     @property
-    def variables(self):
+    def variables(self) -> tuple[str, ...]:
         """Names of the fields."""
         return self._first.dg.variables
 
     @property
-    def order(self):
+    def order(self) -> int:
         """The highest order."""
         return max(ds.dg.order for ds in self.zones.values())
 
-    def whole(self, time=None):
+    def whole(self, time: float | None = None) -> xr.Dataset:
         """All zones as one dataset of the highest order; time: as for `Accessor`, None for all."""
         zones = list(self.zones.values())
         if time is not None:

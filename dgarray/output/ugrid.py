@@ -3,7 +3,7 @@ import numpy as np
 import xarray as xr
 
 from dgarray.mesh import cell_maps
-from dgarray.output.curved_parts import unique_places
+from dgarray.mesh.curved_parts import unique_places
 from dgarray.output.post import at_time, by_snapshot, labelled, whole_number
 from dgarray.output.triangles import lattice
 from dgarray.reference import quadrature

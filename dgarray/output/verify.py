@@ -1,16 +1,22 @@
 """Read every file of a store and compare it with its checksum."""
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from itertools import product
 from math import ceil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dgarray.output import checkpoint
 from dgarray.output.checksums import DamagedError, is_sealed, matches, others
 from dgarray.output.codecs import names
 from dgarray.output.files import chunk_key, groups, read_metadata
 from dgarray.wording import plural
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 
 @dataclass
@@ -31,7 +37,7 @@ class Verified:
         return f"{plural(self.files, 'file')}, {self.bytes / 1e6:.3g} MB, {len(self.damaged)} damaged{without}"
 
 
-def verify(path):
+def verify(path: str | PathLike) -> Verified:
     """Read every file of the store at `path`, metadata, chunks and checkpoints, and compare the checksums: a `Verified`."""
     found = Verified()
     for size, state in examined(Path(path)):

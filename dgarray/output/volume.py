@@ -7,8 +7,8 @@ from itertools import combinations, product
 import numpy as np
 
 from dgarray.mesh import cell_maps
+from dgarray.mesh.curved_parts import parts_of
 from dgarray.mesh.faces import face_points
-from dgarray.output.curved_parts import parts_of
 from dgarray.output.dataset import AXES
 from dgarray.output.grid_plot import GridPart, side_plane
 from dgarray.output.picture import checked, colours, extent, label, limits_of, seen, title

@@ -15,7 +15,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from dgarray.output.atomic_write import written
+from dgarray.atomic_write import written
 from dgarray.output.dataset import UNITLESS
 from dgarray.output.lagrange import Grid, real
 from dgarray.output.vtk_xml import Appended
@@ -40,7 +40,7 @@ def export(ds, path, variables=None, time=None, overwrite=False):
         raise ValueError(f"{path}: the suffix {path.suffix!r} is not known; allowed: .vtkhdf (all snapshots), .vtu (one)")
     fields = fields_of(ds, variables, ("element", "node"))
     steps, times = snapshots(ds, time, path.suffix == ".vtu")
-    grid, cell_data, field_data = _grid(ds, list(fields))
+    grid, cell_data, field_data = grid_of(ds, list(fields))
 
     def snapshot(name, step):
         field = fields[name]
@@ -111,7 +111,7 @@ def field_data_of(ds, names, **more):
     return data
 
 
-def _grid(ds, names):
+def grid_of(ds, names):
     """The Grid of a dataset, its cell data, and its field data."""
     dg = ds.dg
     faces, boundary, meanings = np.zeros((0, 2), "int64"), np.zeros(0, "int32"), []

@@ -1,13 +1,20 @@
 """The output of several zones: a dataset each, as groups of one xarray.DataTree and of one zarr store."""
+from __future__ import annotations
+
 import json
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from dgarray.atomic_write import OutputError
 from dgarray.output.files import groups
-from dgarray.output.store import Arrivals, OutputError, Store, make_room, open_store
+from dgarray.output.store import Arrivals, Store, make_room, open_store
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 
 class ZonedLayout:
@@ -29,7 +36,7 @@ def store_of(layout, path=None, dtype="float64", overwrite=False, series=(), res
     return kind(layout, path, dtype, overwrite, series, resume, compress)
 
 
-def open_output(path):
+def open_output(path: str | PathLike) -> xr.Dataset | Any:
     """The dataset of the store at `path`, lazily; of several zones the DataTree."""
     path = Path(path)
     folders = groups(path)

@@ -6,8 +6,11 @@ attribute `flux` uses that numerical flux at its faces whatever the interior use
 for `face`, numbers of each face: of_faces(mesh, faces) -> {name: (face,)}, with the names in of_faces.names.  One with the
 attribute `check` is asked before anything is computed: check(mesh, faces, law) raises ValueError where it does not fit.
 """
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Real
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,14 +27,20 @@ from .splines import SplinePieces
 from .splines import normal as spline_normal
 from .trace import call, parameters, trace
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
-def pec(q, n, law):
+    from .annotations import Components
+    from .laws.law import Law
+
+
+def pec(q: Components, n: Components, law: Law) -> tuple:
     """Perfect electric conductor, n x E = 0 and n . H = 0: E+ = -E- + 2 n (n . E-), H+ = H- - 2 n (n . H-)."""
     E, H = need(law, "fields", "pec", "Maxwell")(q)
     return law.state(turned(E, law.direction(n)), reflected(H, law.direction(n)))
 
 
-def pmc(q, n, law):
+def pmc(q: Components, n: Components, law: Law) -> tuple:
     """Perfect magnetic conductor, n x H = 0 and n . E = 0: E+ = E- - 2 n (n . E-), H+ = -H- + 2 n (n . H-)."""
     E, H = need(law, "fields", "pmc", "Maxwell")(q)
     return law.state(reflected(E, law.direction(n)), turned(H, law.direction(n)))
@@ -49,21 +58,21 @@ def turned(v, n):
     return tuple(2 * normal * k - a for a, k in zip(v, n))
 
 
-def wall(q, n, law):
+def wall(q: Components, n: Components, law: Law) -> tuple:
     """Rigid wall that slips, n . v = 0: velocity or momentum mirrored, m+ = m- - 2 (n . m-) n, all else as inside.
 
     Of MHD it conducts perfectly, n . B = 0: the field is mirrored, too."""
     return mirrored(q, n, law, "wall")
 
 
-def curved_wall(normal, corner=45.0):
+def curved_wall(normal: Callable | str, corner: float = 45.0) -> Callable:
     """Rigid wall that slips and is curved, under a mesh with straight edges: the velocity mirrored about the wall's own normal.
 
     m+ = m- - 2 (N . m-) N,  N = normal(x) / |normal(x)|,  all else as inside; the numerical flux takes the edge's normal.
     normal   function x -> tuple of components, normal to the wall near the point x, of any length and direction; of a circle
              around (a, b): lambda x: (x[0] - a, x[1] - b).  Or "spline", in 2D: cubic splines through the boundary's
              vertices; N is the normal where the curve is nearest to x, right to third order, as orders 1 and 2 need it
-    corner   of "spline": degrees; where the boundary turns by more there is a corner
+    corner   of "spline": degrees, by default 45; where the boundary turns by more there is a corner
     The mesh has its boundary vertices on the wall.  Gives DG its full order where `wall` gives the second at best.
     ValueError where N is zero or lies along the edges.  Krivodonova & Berger 2006."""
     if isinstance(normal, str):
@@ -110,7 +119,7 @@ def mirrored(q, n, law, condition):
     return tuple(result)
 
 
-def pressure_release(q, n, law):
+def pressure_release(q: Components, n: Components, law: Law) -> tuple:
     """Pressure-release boundary of acoustics, p = 0, such as a water surface seen from below: it reflects everything.
 
     p+ = -p-,  v+ = -v- + 2 n (n . v-).  `absorbing` lets waves leave."""
@@ -118,7 +127,7 @@ def pressure_release(q, n, law):
     return (-q[0], *turned(q[1:], n))
 
 
-def absorbing(q, law):
+def absorbing(q: Components, law: Law) -> tuple:
     """Characteristic boundary, nothing comes in: q+ = 0 in the upwind flux, exact for waves along the normal.
 
     For linear laws; a gas takes far_field."""
@@ -129,7 +138,7 @@ def absorbing(q, law):
 absorbing.flux = upwind
 
 
-def outflow(q):
+def outflow(q: Components) -> Components:
     """Free outflow: q+ = q-.  Right where everything leaves, such as a supersonic gas."""
     return q
 
@@ -140,8 +149,8 @@ class Sponge:
 
     sigma = s_0 (depth / width)^3, s_0 = 2 c log(1 / reflection) / width, so that a wave along the normal that goes through the
     layer and back is left with that share of its amplitude.
-    width        length, of at least some wavelengths for waves that meet it at an angle
-    reflection   above 0, below 1
+    width        a length in units of x, of at least some wavelengths for waves that meet it at an angle
+    reflection   above 0, below 1, by default 1e-6
     Raises ValueError for other values.  Israeli & Orszag 1981."""
 
     width: float
@@ -154,7 +163,7 @@ class Sponge:
             raise ValueError(f"reflection={self.reflection!r} is not allowed for Sponge; it must be above 0 and below 1")
 
 
-def prescribed(g):
+def prescribed(g: Sequence[float] | Callable) -> Callable:
     """The exterior state is g: a Dirichlet condition on what enters.
 
     g: a tuple of numbers or a function of x and t that returns one."""
@@ -167,7 +176,7 @@ def prescribed(g):
     return prescribed_state
 
 
-def incident(field):
+def incident(field: Sequence[float] | Callable) -> Callable:
     """An incident field enters, everything else leaves: q+ = field(x, t) in the upwind flux (total-field formulation).
 
     field: a function of x and t that returns a tuple, or a tuple of numbers."""
@@ -180,11 +189,12 @@ def incident(field):
     return incident_state
 
 
-def scattered(condition, field):
+def scattered(condition: Callable, field: Callable) -> Callable:
     """Scattered-field formulation: the unknown is q - field, and `condition` holds for the sum.
 
     q+ = condition(q- + field) - field; with pec the tangential E+ = -E- - 2 E_incident.
-    condition: any condition that is linear in q; field(x, t) -> tuple, a solution of the law without the scatterer.
+    condition   any condition that is linear in q
+    field       function (x, t) -> tuple, a solution of the law without the scatterer, such as a `plane_wave`
     Kloeckner et al. 2009, section 6 (figure 12)."""
     def scattered_state(q, n, x, t, m, law, face=None):
         linear(law, "scattered")
@@ -200,9 +210,11 @@ def scattered(condition, field):
     return scattered_state
 
 
-def plane_wave(law, direction, amplitude, shape, medium=None):
+def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | Sequence[float], shape: Callable,
+               medium: str | dict[str, float] | None = None) -> Callable:
     """A plane wave of the law as a field (x, t) -> state, in a uniform medium.
 
+    law        Maxwell or Acoustics
     direction  unit vector k (dim)
     amplitude  Maxwell: the vector E (three components, normal to k); acoustics: the pressure, a number
     shape      function s -> profile; the wave is shape(c t - k . x)
@@ -273,7 +285,7 @@ def medium_of(law, medium):
     return {name: float(value) for name, value in (law.parameters | given).items()}, varies
 
 
-def far_field(g):
+def far_field(g: Sequence[float] | Callable) -> Callable:
     """Far field of a gas: what leaves is taken from inside, what enters from g, in subsonic and supersonic flow.
 
     g: the state there, a tuple of numbers or a function of x and t that returns one.
@@ -299,7 +311,7 @@ def far_field(g):
     return at_boundary(far_field_state, f"far_field({shown(g)})", check_state(g, "far_field"))
 
 
-def inflow(g):
+def inflow(g: Sequence[float] | Callable) -> Callable:
     """Inflow of a gas of given density and velocity: those of the state g, where it enters at supersonic speed all of g.
 
     g: a tuple of numbers or a function of x and t that returns one.
@@ -319,7 +331,7 @@ def inflow(g):
     return at_boundary(inflow_state, f"inflow({shown(g)})", check_state(g, "inflow"))
 
 
-def pressure_outflow(p):
+def pressure_outflow(p: float | Callable) -> Callable:
     """Outflow of a gas against the pressure p, a number or p(x, t); where it leaves at supersonic speed, q+ = q-.
 
     Entropy, tangential velocity and R+ = u + 2 c / (gamma - 1), u = n . v, come from inside:

@@ -2,18 +2,25 @@
 
 Each is consistent, F*(q, q, n) = F(q) . n, and conservative, F*(l, r, n) = -F*(r, l, -n).
 """
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .pointwise import components
 from .trace import call
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def upwind(law, alpha=1.0):
+
+def upwind(law: Any, alpha: float = 1.0) -> Callable:
     """The law's own Riemann solution with dissipation alpha: 0 central, 1 upwind; Rusanov's flux for a law without one.
 
-    alpha: number from 0 to 1, else ValueError.
+    law     any law
+    alpha   number from 0 to 1, else ValueError
     Kloeckner, Warburton & Hesthaven 2013, equation (5)."""
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha={alpha!r} is not allowed; it must lie between 0 (central) and 1 (upwind)")
@@ -30,14 +37,16 @@ def flux_used(flux, law):
     return rusanov if flux in (None, upwind) and law.upwind is None else flux or upwind
 
 
-def central(law):
+def central(law: Any) -> Callable:
     """The average of both sides, weighted by impedance where the law knows one: no dissipation."""
     return upwind(law, alpha=0.0)
 
 
-def rusanov(law, alpha=1.0):
+def rusanov(law: Any, alpha: float = 1.0) -> Callable:
     """Local Lax-Friedrichs flux  (F(l) + F(r)) . n / 2 - alpha s C (r - l) / 2.
 
+    law     any law
+    alpha   1 by default; below 1 less dissipation
     s is the larger wave speed, C the smaller capacity of both sides.  With one C a state that does not jump where the medium
     does has the flux F . n; with the smaller one, neither side feels the jump at more than the speed s.  Rusanov 1961."""
     def flux(l, r, n, x, t, ml, mr):
@@ -73,7 +82,7 @@ def larger_speed(law, l, r, n, x, t, ml, mr):
     return np.maximum(wave_speed(law, l, n, x, t, ml), wave_speed(law, r, n, x, t, mr))
 
 
-def hll(law):
+def hll(law: Any) -> Callable:
     """Two waves  (S+ F(l) . n - S- F(r) . n + S- S+ C (r - l)) / (S+ - S-),  S- <= 0 <= S+ the signal speeds, C the smaller
     capacity as in `rusanov`.
 
@@ -94,28 +103,28 @@ def hll(law):
 TINY = 1e-30         # instead of a speed of zero, so that two of them give the average; float32 has it too
 
 
-def hllc(law):
+def hllc(law: Any) -> Callable:
     """The law's own flux of three waves, which keeps contacts and shear layers: see `Euler.hllc`.
 
     ValueError for a law without one."""
     return own(law, "hllc")
 
 
-def roe(law):
+def roe(law: Any) -> Callable:
     """The law's own flux by Roe's linearisation, with an entropy fix: see `Euler.roe`.
 
     ValueError for a law without one."""
     return own(law, "roe")
 
 
-def hlld(law):
+def hlld(law: Any) -> Callable:
     """The law's own flux of five waves, which keeps contacts and Alfven waves: see `MHD.hlld`.
 
     ValueError for a law without one."""
     return own(law, "hlld")
 
 
-def ranocha(law):
+def ranocha(law: Any) -> Callable:
     """The law's own flux that conserves entropy: see `Euler.ranocha`, which also conserves kinetic energy, and `MHD.ranocha`.
     For `TensorDG(volume_flux=)`; at faces it has no dissipation.
 
@@ -123,7 +132,7 @@ def ranocha(law):
     return own(law, "ranocha")
 
 
-def kennedy_gruber(law):
+def kennedy_gruber(law: Any) -> Callable:
     """The law's own flux that conserves kinetic energy: see `Euler.kennedy_gruber`. For `TensorDG(volume_flux=)`; at faces
     it has no dissipation.
 

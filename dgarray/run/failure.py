@@ -1,5 +1,6 @@
 """A solution that goes bad: which step, stage, variable and element, and what it looked like around there."""
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,9 @@ class SolutionError(RuntimeError):
     def __init__(self, message, time=None, step=None, stage=None, variable=None, element=None, centre=None, boundaries=None):
         super().__init__(message)
         self.time, self.step, self.stage, self.variable = time, step, stage, variable
-        self.element, self.centre, self.boundaries, self.dataset, self.dump = element, centre, boundaries, None, None
+        self.element, self.centre, self.boundaries = element, centre, boundaries
+        self.dataset: Any = None
+        self.dump: Any = None
 
 
 class Failure:

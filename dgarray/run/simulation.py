@@ -1,4 +1,6 @@
 """One problem: what is given, checked when it is given; its run, and the report at the end."""
+from __future__ import annotations
+
 import gc
 import time
 import warnings
@@ -6,21 +8,24 @@ from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse.linalg
 
 from .. import backends
 from ..analysis.probes import Recorder
+from ..html_table import table
 from ..mesh import Grid, Mesh
 from ..methods.memory import check as check_memory
 from ..methods.method import Method
 from ..methods.problem import Problem
-from ..output import GRID_RESERVED, RESERVED, ZonedLayout, check_path, store_of
+from ..output import GRID_RESERVED, RESERVED, ZonedLayout, check_path, problem_picture, store_of
 from ..output.codecs import check_compress
 from ..output.layouts import layout_of
 from ..physics.fluxes import flux_used
 from ..physics.laws import Law, law_of
+from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, place
 from ..stepping import registers
 from ..wording import choose
@@ -30,6 +35,16 @@ from .restart import checkpoint_of, compression_of, described
 from .run import Run
 from .steps import steps
 from .time_loop import snapshot_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from os import PathLike
+
+    import xarray as xr
+    from scipy.sparse.linalg import LinearOperator
+
+    from ..methods.memory import Plan
+    from .steps import State
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
            "dtype", "threads", "stepper", "cfl", "dt", "steady", "record", "case", "results")
@@ -44,14 +59,18 @@ class Simulation:
     mesh, law, method     e.g. read_mesh("cavity.msh"), Maxwell(dim=3), NodalDG(order=4); a Grid for Hermite(order=3)
                           TensorDG also takes laws by region, {region: law}
     boundary              {name: condition}, or one condition for every boundary face; "default" stands for all others
-    initial               function f(x) or f(x, t) -> tuple of components at t = 0
+    initial               function f(x) or f(x, t) -> tuple of components at t = 0; by default zero
     flux                  numerical flux, a function of the law: upwind (default), central, rusanov, hll, hllc, roe, hlld
-    source                f(x, t) or f(q, x, t) -> tuple, added to the right-hand side of the law
-    exact                 f(x, t) -> tuple, for errors
-    until, every          end of the run and interval between snapshots, unless `run` gives them
-    backend, kernels, dtype, threads   see `dgarray.backends.get`
+    source                f(x, t) or f(q, x, t) -> tuple, added to the right-hand side of the law; by default none
+    exact                 f(x, t) -> tuple, for errors; by default none
+    until, every          end of the run and interval between snapshots, in units of time, unless `run` gives them
+    backend               "numpy", "cupy" (a GPU), or "auto" (default): the GPU if there is one
+    kernels               "fused": generated kernels; "array": array expressions; by default fused where the method has them
+    dtype                 "float64" (default) or "float32"
+    threads               number of threads of a CPU, by default all processors
     stepper               of DG "lsrk54" (default), "rk4", "ssp33", "ssp54"; for orders 0 and 1 also "rk2", "ssp22"
-    cfl, dt               time step as a share of the largest stable one, or fixed by hand
+    cfl                   time step as a share of the largest stable one, above 0, by default 0.9; above 1 it warns
+    dt                    time step in units of time, fixed by hand instead
     steady                end before `until` where a step changes every variable by at most this share of its largest value
     record                {name: recorder}: what is kept besides snapshots, e.g. {"receivers": dgarray.Points([(0, 0)])}
     case, results         the case's name, and a function (dataset) -> dict of numbers for the report
@@ -59,9 +78,12 @@ class Simulation:
     Raises ValueError where something does not exist or does not fit.
     """
 
-    def __init__(self, mesh, law, method, boundary=None, initial=None, *, flux=None, source=None, exact=None, until=None,
-                 every=None, backend="auto", kernels=None, dtype="float64", threads=None, stepper=None, cfl=0.9, dt=None,
-                 steady=None, record=None, case=None, results=None):
+    def __init__(self, mesh: Mesh | Grid, law: Law | dict[str, Any], method: Method, boundary: Any = None,
+                 initial: Callable | None = None, *, flux: Callable | None = None, source: Callable | None = None,
+                 exact: Callable | None = None, until: float | None = None, every: float | None = None, backend: str = "auto",
+                 kernels: str | None = None, dtype: Any = "float64", threads: int | None = None, stepper: str | None = None,
+                 cfl: float = 0.9, dt: float | None = None, steady: float | None = None,
+                 record: dict[str, Any] | None = None, case: str | None = None, results: Callable | None = None):
         given = locals()
         self.options = {name: given[name] for name in OPTIONS}
         law = law_of(law)
@@ -97,7 +119,7 @@ class Simulation:
         # "auto" looks for a GPU when the backend is first needed: until then `replace` may give another.
         chosen = backend != "auto" or threads is not None
         self._backend = backends.get(backend, kernels, dtype, threads) if chosen else None
-        self.report = None
+        self.report: Any = None
         self._operator, self._running = None, Lock()
 
     def __repr__(self):
@@ -105,26 +127,37 @@ class Simulation:
                 f"  method   {self.method!r}\n  backend  {self.backend!r}\n  stepper  {self.stepper.name}, "
                 f"cfl {self.options['cfl']})")
 
-    def replace(self, **changes):
+    def _repr_html_(self):
+        """The simulation as a table for notebooks, with those of its parts inside."""
+        o = self.options
+        rows = [("mesh", self.mesh), ("law", self.law), ("method", self.method), ("backend", repr(self.backend)),
+                ("stepper", f"{self.stepper.name}, cfl {o['cfl']}")]
+        rows += [(f"boundary {name or 'without a name'}", text) for name, text in self._conditions().items()]
+        rows += [(name, shown(o[name])) for name in ("initial", "flux", "source", "exact", "until", "every", "dt", "steady")
+                 if o[name] is not None]
+        rows += [(f"record {name}", repr(recorder)) for name, recorder in self.record.items()]
+        return table(f"Simulation {o['case'] or ''}", rows)
+
+    def replace(self, **changes: Any) -> Simulation:
         """A new simulation with some of the arguments changed."""
         for name in changes:
             choose("option", name, OPTIONS)
         return Simulation(**(self.options | changes))
 
     @property
-    def backend(self):
+    def backend(self) -> Any:
         """Where arrays live and which kernels work on them, see `dgarray.backends.get`."""
         if self._backend is None:
             self._backend = backends.get(*(self.options[name] for name in ("backend", "kernels", "dtype", "threads")))
         return self._backend
 
     @property
-    def kernels(self):
+    def kernels(self) -> str:
         """What computes: the backend's kernels, or the array text where it has none for the method."""
         return self.method.kernels(self.backend, self.law, self.mesh)
 
     @property
-    def operator(self):
+    def operator(self) -> Any:
         """The discretised problem on the backend, built on first use and anew by every run."""
         if self._operator is None:
             self._operator = self._discretised()
@@ -134,7 +167,7 @@ class Simulation:
         o = self.options
         return self.method.discretise(self.mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"], self.stepper)
 
-    def layout(self, until=None, every=None):
+    def layout(self, until: float | None = None, every: float | None = None) -> Any:
         """What the dataset holds besides times and values; every input of the run is an attribute."""
         defaults = {"initial": self.initial, "stepper": self.stepper.name}
         if self.method.has_flux:
@@ -149,9 +182,10 @@ class Simulation:
         whole = layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
         return ZonedLayout(zones, whole) if zones else whole
 
-    def run(self, until=None, every=None, out=None, overwrite=False, progress=None, *, restart=False, checkpoint=600.0,
-            checkpoint_every=None, live=None, dump_on_error=None, compress=None,
-            callback=None, callback_every=1):
+    def run(self, until: float | None = None, every: float | None = None, out: str | PathLike | None = None,
+            overwrite: bool = False, progress: Any = None, *, restart: bool = False, checkpoint: float | None = 600.0,
+            checkpoint_every: float | None = None, live: Any = None, dump_on_error: str | PathLike | None = None,
+            compress: str | None = None, callback: Callable | None = None, callback_every: int = 1) -> xr.Dataset | Any:
         """Run to the time `until` and return an xarray.Dataset of the snapshots and records, dims (time, element, node), on a
         grid (time, z, y, x).
 
@@ -224,7 +258,7 @@ class Simulation:
             exact, names = self.options["exact"], self.law.variables
             at_points(exact, self.mesh.examples, 0.0, len(names), f"the exact solution{place(exact)}", names)
 
-    def steps(self, until=None, every=None):
+    def steps(self, until: float | None = None, every: float | None = None) -> Iterator[State]:
         """The states of a run one by one, the first at t = 0: `State` with t, step, q, dataset() and stop().
 
         After every step, or where `every` is given at its multiples and at the end; the steps are those of `run`.
@@ -239,31 +273,31 @@ class Simulation:
 
     # The problem as arrays q[variable, node, element] (modal: mode for node) of the backend's library, in the run's dtype.
 
-    def project(self, f=None, t=0.0):
+    def project(self, f: Callable | None = None, t: float = 0.0) -> Any:
         """The state f(x) or f(x, t) -> tuple on the elements, by default the initial one: q[variable, node, element]."""
         operator = self.operator
         return operator.plain(operator.state(operator.project(self.initial if f is None else f, t)))
 
-    def rhs(self, q, t=0.0):
+    def rhs(self, q: Any, t: float = 0.0) -> Any:
         """dq/dt at the state q and the time t, as an array of the shape of q.
 
         Raises ValueError for a state of another shape, and for Hermite's method, which has no right-hand side."""
         operator = self.operator
         return operator.plain(operator.rhs(operator.state(operator.checked(q)), t))
 
-    def max_dt(self, q, t=0.0):
+    def max_dt(self, q: Any, t: float = 0.0) -> float:
         """The largest stable step at the state q for this simulation's stepper, as `cfl=1` takes it."""
         operator = self.operator
         return operator.largest_step(operator.state(operator.checked(q)), t)
 
-    def dataset(self, q, t=0.0):
+    def dataset(self, q: Any, t: float = 0.0) -> xr.Dataset | Any:
         """The xarray.Dataset of one state: dims (time, element, node), on a grid (time, z, y, x)."""
         operator = self.operator
         store = store_of(self.layout(), dtype=self.backend.dtype)
         store.append(t, operator.snapshot(operator.host(operator.state(operator.checked(q)))))
         return store.dataset()
 
-    def linear_operator(self, t=0.0):
+    def linear_operator(self, t: float = 0.0) -> LinearOperator:
         """q -> rhs(q, t) - rhs(0, t) as a scipy.sparse.linalg.LinearOperator on flat arrays of the host; for linear laws.
 
         In several zones q holds their arrays one after the other, in the order of `project`.
@@ -287,7 +321,28 @@ class Simulation:
             raise ValueError(f"the right-hand side of {self.law!r} with these boundary conditions and sources is not linear")
         return scipy.sparse.linalg.LinearOperator((size, size), matvec=lambda q: rhs(q) - still, dtype=self.backend.dtype)
 
-    def memory(self, until=None, every=None, out=None):
+    def plot(self, variable: str | None = None, path: str | PathLike | None = None, ax: Any = None, **options: Any) -> Any:
+        """Draw the problem by matplotlib before it runs: the initial state, and the boundaries by name, with their conditions
+        in the legend; in 3D the boundary faces and a slice side by side.
+
+        variable   name of a field, or of one that follows from them, such as "mach"; by default the first that varies in space
+        path       image file to write (PNG, PDF or SVG), without a window; None draws into `ax` or a new pyplot figure
+        ax         matplotlib axes to draw into, in 1D and 2D; a new figure by default
+        options    limits=(low, high), mesh=True, cmap=, slice="z=0.5" and more: see `output.plot.draw`
+        Returns the axes, with a path the path. Raises ValueError for an unknown variable or plane, and a path that cannot be
+        written to, ImportError without matplotlib."""
+        return problem_picture.plot(self.dataset(self.project()).dg.whole(), self.mesh, self._conditions(), variable, path, ax,
+                                    **options)
+
+    def _conditions(self):
+        """{name of a boundary, None for faces without a name: text of its condition}."""
+        given = self.options["boundary"]
+        given = given if isinstance(given, dict) else {"default": given}
+        given = {str(name): condition for name, condition in given.items()}
+        names = [*self.mesh.boundaries, *([] if self.mesh.structured else [None] * bool(len(self.mesh.unnamed)))]
+        return {name: shown(given.get(name, given.get("default"))) for name in names}
+
+    def memory(self, until: float | None = None, every: float | None = None, out: Any = None) -> Plan:
         """What a run takes, a `dgarray.methods.memory.Plan`; snapshots that no output takes are in it."""
         o = self.options
         until, every = o["until"] if until is None else until, o["every"] if every is None else every

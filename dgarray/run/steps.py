@@ -1,7 +1,14 @@
 """The state of a run between two steps, for a loop of the user's own and for functions that a run calls back."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..wording import plural
 from .failure import SolutionError
 from .time_loop import TimeLoop, snapshot_times
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 class State:
@@ -20,15 +27,15 @@ class State:
         return f"State(t={self.t:.6g}, {plural(self.step, 'step')})"
 
     @property
-    def t(self):
+    def t(self) -> float:
         return self._loop.t
 
     @property
-    def step(self):
+    def step(self) -> int:
         return self._loop.steps
 
     @property
-    def q(self):
+    def q(self) -> Any:
         return self._loop.operator.plain(self._loop.state)
 
     @q.setter
@@ -41,10 +48,10 @@ class State:
         loop.operator.copy(state, loop.state)
         loop.changed()
 
-    def dataset(self):
+    def dataset(self) -> xr.Dataset | Any:
         return self._sim.dataset(self.q, self.t)
 
-    def stop(self):
+    def stop(self) -> None:
         self._loop.stopped = True
 
 

@@ -11,9 +11,9 @@ class ExponentialFilter:
     """Multiply the part of degree k of a state by sigma(k) after every step; N is the degree of the method.
 
     sigma(k) = exp(-strength ((k - cutoff) / (N - cutoff))^order) for k > cutoff, else 1
-    strength   degree N is multiplied by exp(-strength), which at 36 is below the rounding of float64
-    order      the higher the order, the less the middle degrees are damped; usually even
-    cutoff     degrees up to the cutoff do not change; it is less than N. Averages never change
+    strength   above 0: degree N is multiplied by exp(-strength), which at 36 (default) is below the rounding of float64
+    order      whole number from 1, by default 16: the higher, the less the middle degrees are damped; usually even
+    cutoff     whole number from 0 (default) to below N: degrees up to the cutoff do not change. Averages never change
     Raises ValueError for values that are not allowed.
     Hesthaven & Warburton 2008, section 5.3."""
 

@@ -70,6 +70,7 @@ class DG(Method):
 class NodalDG(DG):
     """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10) on intervals, triangles or tetrahedra.
 
+    order        whole number from 1 to 10, by default 4
     start        how the initial state is represented on the elements: "projection" (L2) or "interpolation" (values at the
                  nodes)
     quadrature   None: fluxes are evaluated at the nodes, so that nonlinear fluxes are interpolated; else the degree up to which

@@ -2,6 +2,7 @@
 
 Helluy, Strub, Massaro & Roberts 2015, section 3.1; Kopriva 2009, chapter 5.
 """
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
@@ -35,8 +36,9 @@ class TensorDG(DG):
     """Tensor-product discontinuous Galerkin of polynomial degree `order` (0 to 8) in each coordinate, on quadrilaterals or
     hexahedra.
 
-    order   a number, or {region: number}: then each region is a zone with kernels and output of its own; "default" stands for
-            all other regions. Laws may be given by region, too. Zones, and elements of two sizes, meet at mortars
+    order   whole number from 0 to 8, by default 3, or {region: number}: then each region is a zone with kernels and output of
+            its own; "default" stands for all other regions. Laws may be given by region, too. Zones, and elements of two
+            sizes, meet at mortars
     nodes   "gauss": Gauss-Legendre points, with which the mass matrix of an affine cell is exact; "lobatto": Gauss-Lobatto
             points (order 1 and above), whose mass is lumped
     volume_flux   None: the weak form. Else a symmetric flux F#(l, r, n) between two nodes, linear in n, such as
@@ -54,10 +56,10 @@ class TensorDG(DG):
     Rueda-Ramirez, Hindenlang & Gassner 2021 (shocks).
     """
 
-    order: int = 3
+    order: int | dict[str, int] = 3
     nodes: str = "gauss"
     start: str = "interpolation"
-    volume_flux: object = None
+    volume_flux: Callable | None = None
     shock_capturing: float | None = None
     positivity: bool = False
     by_region = True

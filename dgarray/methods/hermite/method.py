@@ -25,6 +25,7 @@ class Hermite(Method):
     """Hermite's method of order 2N + 1, N = `order` from 0 to 6, for linear laws on a `Grid`. Its largest stable time step, h
     over the wave speed, does not depend on N.
 
+    order        whole number from 0 to 6, by default 3
     stages       number of terms of the Taylor series in time. The default dim (2N + 1) is exact for constant coefficients;
                  fewer are cheaper, of lower order in time, and may need a smaller cfl
     variant      "two-kernel": interpolate at all nodes, then evolve all; "monolithic": both in one pass; "collapsed": one

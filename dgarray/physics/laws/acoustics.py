@@ -1,5 +1,12 @@
 """Linear acoustics: pressure and velocity."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .law import Law, check_dim, check_parameters, counted, dot
+
+if TYPE_CHECKING:
+    from ..annotations import Parameter
 
 VARIABLES = ("p", "vx", "vy", "vz")
 
@@ -7,7 +14,10 @@ VARIABLES = ("p", "vx", "vy", "vz")
 class Acoustics(Law):
     """Acoustics  p_t / (rho c^2) + div v = 0,  rho v_t + grad p = 0.
 
-    dim: 1, 2 or 3.  density rho, sound_speed c: number, {region: number} or function of x.
+    dim           1, 2 or 3; q = (p, vx, vy, vz), the velocity with the components of dim
+    density       rho, positive, by default 1: a number, {region: number}, or a function of x
+    sound_speed   c, as density
+    Any consistent units: pressure in those of rho c^2, velocity in those of c.
     ValueError for another dim, and for parameters that are not positive.  LeVeque 2002, chapter 2.
     """
 
@@ -15,7 +25,7 @@ class Acoustics(Law):
     arguments = {"rho": "density", "c": "sound_speed"}
     momentum = slice(1, None)          # the velocity
 
-    def __init__(self, dim=2, density=1.0, sound_speed=1.0):
+    def __init__(self, dim: int = 2, density: Parameter = 1.0, sound_speed: Parameter = 1.0):
         self.dim = check_dim(dim)
         self.variables = VARIABLES[:1 + self.dim]
         self.long_names = {"p": "acoustic pressure", **{v: f"velocity, {v[1]} component" for v in self.variables[1:]}}

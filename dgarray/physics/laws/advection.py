@@ -1,20 +1,28 @@
 """Linear advection of a scalar."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .law import Law, counted, dot, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 class Advection(Law):
     """Advection  du/dt + div(a u) = 0  with velocity a, constant or a function of x.
 
-    velocity: a number (1D), a tuple of dim numbers, or a function x -> tuple of dim components.
+    velocity   a number (1D), a tuple of dim numbers, or a function x -> tuple of dim components; by default (1.0,)
+    dim        1, 2 or 3, needed where the velocity is a function; else it follows from the velocity
     ValueError if the number of components is not dim.
     """
 
     variables = ("u",)
     long_names = {"u": "advected quantity"}
 
-    def __init__(self, velocity=(1.0,), dim=None):
+    def __init__(self, velocity: float | Sequence[float] | Callable = (1.0,), dim: int | None = None):
         if callable(velocity):
             if dim not in (1, 2, 3):
                 raise ValueError(f"dim={dim!r} is not allowed; a velocity that is a function of x needs dim=1, 2 or 3")

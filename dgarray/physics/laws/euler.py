@@ -1,11 +1,17 @@
 """The Euler equations of gas dynamics in 1D, 2D and 3D, with their Riemann solvers."""
+from __future__ import annotations
+
 from math import isfinite
 from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .law import Law, check_dim, counted, dot
 from .means import logarithmic_mean
+
+if TYPE_CHECKING:
+    from ..annotations import Components
 
 
 class Euler(Law):
@@ -15,8 +21,8 @@ class Euler(Law):
 
     with the momentum m = rho v, the total energy E and the pressure p = (gamma - 1) (E - rho |v|^2 / 2).
 
-    dim     1, 2 or 3; q = (rho, rho_u, rho_v, rho_w, E), w = (rho, u, v, w, p), each with the components of dim
-    gamma   ratio of specific heats, a number above 1
+    dim     1, 2 (default) or 3; q = (rho, rho_u, rho_v, rho_w, E), w = (rho, u, v, w, p), each with the components of dim
+    gamma   ratio of specific heats, a number above 1, by default 1.4
 
     Initial and boundary states are of conserved variables: conservative((rho, u, v, p)) makes them.  ValueError for another
     dim or gamma.  hllc and roe take a unit normal.  Toro 2009, chapter 3.
@@ -25,7 +31,7 @@ class Euler(Law):
     momentum = slice(1, -1)
     derived = {"pressure": "pressure", "mach": "Mach number", "sound_speed": "speed of sound", "entropy": "specific entropy"}
 
-    def __init__(self, dim=2, gamma=1.4):
+    def __init__(self, dim: int = 2, gamma: float = 1.4):
         self.dim = check_dim(dim)
         if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
             raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
@@ -38,13 +44,13 @@ class Euler(Law):
     def __repr__(self):
         return f"Euler(dim={self.dim}, gamma={self.gamma})"
 
-    def velocity(self, q):
+    def velocity(self, q: Components) -> tuple:
         """v = m / rho."""
         counted(q, conserved(self.dim), self)
         volume = 1 / q[0]          # one division for all components, and for the speed of sound
         return tuple(m * volume for m in q[1:-1])
 
-    def pressure(self, q):
+    def pressure(self, q: Components) -> Any:
         """p = (gamma - 1) (E - m . v / 2)."""
         return (self.gamma - 1) * (q[-1] - dot(q[1:-1], self.velocity(q)) / 2)
 
@@ -52,7 +58,7 @@ class Euler(Law):
         """p / (gamma - 1)."""
         return self.pressure(q) / (self.gamma - 1)
 
-    def sound_speed(self, q):
+    def sound_speed(self, q: Components) -> Any:
         """c = sqrt(gamma p / rho)."""
         return np.sqrt(self.sound_speed_squared(q))
 
@@ -60,15 +66,15 @@ class Euler(Law):
         """c^2 = gamma p / rho."""
         return self.gamma * self.pressure(q) * (1 / q[0])
 
-    def mach(self, q):
+    def mach(self, q: Components) -> Any:
         """|v| / c."""
         return np.sqrt(dot(self.velocity(q), self.velocity(q)) / self.sound_speed_squared(q))
 
-    def entropy(self, q):
+    def entropy(self, q: Components) -> Any:
         """The specific entropy s = log(p / rho^gamma); -rho s is convex and, without shocks, conserved."""
         return np.log(self.pressure(q)) - self.gamma * np.log(q[0])
 
-    def entropy_variables(self, q):
+    def entropy_variables(self, q: Components) -> tuple:
         """dS/dq of the entropy S = -rho s / (gamma - 1), s = log(p / rho^gamma):
         ((gamma - s) / (gamma - 1) - rho |v|^2 / (2 p), rho v / p, -rho / p)."""
         v, beta = self.velocity(q), q[0] / self.pressure(q)
@@ -78,12 +84,12 @@ class Euler(Law):
         """Whether density and pressure are positive."""
         return (q[0] > 0) & (self.pressure(q) > 0)
 
-    def primitive(self, q):
+    def primitive(self, q: Components) -> tuple:
         """w = (rho, v, p) of the conserved variables q = (rho, m, E)."""
         q = tuple(q)
         return (q[0], *self.velocity(q), self.pressure(q))
 
-    def conservative(self, w):
+    def conservative(self, w: Components) -> tuple:
         """q = (rho, rho v, p / (gamma - 1) + rho |v|^2 / 2) of w = (rho, v, p); ValueError unless w has dim + 2 components."""
         rho, *v, p = counted(tuple(w), self.primitive_variables, self)
         m = tuple(rho * u for u in v)
@@ -94,7 +100,7 @@ class Euler(Law):
         u, p = dot(self.velocity(q), n), self.pressure(q)
         return tuple(u * a + p * b for a, b in zip(q, (0.0, *n, u)))
 
-    def characteristic(self, q, mean, n):
+    def characteristic(self, q: Components, mean: Components, n: Components) -> tuple:
         """The waves that a difference q of states is made of, by the left eigenvectors of dF/dq . n at the state `mean`, n a
         unit normal: slower sound, entropy, shear along each tangent t, faster sound.
 
@@ -106,7 +112,7 @@ class Euler(Law):
         along = dot(push, n) * np.sqrt(c2) * k
         return ((dp - along) / 2, q[0] - dp, *(dot(push, t) for t in tangents(n)), (dp + along) / 2)
 
-    def from_characteristic(self, w, mean, n):
+    def from_characteristic(self, w: Components, mean: Components, n: Components) -> tuple:
         """The difference of states that these waves make, by the right eigenvectors: the inverse of `characteristic`."""
         v, c2 = self.velocity(mean), self.sound_speed_squared(mean)
         slow, entropy, *shear, fast = w
@@ -150,7 +156,7 @@ class Euler(Law):
         c2 = a * self.sound_speed_squared(l) + b * self.sound_speed_squared(r) + (self.gamma - 1) / 2 * ab * dot(dv, dv)
         return rho, tuple(a * x + b * y for x, y in zip(vl, vr)), np.sqrt(c2)
 
-    def hllc(self, l, r, n):
+    def hllc(self, l: Components, r: Components, n: Components) -> tuple:
         """Three waves S-, S*, S+: exact for contacts, shear layers and single shocks.
 
         S* = (p+ - p- + rho- u- (S- - u-) - rho+ u+ (S+ - u+)) / (rho- (S- - u-) - rho+ (S+ - u+)), and on the side K of S*
@@ -169,7 +175,7 @@ class Euler(Law):
         return tuple(np.where(between, (middle * ((s - u) * x - p * d) + push * e) * k, u * x + p * d)
                      for x, d, e in zip(q, (0.0, *n, u), (0.0, *n, middle)))
 
-    def roe(self, l, r, n):
+    def roe(self, l: Components, r: Components, n: Components) -> tuple:
         """Roe's linearisation: exact for contacts, shear layers and single shocks.
 
         F* = (F- + F+) / 2 - sum_k |lambda_k| alpha_k r_k / 2.  Of the two acoustic waves |lambda| is at least
@@ -190,7 +196,7 @@ class Euler(Law):
         return tuple((a + b - d) / 2 for a, b, d in zip(self.flux(l, n), self.flux(r, n), jump))
 
 
-    def ranocha(self, l, r, n):
+    def ranocha(self, l: Components, r: Components, n: Components) -> tuple:
         """The flux that conserves entropy, kinetic energy where the pressure is constant, and pressure equilibria.
 
         With averages {.} and logarithmic means <.>: m = <rho> {v}.n,  (m, m {v} + {p} n,
@@ -202,7 +208,7 @@ class Euler(Law):
         return (mass, *(mass * (a + b) / 2 + (pl + pr) / 2 * c for a, b, c in zip(vl, vr, n)),
                 mass * (dot(vl, vr) / 2 + heat) + (pl * ur + pr * ul) / 2)
 
-    def kennedy_gruber(self, l, r, n):
+    def kennedy_gruber(self, l: Components, r: Components, n: Components) -> tuple:
         """The flux that conserves kinetic energy where the pressure is constant: products of averages {.}.
 
         m = {rho} {v}.n,  (m, m {v} + {p} n, m {E / rho} + {p} {v}.n).  Linear in n.  Kennedy & Gruber 2008; Pirozzoli 2011."""

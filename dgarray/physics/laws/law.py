@@ -1,8 +1,11 @@
 """What a law is: the base class that names the functions a method may ask for."""
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
+from ...html_table import table
+from ..law_formulas import law_formulas
 from ..trace import parameters
 
 
@@ -53,31 +56,64 @@ class Law:
     laws         {region: law} if this law stands for several, see `dgarray.physics.laws.by_region`
     """
 
-    dim = None
-    variables = ()
-    parameters = {}
-    arguments = {}
-    long_names = {}
-    units = {}
-    capacity = None
-    source = None
-    upwind = hllc = roe = hlld = ranocha = kennedy_gruber = None
-    products = entropy_variables = None
-    speeds = signal_speeds = decoupled = None
-    primitive = conservative = None
-    characteristic = from_characteristic = None
-    derived = curls = {}
-    momentum = mirrored = None
-    energy = None
-    admissible = internal_energy = positive_speed = None
-    sweep_courant = 1.0
-    damping = None
-    family = laws = None
-    positive = not_negative = ()
+    dim: Any = None
+    variables: tuple[str, ...] = ()
+    parameters: dict[str, Any] = {}
+    arguments: dict[str, str] = {}
+    long_names: dict[str, str] = {}
+    units: dict[str, str] = {}
+    capacity: Any = None
+    source: Any = None
+    upwind: Any = None
+    hllc: Any = None
+    roe: Any = None
+    hlld: Any = None
+    ranocha: Any = None
+    kennedy_gruber: Any = None
+    products: Any = None
+    entropy_variables: Any = None
+    speeds: Any = None
+    signal_speeds: Any = None
+    decoupled: Any = None
+    primitive: Any = None
+    conservative: Any = None
+    characteristic: Any = None
+    from_characteristic: Any = None
+    derived: dict[str, str] = {}
+    curls: dict[str, tuple[str, str]] = {}
+    momentum: Any = None
+    mirrored: Any = None
+    energy: Any = None
+    admissible: Any = None
+    internal_energy: Any = None
+    positive_speed: Any = None
+    sweep_courant: float = 1.0
+    damping: Any = None
+    family: str | None = None
+    laws: dict[str, Any] | None = None
+    positive: tuple[str, ...] = ()
+    not_negative: tuple[str, ...] = ()
 
     def __repr__(self):
         given = "".join(f", {argument(self, name)}={shown(value)}" for name, value in self.parameters.items())
         return f"{type(self).__name__}(dim={self.dim}{given})"
+
+    def _repr_html_(self):
+        """The law as a table for notebooks: what it is, its variables, and on demand its formulas."""
+        rows = [("call", repr(self)), ("what", (type(self).__doc__ or "").strip().partition("\n")[0])]
+        rows += [(variable, f"{self.long_names.get(variable, '')} {unit_text(self, variable)}") for variable in self.variables]
+        if self.laws is not None:
+            return table(type(self).__name__, [*rows, *((f"region {name}", law) for name, law in self.laws.items())])
+        try:
+            text = "\n".join(law_formulas(self)[1:])
+        except (AttributeError, TypeError, ValueError) as error:          # a law that cannot be traced says why
+            text = str(error)
+        return table(type(self).__name__, rows, [("formulas", text)])
+
+
+def unit_text(law, variable):
+    """The units of a variable in parentheses, "" where the law does not say."""
+    return f"({law.units[variable]})" if variable in law.units else ""
 
 
 def argument(law, parameter):

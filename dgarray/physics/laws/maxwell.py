@@ -1,5 +1,12 @@
 """Maxwell's equations in 1D, 2D (TM, TE) and 3D."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .law import Law, check_dim, check_parameters, counted, dot
+
+if TYPE_CHECKING:
+    from ..annotations import Components, Parameter
 
 FIELDS = {                     # components that are present, in the order of the papers
     (1, "TM"): ("Ez", "Hy"),
@@ -17,9 +24,11 @@ def cross(a, b):
 class Maxwell(Law):
     """Maxwell's equations  eps E_t - curl H = -sigma E,  mu H_t + curl E = 0.
 
-    dim           1 (fields Ez, Hy), 2 or 3
-    polarisation  in 2D "TM" (Hx, Hy, Ez) or "TE" (Ex, Ey, Hz)
-    eps, mu       permittivity and permeability, sigma the conductivity: number, {region: number} or function of x
+    dim           1 (fields Ez, Hy), 2, or 3 (default)
+    polarisation  in 2D "TM" (Hx, Hy, Ez; default) or "TE" (Ex, Ey, Hz)
+    eps, mu       permittivity and permeability, positive, by default 1: a number, {region: number}, or a function of x
+    sigma         conductivity, not negative, by default 0; as eps
+    With eps = mu = 1 the speed of light and the impedance of the vacuum are 1; SI values work as well.
 
     ValueError for another dim or polarisation, and for parameters that are not positive (sigma: negative).
 
@@ -30,7 +39,8 @@ class Maxwell(Law):
     family = "curl"
     positive, not_negative = ("eps", "mu"), ("sigma",)
 
-    def __init__(self, dim=3, polarisation=None, eps=1.0, mu=1.0, sigma=0.0):
+    def __init__(self, dim: int = 3, polarisation: str | None = None, eps: Parameter = 1.0, mu: Parameter = 1.0,
+                 sigma: Parameter = 0.0):
         self.dim = check_dim(dim)
         self.polarisation = polarisation or (None if dim == 3 else "TM")
         if (dim, self.polarisation) not in FIELDS:
@@ -46,12 +56,12 @@ class Maxwell(Law):
         shown = f", polarisation={self.polarisation!r}" if self.dim == 2 else ""
         return super().__repr__().replace(f"dim={self.dim}", f"dim={self.dim}{shown}", 1)
 
-    def fields(self, q):
+    def fields(self, q: Components) -> tuple:
         """E and H as three-vectors; components that this dimension does not have are zero."""
         present = dict(zip(self.variables, counted(q, self.variables, self)))
         return tuple(tuple(present.get(field + axis, 0.0) for axis in "xyz") for field in "EH")
 
-    def state(self, E, H):
+    def state(self, E: Components, H: Components) -> tuple:
         """The components of E and H that this dimension has, as the state q."""
         vectors = {"E": E, "H": H}
         return tuple(vectors[v[0]]["xyz".index(v[1])] for v in self.variables)

@@ -1,12 +1,18 @@
 """Ideal magnetohydrodynamics with divergence cleaning, one text for 1D, 2D and 3D, and its Riemann solver of five waves."""
+from __future__ import annotations
+
 from math import isfinite
 from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .law import Law, check_dim, counted, dot
 from .means import logarithmic_mean
 from .mhd_waves import Waves
+
+if TYPE_CHECKING:
+    from ..annotations import Components
 
 
 class MHD(Law):
@@ -19,14 +25,16 @@ class MHD(Law):
     with the total energy E = p / (gamma - 1) + rho |v|^2 / 2 + |B|^2 / 2.  psi is the generalised Lagrange multiplier: errors
     of div B = 0 leave with it at the speed ch and are damped.  Velocity and field have three components in every dimension.
 
-    dim               1, 2 or 3; q = (rho, rho_u, rho_v, rho_w, E, Bx, By, Bz, psi), w = (rho, u, v, w, p, Bx, By, Bz, psi)
-    gamma             ratio of specific heats, a number above 1
+    dim               1, 2 (default) or 3; q = (rho, rho_u, rho_v, rho_w, E, Bx, By, Bz, psi),
+                      w = (rho, u, v, w, p, Bx, By, Bz, psi)
+    gamma             ratio of specific heats, a number above 1, by default 5/3
     cleaning_speed    ch, not negative; the fastest wave of the solution is a good value, a faster one makes the time step
                       smaller.  It must be given in 2D and 3D; in 1D, where div B stays zero, it is zero
-    cleaning_length   above 0, in units of x: psi decays as exp(-ch t / length); None: no damping
-    powell            whether the law has Powell's terms and the work of psi, which are zero where div B and psi are:
-                      (0, B, v . B, v, 0) div B + (0, 0, B . grad psi, 0, 0) on the left.  With them entropy is conserved also
-                      where div B is not zero; momentum, energy and field are then conserved up to that error only.
+    cleaning_length   above 0, in units of x, by default 0.18: psi decays as exp(-ch t / length); None: no damping
+    powell            whether the law has Powell's terms and the work of psi, by default not; they are zero where div B and
+                      psi are: (0, B, v . B, v, 0) div B + (0, 0, B . grad psi, 0, 0) on the left.  With them entropy is
+                      conserved also where div B is not zero; momentum, energy and field are then conserved up to that error
+                      only.
                       For the split form of `TensorDG`
 
     Initial and boundary states are of conserved variables: conservative((rho, u, v, w, p, Bx, By, Bz)) makes them, psi = 0.
@@ -47,7 +55,8 @@ class MHD(Law):
                   **{f"rho_{c}": f"momentum density, {axis} component" for c, axis in zip("uvw", "xyz")},
                   **{f"B{axis}": f"magnetic field, {axis} component" for axis in "xyz"}}
 
-    def __init__(self, dim=2, gamma=5 / 3, cleaning_speed=None, cleaning_length=0.18, powell=False):
+    def __init__(self, dim: int = 2, gamma: float = 5 / 3, cleaning_speed: float | None = None,
+                 cleaning_length: float | None = 0.18, powell: bool = False):
         self.dim = check_dim(dim)
         if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
             raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
@@ -76,7 +85,7 @@ class MHD(Law):
         """At which psi is damped, ch / length, 1 / time."""
         return 0.0 if self.cleaning_length is None else self.cleaning_speed / self.cleaning_length
 
-    def velocity(self, q):
+    def velocity(self, q: Components) -> tuple:
         """v = m / rho, three components."""
         volume = 1 / counted(q, self.variables, self)[0]
         return tuple(m * volume for m in q[self.momentum])
@@ -85,7 +94,7 @@ class MHD(Law):
         """The component of a vector of three components along n, which has those of dim."""
         return dot(vector[:len(n)], n)
 
-    def pressure(self, q):
+    def pressure(self, q: Components) -> Any:
         """p = (gamma - 1) (E - m . v / 2 - |B|^2 / 2)."""
         return (self.gamma - 1) * (q[4] - dot(q[self.momentum], self.velocity(q)) / 2 - dot(q[self.field], q[self.field]) / 2)
 
@@ -93,23 +102,23 @@ class MHD(Law):
         """p / (gamma - 1)."""
         return self.pressure(q) / (self.gamma - 1)
 
-    def speed(self, q):
+    def speed(self, q: Components) -> Any:
         """|v|."""
         return np.sqrt(dot(self.velocity(q), self.velocity(q)))
 
-    def field_strength(self, q):
+    def field_strength(self, q: Components) -> Any:
         """|B|."""
         return np.sqrt(dot(q[self.field], q[self.field]))
 
-    def plasma_beta(self, q):
+    def plasma_beta(self, q: Components) -> Any:
         """Pressure over magnetic pressure, 2 p / |B|^2."""
         return 2 * self.pressure(q) / dot(q[self.field], q[self.field])
 
-    def mach(self, q):
+    def mach(self, q: Components) -> Any:
         """|v| / a, a^2 = gamma p / rho."""
         return self.speed(q) / np.sqrt(self.gamma * self.pressure(q) / q[0])
 
-    def alfven_mach(self, q):
+    def alfven_mach(self, q: Components) -> Any:
         """|v| / (|B| / sqrt(rho))."""
         return self.speed(q) * np.sqrt(q[0]) / self.field_strength(q)
 
@@ -132,12 +141,12 @@ class MHD(Law):
         """Whether density and pressure are positive."""
         return (q[0] > 0) & (self.pressure(q) > 0)
 
-    def primitive(self, q):
+    def primitive(self, q: Components) -> tuple:
         """w = (rho, v, p, B, psi) of the conserved variables q."""
         q = tuple(q)
         return (q[0], *self.velocity(q), self.pressure(q), *q[5:])
 
-    def conservative(self, w):
+    def conservative(self, w: Components) -> tuple:
         """q = (rho, rho v, p / (gamma - 1) + rho |v|^2 / 2 + |B|^2 / 2, B, psi) of w = (rho, v, p, B, psi) or (rho, v, p, B);
         ValueError for another number of components."""
         w = tuple(w)
@@ -165,7 +174,7 @@ class MHD(Law):
         """ch / length."""
         return self.rate
 
-    def magnetosonic(self, q, n, Bn=None):
+    def magnetosonic(self, q: Components, n: Components, Bn: Any = None) -> tuple:
         """(slow, Alfven, fast) wave speeds along n relative to the gas, for a normal of any length.
 
         c^2 = (a^2 + b^2 -+ sqrt((a^2 + b^2)^2 - 4 a^2 bn^2)) / 2,  a^2 = gamma p / rho,  b = B / sqrt(rho), bn = b . n;  |bn|.
@@ -178,7 +187,7 @@ class MHD(Law):
         root = np.sqrt(np.maximum(both ** 2 - 4 * a2 * bn2, 0.0))
         return np.sqrt(np.maximum(both - root, 0.0) / 2), np.sqrt(bn2), np.sqrt((both + root) / 2)
 
-    def characteristic(self, q, mean, n):
+    def characteristic(self, q: Components, mean: Components, n: Components) -> tuple:
         """The waves that a difference q of states is made of, by left eigenvectors of dF/dq . n at the state `mean`, n a unit
         normal: fast, Alfven and slow to the left, entropy, slow, Alfven and fast to the right, then two of Bn and psi.
 
@@ -188,7 +197,7 @@ class MHD(Law):
         `Waves`; Dedner et al. 2002; Mignone & Tzeferacos 2010, J. Comput. Phys. 229."""
         return Waves(self, mean, n).of(q)
 
-    def from_characteristic(self, w, mean, n):
+    def from_characteristic(self, w: Components, mean: Components, n: Components) -> tuple:
         """The difference of states that these waves make: the inverse of `characteristic`."""
         return Waves(self, mean, n).difference(w)
 
@@ -280,7 +289,7 @@ class MHD(Law):
         work = dot(v, B) * Bn + self.along(B, n) * (l[8] + r[8]) / 2
         return (0.0 * l[0], *(b * Bn for b in B), work, *(u * Bn for u in v), 0.0 * l[8])
 
-    def hlld(self, l, r, n):
+    def hlld(self, l: Components, r: Components, n: Components) -> tuple:
         """Five waves: two fast ones, two of Alfven and the contact; a contact or an Alfven wave alone is exact.  Bn and psi are
         those of `cleaned`.  Miyoshi & Kusano 2005, J. Comput. Phys. 208, equations (31) to (67)."""
         Bn, psi = self.cleaned(l, r, n)

@@ -4,8 +4,9 @@ import os
 from contextlib import contextmanager
 from pathlib import Path
 
-from dgarray.output.files import sync
-from dgarray.output.store import OutputError
+
+class OutputError(OSError):
+    """The output could not be written, for example because the disk is full; what was written before is intact."""
 
 
 @contextmanager
@@ -23,6 +24,15 @@ def written(path):
         raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         aside.unlink(missing_ok=True)
+
+
+def sync(path):
+    """Force a file or a folder through the operating system's cache."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_json(path, value):

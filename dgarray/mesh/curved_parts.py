@@ -3,7 +3,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dgarray.mesh import cell_maps, refine, refine_tensor
+from . import cell_maps, refine, refine_tensor
 
 LEVELS = 2          # how often curved cells are halved
 LINES = 8          # short lines of a curved edge

@@ -1,8 +1,8 @@
 """Fields that follow from those of a run, such as the pressure of a gas, by the functions of its law."""
 import ast
 
-from .physics import laws
-from .wording import choose
+from dgarray.physics import laws
+from dgarray.wording import choose
 
 
 def with_field(ds, name):

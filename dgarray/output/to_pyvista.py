@@ -1,0 +1,64 @@
+"""One snapshot of a dataset as an object of PyVista: the cells and arrays of the VTK files, without a file."""
+import numpy as np
+
+from dgarray.output.grid_vtk import Image
+from dgarray.output.vtk import field_data_of, fields_of, grid_of, snapshots
+
+
+def need_pyvista():
+    """The module pyvista. Raises ImportError, which says how to install it, where it is missing."""
+    try:
+        import pyvista
+    except ImportError as error:
+        raise ImportError("to_pyvista needs PyVista; install it with: pip install 'dgarray[volume]'") from error
+    return pyvista
+
+
+def cells(ds, variables=None, time=-1):
+    """A dataset on a mesh as a pyvista.UnstructuredGrid, see `Accessor.to_pyvista`."""
+    pyvista = need_pyvista()
+    fields, (step,), field_data, grid, cell_data = _chosen(ds, variables, time, ("element", "node"))
+    connectivity, offsets, types = grid.topology()
+    result = pyvista.UnstructuredGrid(np.insert(connectivity, offsets[:-1], np.diff(offsets)), types,
+                                      np.concatenate(list(grid.coordinates())))
+    for name, field in fields.items():
+        values = (field.isel(time=step) if "time" in field.dims else field).transpose("element", "node").values
+        result.point_data[name] = np.concatenate(list(grid.values(values)))
+    for name, values in cell_data.items():
+        result.cell_data[name] = values
+    return _with(result, field_data, fields)
+
+
+def image(ds, variables=None, time=-1):
+    """A dataset on a grid as a pyvista.ImageData, see `GridAccessor.to_pyvista`."""
+    pyvista = need_pyvista()
+    fields, (step,), field_data = _chosen(ds, variables, time, ds.dg.axes[::-1])
+    image = Image(ds.dg.lattice)
+    result = pyvista.ImageData(dimensions=[bound + 1 for bound in image.extent[1::2]], spacing=image.spacing,
+                               origin=image.origin)
+    arrays = result.cell_data if image.cells else result.point_data
+    for name in fields:
+        arrays[name] = image.values(ds, name, step).ravel()
+    return _with(result, field_data, fields)
+
+
+def _chosen(ds, variables, time, dims):
+    """The fields, the position of their snapshot, the field data, and of a mesh its cells and their data."""
+    fields = fields_of(ds, variables, dims)
+    steps, times = snapshots(ds, time, True)
+    if "node" not in dims:
+        more, field_data = (), field_data_of(ds, list(fields))
+    else:
+        *more, field_data = grid_of(ds, list(fields))
+    if times is not None:
+        field_data["TimeValue"] = times
+    return fields, steps, field_data, *more
+
+
+def _with(result, field_data, fields):
+    """The object with its field data, and the first field as the one that is drawn."""
+    for name, values in field_data.items():
+        result.field_data[name] = values
+    if fields:
+        result.set_active_scalars(next(iter(fields)))
+    return result
