@@ -17,6 +17,7 @@ ALLOWED = {
     "checkout": set(),
     "wording": set(),
     "system_memory": set(),
+    "xarray_accessor": {"output"},
     "physics": {"wording"},
     "reference": set(),
     "mesh": {"reference", "wording", "system_memory"},
@@ -101,6 +102,14 @@ def test_nobody_guesses_what_an_operator_is(path, name):
 
 def test_every_part_has_a_rule():
     assert {part(name) for _, name in modules()} - TOP == set(ALLOWED)
+
+
+def test_every_public_name_has_one_home():
+    """What type checkers read, where a name is found at run time, and what is public agree."""
+    tree = ast.parse((ROOT / "dgarray" / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    assert {alias.name: node.module for node in block.body for alias in node.names} == dg.HOMES
+    assert set(dg.__all__) == set(dg.HOMES) and all(hasattr(dg, name) for name in dg.__all__)
 
 
 def test_package_list_matches_the_folders():
