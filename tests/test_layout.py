@@ -1,6 +1,8 @@
 """The shape of the package: imports go one way, and the wheel holds every folder."""
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -154,3 +156,14 @@ def test_gpu_libraries_are_imported_when_a_gpu_is_used(path, name):
 def test_what_prints_is_the_call_that_makes_it(value):
     again = eval(repr(value), vars(dg))
     assert type(again) is type(value) and repr(again) == repr(value)
+
+
+def test_the_package_alone_imports_no_library():
+    """And yet xarray's datasets have `dg` when xarray is imported later, also where somebody has looked for it before."""
+    code = """import sys, importlib.util, dgarray
+assert not {'numpy', 'numba', 'scipy', 'rich', 'xarray'} & set(sys.modules)
+importlib.util.find_spec('xarray')
+import xarray
+assert 'dgarray.output' not in sys.modules
+xarray.Dataset.dg, xarray.DataTree.dg"""
+    subprocess.run([sys.executable, "-c", code], check=True)

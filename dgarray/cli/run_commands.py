@@ -1,42 +1,11 @@
-"""The commands that run problems: list, run, eoc. Each takes the parsed options."""
+"""The commands that run problems: run, eoc. Each takes the parsed options."""
 import ast
-import importlib.util
 import inspect
-import sys
 from numbers import Real
-from pathlib import Path
 
 from ..wording import choose
+from .find_case import called, find_case
 from .json_files import check_json, write_json
-
-
-def find_case(name):
-    """The case function of that name, or the one that a Python file defines: `case`, or named like the file."""
-    if not name.endswith(".py"):
-        from .. import cases
-        if Path(name).is_file():
-            raise ValueError(f"{name} is a file, but no case: a script ends in .py, and a mesh goes to --mesh")
-        return getattr(cases, choose("case", name, cases.__all__))
-    path = Path(name)
-    if not path.is_file():
-        raise ValueError(f"{name}: there is no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))
-    called(spec.loader.exec_module, module)
-    function = getattr(module, "case", None) or getattr(module, path.stem, None)
-    if not callable(function):
-        names = " or ".join(dict.fromkeys(["case()", f"{path.stem}()"]))
-        raise ValueError(f"{name} defines no function {names} that returns a dgarray.Simulation")
-    return function
-
-
-def called(function, *arguments, **keywords):
-    """Call a user's function; one that ends the process is an error like any other."""
-    try:
-        return function(*arguments, **keywords)
-    except SystemExit as stop:
-        raise ValueError(f"the script ended the process with sys.exit({stop.code!r})") from stop
 
 
 def case_keywords(function, options):
@@ -85,13 +54,6 @@ def simulation(options):
     if sim.options["case"] is None:
         changes["case"] = function.__name__
     return sim.replace(**changes)
-
-
-def list_cases(options):
-    from .. import cases
-    width = max(len(name) for name in cases.__all__)
-    for name in cases.__all__:
-        print(f"{name:{width}}  {inspect.getdoc(getattr(cases, name)).splitlines()[0]}")
 
 
 def run_case(options):
