@@ -55,7 +55,7 @@ def check_case(name):
     if path.suffix or path.name != name:
         raise ValueError(f"{name}: there is no such file{nearest(name, scripts)}; a case is a name from 'dgarray list', or a "
                          "Python file FILE.py")
-    raise ValueError(f"case {name!r} does not exist{nearest(name, [*files(), *scripts])}; dgarray list shows all")
+    raise ValueError(f"case {name!r} does not exist{nearest(name, [*files(), *scripts])}; 'dgarray list' shows all")
 
 
 def called(function, *arguments, **keywords):

@@ -57,15 +57,14 @@ def simulation(options):
 
 
 def run_case(options):
-    from ..output.report import Progress, summary
+    from ..output.report import summary
     from ..run.simulation import positive
     check_json(options.json)
     if options.restart is not None and (options.out not in (None, options.restart) or options.overwrite):
         raise ValueError(f"--restart {options.restart} goes on with that store; leave out "
                          f"{'--overwrite' if options.overwrite else '--out'}")
     sim = with_probes(simulation(options), options.probe)
-    until = sim.options["until"]
-    if until is None:
+    if sim.options["until"] is None:
         raise ValueError(f"case '{sim.options['case']}' has no end of its own; give --until T")
     every = sim.options["every"] if options.every is None else options.every
     if every is not None:
@@ -76,14 +75,12 @@ def run_case(options):
                     checkpoint_every=options.checkpoint_every, live=live, dump_on_error=options.dump_on_error,
                     compress=options.compress)
     try:
-        if options.quiet:
-            sim.run(None, options.every, out, options.overwrite, **keywords)
-        else:
+        if not options.quiet:
             if sim.backend.note:
                 print(f"backend {sim.backend.name}: {sim.backend.note}")
             print(sim.memory(None, options.every, out), flush=True)
-            with Progress(until, sim) as progress:
-                sim.run(None, options.every, out, options.overwrite, progress, **keywords)
+        sim.run(None, options.every, out, options.overwrite, not options.quiet, **keywords)
+        if not options.quiet:
             print(summary(sim.report, roofline(sim)))
     finally:
         if live is not None:

@@ -2,6 +2,7 @@
 import random
 import time
 import warnings
+from contextlib import nullcontext
 from math import inf
 
 import numpy as np
@@ -192,6 +193,14 @@ class Run:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._finish()
+
+
+def progress_of(progress, until, sim):
+    """A context manager that gives what is told of every step: for True the progress that is shown, else the object given."""
+    if progress is True:
+        from .progress import Progress  # with rich
+        return Progress(until, sim)
+    return nullcontext(progress or None)
 
 
 def restore_random(state, keys):

@@ -27,7 +27,7 @@ from ..wording import choose
 from .failure import check_dump
 from .report import report
 from .restart import checkpoint_of, compression_of, described
-from .run import Run
+from .run import Run, progress_of
 from .steps import steps
 from .time_loop import snapshot_count
 
@@ -35,6 +35,8 @@ OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "ex
            "dtype", "threads", "stepper", "cfl", "dt", "steady", "record", "case", "results")
 
 LINEAR = 1e4          # rounding errors by which the sum of two right-hand sides may differ from that of the sum
+HELPERS = {"live": "an object with due and update, such as dgarray.output.Live(...)",
+           "progress": "True, or an object with update(t, dt, steps)"}
 EXAMPLES = {"mesh": "dgarray.rectangle()", "law": "dgarray.Maxwell(dim=2)", "method": "dgarray.NodalDG(order=4)"}
 
 
@@ -161,7 +163,8 @@ class Simulation:
                      interrupted, on the same backend, dtype and thread count
         checkpoint   seconds of wall clock between checkpoints (None: none by the clock); checkpoint_every: time of the model
                      between them. Also at the start, at the end, on Ctrl-C, on SIGTERM, and of the last good state
-        progress     object with update(t, dt, steps), called after every step
+        progress     True to show step, time and time left: a bar on a terminal and in a notebook, elsewhere a line now and
+                     then, on stderr; or an object with update(t, dt, steps), called after every step
         live         object with due() and update(q, t), such as `dgarray.output.Live`
         compress     "zstd" to compress the store; by default it is not. One that is gone on with stays as it is
         dump_on_error   .vtu or .png file to write where a value goes bad: the elements around it; on a grid .vti or .png
@@ -185,10 +188,10 @@ class Simulation:
                 check_dump(dump_on_error, self.mesh)
             if out is not None and (not isinstance(out, (str, Path)) or not str(out)):
                 raise ValueError(f"out={out!r} is not allowed; give the name of a folder")
-            for name, value, needed in (("live", live, ("due", "update")), ("progress", progress, ("update",))):
+            for name, value, needed in (("live", live, ("due", "update")),
+                                        ("progress", None if isinstance(progress, bool) else progress, ("update",))):
                 if value is not None and not all(callable(getattr(value, method, None)) for method in needed):
-                    raise ValueError(f"{name}={value!r} is not allowed; give an object with {' and '.join(needed)}, "
-                                     f"such as dgarray.output.{'Live' if name == 'live' else 'report.Progress'}(...)")
+                    raise ValueError(f"{name}={value!r} is not allowed; give {HELPERS[name]}")
             if callback is not None and not callable(callback):
                 raise ValueError(f"callback={callback!r} is not allowed; it must be a function of the state")
             if not isinstance(callback_every, Integral) or callback_every < 1:
@@ -208,11 +211,12 @@ class Simulation:
                 gc.collect()
             check_memory(self.memory(until, every, out), self.backend)
             began = time.perf_counter()
-            operator = self._operator = self._discretised()
-            self._check_exact()
-            run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error,
-                      compress, (callback, callback_every))
-            result = run(overwrite, resumed)
+            with progress_of(progress, until, self) as progress:
+                operator = self._operator = self._discretised()
+                self._check_exact()
+                run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error,
+                          compress, (callback, callback_every))
+                result = run(overwrite, resumed)
             self.report = report(self, run, run.ready - began, result)
             return result
         finally:
