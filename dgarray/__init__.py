@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from . import checkout as checkout  # first, because the others import from `dgarray.backends`
 from . import xarray_accessor
+from .version import __version__ as __version__
 from .wording import choose
 
 if TYPE_CHECKING:          # at run time a name is imported when it is first used, see `__getattr__`
@@ -38,8 +39,6 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
     from .run.failure import SolutionError
     from .run.signals import Interrupted
     from .run.simulation import Simulation
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "FiniteVolume", "Fourier", "Grid",

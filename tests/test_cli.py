@@ -52,7 +52,8 @@ def test_run_writes_what_it_returns(here, capsys):
     assert report["conserved"]["energy"]["final"] <= report["conserved"]["energy"]["initial"]
 
 
-def test_returned_dataset_equals_the_store(here):
+def test_returned_dataset_equals_the_store(here, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000")
     from dgarray.cases import tm_cavity
     sim = tm_cavity(order=2).replace(backend="numpy", kernels="array")
     memory, disk = sim.run(until=0.2, every=0.1), sim.run(until=0.2, every=0.1, out="out.zarr")

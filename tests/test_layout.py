@@ -17,6 +17,7 @@ FOLDERS = {"backends": "dgarray.backends", "cases": "dgarray.cases"}
 # What each part may import of ours.  Parts are the modules and folders directly under dgarray.
 ALLOWED = {
     "checkout": set(),
+    "version": set(),
     "wording": set(),
     "system_memory": set(),
     "xarray_accessor": {"output"},
@@ -31,7 +32,8 @@ ALLOWED = {
     "analysis": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
     "derived_fields": {"physics", "wording"},
     "bench": {"physics", "wording", "reference", "mesh", "methods", "backends", "stepping", "output", "run", "cases"},
-    "run": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping", "output", "analysis"},
+    "run": {"physics", "wording", "version", "reference", "mesh", "spaces", "methods", "backends", "stepping", "output",
+            "analysis"},
 }
 TOP = {"cli", "__init__", "__main__", "cases", "first_contact"}
 

@@ -2,6 +2,7 @@
 import argparse
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -211,7 +212,9 @@ def main(arguments=None):
 
     0; 1 where the machine failed (no space, no memory) or a part of a benchmark did, 2 for bad input, 3 for a solution that
     went bad; 130 and 143 after Ctrl-C and SIGTERM, 141 where nobody reads the output any more."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     options = build_parser().parse_args(arguments)
+    options.call = shlex.join(["dgarray", *arguments])
     warnings.showwarning = lambda message, *_: print(f"dgarray: warning: {' '.join(str(message).split())}", file=sys.stderr)
     try:
         with Stopped():

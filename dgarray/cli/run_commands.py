@@ -64,6 +64,7 @@ def run_case(options):
         raise ValueError(f"--restart {options.restart} goes on with that store; leave out "
                          f"{'--overwrite' if options.overwrite else '--out'}")
     sim = with_probes(simulation(options), options.probe)
+    sim.call = options.call
     if sim.options["until"] is None:
         raise ValueError(f"case '{sim.options['case']}' has no end of its own; give --until T")
     every = sim.options["every"] if options.every is None else options.every

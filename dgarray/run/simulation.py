@@ -2,6 +2,7 @@
 import gc
 import time
 import warnings
+from functools import cached_property
 from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
@@ -25,6 +26,7 @@ from ..physics.pointwise import at_points, place
 from ..stepping import registers
 from ..wording import choose
 from .failure import check_dump
+from .provenance import provenance
 from .report import report
 from .restart import checkpoint_of, compression_of, described
 from .run import Run, progress_of
@@ -99,7 +101,7 @@ class Simulation:
         # "auto" looks for a GPU when the backend is first needed: until then `replace` may give another.
         chosen = backend != "auto" or threads is not None
         self._backend = backends.get(backend, kernels, dtype, threads) if chosen else None
-        self.report = None
+        self.report, self.call = None, None          # call: the command line that runs it, None from Python
         self._operator, self._running = None, Lock()
 
     def __repr__(self):
@@ -136,8 +138,15 @@ class Simulation:
         o = self.options
         return self.method.discretise(self.mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"], self.stepper)
 
-    def layout(self, until=None, every=None):
-        """What the dataset holds besides times and values; every input of the run is an attribute."""
+    @cached_property
+    def provenance(self):
+        """{attribute: value}: versions of the package and the libraries, the mesh's digest, source of the functions given."""
+        return provenance(self)
+
+    def layout(self, until=None, every=None, began=None):
+        """What the dataset holds besides times and values; every input of the run is an attribute.
+
+        began: more attributes, of when and by which call the run began"""
         defaults = {"initial": self.initial, "stepper": self.stepper.name}
         if self.method.has_flux:
             defaults["flux"] = flux_used(self.options["flux"], self.law)
@@ -145,7 +154,8 @@ class Simulation:
         attrs = {name: described(value) for name, value in inputs.items() if value is not None and name != "mesh"}
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
                   "kernels": self.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
-                  "records": {name: type(recorder).__name__ for name, recorder in self.record.items()}}
+                  "records": {name: type(recorder).__name__ for name, recorder in self.record.items()},
+                  **self.provenance, **(began or {})}
         zones = {name: layout_of(method.space(problem), problem.law, attrs)
                  for name, (method, problem) in self.method.zones(self.problem).items()}
         whole = layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
