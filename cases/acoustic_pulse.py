@@ -16,6 +16,8 @@ RADII_PER_WIDTH, PANELS, POINTS = 60, 30, 16
 def acoustic_pulse(order=4, cells=20, half_width=0.2, size=2.5, until=1.5, every=None, mesh=None, start="projection"):
     """A round pressure pulse spreads in free space, c = rho = 1.
 
+    Method: NodalDG on triangles.
+
     p = exp(-a r^2), v = 0 at t = 0, with a = ln 2 / half_width^2 (17.33);
     p(r, t) = int_0^inf P(k) cos(k t) J0(k r) k dk,  v_r(r, t) = int_0^inf P(k) sin(k t) J1(k r) k dk,
     P(k) = exp(-k^2 / 4a) / 2a  (Hankel transform; Morse & Ingard 1968).

@@ -12,6 +12,8 @@ SIDES = {1: (("left", "right"),), 2: (("left", "right"), ("bottom", "top")),
 def advection_wave(order=4, dim=2, cells=4, speed=1.0, waves=1, until=1.0, mesh=None, start="projection"):
     """The constant velocity a = speed (1, ..., 1) carries a sine wave through the periodic unit box.
 
+    Method: NodalDG on intervals, triangles or tetrahedra.
+
     u_t + div(a u) = 0,  u = sin(2 pi waves sum_i (x_i - a_i t)):  at t = 1 / speed the wave is back where it started.
 
     dim: 1, 2 or 3; cells: boxes along a side; mesh: a file of a box with sides left, right, bottom, top, front, back

@@ -11,6 +11,8 @@ def alfven_wave(dim=1, cells=32, scheme="muscl", travelling=True, amplitude=0.1,
                 variables="auto", cleaning_speed="auto", until=1.0):
     """A circularly polarised Alfven wave of any amplitude travels along a magnetic field, or stands still in a gas that flows.
 
+    Method: FiniteVolume on a grid.
+
     MHD, gamma = 5/3;  rho = 1, p = 0.1, and with s = e1 . x in the frame e1, e2, e3 of the wave
     B = (1, a sin f, a cos f),  v = (v1, a sin f, a cos f),  f = 2 pi (s + (1 - v1) t),  a = amplitude;
     v1 = 0: it travels towards -e1 at the speed 1;  v1 = 1: it stands.  The wave is 1 long.  Periodic boxes:

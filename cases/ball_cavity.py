@@ -18,6 +18,8 @@ def ball_cavity(order=3, level=2, shape="tetra", geometry=None, mode="TM", l=1, 
                 start="projection"):
     """Mode (l, 0, n) of the unit ball with a perfectly conducting wall, eps = mu = 1.
 
+    Method: NodalDG on tetrahedra, or TensorDG on hexahedra.
+
     TM: Hphi = j_l(k r) dP_l/dtheta sin(k t),  Er = l (l + 1) j_l(k r) / (k r) P_l cos(k t),
         Etheta = (k r j_l(k r))' / (k r) dP_l/dtheta cos(k t);  k is the n-th positive zero of (z j_l(z))'
     TE: Ephi = j_l(k r) dP_l/dtheta cos(k t), and H as E above with sin(k t) for cos(k t);  k is the n-th positive zero of j_l

@@ -11,6 +11,8 @@ def current_sheet(cells=100, beta=0.1, push=0.1, scheme="muscl", flux="hlld", li
                   cleaning_speed="auto", until=2.0):
     """A magnetic field that changes sign across two sheets is shaken, reconnects by numerical resistivity, and makes islands.
 
+    Method: FiniteVolume on a grid.
+
     MHD in 2D, |x| < 0.5, |y| < 0.5, periodic, gamma = 5/3, rho = 1, p = beta / 2, v = (push sin 2 pi y, 0, 0),
     B = (0, 1, 0) for |x| > 0.25, else (0, -1, 0).  There is no exact solution: the test is how long a scheme lasts at a small
     beta or a large push.

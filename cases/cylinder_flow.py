@@ -18,6 +18,8 @@ WALLS = ("curved", "straight")
 def cylinder_flow(order=2, level=1, mach=0.38, walls="curved", until=100.0, mesh=None, method="modal", start="projection"):
     """A gas flows at Mach 0.38 around a cylinder. The exact flow is smooth and symmetric, has no drag and constant entropy.
 
+    Method: ModalDG or NodalDG on triangles.
+
     rho = 1.4, p = 1, v = (mach, 0) at the start and far away; radius 0.5, the outer circle 20.  The flow becomes steady.
     Any drag is then an error of the scheme, and so is entropy_error, the L2 norm of (p / p0) (rho0 / rho)^gamma - 1.
 

@@ -12,6 +12,8 @@ def dielectric_slab(order=4, eps=4.0, angle=30.0, frequency=1.0, polarisation="T
                     start="projection"):
     """A dielectric slab of permittivity eps in vacuum reflects and transmits a plane wave; mu = 1.
 
+    Method: NodalDG on triangles.
+
     With w = 2 pi frequency, k = w (cos(angle), sin(angle)) in vacuum,
     kx_s^2 = eps w^2 - ky^2 in the slab, u = Ez (TM) or Hz (TE):
     u = Re f(x) exp(i (ky y - w t)),  f = exp(i kx x) + r exp(-i kx x)  |  A exp(i kx_s x) + B exp(-i kx_s x)  |

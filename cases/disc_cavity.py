@@ -15,6 +15,8 @@ def disc_cavity(order=4, level=2, shape="triangle", geometry=None, m=1, n=1, unt
                 start="projection"):
     """Mode (m, n) of the unit disc with a perfectly conducting wall, eps = mu = 1.
 
+    Method: NodalDG on triangles, or TensorDG on quadrilaterals.
+
     Ez = J_m(k r) cos(m theta) cos(k t),  k the n-th positive zero of the Bessel function J_m,
     Hx = -1/k dEz/dy tan(k t),  Hy = 1/k dEz/dx tan(k t).
 

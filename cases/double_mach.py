@@ -21,6 +21,8 @@ def double_mach(order=1, elements=4000, limiter="auto", limiter_variables="conse
                 flux="auto", until=0.2, mesh=None, jitter="auto", start="projection", method="modal", shock_capturing="auto"):
     """A shock of Mach 10 runs over a wedge of 30 degrees and is reflected twice: double Mach reflection.
 
+    Method: ModalDG on triangles, or TensorDG on quadrilaterals.
+
     In front of the shock rho = 1.4, p = 1, v = 0; the wedge is the part x > 1/6 of y = 0, and the shock, at 60 degrees to it,
     meets it there at t = 0: it lies at x = 1/6 + (y + 20 t) / sqrt(3).  Behind it rho = 8, p = 116.5, |v| = 8.25.
     [0, 4] x [0, 1]: the state behind the shock on the left and in front of the wedge, that of the moving shock above,

@@ -11,6 +11,8 @@ def field_loop(cells=64, strength=1e-3, radius=0.3, scheme="muscl", flux="hlld",
                cleaning_speed="auto", until=2.0):
     """A gas carries a weak loop of magnetic field obliquely through a periodic box; the loop should stay as it is.
 
+    Method: FiniteVolume on a grid.
+
     MHD in 2D, |x| < 1, |y| < 0.5, gamma = 5/3, rho = 1, p = 1, v = (2, 1, 0);  B = curl (0, 0, strength max(radius - r, 0)),
     which is strength (-y, x, 0) / r inside the loop, 0 outside.  It crosses the box in t = 1 and is back in the middle.
 

@@ -16,6 +16,8 @@ def forward_step(order=1, elements=6000, limiter="auto", limiter_variables="cons
                  flux="rusanov", until=4.0, mesh=None, start="projection"):
     """A gas at Mach 3 meets a step in a wind tunnel: a bow shock, its reflections, and a Mach stem at the upper wall.
 
+    Method: ModalDG on triangles.
+
     rho = 1.4, p = 1, v = (3, 0) at t = 0 and at the inlet; [0, 3] x [0, 1] without the step x > 0.6, y < 0.2; slip walls,
     outflow on the right.  The corner, where the flow is singular, has no special treatment.
     On the front face of the step the gas comes to rest behind a nearly normal shock; an exactly normal shock of Mach 3 and

@@ -14,6 +14,8 @@ def graded_medium(order=4, dim=2, cells=4, law="maxwell", contrast=0.3, waves=1,
                   start="projection"):
     """A plane wave along x in the periodic unit box, in a medium with the refractive index n(x) and the impedance 1.
 
+    Method: NodalDG or ModalDG on intervals, triangles or tetrahedra, or TensorDG on quadrilaterals or hexahedra.
+
     n = 1 + contrast sin(2 pi x);  the time to x is T(x) = x - contrast / (2 pi) (cos(2 pi x) - 1), the integral of n.
     maxwell: eps = mu = n,  Ez = -Hy = sin(2 pi waves (T(x) - t)).   acoustics: rho = n, c = 1 / n,  p = vx = the same.
     Nothing is reflected where the impedance does not change, so the wave is exact; at t = 1 it is back where it started.

@@ -11,6 +11,8 @@ def hermite_acoustics(order=3, dim=2, cells=16, wave="standing", waves=1, until=
                       derivatives=False):
     """A standing wave between rigid walls or under a free surface, or a plane wave in a periodic box; c = rho = 1.
 
+    Method: Hermite on a grid.
+
     p_t + div v = 0,  v_t + grad p = 0  in the unit box;  k = pi waves, w = k sqrt(dim):
     standing  p = cos(w t) prod_i cos(k x_i),  v = -(1/w) sin(w t) grad prod_i cos(k x_i);  walls all around
     free      the same with sin for cos in the last direction: p = 0 at its two sides, walls at the others

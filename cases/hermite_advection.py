@@ -10,6 +10,8 @@ def hermite_advection(order=3, dim=3, cells=150, steps=200, cfl=0.9, speed=-1.0,
                       pruned=True, derivatives=False, until=None):
     """The velocity a = speed (1, ..., 1) carries a product of sines through the periodic unit box, by Hermite's method.
 
+    Method: Hermite on a grid.
+
     u_t + div(a u) = 0,  u = prod_i sin(2 pi waves (x_i - a_i t)).
 
     order: N, derivatives in each direction; dim: 1, 2 or 3; cells: points along a side; steps: number of steps of length

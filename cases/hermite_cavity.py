@@ -9,6 +9,8 @@ from .common import check_numbers
 def hermite_cavity(order=3, dim=2, cells=16, m=1, n=1, until=1.0, variant="auto", pruned=True, derivatives=False):
     """Mode (m, n) of the unit square or, in 3D, mode (m, n, 0) of the unit cube; perfectly conducting walls, eps = mu = 1.
 
+    Method: Hermite on a grid.
+
     Ez = sin(m pi x) sin(n pi y) cos(w t),  w = pi sqrt(m^2 + n^2),
     Hx = -(n pi / w) sin(m pi x) cos(n pi y) sin(w t),  Hy = (m pi / w) cos(m pi x) sin(n pi y) sin(w t),  all else 0.
 

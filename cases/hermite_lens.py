@@ -9,6 +9,8 @@ from .common import check_numbers
 def hermite_lens(order=3, cells=24, slowness=0.6, radius=0.5, width=0.15, sponge=0.75, until=2.1, stages=0, derivatives=False):
     """A plane pulse passes a round lens, in which sound is slower, and is focused behind it.
 
+    Method: Hermite on a grid.
+
     p_t / c^2 + div v = 0,  v_t + grad p = 0  on [-2, 3] x [-1.5, 1.5], periodic in y, a sponge on the left and the right;
     1 / c = 1 + slowness exp(-(r / radius)^2),  r from the origin;  at t = 0  p = vx = exp(-((x + 1) / width)^2).
 

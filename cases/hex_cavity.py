@@ -13,6 +13,8 @@ KINDS = "affine", "skewed", "warped", "curved", "perturbed"
 def hex_cavity(order=3, cells=4, kind="affine", nodes="gauss", m=1, n=1, p=1, until=1.0, mesh=None, start="interpolation"):
     """Mode TM_mnp of a cubic cavity with conducting walls, as in `maxwell_cavity`, by tensor-product DG on hexahedra.
 
+    Method: TensorDG on hexahedra.
+
     kind    "affine": cubes;  "skewed": the middle of the cavity moves by (0.2, -0.15, 0.1), and with it the eight parts that
             meet there;  "warped": corners move by 0.08 sin(pi x) sin(pi y) sin(pi z) (1, -1, 1);
             "curved": all points move so, by maps of degree order (order 1: "warped")

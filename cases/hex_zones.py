@@ -15,6 +15,8 @@ def hex_zones(order=2, cells=4, joint="both", kind="affine", nodes="gauss", m=1,
               start="interpolation"):
     """The mode of `hex_cavity` in two zones: the core, the middle half of the cavity in each direction, and what is around it.
 
+    Method: TensorDG on hexahedra.
+
     joint   what differs where they meet. "order": the zone around has order + 1;  "size": the hexahedra of the core have half
             the size;  "both"
     kind    of the hexahedra: "affine", "skewed", "warped" as for `hex_cavity`, or "curved", by maps of degree 2, which

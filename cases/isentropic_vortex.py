@@ -11,6 +11,8 @@ def isentropic_vortex(order=3, dim=2, cells=16, size=7.0, strength=5.0, gamma=1.
                       start="projection"):
     """A gas with the velocity (1, 1) or (1, 1, 1) carries an isentropic vortex through a periodic box.
 
+    Method: ModalDG or NodalDG on triangles or tetrahedra.
+
     v = 1 + (strength / 2 pi) exp((1 - r^2) / 2) (-y, x),  T = 1 - ((gamma - 1) strength^2 / (8 gamma pi^2)) exp(1 - r^2),
     rho = T^(1 / (gamma - 1)),  p = rho^gamma;  in 3D the same at every z.  x, y and r are relative to the vortex, which starts
     in the middle and is back there at t = 2 size.

@@ -12,6 +12,8 @@ def kelvin_helmholtz(order=3, cells=32, thickness=0.025, push=0.01, until=1.5, e
                      start="projection"):
     """Two streams of gas with densities 1 and 2 flow in opposite directions, and a small wave grows where they meet.
 
+    Method: ModalDG or NodalDG on triangles.
+
     gamma = 5/3, p = 2.5, v = push sin(4 pi x); across y = 1/4 and y = 3/4, d = distance to the nearer, on both sides
     rho = (1 | 2) +- exp(-d / thickness) / 2,  u = (1/2 | -1/2) -+ exp(-d / thickness) / 2,
     with the first value outside and the second inside 1/4 < y < 3/4; so both are smooth. The unit box is periodic.

@@ -16,6 +16,8 @@ def linear_waves(wave="fast", law="mhd", dim=1, cells=32, scheme="muscl", amplit
                  variables="auto", cleaning_speed="auto", until=None):
     """A small wave of one kind runs through a uniform gas and is back where it was after one period.
 
+    Method: FiniteVolume on a grid.
+
     gamma = 5/3, rho = 1, p = 3/5, and in MHD B = (1, sqrt(2), 1/2) in the frame e1, e2, e3 of the wave; v = 0, for the entropy
     wave v = e1.   q = q0 + amplitude r cos(2 pi (e1 . x - c t)),  A r = c r, |r| = 1,  A the Jacobian of the flux along e1.
     MHD: fast c = 2, alfven 1, slow 1/2, entropy 1;  Euler: sound 1, entropy 1.  The wave is 1 long, periodic boxes:

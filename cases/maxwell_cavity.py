@@ -10,6 +10,8 @@ def maxwell_cavity(order=4, cells=2, m=1, n=1, p=0, width=1.0, depth=1.0, height
                    start="projection"):
     """Mode TM_mnp of a rectangular vacuum cavity with perfectly conducting walls.
 
+    Method: NodalDG on tetrahedra.
+
     With k = pi (m / width, n / depth, p / height), w = |k|, x from the lower corner, and g^2 = kx^2 + ky^2,
     E = cos(w t) (-kx kz / g^2 cos(kx x) sin(ky y) sin(kz z), -ky kz / g^2 sin(kx x) cos(ky y) sin(kz z),
                   sin(kx x) sin(ky y) cos(kz z)),   H = w / g^2 sin(w t) (-ky sin(kx x) cos(ky y) cos(kz z),

@@ -18,6 +18,8 @@ DECAY = 10.0            # radii that the wave travels after the pulse: the slowe
 def maxwell_sphere(order=3, ka=1.0, level=0, geometry=1, until=None, mesh=None, start="projection"):
     """A conducting sphere of radius a scatters a plane wave; the unknown is the scattered field.
 
+    Method: NodalDG on tetrahedra.
+
     Incident: the pulse Ex = u exp(-u^2), u = (t - z - t0) / w, w = 1 / (least k); n x (E + E_incident) = 0 on the sphere.  The
     fields there are Fourier-transformed while they are computed, and a near-to-far transform gives the cross-sections: one
     run serves every frequency of the pulse.  Around the sphere a layer damps the tangential fields, and the outer boundary

@@ -11,6 +11,8 @@ def mhd_blast(dim=2, cells=100, pressure=10.0, field=1.0, scheme="muscl", flux="
               cleaning_speed="auto", until=0.2):
     """A cylinder or ball of high pressure bursts in a gas with an oblique magnetic field, which makes the blast oval.
 
+    Method: FiniteVolume on a grid.
+
     MHD in a periodic box, gamma = 5/3, rho = 1, v = 0;  p = pressure for r < 0.1, else 0.1;  B = field (1, 1, 0) / sqrt(2).
     2D: |x| < 0.5, |y| < 0.75;  3D: also |z| < 0.5.  With field = 0 it is a blast in a gas.
 

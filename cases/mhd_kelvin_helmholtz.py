@@ -11,6 +11,8 @@ def mhd_kelvin_helmholtz(cells=64, mach=1.0, alfven=0.1, push=0.01, scheme="musc
                          variables="auto", cleaning_speed="auto", until=8.0):
     """A shear layer in a weak, oblique magnetic field rolls up; the vortex stretches the field until that tears it apart.
 
+    Method: FiniteVolume on a grid.
+
     MHD in 2D, 0 < x < 1, |y| < 1, gamma = 5/3, rho = 1, p = 3/5 (the speed of sound is 1), periodic in x, walls at y = -+1:
     v = (mach / 2 tanh(20 y), push sin(2 pi x) exp(-(y / 0.1)^2), 0),  B = alfven (cos 60, 0, sin 60) degrees.
 

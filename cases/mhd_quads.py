@@ -16,6 +16,8 @@ def mhd_quads(order=3, cells=4, flow="alfven_wave", warp=0.3, nodes="gauss", tra
               cleaning_speed="auto", until="auto", mesh=None, start="interpolation"):
     """An Alfven wave or Orszag and Tang's vortex in a periodic box, by tensor-product DG on quadrilaterals whose corners move.
 
+    Method: TensorDG on quadrilaterals.
+
     In the box a x b the corners move by warp b / (2 pi) sin(2 pi x / a) sin(2 pi y / b) (1, -1).
 
     flow    "alfven_wave": the wave of that case, a x b = sqrt(5) x sqrt(5) / 2, in weak form to t = 1;

@@ -16,6 +16,8 @@ def mhd_rotor(test="first", cells=128, scheme="muscl", flux="hlld", limiter="van
               until=None):
     """A dense disc spins in a gas at rest; the magnetic field winds up, slows it down and presses it flat.
 
+    Method: FiniteVolume on a grid.
+
     MHD in 2D in the unit square, gamma = 1.4, r the distance from its middle, f = (0.115 - r) / 0.015 between 0 and 1:
     rho = 1 + 9 f,  v = f V (0.5 - y, x - 0.5) / max(r, 0.1),  p = p0,  B = (b / sqrt(4 pi), 0, 0).
     first: V = 2, p0 = 1, b = 5, t = 0.15;  second: V = 1, p0 = 0.5, b = 2.5, t = 0.295.  All sides are free outflow.

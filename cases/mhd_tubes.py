@@ -12,6 +12,8 @@ UNIT = 1 / (4 * np.pi) ** 0.5          # of a field in Gauss's units
 def brio_wu(cells=400, scheme="muscl", flux="hlld", limiter="van-leer", variables="auto", until=0.1):
     """Brio and Wu's shock tube: two rarefactions, a compound wave, a contact and a slow shock in a field in the plane.
 
+    Method: FiniteVolume on a grid.
+
     MHD in 1D on [0, 1], gamma = 2, Bx = 0.75, v = 0, Bz = 0, (rho, p, By) = (1, 1, 1) for x < 0.5, (0.125, 0.1, -1) for
     x > 0.5, compared at t = 0.1.  Both ends are free outflow.  The exact solution is in doubt, as schemes agree on a compound
     wave, which has no viscous profile among three-dimensional fields: compare with a fine run.
@@ -24,6 +26,8 @@ def brio_wu(cells=400, scheme="muscl", flux="hlld", limiter="van-leer", variable
 
 def ryu_jones(cells=400, scheme="muscl", flux="hlld", limiter="van-leer", variables="auto", until=0.2):
     """Ryu and Jones' shock tube 2a: all seven waves of magnetohydrodynamics, with a field that leaves the plane.
+
+    Method: FiniteVolume on a grid.
 
     MHD in 1D on [0, 1], gamma = 5/3, Bx = 2 k, k = 1 / sqrt(4 pi), states (rho, u, v, w, p, By, Bz):
     x < 0.5: (1.08, 1.2, 0.01, 0.5, 0.95, 3.6 k, 2 k);  x > 0.5: (1, 0, 0, 0, 1, 4 k, 2 k),  compared at t = 0.2.

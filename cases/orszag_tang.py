@@ -10,6 +10,8 @@ from .grids import mhd_flux, mhd_law, mhd_results
 def orszag_tang(cells=128, scheme="muscl", flux="hlld", limiter="van-leer", variables="auto", cleaning_speed="auto", until=0.5):
     """Orszag and Tang's vortex: a vortex of the gas and two of its magnetic field turn into shocks that meet.
 
+    Method: FiniteVolume on a grid.
+
     MHD in 2D in the periodic unit square, gamma = 5/3, B0 = 1 / sqrt(4 pi):
     rho = 25 / (36 pi),  p = 5 / (12 pi),  v = (-sin 2 pi y, sin 2 pi x, 0),  B = B0 (-sin 2 pi y, sin 4 pi x, 0),
     so the speed of sound is 1 and the largest Mach number 1.  Compared at t = 0.5.

@@ -15,6 +15,8 @@ def shock_bubble(cells=128, mach=1.22, density=0.138, scheme="muscl", flux="hllc
                  until=2.8):
     """A shock in air runs to the left over a cylindrical bubble of light gas, which rolls up into a pair of vortices.
 
+    Method: FiniteVolume on a grid.
+
     Euler in 2D, one gas of gamma = 1.4; lengths in diameters of the bubble, pressure and density in those of the air, so the
     speed of sound there is 1.183:  0 < x < 6.5, |y| < 0.89 (325 x 89 mm for a bubble of 50 mm);  rho = 1, v = 0, p = 1,
     in the bubble, r < 0.5 around (3.5, 0), rho = density;  x > 4.5: the state behind a shock of that Mach number.

@@ -13,6 +13,8 @@ def shu_osher(order=1, dim=1, cells=400, waves=5.0, strength=0.2, limiter="auto"
               indicator="none", positivity=True, flux="hllc", until=1.8, mesh=None, start="projection"):
     """A shock of Mach 3 runs into a gas at rest with a sinusoidal density and compresses the waves.
 
+    Method: ModalDG on intervals or triangles.
+
     On [-5, 5]: behind the shock, x < -4, rho = 27 / 7 = 3.857143, u = 4 sqrt(35) / 9 = 2.629369, p = 31 / 3; in front of it
     rho = 1 + strength sin(waves x), u = 0, p = 1, gamma = 1.4.  There is no exact solution; compare with a fine run.
 

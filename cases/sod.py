@@ -20,6 +20,8 @@ def sod(order=1, test="sod", dim=1, cells=100, limiter="auto", limiter_variables
         positivity=True, flux="hllc", until=None, mesh=None, start="projection", method="modal", shock_capturing="auto"):
     """Sod's shock tube and others: two constant states of a gas meet; two waves and a contact run apart.
 
+    Method: ModalDG on intervals or triangles, or TensorDG on quadrilaterals.
+
     On [0, 1], gamma = 1.4, (rho, u, p) = left for x < x0, right for x > x0; exact by the Riemann problem:
     sod (1, 0, 1 | 0.125, 0, 0.1), x0 = 0.5, t = 0.2;  lax (0.445, 0.698, 3.528 | 0.5, 0, 0.571), x0 = 0.5, t = 0.13;
     toro1 sod with u = 0.75 on the left, a sonic point;  toro2 two rarefactions, nearly a vacuum;

@@ -13,6 +13,8 @@ def sod_grid(test="sod", dim=1, axis="x", cells=100, scheme="muscl", flux="hllc"
              until=None):
     """Sod's shock tube and others by finite volumes on a grid, along an axis in 1D, 2D or 3D.
 
+    Method: FiniteVolume on a grid.
+
     gamma = 1.4, (rho, u, p) = left for s < s0, right for s > s0, s the coordinate along the axis from 0 to 1; the seven tests
     are those of the case sod: sod, lax, toro1 to toro5.  Exact by the Riemann problem.  Across the tube are 4 periodic cells.
 

@@ -18,6 +18,8 @@ def supersonic_vortex(order=1, level=0, walls="curved", until=3.0, steady=1e-14,
                       start="projection"):
     """A gas enters a quarter of a ring at Mach 2.25 and turns between walls of radius 1 and 1.384; the flow is steady.
 
+    Method: ModalDG or NodalDG on triangles.
+
     rho = (1 + (gamma - 1) / 2 M^2 (1 - 1 / r^2))^(1 / (gamma - 1)),  p = rho^gamma / gamma,  |v| = M / r along the circles,
     M = 2.25, gamma = 1.4.  The run starts from this flow; the difference at t = 3 is the error of the scheme.  With
     until=30 it ends when it is steady by criterion (22) of the source, at t = 4 to 7.

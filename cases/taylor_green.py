@@ -15,6 +15,8 @@ def taylor_green(order=3, cells=4, mach=0.1, volume_flux="ranocha", flux="rusano
                  start="interpolation"):
     """The Taylor-Green vortex of a gas in a periodic box of side 2 pi, by tensor-product DG in split form on hexahedra.
 
+    Method: TensorDG on hexahedra.
+
     rho = 1,  v = (sin x cos y cos z, -cos x sin y cos z, 0),  p = 1 / (gamma mach^2) + (cos 2x + cos 2y) (cos 2z + 2) / 16.
     Without viscosity the scales fall below the mesh from t = 4 or so; a method stays stable if it conserves the entropy
     rho s, s = log(p / rho^gamma), or lets it grow.

@@ -9,6 +9,8 @@ from .common import case_mesh, check_box, check_numbers, energy_ratio
 def tm_cavity(order=4, cells=3, m=1, n=1, until=1.0, mesh=None, start="projection"):
     """Mode (m, n) of a square cavity with perfectly conducting walls, [-1, 1]^2, eps = mu = 1.
 
+    Method: NodalDG on triangles.
+
     Ez = sin(m pi x) sin(n pi y) cos(w t),  w = pi sqrt(m^2 + n^2),
     Hx = -(n pi / w) sin(m pi x) cos(n pi y) sin(w t),  Hy = (m pi / w) cos(m pi x) sin(n pi y) sin(w t).
 

@@ -10,6 +10,8 @@ def tm_obstacles(order=4, eps=3.0, x0=-1.3, y0=0.0, half_width=0.15, wavelength=
                  mesh=None, start="projection"):
     """A round pulse of Ez meets conducting cylinders and boxes and a dielectric lens.
 
+    Method: NodalDG on triangles.
+
     Ez = exp(-a r^2) cos(2 pi r / wavelength), H = 0 at t = 0; r is the distance from (x0, y0), a = ln 2 / half_width^2.
     The obstacles are perfect conductors, the outer boundary is absorbing, the lens has the permittivity eps.
 

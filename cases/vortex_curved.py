@@ -15,6 +15,8 @@ def vortex_curved(order=3, cells=12, size=7.0, strength=5.0, warp=0.06, nodes="g
                   start="interpolation"):
     """The vortex of `isentropic_vortex` in a periodic square whose mesh is warped, by tensor-product DG on quadrilaterals.
 
+    Method: TensorDG on quadrilaterals.
+
     With x' = pi x / size the corners move by warp size (sin x' cos y' / 2 + sin 2y' / 2, sin 2x' / 2 - cos x' sin y' / 2).
     A uniform gas stays uniform on such a mesh, whatever its cells.
 

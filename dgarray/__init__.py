@@ -1,39 +1,44 @@
 """High-order solvers for wave and conservation-law problems, from array-style Python."""
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from . import checkout as checkout  # first, because the others import from `dgarray.backends`
-from .analysis.convergence import eoc
-from .analysis.fourier import Fourier
-from .analysis.integrals import BoundaryIntegral, VolumeIntegral
-from .analysis.probes import Extrema, Points, SurfaceFields
-from .analysis.riemann import riemann
-from .mesh import Grid, Mesh, box, interval, read_mesh, rectangle
-from .methods import ExponentialFilter, FiniteVolume, GridOperator, Hermite, Method, ModalDG, NodalDG, Operator, TensorDG
-from .output import OutputError
-from .physics.boundary import (
-    Sponge,
-    absorbing,
-    curved_wall,
-    far_field,
-    incident,
-    inflow,
-    outflow,
-    pec,
-    plane_wave,
-    pmc,
-    prescribed,
-    pressure_outflow,
-    pressure_release,
-    scattered,
-    wall,
-)
-from .physics.explain import explain
-from .physics.fluxes import central, hll, hllc, hlld, kennedy_gruber, ranocha, roe, rusanov, upwind
-from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
-from .run.failure import SolutionError
-from .run.signals import Interrupted
-from .run.simulation import Simulation
+from . import xarray_accessor
+from .version import __version__ as __version__
 from .wording import choose
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:          # at run time a name is imported when it is first used, see `__getattr__`
+    from .analysis.convergence import eoc
+    from .analysis.fourier import Fourier
+    from .analysis.integrals import BoundaryIntegral, VolumeIntegral
+    from .analysis.probes import Extrema, Points, SurfaceFields
+    from .analysis.riemann import riemann
+    from .mesh import Grid, Mesh, box, interval, read_mesh, rectangle
+    from .methods import ExponentialFilter, FiniteVolume, GridOperator, Hermite, Method, ModalDG, NodalDG, Operator, TensorDG
+    from .output import OutputError
+    from .physics.boundary import (
+        Sponge,
+        absorbing,
+        curved_wall,
+        far_field,
+        incident,
+        inflow,
+        outflow,
+        pec,
+        plane_wave,
+        pmc,
+        prescribed,
+        pressure_outflow,
+        pressure_release,
+        scattered,
+        wall,
+    )
+    from .physics.explain import explain
+    from .physics.fluxes import central, hll, hllc, hlld, kennedy_gruber, ranocha, roe, rusanov, upwind
+    from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
+    from .run.failure import SolutionError
+    from .run.signals import Interrupted
+    from .run.simulation import Simulation
 
 __all__ = [
     "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "FiniteVolume", "Fourier", "Grid",
@@ -44,6 +49,23 @@ __all__ = [
     "ranocha",
     "read_mesh", "rectangle", "riemann", "roe", "rusanov", "scattered", "upwind", "wall",
 ]
+
+# {name: module} of the names above, and the parts of the package that are reached as `dgarray.mesh` is.
+HOMES = {name: module for module, names in {
+    "analysis.convergence": "eoc", "analysis.fourier": "Fourier", "analysis.integrals": "BoundaryIntegral VolumeIntegral",
+    "analysis.probes": "Extrema Points SurfaceFields", "analysis.riemann": "riemann",
+    "mesh": "Grid Mesh box interval read_mesh rectangle",
+    "methods": "ExponentialFilter FiniteVolume GridOperator Hermite Method ModalDG NodalDG Operator TensorDG",
+    "output": "OutputError",
+    "physics.boundary": "Sponge absorbing curved_wall far_field incident inflow outflow pec plane_wave pmc prescribed "
+                        "pressure_outflow pressure_release scattered wall",
+    "physics.explain": "explain",
+    "physics.fluxes": "central hll hllc hlld kennedy_gruber ranocha roe rusanov upwind",
+    "physics.laws": "Acoustics Advection Euler Law MHD Maxwell",
+    "run.failure": "SolutionError", "run.signals": "Interrupted", "run.simulation": "Simulation",
+}.items() for name in names.split()}
+PARTS = {"analysis", "backends", "bench", "cases", "derived_fields", "mesh", "methods", "output", "physics", "reference", "run",
+         "spaces", "stepping"}
 
 # What a boundary condition is called in other codes: what to write here.
 ELSEWHERE = {
@@ -57,18 +79,27 @@ ELSEWHERE = {
 }
 
 
+if not TYPE_CHECKING:          # to a type checker it would mean that every name exists
+    def __getattr__(name):
+        """A public name or a part of the package, imported when first used; of a name that does not exist, the nearest."""
+        if name in PARTS:
+            return import_module(f".{name}", __name__)
+        if name in HOMES:
+            globals()[name] = found = getattr(import_module(f".{HOMES[name]}", __name__), name)
+            return found
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in ELSEWHERE:
+            raise AttributeError(f"dgarray: the name {name!r} does not exist; write {ELSEWHERE[name]}")
+        try:
+            choose("dgarray: the name", name, __all__)
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
+
+
 def __dir__():
     """The public names, for completion and `dir(dgarray)`."""
     return sorted([*__all__, "__version__", "__doc__"])
 
 
-def __getattr__(name):
-    """A public name that does not exist: the nearest one."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-    if name in ELSEWHERE:
-        raise AttributeError(f"dgarray: the name {name!r} does not exist; write {ELSEWHERE[name]}")
-    try:
-        choose("dgarray: the name", name, __all__)
-    except ValueError as error:
-        raise AttributeError(str(error)) from None
+xarray_accessor.register()

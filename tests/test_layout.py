@@ -1,6 +1,8 @@
 """The shape of the package: imports go one way, and the wheel holds every folder."""
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -15,11 +17,13 @@ FOLDERS = {"backends": "dgarray.backends", "cases": "dgarray.cases"}
 # What each part may import of ours.  Parts are the modules and folders directly under dgarray.
 ALLOWED = {
     "checkout": set(),
+    "version": set(),
     "wording": set(),
     "system_memory": set(),
     "atomic_write": set(),
     "html_table": set(),
     "figures": {"atomic_write"},
+    "xarray_accessor": {"output"},
     "physics": {"html_table", "wording"},
     "reference": set(),
     "mesh": {"reference", "wording", "system_memory", "figures", "html_table"},
@@ -29,9 +33,10 @@ ALLOWED = {
     "backends": {"physics", "wording", "system_memory", "reference", "methods", "stepping"},
     "output": {"atomic_write", "figures", "physics", "wording", "reference", "mesh", "spaces", "analysis"},
     "analysis": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
+    "derived_fields": {"physics", "wording"},
     "bench": {"atomic_write", "physics", "wording", "reference", "mesh", "methods", "backends", "stepping", "output", "run",
               "cases"},
-    "run": {"html_table", "physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping", "output",
+    "run": {"html_table", "physics", "wording", "version", "reference", "mesh", "spaces", "methods", "backends", "stepping", "output",
             "analysis"},
 }
 TOP = {"cli", "__init__", "__main__", "cases", "first_contact"}
@@ -107,6 +112,14 @@ def test_every_part_has_a_rule():
     assert {part(name) for _, name in modules()} - TOP == set(ALLOWED)
 
 
+def test_every_public_name_has_one_home():
+    """What type checkers read, where a name is found at run time, and what is public agree."""
+    tree = ast.parse((ROOT / "dgarray" / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    assert {alias.name: node.module for node in block.body for alias in node.names} == dg.HOMES
+    assert set(dg.__all__) == set(dg.HOMES) and all(hasattr(dg, name) for name in dg.__all__)
+
+
 def test_package_list_matches_the_folders():
     setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     found = {name if path.name == "__init__.py" else None for path, name in modules()} - {None}
@@ -149,3 +162,14 @@ def test_gpu_libraries_are_imported_when_a_gpu_is_used(path, name):
 def test_what_prints_is_the_call_that_makes_it(value):
     again = eval(repr(value), vars(dg))
     assert type(again) is type(value) and repr(again) == repr(value)
+
+
+def test_the_package_alone_imports_no_library():
+    """And yet xarray's datasets have `dg` when xarray is imported later, also where somebody has looked for it before."""
+    code = """import sys, importlib.util, dgarray
+assert not {'numpy', 'numba', 'scipy', 'rich', 'xarray'} & set(sys.modules)
+importlib.util.find_spec('xarray')
+import xarray
+assert 'dgarray.output' not in sys.modules
+xarray.Dataset.dg, xarray.DataTree.dg"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -38,6 +38,12 @@ class Lost(Slow):
     patience = 10 ** 9
 
 
+@pytest.fixture(autouse=True)
+def one_date(monkeypatch):
+    """Stores of the same run are the same to the last bit, the date apart."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000")
+
+
 @pytest.fixture
 def looking(monkeypatch):
     """looking(n, fetched): from here on runs look at their state every n steps, and their snapshots come by `fetched`."""

@@ -9,7 +9,7 @@ import dgarray as dg
 from dgarray.methods.dg.limiter_arrays import LimiterArrays
 from dgarray.methods.dg.weak_form import WeakForm
 from dgarray.methods.hermite.half_steps import HalfSteps
-from dgarray.output.report import Progress
+from dgarray.run.progress import Progress
 
 # The array expressions of each part.
 REFERENCE = [("right-hand side", WeakForm, "_tendencies"), ("limiter", LimiterArrays, "__call__"),

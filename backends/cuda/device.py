@@ -86,9 +86,11 @@ class Device:
         """Compile CUDA C; returns a function from the name of a kernel in the source to its `Kernel`.
 
         Raises RuntimeError with the compiler's first error."""
+        from numba.core.event import trigger_event
         module = self.xp.RawModule(code=cuda_source(source, dtype), options=OPTIONS)
         try:
-            module.compile()
+            with trigger_event("dgarray:compile"):
+                module.compile()
         except self.cuda.compiler.CompileException as error:
             raise RuntimeError(f"CUDA C does not compile: {first_error(str(error))}") from error
         return cache(lambda name: Kernel(self, module.get_function(name)))

@@ -1,4 +1,4 @@
-"""The command line: dgarray list, run, eoc, bench, tune, info, plot, export."""
+"""The command line: dgarray list, run, eoc, bench, tune, info, plot, export, help."""
 from .parser import build_parser, main
 
 __all__ = ["build_parser", "main"]

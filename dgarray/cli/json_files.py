@@ -15,4 +15,5 @@ def check_json(path):
 def write_json(path, value):
     """Write a value as JSON if there is a path to write it to."""
     if path:
+        from ..output import atomic_write
         atomic_write.write_json(path, value)

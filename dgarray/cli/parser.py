@@ -1,14 +1,15 @@
-"""The command line: dgarray list, run, eoc, bench, tune, info, plot, export."""
+"""The command line: dgarray list, run, eoc, bench, tune, info, plot, export, help."""
 import argparse
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
 import warnings
 
 from ..wording import nearest
-from . import bench_commands, output_commands, run_commands
+from . import bench_commands, list_command, output_commands, run_commands
 
 BAD_INPUT = 2
 CASE_HELP = "a name from 'dgarray list', or a Python file with a function case()"
@@ -75,7 +76,9 @@ def build_parser():
         sub.set_defaults(function=function)
         return sub
 
-    command("list", run_commands.list_cases, "List the cases that come with the package.")
+    listed = command("list", list_command.list_cases, "List the cases that come with the package, or describe one of them.")
+    listed.add_argument("case", nargs="?", metavar="CASE|FILE.py",
+                        help="describe this one: equations, source, keywords and their defaults, an example")
 
     run = command("run", run_commands.run_case, "Run a case, or a script that defines one, and print a summary.")
     run.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
@@ -160,6 +163,11 @@ def build_parser():
     export.add_argument("--time", type=number, metavar="T",
                         help="only the snapshot nearest to this time (default: all; in .vtu the last)")
     export.add_argument("--overwrite", action="store_true", help="replace an existing file")
+
+    def show_help(options):
+        parser.parse_args([*([] if options.topic is None else [options.topic]), "--help"])
+    shown = command("help", show_help, "Show all commands, or the options of one of them.")
+    shown.add_argument("topic", nargs="?", metavar="COMMAND")
     return parser
 
 
@@ -204,7 +212,9 @@ def main(arguments=None):
 
     0; 1 where the machine failed (no space, no memory) or a part of a benchmark did, 2 for bad input, 3 for a solution that
     went bad; 130 and 143 after Ctrl-C and SIGTERM, 141 where nobody reads the output any more."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     options = build_parser().parse_args(arguments)
+    options.call = shlex.join(["dgarray", *arguments])
     warnings.showwarning = lambda message, *_: print(f"dgarray: warning: {' '.join(str(message).split())}", file=sys.stderr)
     try:
         with Stopped():

@@ -1,42 +1,11 @@
-"""The commands that run problems: list, run, eoc. Each takes the parsed options."""
+"""The commands that run problems: run, eoc. Each takes the parsed options."""
 import ast
-import importlib.util
 import inspect
-import sys
 from numbers import Real
-from pathlib import Path
 
 from ..wording import choose
+from .find_case import called, find_case
 from .json_files import check_json, write_json
-
-
-def find_case(name):
-    """The case function of that name, or the one that a Python file defines: `case`, or named like the file."""
-    if not name.endswith(".py"):
-        from .. import cases
-        if Path(name).is_file():
-            raise ValueError(f"{name} is a file, but no case: a script ends in .py, and a mesh goes to --mesh")
-        return getattr(cases, choose("case", name, cases.__all__))
-    path = Path(name)
-    if not path.is_file():
-        raise ValueError(f"{name}: there is no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))
-    called(spec.loader.exec_module, module)
-    function = getattr(module, "case", None) or getattr(module, path.stem, None)
-    if not callable(function):
-        names = " or ".join(dict.fromkeys(["case()", f"{path.stem}()"]))
-        raise ValueError(f"{name} defines no function {names} that returns a dgarray.Simulation")
-    return function
-
-
-def called(function, *arguments, **keywords):
-    """Call a user's function; one that ends the process is an error like any other."""
-    try:
-        return function(*arguments, **keywords)
-    except SystemExit as stop:
-        raise ValueError(f"the script ended the process with sys.exit({stop.code!r})") from stop
 
 
 def case_keywords(function, options):
@@ -87,23 +56,16 @@ def simulation(options):
     return sim.replace(**changes)
 
 
-def list_cases(options):
-    from .. import cases
-    width = max(len(name) for name in cases.__all__)
-    for name in cases.__all__:
-        print(f"{name:{width}}  {inspect.getdoc(getattr(cases, name)).splitlines()[0]}")
-
-
 def run_case(options):
-    from ..output.report import Progress, summary
+    from ..output.report import summary
     from ..run.simulation import positive
     check_json(options.json)
     if options.restart is not None and (options.out not in (None, options.restart) or options.overwrite):
         raise ValueError(f"--restart {options.restart} goes on with that store; leave out "
                          f"{'--overwrite' if options.overwrite else '--out'}")
     sim = with_probes(simulation(options), options.probe)
-    until = sim.options["until"]
-    if until is None:
+    sim.call = options.call
+    if sim.options["until"] is None:
         raise ValueError(f"case '{sim.options['case']}' has no end of its own; give --until T")
     every = sim.options["every"] if options.every is None else options.every
     if every is not None:
@@ -114,14 +76,12 @@ def run_case(options):
                     checkpoint_every=options.checkpoint_every, live=live, dump_on_error=options.dump_on_error,
                     compress=options.compress)
     try:
-        if options.quiet:
-            sim.run(None, options.every, out, options.overwrite, **keywords)
-        else:
+        if not options.quiet:
             if sim.backend.note:
                 print(f"backend {sim.backend.name}: {sim.backend.note}")
             print(sim.memory(None, options.every, out), flush=True)
-            with Progress(until, sim) as progress:
-                sim.run(None, options.every, out, options.overwrite, progress, **keywords)
+        sim.run(None, options.every, out, options.overwrite, not options.quiet, **keywords)
+        if not options.quiet:
             print(summary(sim.report, roofline(sim)))
     finally:
         if live is not None:

@@ -3,7 +3,7 @@ from dgarray.atomic_write import OutputError
 from dgarray.output.accessor import Accessor
 from dgarray.output.checksums import DamagedError
 from dgarray.output.dataset import RESERVED, Layout, dataset
-from dgarray.output.grid_accessor import GridAccessor
+from dgarray.output.grid_accessor import GridAccessor, accessor_of
 from dgarray.output.grid_layout import GRID_RESERVED, GridLayout
 from dgarray.output.live import Live
 from dgarray.output.store import Store, check_path, open_store
@@ -12,5 +12,5 @@ from dgarray.output.verify import verify
 from dgarray.output.zones import ZonedLayout, open_output, store_of
 
 __all__ = ["GRID_RESERVED", "RESERVED", "Accessor", "DamagedError", "GridAccessor", "GridLayout", "Layout", "Live",
-           "OutputError", "Store", "TreeAccessor", "ZonedLayout", "check_path", "dataset", "open_output", "open_store",
-           "store_of", "verify"]
+           "OutputError", "Store", "TreeAccessor", "ZonedLayout", "accessor_of", "check_path", "dataset", "open_output",
+           "open_store", "store_of", "verify"]

@@ -226,7 +226,6 @@ class GridAccessor(Accessor):
     points = cells = jacobians = locator = reference
 
 
-@xr.register_dataset_accessor("dg")
-def accessor(ds):
+def accessor_of(ds):
     """The accessor of a run's dataset: a GridAccessor on grids, else an Accessor."""
     return (GridAccessor if ds.attrs.get("cell_type") == "grid" else Accessor)(ds)

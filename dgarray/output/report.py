@@ -1,58 +1,8 @@
-"""What a run prints: progress during the run, a short table at the end."""
-import sys
-from time import monotonic
-
+"""What a run prints at its end: a short table; and the rows of observed orders."""
 from rich.console import Console
-from rich.progress import BarColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
-from rich.text import Text
 
 from ..wording import plural
-
-
-class Rate(ProgressColumn):
-    """Steps per second so far."""
-
-    def render(self, task: Task):
-        seconds = task.elapsed or 0.0
-        return Text(f"{task.fields['steps'] / seconds:.3g} steps/s" if seconds else "")
-
-
-class Progress:
-    """A bar with time, dt, rate and time left, on stderr; one that is no terminal gets nothing.
-
-    sim: the Simulation, of which the first update says what has no kernels"""
-
-    def __init__(self, until, sim=None):
-        self.shown, self.sim = 0.0, sim
-        self.bar = Bar(TextColumn("t = {task.fields[t]:.6g} of {task.total:.6g}"), BarColumn(),
-                       TextColumn("dt = {task.fields[dt]:.3g}"), Rate(), TimeRemainingColumn(),
-                       console=Console(file=sys.stderr), refresh_per_second=5, disable=not sys.stderr.isatty())
-        self.task = self.bar.add_task("", total=until, t=0.0, dt=0.0, steps=0)
-
-    def __enter__(self):
-        self.bar.start()
-        return self
-
-    def __exit__(self, *error):
-        self.bar.stop()
-
-    def _say_what_has_no_kernels(self):
-        """Print which parts of a step run as array expressions where fused kernels are asked for."""
-        sim, self.sim = self.sim, None
-        parts = sim.operator.array_expressions
-        if sim.backend.kernels == "fused" and parts:
-            print(f"backend {sim.backend.name}: array expressions, because it has no kernels for them: {', '.join(parts)}",
-                  flush=True)
-
-    def update(self, t, dt, steps):
-        if self.sim is not None:
-            self._say_what_has_no_kernels()
-        if monotonic() - self.shown < 0.1:
-            return
-        self.shown = monotonic()
-        self.bar.update(self.task, completed=t, t=t, dt=dt, steps=steps)
 
 
 def summary(report, roofline=""):

@@ -80,7 +80,8 @@ class Store(Arrivals):
             self._files.truncate(resume)
             self._times = [float(t) for t in self._files.rows("time")]
             self._files.check_last_chunks()
-            self._files.group["attributes"] |= layout.attributes()          # "coordinates", which is xarray's own, stays
+            # "coordinates", which is xarray's own, stays.
+            self._files.group["attributes"] |= with_history(layout.attributes(), self._files.group["attributes"])
             self._files.commit()
         elif self.path is not None:
             make_room(self.path, overwrite)
@@ -244,6 +245,12 @@ def open_store(path: str | PathLike) -> xr.Dataset:
     ds = xr.open_zarr(store)
     ds.encoding["source"] = str(store.root)
     return ds
+
+
+def with_history(attributes, before):
+    """Attributes of a run that goes on, whose history has that of the run before."""
+    lines = [each["history"] for each in (before, attributes) if "history" in each]
+    return attributes | ({"history": "\n".join(lines)} if lines else {})
 
 
 def growing(layout, series):

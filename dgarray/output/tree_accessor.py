@@ -6,7 +6,6 @@ import json
 from functools import cached_property
 
 import numpy as np
-import xarray as xr
 
 from dgarray.mesh import cell_maps
 from dgarray.output.accessor import Accessor
@@ -18,7 +17,6 @@ JOINT = "joint"          # boundary where a zone meets others
 OFFERED = [name for name in dir(Accessor) if not name.startswith("_")]
 
 
-@xr.register_datatree_accessor("dg")
 @naming_damage
 class TreeAccessor:
     """Evaluation, norms and pictures across zones: those of `Accessor`, of all zones as one dataset of the highest order, whose

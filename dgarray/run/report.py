@@ -25,6 +25,7 @@ def report(sim, run, setup, result):
         "error_estimate": run.estimate, **run.operator.report(),
         "conserved": {name: {"initial": run.begin[name], "final": end[name]} for name in run.begin},
         "results": numbers(o["results"](result)) if o["results"] else {},
+        "mesh": sim.mesh.source, **sim.provenance, "date": run.began["date"], "call": run.began["call"],
         "shares": {name: seconds / clock.total for name, seconds in clock.seconds.items()}}
 
 

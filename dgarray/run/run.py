@@ -2,6 +2,7 @@
 import random
 import time
 import warnings
+from contextlib import nullcontext
 from math import inf
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..analysis.totals import totals_of_arrays
 from ..output import checkpoint, store_of
 from ..output.checkpoint import digest
 from .failure import SolutionError
+from .provenance import began, call_of
 from .restart import digest_of_exact, identity
 from .signals import Interrupted, Signals
 from .steps import State
@@ -36,7 +38,8 @@ class Run:
         """Run; `resumed` is the arrays and facts of a checkpoint, or None. Returns the dataset."""
         facts = self._resume(*resumed) if resumed else self._begin()
         self.ready = time.perf_counter()
-        with store_of(self.sim.layout(self.until, self.every), self.out, self.sim.backend.dtype, overwrite,
+        self.began = began(self.sim.call or call_of(self.sim, self.until, self.every, bool(resumed)))
+        with store_of(self.sim.layout(self.until, self.every, self.began), self.out, self.sim.backend.dtype, overwrite,
                    [r.series for r in self.recordings.values()], facts and facts["counts"], self.compress) as self.store:
             try:
                 with Signals() as signals:
@@ -192,6 +195,14 @@ class Run:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._finish()
+
+
+def progress_of(progress, until, sim):
+    """A context manager that gives what is told of every step: for True the progress that is shown, else the object given."""
+    if progress is True:
+        from .progress import Progress  # with rich
+        return Progress(until, sim)
+    return nullcontext(progress or None)
 
 
 def restore_random(state, keys):

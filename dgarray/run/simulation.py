@@ -4,6 +4,7 @@ from __future__ import annotations
 import gc
 import time
 import warnings
+from functools import cached_property
 from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
@@ -30,9 +31,10 @@ from ..physics.pointwise import at_points, place
 from ..stepping import registers
 from ..wording import choose
 from .failure import check_dump
+from .provenance import provenance
 from .report import report
 from .restart import checkpoint_of, compression_of, described
-from .run import Run
+from .run import Run, progress_of
 from .steps import steps
 from .time_loop import snapshot_count
 
@@ -50,6 +52,8 @@ OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "ex
            "dtype", "threads", "stepper", "cfl", "dt", "steady", "record", "case", "results")
 
 LINEAR = 1e4          # rounding errors by which the sum of two right-hand sides may differ from that of the sum
+HELPERS = {"live": "an object with due and update, such as dgarray.output.Live(...)",
+           "progress": "True, or an object with update(t, dt, steps)"}
 EXAMPLES = {"mesh": "dgarray.rectangle()", "law": "dgarray.Maxwell(dim=2)", "method": "dgarray.NodalDG(order=4)"}
 
 
@@ -120,6 +124,7 @@ class Simulation:
         chosen = backend != "auto" or threads is not None
         self._backend = backends.get(backend, kernels, dtype, threads) if chosen else None
         self.report: Any = None
+        self.call = None          # the command line that runs it, None from Python
         self._operator, self._running = None, Lock()
 
     def __repr__(self):
@@ -167,8 +172,15 @@ class Simulation:
         o = self.options
         return self.method.discretise(self.mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"], self.stepper)
 
-    def layout(self, until: float | None = None, every: float | None = None) -> Any:
-        """What the dataset holds besides times and values; every input of the run is an attribute."""
+    @cached_property
+    def provenance(self):
+        """{attribute: value}: versions of the package and the libraries, the mesh's digest, source of the functions given."""
+        return provenance(self)
+
+    def layout(self, until: float | None = None, every: float | None = None, began: Any = None) -> Any:
+        """What the dataset holds besides times and values; every input of the run is an attribute.
+
+        began: more attributes, of when and by which call the run began"""
         defaults = {"initial": self.initial, "stepper": self.stepper.name}
         if self.method.has_flux:
             defaults["flux"] = flux_used(self.options["flux"], self.law)
@@ -176,7 +188,8 @@ class Simulation:
         attrs = {name: described(value) for name, value in inputs.items() if value is not None and name != "mesh"}
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
                   "kernels": self.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
-                  "records": {name: type(recorder).__name__ for name, recorder in self.record.items()}}
+                  "records": {name: type(recorder).__name__ for name, recorder in self.record.items()},
+                  **self.provenance, **(began or {})}
         zones = {name: layout_of(method.space(problem), problem.law, attrs)
                  for name, (method, problem) in self.method.zones(self.problem).items()}
         whole = layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
@@ -195,7 +208,8 @@ class Simulation:
                      interrupted, on the same backend, dtype and thread count
         checkpoint   seconds of wall clock between checkpoints (None: none by the clock); checkpoint_every: time of the model
                      between them. Also at the start, at the end, on Ctrl-C, on SIGTERM, and of the last good state
-        progress     object with update(t, dt, steps), called after every step
+        progress     True to show step, time and time left: a bar on a terminal and in a notebook, elsewhere a line now and
+                     then, on stderr; or an object with update(t, dt, steps), called after every step
         live         object with due() and update(q, t), such as `dgarray.output.Live`
         compress     "zstd" to compress the store; by default it is not. One that is gone on with stays as it is
         dump_on_error   .vtu or .png file to write where a value goes bad: the elements around it; on a grid .vti or .png
@@ -219,10 +233,10 @@ class Simulation:
                 check_dump(dump_on_error, self.mesh)
             if out is not None and (not isinstance(out, (str, Path)) or not str(out)):
                 raise ValueError(f"out={out!r} is not allowed; give the name of a folder")
-            for name, value, needed in (("live", live, ("due", "update")), ("progress", progress, ("update",))):
+            for name, value, needed in (("live", live, ("due", "update")),
+                                        ("progress", None if isinstance(progress, bool) else progress, ("update",))):
                 if value is not None and not all(callable(getattr(value, method, None)) for method in needed):
-                    raise ValueError(f"{name}={value!r} is not allowed; give an object with {' and '.join(needed)}, "
-                                     f"such as dgarray.output.{'Live' if name == 'live' else 'report.Progress'}(...)")
+                    raise ValueError(f"{name}={value!r} is not allowed; give {HELPERS[name]}")
             if callback is not None and not callable(callback):
                 raise ValueError(f"callback={callback!r} is not allowed; it must be a function of the state")
             if not isinstance(callback_every, Integral) or callback_every < 1:
@@ -242,11 +256,12 @@ class Simulation:
                 gc.collect()
             check_memory(self.memory(until, every, out), self.backend)
             began = time.perf_counter()
-            operator = self._operator = self._discretised()
-            self._check_exact()
-            run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error,
-                      compress, (callback, callback_every))
-            result = run(overwrite, resumed)
+            with progress_of(progress, until, self) as progress:
+                operator = self._operator = self._discretised()
+                self._check_exact()
+                run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error,
+                          compress, (callback, callback_every))
+                result = run(overwrite, resumed)
             self.report = report(self, run, run.ready - began, result)
             return result
         finally:

@@ -10,7 +10,14 @@ GROUPS = {}
 
 GROUPS["Cases and scripts"] = [
     Wrong("A script that is not there", "run case.py", "no such file"),
-    Wrong("A mesh in place of a case", "run slab.msh", "a mesh goes to --mesh", prepare=file("slab.msh")),
+    Wrong("A misspelt name of a script", "run csae.py", "no such file .did you mean 'case.py'", text="x = 1\n"),
+    Wrong("A script without its suffix", "run case", "did you mean 'case.py'", text="x = 1\n"),
+    Wrong("A mesh in place of a case", "run slab.msh", "mesh file, not a case; .*--mesh slab.msh", prepare=file("slab.msh")),
+    Wrong("A mesh in place of a case, not there", "run slab.msh", "there is no such file; a case is a name"),
+    Wrong("A file that is no case", "run notes.txt", "is a file, but no case", prepare=file("notes.txt")),
+    Wrong("An output in place of a case", "run flat.zarr", "output of a run, .*--restart flat.zarr", prepare=stores("flat")),
+    Wrong("A folder in place of a case", "run runs", "is a folder, not a case", prepare=lambda: Path("runs").mkdir()),
+    Wrong("A script without a case to describe", "list case.py", "no function case", text="x = 1\n"),
     Wrong("A script without a case", "run case.py", "no function case", text="x = 1\n"),
     Wrong("A script that Python cannot read", "run case.py", r"case.py:1", text="def case(:\n"),
     Wrong("A script that raises", "run case.py", "IndexError: .*case.py:2", text="def case():\n    return [][1]\n"),
