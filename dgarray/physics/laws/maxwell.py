@@ -8,6 +8,9 @@ FIELDS = {                     # components that are present, in the order of th
     (3, None): ("Ex", "Ey", "Ez", "Hx", "Hy", "Hz"),
 }
 
+MU_0 = 1.25663706127e-6                                # H/m, CODATA 2022
+VACUUM = 1 / (MU_0 * 299792458.0 ** 2), MU_0          # eps_0 in F/m, and mu_0
+
 
 def cross(a, b):
     """a x b of two three-vectors."""
@@ -19,18 +22,23 @@ class Maxwell(Law):
 
     dim           1 (fields Ez, Hy), 2 or 3
     polarisation  in 2D "TM" (Hx, Hy, Ez) or "TE" (Ex, Ey, Hz)
-    eps, mu       permittivity and permeability, sigma the conductivity: number, {region: number} or function of x
+    eps, mu       permittivity and permeability, sigma the conductivity: number, {region: number} or function of x;
+                  by default vacuum, eps = mu = 1, with units="SI" 8.854e-12 F/m and 1.257e-6 H/m
+    units         None (normalised), "SI" (V/m, A/m, F/m, H/m, S/m, m, s) or {name: text}: for labels, attributes and the
+                  default of eps and mu; no number that is given is converted
 
-    ValueError for another dim or polarisation, and for parameters that are not positive (sigma: negative).
+    ValueError for another dim or polarisation, for parameters that are not positive (sigma: negative), and for other units.
 
     One text serves all dimensions: E and H are three-vectors whose absent components are zero.
     Kloeckner, Warburton, Bridge & Hesthaven 2009, section 6; Kloeckner, Warburton & Hesthaven 2013, equations (2) and (5).
     """
 
     family = "curl"
+    si = {**{f"E{axis}": "V/m" for axis in "xyz"}, **{f"H{axis}": "A/m" for axis in "xyz"},
+          "eps": "F/m", "mu": "H/m", "sigma": "S/m"}
     positive, not_negative = ("eps", "mu"), ("sigma",)
 
-    def __init__(self, dim=3, polarisation=None, eps=1.0, mu=1.0, sigma=0.0):
+    def __init__(self, dim=3, polarisation=None, eps=None, mu=None, sigma=0.0, units=None):
         self.dim = check_dim(dim)
         self.polarisation = polarisation or (None if dim == 3 else "TM")
         if (dim, self.polarisation) not in FIELDS:
@@ -39,8 +47,11 @@ class Maxwell(Law):
         self.variables = FIELDS[dim, self.polarisation]
         kind = {"E": "electric", "H": "magnetic"}
         self.long_names = {v: f"{kind[v[0]]} field, {v[1]} component" for v in self.variables}
+        vacuum = VACUUM if units == "SI" else (1.0, 1.0)
+        eps, mu = (default if given is None else given for given, default in zip((eps, mu), vacuum))
         self.parameters = {"eps": eps, "mu": mu, "sigma": sigma}
         check_parameters(self)
+        self.say_units(units)
 
     def __repr__(self):
         shown = f", polarisation={self.polarisation!r}" if self.dim == 2 else ""
