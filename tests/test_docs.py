@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGES.md", *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
-# Files that the README speaks of as the reader's own.
-GIVEN = {"yours.msh": ROOT / "cases" / "meshes" / "slab.msh"}
+# Files that pages speak of as the reader's own.
+GIVEN = {"yours.msh": ROOT / "cases" / "meshes" / "slab.msh", "room.msh": DOCS / "meshes" / "room.msh"}
 MYCASE = "from dgarray.cases import tm_cavity as case\n"
 
 
@@ -102,6 +102,24 @@ def test_documentation_builds_without_warnings(tmp_path):
              *(f"dgarray.output.Accessor.{name}" for name in vars(output.Accessor) if not name.startswith("_"))]
     missing = [name for name in names if f'id="{name}"' not in page]
     assert not missing, f"the built reference lacks {', '.join(missing)}"
+
+
+def test_gmsh_makes_the_mesh_of_its_page(tmp_path):
+    """Where Gmsh is installed: the page's drawing and its Python script give the mesh that the documentation has."""
+    gmsh = pytest.importorskip("gmsh", exc_type=ImportError)
+    page, kept = (DOCS / "gmsh.md").read_text(), dg.read_mesh(DOCS / "meshes" / "room.msh")
+    drawing, script = (re.search(rf"^```{language}\n(.*?)^```$", page, re.S | re.M)[1] for language in ("c", "py"))
+    (tmp_path / "room.geo").write_text(drawing)
+    gmsh.initialize()
+    gmsh.open(str(tmp_path / "room.geo"))
+    gmsh.model.mesh.generate(2)
+    gmsh.write(str(tmp_path / "drawn.msh"))
+    gmsh.finalize()
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    for name in ("drawn.msh", "room.msh"):
+        made = dg.read_mesh(tmp_path / name)
+        assert {*made.boundaries} == {*kept.boundaries} and {*made.regions} == {*kept.regions} and made.order == kept.order == 2
+        assert made.measures.sum() == pytest.approx(kept.measures.sum(), abs=1e-4)
 
 
 @pytest.fixture(scope="module")
