@@ -20,6 +20,7 @@ import pytest
 import dgarray as dg
 from dgarray import cases, output
 from dgarray.cli import build_parser, main
+from dgarray.stepping import STEPPERS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -102,6 +103,21 @@ def test_documentation_builds_without_warnings(tmp_path):
              *(f"dgarray.output.Accessor.{name}" for name in vars(output.Accessor) if not name.startswith("_"))]
     missing = [name for name in names if f'id="{name}"' not in page]
     assert not missing, f"the built reference lacks {', '.join(missing)}"
+
+
+def test_every_paper_to_cite_is_listed():
+    """Keys of the table and of the list are the same, the software's version is this one, and the sources that the methods and
+    steppers name are there."""
+    page, software = (DOCS / "citing.md").read_text(), (ROOT / "CITATION.cff").read_text()
+    table, listed = page.split("## The papers")
+    keys = re.findall(r"^@\w+\{(\w+),$", listed, re.M)
+    assert sorted(keys) == sorted(set(re.findall(r"`([a-z]+(?:19|20)\d\d[a-z]*)`", table)))
+    assert f"version: {dg.__version__}\n" in software and f"version = {{{dg.__version__}}}" in page
+    for method in (dg.NodalDG, dg.ModalDG, dg.TensorDG, dg.Hermite, dg.FiniteVolume, dg.MHD, *STEPPERS.values()):
+        text = inspect.getdoc(method)
+        near = text.lower().replace(" ", "")
+        for year in re.findall(r"\b(?:19|20)\d\d\b", text):
+            assert any(key[-4:] == year and key[:-4] in near for key in keys), f"{method}: a source of {year} is not listed"
 
 
 def test_gmsh_makes_the_mesh_of_its_page(tmp_path):
