@@ -64,7 +64,7 @@ HOMES = {name: module for module, names in {
     "physics.laws": "Acoustics Advection Euler Law MHD Maxwell",
     "run.failure": "SolutionError", "run.signals": "Interrupted", "run.simulation": "Simulation",
 }.items() for name in names.split()}
-PARTS = {"analysis", "backends", "bench", "cases", "derived_fields", "mesh", "methods", "output", "physics", "reference", "run",
+PARTS = {"analysis", "backends", "bench", "cases", "mesh", "methods", "output", "physics", "reference", "run",
          "spaces", "stepping"}
 
 # What a boundary condition is called in other codes: what to write here.

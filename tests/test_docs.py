@@ -20,13 +20,14 @@ import pytest
 import dgarray as dg
 from dgarray import cases, output
 from dgarray.cli import build_parser, main
+from dgarray.stepping import STEPPERS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGES.md", *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
-# Files that the README speaks of as the reader's own.
-GIVEN = {"yours.msh": ROOT / "cases" / "meshes" / "slab.msh"}
+# Files that pages speak of as the reader's own.
+GIVEN = {"yours.msh": ROOT / "cases" / "meshes" / "slab.msh", "room.msh": DOCS / "meshes" / "room.msh"}
 MYCASE = "from dgarray.cases import tm_cavity as case\n"
 
 
@@ -106,6 +107,39 @@ def test_documentation_builds_without_warnings(tmp_path):
     assert not missing, f"the built reference lacks {', '.join(missing)}"
     concepts = (tmp_path / "html" / "concepts.html").read_text()
     assert 'href="api/methods.html#dgarray.ModalDG"' in concepts, "names of the API are not links"
+
+
+def test_every_paper_to_cite_is_listed():
+    """Keys of the table and of the list are the same, the software's version is this one, and the sources that the methods and
+    steppers name are there."""
+    page, software = (DOCS / "citing.md").read_text(), (ROOT / "CITATION.cff").read_text()
+    table, listed = page.split("## The papers")
+    keys = re.findall(r"^@\w+\{(\w+),$", listed, re.M)
+    assert sorted(keys) == sorted(set(re.findall(r"`([a-z]+(?:19|20)\d\d[a-z]*)`", table)))
+    assert f"version: {dg.__version__}\n" in software and f"version = {{{dg.__version__}}}" in page
+    for method in (dg.NodalDG, dg.ModalDG, dg.TensorDG, dg.Hermite, dg.FiniteVolume, dg.MHD, *STEPPERS.values()):
+        text = inspect.getdoc(method)
+        near = text.lower().replace(" ", "")
+        for year in re.findall(r"\b(?:19|20)\d\d\b", text):
+            assert any(key[-4:] == year and key[:-4] in near for key in keys), f"{method}: a source of {year} is not listed"
+
+
+def test_gmsh_makes_the_mesh_of_its_page(tmp_path):
+    """Where Gmsh is installed: the page's drawing and its Python script give the mesh that the documentation has."""
+    gmsh = pytest.importorskip("gmsh", exc_type=ImportError)
+    page, kept = (DOCS / "gmsh.md").read_text(), dg.read_mesh(DOCS / "meshes" / "room.msh")
+    drawing, script = (re.search(rf"^```{language}\n(.*?)^```$", page, re.S | re.M)[1] for language in ("c", "py"))
+    (tmp_path / "room.geo").write_text(drawing)
+    gmsh.initialize()
+    gmsh.open(str(tmp_path / "room.geo"))
+    gmsh.model.mesh.generate(2)
+    gmsh.write(str(tmp_path / "drawn.msh"))
+    gmsh.finalize()
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    for name in ("drawn.msh", "room.msh"):
+        made = dg.read_mesh(tmp_path / name)
+        assert {*made.boundaries} == {*kept.boundaries} and {*made.regions} == {*kept.regions} and made.order == kept.order == 2
+        assert made.measures.sum() == pytest.approx(kept.measures.sum(), abs=1e-4)
 
 
 @pytest.fixture(scope="module")

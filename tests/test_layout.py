@@ -33,11 +33,10 @@ ALLOWED = {
     "backends": {"physics", "wording", "system_memory", "reference", "methods", "stepping"},
     "output": {"atomic_write", "figures", "physics", "wording", "reference", "mesh", "spaces", "analysis"},
     "analysis": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
-    "derived_fields": {"physics", "wording"},
     "bench": {"atomic_write", "physics", "wording", "reference", "mesh", "methods", "backends", "stepping", "output", "run",
               "cases"},
-    "run": {"html_table", "physics", "wording", "version", "reference", "mesh", "spaces", "methods", "backends", "stepping", "output",
-            "analysis"},
+    "run": {"html_table", "physics", "wording", "version", "reference", "mesh", "spaces", "methods", "backends", "stepping",
+            "output", "analysis"},
 }
 TOP = {"cli", "__init__", "__main__", "cases", "first_contact"}
 

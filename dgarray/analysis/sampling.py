@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from ..physics.laws.units import all_axes
 from ..spaces.parts import AXES
 from ..wording import choose
 from .record_layout import Fixed
@@ -120,4 +121,4 @@ def title(boundary):
 
 def units(law, name):
     """Units of a variable or coordinate."""
-    return law.units.get(name, "normalised")
+    return all_axes(law.units).get(name, "normalised")

@@ -2,8 +2,6 @@
 import os
 from pathlib import Path
 
-from .. import atomic_write
-
 
 def check_json(path):
     """Raise ValueError before a long run if the JSON file could not be written after it."""

@@ -87,6 +87,14 @@ def parameters_at(law, x):
     return values
 
 
+def refuse_regions(law):
+    """Raise ValueError for a parameter of the law that is given by region: a grid has none."""
+    for name, value in law.parameters.items():
+        if isinstance(value, dict):
+            raise ValueError(f"{argument(law, name)}={value!r} is by region, but a grid has no regions; give a number or a "
+                             "function of x")
+
+
 def side_conditions(grid, boundary):
     """{side: condition} of all sides of a grid that are not periodic.
 

@@ -125,7 +125,8 @@ def _units(record, name):
 
 
 def _text(record, variable):
-    return f"{record[variable].attrs.get('long_name', variable)} ({_units(record, variable)})"
+    text, units = record[variable].attrs.get("long_name", variable), record[variable].attrs.get("units")
+    return f"{text} ({units})" if units else text
 
 
 def _title(record, variable, what):

@@ -20,11 +20,12 @@ def with_field(ds, name):
         vector, text = curls[name]
         parts = [field for field in ds.dg.curl(vector).data_vars.items() if field[0].startswith(f"curl_{vector}")]
         strength = sum(field ** 2 for _, field in parts) ** 0.5
-        return ds.assign({name: strength.assign_attrs(units=ds[f"{vector}x"].attrs["units"], long_name=text)})
+        return ds.assign({name: strength.assign_attrs(units=parts[0][1].attrs["units"], long_name=text)})
     q = tuple(ds[variable] for variable in law.variables)
     field = getattr(law, name)(q) if name in derived else law.primitive(q)[components.index(name)]
-    kept = {key: value for key, value in ds[law.variables[0]].attrs.items() if key in ("units", "mesh", "location")}
-    return ds.assign({name: field.assign_attrs(kept | {"long_name": derived.get(name, name)})})
+    kept = {key: value for key, value in ds[law.variables[0]].attrs.items() if key in ("mesh", "location")}
+    units = law.units.get(name, "normalised")
+    return ds.assign({name: field.assign_attrs(kept | {"units": units, "long_name": derived.get(name, name)})})
 
 
 def law_of(ds):

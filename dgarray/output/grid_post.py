@@ -163,7 +163,8 @@ def on_node(ds, field, axis, number, place):
 
 def divergence(ds, vector, time=None):
     """sum over axes of dv_k/dx_k by central differences; see GridAccessor.divergence."""
-    return sum(difference(ds, component(ds, vector, axis), axis, time) for axis in ds.dg.axes)
+    terms = [difference(ds, component(ds, vector, axis), axis, time) for axis in ds.dg.axes]
+    return sum(terms).assign_attrs(units=quotient(ds.dg, f"{vector}{ds.dg.axes[0]}", ds.dg.axes[0]))
 
 
 def curl(ds, vector, time=None):
@@ -174,7 +175,7 @@ def curl(ds, vector, time=None):
         terms = [sign * difference(ds, component(ds, vector, of), along, time)
                  for sign, of, along in ((1, b, a), (-1, a, b)) if along in ds.dg.axes]
         if terms:
-            found[axis] = sum(terms)
+            found[axis] = sum(terms).assign_attrs(units=quotient(ds.dg, f"{vector}{axes[0]}", axes[0]))
     return found
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..physics.laws.units import all_axes
 from .dataset import Layout
 from .grid_layout import GridLayout
 
@@ -14,7 +15,7 @@ def layout_of(space, law, attrs=None, derivatives=False):
     """The Layout or GridLayout of a run's dataset.
 
     space: of `dgarray.spaces`;  attrs: attributes of the dataset;  derivatives: whether it holds the scaled derivatives"""
-    fields = law.variables, dict(law.long_names), dict(law.units), attrs or {}
+    fields = law.variables, dict(law.long_names), all_axes(law.units), attrs or {}
     if space.structured:
         return GridLayout(space.grid, space.order, derivatives, *fields)
     mesh = space.mesh
@@ -48,13 +49,13 @@ def _elements(path, space, law, t, values, variable, first, bad):
     else:
         from .plot import plot
         layout = Layout(mesh.dim, space.order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
-                        dict(law.units), nodes=getattr(space.cell, "kind", None), geometry_nodes=part.geometry_nodes)
+                        all_axes(law.units), nodes=getattr(space.cell, "kind", None), geometry_nodes=part.geometry_nodes)
         fields = {name: field.T[None] for name, field in zip(law.variables, values)}
         plot(layout.dataset([t], fields), variable, -1, path, mesh=True)
 
 
 def _grid(path, space, law, t, values, variable, first, bad):
-    grid, layout = space.grid, GridLayout(space.grid, 0, False, law.variables, dict(law.long_names), dict(law.units))
+    grid, layout = space.grid, GridLayout(space.grid, 0, False, law.variables, dict(law.long_names), all_axes(law.units))
     ds = layout.dataset([t], {name: field[None] for name, field in layout.fields(values[:, :1]).items()})
     if path.suffix == ".vti":
         marks = np.isin(grid.numbers, bad).reshape(grid.shape)

@@ -229,7 +229,8 @@ def label(ds, name):
     units = ds.dg.units(name)
     if name in ds.dg.axes:
         return name if units == UNITLESS else f"{name} ({units})"
-    return f"{ds[name].attrs.get('long_name', name)} ({units})"
+    text = ds[name].attrs.get("long_name", name)
+    return text if units == "1" else f"{text} ({units})"
 
 
 def title(ds, variable, place="", t=None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 import inspect
 import json
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import Layout
 from dgarray.output.surface import boundaries, regions
 from dgarray.output.verify import naming_damage
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 JOINT = "joint"          # boundary where a zone meets others
 OFFERED = [name for name in dir(Accessor) if not name.startswith("_")]

@@ -9,7 +9,7 @@ from ...spaces import GridSpace
 from ...stepping import STEPPERS, Stage
 from ...wording import choose, plural
 from ..method import Method
-from ..problem import side_conditions
+from ..problem import refuse_regions, side_conditions
 from .courant import courant_limit
 from .operator import FiniteVolumeOperator
 from .plan import plan_of
@@ -93,6 +93,7 @@ class FiniteVolume(Method):
                              "upper=(1, 1), cells=(64, 64))")
         if law.dim != grid.dim:
             raise ValueError(f"the grid has dimension {grid.dim}, but the law has {law.dim}: {law!r}")
+        refuse_regions(law)
         least = SCHEMES[self.scheme].ghosts
         for axis, n in zip("xyz", grid.cells):
             if n < least:

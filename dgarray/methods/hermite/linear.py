@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...physics.laws.law import argument
 from ...physics.pointwise import Pointwise
 from ...physics.taylor import apply, evaluate, placed, series
-from ..problem import parameters_at
+from ..problem import parameters_at, refuse_regions
 
 
 @dataclass(frozen=True)
@@ -51,10 +50,7 @@ class LinearLaw:
 
     def __init__(self, law):
         self.law, v, d = law, len(law.variables), law.dim
-        for name, value in law.parameters.items():
-            if isinstance(value, dict):
-                raise ValueError(f"{argument(law, name)}={value!r} is by region, but a grid has no regions; give a number or a "
-                                 "function of x")
+        refuse_regions(law)
         self.numbers = {name: None if callable(value) else float(value) for name, value in law.parameters.items()}
         self.given = {"x": d, "t": None, "m": self.numbers}
         functions = {"flux": (law.flux, {"q": v, "n": d}), "source": (law.source, {"q": v}), "capacity": (law.capacity, {}),

@@ -18,19 +18,24 @@ class Acoustics(Law):
     density       rho, positive, by default 1: a number, {region: number}, or a function of x
     sound_speed   c, as density
     Any consistent units: pressure in those of rho c^2, velocity in those of c.
-    ValueError for another dim, and for parameters that are not positive.  LeVeque 2002, chapter 2.
+    units         None (normalised), "SI" (Pa, m/s, kg/m^3, m, s) or {name: text}, for labels and attributes; no number is
+                  converted
+    ValueError for another dim, for parameters that are not positive, and for other units.  LeVeque 2002, chapter 2.
     """
 
     positive = ("rho", "c")
     arguments = {"rho": "density", "c": "sound_speed"}
     momentum = slice(1, None)          # the velocity
+    si = {"p": "Pa", **dict.fromkeys(VARIABLES[1:], "m/s"), "density": "kg/m^3", "sound_speed": "m/s"}
 
-    def __init__(self, dim: int = 2, density: Parameter = 1.0, sound_speed: Parameter = 1.0):
+    def __init__(self, dim: int = 2, density: Parameter = 1.0, sound_speed: Parameter = 1.0,
+                 units: dict[str, str] | str | None = None):
         self.dim = check_dim(dim)
         self.variables = VARIABLES[:1 + self.dim]
         self.long_names = {"p": "acoustic pressure", **{v: f"velocity, {v[1]} component" for v in self.variables[1:]}}
         self.parameters = {"rho": density, "c": sound_speed}
         check_parameters(self)
+        self.say_units(units)
 
     def capacity(self, m):
         """C = 1 / (rho c^2) for p, rho for v."""

@@ -16,13 +16,15 @@ class Advection(Law):
 
     velocity   a number (1D), a tuple of dim numbers, or a function x -> tuple of dim components; by default (1.0,)
     dim        1, 2 or 3, needed where the velocity is a function; else it follows from the velocity
-    ValueError if the number of components is not dim.
+    units      None (normalised) or {name: text}, such as {"u": "kg/m^3", "time": "s", "x": "m"}, for labels and attributes
+    ValueError if the number of components is not dim, and for other units.
     """
 
     variables = ("u",)
     long_names = {"u": "advected quantity"}
 
-    def __init__(self, velocity: float | Sequence[float] | Callable = (1.0,), dim: int | None = None):
+    def __init__(self, velocity: float | Sequence[float] | Callable = (1.0,), dim: int | None = None,
+                 units: dict[str, str] | str | None = None):
         if callable(velocity):
             if dim not in (1, 2, 3):
                 raise ValueError(f"dim={dim!r} is not allowed; a velocity that is a function of x needs dim=1, 2 or 3")
@@ -35,9 +37,10 @@ class Advection(Law):
             dim = len(constant)
             self._velocity = lambda x: constant
         self.velocity, self.dim = velocity, dim
+        self.say_units(units)
 
     def __repr__(self):
-        return f"Advection(velocity={shown(self.velocity)}, dim={self.dim})"
+        return f"Advection(velocity={shown(self.velocity)}, dim={self.dim}{self.units_shown})"
 
     def speed(self, n, x):
         """a . n; ValueError if the velocity has not dim components."""

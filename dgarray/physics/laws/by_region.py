@@ -20,6 +20,9 @@ def law_of(given):
             raise ValueError(f"the laws of the regions {name!r} and {other!r} do not go together: the variables are "
                              f"{', '.join(first.variables)} in {first.dim}D and {', '.join(law.variables)} in {law.dim}D; "
                              "they must be the same")
+        if law.units != first.units:
+            raise ValueError(f"the laws of the regions {name!r} and {other!r} have other units: {first!r} and {law!r}; give "
+                             "both the same units")
     alike = all(type(law) is type(first) and set(law.parameters) == set(first.parameters) for _, law in others)
     whole = copy(first) if alike else Unlike(first)
     whole.laws = given

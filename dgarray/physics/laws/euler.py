@@ -23,15 +23,19 @@ class Euler(Law):
 
     dim     1, 2 (default) or 3; q = (rho, rho_u, rho_v, rho_w, E), w = (rho, u, v, w, p), each with the components of dim
     gamma   ratio of specific heats, a number above 1, by default 1.4
+    units   None (normalised), "SI" (kg/m^3, kg/m^2/s, J/m^3, m, s) or {name: text}, for labels and attributes; no number is
+            converted
 
     Initial and boundary states are of conserved variables: conservative((rho, u, v, p)) makes them.  ValueError for another
-    dim or gamma.  hllc and roe take a unit normal.  Toro 2009, chapter 3.
+    dim, gamma or units.  hllc and roe take a unit normal.  Toro 2009, chapter 3.
     """
 
     momentum = slice(1, -1)
+    si = {"rho": "kg/m^3", **{f"rho_{c}": "kg/m^2/s" for c in "uvw"}, "E": "J/m^3", **dict.fromkeys("uvw", "m/s"), "p": "Pa",
+          "pressure": "Pa", "mach": "1", "sound_speed": "m/s", "entropy": "1", "gamma": "1"}
     derived = {"pressure": "pressure", "mach": "Mach number", "sound_speed": "speed of sound", "entropy": "specific entropy"}
 
-    def __init__(self, dim: int = 2, gamma: float = 1.4):
+    def __init__(self, dim: int = 2, gamma: float = 1.4, units: dict[str, str] | str | None = None):
         self.dim = check_dim(dim)
         if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
             raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
@@ -40,9 +44,10 @@ class Euler(Law):
         self.primitive_variables = ("rho", *"uvw"[:self.dim], "p")
         self.long_names = {"rho": "density", "E": "total energy density",
                            **{m: f"momentum density, {axis} component" for m, axis in zip(self.variables[1:-1], "xyz")}}
+        self.say_units(units)
 
     def __repr__(self):
-        return f"Euler(dim={self.dim}, gamma={self.gamma})"
+        return f"Euler(dim={self.dim}, gamma={self.gamma}{self.units_shown})"
 
     def velocity(self, q: Components) -> tuple:
         """v = m / rho."""

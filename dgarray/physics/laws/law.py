@@ -7,6 +7,7 @@ import numpy as np
 from ...html_table import table
 from ..law_formulas import law_formulas
 from ..trace import parameters
+from .units import units_of
 
 
 class Law:
@@ -50,7 +51,10 @@ class Law:
                  larger wave speed
     sweep_courant   largest Courant number of sweeps along one axis after the other, in 2D and 3D
     damping      (m) -> fastest rate at which the law's own source damps, 1 / time, for the time step
-    long_names, units   {variable: text}
+    long_names   {variable: text}
+    units        {name: text} of variables, parameters, time and x (y and z as x): labels and the dataset's attributes `units`;
+                 what has none is called normalised
+    si           the units of `units="SI"`, {name: text} without time and lengths
     positive, not_negative   names of parameters that must be above, or not below, zero everywhere
     family       which measured time step applies: "scalar", "system" or "curl"; by default by the number of variables
     laws         {region: law} if this law stands for several, see `dgarray.physics.laws.by_region`
@@ -62,6 +66,8 @@ class Law:
     arguments: dict[str, str] = {}
     long_names: dict[str, str] = {}
     units: dict[str, str] = {}
+    si: dict[str, str] = {}
+    given_units: Any = None
     capacity: Any = None
     source: Any = None
     upwind: Any = None
@@ -96,7 +102,16 @@ class Law:
 
     def __repr__(self):
         given = "".join(f", {argument(self, name)}={shown(value)}" for name, value in self.parameters.items())
-        return f"{type(self).__name__}(dim={self.dim}{given})"
+        return f"{type(self).__name__}(dim={self.dim}{given}{self.units_shown})"
+
+    @property
+    def units_shown(self):
+        """The constructor's argument `units` as text, for what prints."""
+        return "" if self.given_units is None else f", units={self.given_units!r}"
+
+    def say_units(self, units):
+        """Keep the constructor's argument `units`; see `dgarray.physics.laws.units.units_of`."""
+        self.given_units, self.units = units, units_of(self, units)
 
     def _repr_html_(self):
         """The law as a table for notebooks: what it is, its variables, and on demand its formulas."""

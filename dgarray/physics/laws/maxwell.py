@@ -15,6 +15,9 @@ FIELDS = {                     # components that are present, in the order of th
     (3, None): ("Ex", "Ey", "Ez", "Hx", "Hy", "Hz"),
 }
 
+MU_0 = 1.25663706127e-6                                # H/m, CODATA 2022
+VACUUM = 1 / (MU_0 * 299792458.0 ** 2), MU_0          # eps_0 in F/m, and mu_0
+
 
 def cross(a, b):
     """a x b of two three-vectors."""
@@ -26,21 +29,26 @@ class Maxwell(Law):
 
     dim           1 (fields Ez, Hy), 2, or 3 (default)
     polarisation  in 2D "TM" (Hx, Hy, Ez; default) or "TE" (Ex, Ey, Hz)
-    eps, mu       permittivity and permeability, positive, by default 1: a number, {region: number}, or a function of x
+    eps, mu       permittivity and permeability, positive: a number, {region: number}, or a function of x;
+                  by default vacuum, eps = mu = 1, with units="SI" 8.854e-12 F/m and 1.257e-6 H/m
     sigma         conductivity, not negative, by default 0; as eps
-    With eps = mu = 1 the speed of light and the impedance of the vacuum are 1; SI values work as well.
+    units         None (normalised), "SI" (V/m, A/m, F/m, H/m, S/m, m, s) or {name: text}: for labels, attributes and the
+                  default of eps and mu; no number that is given is converted
+    With eps = mu = 1 the speed of light and the impedance of the vacuum are 1.
 
-    ValueError for another dim or polarisation, and for parameters that are not positive (sigma: negative).
+    ValueError for another dim or polarisation, for parameters that are not positive (sigma: negative), and for other units.
 
     One text serves all dimensions: E and H are three-vectors whose absent components are zero.
     Kloeckner, Warburton, Bridge & Hesthaven 2009, section 6; Kloeckner, Warburton & Hesthaven 2013, equations (2) and (5).
     """
 
     family = "curl"
+    si = {**{f"E{axis}": "V/m" for axis in "xyz"}, **{f"H{axis}": "A/m" for axis in "xyz"},
+          "eps": "F/m", "mu": "H/m", "sigma": "S/m"}
     positive, not_negative = ("eps", "mu"), ("sigma",)
 
-    def __init__(self, dim: int = 3, polarisation: str | None = None, eps: Parameter = 1.0, mu: Parameter = 1.0,
-                 sigma: Parameter = 0.0):
+    def __init__(self, dim: int = 3, polarisation: str | None = None, eps: Parameter | None = None, mu: Parameter | None = None,
+                 sigma: Parameter = 0.0, units: dict[str, str] | str | None = None):
         self.dim = check_dim(dim)
         self.polarisation = polarisation or (None if dim == 3 else "TM")
         if (dim, self.polarisation) not in FIELDS:
@@ -49,8 +57,11 @@ class Maxwell(Law):
         self.variables = FIELDS[dim, self.polarisation]
         kind = {"E": "electric", "H": "magnetic"}
         self.long_names = {v: f"{kind[v[0]]} field, {v[1]} component" for v in self.variables}
+        vacuum = VACUUM if units == "SI" else (1.0, 1.0)
+        eps, mu = (default if given is None else given for given, default in zip((eps, mu), vacuum))
         self.parameters = {"eps": eps, "mu": mu, "sigma": sigma}
         check_parameters(self)
+        self.say_units(units)
 
     def __repr__(self):
         shown = f", polarisation={self.polarisation!r}" if self.dim == 2 else ""

@@ -31,6 +31,8 @@ class MHD(Law):
     cleaning_speed    ch, not negative; the fastest wave of the solution is a good value, a faster one makes the time step
                       smaller.  It must be given in 2D and 3D; in 1D, where div B stays zero, it is zero
     cleaning_length   above 0, in units of x, by default 0.18: psi decays as exp(-ch t / length); None: no damping
+    units             None (normalised), "SI" or {name: text}, for labels and attributes; no number is converted.  In SI B is
+                      the field in tesla over sqrt(mu_0), with the unit Pa^(1/2)
     powell            whether the law has Powell's terms and the work of psi, by default not; they are zero where div B and
                       psi are: (0, B, v . B, v, 0) div B + (0, 0, B . grad psi, 0, 0) on the left.  With them entropy is
                       conserved also where div B is not zero; momentum, energy and field are then conserved up to that error
@@ -50,13 +52,19 @@ class MHD(Law):
     mirrored = (momentum, field)          # at a wall that conducts perfectly n . B = 0
     derived = {"pressure": "pressure", "speed": "speed", "field_strength": "strength of the magnetic field",
                "plasma_beta": "plasma beta", "mach": "Mach number of sound", "alfven_mach": "Alfven Mach number"}
+    si = {"rho": "kg/m^3", **{f"rho_{c}": "kg/m^2/s" for c in "uvw"}, "E": "J/m^3",
+          **{f"B{axis}": "Pa^(1/2)" for axis in "xyz"},
+          "psi": "Pa^(1/2) m/s", **dict.fromkeys("uvw", "m/s"), "p": "Pa", "pressure": "Pa", "speed": "m/s",
+          "field_strength": "Pa^(1/2)", "plasma_beta": "1", "mach": "1", "alfven_mach": "1", "gamma": "1",
+          "cleaning_speed": "m/s", "cleaning_length": "m"}
     curls = {"current": ("B", "strength of the current density, |curl B|")}
     long_names = {"rho": "density", "E": "total energy density", "psi": "Lagrange multiplier of div B",
                   **{f"rho_{c}": f"momentum density, {axis} component" for c, axis in zip("uvw", "xyz")},
                   **{f"B{axis}": f"magnetic field, {axis} component" for axis in "xyz"}}
 
     def __init__(self, dim: int = 2, gamma: float = 5 / 3, cleaning_speed: float | None = None,
-                 cleaning_length: float | None = 0.18, powell: bool = False):
+                 cleaning_length: float | None = 0.18, powell: bool = False,
+                 units: dict[str, str] | str | None = None):
         self.dim = check_dim(dim)
         if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
             raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
@@ -75,10 +83,11 @@ class MHD(Law):
             self.source = self.damping = None
         if not powell:
             self.products = None
+        self.say_units(units)
 
     def __repr__(self):
         return (f"MHD(dim={self.dim}, gamma={self.gamma}, cleaning_speed={self.cleaning_speed}, "
-                f"cleaning_length={self.cleaning_length}{', powell=True' * self.powell})")
+                f"cleaning_length={self.cleaning_length}{', powell=True' * self.powell}{self.units_shown})")
 
     @property
     def rate(self):

@@ -3,6 +3,7 @@ from pathlib import Path
 
 from mistakes.files import NASTY, file, nasty, triangle_file
 from mistakes.kinds import Wrong, case
+from mistakes.stores import stores
 
 TITLE = "Cases and scripts"
 ABOUT = "scripts that do not run, keywords of cases, meshes that do not fit a case"
