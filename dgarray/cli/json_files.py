@@ -2,6 +2,8 @@
 import os
 from pathlib import Path
 
+from .. import atomic_write
+
 
 def check_json(path):
     """Raise ValueError before a long run if the JSON file could not be written after it."""
@@ -13,5 +15,4 @@ def check_json(path):
 def write_json(path, value):
     """Write a value as JSON if there is a path to write it to."""
     if path:
-        from ..output import atomic_write
         atomic_write.write_json(path, value)
