@@ -23,8 +23,8 @@ GAS = dg.Euler(dim=2)
 def documented():
     """{name: function} of the reference: its functions, constructors, and the members that it lists or all of a class."""
     found = {}
-    for kind, name, options in re.findall(r"^\.\. auto(function|class):: ([\w.]+)(?:\(\))?\n((?:   .*\n| {6,}.*\n)*)",
-                                          "\n".join(page.read_text() for page in sorted((ROOT / "docs" / "api").glob("*.md"))), re.M):
+    text = "\n".join(page.read_text() for page in sorted((ROOT / "docs" / "api").glob("*.md")))
+    for kind, name, options in re.findall(r"^\.\. auto(function|class):: ([\w.]+)(?:\(\))?\n((?:   .*\n| {6,}.*\n)*)", text, re.M):
         parts, thing = name.removeprefix("dgarray.").split("."), dg
         for part in parts:
             thing = getattr(thing, part) if hasattr(thing, part) else __import__(f"{thing.__name__}.{part}", fromlist=["_"])
