@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from dgarray.output.atomic_write import written
+from dgarray.output.joined import check_one_run
 from dgarray.output.picture import extent, limits_of, time_of, writable
 from dgarray.output.plot import flat_picture, needs_volume, new_picture
 
@@ -89,6 +90,7 @@ def ffmpeg():
 
 
 def _snapshots(ds, variable):
+    check_one_run(ds.dg.field(variable), ds.dg.axes)
     if "time" not in ds.dg.field(variable).dims or not ds.sizes["time"]:
         raise ValueError(f"{variable!r} has no snapshots along time; a movie needs at least one")
     return ds.sizes["time"]

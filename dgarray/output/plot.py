@@ -1,6 +1,7 @@
 """Pictures of nodal fields: which kind is drawn, and the file that it goes to."""
 from dgarray.output.atomic_write import written
 from dgarray.output.grid_plot import GridPicture
+from dgarray.output.joined import check_one_run
 from dgarray.output.picture import Picture, figure_size, need_matplotlib, seen, time_of, writable
 
 
@@ -84,4 +85,5 @@ def needs_volume(ds, slice=None, surface=None, **_):
 def one_time(ds, variable, time):
     """The dataset at one time. Raises ValueError for an unknown variable or time."""
     field, index = ds.dg.field(variable), ds.dg.index(time)
+    check_one_run(field, ds.dg.axes)
     return ds.isel(time=[index]) if "time" in field.dims else ds
