@@ -770,6 +770,8 @@ GROUPS["Records"] = [
 ]
 
 GROUPS["The run and its output"] = [
+    Wrong("A date that is none", "run case.py", "SOURCE_DATE_EPOCH='soon' is not allowed", script="until=0.01",
+          prepare=lambda: mock.patch.dict(os.environ, SOURCE_DATE_EPOCH="soon")),
     Wrong("An output that exists", "run tm_cavity --out flat.zarr", "--restart .*--overwrite", prepare=stores("flat")),
     Wrong("An output that is no store", "run tm_cavity --out notes --overwrite", "not a zarr store",
           prepare=lambda: Path("notes").mkdir()),
@@ -918,6 +920,10 @@ GROUPS["Looking at results"] = [
           prepare=both(stores("flat"), lambda: Path("notes.vtu").mkdir())),
     Wrong("No space for a file", "export flat.zarr", "File too large", 1,
           prepare=lambda: (stores("flat")(), no_space(2_000))[1]),
+    results("Several runs where one is shown", "__import__('xarray').concat([ds, ds], dim='case').dg.plot('p')",
+            "values for several runs, along 'case'; choose one, ds.isel"),
+    results("Arithmetic with whole datasets", "(2 * ds).dg.norm('p')", "mesh .* has been changed by arithmetic"),
+    results("A dataset that has lost its attributes", "ds.drop_attrs().dg", "not one of dgarray.*keep its attributes"),
     results("A misspelt variable in a script", "ds.dg.norm('P_')", "variable 'P_' does not exist"),
     results("A misspelt boundary in a script", "ds.dg.surface('lefft')", "did you mean 'left'"),
     results("A misspelt record in a script", "ds.dg.record('ears')", "it has: none"),
