@@ -79,6 +79,11 @@ ELSEWHERE = {
 }
 
 
+def __dir__():
+    """The public names, for completion and `dir(dgarray)`."""
+    return sorted([*__all__, "__version__", "__doc__"])
+
+
 if not TYPE_CHECKING:          # to a type checker it would mean that every name exists
     def __getattr__(name):
         """A public name or a part of the package, imported when first used; of a name that does not exist, the nearest."""
@@ -95,11 +100,6 @@ if not TYPE_CHECKING:          # to a type checker it would mean that every name
             choose("dgarray: the name", name, __all__)
         except ValueError as error:
             raise AttributeError(str(error)) from None
-
-
-def __dir__():
-    """The public names, for completion and `dir(dgarray)`."""
-    return sorted([*__all__, "__version__", "__doc__"])
 
 
 xarray_accessor.register()

@@ -24,7 +24,8 @@ def documented():
     """{name: function} of the reference: its functions, constructors, and the members that it lists or all of a class."""
     found = {}
     text = "\n".join(page.read_text() for page in sorted((ROOT / "docs" / "api").glob("*.md")))
-    for kind, name, options in re.findall(r"^\.\. auto(function|class):: ([\w.]+)(?:\(\))?\n((?:   .*\n| {6,}.*\n)*)", text, re.M):
+    entry = r"^\.\. auto(function|class):: ([\w.]+)(?:\(\))?\n((?:   .*\n| {6,}.*\n)*)"
+    for kind, name, options in re.findall(entry, text, re.M):
         parts, thing = name.removeprefix("dgarray.").split("."), dg
         for part in parts:
             thing = getattr(thing, part) if hasattr(thing, part) else __import__(f"{thing.__name__}.{part}", fromlist=["_"])

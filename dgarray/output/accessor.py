@@ -12,6 +12,7 @@ from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.output.derived_fields import with_field
+from dgarray.output.joined import check_attributes, check_cells, check_one_run, on_one_mesh
 from dgarray.output.verify import naming_damage
 from dgarray.spaces import TensorSpace, polynomial_space
 from dgarray.spaces.norms import with_total
@@ -36,10 +37,8 @@ class Accessor:
     Results over all times are lazy if the dataset is (dask); else one snapshot at a time is read."""
 
     def __init__(self, ds: xr.Dataset):
-        self._ds = ds
-        missing = [name for name in ("dim", "order", "cell_type") if name not in ds.attrs]
-        if missing:
-            raise ValueError(f"this dataset is not one of dgarray: it has no attribute {missing[0]!r}")
+        check_attributes(ds)
+        self._ds = on_one_mesh(ds)
         self.dim, self.order = int(ds.attrs["dim"]), int(ds.attrs["order"])
         # Names of the coordinates; a slice may have x and z, or others.
         self.axes = tuple(ds.attrs["axes"].split()) if "axes" in ds.attrs else AXES[:self.dim]
@@ -84,7 +83,9 @@ class Accessor:
     @cached_property
     def cells(self) -> np.ndarray:
         """Corners of the elements (element, corner)."""
-        return self._ds[f"mesh_{LOCATIONS[self.dim]}_nodes"].values
+        cells = self._ds[f"mesh_{LOCATIONS[self.dim]}_nodes"].values
+        check_cells(cells, self._ds.sizes["mesh_node"])
+        return cells
 
     @cached_property
     def geometry_nodes(self) -> np.ndarray | None:
@@ -299,6 +300,7 @@ class Accessor:
     def values(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The field at one time as an array (element, node). Raises ValueError for an unknown variable or time."""
         field, index = self.field(variable), self.index(time)
+        check_one_run(field)
         return (field.isel(time=index) if "time" in field.dims else field).transpose("element", "node").values
 
     def field(self, variable: str) -> xr.DataArray:

@@ -14,6 +14,7 @@ from dgarray.output import grid_post
 from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import variables_of
 from dgarray.output.grid_layout import SUFFIX
+from dgarray.output.joined import check_one_run
 from dgarray.output.post import by_snapshot
 from dgarray.output.verify import naming_damage
 from dgarray.spaces import GridSpace, grid_norms
@@ -192,6 +193,7 @@ class GridAccessor(Accessor):
         field = self.field(variable)
         if "time" in field.dims:
             field = field.isel(time=self.index(time))
+        check_one_run(field, self.axes)
         return field.transpose(*self.axes[::-1]).values
 
     def coefficients(self, variable: str, time: float | None = -1) -> np.ndarray:

@@ -9,6 +9,7 @@ from scipy.spatial import cKDTree
 from dgarray.atomic_write import written
 from dgarray.figures import writable
 from dgarray.output.derived_fields import with_field
+from dgarray.output.joined import check_one_run
 from dgarray.output.picture import extent, limits_of, time_of
 from dgarray.output.plot import flat_picture, needs_volume, new_picture
 
@@ -93,6 +94,7 @@ def ffmpeg():
 
 
 def _snapshots(ds, variable):
+    check_one_run(ds.dg.field(variable), ds.dg.axes)
     if "time" not in ds.dg.field(variable).dims or not ds.sizes["time"]:
         raise ValueError(f"{variable!r} has no snapshots along time; a movie needs at least one")
     return ds.sizes["time"]

@@ -7,6 +7,7 @@ from dgarray.atomic_write import written
 from dgarray.figures import need_matplotlib, writable
 from dgarray.output.derived_fields import with_field
 from dgarray.output.grid_plot import GridPicture
+from dgarray.output.joined import check_one_run
 from dgarray.output.picture import Picture, figure_size, seen, time_of
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def needs_volume(ds, slice=None, surface=None, **_):
 
 def one_time(ds, variable, time):
     """The dataset at one time, with the field `variable`, its own or one that follows from them. Raises ValueError for an
-    unknown variable or time."""
+    unknown variable or time, and for several runs in one dataset."""
     ds = ds.isel(time=[ds.dg.index(time)]) if "time" in ds.dims else ds
-    return with_field(ds, variable)
+    ds = with_field(ds, variable)
+    check_one_run(ds.dg.field(variable), ds.dg.axes)
+    return ds

@@ -17,6 +17,7 @@ import numpy as np
 
 from dgarray.atomic_write import written
 from dgarray.output.dataset import UNITLESS
+from dgarray.output.joined import check_one_run
 from dgarray.output.lagrange import Grid, real
 from dgarray.output.vtk_xml import Appended
 
@@ -83,6 +84,8 @@ def fields_of(ds, variables, dims):
         return set(field.dims) <= {"time", *dims} and field.dtype.kind in "fiub"
 
     if variables is None:
+        for name in ds.dg.variables[:1]:
+            check_one_run(ds[name], dims)
         return {name: ds[name] for name in ds.dg.variables if fits(ds[name])}
     chosen = {name: ds.dg.field(name) for name in ([variables] if isinstance(variables, str) else variables)}
     for name, field in chosen.items():

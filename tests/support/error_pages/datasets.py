@@ -9,6 +9,10 @@ ABOUT = "methods of `ds.dg`: samples, slices, pictures, files; results on grids"
 GROUPS = {}
 
 GROUPS["Results in Python"] = [
+    results("Several runs where one is shown", "__import__('xarray').concat([ds, ds], dim='case').dg.plot('p')",
+            "values for several runs, along 'case'; choose one, ds.isel"),
+    results("Arithmetic with whole datasets", "(2 * ds).dg.norm('p')", "mesh .* has been changed by arithmetic"),
+    results("A dataset that has lost its attributes", "ds.drop_attrs().dg", "not one of dgarray.*keep its attributes"),
     results("A misspelt variable in a script", "ds.dg.norm('P_')", "variable 'P_' does not exist"),
     results("A misspelt boundary in a script", "ds.dg.surface('lefft')", "did you mean 'left'"),
     results("A misspelt record in a script", "ds.dg.record('ears')", "it has: none"),

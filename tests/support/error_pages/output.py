@@ -1,6 +1,8 @@
 """Messages of docs/errors/output.md."""
+import os
 import signal
 from pathlib import Path
+from unittest import mock
 
 from mistakes.files import file
 from mistakes.kinds import Wrong, case
@@ -13,6 +15,8 @@ ABOUT = "stores, disk space, memory, signals, restarts"
 GROUPS = {}
 
 GROUPS["The run and its output"] = [
+    Wrong("A date that is none", "run case.py", "SOURCE_DATE_EPOCH='soon' is not allowed", script="until=0.01",
+          prepare=lambda: mock.patch.dict(os.environ, SOURCE_DATE_EPOCH="soon")),
     Wrong("An output that exists", "run tm_cavity --out flat.zarr", "--restart .*--overwrite", prepare=stores("flat")),
     Wrong("An output that is no store", "run tm_cavity --out notes --overwrite", "not a zarr store",
           prepare=lambda: Path("notes").mkdir()),
