@@ -48,7 +48,8 @@ def commands(block):
                 yield words[1:]
 
 
-@pytest.mark.usually(lambda page: page.name in ("concepts.md", "first-run.md", "own-method.md", "own-loop.md", "restart.md"))
+@pytest.mark.usually(lambda page: page.name in ("concepts.md", "first-run.md", "own-method.md", "own-loop.md", "restart.md",
+                                                "batch-jobs.md", "citing.md"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -418,6 +418,7 @@ def test_cleaning_bounds_the_divergence():
     (lambda: simulation(EULER[1], MUSCL, 8, lambda q: q[:2]), "returns 2 components; it must return 3"),
     (lambda: simulation(dg.Acoustics(1, sound_speed={"a": 1.0}), MUSCL, 8), "by region, but a grid has no regions"),
     (lambda: simulation(EULER[1], MUSCL, 8, stepper="ssp33"), "which has its own step; leave it out, or give splitting=None"),
+    (lambda: simulation(dg.Acoustics(1), MUSCL, 8, initial=lambda x: (1j * x[0], 0.0)).project(), "component p, is complex"),
     (lambda: dg.Simulation(dg.interval(), EULER[1], MUSCL), "FiniteVolume works on grids"),
     (lambda: simulation(EULER[1], MUSCL, 8).rhs(np.zeros((3, 8))), "it sweeps axis by axis; give splitting=None"),
 ])

@@ -1,7 +1,16 @@
 """A law with a numerical flux and a source: what a method asks of them, each result checked."""
+import numpy as np
+
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, components, place
 from ..physics.trace import call, parameters
+
+
+def real(value, variable):
+    """A component of an initial state in float64. Raises ValueError where it is complex."""
+    if np.iscomplexobj(value):
+        raise ValueError(f"the initial state, component {variable}, is complex; it must be real")
+    return np.asarray(value, float)
 
 
 class Physics:

@@ -109,7 +109,8 @@ class Simulation:
         for name, kind in (*((name, " of x and t") for name in ("initial", "source", "exact")), ("results", " of the dataset"),
                            ("flux", " such as dgarray.upwind")):
             if given[name] is not None and not callable(given[name]):
-                raise ValueError(f"{name}={given[name]!r} is not allowed; it must be a function{kind}")
+                hint = f"; for the same state everywhere write lambda x: {given[name]!r}" * isinstance(given[name], tuple)
+                raise ValueError(f"{name}={given[name]!r} is not allowed; it must be a function{kind}{hint}")
         self.stepper = method.stepper(stepper)
         if cfl > 1 and dt is None:
             if method.strict:

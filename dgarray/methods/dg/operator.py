@@ -10,6 +10,7 @@ from ...reference.columns import multiply
 from ...stepping import real_limit
 from ..check import Check
 from ..operator import ArrayOperator
+from ..physics import real
 from .error_estimate import error_estimate
 from .mass import conserved
 from .spectrum import limiting_part, rounded_down, stable_step
@@ -182,7 +183,7 @@ class DGOperator(ArrayOperator):
             x = tuple(tables.positions(points, some))
             values = tables.physics.at_points(f, x, t, "the initial state")
             for v, value in enumerate(values):
-                q[v, :, some] = multiply(matrix, np.broadcast_to(self._real(value, tables.law.variables[v]), x[0].shape))
+                q[v, :, some] = multiply(matrix, np.broadcast_to(real(value, tables.law.variables[v]), x[0].shape))
         return q
 
     def limited(self, q):
@@ -199,12 +200,6 @@ class DGOperator(ArrayOperator):
             return cell.nodes, np.eye(len(cell.nodes))
         points, weights = quadrature(cell.dim, max(2 * cell.order + 4, self.method.quadrature or 0))
         return points, cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
-
-    @staticmethod
-    def _real(value, variable):
-        if np.iscomplexobj(value):
-            raise ValueError(f"the initial state, component {variable}, is complex; it must be real")
-        return np.asarray(value, float)
 
     def error_estimate(self, loop):
         return error_estimate(self, loop)

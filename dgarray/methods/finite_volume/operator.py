@@ -3,6 +3,7 @@ import numpy as np
 
 from ...stepping import monotonicity_radius, real_limit
 from ..operator import ArrayOperator, check_array
+from ..physics import real
 from .courant import courant_limit
 from .sweeps import Sweeps
 
@@ -31,8 +32,11 @@ class FiniteVolumeOperator(ArrayOperator):
         """The state that represents f(x, t), on the host in the run's dtype: averages by a product of Gauss rules, of WENO
         values at the centres. Raises ValueError unless f returns one component per variable."""
         q, role = np.empty(self.shape, self.dtype), "the initial state"
+
+        def components(x):
+            return [real(*each) for each in zip(self.tables.physics.at_points(f, x, t, role), self.law.variables)]
         for part in self.space.parts():
-            values = self.space.at_places(part.places, lambda x: self.tables.physics.at_points(f, x, t, role))
+            values = self.space.at_places(part.places, components)
             for v, value in enumerate(values):
                 q[v, part.places] = value
         return q

@@ -31,6 +31,8 @@ def fitted(f, x, h, order, t=0.0):
     values = call(f, dict(x=around, t=t), "initial state")
     result = []
     for value in values if isinstance(values, (tuple, list)) else (values,):
+        if np.iscomplexobj(value):
+            raise ValueError("the initial state is complex; it must be real")
         c = np.broadcast_to(np.asarray(value, float), around[0].shape)
         for axis in range(d):
             c = np.moveaxis(np.tensordot(matrix, c, (1, axis)), 0, axis)
