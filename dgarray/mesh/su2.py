@@ -1,0 +1,150 @@
+"""SU2's mesh files, https://su2code.github.io/docs_v7/Mesh-File: zones, markers, and curved cells as SU2's FEM solver has them.
+
+Cells go by VTK's numbers, those of the FEM solver by VTK's number + 100 (order - 1), with their nodes row by row. Its number may
+also hold 10000 (order of the solution + 1)."""
+import re
+
+import meshio
+import numpy as np
+
+from ..reference.shapes import FILE_SHAPES
+from .cell_maps import HIGHEST, node_count
+from .errors import MeshError
+from .file_nodes import row_by_row
+from .numbers_in_files import floats
+
+# VTK's number -> (name in meshio, nodes).
+TYPES = {1: ("vertex", 1), 3: ("line", 2), 5: ("triangle", 3), 9: ("quad", 4), 10: ("tetra", 4), 12: ("hexahedron", 8),
+         13: ("wedge", 6), 14: ("pyramid", 5), 21: ("line3", 3), 22: ("triangle6", 6), 23: ("quad8", 8), 24: ("tetra10", 10),
+         25: ("hexahedron20", 20), 26: ("wedge15", 15), 27: ("pyramid13", 13), 28: ("quad9", 9), 29: ("hexahedron27", 27)}
+KEYWORD = re.compile(r"^[ \t]*([A-Za-z]\w*)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+
+
+def read(text, zone=None):
+    """The meshio mesh of a zone, with the markers as `cell_sets`, and notes on what is left out.
+
+    zone    IZONE in the file, where there are several
+    Points that SU2 receives from the other side of a period or from another process (SEND_TO below 0) are copies: cells and
+    faces on them are left out. Raises MeshError for several zones without a choice, and for lines that are not as they must be."""
+    text = re.sub(r"%.*", "", text).replace("\r", "\n" if "\n" not in text else "")
+    marks = list(KEYWORD.finditer(text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    parts = [(mark[1].upper(), mark[2], text[mark.end():end]) for mark, end in zip(marks, ends)]
+    parts = _of_zone(parts, zone)
+    named = {key: (value, body) for key, value, body in parts}
+    for key in ("NDIME", "NELEM", "NPOIN"):
+        if key not in named:
+            raise MeshError(f"the SU2 file is cut off or damaged: {key}= is missing; write it again")
+    dim = _whole("NDIME", named["NDIME"][0])
+    points, copies = _points(*named["NPOIN"], dim)
+    blocks, sets, notes = _cells("NELEM", *named["NELEM"]), {}, []
+    marker = None
+    for key, value, body in parts:
+        if key in ("MARKER_TAG", "MARKERTAG"):
+            marker = value
+        elif key in ("MARKER_ELEMS", "MARKERELEMS"):
+            count = value
+            if marker is None:
+                raise MeshError("an SU2 marker has no name; each needs MARKER_TAG= and MARKER_ELEMS=")
+            if marker.upper() != "SEND_RECEIVE":
+                start = len(blocks)
+                blocks += _cells(f"marker {marker!r}", count, body)
+                sets.setdefault(marker, []).extend(range(start, len(blocks)))
+        elif key in ("SEND_TO", "SEND_RECV") and _is_whole(value) and int(value) < 0:
+            lines = [line.split() for line in body.splitlines() if line.strip()]
+            if not all(len(line) > 1 and _is_whole(line[1]) for line in lines):
+                raise MeshError("the SU2 file is damaged in SEND_RECEIVE: lines are not a type and a point; write it again")
+            copies = np.union1d(copies, [int(line[1]) for line in lines])
+    if len(copies):
+        blocks, gone = _without(blocks, copies.astype(np.int64), dim)
+        notes += [f"{gone} cells on copies of points (SEND_RECEIVE), which SU2 adds for periodic boundaries and for other "
+                  "processes, are left out"] if gone else []
+    return _mesh(points, blocks, sets, dim), notes
+
+
+def _of_zone(parts, zone):
+    """The keywords of a zone, and those before the first one."""
+    starts = [place for place, (key, *_) in enumerate(parts) if key == "IZONE"]
+    numbers = [_whole("IZONE", parts[place][1]) for place in starts]
+    if zone is not None and zone not in (numbers or [1]):
+        raise MeshError(f"zone={zone!r} is not in the file; it has: {', '.join(map(str, numbers or [1]))}")
+    if len(numbers) < 2:
+        return parts
+    if zone is None:
+        tags = [[value for key, value, _ in parts[a:b] if key == "MARKER_TAG" and value.upper() != "SEND_RECEIVE"]
+                for a, b in zip(starts, [*starts[1:], len(parts)])]
+        have = "; ".join(f"{number} with the markers {', '.join(names[:4]) + (', ...' if len(names) > 4 else '') or 'none'}"
+                         for number, names in zip(numbers, tags))
+        raise MeshError(f"the file has {len(numbers)} zones, each a mesh of its own; choose one with "
+                        f"read_mesh(..., zone={numbers[0]}): {have}")
+    place = numbers.index(zone)
+    return parts[:starts[0]] + parts[starts[place]:[*starts[1:], len(parts)][place]]
+
+
+def _points(value, body, dim):
+    """Points (point, dim), and the numbers of those that are copies."""
+    counts = [_whole("NPOIN", part) for part in value.split()] or [0]
+    numbers = floats(body.encode(), "NPOIN")
+    width, left = divmod(len(numbers), counts[0] or 1)
+    if left or not dim <= width <= dim + 2:
+        raise MeshError(f"the SU2 file is cut off or damaged in NPOIN: {counts[0]} points of {dim} coordinates do not fit "
+                        f"{len(numbers)} numbers; write it again")
+    return numbers.reshape(counts[0], width)[:, :dim], np.arange(min(counts[1:2] or counts[:1]), counts[0])
+
+
+def _cells(what, value, body):
+    """[(name in meshio, nodes (cell, node))] of cells, one for each type; lines may end with the cell's number."""
+    rows, count = [line.split() for line in body.splitlines() if line.strip()], _whole(what, value)
+    if len(rows) < count:
+        raise MeshError(f"the SU2 file is cut off or damaged in {what}: {len(rows)} lines for {count} cells; write it again")
+    by_type = {}
+    for row in rows[:count]:
+        by_type.setdefault(row[0], []).append(row)
+    return [_block(what, kind, rows) for kind, rows in by_type.items()]
+
+
+def _block(what, kind, rows):
+    if not _is_whole(kind):
+        raise MeshError(f"the SU2 file is damaged in {what}: {kind[:20]!r} is no type of a cell; write it again")
+    order, number = int(kind) % 10000 // 100 + 1, int(kind) % 100
+    name, count = TYPES.get(number, ("", 0))
+    places = slice(None)
+    if order > 1 and name in FILE_SHAPES and order <= HIGHEST:
+        count, places = node_count(FILE_SHAPES[name], order), row_by_row(name, order)
+        name = f"{name}{count}"
+    elif order > 1 or not name:
+        raise MeshError(f"{what} has cells of SU2's type {kind}, which are not supported; allowed: {', '.join(map(str, TYPES))}, "
+                        f"and 3, 5, 9, 10, 12 of the orders 2 to {HIGHEST}")
+    try:
+        nodes = np.array([row[1:count + 1] for row in rows], dtype=np.int64)
+    except ValueError:
+        raise MeshError(f"the SU2 file is damaged in {what}: a {name} cell needs {count} whole numbers, its points; write it "
+                        "again") from None
+    return name, nodes[:, places]
+
+
+def _without(blocks, copies, dim):
+    """The blocks without cells and faces on the points that are copies, and how many cells are gone."""
+    kept = [(name, nodes[~np.isin(nodes, copies).any(axis=1)]) for name, nodes in blocks]
+    gone = sum(len(nodes) - len(left) for (name, nodes), (_, left) in zip(blocks, kept)
+               if meshio.CellBlock(name, nodes).dim == dim)
+    return kept, gone
+
+
+def _mesh(points, blocks, sets, dim):
+    cells = [meshio.CellBlock(name, nodes) for name, nodes in blocks]
+    none = np.empty(0, np.int64)
+    return meshio.Mesh(points, cells, cell_sets={
+        name: [np.arange(len(block)) if place in places else none for place, block in enumerate(cells)]
+        for name, places in sets.items()})
+
+
+def _is_whole(text):
+    return re.fullmatch(r"[+-]?\d+", text.strip()) is not None
+
+
+def _whole(what, text):
+    first = (text.split() or [""])[0]
+    if not _is_whole(first):
+        raise MeshError(f"the SU2 file is damaged: {what} must have a whole number, not {text[:20]!r}; write it again")
+    return int(first)
