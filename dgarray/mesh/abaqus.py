@@ -10,7 +10,8 @@ from .errors import MeshError
 from .sides import with_sides
 
 # What the name of an element starts with, then a digit or two: its nodes. Nodes -> type in meshio.
-SOLID = {4: "tetra", 5: "pyramid", 6: "wedge", 8: "hexahedron", 10: "tetra10", 13: "pyramid13", 15: "wedge15", 20: "hexahedron20"}
+SOLID = {4: "tetra", 5: "pyramid", 6: "wedge", 8: "hexahedron", 10: "tetra10", 13: "pyramid13", 15: "wedge15",
+         20: "hexahedron20"}
 PLANE = {3: "triangle", 4: "quad", 6: "triangle6", 8: "quad8", 9: "quad9"}
 ELEMENTS = (
     (r"(?:\w*C3D|CIN3D|SC|CSS|Q3D)(10|13|15|20|\d)", SOLID),
@@ -18,6 +19,8 @@ ELEMENTS = (
     (r"(?:T[23]D|R2D|AC1D|DC1D|SAX|RAX|DSAX)([23])", {2: "line", 3: "line3"}),
     (r"(?:B[23]|PIPE[23])(\d)", {1: "line", 2: "line3", 3: "line"}),
 )
+WITHOUT_PARTS = ("write the file without parts (Abaqus/CAE: model attribute 'Do not use parts and assemblies in input "
+                 "files')")
 # Elements without an extent.
 POINTS = re.compile("MASS|ROTARYI|SPRING|DASHPOT|CONN|DCOUP|GAP|HEATCAP|INERTIA|ITT|ITS")
 # Corners, from 0, of the faces S1, S2, ...
@@ -50,8 +53,8 @@ def read(text, folder="."):
         raise MeshError(f"the Abaqus file has no {'nodes (*NODE)' if not deck.tags else 'elements (*ELEMENT)'}")
     holding = [name for name, nodes in deck.parts if nodes]
     if len(holding) > 1:
-        raise MeshError(f"the Abaqus file has {len(holding)} parts with meshes of their own ({', '.join(holding)}); write it "
-                        "without parts (Abaqus/CAE: model attribute 'Do not use parts and assemblies in input files')")
+        raise MeshError(f"the Abaqus file has {len(holding)} parts with meshes of their own ({', '.join(holding)}); "
+                        f"{WITHOUT_PARTS}")
     tags, points = np.concatenate(deck.tags), np.concatenate(deck.points) + deck.shift
     order = np.argsort(tags, kind="stable")
     blocks = []
@@ -118,15 +121,15 @@ def _element(deck, options, lines):
     if name is None:
         if POINTS.match(kind):
             return
-        raise MeshError(f"elements of Abaqus' type {kind or 'without TYPE='} are not supported; allowed: solids, shells and plane "
-                        "elements such as C3D4, C3D10, C3D8, C3D20, S3, S4, CPS3, CPE4, CAX6")
+        raise MeshError(f"elements of Abaqus' type {kind or 'without TYPE='} are not supported; allowed: solids, shells and "
+                        "plane elements such as C3D4, C3D10, C3D8, C3D20, S3, S4, CPS3, CPE4, CAX6")
     digits = re.search(r"\d+$", name)
     width = 1 + (int(digits[0]) if digits else {"line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6,
                                                  "hexahedron": 8}[name])
     flat = np.array([number for row in _numbers("*ELEMENT", lines) for number in row], dtype=np.int64)
     if len(flat) % width:
-        raise MeshError(f"the Abaqus file is cut off or damaged in *ELEMENT: {len(flat)} numbers are no whole {kind} elements of "
-                        f"{width - 1} nodes; write it again")
+        raise MeshError(f"the Abaqus file is cut off or damaged in *ELEMENT: {len(flat)} numbers are no whole {kind} elements "
+                        f"of {width - 1} nodes; write it again")
     table = flat.reshape(-1, width)
     deck.blocks.append((name, table[:, 1:]))
     deck.numbers.append(table[:, 0])
@@ -178,7 +181,7 @@ def _surface(deck, options, lines):
         elif re.fullmatch(r"[SE]\d", side):
             deck.surfaces.setdefault(name, []).append((numbers, np.full(len(numbers), int(side[1]))))
         else:
-            deck.notes.append(f"the surface {name!r} names elements without saying which of their faces ({line!r}); it is left out")
+            deck.notes.append(f"the surface {name!r} names elements, but not which of their faces ({line!r}); it is left out")
 
 
 def _part(deck, options, lines):
@@ -189,8 +192,8 @@ def _instance(deck, options, lines):
     """A place for a part: it may be moved, but not turned."""
     rows = _numbers("*INSTANCE", lines, float)
     if len(rows) > 1:
-        raise MeshError(f"the instance {options.get('NAME', '?')!r} of a part is turned, which is not supported; write the file "
-                        "without parts (Abaqus/CAE: model attribute 'Do not use parts and assemblies in input files')")
+        raise MeshError(f"the instance {options.get('NAME', '?')!r} of a part is turned, which is not supported; "
+                        f"{WITHOUT_PARTS}")
     deck.parts.append([options.get("NAME", "?"), 0])
     deck.shift = np.array((rows[0] + [0.0] * 3)[:3] if rows else [0.0] * 3)
 

@@ -1,7 +1,7 @@
 """Exodus II files, as Cubit, Coreform and Sierra write them: element blocks become regions, side sets become boundaries.
 
-The variables have the same names in files of NetCDF 3 and NetCDF 4. Exodus II: A Finite Element Data Model, Sandia 92-2137, tables
-of nodes and sides."""
+The variables have the same names in files of NetCDF 3 and NetCDF 4. Exodus II: A Finite Element Data Model, Sandia 92-2137,
+tables of nodes and sides."""
 import io
 import re
 from contextlib import suppress
@@ -14,7 +14,8 @@ from .errors import MeshError
 from .sides import with_sides
 
 NAMES = {"TET": "tetra", "HEX": "hexahedron", "TRI": "triangle", "QUA": "quad", "SHE": "quad", "WED": "wedge", "PYR": "pyramid",
-         "BEA": "line", "BAR": "line", "TRU": "line", "EDG": "line", "ROD": "line", "SPH": "vertex", "CIR": "vertex", "NOD": "vertex"}
+         "BEA": "line", "BAR": "line", "TRU": "line", "EDG": "line", "ROD": "line", "SPH": "vertex", "CIR": "vertex",
+         "NOD": "vertex"}
 CORNERS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8}
 CURVED = {("line", 3), ("triangle", 6), ("quad", 8), ("quad", 9), ("tetra", 10), ("hexahedron", 20), ("hexahedron", 27),
           ("wedge", 15), ("pyramid", 13)}
@@ -34,7 +35,7 @@ SIDES = {
 def read(content):
     """The meshio mesh in the bytes of a file, and notes on what is left out.
 
-    A block or side set without a name goes by its number. Raises MeshError for files that are cut off and for unknown elements."""
+    A block or side set without a name goes by its number. Raises MeshError for damaged files and for unknown elements."""
     variables, types = _variables(content)
     rows = [variables[f"coord{axis}"] for axis in "xyz" if f"coord{axis}" in variables] or list(variables.get("coord", ()))
     connects = sorted((name for name in types), key=lambda name: int(name[7:]))
@@ -66,8 +67,8 @@ def read(content):
 def _type(name, count):
     base = NAMES.get(name.upper()[:3])
     if base is None or count != CORNERS[base] and (base, count) not in CURVED:
-        raise MeshError(f"elements of Exodus' type {name!r} with {count} nodes are not supported; allowed: TRI, QUAD, TETRA and HEX "
-                        "of order 1 or 2")
+        raise MeshError(f"elements of Exodus' type {name!r} with {count} nodes are not supported; allowed: TRI, QUAD, TETRA "
+                        "and HEX of order 1 or 2")
     return base if count == CORNERS[base] else f"{base}{count}"
 
 

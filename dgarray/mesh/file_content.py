@@ -1,4 +1,4 @@
-"""What a mesh file is, by its first bytes rather than by its name: its format, or what else it is and how to make a mesh of it."""
+"""What a mesh file is, by its first bytes rather than by its name: its format, or what else it is and what to do with it."""
 import bz2
 import gzip
 import io
@@ -13,22 +13,31 @@ from .errors import MeshError
 HEAD = 20_000          # bytes that are looked at
 WHITE = b" \t\r\n\f\v"
 # Formats by names in meshio, and those that have a reader here: how a file starts.
+NUMBER = rb"[-+.\dEe]+\s+"
 STARTS = (
-    ("gmsh", rb"\$(MeshFormat|NOD|ELM|Comments|PhysicalNames|Entities|Nodes|Elements)\b"), ("vtk", rb"# vtk DataFile"),
+    ("gmsh", rb"\$(MeshFormat|NOD|ELM|Comments|PhysicalNames|Entities|Nodes|Elements)\b"),
+    ("vtk", rb"# vtk DataFile(?!(.*\n){3}\s*DATASET\s+POLYDATA)"),
     ("su2", rb"(%[^\n]*\n|\s)*(NDIME|NZONE|NELEM|NPOIN|IZONE)\s*="),
-    ("vtu", rb"(?s).{0,500}<VTKFile\b[^>]*type\s*=\s*[\"']UnstructuredGrid"), ("xdmf", rb"(?s).{0,500}<Xdmf\b"),
-    ("dolfin-xml", rb"(?s).{0,500}<dolfin\b"), ("medit", rb"(#[^\n]*\n|\s)*MeshVersionFormatted"),
-    ("gambit", rb"CONTROL INFO"), ("exodus", rb"CDF[\x01\x02\x05]"),
-    ("nastran", rb"(\$[^\n]*\n|\s)*(BEGIN BULK|SOL |CEND|ID |GRID[* ,])"), ("netgen", rb"(#[^\n]*\n|\s)*mesh3d\b"),
-    ("avsucd", rb"(#[^\n]*\n)*\s*\d+\s+\d+\s+\d+\s+\d+\s+\d+\s*\n\s*\d+\s+[-+.\dEe]+\s+[-+.\dEe]+\s+[-+.\dEe]+\s*\n"),
+    ("vtu", rb"(?s).{0,500}<VTKFile\b[^>]*type\s*=\s*[\"']UnstructuredGrid"),
+    ("xdmf", rb"(?s).{0,500}<Xdmf\b"),
+    ("dolfin-xml", rb"(?s).{0,500}<dolfin\b"),
+    ("medit", rb"(#[^\n]*\n|\s)*MeshVersionFormatted"),
+    ("gambit", rb"CONTROL INFO"),
+    ("exodus", rb"CDF[\x01\x02\x05]"),
+    ("nastran", rb"(\$[^\n]*\n|\s)*(BEGIN BULK|SOL |CEND|ID |GRID[* ,])"),
+    ("netgen", rb"(#[^\n]*\n|\s)*mesh3d\b"),
+    ("avsucd", rb"(#[^\n]*\n)*\s*(\d+[ \t]+){4}\d+\s*\n\s*\d+\s+" + 3 * NUMBER),
 )
 ABAQUS = rb"\*[*A-Za-z]"          # so do files of other programs, which come first
 # What is not read: how a file starts, what it is, and what to do.
 OTHERS = (
-    (rb"version https://git-lfs\.github\.com/spec", "this is a Git LFS pointer, not the file", "get the file with: git lfs pull"),
+    (rb"version https://git-lfs\.github\.com/spec", "this is a Git LFS pointer, not the file",
+     "get the file with: git lfs pull"),
     (rb"(?is)<!doctype html|<html|.{0,200}<html", "this is a web page, not a mesh", "download the file itself"),
     (rb"\(\d+\s", "this is a Fluent mesh (.msh of Ansys), which is not read",
-     "export it as CGNS and convert that with Gmsh, or convert it to VTU, e.g. with ParaView"),
+     "export it as CGNS and convert that with Gmsh, or use OpenFOAM's fluentMeshToFoam and foamToVTK"),
+    (rb"# vtk DataFile", "this is a VTK file of the polygons of a surface (POLYDATA), not of cells",
+     "write an UNSTRUCTURED_GRID, in 2D e.g. by ParaView's filter Append Datasets"),
     (rb"MFEM (NC |INLINE )?mesh", "this is an MFEM mesh, which is not read", "let MFEM write it as VTK (Mesh::PrintVTK)"),
     (rb"PK\x03\x04|7z\xbc\xaf|Rar!", "this is an archive", "unpack it"),
     (rb"(?i)MESH\s+.*dimension", "this is a GiD mesh, which is not read", "write it as Gmsh, VTU or Abaqus"),
@@ -80,8 +89,8 @@ def file_format(content):
         if re.match(pattern, head):
             raise MeshError(f"{what}; {remedy}")
     if len(content) < 300 and re.fullmatch(rb"[^\s<>|]*[./\\][^\s<>|]*\.\w+", content.strip()):
-        raise MeshError(f"the file holds the name of another one, {content.strip().decode(errors='replace')}: it is a symbolic link "
-                        "that was copied as text; read that file")
+        raise MeshError(f"the file holds the name of another one, {content.strip().decode(errors='replace')}: it is a symbolic "
+                        "link that was copied as text; read that file")
     return "abaqus" if re.match(ABAQUS, head) else None
 
 

@@ -51,7 +51,9 @@ def geometry_nodes(name, x):
 
 
 def lattice(name, order):
-    """Nodes of meshio's cells of a straight type and an order in its order, (node, dim) whole numbers i: r = 2 i / order - 1."""
+    """Nodes of meshio's cells of an order, as meshio orders them: (node, dim) whole numbers i, r = 2 i / order - 1.
+
+    name: the straight cell's."""
     return node_order(FILE_SHAPES[name].name, order) if order == 2 else gmsh_order(name, order)
 
 

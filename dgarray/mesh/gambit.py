@@ -7,8 +7,9 @@ from .errors import MeshError
 from .sides import with_sides
 
 # Gambit's number of a shape and its nodes -> type in meshio, order of the nodes.
-TYPES = {(1, 2): ("line", (0, 1)), (2, 4): ("quad", (0, 1, 2, 3)), (3, 3): ("triangle", (0, 1, 2)), (6, 4): ("tetra", (0, 1, 2, 3)),
-         (4, 8): ("hexahedron", (0, 1, 3, 2, 4, 5, 7, 6)), (5, 6): ("wedge", (0, 1, 2, 3, 4, 5)),
+TYPES = {(1, 2): ("line", (0, 1)), (2, 4): ("quad", (0, 1, 2, 3)), (3, 3): ("triangle", (0, 1, 2)),
+         (6, 4): ("tetra", (0, 1, 2, 3)), (4, 8): ("hexahedron", (0, 1, 3, 2, 4, 5, 7, 6)), (5, 6): ("wedge", (0, 1, 2, 3, 4,
+                                                                                                               5)),
          (7, 5): ("pyramid", (0, 1, 3, 2, 4))}
 # Corners in the order of meshio, from 0, of the sides 1, 2, ...
 SIDES = {
@@ -40,6 +41,12 @@ def _sections(text):
     for needed in ("NODAL COORDINATES", "ELEMENTS/CELLS"):
         if not any(title.startswith(needed) for title, _ in found):
             raise MeshError(f"the Gambit file is cut off or damaged: the section {needed} is missing or without ENDOFSECTION; "
+                            "write it again")
+    numbers = next((words for words in map(str.split, found[0][1]) if len(words) >= 4 and all(map(str.isdigit, words))), None)
+    for title, place in (("ELEMENT GROUP", 2), ("BOUNDARY CONDITIONS", 3)):
+        count = sum(name.startswith(title) for name, _ in found)
+        if numbers and count < int(numbers[place]):
+            raise MeshError(f"the Gambit file is cut off or damaged: {count} of {numbers[place]} sections {title} are there; "
                             "write it again")
     return found
 

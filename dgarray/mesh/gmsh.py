@@ -1,7 +1,7 @@
 """Gmsh's mesh files: the formats 1, 2, 4.0 and 4.1, as text and binary, whole or partitioned.
 
-Gmsh's manual, "Gmsh file formats" and "Legacy formats". Format 4 keeps physical groups with the geometry's entities, each of which
-may belong to several; formats 1 and 2 write a cell once for each of its groups."""
+Gmsh's manual, "Gmsh file formats" and "Legacy formats". Format 4 keeps physical groups with the geometry's entities, each of
+which may belong to several; formats 1 and 2 write a cell once for each of its groups."""
 import re
 
 import meshio
@@ -209,8 +209,8 @@ def _once(nodes, labels):
 def _type(kind):
     """Name in meshio and number of nodes of a type of Gmsh."""
     if kind in INCOMPLETE:
-        raise MeshError(f"incomplete (serendipity) {INCOMPLETE[kind]} cells (Gmsh's type {kind}), without nodes inside of faces "
-                        "or cells, are read for order 2 only; write the mesh with Mesh.SecondOrderIncomplete = 0")
+        raise MeshError(f"incomplete (serendipity) {INCOMPLETE[kind]} cells (Gmsh's type {kind}), without nodes inside of "
+                        "faces or cells, are read for order 2 only; write the mesh with Mesh.SecondOrderIncomplete = 0")
     if kind not in TYPES:
         raise MeshError(f"cells of Gmsh's type {kind} are not supported; allowed: lines, triangles, quadrilaterals, tetrahedra "
                         "and hexahedra")

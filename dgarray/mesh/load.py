@@ -17,14 +17,19 @@ MARKS = {"nastran": (b"BEGIN BULK", b"ENDDATA")}
 # Suffix -> format, where meshio has none or another one.
 SUFFIXES = {".msh": "gmsh", ".neu": "gambit", ".ucd": "avsucd", **dict.fromkeys((".exoii", ".g", ".gen"), "exodus")}
 COMPRESSED = {".gz", ".bz2", ".xz"}
-READABLE = ("Gmsh .msh, VTK .vtk and .vtu, XDMF .xdmf, MED .med, SU2 .su2, Abaqus .inp, Exodus .e and .exo, Nastran .bdf, Medit .mesh "
-            "and .meshb, Gambit .neu, AVS-UCD .avs, Netgen .vol, TetGen .ele, UGRID .ugrid, DOLFIN .xml, FLAC3D .f3grid, H5M .h5m")
+READABLE = ("Gmsh .msh, VTK .vtk and .vtu, XDMF .xdmf, MED .med, SU2 .su2, Abaqus .inp, Exodus .e and .exo, Nastran .bdf, "
+            "Medit .mesh and .meshb, Gambit .neu, AVS-UCD .avs, Netgen .vol, TetGen .ele, UGRID .ugrid, DOLFIN .xml, FLAC3D "
+            ".f3grid, Permas .post, H5M .h5m")
 
 
 def load(path, zone=None):
-    """The meshio mesh in `path`, and notes. On files that it cannot parse, meshio ends the process or raises errors of any kind."""
+    """The meshio mesh in `path`, and notes. zone: of an SU2 file.
+
+    On files that it cannot parse, meshio ends the process or raises errors of any kind; here all are MeshError."""
     if not path.is_file():
-        raise MeshError(f"{path}: {'is a folder, not a mesh file' if path.is_dir() else 'no such file'}")
+        slashes = Path(str(path).replace("\\", "/"))
+        hint = f"; there is {slashes}" if slashes.is_file() else ""
+        raise MeshError(f"{path}: {'is a folder, not a mesh file' if path.is_dir() else 'no such file'}{hint}")
     said, name = io.StringIO(), None
     try:
         raw = path.read_bytes()
@@ -70,7 +75,8 @@ def _by_suffix(path):
     """The format that the suffix names. Raises MeshError where there is none, and for formats that are not read."""
     suffix = Path(path.stem if path.suffix.lower() in COMPRESSED else path.name).suffix.lower()
     if suffix in ENDLESS:
-        raise MeshError(f"{suffix} is not read, because meshio's reader does not stop on damaged files; convert it to Gmsh or VTU")
+        raise MeshError(f"{suffix} is not read, because meshio's reader does not stop on damaged files; convert it to Gmsh or "
+                        "VTU")
     if suffix in SURFACES:
         raise MeshError(f"{suffix} files hold surfaces or drawings, not volume meshes; mesh the inside first, e.g. with Gmsh")
     if suffix == ".cgns":
@@ -78,7 +84,8 @@ def _by_suffix(path):
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
     if suffix not in meshio.extension_to_filetypes:
-        raise MeshError(f"no reader for {suffix or 'files without a suffix'}, and its content is not known; allowed: {READABLE}")
+        raise MeshError(f"no reader for {suffix or 'files without a suffix'}, and the content is of no known format; allowed: "
+                        f"{READABLE}")
     return meshio.extension_to_filetypes[suffix][0]
 
 
@@ -105,4 +112,7 @@ def _reason(name, error, said):
     details = " ".join(details.split())
     if "zero-size array" in details or "at least one array" in details:
         return "the file has no cells"
+    if "cells that meshio cannot handle" in details:
+        return ("the file has VTK cells that are not read, such as pixels, voxels or polyhedra; cut them into simplices "
+                "(ParaView: Tetrahedralize) and write it as .vtu")
     return f"not a readable {name} file: damaged, cut off, or another format ({details[:200] or 'meshio gives no details'})"

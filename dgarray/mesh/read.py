@@ -22,19 +22,21 @@ def read_mesh(path, zone=None):
 
     zone    which mesh of an SU2 file with several zones, its IZONE
 
-    | format                     | boundary names                                 | region names                        |
-    |----------------------------|------------------------------------------------|-------------------------------------|
-    | Gmsh 1, 2, 4.0, 4.1 .msh   | physical groups                                | physical groups                     |
-    | SU2 .su2                   | markers                                        | none                                |
-    | Abaqus .inp                | *SURFACE of faces; *ELSET of elements on faces | *ELSET                              |
-    | Exodus .e, .exo (Cubit)    | side sets                                      | element blocks                      |
-    | Gambit .neu                | boundary conditions                            | element groups                      |
-    | MED .med                   | groups of faces                                | groups of cells                     |
-    | VTK .vtk, .vtu, XDMF       | a whole-numbered array of cells: gmsh:physical, medit:ref, material, MaterialIDs, CellEntityIds, attribute or region |
-    | Medit, Nastran, UGRID, AVS-UCD, Netgen, TetGen | reference numbers          | reference numbers                   |
+    What becomes a name, by format:
 
-    The first bytes say what a file is, its suffix only where they do not. Files may be compressed (.gz, .bz2, .xz). Sets of nodes
-    name nothing. A group without a name goes by its number.
+    - Gmsh .msh (1, 2, 4.0, 4.1): physical groups, of cells and of faces
+    - SU2 .su2: markers are boundaries
+    - Abaqus .inp: *SURFACE of faces are boundaries, *ELSET regions, or boundaries where their elements are faces of others
+    - Exodus .e, .exo (Cubit): side sets are boundaries, element blocks regions
+    - Gambit .neu: boundary conditions are boundaries, element groups regions
+    - MED .med: groups
+    - Medit, Nastran, UGRID, Netgen, TetGen, AVS-UCD, DOLFIN: reference numbers, as "1", "2", ...
+    - VTK .vtk and .vtu, XDMF .xdmf: the whole numbers in the cell data gmsh:physical, medit:ref, material, MaterialIDs,
+      CellEntityIds, attribute or region
+
+    A name of faces is a boundary or an interface, one of cells a region. A group without a name goes by its number; sets of
+    nodes name nothing. The first bytes say what a file is, the suffix only where they do not. Files may be compressed (.gz,
+    .bz2, .xz).
 
     The shapes are lines, triangles, quadrilaterals, tetrahedra and hexahedra. Cells of the orders 2 to 10 (meshio's triangle6,
     quad9, tetra10, hexahedron27 and so on, also quad8 and hexahedron20, and VTK's Lagrange cells) become curved cells, or

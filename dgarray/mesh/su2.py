@@ -1,13 +1,14 @@
-"""SU2's mesh files, https://su2code.github.io/docs_v7/Mesh-File: zones, markers, and curved cells as SU2's FEM solver has them.
+"""SU2's mesh files, https://su2code.github.io/docs_v7/Mesh-File: zones, markers, and the curved cells of SU2's FEM solver.
 
-Cells go by VTK's numbers, those of the FEM solver by VTK's number + 100 (order - 1), with their nodes row by row. Its number may
-also hold 10000 (order of the solution + 1)."""
+Cells go by VTK's numbers, those of the FEM solver by VTK's number + 100 (order - 1), with their nodes row by row. Its numbers
+may also hold 10000 (order of the solution + 1)."""
 import re
 
 import meshio
 import numpy as np
 
 from ..reference.shapes import FILE_SHAPES
+from ..wording import plural
 from .cell_maps import HIGHEST, node_count
 from .errors import MeshError
 from .file_nodes import row_by_row
@@ -25,7 +26,7 @@ def read(text, zone=None):
 
     zone    IZONE in the file, where there are several
     Points that SU2 receives from the other side of a period or from another process (SEND_TO below 0) are copies: cells and
-    faces on them are left out. Raises MeshError for several zones without a choice, and for lines that are not as they must be."""
+    faces on them are left out. Raises MeshError for several zones without a choice, and for damaged files."""
     text = re.sub(r"%.*", "", text).replace("\r", "\n" if "\n" not in text else "")
     marks = list(KEYWORD.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
@@ -38,10 +39,11 @@ def read(text, zone=None):
     dim = _whole("NDIME", named["NDIME"][0])
     points, copies = _points(*named["NPOIN"], dim)
     blocks, sets, notes = _cells("NELEM", *named["NELEM"]), {}, []
-    marker = None
+    marker, tags = None, []
     for key, value, body in parts:
         if key in ("MARKER_TAG", "MARKERTAG"):
             marker = value
+            tags.append(value)
         elif key in ("MARKER_ELEMS", "MARKERELEMS"):
             count = value
             if marker is None:
@@ -57,8 +59,13 @@ def read(text, zone=None):
             copies = np.union1d(copies, [int(line[1]) for line in lines])
     if len(copies):
         blocks, gone = _without(blocks, copies.astype(np.int64), dim)
-        notes += [f"{gone} cells on copies of points (SEND_RECEIVE), which SU2 adds for periodic boundaries and for other "
-                  "processes, are left out"] if gone else []
+        notes += [f"{plural(gone, 'cell')} on copies of points (SEND_RECEIVE), which SU2 adds beyond periodic boundaries and "
+                  "for other processes, left out"] if gone else []
+        if copies.max() == len(points) - 1 == copies.min() + len(copies) - 1:
+            points = points[:int(copies.min())]
+    if "NMARK" in named and len(tags) < _whole("NMARK", named["NMARK"][0]):
+        raise MeshError(f"the SU2 file is cut off or damaged: {len(tags)} of {named['NMARK'][0]} markers are there; write it "
+                        "again")
     return _mesh(points, blocks, sets, dim), notes
 
 
@@ -73,10 +80,10 @@ def _of_zone(parts, zone):
     if zone is None:
         tags = [[value for key, value, _ in parts[a:b] if key == "MARKER_TAG" and value.upper() != "SEND_RECEIVE"]
                 for a, b in zip(starts, [*starts[1:], len(parts)])]
-        have = "; ".join(f"{number} with the markers {', '.join(names[:4]) + (', ...' if len(names) > 4 else '') or 'none'}"
+        have = ", ".join(f"{number} (markers {', '.join(names[:4] + ['...'] * (len(names) > 4)) or 'none'})"
                          for number, names in zip(numbers, tags))
-        raise MeshError(f"the file has {len(numbers)} zones, each a mesh of its own; choose one with "
-                        f"read_mesh(..., zone={numbers[0]}): {have}")
+        raise MeshError(f"the file has {len(numbers)} zones, each a mesh of its own: {have}; choose one, for example with "
+                        f"read_mesh(file, zone={numbers[0]})")
     place = numbers.index(zone)
     return parts[:starts[0]] + parts[starts[place]:[*starts[1:], len(parts)][place]]
 
@@ -113,8 +120,8 @@ def _block(what, kind, rows):
         count, places = node_count(FILE_SHAPES[name], order), row_by_row(name, order)
         name = f"{name}{count}"
     elif order > 1 or not name:
-        raise MeshError(f"{what} has cells of SU2's type {kind}, which are not supported; allowed: {', '.join(map(str, TYPES))}, "
-                        f"and 3, 5, 9, 10, 12 of the orders 2 to {HIGHEST}")
+        raise MeshError(f"{what} has cells of SU2's type {kind}, which are not supported; allowed: "
+                        f"{', '.join(map(str, TYPES))}; of the orders 2 to {HIGHEST}: 3, 5, 9, 10, 12")
     try:
         nodes = np.array([row[1:count + 1] for row in rows], dtype=np.int64)
     except ValueError:
