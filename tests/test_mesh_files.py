@@ -45,7 +45,7 @@ READ = {
     "Gmsh under another name": ("a.mesh", files.gmsh2(), SIDES, INSIDE, None),
     "SU2 with spaces and comments": ("a.su2", files.SU2_SPACED, SIDES, {}, None),
     "SU2 with copies beyond a period": ("a.su2", files.SU2_PERIODIC, SIDES, {},
-                                        r"^1 cell on copies of points \(SEND_RECEIVE"),
+                                        r"^1 cell beyond periodic boundaries, which SU2 adds \(SEND_RECEIVE"),
     "Abaqus surfaces": ("a.inp", files.ABAQUS_SURFACES, {"bottom": 1, "round": 3}, INSIDE, "1 faces of boundary .round. lie"),
     "AVS-UCD as .inp": ("a.inp", files.AVS_UCD, {}, {"3": 1, "4": 1}, None),
     "Gambit": ("a.neu", files.GAMBIT, {"In flow": 1, "Wall": 3}, {"fluid": 2}, None),

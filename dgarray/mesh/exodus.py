@@ -11,7 +11,7 @@ import numpy as np
 from scipy.io import netcdf_file
 
 from .errors import MeshError
-from .sides import with_sides
+from .sides import FACES, with_sides
 
 NAMES = {"TET": "tetra", "HEX": "hexahedron", "TRI": "triangle", "QUA": "quad", "SHE": "quad", "WED": "wedge", "PYR": "pyramid",
          "BEA": "line", "BAR": "line", "TRU": "line", "EDG": "line", "ROD": "line", "SPH": "vertex", "CIR": "vertex",
@@ -23,13 +23,6 @@ CURVED = {("line", 3), ("triangle", 6), ("quad", 8), ("quad", 9), ("tetra", 10),
 UPRIGHT = (*range(12), 16, 17, 18, 19, 12, 13, 14, 15)
 VTK_ORDER = {"hexahedron20": UPRIGHT, "hexahedron27": (*UPRIGHT, 23, 24, 25, 26, 21, 22, 20),
              "wedge15": (*range(9), 12, 13, 14, 9, 10, 11)}
-# Corners, from 0, of the sides 1, 2, ...
-SIDES = {
-    "triangle": ((0, 1), (1, 2), (2, 0)), "quad": ((0, 1), (1, 2), (2, 3), (3, 0)),
-    "tetra": ((0, 1, 3), (1, 2, 3), (0, 3, 2), (0, 2, 1)),
-    "pyramid": ((0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4), (0, 3, 2, 1)),
-    "wedge": ((0, 1, 4, 3), (1, 2, 5, 4), (0, 3, 5, 2), (0, 2, 1), (3, 4, 5)),
-    "hexahedron": ((0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (0, 4, 7, 3), (0, 3, 2, 1), (4, 5, 6, 7))}
 
 
 def read(content):
@@ -61,7 +54,7 @@ def read(content):
             cells, side = cells[~shell], side[~shell]
         if len(cells):
             sides[title] = (cells, side)
-    return with_sides(np.stack(rows, axis=1).astype(np.float64), blocks, numbers, sets, sides, SIDES), notes
+    return with_sides(np.stack(rows, axis=1).astype(np.float64), blocks, numbers, sets, sides, FACES), notes
 
 
 def _type(name, count):

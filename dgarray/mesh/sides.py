@@ -6,6 +6,14 @@ import numpy as np
 
 from .errors import MeshError
 
+# Corners, from 0, of the faces of cells, in the order in which Exodus numbers them.
+FACES = {
+    "triangle": ((0, 1), (1, 2), (2, 0)), "quad": ((0, 1), (1, 2), (2, 3), (3, 0)),
+    "tetra": ((0, 1, 3), (1, 2, 3), (0, 3, 2), (0, 2, 1)),
+    "pyramid": ((0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4), (0, 3, 2, 1)),
+    "wedge": ((0, 1, 4, 3), (1, 2, 5, 4), (0, 3, 5, 2), (0, 2, 1), (3, 4, 5)),
+    "hexahedron": ((0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (0, 4, 7, 3), (0, 3, 2, 1), (4, 5, 6, 7))}
+
 
 def corners_of(name):
     """The straight cell of a meshio type with numbers for its nodes: "tetra" of tetra10."""

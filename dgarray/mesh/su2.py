@@ -6,13 +6,17 @@ import re
 
 import meshio
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ..reference.shapes import FILE_SHAPES
 from ..wording import plural
 from .cell_maps import HIGHEST, node_count
 from .errors import MeshError
+from .faces import keys
 from .file_nodes import row_by_row
 from .numbers_in_files import floats
+from .sides import FACES, corners_of
 
 # VTK's number -> (name in meshio, nodes).
 TYPES = {1: ("vertex", 1), 3: ("line", 2), 5: ("triangle", 3), 9: ("quad", 4), 10: ("tetra", 4), 12: ("hexahedron", 8),
@@ -25,8 +29,8 @@ def read(text, zone=None):
     """The meshio mesh of a zone, with the markers as `cell_sets`, and notes on what is left out.
 
     zone    IZONE in the file, where there are several
-    Points that SU2 receives from the other side of a period or from another process (SEND_TO below 0) are copies: cells and
-    faces on them are left out. Raises MeshError for several zones without a choice, and for damaged files."""
+    Points that SU2 receives from the other side of a period (SEND_TO below 0) are copies: the cells on them beyond a periodic
+    boundary are left out. Raises MeshError for several zones without a choice, and for damaged files."""
     text = re.sub(r"%.*", "", text).replace("\r", "\n" if "\n" not in text else "")
     marks = list(KEYWORD.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
@@ -58,11 +62,10 @@ def read(text, zone=None):
                 raise MeshError("the SU2 file is damaged in SEND_RECEIVE: lines are not a type and a point; write it again")
             copies = np.union1d(copies, [int(line[1]) for line in lines])
     if len(copies):
-        blocks, gone = _without(blocks, copies.astype(np.int64), dim)
-        notes += [f"{plural(gone, 'cell')} on copies of points (SEND_RECEIVE), which SU2 adds beyond periodic boundaries and "
-                  "for other processes, left out"] if gone else []
-        if copies.max() == len(points) - 1 == copies.min() + len(copies) - 1:
-            points = points[:int(copies.min())]
+        blocks, lost, gone = _without_copies(blocks, copies.astype(np.int64), dim)
+        notes += [f"{plural(gone, 'cell')} beyond periodic boundaries, which SU2 adds (SEND_RECEIVE), left out"] if gone else []
+        if len(lost) and lost[0] == len(points) - len(lost):
+            points = points[:lost[0]]
     if "NMARK" in named and len(tags) < _whole("NMARK", named["NMARK"][0]):
         raise MeshError(f"the SU2 file is cut off or damaged: {len(tags)} of {named['NMARK'][0]} markers are there; write it "
                         "again")
@@ -130,12 +133,46 @@ def _block(what, kind, rows):
     return name, nodes[:, places]
 
 
-def _without(blocks, copies, dim):
-    """The blocks without cells and faces on the points that are copies, and how many cells are gone."""
-    kept = [(name, nodes[~np.isin(nodes, copies).any(axis=1)]) for name, nodes in blocks]
-    gone = sum(len(nodes) - len(left) for (name, nodes), (_, left) in zip(blocks, kept)
-               if meshio.CellBlock(name, nodes).dim == dim)
-    return kept, gone
+def _without_copies(blocks, copies, dim):
+    """The blocks without cells and faces beyond a periodic boundary, and how many cells are gone.
+
+    Beyond it are cells that a marker parts from the mesh, all of them on points that are copies."""
+    cells = [meshio.CellBlock(name, nodes) for name, nodes in blocks]
+    volume = [k for k, block in enumerate(cells) if block.dim == dim]
+    part = _parts([cells[k] for k in volume], [block.data for block in cells if block.dim == dim - 1])
+    on_copies = np.concatenate([np.isin(cells[k].data, copies).any(axis=1) for k in volume])
+    beyond = np.bincount(part) == np.bincount(part, on_copies)
+    beyond[np.bincount(part).argmax()] = False
+    gone = np.split(beyond[part], np.cumsum([len(cells[k]) for k in volume])[:-1])
+    for k, lost in zip(volume, gone):
+        blocks[k] = blocks[k][0], blocks[k][1][~lost]
+    used = np.unique(np.concatenate([blocks[k][1].ravel() for k in volume]))
+    lost_points = np.setdiff1d(copies, used)
+    kept = [(name, nodes if k in volume else nodes[~np.isin(nodes, lost_points).any(axis=1)])
+            for k, (name, nodes) in enumerate(blocks)]
+    return kept, lost_points, int(beyond[part].sum())
+
+
+def _parts(cells, marked):
+    """For each cell of the blocks the number of its part: parts share no face but those that are marked."""
+    most = 1 + max(int(block.data.max(initial=0)) for block in cells)
+    rows, owner, start = [], [], 0
+    for block in cells:
+        for corners in FACES[corners_of(block.type)]:
+            rows.append(_padded(block.data[:, corners], most))
+            owner.append(start + np.arange(len(block)))
+        start += len(block)
+    count, owner = sum(map(len, rows)), np.concatenate(owner)
+    key = keys(np.concatenate(rows + [_padded(nodes[:, :4], most) for nodes in marked]))
+    free = np.flatnonzero(~np.isin(key[:count], key[count:]))
+    order = free[np.argsort(key[free], kind="stable")]
+    same = np.flatnonzero(key[order[1:]] == key[order[:-1]])
+    pair = owner[order[same]], owner[order[same + 1]]
+    return connected_components(coo_array((np.ones(len(same)), pair), shape=(start, start)), directed=False)[1]
+
+
+def _padded(nodes, most):
+    return np.pad(nodes, ((0, 0), (0, 4 - nodes.shape[1])), constant_values=most)
 
 
 def _mesh(points, blocks, sets, dim):

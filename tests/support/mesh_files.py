@@ -158,18 +158,20 @@ NELEM\t=  2
 NPOIN=4 % points
 """ + SU2_SQUARE[SU2_SQUARE.index("0 0 0"):].replace("MARKER_TAG= ", "MARKER_TAG =\t").replace("= 1\n", "= 1 % one\n\n")
 
-# Copies of the points 0 and 1 beyond the top, as SU2 adds for a periodic boundary: the points 4 and 5, the cell 2.
+# Periodic from bottom to top: SU2 takes the points 0 and 1 for copies of 3 and 2, and adds the cell 2 on the copies 4 and 5.
 SU2_PERIODIC = SU2_SQUARE.replace("NELEM= 2\n", "NELEM= 3\n9 3 2 4 5 2\n").replace(
-    "NPOIN= 4\n", "NPOIN= 6 4\n").replace("0 1 3\n", "0 1 3\n1 2 4\n0 2 5\n").replace("NMARK= 4", "NMARK= 6").replace(
+    "NPOIN= 4\n", "NPOIN= 6\n").replace("0 1 3\n", "0 1 3\n1 2 4\n0 2 5\n").replace("NMARK= 4", "NMARK= 6").replace(
     "1\n3 3 0\n", "2\n3 3 0\n3 5 3\n") + """\
 MARKER_TAG= SEND_RECEIVE
 MARKER_ELEMS= 2
 SEND_TO= 1
-1 2 1
 1 3 1
+1 2 1
 MARKER_TAG= SEND_RECEIVE
-MARKER_ELEMS= 2
+MARKER_ELEMS= 4
 SEND_TO= -1
+1 0 1
+1 1 1
 1 4 1
 1 5 1
 NPERIODIC= 1
