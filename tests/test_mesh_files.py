@@ -49,6 +49,8 @@ READ = {
     "Abaqus surfaces": ("a.inp", files.ABAQUS_SURFACES, {"bottom": 1, "round": 3}, INSIDE, "1 faces of boundary .round. lie"),
     "AVS-UCD as .inp": ("a.inp", files.AVS_UCD, {}, {"3": 1, "4": 1}, None),
     "Gambit": ("a.neu", files.GAMBIT, {"In flow": 1, "Wall": 3}, {"fluid": 2}, None),
+    "Gambit without a section": ("a.neu", files.GAMBIT.rsplit(" BOUNDARY", 1)[0], {"In flow": 1}, {"fluid": 2},
+                                 "1 of 2 sections BOUNDARY CONDITIONS are there; the file may be cut off"),
     "VTK": ("a.vtk", files.vtk(), {}, {}, None),
     "VTK, a blank line first": ("a.vtk", "\n" + files.vtk(), {}, {}, None),
     "VTU": ("a.vtu", files.vtu(), {}, {}, None),
@@ -78,6 +80,7 @@ def test_files_of_the_square_are_read(kind, tmp_path):
         assert not mesh.notes
     else:
         assert re.search(note, mesh.notes[0])
+        assert len(mesh.notes) == 1 or kind == "Gmsh, a line apart"
 
 
 REFUSED = {
@@ -119,8 +122,8 @@ REFUSED = {
     "Exodus cut off": ("a.e", files.exodus()[:500], "the Exodus file is cut off or damaged"),
     "SU2 without all markers": ("a.su2", files.SU2_SPACED.split("MARKER_TAG =\tleft")[0], "3 of 4 markers are there"),
     "Gambit cut off": ("a.neu", files.GAMBIT.split("      ELEMENTS/CELLS")[0], "the section ELEMENTS/CELLS is missing"),
-    "Gambit without all sections": ("a.neu", files.GAMBIT.rsplit(" BOUNDARY", 1)[0],
-                                    "1 of 2 sections BOUNDARY CONDITIONS are there"),
+    "Gambit without all entries": ("a.neu", files.GAMBIT.replace("       3       0       6", "       4       0       6"),
+                                   "the boundary 'Wall' does not have as many entries as it says"),
 }
 
 

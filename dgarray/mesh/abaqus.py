@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import MeshError
+from .file_cells import places
 from .sides import with_sides
 
 # What the name of an element starts with, then a digit or two: its nodes. Nodes -> type in meshio.
@@ -14,7 +15,7 @@ SOLID = {4: "tetra", 5: "pyramid", 6: "wedge", 8: "hexahedron", 10: "tetra10", 1
          20: "hexahedron20"}
 PLANE = {3: "triangle", 4: "quad", 6: "triangle6", 8: "quad8", 9: "quad9"}
 ELEMENTS = (
-    (r"(?:\w*C3D|CIN3D|SC|CSS|Q3D)(10|13|15|20|\d)", SOLID),
+    (r"(?:\w*C3D|F3D|CIN3D|SC|CSS|Q3D)(10|13|15|20|\d)", SOLID),
     (r"(?:CP[ES]|CPEG|CG?AX|DC2D|AC2D|DCAX|ACAX|EC2D|M3D|SFM3D|DS|S|STRI|R3D|CIN2D|CINPE|CINPS|CINAX)(\d)", PLANE),
     (r"(?:T[23]D|R2D|AC1D|DC1D|SAX|RAX|DSAX)([23])", {2: "line", 3: "line3"}),
     (r"(?:B[23]|PIPE[23])(\d)", {1: "line", 2: "line3", 3: "line"}),
@@ -22,7 +23,7 @@ ELEMENTS = (
 WITHOUT_PARTS = ("write the file without parts (Abaqus/CAE: model attribute 'Do not use parts and assemblies in input "
                  "files')")
 # Elements without an extent.
-POINTS = re.compile("MASS|ROTARYI|SPRING|DASHPOT|CONN|DCOUP|GAP|HEATCAP|INERTIA|ITT|ITS")
+POINTS = re.compile("D$|MASS|ROTARYI|SPRING|DASHPOT|CONN|DCOUP|GAP|HEATCAP|INERTIA|ITT|ITS")
 # Corners, from 0, of the faces S1, S2, ...
 FACES = {
     "triangle": ((0, 1), (1, 2), (2, 0)), "quad": ((0, 1), (1, 2), (2, 3), (3, 0)),
@@ -33,7 +34,7 @@ FACES = {
 
 
 class Deck:
-    """What has been read: nodes, elements, sets and surfaces by names in capitals; `titles` has them as they are written."""
+    """What has been read: nodes, elements, sets by their names in capitals with `titles` as they are written, surfaces."""
 
     def __init__(self):
         self.tags, self.points, self.blocks, self.numbers = [], [], [], []
@@ -56,17 +57,11 @@ def read(text, folder="."):
         raise MeshError(f"the Abaqus file has {len(holding)} parts with meshes of their own ({', '.join(holding)}); "
                         f"{WITHOUT_PARTS}")
     tags, points = np.concatenate(deck.tags), np.concatenate(deck.points) + deck.shift
-    order = np.argsort(tags, kind="stable")
-    blocks = []
-    for name, nodes in deck.blocks:
-        place = order[np.minimum(np.searchsorted(tags, nodes, sorter=order), len(tags) - 1)]
-        blocks.append((name, np.where(tags[place] == nodes, place, -1)))
-    sets = {deck.titles[key]: deck.sets[key] for key in deck.sets if key in deck.titles}
-    sides = {}
-    for name, rows in deck.surfaces.items():
-        sides[name] = tuple(np.concatenate(column) for column in zip(*rows))
-    sets = {name: numbers for name, numbers in sets.items() if name not in sides}
-    return with_sides(points, blocks, deck.numbers, sets, sides, FACES), deck.notes
+    blocks = [(name, places(tags, nodes)) for name, nodes in deck.blocks]
+    sides = _sides(deck)
+    sets = {title: _cells(deck, key) for key, title in deck.titles.items() if title not in sides}
+    mesh, notes = with_sides(points, blocks, deck.numbers, sets, sides, FACES)
+    return mesh, deck.notes + notes
 
 
 def _blocks(text, folder):
@@ -131,57 +126,63 @@ def _element(deck, options, lines):
         raise MeshError(f"the Abaqus file is cut off or damaged in *ELEMENT: {len(flat)} numbers are no whole {kind} elements "
                         f"of {width - 1} nodes; write it again")
     table = flat.reshape(-1, width)
-    deck.blocks.append((name, table[:, 1:]))
+    nodes = table[:, 1:]
+    deck.blocks.append((name, nodes[:, [0, 2, 1]] if name == "line3" else nodes))          # the middle is the second one
     deck.numbers.append(table[:, 0])
     if options.get("ELSET"):
         _add(deck, options["ELSET"], table[:, 0])
 
 
 def _elset(deck, options, lines):
-    found = []
-    words = [[word.strip() for word in line.split(",") if word.strip()] for line in lines]
     if "GENERATE" in options:
-        for first, last, *step in _numbers("*ELSET", lines):
-            found.append(np.arange(first, last + 1, *step[:1]))
+        found = [np.arange(first, last + 1, *step[:1]) for first, last, *step in _numbers("*ELSET", lines)]
     else:
-        for word in (word for row in words for word in row):
-            found.append(_cells_named(deck, word))
+        found = [word.strip() for line in lines for word in line.split(",") if word.strip()]
     _add(deck, options.get("ELSET", ""), *found, shown="INTERNAL" not in options)
 
 
-def _cells_named(deck, word):
-    """Numbers of the cells of a set, or the one that is given as a number."""
-    word = word.strip('"')
-    key = word.upper().rpartition(".")[2]
-    if key in deck.sets:
-        return deck.sets[key]
-    if not word.isdigit():
-        raise MeshError(f"the Abaqus file uses the element set {word!r}, which it does not define")
-    return np.array([int(word)])
-
-
-def _add(deck, name, *numbers, shown=True):
-    key = name.upper()
-    deck.sets[key] = np.concatenate([deck.sets.get(key, np.empty(0, np.int64)), *numbers])
+def _add(deck, name, *members, shown=True):
+    """Add to a set: arrays of cells' numbers, and words, each a number or the name of a set that may come later."""
+    deck.sets.setdefault(name.upper(), []).extend(members)
     if shown:
-        deck.titles.setdefault(key, name)
+        deck.titles.setdefault(name.upper(), name)
+
+
+def _cells(deck, word, above=()):
+    """Numbers of the cells of a set by its name, or the one that is given as a number."""
+    key = word.strip('"').upper()
+    key = key if key in deck.sets else key.rpartition(".")[2]          # instance.set
+    if key not in deck.sets and key.isdigit():
+        return np.array([int(key)])
+    if key not in deck.sets or key in above:
+        raise MeshError(f"the Abaqus file uses the element set {word!r}, which it does not define")
+    members = [member if isinstance(member, np.ndarray) else _cells(deck, member, (*above, key)) for member in deck.sets[key]]
+    return np.concatenate([np.empty(0, np.int64), *members])
 
 
 def _surface(deck, options, lines):
-    """Faces S1, S2, ... of elements; SPOS, SNEG: shell elements themselves."""
     name = options.get("NAME", "")
-    if options.get("TYPE", "ELEMENT").upper() != "ELEMENT":
+    if options.get("TYPE", "ELEMENT").upper() == "ELEMENT":
+        deck.surfaces.setdefault(name, []).extend(lines)
+    else:
         deck.notes.append(f"the surface {name!r} consists of nodes, not of faces of elements; it is left out")
-        return
-    for line in lines:
-        cells, side = ([word.strip() for word in line.split(",")] + [""])[:2]
-        numbers, side = _cells_named(deck, cells), side.upper()
-        if side in ("SPOS", "SNEG"):
-            _add(deck, name, numbers)
-        elif re.fullmatch(r"[SE]\d", side):
-            deck.surfaces.setdefault(name, []).append((numbers, np.full(len(numbers), int(side[1]))))
-        else:
-            deck.notes.append(f"the surface {name!r} names elements, but not which of their faces ({line!r}); it is left out")
+
+
+def _sides(deck):
+    """Surfaces: name -> (numbers of cells, of their sides). Those of shells, SPOS and SNEG, become sets of the shells."""
+    sides = {}
+    for name, lines in deck.surfaces.items():
+        for line in lines:
+            word, side = ([part.strip() for part in line.split(",")] + [""])[:2]
+            numbers = _cells(deck, word)
+            if side.upper() in ("SPOS", "SNEG"):
+                _add(deck, name, numbers)
+            elif re.fullmatch(r"[SE]\d", side.upper()):
+                sides.setdefault(name, []).append((numbers, np.full(len(numbers), int(side[1]))))
+            else:
+                deck.notes.append(f"the surface {name!r} names elements, but not which of their faces ({line!r}); it is left "
+                                  "out")
+    return {name: tuple(np.concatenate(column) for column in zip(*rows)) for name, rows in sides.items()}
 
 
 def _part(deck, options, lines):

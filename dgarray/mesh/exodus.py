@@ -11,7 +11,8 @@ import numpy as np
 from scipy.io import netcdf_file
 
 from .errors import MeshError
-from .sides import FACES, with_sides
+from .file_cells import FACES
+from .sides import with_sides
 
 NAMES = {"TET": "tetra", "HEX": "hexahedron", "TRI": "triangle", "QUA": "quad", "SHE": "quad", "WED": "wedge", "PYR": "pyramid",
          "BEA": "line", "BAR": "line", "TRU": "line", "EDG": "line", "ROD": "line", "SPH": "vertex", "CIR": "vertex",
@@ -44,7 +45,7 @@ def read(content):
         count += len(nodes)
         sets[title] = np.concatenate([sets.get(title, numbers[-1][:0]), numbers[-1]])
     found = sorted(int(name[7:]) for name in variables if re.fullmatch(r"elem_ss\d+", name))
-    sides, notes = {}, []
+    sides = {}
     for number, title in zip(found, _titles(variables, "ss", found)):
         cells, side = variables[f"elem_ss{number}"].astype(np.int64), variables[f"side_ss{number}"].astype(np.int64)
         shell = np.isin(cells, [n for key, of_block in zip(connects, numbers) if types[key].upper().startswith(("SHE", "TRIS"))
@@ -54,7 +55,7 @@ def read(content):
             cells, side = cells[~shell], side[~shell]
         if len(cells):
             sides[title] = (cells, side)
-    return with_sides(np.stack(rows, axis=1).astype(np.float64), blocks, numbers, sets, sides, FACES), notes
+    return with_sides(np.stack(rows, axis=1).astype(np.float64), blocks, numbers, sets, sides, FACES)
 
 
 def _type(name, count):

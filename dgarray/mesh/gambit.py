@@ -4,6 +4,7 @@ Gambit User's Guide, appendix C: fixed sections between a title and ENDOFSECTION
 import numpy as np
 
 from .errors import MeshError
+from .file_cells import places
 from .sides import with_sides
 
 # Gambit's number of a shape and its nodes -> type in meshio, order of the nodes.
@@ -42,12 +43,6 @@ def _sections(text):
         if not any(title.startswith(needed) for title, _ in found):
             raise MeshError(f"the Gambit file is cut off or damaged: the section {needed} is missing or without ENDOFSECTION; "
                             "write it again")
-    numbers = next((words for words in map(str.split, found[0][1]) if len(words) >= 4 and all(map(str.isdigit, words))), None)
-    for title, place in (("ELEMENT GROUP", 2), ("BOUNDARY CONDITIONS", 3)):
-        count = sum(name.startswith(title) for name, _ in found)
-        if numbers and count < int(numbers[place]):
-            raise MeshError(f"the Gambit file is cut off or damaged: {count} of {numbers[place]} sections {title} are there; "
-                            "write it again")
     return found
 
 
@@ -61,27 +56,20 @@ def _mesh(sections):
             _elements([int(word) for line in lines for word in line.split()], blocks, numbers)
         elif title.startswith("ELEMENT GROUP"):
             name = lines[1].strip() or lines[0].split()[1]
-            flags = int(lines[0].split()[-1])
             words = [int(word) for line in lines[2:] for word in line.split()]
-            sets[name] = np.array(words[flags:], dtype=np.int64)
+            sets[name] = np.array([word for word in words[int(lines[0].split()[-1]):] if word > 0], dtype=np.int64)
         elif title.startswith("BOUNDARY"):
-            # The name has 32 columns, and blanks in it are allowed.
-            name, kind = lines[0][:32].strip(), lines[0][32:].split() or lines[0].split()[1:]
-            name = name if lines[0][32:].strip() else lines[0].split()[0]
-            if int(kind[0]) != 1:
+            name, kind = _boundary(lines)
+            if kind != 1:
                 notes.append(f"the boundary {name!r} consists of nodes, not of sides of elements; it is left out")
                 continue
             rows = np.array([line.split()[:3] for line in lines[1:]], dtype=np.int64).reshape(-1, 3)
-            if name in sides:
-                rows = np.concatenate([np.column_stack([sides[name][0], sides[name][0], sides[name][1]]), rows])
-            sides[name] = (rows[:, 0], rows[:, 2])
-    order = np.argsort(tags, kind="stable")
-    cells = []
-    for name, rows in blocks.items():
-        nodes = np.array(rows, dtype=np.int64)
-        place = order[np.minimum(np.searchsorted(tags, nodes, sorter=order), len(tags) - 1)]
-        cells.append((name, np.where(tags[place] == nodes, place, -1)))
-    return with_sides(points, cells, list(numbers.values()), sets, sides, SIDES), notes
+            before = sides.get(name, (rows[:0, 0], rows[:0, 2]))
+            sides[name] = tuple(np.concatenate([old, rows[:, column]]) for old, column in zip(before, (0, 2)))
+    notes += _missing(sections)
+    cells = [(name, places(tags, np.array(rows, dtype=np.int64))) for name, rows in blocks.items()]
+    mesh, more = with_sides(points, cells, list(numbers.values()), sets, sides, SIDES)
+    return mesh, notes + more
 
 
 def _elements(words, blocks, numbers):
@@ -96,3 +84,23 @@ def _elements(words, blocks, numbers):
         blocks.setdefault(name, []).append([nodes[k] for k in order])
         numbers.setdefault(name, []).append(number)
         place += 3 + count
+
+
+def _boundary(lines):
+    """Name of a boundary, and 1 where it consists of sides of elements; the name may hold blanks and numbers."""
+    words = lines[0].split()
+    for place in range(1, len(words) - 1):
+        if words[place] in ("0", "1") and words[place + 1] == str(len(lines) - 1):
+            return " ".join(words[:place]), int(words[place])
+    raise MeshError(f"the Gambit file is cut off or damaged: the boundary {words[0]!r} does not have as many entries as it "
+                    "says; write it again")
+
+
+def _missing(sections):
+    """Notes on sections that the header counts and that are not there."""
+    rows = map(str.split, sections[0][1])
+    numbers = next((words for words in rows if len(words) >= 4 and all(map(str.isdigit, words))), None)
+    for title, place in (("ELEMENT GROUP", 2), ("BOUNDARY CONDITIONS", 3)):
+        count = sum(name.startswith(title) for name, _ in sections)
+        if numbers and count < int(numbers[place]):
+            yield f"{count} of {numbers[place]} sections {title} are there; the file may be cut off"

@@ -8,6 +8,7 @@ import meshio
 import numpy as np
 
 from .errors import MeshError
+from .file_cells import block_of, places
 from .numbers_in_files import Numbers
 
 # Gmsh's numbers of the cells of order 1, 2, 3, ... with all of their nodes, by meshio's name.
@@ -226,8 +227,7 @@ def _mesh(tags, points, pieces, titles):
         start = sum(map(len, blocks[-1][1]))
         blocks[-1][1].append(nodes)
         blocks[-1][2].extend((number, start + cells) for number, cells in groups)
-    order = np.argsort(tags, kind="stable")
-    cells = [meshio.CellBlock(name, _places(tags, order, np.concatenate(nodes))[:, VTK_ORDER.get(name, slice(None))])
+    cells = [block_of(name, places(tags, np.concatenate(nodes))[:, VTK_ORDER.get(name, slice(None))])
              for name, nodes, _ in blocks]
     sets = {}
     for block, (_, _, groups) in enumerate(blocks):
@@ -237,11 +237,3 @@ def _mesh(tags, points, pieces, titles):
     none = np.empty(0, np.int64)
     return meshio.Mesh(points, cells, cell_sets={name: [np.unique(np.concatenate([none, *of_block])) for of_block in members]
                                                  for name, members in sets.items()})
-
-
-def _places(tags, order, wanted):
-    """Places of the nodes with these tags, -1 where there is none."""
-    if not len(tags):
-        return np.full(wanted.shape, -1)
-    place = order[np.minimum(np.searchsorted(tags, wanted, sorter=order), len(tags) - 1)]
-    return np.where(tags[place] == wanted, place, -1)

@@ -14,9 +14,9 @@ from ..wording import plural
 from .cell_maps import HIGHEST, node_count
 from .errors import MeshError
 from .faces import keys
+from .file_cells import FACES, block_of, straight
 from .file_nodes import row_by_row
 from .numbers_in_files import floats
-from .sides import FACES, corners_of
 
 # VTK's number -> (name in meshio, nodes).
 TYPES = {1: ("vertex", 1), 3: ("line", 2), 5: ("triangle", 3), 9: ("quad", 4), 10: ("tetra", 4), 12: ("hexahedron", 8),
@@ -137,7 +137,7 @@ def _without_copies(blocks, copies, dim):
     """The blocks without cells and faces beyond a periodic boundary, and how many cells are gone.
 
     Beyond it are cells that a marker parts from the mesh, all of them on points that are copies."""
-    cells = [meshio.CellBlock(name, nodes) for name, nodes in blocks]
+    cells = [block_of(name, nodes) for name, nodes in blocks]
     volume = [k for k, block in enumerate(cells) if block.dim == dim]
     part = _parts([cells[k] for k in volume], [block.data for block in cells if block.dim == dim - 1])
     on_copies = np.concatenate([np.isin(cells[k].data, copies).any(axis=1) for k in volume])
@@ -158,7 +158,7 @@ def _parts(cells, marked):
     most = 1 + max(int(block.data.max(initial=0)) for block in cells)
     rows, owner, start = [], [], 0
     for block in cells:
-        for corners in FACES[corners_of(block.type)]:
+        for corners in FACES[straight(block.type)]:
             rows.append(_padded(block.data[:, corners], most))
             owner.append(start + np.arange(len(block)))
         start += len(block)
@@ -176,7 +176,7 @@ def _padded(nodes, most):
 
 
 def _mesh(points, blocks, sets, dim):
-    cells = [meshio.CellBlock(name, nodes) for name, nodes in blocks]
+    cells = [block_of(name, nodes) for name, nodes in blocks]
     none = np.empty(0, np.int64)
     return meshio.Mesh(points, cells, cell_sets={
         name: [np.arange(len(block)) if place in places else none for place, block in enumerate(cells)]
