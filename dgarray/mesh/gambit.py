@@ -26,6 +26,8 @@ def read(text):
     sections = _sections(text)
     try:
         return _mesh(sections)
+    except MeshError:
+        raise
     except (ValueError, IndexError) as error:
         raise MeshError(f"the Gambit file is damaged ({error}); write it again") from None
 

@@ -227,8 +227,11 @@ def _mesh(tags, points, pieces, titles):
         start = sum(map(len, blocks[-1][1]))
         blocks[-1][1].append(nodes)
         blocks[-1][2].extend((number, start + cells) for number, cells in groups)
-    cells = [block_of(name, places(tags, np.concatenate(nodes))[:, VTK_ORDER.get(name, slice(None))])
-             for name, nodes, _ in blocks]
+    rows = [np.concatenate(nodes) for _, nodes, _ in blocks]
+    flat = places(tags, np.concatenate([of_block.ravel() for of_block in rows])) if rows else []
+    nodes = np.split(flat, np.cumsum([of_block.size for of_block in rows])[:-1]) if rows else []
+    cells = [block_of(name, found.reshape(of_block.shape)[:, VTK_ORDER.get(name, slice(None))])
+             for (name, *_), of_block, found in zip(blocks, rows, nodes)]
     sets = {}
     for block, (_, _, groups) in enumerate(blocks):
         for number, inside in groups:
