@@ -54,6 +54,7 @@ READ = {
     "VTK": ("a.vtk", files.vtk(), {}, {}, None),
     "VTK, a blank line first": ("a.vtk", "\n" + files.vtk(), {}, {}, None),
     "VTU": ("a.vtu", files.vtu(), {}, {}, None),
+    "Nastran's bulk data alone": ("a.bdf", files.NASTRAN, {"1": 1}, {"9": 2}, None),
     "VTU called .vtk": ("a.vtk", files.vtu(), {}, {}, None),
     "VTU, compressed, a blank line first": ("a.vtu.gz", files.compressed("\n" + files.vtu()), {}, {}, None),
 }

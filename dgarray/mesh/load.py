@@ -1,6 +1,7 @@
 """The meshio mesh in a file, whatever its format: by readers of this folder, or by meshio."""
 import contextlib
 import io
+import re
 import tempfile
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import meshio
 from . import abaqus, exodus, file_content, gambit, gmsh, su2
 from .errors import MeshError
 
-# Formats whose reader in meshio 5.3.5 loops for ever on files that are cut off, and those that hold no volume meshes.
+# Formats whose reader in meshio 5.3.5 loops for ever on files that are cut off, and those of surfaces in space.
 ENDLESS = {".dat", ".tec", ".mdpa"}
-SURFACES = {".ply", ".off", ".obj", ".stl", ".svg", ".wkt"}
+SURFACES = {".ply", ".off", ".obj"}
 # What a file must contain, where meshio returns half of a mesh from one that is cut off.
 MARKS = {"nastran": (b"BEGIN BULK", b"ENDDATA")}
 # Suffix -> format, where meshio has none or another one.
@@ -39,6 +40,8 @@ def load(path, zone=None):
             raise MeshError(f"zone={zone!r} is not allowed: only SU2 files have zones")
         if name in READERS:
             return READERS[name](content, path, zone)
+        if name == "nastran" and b"BEGIN BULK" not in content and re.match(rb"(\$.*\n|\s)*GRID", content):
+            content = b"BEGIN BULK\n" + content          # the bulk data alone, as Gmsh writes them
         _check_complete(path, name, content)
         changed = len(content) != len(raw)
         del raw
@@ -78,7 +81,7 @@ def _by_suffix(path):
         raise MeshError(f"{suffix} is not read, because meshio's reader does not stop on damaged files; convert it to Gmsh or "
                         "VTU")
     if suffix in SURFACES:
-        raise MeshError(f"{suffix} files hold surfaces or drawings, not volume meshes; mesh the inside first, e.g. with Gmsh")
+        raise MeshError(f"{suffix} files hold surfaces, not volume meshes; mesh the inside first, e.g. with Gmsh")
     if suffix == ".cgns":
         raise MeshError("; ".join(file_content.CGNS))
     if suffix in SUFFIXES:
@@ -113,6 +116,6 @@ def _reason(name, error, said):
     if "zero-size array" in details or "at least one array" in details:
         return "the file has no cells"
     if "cells that meshio cannot handle" in details:
-        return ("the file has VTK cells that are not read, such as pixels, voxels or polyhedra; cut them into simplices "
-                "(ParaView: Tetrahedralize) and write it as .vtu")
+        return ("the file has VTK cells that are not read, such as pixels, voxels or polyhedra, or in .vtk cells of order 3 "
+                "and higher; write it as .vtu, or cut the cells into simplices (ParaView: Tetrahedralize)")
     return f"not a readable {name} file: damaged, cut off, or another format ({details[:200] or 'meshio gives no details'})"

@@ -382,6 +382,17 @@ def vtu(kind="UnstructuredGrid"):
             f'</Piece></{kind}></VTKFile>')
 
 
+NASTRAN = """\
+$ made by hand
+GRID,1,,0.,0.,0.
+GRID,2,,1.,0.,0.
+GRID,3,,1.,1.,0.
+GRID,4,,0.,1.,0.
+CBAR,1,1,1,2
+CTRIA3,2,9,1,2,3
+CTRIA3,3,9,1,3,4
+ENDDATA
+"""
 FLUENT = '(0 "made by hand")\n(2 2)\n(10 (0 1 4 0 2))\n(12 (0 1 2 0))\n(13 (0 1 5 0))\n(10 (1 1 4 1 2)(\n0 0\n1 0\n1 1\n'
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 
