@@ -40,13 +40,30 @@ def check_used(points, cells, label):
 
 
 def drop_unused(points, cells, facets):
-    """Drop points without a cell; facets on such points get the number -1."""
+    """Drop points without a cell; facets on such points, or on ones that do not exist, get the number -1."""
     used = np.zeros(len(points), dtype=bool)
     used[cells] = True
-    if used.all():
-        return points, cells, facets, 0
-    number = np.where(used, np.cumsum(used) - 1, -1)
-    return points[used], number[cells], {name: number[rows] for name, rows in facets.items()}, int((~used).sum())
+    number = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)
+
+    def renumbered(rows):
+        rows = np.asarray(rows)
+        return number[np.where((rows >= 0) & (rows < len(points)), rows, -1)]
+    return points[used], number[cells], {name: renumbered(rows) for name, rows in facets.items()}, int((~used).sum())
+
+
+def drop_apart(facets):
+    """The facets without those on points that no cell uses, numbers -1, and notes on them."""
+    kept, notes = {}, []
+    for name, rows in facets.items():
+        apart = (np.asarray(rows) < 0).any(axis=1)
+        if not apart.any():
+            kept[name] = rows
+            continue
+        count = f"all of its {plural(len(rows), 'face')}" if apart.all() else f"{np.count_nonzero(apart)} of {len(rows)} faces"
+        notes.append(f"boundary {name!r} lies apart from the cells, {count} on nodes that no cell uses; they are left out")
+        if not apart.all():
+            kept[name] = np.asarray(rows)[~apart]
+    return kept, notes
 
 
 def orient(points, cells, label):
@@ -103,8 +120,7 @@ def name_faces(points, cells, neighbours, facets):
         lost = np.flatnonzero(rows[:, 0] < 0)
         if len(lost):
             corner = corners[lost[0]]
-            at = " to ".join(f"({', '.join(f'{v:.6g}' for v in points[p])})" if p >= 0 else "a node without a cell"
-                             for p in corner)
+            at = " to ".join(f"({', '.join(f'{v:.6g}' for v in points[p])})" for p in corner)
             raise MeshError(f"boundary {name!r}: {len(lost)} of {len(corners)} faces belong to no cell, "
                             f"first the one with the nodes {at}; mesh cells and boundary together, or remove it")
         inner = neighbours.face[rows[:, 0], rows[:, 1]] >= 0

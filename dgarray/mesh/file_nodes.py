@@ -40,18 +40,26 @@ def order_in_file(name, count):
 def geometry_nodes(name, x):
     """Geometry nodes (cell, node, dim) of cells of a meshio type with the file's nodes at x (cell, node, dim)."""
     shape, order = FILE_SHAPES[base_type(name)], order_in_file(name, x.shape[1])
-    if name in LAGRANGE or order == 2:
-        lattice = node_order(shape.name, order)
-    else:
-        lattice = gmsh_order(shape.in_files, order)
     cell = cell_maps.geometry_cell(shape, order)
-    r = 2 * lattice / order - 1
+    r = 2 * (node_order(shape.name, order) if name in LAGRANGE else lattice(shape.in_files, order)) / order - 1
     if name in SERENDIPITY:          # the nodes of order 2 are those of the geometry, in another order
         here = cell_maps.nearest_nodes(cell.nodes, r[:x.shape[1]])
         nodes, known = np.zeros((len(x), len(cell.nodes), shape.dim)), np.zeros((len(x), len(cell.nodes)), dtype=bool)
         nodes[:, here], known[:, here] = x, True
         return curves.blended_in_tensor_cells(shape, order, nodes, known)
     return np.einsum("ij,cjd->cid", np.linalg.inv(cell.interpolation(r)), x, optimize=True)
+
+
+def lattice(name, order):
+    """Nodes of meshio's cells of an order, as meshio orders them: (node, dim) whole numbers i, r = 2 i / order - 1.
+
+    name: the straight cell's."""
+    return node_order(FILE_SHAPES[name].name, order) if order == 2 else gmsh_order(name, order)
+
+
+def row_by_row(name, order):
+    """For each node of meshio's cells its place among the nodes sorted by the last coordinate, then the one before, ..."""
+    return np.argsort(np.lexsort(lattice(name, order).T))
 
 
 def gmsh_order(name, order):

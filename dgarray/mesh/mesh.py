@@ -480,15 +480,14 @@ def _build(points, cells, facets, groups, numbers, elements, source, found, inhe
 
     clean.check_input(points, cells, label)
     points, cells, facets, unused = clean.drop_unused(points, cells, facets)
-    notes = list(found)
+    facets, apart = clean.drop_apart(facets)
+    notes = [*found, *apart]
     notes += [f"{plural(unused, 'node')} that no cell uses {'is' if unused == 1 else 'are'} left out"] if unused else []
     nodes = None if nodes is None else curve_checks.checked(points, cells, nodes, label)
     if nodes is None:
-        cells, inverted = clean.orient(points, cells, label)
+        cells, _ = clean.orient(points, cells, label)
     else:
-        cells, nodes, inverted = curve_checks.orient(points, cells, nodes, label)
-    if inverted:
-        notes.append(f"{inverted} of {len(cells)} cells were inverted and have been re-oriented")
+        cells, nodes, _ = curve_checks.orient(points, cells, nodes, label)
     order = hilbert_order(points[cells].mean(axis=1))
     rank = np.argsort(order)
     cells, file_numbers = cells[order], file_numbers[order]

@@ -1,13 +1,10 @@
-"""Read meshes from files, through meshio."""
+"""Read meshes from files."""
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import meshio
 import numpy as np
 
 from ..reference.shapes import FILE_SHAPES
@@ -15,6 +12,7 @@ from . import clean
 from .errors import MeshError
 from .file_nodes import base_type, geometry_nodes, order_in_file
 from .groups import find_groups
+from .load import load
 from .mesh import build
 
 if TYPE_CHECKING:
@@ -24,96 +22,51 @@ if TYPE_CHECKING:
 
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
-# Formats whose reader in meshio 5.3.5 loops for ever on files that are cut off, and what others must contain.
-ENDLESS = {".dat", ".tec", ".mdpa", ".ply", ".off", ".obj"}
-NASTRAN = (b"BEGIN BULK", b"ENDDATA")
 ALLOWED = ", ".join(FILE_SHAPES)
-MARKS = {".msh": (b"$EndNodes", b"$EndElements"), ".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
 
 
-def read_mesh(path: str | PathLike) -> Mesh:
-    """Read the mesh in the file `path`: cells of one shape and order in any format that meshio reads.
+def read_mesh(path: str | PathLike, zone: int | None = None) -> Mesh:
+    """Read the mesh in the file `path`: cells of one shape and order, the boundary's faces, and names.
+
+    zone    which mesh of an SU2 file with several zones, its IZONE
+
+    What becomes a name, by format:
+
+    - Gmsh .msh (1, 2, 4.0, 4.1): physical groups, of cells and of faces
+    - SU2 .su2: markers are boundaries
+    - Abaqus .inp: *SURFACE of faces are boundaries, *ELSET regions, or boundaries where their elements are faces of others
+    - Exodus .e, .exo (Cubit): side sets are boundaries, element blocks regions
+    - Gambit .neu: boundary conditions are boundaries, element groups regions
+    - MED .med: groups
+    - Medit, Nastran, UGRID, Netgen, TetGen, AVS-UCD, DOLFIN: reference numbers, as "1", "2", ...
+    - VTK .vtk and .vtu, XDMF .xdmf: the whole numbers in the cell data gmsh:physical, medit:ref, material, MaterialIDs,
+      CellEntityIds, attribute or region
+
+    A name of faces is a boundary or an interface, one of cells a region. A group without a name goes by its number; sets of
+    nodes name nothing. The first bytes say what a file is, the suffix only where they do not. Files may be compressed (.gz,
+    .bz2, .xz).
 
     The shapes are lines, triangles, quadrilaterals, tetrahedra and hexahedra. Cells of the orders 2 to 10 (meshio's triangle6,
     quad9, tetra10, hexahedron27 and so on, also quad8 and hexahedron20, and VTK's Lagrange cells) become curved cells, or
     straight ones where they are all straight to rounding. Hexahedra from Gmsh have the order 9 at most.
 
-    Physical groups, references, markers and sets become region names and, one dimension below, boundary names.
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
     Raises MeshError, one line with file, place and remedy, for a file that cannot be used. Warns with `mesh.notes`."""
     if not isinstance(path, (str, os.PathLike)):
         raise MeshError(f"read_mesh({path!r}) is not allowed; give the name of a mesh file")
+    if zone is not None and (isinstance(zone, bool) or not isinstance(zone, (int, np.integer))):
+        raise MeshError(f"read_mesh(zone={zone!r}) is not allowed; give the number of a zone in an SU2 file")
     path = Path(path)
-    data = _read(path)
+    data, notes = load(path, zone)
     try:
-        arrays = _arrays(path, data)
+        arrays = _arrays(data)
     except MeshError as error:
         raise MeshError(f"{path}: {error}") from None
+    arrays["found"] = tuple(dict.fromkeys((*notes, *arrays["found"])))
     return build(**arrays, source=str(path))
 
 
-def _read(path):
-    """The meshio mesh in `path`. On files that it cannot parse, meshio ends the process or raises errors of any kind."""
-    if not path.is_file():
-        raise MeshError(f"{path}: {'is a folder, not a mesh file' if path.is_dir() else 'no such file'}")
-    said = io.StringIO()
-    try:
-        if not path.stat().st_size:
-            raise MeshError(f"{path}: the file is empty")
-        _check_complete(path)
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            return meshio.read(path)
-    except MeshError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise MeshError(f"{path}: {_reason(path, error, said.getvalue())}") from error
-
-
-def _check_complete(path):
-    """Refuse damaged files on which meshio's reader would loop for ever or return half a mesh."""
-    suffix = path.suffix.lower()
-    if suffix in ENDLESS:
-        raise MeshError(f"{path}: {suffix} is not read, because meshio's reader does not stop on damaged files; "
-                        "convert it to Gmsh or VTU")
-    if suffix in (".ele", ".node"):
-        for part in (path.with_suffix(".node"), path.with_suffix(".ele")):
-            lines = part.read_text(errors="replace").splitlines() if part.is_file() else []
-            if not any(line.strip() and line.strip()[0] != "#" for line in lines):
-                raise MeshError(f"{path}: TetGen meshes need {part.name}, which is missing or empty")
-    content = path.read_bytes() if suffix in MARKS else b""
-    missing = [mark.decode() for mark in MARKS.get(suffix, ()) if mark not in content]
-    if missing and not content.lstrip().startswith(b"("):  # Ansys has the suffix .msh too
-        if suffix == ".msh" and b"$MeshFormat" not in content:
-            raise MeshError(f"{path}: not a Gmsh or Ansys file: $MeshFormat is missing")
-        raise MeshError(f"{path}: the file is cut off: {missing[0]} is missing; write it again")
-
-
-def _reason(path, error, said):
-    if isinstance(error, ImportError):
-        return f"the reader needs a package that is not installed ({error})"
-    if isinstance(error, OSError) and error.errno:
-        return f"cannot be opened: {error.strerror}"
-    known = meshio.extension_to_filetypes
-    suffix = path.suffix.lower()
-    if suffix not in known:
-        allowed = ", ".join(sorted(set(known) - ENDLESS))
-        return f"no reader for {suffix or 'files without a suffix'}; allowed: {allowed}"
-    details = f"{type(error).__name__}: {error}"
-    if isinstance(error, SystemExit):
-        details = said.replace("Error: ", "").partition("Couldn't read file")[0]
-    details = " ".join(details.split())
-    if "Incompatible cell data" in details:
-        return ("only some of the cells are in groups, which meshio cannot read from this format; give every cell a "
-                "group, or save only cells in groups (Gmsh: Mesh.SaveAll = 0), or as Gmsh 2.2")
-    if "zero-size array" in details or "at least one array" in details:
-        return "the file has no cells"
-    if "Need mesh format" in details:
-        return f"the format version is not known ({details})"
-    return (f"not a readable {'/'.join(known[suffix])} file: damaged, cut off, or another format "
-            f"({details[:200] or 'meshio gives no details'})")
-
-
-def _arrays(path, data):
+def _arrays(data):
     """The arguments of `build` from a meshio mesh."""
     sizes = [len(block.data) for block in data.cells]
     if not sum(sizes):
@@ -130,8 +83,8 @@ def _arrays(path, data):
     cells = np.concatenate([np.asarray(data.cells[k].data, dtype=np.int64) for k in volume])
     offset = dict(zip(volume, np.cumsum([0] + [sizes[k] for k in volume])))
     elements = np.concatenate([start[k] + 1 + np.arange(sizes[k]) for k in volume])
-    regions, notes = find_groups(path, data, dim)
-    boundaries, more = find_groups(path, data, dim - 1)
+    regions, notes = find_groups(data, dim)
+    boundaries, more = find_groups(data, dim - 1)
     facets = {name: np.concatenate([_corners(data.cells[k])[inside] for k, inside in members])
               for name, members in boundaries.items()}
     points = _flat(np.asarray(data.points, dtype=np.float64), cells, shape)

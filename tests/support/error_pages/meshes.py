@@ -1,4 +1,7 @@
 """Messages of docs/errors/meshes.md."""
+from pathlib import Path
+
+import mesh_files
 from mistakes.files import file, nasty, triangle_file
 from mistakes.kinds import Wrong, case
 
@@ -26,8 +29,36 @@ GROUPS["Meshes"] = [
     Wrong("No mesh file", "run tm_cavity --mesh mine.msh", "mine.msh: no such file"),
     Wrong("A folder", "run tm_cavity --mesh .", "is a folder"),
     Wrong("An empty file", "info mine.msh", "file is empty", prepare=nasty("empty_0_bytes", "mine.msh")),
-    Wrong("Another suffix", "info mine.xyz", "no reader for .xyz; allowed: ", prepare=file("mine.xyz", "1")),
-    Wrong("A format that is not read", "info mine.obj", "convert it to Gmsh", prepare=file("mine.obj", "v 0 0 0")),
+    Wrong("Another suffix", "info mine.xyz", "no reader for .xyz, .* allowed: ", prepare=file("mine.xyz", "1")),
+    Wrong("A format that is not read", "info mine.tec", "convert it to Gmsh", prepare=file("mine.tec", "VARIABLES")),
+    Wrong("A format of surfaces", "info mine.obj", "mesh the inside first", prepare=file("mine.obj", "v 0 0 0")),
+    Wrong("A Git LFS pointer", "info mine.msh", "git lfs pull", prepare=file("mine.msh", mesh_files.LFS)),
+    Wrong("A web page in place of a mesh", "info mine.su2", "this is a web page", prepare=file("mine.su2", "<!DOCTYPE html>")),
+    Wrong("A link that was copied as text", "info mine.su2", "a symbolic link", prepare=file("mine.su2", "../all/mine.su2")),
+    Wrong("A Fluent mesh", "info mine.msh", "this is a Fluent mesh", prepare=file("mine.msh", mesh_files.FLUENT)),
+    Wrong("A CGNS file", "info mine.cgns", "this is a CGNS file",
+          prepare=lambda: Path("mine.cgns").write_bytes(mesh_files.hdf5(CGNSLibraryVersion=1))),
+    Wrong("A Gmsh geometry", "info mine.msh", "gmsh -3", prepare=file("mine.msh", "Point(1) = {0, 0, 0};\n")),
+    Wrong("An archive", "info mine.msh", "unpack it", prepare=lambda: Path("mine.msh").write_bytes(mesh_files.archive())),
+    Wrong("Zones in an SU2 file", "info mine.su2", "2 zones", prepare=file("mine.su2", mesh_files.SU2_ZONES)),
+    case("A zone that is not there", "mesh=dg.read_mesh('mine.su2', zone=3)", "it has: 1, 2",
+         prepare=file("mine.su2", mesh_files.SU2_ZONES)),
+    case("A zone of a Gmsh file", "mesh=dg.read_mesh('mine.msh', zone=1)", "only SU2 files have zones",
+         prepare=nasty("good_tri_4x4", "mine.msh")),
+    case("A zone by a name", "mesh=dg.read_mesh('mine.su2', zone='inner')", "the number of a zone",
+         prepare=file("mine.su2", mesh_files.SU2_ZONES)),
+    Wrong("Cells without their inner nodes", "info mine.msh", "SecondOrderIncomplete",
+          prepare=file("mine.msh", mesh_files.incomplete())),
+    Wrong("Parts in an Abaqus file", "info mine.inp", "write the file without parts",
+          prepare=file("mine.inp", mesh_files.ABAQUS_PARTS)),
+    Wrong("A set that an Abaqus file lacks", "info mine.inp", "does not define",
+          prepare=file("mine.inp", mesh_files.ABAQUS_SURFACES.replace("_low, S1", "low, S1"))),
+    Wrong("An element of Abaqus that is no cell", "info mine.inp", "are not supported",
+          prepare=file("mine.inp", mesh_files.ABAQUS_SURFACES.replace("CPE3", "XYZ3"))),
+    Wrong("A side that a cell does not have", "info mine.inp", "allowed: 1 to 3",
+          prepare=file("mine.inp", mesh_files.ABAQUS_SURFACES.replace("_low, S1", "_low, S4"))),
+    Wrong("An SU2 file that is cut off", "info mine.su2", "NPOIN= is missing",
+          prepare=file("mine.su2", "NDIME= 2\nNELEM= 0\n")),
     Wrong("Half of a TetGen mesh", "info mine.node", "need mine.ele", prepare=file("mine.node", "1 3 0 0\n")),
     Wrong("No Gmsh file", "info mine.msh", "MeshFormat is missing", prepare=nasty("not_a_mesh", "mine.msh")),
     Wrong("A damaged file", "info mine.vtu", "not a readable vtu file", prepare=file("mine.vtu", "<VTK")),
