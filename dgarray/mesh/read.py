@@ -9,10 +9,13 @@ import numpy as np
 
 from ..reference.shapes import FILE_SHAPES
 from . import clean
+from .elements import Elements
 from .errors import MeshError
 from .file_nodes import base_type, geometry_nodes, order_in_file
 from .groups import find_groups
-from .mesh import build
+from .mesh import Mesh, build
+from .split import check_pieces, simplices
+from .split_nodes import kind_of
 
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
@@ -20,25 +23,35 @@ FLAT = 1e-9
 ENDLESS = {".dat", ".tec", ".mdpa", ".ply", ".off", ".obj"}
 NASTRAN = (b"BEGIN BULK", b"ENDDATA")
 ALLOWED = ", ".join(FILE_SHAPES)
+WAY_OUT = "to cut the cells into triangles or tetrahedra: read_mesh(file, split=True), on the command line --split"
 MARKS = {".msh": (b"$EndNodes", b"$EndElements"), ".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
 
 
-def read_mesh(path):
+def read_mesh(path, split=False):
     """Read the mesh in the file `path`: cells of one shape and order in any format that meshio reads.
 
     The shapes are lines, triangles, quadrilaterals, tetrahedra and hexahedra. Cells of the orders 2 to 10 (meshio's triangle6,
     quad9, tetra10, hexahedron27 and so on, also quad8 and hexahedron20, and VTK's Lagrange cells) become curved cells, or
     straight ones where they are all straight to rounding. Hexahedra from Gmsh have the order 9 at most.
 
+    split   True: cells of other shapes, and of several shapes, are cut into triangles or tetrahedra that fit together:
+            quadrilaterals, hexahedra, wedges (prisms) and pyramids, curved ones too, those of order 2 also without nodes in their
+            faces. Names are kept. `mesh.numbers` then holds, for each piece, the number of the cell that it is a piece of. Meshes of
+            triangles, tetrahedra or lines alone are read as without `split`. A `Mesh` for `path` is returned as it is
+
     Physical groups, references, markers and sets become region names and, one dimension below, boundary names.
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
     Raises MeshError, one line with file, place and remedy, for a file that cannot be used. Warns with `mesh.notes`."""
+    if isinstance(path, Mesh):
+        if split and not path.cell_shape.simplex:
+            raise MeshError(f"{path.source} is a mesh already, of {path.cell_type} cells; split=True is for files")
+        return path
     if not isinstance(path, (str, os.PathLike)):
         raise MeshError(f"read_mesh({path!r}) is not allowed; give the name of a mesh file")
     path = Path(path)
     data = _read(path)
     try:
-        arrays = _arrays(path, data)
+        arrays = _arrays(path, data, split)
     except MeshError as error:
         raise MeshError(f"{path}: {error}") from None
     return build(**arrays, source=str(path))
@@ -105,40 +118,54 @@ def _reason(path, error, said):
             f"({details[:200] or 'meshio gives no details'})")
 
 
-def _arrays(path, data):
-    """The arguments of `build` from a meshio mesh."""
-    sizes = [len(block.data) for block in data.cells]
+def _arrays(path, file, split=False):
+    """The arguments of `build` from a meshio mesh; split: with its cells cut into simplices."""
+    sizes = [len(block.data) for block in file.cells]
     if not sum(sizes):
         raise MeshError("the file has no cells")
-    dim = max(block.dim for block, size in zip(data.cells, sizes) if size)
+    dim = max(block.dim for block, size in zip(file.cells, sizes) if size)
+    volume = [k for k, block in enumerate(file.cells) if block.dim == dim and sizes[k]]
+    start, before = np.cumsum([0, *sizes]), dict(zip(volume, np.cumsum([0] + [sizes[k] for k in volume])))
+    data, parents = file, [np.arange(size) for size in sizes]
+    if split:
+        data, parents = simplices(file, dim, path, lambda k, cell: f"cell {before[k] + cell} (element {start[k] + 1 + cell} in the "
+                                                                   "file)")
+
+    def pieces(k, inside):
+        """What these cells of a block have become."""
+        return inside if data is file else np.flatnonzero(np.isin(np.arange(sizes[k]), inside)[parents[k]])
     types = {(block.type, np.shape(block.data)[1]) for block, size in zip(data.cells, sizes) if size and block.dim == dim}
     face_types = {block.type for block, size in zip(data.cells, sizes) if size and block.dim == dim - 1}
     _check_types({name for name, _ in types} | (face_types if dim > 1 else set()))
     if dim == 0:
         raise MeshError(f"the file has points, but no cells; allowed: {ALLOWED}")
-    start = np.cumsum([0, *sizes])
     shape = _shape(types, face_types)
-    volume = [k for k, block in enumerate(data.cells) if block.dim == dim and sizes[k]]
     cells = np.concatenate([np.asarray(data.cells[k].data, dtype=np.int64) for k in volume])
-    offset = dict(zip(volume, np.cumsum([0] + [sizes[k] for k in volume])))
-    elements = np.concatenate([start[k] + 1 + np.arange(sizes[k]) for k in volume])
-    regions, notes = find_groups(path, data, dim)
-    boundaries, more = find_groups(path, data, dim - 1)
-    facets = {name: np.concatenate([_corners(data.cells[k])[inside] for k, inside in members])
+    offset = dict(zip(volume, np.cumsum([0] + [len(parents[k]) for k in volume])))
+    numbers, elements = (np.concatenate([first[k] + parents[k] for k in volume]) for first in (before, start + 1))
+    regions, notes = find_groups(path, file, dim)
+    boundaries, more = find_groups(path, file, dim - 1)
+    facets = {name: np.concatenate([_corners(data.cells[k])[pieces(k, inside)] for k, inside in members])
               for name, members in boundaries.items()}
     points = _flat(np.asarray(data.points, dtype=np.float64), cells, shape)
     nodes = None
+
+    def label(k):
+        return f"cell {numbers[k]} (element {elements[k]} in the file)"
     if cells.shape[1] > len(shape.vertices):
-        clean.check_used(points, cells, lambda k: f"cell {k} (element {elements[k]} in the file)")
+        clean.check_used(points, cells, label)
         nodes = geometry_nodes(data.cells[volume[0]].type, points[cells])
         points, cells, facets = _corners_alone(points, cells, facets, len(shape.vertices))
+    if data is not file:
+        check_pieces(Elements(points, cells, numbers, nodes), label)
     return {
         "points": points,
         "cells": cells,
         "geometry_nodes": nodes,
         "facets": facets,
-        "groups": {name: np.unique(np.concatenate([offset[k] + inside for k, inside in members]))
+        "groups": {name: np.unique(np.concatenate([offset[k] + pieces(k, inside) for k, inside in members]))
                    for name, members in regions.items()},
+        "numbers": numbers,
         "elements": elements,
         "found": tuple(dict.fromkeys(notes + more)),
     }
@@ -164,8 +191,8 @@ def _check_types(types):
     """Refuse cell types other than those with a `Shape`, by name."""
     strange = sorted(name for name in types if base_type(name) not in {*FILE_SHAPES, "vertex"})
     if strange:
-        raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; "
-                        f"allowed: {ALLOWED} (split them into simplices)")
+        raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; allowed: {ALLOWED}"
+                        + (f"; {WAY_OUT}" if all(map(kind_of, strange)) else ""))
 
 
 def _shape(types, face_types):
@@ -175,7 +202,7 @@ def _shape(types, face_types):
         one_name = len({name for name, _ in types}) == 1
         names = sorted(f"{name} with {count} nodes" if one_name else name for name, count in types)
         raise MeshError(f"cells of type {', '.join(map(repr, names))} in one mesh are not supported; allowed: one type "
-                        f"of {ALLOWED}")
+                        f"of {ALLOWED}" + (f"; {WAY_OUT}" if all(kind_of(name) for name, _ in types) and not one_name else ""))
     [(name, count)] = types
     shape = FILE_SHAPES[base_type(name)]
     try:
