@@ -442,7 +442,7 @@ def _build(points, cells, facets, groups, numbers, elements, source, found, inhe
     file_numbers = np.arange(len(cells)) if numbers is None else np.asarray(numbers)
 
     def label(k):
-        piece = "a piece of " * (np.count_nonzero(file_numbers == file_numbers[k]) > 1)
+        piece = "a piece of " if np.count_nonzero(file_numbers == file_numbers[k]) > 1 else ""
         return f"{piece}cell {file_numbers[k]}" + ("" if elements is None else f" (element {elements[k]} in the file)")
 
     clean.check_input(points, cells, label)

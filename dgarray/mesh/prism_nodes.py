@@ -35,6 +35,16 @@ def prism_order(name, order, program):
     return np.concatenate(rows)
 
 
+def program_of(name, x):
+    """Whose order the nodes x (cell, node, dim) of wedges or pyramids of order 2 have, "vtk" or "gmsh": in it they lie near the
+    middles of edges and faces."""
+    def bend(program):
+        faces = [face for face in FACES[name, program] if len(face) == 4]
+        between = zip(range(len(CORNERS[name]), x.shape[1]), (*EDGES[name, program], *faces))
+        return sum(np.linalg.norm(x[:, node] - x[:, list(corners)].mean(axis=1), axis=1).sum() for node, corners in between)
+    return min(("vtk", "gmsh"), key=bend)
+
+
 def _in_edge(order, program):
     """The nodes inside of an upright edge, by which those inside of the cell are ordered."""
     return gmsh_order("line", order - 2)[:, 0] + 1 if program == "gmsh" and order > 1 else np.arange(1, order)

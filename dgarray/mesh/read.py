@@ -10,7 +10,7 @@ import numpy as np
 from ..reference.shapes import FILE_SHAPES
 from . import clean
 from .elements import Elements
-from .errors import MeshError
+from .errors import TO_SPLIT, MeshError
 from .file_nodes import base_type, geometry_nodes, order_in_file
 from .groups import find_groups
 from .mesh import Mesh, build
@@ -23,7 +23,6 @@ FLAT = 1e-9
 ENDLESS = {".dat", ".tec", ".mdpa", ".ply", ".off", ".obj"}
 NASTRAN = (b"BEGIN BULK", b"ENDDATA")
 ALLOWED = ", ".join(FILE_SHAPES)
-WAY_OUT = "to cut the cells into triangles or tetrahedra: read_mesh(file, split=True), on the command line --split"
 MARKS = {".msh": (b"$EndNodes", b"$EndElements"), ".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
 
 
@@ -128,8 +127,7 @@ def _arrays(path, file, split=False):
     start, before = np.cumsum([0, *sizes]), dict(zip(volume, np.cumsum([0] + [sizes[k] for k in volume])))
     data, parents = file, [np.arange(size) for size in sizes]
     if split:
-        data, parents = simplices(file, dim, path, lambda k, cell: f"cell {before[k] + cell} (element {start[k] + 1 + cell} in the "
-                                                                   "file)")
+        data, parents = simplices(file, dim, lambda k, cell: f"cell {before[k] + cell} (element {start[k] + 1 + cell} in the file)")
 
     def pieces(k, inside):
         """What these cells of a block have become."""
@@ -192,7 +190,7 @@ def _check_types(types):
     strange = sorted(name for name in types if base_type(name) not in {*FILE_SHAPES, "vertex"})
     if strange:
         raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; allowed: {ALLOWED}"
-                        + (f"; {WAY_OUT}" if all(map(kind_of, strange)) else ""))
+                        + (f"; {TO_SPLIT}" if all(map(kind_of, strange)) else ""))
 
 
 def _shape(types, face_types):
@@ -202,7 +200,7 @@ def _shape(types, face_types):
         one_name = len({name for name, _ in types}) == 1
         names = sorted(f"{name} with {count} nodes" if one_name else name for name, count in types)
         raise MeshError(f"cells of type {', '.join(map(repr, names))} in one mesh are not supported; allowed: one type "
-                        f"of {ALLOWED}" + (f"; {WAY_OUT}" if all(kind_of(name) for name, _ in types) and not one_name else ""))
+                        f"of {ALLOWED}" + (f"; {TO_SPLIT}" if all(kind_of(name) for name, _ in types) and not one_name else ""))
     [(name, count)] = types
     shape = FILE_SHAPES[base_type(name)]
     try:

@@ -9,7 +9,7 @@ from ..wording import plural
 from . import clean, curved_geometry, geometry
 from .elements import Elements
 from .errors import MeshError
-from .split_nodes import LATTICE_TYPES, completed, kind_of, lattice, piece_nodes
+from .split_nodes import LATTICE_TYPES, completed, kind_of, lattice, order_of_cells, piece_nodes
 from .split_tables import codes, halves, tables
 
 SIMPLICES = {2: "triangle", 3: "tetra"}
@@ -22,7 +22,7 @@ ROUNDING = 8 * np.finfo(float).eps
 NAMED = 3          # cells that a message names
 
 
-def simplices(data, dim, path, label):
+def simplices(data, dim, label):
     """A meshio mesh whose cells of the dimension `dim`, and of one less, are simplices, and for each of its blocks the numbers of
     the cells of the file's block that its cells are pieces of, in rising order.
 
@@ -36,11 +36,13 @@ def simplices(data, dim, path, label):
     points = np.asarray(data.points, dtype=np.float64)
     if points.shape[1] < dim:
         raise MeshError(f"cells in {dim}D need {dim} coordinates, the points have {points.shape[1]}")
-    kinds = {k: lattice(data.cells[k].type, np.shape(data.cells[k].data)[1], path.suffix.lower() == ".msh") for k in volume}
-    order = one_order(data, kinds)
+    for name, count in sorted(types):
+        order_of_cells(name, count)
     nodes = {k: np.asarray(data.cells[k].data, dtype=np.int64) for k in volume}
     for k, rows in nodes.items():
         clean.check_used(points, rows, lambda cell, k=k: label(k, cell))
+    kinds = {k: lattice(data.cells[k].type, points[rows]) for k, rows in nodes.items()}
+    order = one_order(data, kinds)
     used = np.unique(np.concatenate([rows.ravel() for rows in nodes.values()]))
     points, nodes = completed(points, nodes, kinds)
     rank = ranks(points)

@@ -2,22 +2,24 @@
 import re
 
 import numpy as np
+from meshio._mesh import topological_dimension
 
 from .errors import MeshError
 from .faces import keys
 from .file_nodes import nodes_in_file, order_in_file
-from .prism_nodes import prism_order
+from .prism_nodes import prism_order, program_of
 from .split_tables import KINDS
 from .vtk_nodes import node_order
 
+# meshio 5.3.5 reads these types, but does not know their dimension.
+topological_dimension.update({"wedge15": 3, "pyramid13": 3})
 # The types that meshio gives cells whose nodes have VTK's order at every order.
 LAGRANGE = {"VTK_LAGRANGE_TRIANGLE": "triangle", "VTK_LAGRANGE_QUADRILATERAL": "quad", "VTK_LAGRANGE_TETRAHEDRON": "tetra",
             "VTK_LAGRANGE_HEXAHEDRON": "hexahedron", "VTK_LAGRANGE_WEDGE": "wedge", "VTK_LAGRANGE_PYRAMID": "pyramid"}
 LATTICE_TYPES = {kind: name for name, kind in LAGRANGE.items()}
-# Nodes of cells of order 2 that lack those inside of faces and of the cell.
-SERENDIPITY = {"wedge": 15, "pyramid": 13}
+# The order of cells by their number of nodes; those of 15 and 13 lack the nodes inside of faces.
+WEDGES = {(k + 1) ** 2 * (k + 2) // 2: k for k in range(1, 11)} | {15: 2}
 PYRAMIDS = {5: 1, 13: 2, 14: 2}
-HIGHEST = 10
 
 
 def kind_of(name):
@@ -47,27 +49,24 @@ def order_of_cells(name, count):
                             "nodes (pyramid, pyramid13, pyramid14), others have no order of nodes that programs agree on")
         return PYRAMIDS[count]
     try:
-        if kind == "wedge":
-            orders = {(k + 1) ** 2 * (k + 2) // 2: k for k in range(1, HIGHEST + 1)} | {SERENDIPITY["wedge"]: 2}
-            if count not in orders:
-                raise ValueError(f"{count} nodes; allowed: {', '.join(map(str, sorted(orders)))}")
-            return orders[count]
-        return order_in_file(name, count)
+        if kind == "wedge" and count not in WEDGES:
+            raise ValueError(f"they have {count} nodes; allowed: {', '.join(map(str, sorted(WEDGES)))}")
+        return WEDGES[count] if kind == "wedge" else order_in_file(name, count)
     except ValueError as error:
         raise MeshError(f"cells of type {name!r} cannot be cut into simplices: {error}") from None
 
 
-def lattice(name, count, gmsh):
-    """(kind, order, places) of cells of a meshio type with so many nodes: places (node, dim) of the nodes, whole numbers, in units
-    of 1 / order of the unit cell; those that serendipity cells lack come last. gmsh: whether the file is Gmsh's.
+def lattice(name, x):
+    """(kind, order, places) of cells of a meshio type with nodes at x (cell, node, dim): places (node, dim) of the nodes, whole
+    numbers, in units of 1 / order of the unit cell; those that serendipity cells lack come last.
 
     Raises MeshError for cells that cannot be cut."""
-    order, kind = order_of_cells(name, count), kind_of(name)
-    if kind not in SERENDIPITY:
+    order, kind = order_of_cells(name, x.shape[1]), kind_of(name)
+    if kind not in ("wedge", "pyramid"):
         return KINDS[kind], order, nodes_in_file(name, order)
-    # meshio gives Gmsh's cells VTK's order where they have that of serendipity cells.
-    vtk = name in LAGRANGE or count == SERENDIPITY[kind] or kind == "wedge" and order == 2 and not gmsh
-    return KINDS[kind], order, prism_order(kind, order, "vtk" if vtk else "gmsh")
+    # Of cells of order 2 meshio gives some types VTK's order, and others that of the file.
+    program = "vtk" if name in LAGRANGE else program_of(kind, x) if order == 2 else "gmsh"
+    return KINDS[kind], order, prism_order(kind, order, program)
 
 
 def find(places, wanted, order):
