@@ -38,8 +38,8 @@ def order_in_file(name, count):
 
 
 def nodes_in_file(name, order):
-    """Nodes of cells of a meshio type in the order in which meshio gives them, (node, dim) whole numbers i: r = 2 i / order - 1.
-    Serendipity cells have the first of them."""
+    """Nodes of cells of a meshio type in meshio's order, (node, dim) whole numbers i: r = 2 i / order - 1; quad8 and
+    hexahedron20 have the first of them."""
     shape = FILE_SHAPES[base_type(name)]
     return node_order(shape.name, order) if name in LAGRANGE or order == 2 else gmsh_order(shape.in_files, order)
 

@@ -42,8 +42,8 @@ class Mesh:
     interfaces   name -> (count, 2) rows (cell, local face) of named faces between two cells, each once, of the cell out of
                  which the normal points; recorders and integrals take them like boundaries
     regions      name -> numbers of its cells
-    numbers      (cell,) position of each cell among the volume cells of its file, from 0; of the pieces of a cell that was cut, the
-                 number of that cell
+    numbers      (cell,) position of each cell among the volume cells of its file, from 0; pieces of a cell that was cut have
+                 the number of that cell
     neighbours   the neighbour across each face
     notes        repairs and suspected defects, one line each
     source       file name or generator call

@@ -33,10 +33,10 @@ def read_mesh(path, split=False):
     quad9, tetra10, hexahedron27 and so on, also quad8 and hexahedron20, and VTK's Lagrange cells) become curved cells, or
     straight ones where they are all straight to rounding. Hexahedra from Gmsh have the order 9 at most.
 
-    split   True: cells of other shapes, and of several shapes, are cut into triangles or tetrahedra that fit together:
-            quadrilaterals, hexahedra, wedges (prisms) and pyramids, curved ones too, those of order 2 also without nodes in their
-            faces. Names are kept. `mesh.numbers` then holds, for each piece, the number of the cell that it is a piece of. Meshes of
-            triangles, tetrahedra or lines alone are read as without `split`. A `Mesh` for `path` is returned as it is
+    split   True: quadrilaterals, hexahedra, wedges (prisms) and pyramids, also several shapes in one mesh, are cut into
+            triangles or tetrahedra that fit together. Curved cells give curved pieces (pyramids of the orders 1 and 2).
+            Names are kept; `mesh.numbers` holds for each piece the number of its cell. Meshes of triangles, tetrahedra or
+            lines alone are read as without it. A `Mesh` as `path` is returned as it is
 
     Physical groups, references, markers and sets become region names and, one dimension below, boundary names.
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
@@ -127,7 +127,7 @@ def _arrays(path, file, split=False):
     start, before = np.cumsum([0, *sizes]), dict(zip(volume, np.cumsum([0] + [sizes[k] for k in volume])))
     data, parents = file, [np.arange(size) for size in sizes]
     if split:
-        data, parents = simplices(file, dim, lambda k, cell: f"cell {before[k] + cell} (element {start[k] + 1 + cell} in the file)")
+        data, parents = simplices(file, dim, lambda k, cell: named(before[k] + cell, start[k] + 1 + cell))
 
     def pieces(k, inside):
         """What these cells of a block have become."""
@@ -149,7 +149,7 @@ def _arrays(path, file, split=False):
     nodes = None
 
     def label(k):
-        return f"cell {numbers[k]} (element {elements[k]} in the file)"
+        return named(numbers[k], elements[k])
     if cells.shape[1] > len(shape.vertices):
         clean.check_used(points, cells, label)
         nodes = geometry_nodes(data.cells[volume[0]].type, points[cells])
@@ -167,6 +167,11 @@ def _arrays(path, file, split=False):
         "elements": elements,
         "found": tuple(dict.fromkeys(notes + more)),
     }
+
+
+def named(number, element):
+    """A cell of the file in messages."""
+    return f"cell {number} (element {element} in the file)"
 
 
 def _corners(block):

@@ -7,7 +7,6 @@ import numpy as np
 
 from ..wording import plural
 from . import clean, curved_geometry, geometry
-from .elements import Elements
 from .errors import MeshError
 from .split_nodes import LATTICE_TYPES, completed, kind_of, lattice, order_of_cells, piece_nodes
 from .split_tables import codes, halves, tables
@@ -23,8 +22,8 @@ NAMED = 3          # cells that a message names
 
 
 def simplices(data, dim, label):
-    """A meshio mesh whose cells of the dimension `dim`, and of one less, are simplices, and for each of its blocks the numbers of
-    the cells of the file's block that its cells are pieces of, in rising order.
+    """A meshio mesh whose cells of the dimension `dim`, and of one less, are simplices, and for each of its blocks which cells
+    of that block in `data` its cells are pieces of, in rising order.
 
     label(block, cell) names a cell. Cells that are simplices of one type, and lines, stay as they are.
     Raises MeshError for types of cells that cannot be cut, and for cells of several orders."""
@@ -99,7 +98,7 @@ def cut(points, nodes, kind, order, places, rank):
             cells.append(np.repeat(some, len(pieces)))
     rows, cells = np.concatenate(found), np.concatenate(cells)
     rows = rows[np.argsort(cells, kind="stable")]
-    kept = ~repeated(rows[:, :kind.dim + 1])          # a cell with a node twice, such as a collapsed hexahedron, has fewer pieces
+    kept = ~repeated(rows[:, :kind.dim + 1])          # a hexahedron in which corners are one point has fewer pieces
     return points, rows[kept], np.sort(cells)[kept]
 
 
@@ -129,8 +128,8 @@ def best(points, corners, options):
 
 
 def smallest_inradii(x, numbers, pieces):
-    """The smallest inradius of the pieces of each cell, (cell,), negative where one is turned over; pieces with a point twice do
-    not count. x (cell, corner, dim), numbers (cell, corner) of the points."""
+    """The smallest inradius of the pieces of each cell, (cell,), negative where one is turned over; pieces with a point twice
+    do not count. x (cell, corner, dim), numbers (cell, corner) of the points."""
     dim, own = x.shape[2], x[:, pieces].reshape(-1, x.shape[2])
     cells = np.arange(len(own)).reshape(-1, dim + 1)
     measure = geometry.signed_measures(own, cells).reshape(len(x), -1)
@@ -169,5 +168,5 @@ def check_pieces(elements, label):
     if len(bad):
         names = ", ".join(label(k) for k in first[bad[:NAMED]]) + ", ..." * (len(bad) > NAMED)
         shapes = "triangles" if elements.dim == 2 else "tetrahedra"
-        raise MeshError(f"{plural(len(bad), 'cell')} cannot be split into {shapes} with the diagonals that fit the neighbours: {names}; "
-                        f"a piece would be flat or turned over; move the nodes of the cell until its faces are less warped, or remesh")
+        raise MeshError(f"{plural(len(bad), 'cell')} cannot be split into {shapes} that fit the neighbours: {names}; a piece "
+                        "would be flat or turned over; move the nodes of the cell until its faces are less warped, or remesh")

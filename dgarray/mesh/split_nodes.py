@@ -41,12 +41,12 @@ def order_of_cells(name, count):
     """The order of cells of a meshio type with so many nodes. Raises MeshError for those that cannot be cut."""
     kind = kind_of(name)
     if kind is None:
-        raise MeshError(f"cells of type {name!r} cannot be cut into simplices; allowed: {', '.join(KINDS)}, of order 2 and higher "
-                        "too")
+        raise MeshError(f"cells of type {name!r} cannot be cut into simplices; allowed: {', '.join(KINDS)}, also of higher "
+                        "order")
     if kind == "pyramid":
         if count not in PYRAMIDS or name in LAGRANGE and count > 5:
-            raise MeshError(f"cells of type {name!r} with {count} nodes cannot be cut into simplices: pyramids have 5, 13 or 14 "
-                            "nodes (pyramid, pyramid13, pyramid14), others have no order of nodes that programs agree on")
+            raise MeshError(f"cells of type {name!r} with {count} nodes cannot be cut into simplices; allowed: pyramid, "
+                            "pyramid13 and pyramid14, because VTK and meshio have no order of nodes for others")
         return PYRAMIDS[count]
     try:
         if kind == "wedge" and count not in WEDGES:
@@ -78,7 +78,7 @@ def find(places, wanted, order):
 
 
 def piece_nodes(kind, order, places, pieces):
-    """Numbers (piece, node) of the cell's nodes that the pieces, given by their corners (piece, dim + 1), have, in VTK's order."""
+    """Numbers (piece, node) of the cell's nodes that pieces with the corners (piece, dim + 1) have, in VTK's order."""
     x = order * kind.corners[pieces]
     inside = node_order("triangle" if kind.dim == 2 else "tetra", order)
     return find(places, x[:, :1] + inside @ (x[:, 1:] - x[:, :1]) // order, order)
@@ -100,7 +100,8 @@ def completed(points, nodes, kinds):
         rows = np.concatenate([nodes[k], np.full((len(nodes[k]), len(places) - nodes[k].shape[1]), -1)], axis=1)
         faces.append(rows[:, kind.quads].reshape(-1, 4))
         middles.append(rows[:, at].ravel())
-        x.append((points[rows[:, edges]].sum(axis=2) / 2 - points[rows[:, kind.quads]].sum(axis=2) / 4).reshape(-1, points.shape[1]))
+        middle = points[rows[:, edges]].sum(axis=2) / 2 - points[rows[:, kind.quads]].sum(axis=2) / 4
+        x.append(middle.reshape(-1, points.shape[1]))
         nodes[k] = rows
     face = np.unique(keys(np.concatenate(faces)), return_inverse=True)[1].ravel()
     middles, x = np.concatenate(middles), np.concatenate(x)

@@ -46,8 +46,8 @@ KINDS = {name: CellKind(name, _corners(name), faces) for name, faces in FACES.it
 
 
 def halves(code):
-    """The triangles, as places in a face's (0, 1, 2, 3), on both sides of its diagonal: 0 to 2 (code 0) or 1 to 3 (code 1). They
-    go around as the face does."""
+    """The triangles on both sides of a face's diagonal, as places among its corners: the diagonal from 0 to 2 (code 0) or from
+    1 to 3 (code 1). They go around as the face does."""
     return ((1, 2, 3), (1, 3, 0)) if code else ((0, 1, 2), (0, 2, 3))
 
 
@@ -74,8 +74,9 @@ def tables(name, code):
         if len(face) == 4:
             cut[-1] = [tuple(face[place] for place in half) for half in halves(code >> number & 1)]
             number += 1
-    with_all = [v for v in range(count) if all(v in part for face, parts in zip(kind.faces, cut) if v in face for part in parts)]
-    found = [[(v, *part) for face, parts in zip(kind.faces, cut) if v not in face for part in parts] for v in with_all]
+    both = list(zip(kind.faces, cut))
+    with_all = [v for v in range(count) if all(v in part for face, parts in both if v in face for part in parts)]
+    found = [[(v, *part) for face, parts in both if v not in face for part in parts] for v in with_all]
     if name == "hexahedron" and len(with_all) == 4:
         found.insert(0, [tuple(with_all), *[(c, *_neighbours(kind, c)) for c in range(count) if c not in with_all]])
     found.append([(count, *part) for parts in cut for part in parts])

@@ -3,6 +3,7 @@ from itertools import product
 
 import meshio
 import numpy as np
+
 from dgarray.mesh.file_nodes import gmsh_order, nodes_in_file
 from dgarray.mesh.prism_nodes import prism_order
 from dgarray.mesh.split_nodes import LATTICE_TYPES
