@@ -8,6 +8,8 @@ def show_info(options):
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
     if path.is_dir():
+        if options.split:
+            raise ValueError(f"--split is for mesh files; {path} is a folder")
         if options.check:
             check_files(path)
         print(open_output(path))
@@ -17,7 +19,7 @@ def show_info(options):
         from ..mesh import describe, read_mesh
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")          # the description lists the notes itself
-            print(describe(read_mesh(path)))
+            print(describe(read_mesh(path, split=options.split)))
 
 
 def plot_output(options):

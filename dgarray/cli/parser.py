@@ -134,6 +134,7 @@ def build_parser():
 
     info = command("info", output_commands.show_info, "Describe a mesh file or the output of a run.")
     info.add_argument("path", metavar="MESH|OUT.zarr")
+    info.add_argument("--split", action="store_true", help="cut the cells of a mesh into triangles or tetrahedra")
     info.add_argument("--check", action="store_true",
                       help="read every file of the output, compare its checksum, and name those that are damaged")
 
@@ -177,6 +178,7 @@ def add_run_options(parser):
     parser.add_argument("--dtype", metavar="TYPE", help="float64 (default) or float32")
     parser.add_argument("--threads", type=whole, metavar="N", help="CPU threads (default: all)")
     parser.add_argument("--mesh", metavar="FILE", help="mesh file instead of the case's own")
+    parser.add_argument("--split", action="store_true", help="cut the cells of --mesh into triangles or tetrahedra")
     parser.add_argument("--stepper", metavar="NAME",
                         help="lsrk54 (default), rk4, ssp33 or ssp54; at orders 0 and 1 also rk2 or ssp22")
     parser.add_argument("--cfl", type=number, metavar="C",

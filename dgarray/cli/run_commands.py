@@ -24,6 +24,8 @@ def case_keywords(function, options):
             if name in keywords:
                 raise ValueError(f"--{name} and --set {name}= are given both; give one")
             keywords[name] = getattr(options, name)
+    if getattr(options, "split", False) and options.mesh is None:
+        raise ValueError("--split is given without --mesh; give both")
     parameters = inspect.signature(function).parameters
     for name in keywords:
         if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
@@ -35,6 +37,9 @@ def case_keywords(function, options):
         if isinstance(default, Real) and isinstance(keywords[name], str):
             kind = "true or false" if isinstance(default, bool) else "a number"
             raise ValueError(f"--set {name}: {text!r} is not allowed; give {kind}, such as {default}")
+    if getattr(options, "split", False):
+        from ..mesh import read_mesh
+        keywords["mesh"] = read_mesh(options.mesh, split=True)
     return keywords
 
 

@@ -5,7 +5,7 @@ from ..reference.multilinear import weights
 from ..reference.shapes import SHAPES, shape_of
 from ..wording import plural
 from . import geometry, interfaces
-from .errors import MeshError
+from .errors import TO_SPLIT, MeshError
 from .faces import find_faces
 
 
@@ -22,7 +22,7 @@ def check_input(points, cells, label):
     if len(repeated):
         nodes = ", ".join(str(node + 1) for node in cells[repeated[0]])
         raise MeshError(f"{label(repeated[0])} has a node twice: {nodes} (counted from 1); "
-                        "remove the cell or mend its nodes")
+                        "remove the cell or mend its nodes" + (f"; {TO_SPLIT}" if cells.shape[1] > points.shape[1] + 1 else ""))
 
 
 def check_used(points, cells, label):

@@ -1,4 +1,6 @@
-"""The error for a mesh that cannot be used, and the warning for a questionable one."""
+"""The error for a mesh that cannot be used, the warning for a questionable one, and a remedy that several messages name."""
+
+TO_SPLIT = "or cut the cells into triangles or tetrahedra: read_mesh(file, split=True), on the command line --split"
 
 
 class MeshError(ValueError):

@@ -37,11 +37,18 @@ def order_in_file(name, count):
     return 2 if name in SERENDIPITY else cell_maps.order_of(shape, count)
 
 
+def nodes_in_file(name, order):
+    """Nodes of cells of a meshio type in meshio's order, (node, dim) whole numbers i: r = 2 i / order - 1; quad8 and
+    hexahedron20 have the first of them."""
+    shape = FILE_SHAPES[base_type(name)]
+    return node_order(shape.name, order) if name in LAGRANGE else lattice(shape.in_files, order)
+
+
 def geometry_nodes(name, x):
     """Geometry nodes (cell, node, dim) of cells of a meshio type with the file's nodes at x (cell, node, dim)."""
     shape, order = FILE_SHAPES[base_type(name)], order_in_file(name, x.shape[1])
     cell = cell_maps.geometry_cell(shape, order)
-    r = 2 * (node_order(shape.name, order) if name in LAGRANGE else lattice(shape.in_files, order)) / order - 1
+    r = 2 * nodes_in_file(name, order) / order - 1
     if name in SERENDIPITY:          # the nodes of order 2 are those of the geometry, in another order
         here = cell_maps.nearest_nodes(cell.nodes, r[:x.shape[1]])
         nodes, known = np.zeros((len(x), len(cell.nodes), shape.dim)), np.zeros((len(x), len(cell.nodes)), dtype=bool)
@@ -83,7 +90,9 @@ def gmsh_order(name, order):
 
 
 def _inside(name, order):
-    """The nodes inside of a cell, which are those of a cell of lower order."""
+    """The nodes inside of a cell, which are those of a cell of lower order; on a line one after the other."""
+    if name == "line":
+        return np.arange(1, order)[:, None]
     shape = FILE_SHAPES[name]
     lower = order - (shape.dim + 1 if shape.simplex else 2)
     return np.zeros((0, shape.dim), np.int64) if lower < 0 else gmsh_order(name, lower) + 1

@@ -94,11 +94,11 @@ def _between(mesh, inside, beyond):
     return np.argwhere(meet & ~beyond[:, None])
 
 
-def of_children(mesh, facets, parts):
-    """The interfaces of a refined mesh. facets: {name: (corners (face, vertex), number of the old cell of each)}."""
+def of_children(mesh, facets):
+    """The interfaces of a refined mesh. facets: {name: (corners (face, vertex), the normal of the old face of each)}."""
     found = {}
-    for name, (corners, old) in facets.items():
+    for name, (corners, normals_of_old) in facets.items():
         rows = find_faces(mesh.cells, corners, mesh.cell_shape.faces)
-        away = mesh.numbers[rows[:, 0]] // parts != old
+        away = np.sum(mesh.normals[tuple(rows.T)] * normals_of_old, axis=1) < 0
         found[name] = np.where(away[:, None], other_side(mesh.neighbours, rows), rows)
     return found

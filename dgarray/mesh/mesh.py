@@ -57,7 +57,8 @@ class Mesh:
     interfaces   name -> (count, 2) rows (cell, local face) of named faces between two cells, each once, of the cell out of
                  which the normal points; recorders and integrals take them like boundaries
     regions      name -> numbers of its cells
-    numbers      (cell,) position of each cell among the volume cells of its file, from 0
+    numbers      (cell,) position of each cell among the volume cells of its file, from 0; pieces of a cell that was cut have
+                 the number of that cell
     neighbours   the neighbour across each face
     notes        repairs and suspected defects, one line each
     source       file name or generator call
@@ -331,7 +332,7 @@ class Mesh:
         self._must_be_whole("refined")
         arrays, sides, inner = refinement.split(self, where)
         mesh = build(**arrays)
-        mesh = replace(mesh, interfaces=inner_faces.of_children(mesh, inner, 2 ** self.dim))
+        mesh = replace(mesh, interfaces=inner_faces.of_children(mesh, inner))
         if where is not None:
             checks.touching_faces(mesh, lambda k: f"cell {mesh.numbers[k]}")
         return mesh._glued(*periodic.pairs(mesh, *sides), self.periods) if len(self.glued) else mesh
@@ -450,7 +451,7 @@ def build(points: ArrayLike, cells: ArrayLike, facets: dict[str, ArrayLike] | No
     facets     boundary name -> point numbers (count, vertex) of its faces, in any order; doubles count once. A name whose
                faces all lie between two cells is that of an interface, of one that has both inner faces are left out
     groups     region name -> numbers of its cells
-    numbers    (cell,) the file's numbering, by default 0, 1, ...
+    numbers    (cell,) the file's numbering, by default 0, 1, ...; several cells may be pieces of one
     elements   (cell,) position of each cell among all elements of the file, from 1, for messages
     found      notes of whoever read the file
     inherited  notes of the mesh that this one refines, which has been checked
@@ -476,7 +477,8 @@ def _build(points, cells, facets, groups, numbers, elements, source, found, inhe
     file_numbers = np.arange(len(cells)) if numbers is None else np.asarray(numbers)
 
     def label(k):
-        return f"cell {file_numbers[k]}" + ("" if elements is None else f" (element {elements[k]} in the file)")
+        piece = "a piece of " if np.count_nonzero(file_numbers == file_numbers[k]) > 1 else ""
+        return f"{piece}cell {file_numbers[k]}" + ("" if elements is None else f" (element {elements[k]} in the file)")
 
     clean.check_input(points, cells, label)
     points, cells, facets, unused = clean.drop_unused(points, cells, facets)

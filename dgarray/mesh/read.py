@@ -9,25 +9,30 @@ import numpy as np
 
 from ..reference.shapes import FILE_SHAPES
 from . import clean
-from .errors import MeshError
+from .elements import Elements
+from .errors import TO_SPLIT, MeshError
 from .file_nodes import base_type, geometry_nodes, order_in_file
 from .groups import find_groups
 from .load import load
-from .mesh import build
+from .mesh import Mesh, build
+from .split import check_pieces, simplices
+from .split_nodes import kind_of
 
 if TYPE_CHECKING:
     from os import PathLike
-
-    from .mesh import Mesh
 
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
 ALLOWED = ", ".join(FILE_SHAPES)
 
 
-def read_mesh(path: str | PathLike, zone: int | None = None) -> Mesh:
+def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None) -> Mesh:
     """Read the mesh in the file `path`: cells of one shape and order, the boundary's faces, and names.
 
+    split   True: quadrilaterals, hexahedra, wedges (prisms) and pyramids, also several shapes in one mesh, are cut into
+            triangles or tetrahedra that fit together. Curved cells give curved pieces (pyramids of the orders 1 and 2).
+            Names are kept; `mesh.numbers` holds for each piece the number of its cell. Meshes of triangles, tetrahedra or
+            lines alone are read as without it. A `Mesh` as `path` is returned as it is
     zone    which mesh of an SU2 file with several zones, its IZONE
 
     What becomes a name, by format:
@@ -52,6 +57,10 @@ def read_mesh(path: str | PathLike, zone: int | None = None) -> Mesh:
 
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
     Raises MeshError, one line with file, place and remedy, for a file that cannot be used. Warns with `mesh.notes`."""
+    if isinstance(path, Mesh):
+        if split and not path.cell_shape.simplex:
+            raise MeshError(f"{path.source} is a mesh already, of {path.cell_type} cells; split=True is for files")
+        return path
     if not isinstance(path, (str, os.PathLike)):
         raise MeshError(f"read_mesh({path!r}) is not allowed; give the name of a mesh file")
     if zone is not None and (isinstance(zone, bool) or not isinstance(zone, (int, np.integer))):
@@ -59,50 +68,68 @@ def read_mesh(path: str | PathLike, zone: int | None = None) -> Mesh:
     path = Path(path)
     data, notes = load(path, zone)
     try:
-        arrays = _arrays(data)
+        arrays = _arrays(data, split)
     except MeshError as error:
         raise MeshError(f"{path}: {error}") from None
     arrays["found"] = tuple(dict.fromkeys((*notes, *arrays["found"])))
     return build(**arrays, source=str(path))
 
 
-def _arrays(data):
-    """The arguments of `build` from a meshio mesh."""
-    sizes = [len(block.data) for block in data.cells]
+def _arrays(file, split=False):
+    """The arguments of `build` from a meshio mesh; split: with its cells cut into simplices."""
+    sizes = [len(block.data) for block in file.cells]
     if not sum(sizes):
         raise MeshError("the file has no cells")
-    dim = max(block.dim for block, size in zip(data.cells, sizes) if size)
+    dim = max(block.dim for block, size in zip(file.cells, sizes) if size)
+    volume = [k for k, block in enumerate(file.cells) if block.dim == dim and sizes[k]]
+    start, before = np.cumsum([0, *sizes]), dict(zip(volume, np.cumsum([0] + [sizes[k] for k in volume])))
+    data, parents = file, [np.arange(size) for size in sizes]
+    if split:
+        data, parents = simplices(file, dim, lambda k, cell: named(before[k] + cell, start[k] + 1 + cell))
+
+    def pieces(k, inside):
+        """What these cells of a block have become."""
+        return inside if data is file else np.flatnonzero(np.isin(np.arange(sizes[k]), inside)[parents[k]])
     types = {(block.type, np.shape(block.data)[1]) for block, size in zip(data.cells, sizes) if size and block.dim == dim}
     face_types = {block.type for block, size in zip(data.cells, sizes) if size and block.dim == dim - 1}
     _check_types({name for name, _ in types} | (face_types if dim > 1 else set()))
     if dim == 0:
         raise MeshError(f"the file has points, but no cells; allowed: {ALLOWED}")
-    start = np.cumsum([0, *sizes])
     shape = _shape(types, face_types)
-    volume = [k for k, block in enumerate(data.cells) if block.dim == dim and sizes[k]]
     cells = np.concatenate([np.asarray(data.cells[k].data, dtype=np.int64) for k in volume])
-    offset = dict(zip(volume, np.cumsum([0] + [sizes[k] for k in volume])))
-    elements = np.concatenate([start[k] + 1 + np.arange(sizes[k]) for k in volume])
-    regions, notes = find_groups(data, dim)
-    boundaries, more = find_groups(data, dim - 1)
-    facets = {name: np.concatenate([_corners(data.cells[k])[inside] for k, inside in members])
+    offset = dict(zip(volume, np.cumsum([0] + [len(parents[k]) for k in volume])))
+    numbers, elements = (np.concatenate([first[k] + parents[k] for k in volume]) for first in (before, start + 1))
+    regions, notes = find_groups(file, dim)
+    boundaries, more = find_groups(file, dim - 1)
+    facets = {name: np.concatenate([_corners(data.cells[k])[pieces(k, inside)] for k, inside in members])
               for name, members in boundaries.items()}
     points = _flat(np.asarray(data.points, dtype=np.float64), cells, shape)
     nodes = None
+
+    def label(k):
+        return named(numbers[k], elements[k])
     if cells.shape[1] > len(shape.vertices):
-        clean.check_used(points, cells, lambda k: f"cell {k} (element {elements[k]} in the file)")
+        clean.check_used(points, cells, label)
         nodes = geometry_nodes(data.cells[volume[0]].type, points[cells])
         points, cells, facets = _corners_alone(points, cells, facets, len(shape.vertices))
+    if data is not file:
+        check_pieces(Elements(points, cells, numbers, nodes), label)
     return {
         "points": points,
         "cells": cells,
         "geometry_nodes": nodes,
         "facets": facets,
-        "groups": {name: np.unique(np.concatenate([offset[k] + inside for k, inside in members]))
+        "groups": {name: np.unique(np.concatenate([offset[k] + pieces(k, inside) for k, inside in members]))
                    for name, members in regions.items()},
+        "numbers": numbers,
         "elements": elements,
         "found": tuple(dict.fromkeys(notes + more)),
     }
+
+
+def named(number, element):
+    """A cell of the file in messages."""
+    return f"cell {number} (element {element} in the file)"
 
 
 def _corners(block):
@@ -125,8 +152,8 @@ def _check_types(types):
     """Refuse cell types other than those with a `Shape`, by name."""
     strange = sorted(name for name in types if base_type(name) not in {*FILE_SHAPES, "vertex"})
     if strange:
-        raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; "
-                        f"allowed: {ALLOWED} (split them into simplices)")
+        raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; allowed: {ALLOWED}"
+                        + (f"; {TO_SPLIT}" if all(map(kind_of, strange)) else ""))
 
 
 def _shape(types, face_types):
@@ -136,7 +163,7 @@ def _shape(types, face_types):
         one_name = len({name for name, _ in types}) == 1
         names = sorted(f"{name} with {count} nodes" if one_name else name for name, count in types)
         raise MeshError(f"cells of type {', '.join(map(repr, names))} in one mesh are not supported; allowed: one type "
-                        f"of {ALLOWED}")
+                        f"of {ALLOWED}" + (f"; {TO_SPLIT}" if all(kind_of(name) for name, _ in types) and not one_name else ""))
     [(name, count)] = types
     shape = FILE_SHAPES[base_type(name)]
     try:

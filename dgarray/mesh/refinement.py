@@ -8,8 +8,8 @@ from .memory import check_room
 
 
 def split(mesh, where):
-    """(arguments of `build`, point numbers of both sides of glued faces, interfaces {name: (point numbers of the faces, number
-    of the old cell of each)}), with the cells `where` split; see `Mesh.refined`."""
+    """(arguments of `build`, point numbers of both sides of glued faces, interfaces {name: (point numbers of the faces, the
+    normal of the old face of each)}), with the cells `where` split; see `Mesh.refined`."""
     shape, parts, some = mesh.cell_shape, 2 ** mesh.dim, chosen(mesh, where)
     check_room(f"{mesh.source}, refined,", len(some) + (parts - 1) * int(some.sum()), mesh.dim, shape.simplex)
     if shape.simplex:
@@ -32,9 +32,10 @@ def split(mesh, where):
         """The corners of what has become of faces of these cells."""
         return np.concatenate([corners[~some[cells]], of_facets(corners[some[cells]]).reshape(-1, corners.shape[1])])
 
-    def numbers(cells):
-        """The numbers of these cells, once for each of what has become of a face."""
-        return np.concatenate([mesh.numbers[cells[~some[cells]]], np.repeat(mesh.numbers[cells[some[cells]]], parts // 2)])
+    def normals(rows):
+        """The normals of these faces, once for each of what has become of a face."""
+        normal, cut = mesh.normals[tuple(rows.T)], some[rows[:, 0]]
+        return np.concatenate([normal[~cut], np.repeat(normal[cut], parts // 2, axis=0)])
     own, other = mesh.glued[:, :2], mesh.glued[:, 2:]
     uneven = np.flatnonzero(some[own[:, 0]] != some[other[:, 0]])
     if len(uneven):
@@ -49,7 +50,7 @@ def split(mesh, where):
                 numbers=family(every, parts * mesh.numbers, some), source=mesh.source, inherited=mesh.notes,
                 geometry_nodes=nodes), [
         facets(corners, own[:, 0]) for corners in sides], {
-        name: (facets(mesh.face_points(rows), rows[:, 0]), numbers(rows[:, 0]))
+        name: (facets(mesh.face_points(rows), rows[:, 0]), normals(rows))
         for name, rows in mesh.interfaces.items()}
 
 

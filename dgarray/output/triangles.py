@@ -20,8 +20,8 @@ def outlines(ds):
 
 def sides(ds):
     """Rows (edge, 2: element, local edge) of all edges of the cells of the mesh, each once; on a slice not those between the
-    pieces of a cell."""
-    return edges_between(ds, ds["cell_number"].values)
+    pieces of a cell of the mesh file."""
+    return edges_between(ds, ds["cell_number"].values if "plane" in ds.attrs else np.arange(len(ds.dg.cells)))
 
 
 def edges_between(ds, group):

@@ -7,6 +7,7 @@ Hesthaven & Warburton 2008; Kloeckner et al. 2009, equation (4); Kloeckner et al
 from dataclasses import dataclass
 from numbers import Integral
 
+from ...mesh.errors import TO_SPLIT
 from ...physics.fluxes import upwind
 from ...reference import simplex
 from ...spaces import polynomial_space
@@ -158,9 +159,8 @@ def check_mesh(problem, shapes):
         raise ValueError(f"discontinuous Galerkin works on meshes of {cells}, not on {mesh!r}; give a mesh such as "
                          f"dgarray.rectangle({example}), or the method Hermite")
     if mesh.cell_type not in shapes:
-        other = "TensorDG" if "line" in shapes else "NodalDG or ModalDG"
-        raise ValueError(f"this method works on {cells}, not on {mesh.cell_type} cells: {mesh!r}; take {other}, or another "
-                         "mesh")
+        other = f"TensorDG; {TO_SPLIT}" if "line" in shapes else "NodalDG or ModalDG, or another mesh"
+        raise ValueError(f"this method works on {cells}, not on {mesh.cell_type} cells: {mesh!r}; take {other}")
     if mesh.cell_shape.simplex and mesh.share is not None and mesh.whole.is_curved.any():
         raise ValueError(f"{mesh!r} is a part of a mesh with curved {mesh.cell_type} cells, which run whole; take TensorDG on "
                          "quadrilaterals or hexahedra, or mesh.mapped(lambda x: x, order=1)")

@@ -2,8 +2,9 @@
 from pathlib import Path
 
 import mesh_files
-from mistakes.files import file, nasty, triangle_file
+from mistakes.files import file, nasty, solid, triangle_file
 from mistakes.kinds import Wrong, case
+from mistakes.stores import stores
 
 TITLE = "Meshes"
 ABOUT = "mesh files, generated meshes, periodic boundaries"
@@ -67,6 +68,17 @@ GROUPS["Meshes"] = [
     Wrong("No cells", "info mine.msh", "no cells", prepare=nasty("empty_no_elements_v22", "mine.msh")),
     Wrong("Points only", "info mine.vtu", "points, but no cells", prepare=triangle_file("mine.vtu", cells=[("vertex", [[0]])])),
     Wrong("Cells of two types", "info mine.msh", "in one mesh are not supported", prepare=nasty("mixed_tri_quad", "mine.msh")),
+    Wrong("Prisms", "info mine.vtu", "'wedge' are not supported; .*--split",
+          prepare=solid("mine.vtu", wedge=[0, 1, 2, 4, 5, 6])),
+    Wrong("Nothing to split", "run tm_cavity --split", "--split is given without --mesh; give both"),
+    Wrong("A folder to split", "info flat.zarr --split", "--split is for mesh files", prepare=stores("flat")),
+    Wrong("Cells that cannot be split", "info mine.vtu --split", "'polygon' cannot be cut into simplices; allowed: triangle",
+          prepare=triangle_file("mine.vtu", cells=[("polygon", [[0, 1, 2]])])),
+    Wrong("Cells of several orders to split", "info mine.vtu --split", "several orders in one mesh", prepare=triangle_file(
+        "mine.vtu", [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (1.5, 0, 0), (2, 0, 0), (1.5, 0.5, 0), (1, 0.5, 0)],
+        [("quad", [[0, 1, 2, 3]]), ("triangle6", [[1, 5, 2, 4, 6, 7]])])),
+    Wrong("A cell too warped to be split", "info mine.vtu --split", "cannot be split into tetrahedra .* less warped",
+          prepare=solid("mine.vtu", (6, (0.1, 0.1, -0.5)), hexahedron=list(range(8)))),
     Wrong("Concave cells", "info mine.msh", "concave, twisted", prepare=nasty("quad_concave", "mine.msh")),
     Wrong("Folded curved cells", "info mine.vtu", "folded or degenerate", prepare=triangle_file("mine.vtu", [
         (0, 0, 0), (1, 0, 0), (0, 1, 0), (0.5, 0.6, 0), (0.5, 0.5, 0), (0, 0.5, 0)], [("triangle6", [[0, 1, 2, 3, 4, 5]])])),

@@ -25,3 +25,11 @@ def triangle_file(name, points=((0, 0, 0), (1, 0, 0), (0, 1, 0)), cells=(("trian
         with contextlib.redirect_stdout(io.StringIO()):
             meshio.write_points_cells(name, np.array(points, float), [(kind, np.array(c)) for kind, c in cells])
     return prepare
+
+
+def solid(name, moved=None, **cells):
+    """A mesh file with one cell for each type, of corners of the unit cube; moved: (corner, its place)."""
+    points = [(x, y, z) for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    if moved:
+        points[moved[0]] = moved[1]
+    return triangle_file(name, points, [(kind, [corners]) for kind, corners in cells.items()])

@@ -1,0 +1,60 @@
+"""The order of the nodes of wedges (prisms) and pyramids in mesh files: that of VTK and that of Gmsh.
+
+Corners first, then the nodes inside the edges, the faces and the cell. Gmsh 4, "Node ordering"; vtkHigherOrderWedge,
+vtkQuadraticPyramid of VTK. VTK has no order of nodes for pyramids above the second."""
+import numpy as np
+
+from .file_nodes import gmsh_order
+
+# Corners of the reference cell, and its edges and faces in the order and the directions of each program.
+CORNERS = {"wedge": ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (0, 1, 1)),
+           "pyramid": ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1))}
+EDGES = {("wedge", "gmsh"): ((0, 1), (0, 2), (0, 3), (1, 2), (1, 4), (2, 5), (3, 4), (3, 5), (4, 5)),
+         ("wedge", "vtk"): ((0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)),
+         ("pyramid", "gmsh"): ((0, 1), (0, 3), (0, 4), (1, 2), (1, 4), (2, 3), (2, 4), (3, 4)),
+         ("pyramid", "vtk"): ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4))}
+FACES = {("wedge", "gmsh"): ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (0, 3, 5, 2), (1, 2, 5, 4)),
+         ("wedge", "vtk"): ((0, 1, 2), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)),
+         ("pyramid", "gmsh"): ((0, 3, 2, 1),), ("pyramid", "vtk"): ((0, 3, 2, 1),)}
+
+
+def prism_order(name, order, program):
+    """Nodes of wedges of any order, or of pyramids of the orders 1 and 2, in the order of a program, "vtk" or "gmsh": (node, 3)
+    whole numbers i, x = x_0 + sum_k i_k / order (x_k - x_0), with k the corners 1, 2, 3 of a wedge, 1, 3, 4 of a pyramid."""
+    unit = np.array(CORNERS[name], dtype=np.int64)
+    rows = [order * unit]
+    for first, last in EDGES[name, program]:
+        rows.append(order * unit[first] + np.arange(1, order)[:, None] * (unit[last] - unit[first]))
+    for corners in FACES[name, program]:
+        first, along, across = unit[[corners[0], corners[1], corners[-1]]]
+        rows.append(order * first + _in_face(len(corners), order, program) @ np.stack([along - first, across - first]))
+    if name == "wedge":
+        triangle, line = _in_face(3, order, program), _in_edge(order, program)
+        both = [(t, z) for t in triangle for z in line] if program == "gmsh" else [(t, z) for z in line for t in triangle]
+        rows.append(np.array([(*t, z) for t, z in both], dtype=np.int64).reshape(-1, 3))
+    return np.concatenate(rows)
+
+
+def program_of(name, x):
+    """Whose order the nodes x (cell, node, dim) of wedges or pyramids of order 2 have, "vtk" or "gmsh": in it they lie near the
+    middles of edges and faces."""
+    def bend(program):
+        faces = [face for face in FACES[name, program] if len(face) == 4]
+        between = zip(range(len(CORNERS[name]), x.shape[1]), (*EDGES[name, program], *faces))
+        return sum(np.linalg.norm(x[:, node] - x[:, list(corners)].mean(axis=1), axis=1).sum() for node, corners in between)
+    return min(("vtk", "gmsh"), key=bend)
+
+
+def _in_edge(order, program):
+    """The nodes inside of an upright edge, by which those inside of the cell are ordered."""
+    return gmsh_order("line", order - 2)[:, 0] + 1 if program == "gmsh" and order > 1 else np.arange(1, order)
+
+
+def _in_face(corners, order, program):
+    """The nodes inside of a face, (node, 2): Gmsh orders them like those of a cell of lower order, VTK row by row."""
+    if program == "vtk":
+        last = [order - 1] * order if corners == 4 else range(order - 1, -1, -1)
+        return np.array([(i, j) for j in range(1, order) for i in range(1, 1 + last[j - (corners == 4)])], dtype=np.int64
+                        ).reshape(-1, 2)
+    lower = order - (2 if corners == 4 else 3)
+    return gmsh_order("quad" if corners == 4 else "triangle", lower) + 1 if lower >= 0 else np.zeros((0, 2), np.int64)
