@@ -66,6 +66,9 @@ def read(text, zone=None):
         notes += [f"{plural(gone, 'cell')} beyond periodic boundaries, which SU2 adds (SEND_RECEIVE), left out"] if gone else []
         if len(lost) and lost[0] == len(points) - len(lost):
             points = points[:lost[0]]
+    empty = [tag for tag in tags if tag not in sets and tag.upper() != "SEND_RECEIVE"]
+    if empty:
+        raise MeshError(f"the SU2 marker {empty[0]!r} has no MARKER_ELEMS=; write the file again")
     if "NMARK" in named and len(tags) < _whole("NMARK", named["NMARK"][0]):
         raise MeshError(f"the SU2 file is cut off or damaged: {len(tags)} of {named['NMARK'][0]} markers are there; write it "
                         "again")

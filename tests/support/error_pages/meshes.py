@@ -114,7 +114,7 @@ GROUPS["Meshes"] = [
     case("Boundaries that do not match", "mesh=dg.rectangle(cells=(2, 3)).periodic(('left', 'top'))", "do not match"),
     case("Arrays without cells", "mesh=dg.mesh.from_arrays([(0, 0)], np.empty((0, 3)))", "there are no cells"),
     case("Arrays that do not fit", "mesh=dg.mesh.from_arrays([(0, 0)], [[0, 1]])", "do not fit"),
-    Wrong("SU2 markers without cells", "info mine.su2", "markers do not fit", prepare=file("mine.su2", SU2)),
+    Wrong("SU2 markers without cells", "info mine.su2", "marker 'lost' has no MARKER_ELEMS", prepare=file("mine.su2", SU2)),
     Wrong("A region to be periodic", "run case.py", "is a region",
           script="mesh=dg.read_mesh('mine.msh').periodic(('domain', '1'))",
           prepare=nasty("good_tri_4x4", "mine.msh")),
