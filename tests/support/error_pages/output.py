@@ -14,14 +14,14 @@ GROUPS = {}
 
 GROUPS["The run and its output"] = [
     Wrong("An output that exists", "run tm_cavity --out flat.zarr", "--restart .*--overwrite", prepare=stores("flat")),
-    Wrong("An output that is no store", "run tm_cavity --out notes --overwrite", "not a zarr store",
+    Wrong("An output that is not a store", "run tm_cavity --out notes --overwrite", "not a zarr store",
           prepare=lambda: Path("notes").mkdir()),
-    Wrong("An output in no folder", "run tm_cavity --out nowhere/out.zarr", "the folder .*nowhere does not exist"),
+    Wrong("An output in a missing folder", "run tm_cavity --out nowhere/out.zarr", "the folder .*nowhere does not exist"),
     Wrong("An output in a file", "run tm_cavity --out notes.txt/out.zarr", "cannot be written to", prepare=file("notes.txt")),
     Wrong("A folder that is read-only", "run tm_cavity --out out.zarr", "cannot be written to", prepare=read_only),
     Wrong("JSON in a folder that is read-only", "run tm_cavity --json r.json", "cannot be written to", prepare=read_only),
     Wrong("A compression that does not exist", "run tm_cavity --out out.zarr --compress zst", "allowed: zstd.*did you mean"),
-    Wrong("Compression of no output", "run tm_cavity --compress zstd", "is for a store; give --out"),
+    Wrong("Compression without an output", "run tm_cavity --compress zstd", "is for a store; give --out"),
     Wrong("No space for the first snapshot", "run tm_cavity --out out.zarr", "File too large", 1,
           prepare=lambda: no_space(2_000)),
     Wrong("No space for a snapshot", "run tm_cavity --order 1 --until 0.1 --out out.zarr",
@@ -53,10 +53,11 @@ GROUPS["The run and its output"] = [
 ]
 
 GROUPS["Restart"] = [
-    Wrong("Two stores", "run tm_cavity --restart a.zarr --out b.zarr", "leave out --out"),
-    Wrong("To replace and to go on", "run tm_cavity --restart a.zarr --overwrite", "leave out --overwrite"),
-    Wrong("Nothing to go on with", "run tm_cavity --restart out.zarr", "no output to go on with"),
-    Wrong("A mesh file that has gone", "run advection_wave --mesh mine.msh --restart out.zarr", "mine.msh: no such file",
+    Wrong("Restart and another output", "run tm_cavity --restart a.zarr --out b.zarr", "leave out --out"),
+    Wrong("Restart and overwrite", "run tm_cavity --restart a.zarr --overwrite", "leave out --overwrite"),
+    Wrong("A missing store", "run tm_cavity --restart out.zarr", "no output to continue"),
+    Wrong("A mesh file that no longer exists", "run advection_wave --mesh mine.msh --restart out.zarr",
+          "mine.msh: no such file",
           prepare=gone),
     Wrong("Another mesh", "run case.py --restart out.zarr", "differs in the mesh", script="until=0.02", hide=DIGEST,
           prepare=going_on("mesh=dg.rectangle(cells=(1, 1))")),
@@ -72,11 +73,11 @@ GROUPS["Restart"] = [
           prepare=going_on("record={'a': dg.Extrema()}")),
     Wrong("Fewer snapshots than the checkpoint knows", "run case.py --restart out.zarr", "1 instead of 2",
           script="until=0.02", prepare=cut_short),
-    Wrong("An array that is not there any more", "run case.py --restart out.zarr", "holds no array 'p'", script="until=0.02",
+    Wrong("A missing array", "run case.py --restart out.zarr", "holds no array 'p'", script="until=0.02",
           prepare=robbed),
     Wrong("All checkpoints damaged", "run tm_cavity --restart flat.zarr", "no checkpoint that can be read", prepare=damaged),
-    Wrong("A bit that has flipped in the times", "run case.py --restart out.zarr", "out.zarr/time/c/0 is damaged",
+    Wrong("A flipped bit in the times", "run case.py --restart out.zarr", "out.zarr/time/c/0 is damaged",
           script="until=0.02", prepare=lambda: (going_on("")(), flip(Path("out.zarr/time/c/0"), 2))[0]),
-    Wrong("Another compression", "run case.py --restart out.zarr --compress zstd", "out.zarr is not compressed, and goes on so",
+    Wrong("Another compression", "run case.py --restart out.zarr --compress zstd", "out.zarr is not compressed, and stays so",
           script="until=0.02", prepare=going_on("")),
 ]
