@@ -43,7 +43,7 @@ def driver():
     try:
         cuda = ctypes.CDLL(DRIVER)
     except OSError:
-        return 0, f"there is no NVIDIA driver ({DRIVER} was looked for); install driver {RELEASE[13]} or newer"
+        return 0, f"there is no NVIDIA driver (looked for {DRIVER}); install driver {RELEASE[13]} or newer"
     version, count, name = ctypes.c_int(0), ctypes.c_int(0), ctypes.c_char_p()
     cuda.cuDriverGetVersion(ctypes.byref(version))
     failure = cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count))
@@ -96,7 +96,7 @@ def _no_kernels(cupy):
             continue
         try:
             if name == "numba-cuda" and simulated():
-                return "NUMBA_ENABLE_CUDASIM is set, with which numba.cuda's kernels run on the CPU, in its simulator; unset it"
+                return "NUMBA_ENABLE_CUDASIM is set, so numba.cuda's kernels run in its simulator on the CPU; unset it"
             a = cupy.zeros(THREADS)
             run(cupy, a)
             right = a.get().tolist() == list(range(THREADS))

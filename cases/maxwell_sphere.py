@@ -152,7 +152,7 @@ def equal_radius(mesh):
     gap = np.linalg.norm([part.integrate(n) for n in part.n]) / part.integrate(np.ones(part.shape))
     if np.ptp(radii) > 1e-3 * radii.max() or gap > 1e-6:
         raise ValueError(
-            f"boundary 'sphere' of {mesh.source} is no closed sphere about the origin: its corners lie at distances from "
+            f"boundary 'sphere' of {mesh.source} is not a closed sphere around the origin: its corners lie at distances from "
             f"{radii.min():.6g} to {radii.max():.6g}, the integral of its normals is {gap:.2g} of its area")
     # The normals of the mesh point into the sphere.
     volume = -part.integrate(sum(c * n for c, n in zip(part.x, part.n))) / 3

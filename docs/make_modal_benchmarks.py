@@ -73,11 +73,11 @@ def section(results):
         f"Supersonic vortex on {mesh:,} triangles (mesh E has 46,080), one thread; the limiter is Barth's and Jespersen's.\n",
         shares(results),
         "### Cost of the limiter (section 7.2)\n",
-        "Supersonic vortex at order 1, steps with and without the limiter in turns.\n", limiter(results),
+        "Supersonic vortex at order 1, steps with and without the limiter, timed alternately.\n", limiter(results),
         "### Cost of a DOF update over the size of the mesh\n",
         "Euler on periodic triangles, nanoseconds of a DOF update; "
         + (f"all within {FLAT:.0%}.\n" if flat else f"not all are within {FLAT:.0%}.\n"), sizes(results),
-        "### By edges and by elements\n", "Euler, Rusanov's flux, periodic, steps in turns.\n", surfaces(results)])
+        "### By edges and by elements\n", "Euler, Rusanov's flux, periodic, timed alternately.\n", surfaces(results)])
 
 
 def made(page, results):

@@ -151,7 +151,7 @@ def test_a_file_that_holds_no_benchmark(tiny, spoil, tmp_path):
         read(path)
 
 
-@pytest.mark.parametrize("text, words", [("[1, 2]", "holds no benchmark"), ("{", "is no JSON"), ("\x00", "is no JSON"),
+@pytest.mark.parametrize("text, words", [("[1, 2]", "holds no benchmark"), ("{", "is not JSON"), ("\x00", "is not JSON"),
                                          (None, "cannot be read")])
 def test_a_file_that_is_no_result(text, words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -169,7 +169,7 @@ def test_a_compressed_store_is_smaller_and_the_same(tmp_path):
     xr.testing.assert_identical(ds.load().drop_attrs(deep=False), whole.load().drop_attrs(deep=False))
     for name in ("p", "mesh_node_x"):
         assert size(small, name) < size(plain, name)
-    with pytest.raises(ValueError, match="plain.zarr is not compressed, and goes on so; leave out --compress zstd"):
+    with pytest.raises(ValueError, match="plain.zarr is not compressed, and stays so; leave out --compress zstd"):
         waves().run(0.3, 0.02, plain, restart=True, compress="zstd")
     with pytest.raises(ValueError, match="compress 'gzip' does not exist; allowed: zstd"):
         waves().run(0.3, 0.02, small, restart=True, compress="gzip")

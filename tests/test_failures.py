@@ -103,7 +103,7 @@ def bad_cavity(**changes):
 
 
 def test_without_an_output_the_error_holds_the_dataset():
-    with pytest.raises(dg.SolutionError, match="good state is of t = .*, the last snapshot of the dataset of this") as caught:
+    with pytest.raises(dg.SolutionError, match="good state is at t = .*, the last snapshot of the dataset of this") as caught:
         bad_cavity().run(1.0, 5 * DT)
     assert np.allclose(caught.value.dataset.time, np.array([0, 5, 10]) * DT)
 

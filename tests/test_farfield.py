@@ -280,10 +280,11 @@ def test_bad_keywords_of_the_case_are_named(keywords, message):
 def test_a_boundary_that_is_no_sphere_is_named():
     mesh = box((-1, -1, -1), (1, 1, 1), (2, 2, 2))
     sides = np.concatenate(list(mesh.boundaries.values()))
-    with pytest.raises(ValueError, match="no closed sphere about the origin: its corners lie at distances from 1 to 1.73205"):
+    words = "not a closed sphere around the origin: its corners lie at distances from 1 to 1.73205"
+    with pytest.raises(ValueError, match=words):
         equal_radius(dataclasses.replace(mesh, boundaries={"sphere": sides}))
     half = cases.maxwell_sphere().mesh
-    with pytest.raises(ValueError, match="no closed sphere about the origin.* the integral of its normals is 0"):
+    with pytest.raises(ValueError, match="not a closed sphere around the origin.* the integral of its normals is 0"):
         equal_radius(dataclasses.replace(half, boundaries={"sphere": half.boundaries["sphere"][:90]}))
 
 

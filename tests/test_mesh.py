@@ -616,7 +616,7 @@ def test_memory_for_a_mesh_is_known_before_it_is_made(make, monkeypatch):
     tracemalloc.stop()
     assert 0.9 < memory.BYTES[mesh.dim] * len(mesh.cells) / peak < 1.1
     monkeypatch.setattr(memory, "host_free", lambda: peak // 2)
-    with pytest.raises(MeshError, match=r"would have \d+ cells, which take about .* only .* GiB are free; take fewer"):
+    with pytest.raises(MeshError, match=r"would have \d+ cells, which need about .* only .* GiB are free; take fewer"):
         make()
 
 

@@ -285,7 +285,7 @@ def test_generated_meshes_have_named_sides(make, perturb):
 @pytest.mark.parametrize("call, words", [
     (lambda: rectangle(shape="quad"), "shape 'quad' does not exist; allowed: triangle, quadrilateral"),
     (lambda: box(shape="hexaheron"), "allowed: tetra, hexahedron .did you mean 'hexahedron'"),
-    (lambda: quads(diagonal="left"), "only triangles have diagonals"), (lambda: quads(8, perturb=0.49), "makes them concave"),
+    (lambda: quads(diagonal="left"), "only triangles have diagonals"), (lambda: quads(8, perturb=0.49), "inverts or makes concave"),
     (lambda: from_arrays(CUBE, [range(8)], {"wall": np.array([(0, 1, 2)])}),
      r"boundary 'wall': faces of the shape \(1, 3\) do not fit hexahedron cells; allowed: \(face, 4\)")])
 def test_generators_refuse_what_does_not_fit(call, words):
@@ -383,7 +383,7 @@ def test_mapped_periodic_meshes_must_keep_their_periods():
 
 
 @pytest.mark.parametrize("function, words", [
-    (lambda x: (-x[0], x[1]), "turns 16 cells of 16 over"), (lambda x: (x[0], 0), "16 cells have no area"),
+    (lambda x: (-x[0], x[1]), "inverts 16 of 16 cells"), (lambda x: (x[0], 0), "16 cells have no area"),
     (lambda x: (x[0] * np.nan, x[1]), "must be finite"), (lambda x: x[0], "must return 2 coordinates"),
     (lambda x: (x[0],), "must return 2 coordinates"), (lambda x: (x[0][:3], x[1]), "2 arrays of 25 numbers"),
     (lambda x: tuple(np.where((x[0] == 0.5) & (x[1] == 0.5), 0.7, c) for c in x), r"concave, .* at \(0.7, 0.7\)")])
@@ -517,7 +517,7 @@ def test_memory_for_a_mesh_is_known_before_it_is_made(make, monkeypatch):
     assert 0.9 < memory.TENSOR_BYTES[mesh.dim] * len(mesh.cells) / peak < 1.1
     monkeypatch.setattr(memory, "host_free", lambda: peak // 2)
     for call in (make, mesh.refined):
-        with pytest.raises(MeshError, match=r"would have .* cells, which take about .* GiB are free; take fewer"):
+        with pytest.raises(MeshError, match=r"would have .* cells, which need about .* GiB are free; take fewer"):
             call()
 
 

@@ -505,7 +505,7 @@ def test_a_variable_called_as_a_coordinate():
             return np.abs(n[0])
     op = operator(1, law=Pipe(), boundary=dg.outflow)
     assert list(recorded(Points([0.5]), op)[0]) == ["u", "area"]
-    with pytest.raises(ValueError, match="record 'r': the variable 'area' of the law is called as a coordinate"):
+    with pytest.raises(ValueError, match="record 'r': the variable 'area' of the law has the name of a coordinate"):
         SurfaceFields("left").attach("r", op)
 
 

@@ -75,7 +75,7 @@ def test_a_run_that_is_finished_can_go_on_for_longer(tmp_path):
     path = tmp_path / "run.zarr"
     cavity().run(0.1, 0.04, path)
     sim = cavity()
-    with pytest.warns(UserWarning, match="run.zarr is at t = 0.1 already, and until=0.1: nothing is left to do"):
+    with pytest.warns(UserWarning, match="run.zarr has reached t = 0.1, and until=0.1: nothing is left to do"):
         again = sim.run(0.1, 0.04, path, restart=True)
     assert sim.report["rhs_evaluations"] == 0
     assert again.sizes["time"] == 4
@@ -107,7 +107,7 @@ def test_a_damaged_checkpoint_is_passed_over(damage, tmp_path):
     files = sorted((path / "checkpoints").glob("*.npz"))
     files[-1].write_bytes(damage(files[-1].read_bytes()))
     sim = cavity()
-    with pytest.warns(UserWarning, match=rf"{files[-1]} is damaged: .*; going on from the checkpoint before, of t = 0.1"):
+    with pytest.warns(UserWarning, match=rf"{files[-1]} is damaged: .*; continuing from the checkpoint before it, at t = 0.1"):
         assert_same(sim.run(0.2, 0.05, path, restart=True), whole)
     assert sim.report["rhs_evaluations"] > 0
     for file in (path / "checkpoints").glob("*.npz"):
@@ -144,7 +144,8 @@ def test_another_problem_is_refused_with_the_difference(name, changes, tmp_path)
     base = {"law": dg.Maxwell(2, eps=rising(1.0))} if name.startswith("coeff") else {}
     cavity(**base).run(0.05, out=tmp_path / "a.zarr")
     before = sorted((p, p.stat().st_mtime_ns) for p in (tmp_path / "a.zarr").rglob("*"))
-    with pytest.raises(ValueError, match=f"a.zarr cannot be gone on with, because it differs in the {name}: .* there, .* here"):
+    difference = f"a.zarr cannot be continued, because it differs in the {name}: .* in the store, .* now"
+    with pytest.raises(ValueError, match=difference):
         cavity(**changes).run(0.1, out=tmp_path / "a.zarr", restart=True)
     assert sorted((p, p.stat().st_mtime_ns) for p in (tmp_path / "a.zarr").rglob("*")) == before
 
@@ -155,16 +156,16 @@ def test_another_problem_is_refused_with_the_difference(name, changes, tmp_path)
     ("threads 1 instead of", {"threads": 1}), ("stepper rk4 instead of lsrk54", {"stepper": "rk4"}),
     ("boundary pmc instead of pec", {"boundary": dg.pmc}),
     ("the initial state differs from that of .*, and is not used", {"initial": lambda x: (0.0, 0.0, x[0])}),
-    ("and is not used; the errors reported are those against the exact solution given now",
+    ("and is not used; the reported errors are those against the exact solution given now",
      {"initial": lambda x: (0.0, 0.0, x[0]), "exact": lambda x, t: (0.0, 0.0, 0.0)})])
 def test_what_changes_the_bits_is_said(word, changes, tmp_path):
     if word.startswith("threads") and cavity().backend.threads == 1:
         pytest.skip("this machine has one processor")
     whole = cavity().run(0.2, 0.1)
     cavity().run(0.1, 0.1, tmp_path / "a.zarr")
-    effect = {"boundary": "from there on it is another problem", "initial": ""}.get(
+    effect = {"boundary": "from there on the problem is another one", "initial": ""}.get(
         next(iter(changes)), "the result will not be bitwise equal")
-    with pytest.warns(UserWarning, match=f"going on from t = 0.1.*{word}.*{effect}"):
+    with pytest.warns(UserWarning, match=f"continuing from t = 0.1.*{word}.*{effect}"):
         ds = cavity(**changes).run(0.2, 0.1, tmp_path / "a.zarr", restart=True)
     assert np.array_equal(ds.time, whole.time)
     if "boundary" not in changes:
@@ -195,8 +196,9 @@ def test_another_exact_solution_is_said(make, tmp_path):
         run(0.05)
         run(0.1, exact=decaying(1.0))
         run(0.15, exact=decaying(1.0))
-    with pytest.warns(UserWarning, match="going on from t = 0.15: the exact solution differs from that of .*a.zarr; the errors "
-                                         "reported are those against the one given now"):
+    words = ("continuing from t = 0.15: the exact solution differs from that of .*a.zarr; the errors reported are those "
+             "against the one given now")
+    with pytest.warns(UserWarning, match=words):
         run(0.2, exact=decaying(1.5))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -228,7 +230,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew(tmp_path):
 def test_restart_needs_an_output(tmp_path):
     with pytest.raises(ValueError, match="restart=True needs out="):
         cavity().run(0.1, restart=True)
-    with pytest.raises(ValueError, match="there is no output to go on with"):
+    with pytest.raises(ValueError, match="there is no output to continue"):
         cavity().run(0.1, out=tmp_path / "none.zarr", restart=True)
 
 
@@ -272,7 +274,7 @@ def case():
         assert cli.main(["run", "mine.py", "--out", "cut.zarr", "--every", "0.1", "--quiet"]) == status
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "saved in cut.zarr, go on with --restart cut.zarr" in error
+    assert "saved in cut.zarr, continue with --restart cut.zarr" in error
     assert cli.main(["run", "mine.py", "--restart", "cut.zarr", "--every", "0.1", "--quiet", "--json", "r.json"]) == 0
     assert_same(xr.open_zarr("cut.zarr"), xr.open_zarr("whole.zarr"))
     assert json.loads(Path("r.json").read_text())["time"] == 0.4

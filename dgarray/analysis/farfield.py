@@ -152,7 +152,7 @@ def on_faces(fields, degree):
     x, weights, normals, matrix = of_faces(fields, order, degree)
     gap = np.linalg.norm((normals * weights).sum(axis=(1, 2))) / weights.sum()
     if not gap < 1e-6:
-        raise ValueError(f"the surface is not closed: the integral of its normals is {gap:.2g} of its area, it must be 0; "
+        raise ValueError(f"the surface is not closed: the integral of its normals is {gap:.2g} times its area, but must be 0; "
                          "give a boundary that encloses a volume")
     return x, weights, normals, matrix
 

@@ -28,10 +28,10 @@ class Place:
     def variables(self, name, law, chosen, before=()):
         """The `variables` of a Series, {name: (dims, attributes)}, for the chosen variables of the law.
 
-        Raises ValueError where one of them is called as a coordinate of the record `name`."""
+        Raises ValueError where one of them has the name of a coordinate of the record `name`."""
         for v in chosen:
             if v in (*self.dims, *self.coords, *TAKEN):
-                raise ValueError(f"record {name!r}: the variable {v!r} of the law is called as a coordinate of the record; "
+                raise ValueError(f"record {name!r}: the variable {v!r} of the law has the name of a coordinate of the record; "
                                  f"names not allowed: {', '.join(sorted({*self.dims, *self.coords, *TAKEN}))}")
         return {v: ((*before, *self.dims), {"long_name": law.long_names.get(v, v), "units": units(law, v)} | self.attrs)
                 for v in chosen}

@@ -16,7 +16,7 @@ def read(path):
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}); give a file written by dgarray bench --json") from error
     except ValueError as error:
-        raise ValueError(f"{path} is no JSON; give a file written by dgarray bench --json") from error
+        raise ValueError(f"{path} is not JSON; give a file written by dgarray bench --json") from error
     if not is_result(results):
         raise ValueError(f"{path} holds no benchmark; give a file written by dgarray bench --json")
     return results

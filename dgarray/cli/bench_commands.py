@@ -25,7 +25,7 @@ def run_bench(options):
         if getattr(options, name) and not on_gpu:
             raise ValueError(f"--{name} is for --backend cupy; the list for the processor is fixed")
     if options.orders and options.cases:
-        raise ValueError("--orders is for the package's own list, but cases are given; leave out one of both")
+        raise ValueError("--orders is for the package's own list, but cases are given; give only one of them")
     if options.orders:
         keywords["orders"] = orders(options.orders)
     if options.dtype:
@@ -75,7 +75,7 @@ def run_tune(options):
     from ..bench import tune
     from ..bench.tuning_table import table
     if options.cases and options.law:
-        raise ValueError("--law is for the package's own list, but cases are given; leave out one of both")
+        raise ValueError("--law is for the package's own list, but cases are given; give only one of them")
     dtypes = [choose("dtype", name, backends.DTYPES) for name in options.dtype or backends.DTYPES]
     wanted = orders(options.orders) if options.orders else [None] if options.cases else tune.ORDERS
     if options.cases:

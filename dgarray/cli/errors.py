@@ -35,7 +35,7 @@ def one_line(error):
     if isinstance(error, SyntaxError):
         return f"{error.msg} ({error.filename}:{error.lineno})"
     text, place, name = " ".join(str(error).split()), script_line(error), f"{type(error).__name__}: "
-    text = text.replace(f", {IN_ERROR}", "; dgarray run keeps it with --out")
+    text = text.replace(f", {IN_ERROR}", "; dgarray run --out keeps it")
     if isinstance(error, OSError) and error.strerror:
         name, text = "", f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, PLAIN) or type(error) is ImportError:

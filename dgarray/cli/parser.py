@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
         self.check_names(args)
         options, more = super().parse_known_args(args, namespace)
         if more:
-            self.error(f"there is no place for {' '.join(map(repr, more))}")
+            self.error(f"unexpected argument: {' '.join(map(repr, more))}")
         return options, more
 
     def check_names(self, args):
@@ -88,49 +88,52 @@ def build_parser():
     run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
     run.add_argument("--overwrite", action="store_true", help="replace an existing output")
     run.add_argument("--compress", metavar="CODEC", help="compress the output: zstd (default: not compressed, which is faster)")
-    run.add_argument("--restart", metavar="OUT.zarr", help="go on with this store from its last good checkpoint")
+    run.add_argument("--restart", metavar="OUT.zarr", help="continue the run in this store from its last good checkpoint")
     run.add_argument("--checkpoint", type=number, metavar="SECONDS", default=600.0,
-                     help="wall clock between checkpoints (default 600); they lie in the store")
-    run.add_argument("--checkpoint-every", type=number, metavar="T", help="time of the model between checkpoints")
+                     help="wall-clock time between checkpoints (default 600), which are kept in the store")
+    run.add_argument("--checkpoint-every", type=number, metavar="T", help="model time between checkpoints")
     run.add_argument("--probe", action="append", default=[], metavar="X,Y,Z",
                      help="record the fields at this point at every step; may be repeated (the record is called probes)")
     run.add_argument("--live", nargs="?", const="", metavar="FILE.png",
-                     help="show the field while it computes: in a window, or in a picture that is renewed")
+                     help="show the field during the run: in a window, or in a picture that is updated")
     run.add_argument("--live-variable", metavar="NAME", help="variable of --live (default: the law's last)")
-    run.add_argument("--dump-on-error", metavar="FILE.vtu|.vti|.png", help="where a value goes bad, write what lies around it")
+    run.add_argument("--dump-on-error", metavar="FILE.vtu|.vti|.png",
+                     help="if the solution goes bad, write the state around the bad place to this file")
     run.add_argument("--json", metavar="FILE", help="write the summary as JSON")
 
     eoc = command("eoc", run_commands.run_eoc, "Observed orders of convergence of a case with an exact solution.")
     eoc.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
     eoc.add_argument("--orders", metavar="1-5", help="polynomial orders, e.g. 1-5 or 2,4 (default 1-4)")
     eoc.add_argument("--levels", type=whole, default=3, metavar="N",
-                     help="meshes, each a uniform refinement of the last (default 3)")
+                     help="number of meshes, each a uniform refinement of the one before (default 3)")
     add_run_options(eoc)
     eoc.add_argument("--json", metavar="FILE", help="write the rows as JSON")
 
     bench = command("bench", bench_commands.run_bench, "Measure this machine's ceilings and the kernels against them.")
-    bench.add_argument("cases", nargs="*", metavar="CASE", help="cases to measure; without any, the package's own list")
+    bench.add_argument("cases", nargs="*", metavar="CASE", help="cases to measure (default: the package's own list)")
     bench.add_argument("--backend", default="numpy", metavar="NAME", help="numpy (default) or cupy: the GPU instead of the CPU")
-    bench.add_argument("--orders", metavar="1-9", help="with --backend cupy: polynomial orders of its own list (default 1-9)")
+    bench.add_argument("--orders", metavar="1-9", help="with --backend cupy: polynomial orders (default 1-9)")
     bench.add_argument("--dtype", action="append", metavar="TYPE", help="with --backend cupy: float64, float32 (default: both)")
     bench.add_argument("--json", metavar="FILE", help="write the results as JSON")
-    bench.add_argument("--compare", metavar="FILE", help="JSON of an earlier bench; the change in per cent is shown")
-    bench.add_argument("--quick", action="store_true", help="small meshes and few steps, to see that everything runs")
+    bench.add_argument("--compare", metavar="FILE", help="JSON of an earlier bench, to show the change in per cent")
+    bench.add_argument("--quick", action="store_true", help="small meshes and few steps, only to check that everything runs")
     bench.add_argument("--first-contact", metavar="OUT",
-                       help="instead: try everything on a machine with a new GPU, step by step, with a record of each in this "
-                            "folder; again with the same folder: go on")
-    bench.add_argument("--budget", type=number, metavar="SECONDS", help="with --first-contact: of this call (default 570)")
+                       help="instead: test a new GPU step by step and write a record of each step to this "
+                            "folder; the same folder again continues")
+    bench.add_argument("--budget", type=number, metavar="SECONDS",
+                       help="with --first-contact: seconds for this call (default 570)")
 
     tune = command("tune", bench_commands.run_tune,
                    "Time the variants of the GPU kernels on this machine's device and keep the fastest.")
-    tune.add_argument("cases", nargs="*", metavar="CASE|FILE.py", help="cases to tune for; without any, the package's own list")
-    tune.add_argument("--orders", metavar="1-9", help="polynomial orders (default: those of the cases; 1-5 of the own list)")
+    tune.add_argument("cases", nargs="*", metavar="CASE|FILE.py", help="cases to tune for (default: the package's own list)")
+    tune.add_argument("--orders", metavar="1-9",
+                      help="polynomial orders (default: those of the cases; 1-5 for the package's own list)")
     tune.add_argument("--dtype", action="append", metavar="TYPE", help="float64 or float32 (default: both)")
     tune.add_argument("--law", action="append", metavar="NAME",
-                      help="a problem of the own list: maxwell-3d, maxwell-2d, acoustics-3d, acoustics-2d; and, tuned where "
-                           "named only: hermite-maxwell-3d, hermite-acoustics-3d, hermite-advection-3d; may be repeated")
+                      help="a problem of the package's own list: maxwell-3d, maxwell-2d, acoustics-3d, acoustics-2d; only "
+                           "if named: hermite-maxwell-3d, hermite-acoustics-3d, hermite-advection-3d; may be repeated")
     tune.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set any keyword of the cases")
-    tune.add_argument("--quick", action="store_true", help="few variants, as at the first run of a problem")
+    tune.add_argument("--quick", action="store_true", help="only the few variants that a first run tries")
 
     info = command("info", output_commands.show_info, "Describe a mesh file or the output of a run.")
     info.add_argument("path", metavar="MESH|OUT.zarr")
@@ -140,14 +143,14 @@ def build_parser():
 
     plot = command("plot", output_commands.plot_output, "Draw a variable of a run at its true polynomial order.")
     plot.add_argument("path", metavar="OUT.zarr")
-    plot.add_argument("variable", metavar="VARIABLE", help="one of the run, of a gas also pressure, mach, u, v, ...")
-    plot.add_argument("--time", type=number, metavar="T", help="time of the snapshot, the nearest is drawn (default: the last)")
+    plot.add_argument("variable", metavar="VARIABLE", help="a variable of the run; for a gas also pressure, mach, u, v, ...")
+    plot.add_argument("--time", type=number, metavar="T", help="draw the snapshot nearest to this time (default: the last)")
     plot.add_argument("-o", "--output", metavar="FILE.png", help="picture to write (default: VARIABLE.png)")
     plot.add_argument("--limits", metavar="LOW,HIGH", help="range of colours (default: the field's, symmetric if signed)")
     plot.add_argument("--isolines", metavar="LOW,HIGH,N", help="draw N lines of equal value from LOW to HIGH")
     plot.add_argument("--mesh", action="store_true", default=None, help="draw the outlines of the elements")
     plot.add_argument("--slice", action="append", metavar="z=0.5",
-                      help="cut by this plane; several make one 3D view (default in 3D: three through the middle)")
+                      help="draw on this plane; several planes make one 3D view (default in 3D: three through the middle)")
     plot.add_argument("--surface", action="append", metavar="NAME", help="draw on this boundary of a 3D run; may be repeated")
     plot.add_argument("--movie", metavar="FILE.mp4|FILE.gif", help="all snapshots as a movie instead of a picture")
     plot.add_argument("--fps", type=number, metavar="N", help="snapshots per second of a movie (default 10)")
@@ -160,7 +163,7 @@ def build_parser():
                      "Write the output of a run for ParaView, at its true polynomial order.")
     export.add_argument("path", metavar="OUT.zarr")
     export.add_argument("-o", "--output", metavar="OUT.vtkhdf",
-                        help="file: .vtkhdf with all snapshots or .vtu with one (default: OUT.vtkhdf beside the store)")
+                        help="file: .vtkhdf with all snapshots or .vtu with one (default: OUT.vtkhdf next to the store)")
     export.add_argument("--time", type=number, metavar="T",
                         help="only the snapshot nearest to this time (default: all; in .vtu the last)")
     export.add_argument("--overwrite", action="store_true", help="replace an existing file")
@@ -173,7 +176,7 @@ def build_parser():
 
 
 def add_run_options(parser):
-    parser.add_argument("--backend", metavar="NAME", help="numpy, cupy or auto (default auto: a GPU where one is usable)")
+    parser.add_argument("--backend", metavar="NAME", help="numpy, cupy or auto (default auto: a GPU if one is usable)")
     parser.add_argument("--kernels", metavar="KIND", help="fused (default) or array")
     parser.add_argument("--dtype", metavar="TYPE", help="float64 (default) or float32")
     parser.add_argument("--threads", type=whole, metavar="N", help="CPU threads (default: all)")
@@ -182,11 +185,11 @@ def add_run_options(parser):
     parser.add_argument("--stepper", metavar="NAME",
                         help="lsrk54 (default), rk4, ssp33 or ssp54; at orders 0 and 1 also rk2 or ssp22")
     parser.add_argument("--cfl", type=number, metavar="C",
-                        help="share of the largest stable time step (default 0.9; from order 5 on, a smaller one may be "
+                        help="fraction of the largest stable time step (default 0.9; from order 5 on, a smaller one may be "
                              "needed to keep the error in time below that in space)")
     parser.add_argument("--until", type=number, metavar="T", help="end of the run (default: the case's own)")
     parser.add_argument("--steady", type=number, metavar="TOL",
-                        help="end before where a step changes every variable by at most this share of its largest value")
+                        help="end earlier if a step changes every variable by at most this fraction of its largest value")
     parser.add_argument("--dt", type=number, metavar="DT", help="time step fixed by hand")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set any keyword of the case")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")

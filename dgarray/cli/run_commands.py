@@ -66,12 +66,12 @@ def run_case(options):
     from ..run.simulation import positive
     check_json(options.json)
     if options.restart is not None and (options.out not in (None, options.restart) or options.overwrite):
-        raise ValueError(f"--restart {options.restart} goes on with that store; leave out "
+        raise ValueError(f"--restart {options.restart} continues that store; leave out "
                          f"{'--overwrite' if options.overwrite else '--out'}")
     sim = with_probes(simulation(options), options.probe)
     sim.call = options.call
     if sim.options["until"] is None:
-        raise ValueError(f"case '{sim.options['case']}' has no end of its own; give --until T")
+        raise ValueError(f"case '{sim.options['case']}' has no end time; give --until T")
     every = sim.options["every"] if options.every is None else options.every
     if every is not None:
         positive("every", every)
@@ -149,7 +149,7 @@ def run_eoc(options):
         print(eoc_row(row), flush=True)
     keywords = case_keywords(function, options)
     if "order" in keywords:
-        raise ValueError("--set order= has no place here; give --orders")
+        raise ValueError("--set order= is not allowed here; give --orders")
     chosen = "order" in inspect.signature(function).parameters
     asked = options.orders or ("1-4" if chosen else None)
     rows = eoc(function, asked and orders(asked), options.levels, None if options.quiet else show, run_options(options),

@@ -115,8 +115,8 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     points = _perturbed(points, place, counts, (upper - lower) / counts, perturb, seed)
     inverted = np.count_nonzero(~are_valid(points, cells))
     if inverted:
-        how = "over" if simplex else "over or makes them concave"
-        raise MeshError(f"{source}: perturb {perturb} turns {plural(inverted, 'cell')} {how}; take a smaller one")
+        how = "inverts" if simplex else "inverts or makes concave"
+        raise MeshError(f"{source}: perturb {perturb} {how} {plural(inverted, 'cell')}; take a smaller one")
     faces = all_faces(cells, NAMED_SHAPES[shape].faces)
     facets = {name: faces[np.all(place[faces, axis] == end, axis=1)]
               for axis, pair in enumerate(sides) for name, end in zip(pair, (0, counts[axis]))}

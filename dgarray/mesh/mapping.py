@@ -63,7 +63,7 @@ def replaced(mesh, points, nodes, source):
     else:
         _, _, inverted = curve_checks.orient(points, mesh.cells, copy.geometry_nodes, label)
     if inverted:
-        raise MeshError(f"the map turns {plural(inverted, 'cell')} of {len(mesh.cells)} over; give one that keeps the "
+        raise MeshError(f"the map inverts {inverted} of {plural(len(mesh.cells), 'cell')}; give one that keeps the "
                         "orientation")
     copy = replace(copy, periods=_periods(mesh, copy))
     clean.check_folds(copy, label)

@@ -13,5 +13,5 @@ def check_room(source, cells, dim, simplex=True):
     cells, free = float(min(cells, 10**300)), host_free()
     need = cells * (BYTES if simplex else TENSOR_BYTES)[dim]
     if free is not None and need > free:
-        raise MeshError(f"{source} would have {cells:.4g} cells, which take about {need / 2**30:.3g} GiB of "
-                        f"memory to be made, but only {free / 2**30:.3g} GiB are free; take fewer")
+        raise MeshError(f"{source} would have {cells:.4g} cells, which need about {need / 2**30:.3g} GiB of "
+                        f"memory, but only {free / 2**30:.3g} GiB are free; take fewer")

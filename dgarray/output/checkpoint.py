@@ -99,7 +99,7 @@ def load(out):
             arrays = {name: archive[name] for name in archive.files}
         facts = json.loads(arrays.pop("facts").tobytes())
         if damaged:
-            warnings.warn(f"{'; '.join(map(str, damaged))}; going on from the checkpoint before, of t = {facts['t']:.6g}",
+            warnings.warn(f"{'; '.join(map(str, damaged))}; continuing from the checkpoint before it, at t = {facts['t']:.6g}",
                           stacklevel=4)
         for bad in damaged:
             bad.file.unlink()

@@ -65,14 +65,14 @@ def unsealed(content, file, advice=""):
     """What `sealed` was given, from the content: (group, arrays), arrays None where the file does not have them.
 
     A file of an earlier version or of another program has no checksum, and is taken as it is.
-    Raises DamagedError where the checksum does not match, or where the file is no JSON."""
+    Raises DamagedError where the checksum does not match, or where the file is not JSON."""
     seal = is_sealed(content)
     if seal and _signed(content) != content:
         raise DamagedError(file, advice=advice)
     try:
         group = json.loads(content)
     except ValueError as error:
-        raise DamagedError(file, f"it is no JSON ({error})", advice) from error
+        raise DamagedError(file, f"it is not JSON ({error})", advice) from error
     consolidated = group.pop("consolidated_metadata", None) or {}
     if "crc32c" in consolidated and not seal:          # the end of the file is what has changed
         raise DamagedError(file, advice=advice)

@@ -50,8 +50,8 @@ class GridAccessor(Accessor):
         sizes = tuple(self._ds.sizes.get(axis, 0) for axis in self.axes)
         if sizes != grid.nodes:
             have, had = (", ".join(map(str, counts)) for counts in (sizes, grid.nodes))
-            raise ValueError(f"the dataset has {have} {grid.place}s along {', '.join(self.axes)}, the grid of the run {had}; a "
-                             "part of a grid has no norms, points or pictures of its own")
+            raise ValueError(f"the dataset has {have} {grid.place}s along {', '.join(self.axes)}, the grid of the run {had}; "
+                             "norms, points and pictures need the whole grid")
         return grid
 
     @property

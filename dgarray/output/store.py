@@ -292,7 +292,7 @@ def check_path(path, overwrite=False):
     if not path.exists():
         return
     if not overwrite:
-        raise ValueError(f"{path} exists; choose another path, go on with it by --restart (restart=True), or allow it to be "
+        raise ValueError(f"{path} exists; choose another path, continue it with --restart (restart=True), or allow it to be "
                          "replaced with --overwrite (overwrite=True)")
     if not any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zmetadata")):
         raise ValueError(f"{path} exists and is not a zarr store; it is not replaced, choose another path")

@@ -357,7 +357,7 @@ def refuse_factory(name, condition):
     """Raise ValueError for a function that makes a condition, given as the condition of the boundary `name`."""
     if any(condition is factory for factory in FACTORIES):
         needed = [argument for argument, p in parameters(condition).items() if p.default is p.empty]
-        raise ValueError(f"boundary {name!r}: {condition.__name__} makes a condition, it is none; call it: "
+        raise ValueError(f"boundary {name!r}: {condition.__name__} is not a condition but makes one; call it: "
                          f"dgarray.{condition.__name__}({', '.join(needed)})")
 
 

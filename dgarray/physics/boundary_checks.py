@@ -40,7 +40,7 @@ def check_state(g, condition):
                 good = finite & call(law.admissible, dict(q=tuple(q), x=tuple(x), t=0.0))
         wrong = np.argwhere(~good)
         if len(wrong):
-            hint = f"; law.conservative makes it of {', '.join(law.primitive_variables)}" if law.conservative else ""
+            hint = f"; law.conservative computes it from {', '.join(law.primitive_variables)}" if law.conservative else ""
             raise ValueError(f"{role} is not {'admissible' if finite.all() else 'finite'} at {shown_at(x, wrong[0])}, t = 0: "
                              f"({', '.join(law.variables)}) = {shown_at(q, wrong[0])}{hint}")
     return check

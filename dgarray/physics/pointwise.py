@@ -42,7 +42,7 @@ def at_points(function, x, t, count, role, names=()):
     except ValueError as error:
         if "truth value of an array" not in str(error):
             raise
-        raise ValueError(f"{role} decides a branch by arrays; the x hold many points: use np.where instead of if, & and | "
+        raise ValueError(f"{role} branches on an array, as x holds many points; use np.where instead of if, & and | "
                          "instead of and and or") from error
     result, shape = components(result, count, role, names, ", one for each variable"), x[0].shape
     for number, value in enumerate(result):

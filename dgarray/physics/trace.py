@@ -111,7 +111,7 @@ class _Recorder:
     def operand(self, value):
         """The node of a traced value or a plain number."""
         if isinstance(value, Value):
-            return value._node if value._recorder is self else _fail("an argument kept from an earlier call is used")
+            return value._node if value._recorder is self else _fail("the function uses an argument kept from an earlier call")
         if isinstance(value, np.ndarray | np.generic):
             if value.size != 1:
                 _fail(f"an array of shape {value.shape} is used as a number; use its entries one by one")

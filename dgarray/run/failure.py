@@ -62,7 +62,7 @@ class Failure:
         """The SolutionError that says so."""
         if not len(self.where):          # kernels may round to the other side of it
             return SolutionError(f"the state is not {self.word} at t = {self.time:.6g} (step {self.step}), by so little that "
-                                 f"no element can be named; the last good state is of t = {self.t:.6g}", self.time, self.step,
+                                 f"no element can be named; the last good state is at t = {self.t:.6g}", self.time, self.step,
                                  self.stage)
         element, variable, _ = self.where[0]
         mesh = self.operator.space.mesh
@@ -73,7 +73,7 @@ class Failure:
         what = law.variables[variable] if self.word == "finite" else "the state"
         where = mesh.named_place(element)
         message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in {where}, {near(names)}; "
-                   f"{many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected; the last good state is of "
+                   f"{many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected; the last good state is at "
                    f"t = {self.t:.6g}")
         return SolutionError(message, self.time, self.step, self.stage,
                              law.variables[variable] if self.word == "finite" else None, int(mesh.numbers[element]),

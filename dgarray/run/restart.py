@@ -47,12 +47,12 @@ def identity(sim):
 def compression_of(out, compress):
     """How the store `out`, which is gone on with, is compressed; ValueError where it is not as `compress` asks."""
     if out is None:
-        raise ValueError("restart=True needs out=, the store to go on with")
+        raise ValueError("restart=True needs out=, the store to continue")
     if not (Path(out) / "zarr.json").is_file():
-        raise ValueError(f"{out}: there is no output to go on with; run without restart first")
+        raise ValueError(f"{out}: there is no output to continue; run without restart first")
     found = compression(read_metadata(groups(Path(out))[0])[1])
     if compress not in (None, found):
-        raise ValueError(f"{out} is {f'compressed with {found}' if found else 'not compressed'}, and goes on so; leave out "
+        raise ValueError(f"{out} is {f'compressed with {found}' if found else 'not compressed'}, and stays so; leave out "
                          f"--compress {compress} (compress={compress!r})")
     return found
 
@@ -66,23 +66,23 @@ def checkpoint_of(sim, out, until):
     for name, here in now["fixed"].items():
         there = then["fixed"][name]
         if here != there and not (name == "law" and there == by_parameters(sim.law)):
-            raise ValueError(f"{out} cannot be gone on with, because it differs in the {name}: {there} there, {here} here")
+            raise ValueError(f"{out} cannot be continued, because it differs in the {name}: {there} in the store, {here} now")
     for kind, effect in (("bits", "the result will not be bitwise equal to that of an uninterrupted run"),
-                         ("problem", "from there on it is another problem")):
+                         ("problem", "from there on the problem is another one")):
         changed = [f"{name} {here} instead of {then[kind].get(name)}" for name, here in now[kind].items()
                    if here != then[kind].get(name, here)]
         if changed:
-            warnings.warn(f"going on from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=4)
+            warnings.warn(f"continuing from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=4)
     if digest(*sim.operator.parts(sim.operator.project(sim.initial))) != facts["initial"]:
-        errors = "; the errors reported are those against the exact solution given now" * (o["exact"] is not None)
-        warnings.warn(f"going on from t = {facts['t']:.6g}: the initial state differs from that of {out}, and is not used"
+        errors = "; the reported errors are those against the exact solution given now" * (o["exact"] is not None)
+        warnings.warn(f"continuing from t = {facts['t']:.6g}: the initial state differs from that of {out}, and is not used"
                       f"{errors}", stacklevel=4)
     there, here = facts.get("exact"), digest_of_exact(sim, facts["t"], facts["dt"])
     if there and here and there != here:
-        warnings.warn(f"going on from t = {facts['t']:.6g}: the exact solution differs from that of {out}; the errors "
+        warnings.warn(f"continuing from t = {facts['t']:.6g}: the exact solution differs from that of {out}; the errors "
                       "reported are those against the one given now", stacklevel=4)
     if facts["t"] >= until:
-        warnings.warn(f"{out} is at t = {facts['t']:.6g} already, and until={until:g}: nothing is left to do", stacklevel=4)
+        warnings.warn(f"{out} has reached t = {facts['t']:.6g}, and until={until:g}: nothing is left to do", stacklevel=4)
     return arrays, facts
 
 

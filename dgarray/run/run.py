@@ -172,7 +172,7 @@ class Run:
         self._look()
         self._finish_early()
         word = {2: "Ctrl-C", 15: "SIGTERM"}[number]
-        saved = (f"saved in {self.out}, go on with --restart {self.out} (in Python restart=True)" if self.out else
+        saved = (f"saved in {self.out}, continue with --restart {self.out} (in Python restart=True)" if self.out else
                  "not saved, there is no output")
         raise Interrupted(number, f"stopped by {word} at t = {self.loop.t:.6g} (step {self.loop.steps}); {saved}")
 

@@ -105,7 +105,7 @@ class Simulation:
             if given[name] is not None or name == "cfl":
                 positive(name, given[name])
         if steady is not None and steady >= 1:
-            raise ValueError(f"steady={steady!r} is not allowed; it must be a share below 1")
+            raise ValueError(f"steady={steady!r} is not allowed; it must be a fraction below 1")
         for name, kind in (*((name, " of x and t") for name in ("initial", "source", "exact")), ("results", " of the dataset"),
                            ("flux", " such as dgarray.upwind")):
             if given[name] is not None and not callable(given[name]):
@@ -114,8 +114,8 @@ class Simulation:
         self.stepper = method.stepper(stepper)
         if cfl > 1 and dt is None:
             if method.strict:
-                raise ValueError(f"cfl={cfl} is above 1: the run would be unstable; force=True of {type(method).__name__} "
-                                 "takes it nevertheless")
+                raise ValueError(f"cfl={cfl} is above 1: the run would be unstable; "
+                                 f"{type(method).__name__}(..., force=True) allows it")
             warnings.warn(f"cfl={cfl} is above 1: the run will be unstable", stacklevel=2)
         self.problem = Problem(mesh, law, boundary, flux, source)
         method.check(self.problem)

@@ -103,8 +103,8 @@ class TimeLoop:
             raise SolutionError(f"the wave speed is not finite at t = {self.t:.6g} (step {self.steps})", self.t, self.steps)
         if fixed is not None:
             if fixed > stable and self.operator.method.strict:
-                raise ValueError(f"dt={fixed:.6g} is above the largest stable step, {stable:.6g}; force=True of "
-                                 f"{type(self.operator.method).__name__} takes it nevertheless")
+                raise ValueError(f"dt={fixed:.6g} is above the largest stable step, {stable:.6g}; "
+                                 f"{type(self.operator.method).__name__}(..., force=True) allows it")
             if fixed > stable and not self.warned:
                 self.warned = True
                 warnings.warn(f"dt={fixed:.6g} is above the largest stable step, {stable:.6g}", stacklevel=5)
@@ -151,7 +151,7 @@ class TimeLoop:
                 largest = self.largest_step()
         except SolutionError as error:
             self.look()          # the cause may be a step that nobody has looked at
-            raise SolutionError(f"{error}; the last good state is of t = {self.t:.6g}", error.time, error.step) from None
+            raise SolutionError(f"{error}; the last good state is at t = {self.t:.6g}", error.time, error.step) from None
         remaining = max(1, ceil((target - self.t) / largest * (1 - 1e-12)))
         self.dt = (target - self.t) / remaining
         return remaining

@@ -63,7 +63,7 @@ class GridSpace:
         """The `Trace` of one side. Raises ValueError for an unknown name and for several sides."""
         grid, chosen = self.grid, self._sides(boundary, role)
         if len(chosen) > 1:
-            raise ValueError(f"{role}: boundary={boundary!r} are several sides; on a grid give one, and a recorder for each")
+            raise ValueError(f"{role}: boundary={boundary!r} names several sides; on a grid give one recorder for each side")
         (normal, side), = chosen
         rest = [k for k in reversed(range(grid.dim)) if k != normal]
         sizes = {AXES[k]: grid.nodes[k] for k in rest}
@@ -115,7 +115,7 @@ class GridSpace:
     @staticmethod
     def _refuse(degree, role):
         if degree is not None:
-            raise ValueError(f"{role}: degree={degree!r} is for meshes; on a grid integrals are by the trapezoidal rule")
+            raise ValueError(f"{role}: degree={degree!r} is for meshes; on a grid integrals use the trapezoidal rule")
 
     def parts(self, role="", degree=None, extra=4):
         """Yield the grid as `Part`s, slabs of nodes along the last axis, by the trapezoidal rule.

@@ -343,7 +343,8 @@ def refusals(found):
     lines = {}
     for message in refused(found):
         lines.setdefault(kind_of(message), message)
-    return "\n".join(["What is refused is refused at once, in one line:", "", *(f"- `{line}`" for line in lines.values())])
+    return "\n".join(["The other combinations are refused before the run, with one line:", "",
+                      *(f"- `{line}`" for line in lines.values())])
 
 
 def kind_of(message):
@@ -365,14 +366,15 @@ def page():
     kinds = list(product(LIMITERS, VARIABLES))
     return f"""# What combines
 
-Every line of these tables has been tried: one stage on a tiny mesh in 1D, 2D and 3D by the array kernels, or the refusal.
-"2D" alone means that it is for two dimensions. `python tests/support/combinations.py` writes this page; the tests compare it.
+Every entry of these tables has been tried, with the array kernels: one stage on a tiny mesh in 1D, 2D and 3D, or the refusal.
+"2D" alone means that the combination exists in two dimensions only. `python tests/support/combinations.py` writes this page,
+and the tests compare it.
 
-## What a yes means
+## What "yes" guarantees
 
-{len(RUNS)} runs against manufactured solutions (`tests/test_matrix.py`) hold, for each law, every two of: dimension, method,
+{len(RUNS)} runs against manufactured solutions (`tests/test_matrix.py`) cover, for each law, every pair of: dimension, method,
 straight or curved cells, numerical flux, boundary condition, medium (constant, a jump at faces, smooth). On three meshes, each
-twice as fine, the error falls at the order stated here:
+twice as fine as the one before, the error falls at the order stated here:
 
 | | order |
 |---|---|
@@ -380,22 +382,22 @@ twice as fine, the error falls at the order stated here:
 | the same, nonlinear laws by `NodalDG` without quadrature, `TensorDG` on Gauss-Lobatto nodes, split forms | p + 1/2 to p + 1 |
 | the same with `central` (linear laws) | p |
 | finite volumes: first order, `muscl`, `weno`; periodic, walls, media that vary smoothly | 1, 2, 5 (time: 4) |
-| `muscl` split, beside sides whose states change in time | 1, in 1D without sources 2; `splitting=None` keeps 2 |
-| `weno`, beside sides whose states change in time | 2.5: the stages take them at their own times |
-| finite volumes beside `far_field`, `inflow`, `outflow`, `absorbing`, `scattered` | 1/2 to 1 |
+| `muscl` split, next to sides whose states change in time | 1, in 1D without sources 2; `splitting=None` keeps 2 |
+| `weno`, next to sides whose states change in time | 2.5, because each stage takes them at its own time |
+| finite volumes next to `far_field`, `inflow`, `outflow`, `absorbing`, `scattered` | 1/2 to 1 |
 | Hermite of order N | 2 N + 1 (`tests/test_hermite.py`) |
 
-The ghost cells of finite volumes continue the state inside by constants; and each sweep of a split step moves a part of the
-solution, while the state at the side has moved as a whole.
+Finite volumes lose order at such sides for two reasons. Their ghost cells extend the state inside by constants. And each sweep
+of a split step moves only a part of the solution, while the state at the side has already moved as a whole.
 
-Of linear laws by discontinuous Galerkin methods on small meshes a step is a matrix, no power of which up to the 4096th grows.
-Nonlinear laws and finite volumes keep noise about a state at rest bounded for 1000 default steps; larger meshes are in
-[the time step](time-step.md). Limiters are tested at shocks, not here.
+For linear laws and discontinuous Galerkin methods a step is a matrix. On small meshes no power of it grows, up to the 4096th.
+For nonlinear laws and finite volumes, noise around a state at rest stays bounded for 1000 default steps. [The time
+step](time-step.md) has larger meshes. Limiters are tested at shocks, not here.
 
-Mirrors, quarter turns and the exchange of axes, the duality of TE and TM, the extrusion to 3D, the sign of the magnetic field
-and motion along the direction on which a gas does not depend are kept to rounding (`tests/test_symmetries.py`). Two are not,
-with reason: Strang's sweeps begin and end with x, so turns and exchanges change the splitting error; and where faces are
-oblique to the motion, as on triangles, the gas crosses them with other errors.
+These symmetries hold to rounding (`tests/test_symmetries.py`): mirrors, quarter turns, the exchange of axes, the duality of TE
+and TM, the extrusion to 3D, the sign of the magnetic field, and motion along a direction on which a gas does not depend. There
+are two exceptions. Strang's sweeps begin and end with x, so turns and exchanges change the splitting error. And where faces are
+oblique to the motion, as on triangles, the gas crosses them with different errors.
 
 ## Orders
 
@@ -417,8 +419,8 @@ The same by {", ".join(METHODS)}:
 
 ## Laws and boundary conditions
 
-Periodic boundaries are a matter of the mesh and go with everything. Conditions know nothing of the method; here methods take
-turns.
+Periodic boundaries belong to the mesh and work with everything. Conditions do not depend on the method; the methods are
+tried in turn.
 
 {table("", columns, names, lambda condition, law: cell(conditions()[law, condition]))}
 
@@ -455,7 +457,7 @@ On grids; schemes by the variables that they reconstruct, `muscl` with each limi
 
 {refusals(schemes())}
 
-Sides with a condition; periodic ones go with everything. Schemes take turns; `weno` takes no `absorbing`:
+Sides with a condition; periodic axes work with everything. The schemes are tried in turn; `weno` does not take `absorbing`:
 
 {table("", [*columns, *SPONGE], names, lambda condition, law: cell(cell_sides()[law, condition]))}
 
@@ -475,7 +477,7 @@ Boundary conditions, with nodes "gauss":
 
 ## Methods and kernels
 
-What computes where fused kernels are asked for, in float64 and float32. A run says so too, in one line and as
+What computes a step when fused kernels are requested, in float64 and float32. A run also says so, in one line and as
 `array_expressions` in its report.
 
 {table("", of, ["numpy", "cupy"], lambda what, backend: computes(kernels()[what, backend]))}

@@ -77,7 +77,7 @@ def read(path):
         raise ValueError(f"{path} cannot be read as a tuning table ({error}); correct it or delete it") from error
     for level in (lambda: [found], lambda: found.values(), lambda: [p for d in found.values() for p in d.values()]):
         if not all(isinstance(value, dict) for value in level()):
-            raise ValueError(f"{path} is no tuning table: {{device: {{problem: {{order and dtype: entry}}}}}}; "
+            raise ValueError(f"{path} is not a tuning table: {{device: {{problem: {{order and dtype: entry}}}}}}; "
                              "correct it or delete it")
     return found
 

@@ -72,7 +72,7 @@ class Hermite(Method):
         if flux is not None:
             raise ValueError(f"Hermite has no numerical flux, but got flux={getattr(flux, '__name__', flux)}; leave it out")
         if problem.source is not None:
-            raise ValueError("Hermite takes no source of its own; what the law has, such as a conductivity, is allowed")
+            raise ValueError("Hermite takes no source=; a source of the law itself, such as a conductivity, is allowed")
         linear = LinearLaw(law)
         if self.variant == "collapsed":
             self.chosen(linear, None)

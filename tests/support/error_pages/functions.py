@@ -33,16 +33,16 @@ GROUPS["Formulas"] = [
 ]
 
 GROUPS["Initial states, sources and exact solutions"] = [
-    case("An initial state that is no function", "initial=0.0", "must be a function"),
+    case("An initial state that is not a function", "initial=0.0", "must be a function"),
     case("An initial state with too few components", "initial=initial", "returns 2 components", INITIAL.format("0.0, 0.0")),
-    case("An initial state of other things than x", "initial=initial", "asks for 'y'",
+    case("An initial state with an unknown argument", "initial=initial", "asks for 'y'",
          "def initial(x, y):\n    return 0.0, 0.0, 0.0"),
-    case("An initial state with a branch", "initial=initial", "initial, case.py:4. decides a branch .*use np.where",
+    case("An initial state with a branch", "initial=initial", "initial, case.py:4. branches on an array.*use np.where",
          "def initial(x):\n    return (1.0, 0.0, 0.0) if x[0] > 0.5 else (0.0, 0.0, 0.0)"),
     case("An initial state of another shape", "initial=initial", r"component p has the shape \(7,\); it must be a number or",
          INITIAL.format("np.zeros(7), 0.0, 0.0")),
     case("An initial state that is an array", "initial=initial", "as a tuple, not as an array", INITIAL.format("np.zeros(3)")),
-    case("An exact solution with a branch", "exact=exact", "exact, case.py:4. decides a branch",
+    case("An exact solution with a branch", "exact=exact", "exact, case.py:4. branches on an array",
          "def exact(x, t):\n    return (1.0, 0.0, 0.0) if x[0] > 0.5 else (0.0, 0.0, 0.0)"),
     case("An initial state that is complex", "initial=initial", "is complex", INITIAL.format("1j * x[0], 0.0, 0.0")),
     case("An initial state that is not finite", "initial=initial", "initial state is not finite",
