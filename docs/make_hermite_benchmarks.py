@@ -71,8 +71,8 @@ def section(results):
         "operations done, and of all those of the paper's algorithm, which leaves nothing out (see above).\n",
         roofline(results),
         "### Pruning\n",
-        "3D acoustics, the kernels with the recursion, a half-step with and without pruning alternately, both with two stages at "
-        "once.\nThe evolution of two kernels reads interpolants from memory, pruned or not, which is most of its time: what "
+        "3D acoustics, the kernels with the recursion, a half-step with and without pruning alternately, both with two stages "
+        "at once.\nThe evolution of two kernels reads interpolants from memory, pruned or not, which is most of its time: what "
         "pruning saves there\nis hidden behind it.\n", pruning(results)])
 
 

@@ -285,7 +285,8 @@ def test_generated_meshes_have_named_sides(make, perturb):
 @pytest.mark.parametrize("call, words", [
     (lambda: rectangle(shape="quad"), "shape 'quad' does not exist; allowed: triangle, quadrilateral"),
     (lambda: box(shape="hexaheron"), "allowed: tetra, hexahedron .did you mean 'hexahedron'"),
-    (lambda: quads(diagonal="left"), "only triangles have diagonals"), (lambda: quads(8, perturb=0.49), "inverts or makes concave"),
+    (lambda: quads(diagonal="left"), "only triangles have diagonals"),
+    (lambda: quads(8, perturb=0.49), "inverts or makes concave"),
     (lambda: from_arrays(CUBE, [range(8)], {"wall": np.array([(0, 1, 2)])}),
      r"boundary 'wall': faces of the shape \(1, 3\) do not fit hexahedron cells; allowed: \(face, 4\)")])
 def test_generators_refuse_what_does_not_fit(call, words):
