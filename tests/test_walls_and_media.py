@@ -164,6 +164,17 @@ def test_constant_states_at_a_boundary():
             dg.far_field(wrong)
 
 
+@pytest.mark.parametrize("flux", [dg.central, dg.ranocha, dg.kennedy_gruber], ids=lambda flux: flux.__name__)
+@pytest.mark.parametrize("scheme", ["first-order", "muscl"])
+def test_finite_volumes_refuse_fluxes_without_dissipation(scheme, flux):
+    """By the central flux a sine wave has the size 1e17 after two periods."""
+    law = dg.Euler(1)
+    for splitting in ("strang", None):
+        with pytest.raises(ValueError, match=f"flux={flux.__name__} is not allowed for FiniteVolume: it has no dissipation"):
+            dg.Simulation(dg.Grid(0, 1, 8), law, dg.FiniteVolume(scheme, splitting=splitting), dg.wall,
+                          lambda x: law.conservative((1.0, 0.0, 1.0)), flux=flux)
+
+
 def test_names_of_other_codes_lead_to_ours():
     with pytest.raises(AttributeError, match=r"pressure_release .* or absorbing"):
         _ = dg.open
