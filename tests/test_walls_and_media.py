@@ -164,6 +164,41 @@ def test_constant_states_at_a_boundary():
             dg.far_field(wrong)
 
 
+@pytest.mark.parametrize("order", [0, 1, 3])
+@pytest.mark.parametrize("given", [(1, 300.0, {}), (1, lambda x: 300 + 50 * np.sin(2 * np.pi * x[0]), {}), (2, 100.0, {}),
+                                   (1, 300.0, {"stages": 2})], ids=["1D", "varying", "2D", "stages"])
+def test_fields_decay_in_good_conductors_by_hermite(order, given):
+    """The Taylor series of exp(-sigma t) is not exact: steps of h / c alone made fields grow to 1e74."""
+    dim, sigma, options = given
+    law, grid = dg.Maxwell(dim, sigma=sigma), dg.Grid((0,) * dim, (1,) * dim, 12 if dim == 1 else 6, periodic=True)
+    sim = dg.Simulation(grid, law, dg.Hermite(order, **options), None, lambda x: (np.sin(2 * np.pi * x[0]),) * (dim + 1),
+                        cfl=1.0, backend="numpy", kernels="array", threads=1)
+    operator = sim.operator
+    state, dt = operator.state(operator.project(sim.initial)), sim.max_dt(sim.project())
+    start = np.abs(operator.host(state)).max()
+    for step in range(200):
+        state = operator.advance(state, step * dt, dt)
+    assert np.abs(operator.host(state)).max() < start
+
+
+def test_steps_of_hermite_without_losses_are_those_of_the_waves():
+    grid = dg.Grid(0, 1, 10, periodic=True)
+    for sigma in (0.0, 5.0):
+        sim = dg.Simulation(grid, dg.Maxwell(1, sigma=sigma), dg.Hermite(2), None, backend="numpy", kernels="array")
+        assert sim.max_dt(sim.project()) == pytest.approx(0.1, rel=1e-14)
+
+
+@pytest.mark.parametrize("flux", [dg.central, dg.ranocha, dg.kennedy_gruber], ids=lambda flux: flux.__name__)
+@pytest.mark.parametrize("scheme", ["first-order", "muscl"])
+def test_finite_volumes_refuse_fluxes_without_dissipation(scheme, flux):
+    """By the central flux a sine wave has the size 1e17 after two periods."""
+    law = dg.Euler(1)
+    for splitting in ("strang", None):
+        with pytest.raises(ValueError, match=f"flux={flux.__name__} is not allowed for FiniteVolume: it has no dissipation"):
+            dg.Simulation(dg.Grid(0, 1, 8), law, dg.FiniteVolume(scheme, splitting=splitting), dg.wall,
+                          lambda x: law.conservative((1.0, 0.0, 1.0)), flux=flux)
+
+
 def test_names_of_other_codes_lead_to_ours():
     with pytest.raises(AttributeError, match=r"pressure_release .* or absorbing"):
         _ = dg.open

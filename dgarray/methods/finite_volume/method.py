@@ -4,6 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...physics.boundary import absorbing
+from ...physics.fluxes import central, kennedy_gruber, ranocha
 from ...physics.laws.law import shown
 from ...spaces import GridSpace
 from ...stepping import STEPPERS, Stage
@@ -19,6 +20,7 @@ from .tables import GridTables
 
 VARIABLES = ("conserved", "primitive", "characteristic")
 LEAST_COURANT = 0.2          # of a stepper; others are refused
+UNDAMPED = central, ranocha, kennedy_gruber          # fluxes without dissipation, with which waves grow
 
 
 class Strang:
@@ -101,6 +103,9 @@ class FiniteVolume(Method):
                                  f"{least}")
         if self.scheme != "first-order":
             self.chosen_variables(law)
+        if self.scheme != "weno" and problem.flux in UNDAMPED:
+            raise ValueError(f"flux={problem.flux.__name__} is not allowed for FiniteVolume: it has no dissipation, and waves grow "
+                             "at every step length; leave it out, or give one such as dgarray.rusanov")
         for name, condition in side_conditions(grid, problem.boundary).items():
             if not callable(condition) or hasattr(condition, "of_faces"):
                 raise ValueError(f"boundary {name!r}: {shown(condition)} is not for finite volumes; give a function such as "

@@ -134,3 +134,12 @@ class LinearLaw:
         """Largest wave speed along each axis over the places x, a tuple (dim,)."""
         d, m = self.law.dim, parameters_at(self.law, x)
         return tuple(float(np.max(self.functions["wave_speed"](n=tuple(np.eye(d)[k]), x=x, m=m)[0])) for k in range(d))
+
+    def source_rate(self, x):
+        """The largest rate of the law's own source over the places x, 1 / time: sum_j |source[i, j]| / C_i of any variable i."""
+        if "source" not in self.functions:
+            return 0.0
+        m, v = parameters_at(self.law, x), len(self.law.variables)
+        columns = [self.functions["source"](q=tuple(unit), x=x, m=m) for unit in np.eye(v)]
+        factors = self.functions["capacity"](m=m) if "capacity" in self.functions else (1.0,) * v
+        return max(float(np.max(sum(np.abs(column[i]) for column in columns) / factors[i])) for i in range(v))

@@ -41,7 +41,7 @@ class HermiteTables:
     terms, decay (i, k, j, a) and (i, j, b) of dq_i/dt = sum a D_k q_j + sum b q_j for a law with constant coefficients, D_k the
                  derivative in units of the cell, so that a = -A_k[i, j] / C_i / h_k;  None where coefficients vary
     systems      the `LinearSystem` about the target nodes of each half, where coefficients vary;  else None
-    speeds       largest wave speed along each axis
+    speeds       largest wave speed along each axis;  source_rate: largest rate of the law's own source, 1 / time
     layers       [(axis, rates (N + 1, node))] of the sponges: series of the damping rate about the nodes, 1 / time
     Raises ValueError where law, grid and boundary do not fit."""
 
@@ -69,7 +69,7 @@ class HermiteTables:
 
     def build(self):
         """Compute all arrays that grow with the grid, which are otherwise computed on first use; returns the tables."""
-        for name in ("parameters", "speeds", "systems"):
+        for name in ("parameters", "speeds", "source_rate", "systems"):
             getattr(self, name)
         return self
 
@@ -80,6 +80,10 @@ class HermiteTables:
     @cached_property
     def speeds(self):
         return self.linear.speeds(self.grid.places())
+
+    @cached_property
+    def source_rate(self):
+        return self.linear.source_rate(self.grid.places())
 
     @cached_property
     def systems(self):
