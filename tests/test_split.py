@@ -310,7 +310,7 @@ def test_command_line(tmp_path, capsys):
     if order < 3 or name in ("wedge", "hexahedron")])
 def test_orders_of_convergence(tmp_path, name, geometry_order, order):
     """A mode of Maxwell's equations in a cavity, in warped cells with straight and with curved edges."""
-    sizes, errors = (2, 4) if geometry_order < 3 else (3, 6), []
+    sizes, errors = (3, 6) if geometry_order == 3 or (name, order) == ("mixed", 3) else (2, 4), []
     for n in sizes:
         mesh = read(tmp_path, lattice(name, n), geometry_order, lambda x: x + 0.04 / 0.05 * (warp(x) - x))
         sim = maxwell_cavity(order=order, mesh=mesh, until=0.5).replace(**QUIET)
