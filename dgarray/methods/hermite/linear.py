@@ -136,7 +136,7 @@ class LinearLaw:
         return tuple(float(np.max(self.functions["wave_speed"](n=tuple(np.eye(d)[k]), x=x, m=m)[0])) for k in range(d))
 
     def source_rate(self, x):
-        """The largest rate of the law's own source over the places x, 1 / time: sum_j |source[i, j]| / C_i of any variable i."""
+        """The largest rate of the law's own source at the places x, 1 / time: sum_j |source[i, j]| / C_i of any variable i."""
         if "source" not in self.functions:
             return 0.0
         m, v = parameters_at(self.law, x), len(self.law.variables)
