@@ -103,8 +103,8 @@ class FiniteVolume(Method):
         if self.scheme != "first-order":
             self.chosen_variables(law)
         if self.scheme != "weno" and problem.flux in UNDAMPED:
-            raise ValueError(f"flux={problem.flux.__name__} is not allowed for FiniteVolume: it has no dissipation, and waves grow "
-                             "at every step length; leave it out, or give one such as dgarray.rusanov")
+            raise ValueError(f"flux={problem.flux.__name__} is not allowed for FiniteVolume: it has no dissipation, and waves "
+                             "grow at every step length; leave it out, or give one such as dgarray.rusanov")
         for name, condition in side_conditions(grid, problem.boundary).items():
             if not callable(condition) or hasattr(condition, "of_faces"):
                 raise ValueError(f"boundary {name!r}: {shown(condition)} is not for finite volumes; give a function such as "
