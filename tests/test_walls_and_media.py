@@ -164,6 +164,48 @@ def test_constant_states_at_a_boundary():
             dg.far_field(wrong)
 
 
+@pytest.mark.parametrize("kernels", ["array", pytest.param("fused", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("velocity", [(1.0, 0.0), (0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)])
+@pytest.mark.parametrize("scheme", ["first-order", "muscl", "weno"])
+def test_advection_along_an_axis_by_finite_volumes(scheme, velocity, kernels):
+    """Along the other axes the flux is zero: nothing is read there, and the solution is that in 1D."""
+    dim, along, found = len(velocity), velocity.index(1.0), []
+
+    def wave(x):
+        return (np.sin(2 * np.pi * x[along if len(x) == dim else 0]),)
+    for d, law in ((dim, dg.Advection(velocity)), (1, dg.Advection(1.0))):
+        options = {"splitting": None} if scheme == "muscl" else {}
+        sim = dg.Simulation(dg.Grid((0,) * d, (1,) * d, 8, periodic=True), law, dg.FiniteVolume(scheme, **options), None, wave,
+                            until=0.1, dt=0.01, backend="numpy", kernels=kernels, threads=1)
+        found.append(sim.run().u.values[-1])
+    assert np.abs(np.moveaxis(found[0], dim - 1 - along, -1) - found[1]).max() < 1e-13
+
+
+@pytest.mark.parametrize("method", [
+    dg.FiniteVolume("first-order"), dg.FiniteVolume("muscl"), dg.FiniteVolume("muscl", splitting=None), WENO],
+    ids=["first-order", "muscl", "muscl unsplit", "weno"])
+@pytest.mark.parametrize("of", ["law", "user", "varying"])
+def test_steps_of_finite_volumes_take_sources_of_ones_own_into_account(method, of):
+    """A wave that decays at the rate 1000 grew to 1e91 and more."""
+    class Decay(dg.Law):
+        dim, variables, source = 2, ("u",), None
+
+        def flux(self, q, n):
+            return (q[0] * n[0],)
+
+        def wave_speed(self, n):
+            return np.abs(n[0])
+
+    class OfLaw(Decay):
+        def source(self, q):
+            return (-1000 * q[0],)
+    source = {"law": None, "user": OfLaw.source.__get__(OfLaw()), "varying": lambda q, x: (-1000 * x[1] * q[0],)}[of]
+    law = OfLaw() if of == "law" else Decay()
+    sim = dg.Simulation(dg.Grid((0, 0), (1, 1), 8, periodic=True), law, method, None, lambda x: (np.sin(2 * np.pi * x[0]),),
+                        source=source, until=0.2, backend="numpy", kernels="array", threads=1)
+    assert abs(sim.run().u.values[-1]).max() < 1e-3
+
+
 @pytest.mark.parametrize("order", [0, 1, 3])
 @pytest.mark.parametrize("given", [(1, 300.0, {}), (1, lambda x: 300 + 50 * np.sin(2 * np.pi * x[0]), {}), (2, 100.0, {}),
                                    (1, 300.0, {"stages": 2})], ids=["1D", "varying", "2D", "stages"])

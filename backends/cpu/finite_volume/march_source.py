@@ -154,7 +154,7 @@ class MarchSource:
             depth = 1
             if kind == "rows":
                 lines = self.lines(self.rows)
-                depth = self.ahead + self.depths(lines)["q"]
+                depth = self.ahead + self.depths(lines).get("q", 1)
             self.field(names[i], self.V, depth)
         self.make_line_fields()
         self.field("look", 2)
@@ -188,7 +188,8 @@ class MarchSource:
         """{field: rows by which its last row is behind the last one of q}, for a sweep along the rows."""
         lag = {"q": 0}
         for line in lines:
-            behind = max(lag.get(field, 0) + shift for field, shift in line.needed.values())          # parameters come with q
+            # Parameters come with q; a flux that is zero reads nothing.
+            behind = max((lag.get(field, 0) + shift for field, shift in line.needed.values()), default=0)
             lag |= dict.fromkeys(line.writes, behind)
         return lag
 

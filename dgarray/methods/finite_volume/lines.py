@@ -28,6 +28,17 @@ class Line:
                 if argument in self.reads}
 
 
+def read_later(lines):
+    """The lines without those that write no field which a later one reads: where the flux along an axis is zero, slopes are for
+    nothing. The last line stays."""
+    kept, read = [], set()
+    for line in reversed(lines):
+        if not kept or read & set(line.writes):
+            kept.insert(0, line)
+            read |= {field for field, _ in line.needed.values()}
+    return kept
+
+
 def ranges(lines, wanted):
     """The cells on which fields are needed, {field: (first, end)}, to have the fields `wanted` on theirs.
 

@@ -3,12 +3,16 @@ from functools import cached_property
 
 import numpy as np
 
+from ...physics.derivative import derivative
 from ...physics.fluxes import positive, upwind
 from ...physics.pointwise import Pointwise
 from ..problem import parameters_at
 from .ghosts import sides_of
+from .lines import read_later
 from .physics import GridPhysics
 from .schemes import SCHEMES, FirstOrder
+
+PIECE = 1 << 16          # cells in which sources are differentiated at once
 
 
 class GridTables:
@@ -21,7 +25,7 @@ class GridTables:
     sweeps       for each axis the lines that end with the fluxes, `flux`;  simple: for each axis the line of the flux
                  `positive` of the averages, which keeps admissible states so, and speeds: that of its speed
     varying      names of the law's parameters that vary in space;  parameters: {name: (z, y, x)} of these
-    damping      fastest rate at which the law's source damps, 1 / time"""
+    damping      fastest rate at which sources damp, 1 / time: that of the law's `damping`, or of all sources near q = 0"""
 
     def __init__(self, method, problem):
         self.method, self.problem, self.grid, self.law = method, problem, method.space(problem).grid, problem.law
@@ -32,7 +36,7 @@ class GridTables:
         self.physics = physics = GridPhysics(self.law, problem.flux or upwind, problem.source, problem.numbers,
                                              self.grid.spacing)
         self.sides = sides_of(self.grid, problem.boundary, physics)
-        self.sweeps = [self.scheme.lines(physics, axis, method, self.split) for axis in range(self.dim)]
+        self.sweeps = [read_later(self.scheme.lines(physics, axis, method, self.split)) for axis in range(self.dim)]
         self.simple = [physics.face_flux(axis, "q", "q", positive(self.law)) for axis in range(self.dim)]
         self.speeds = [physics.face_speed(axis) for axis in range(self.dim)]
         self.rate = physics.rates(np.maximum if self.split else np.add)
@@ -77,10 +81,30 @@ class GridTables:
 
     @cached_property
     def damping(self):
+        sources = self.source_rate
         if self.law.damping is None:
-            return 0.0
+            return sources
         damping = Pointwise(self.law.damping, {"m": self.problem.numbers}, "damping")
-        return float(np.max(damping(m=self.parameters)[0]))
+        return max(sources, float(np.max(damping(m=self.parameters)[0])))
+
+    @property
+    def source_rate(self):
+        """The largest rate of all sources near q = 0, sum_j |ds_i/dq_j| / C_i of any variable i; 0 where that is not finite."""
+        sources = Pointwise(self.physics.tendency, self.physics.state, "source")
+        if not self.physics.sources or not sources.depends_on("q"):
+            return 0.0
+        largest, rows = 0.0, self.grid.shape[0]
+        varies = sources.depends_on("x") or any(owner == "m" for owner, _ in sources.used.values())
+        step = max(1, PIECE * rows // self.elements)
+        for first in range(0, rows if varies else 1, step):
+            some = slice(first, first + step)
+            given = {f"x{k}": c for k, c in enumerate(self.grid.places(some))} | {"t": 0.0}
+            given |= {f"m_{name}": values[some] for name, values in self.parameters.items()}
+            given |= {f"q{v}": 0.0 for v in range(self.variables)}
+            with np.errstate(all="ignore"):
+                columns = [derivative(sources.graph, given, {f"q{v}": 1.0}) for v in range(self.variables)]
+                largest = max(largest, *(float(np.max(sum(map(np.abs, row)))) for row in zip(*columns)))
+        return largest if np.isfinite(largest) else 0.0
 
     @property
     def repairs(self):
