@@ -11,16 +11,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import gallery_pictures as pictures
 import matplotlib
-import numpy as np
-from matplotlib.figure import Figure
 from PIL import Image
 
 import dgarray as dg
 from dgarray import cases
 
 FOLDER = Path(__file__).parent / "gallery"
-DPI, COLOURS = 100, 256
 # Numbers below this are rounding errors, which differ from machine to machine.
 ROUNDING = 1e-12
 
@@ -61,67 +59,12 @@ class Entry:
     text: str = ""
 
 
-def cross_sections(ds, path):
-    """Bistatic cross-sections in both planes beside Mie's series."""
-    from dgarray.cases.maxwell_sphere import bistatic
-
-    sigma = bistatic(ds)
-    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
-    for ax, ka in zip(figure.subplots(1, sigma.sizes["ka"], sharey=True), sigma["ka"].values):
-        for plane, colour in (("E", "C0"), ("H", "C3")):
-            part = sigma.sel(ka=ka)
-            ax.semilogy(part["angle"], part[f"exact_{plane}"], color=colour, linewidth=1, label=f"plane of {plane}, Mie")
-            ax.semilogy(part["angle"][::6], part[f"sigma_{plane}"][::6], ".", color=colour, label=f"plane of {plane}, run")
-        ax.set(title=f"ka = {ka:.3g}", xlabel="angle from forward (degrees)", xlim=(0, 180), xticks=range(0, 181, 45))
-    figure.axes[0].set_ylabel("bistatic cross-section / a² (normalised)")
-    figure.axes[0].legend(fontsize="small")
-    figure.savefig(path, dpi=DPI)
-
-
-def profile(ds, path, **more):
-    """The density at the end over reference curves, each given as (x, rho, name)."""
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    ax = figure.subplots()
-    for x, rho, name in more.values():
-        ax.plot(x, rho, color="C3", linewidth=1, label=name)
-    ds.dg.plot("rho", ax=ax, color="C0", linewidth=1.2, label=f"{ds.sizes['element']} elements")
-    ax.set_ylim(auto=True)
-    ax.autoscale(axis="y")
-    ax.legend(fontsize="small")
-    figure.savefig(path, dpi=DPI)
-
-
-def shock_tube(ds, path):
-    """The density of Sod's problem over the exact one."""
-    x, (t,) = np.linspace(0, 1, 2001), ds.time.values[-1:]
-    profile(ds, path, exact=(x, cases.sod().options["exact"]((x,), t)[0], "exact"))
-
-
-def waves(ds, path):
-    """The density of Shu and Osher's problem over that of a fine run."""
-    fine = cases.shu_osher(cells=3200).run()
-    x = np.linspace(-5, 5, 2001)
-    profile(ds, path, fine=(x, fine.dg.sample(x[:, None], time=-1).rho, f"{fine.sizes['element']} elements"))
-
-
-def around_the_cylinder(ds, path):
-    """The Mach number near the cylinder, with its isolines."""
-    law = dg.Euler(2)
-    fields = ds.assign(mach=law.mach([ds[name] for name in law.variables]))
-    fields.mach.attrs["long_name"] = "Mach number"
-    figure = Figure(figsize=(6.4, 5.0), layout="compressed")
-    ax = figure.subplots()
-    fields.dg.plot("mach", ax=ax, mesh=True, isolines=(0.05, 0.95, 19))
-    ax.set(xlim=(-2, 2), ylim=(-1.6, 1.6))
-    figure.savefig(path, dpi=DPI)
-
-
 ENTRIES = {
     "tm_obstacles": Entry({"order": 3}, 0.4, {"variable": "Ez", "time": 2.0}),
     "dielectric_slab": Entry({"order": 4}, 0.5, {"variable": "Ez", "time": 1.0, "mesh": True}, ((2, 3, 4), 2)),
     "graded_medium": Entry({"order": 4, "contrast": 0.8, "waves": 2}, 0.25, {"variable": "Ez", "time": 1.0, "mesh": True},
                            ((1, 2, 3, 4), 3)),
-    "maxwell_sphere": Entry({"order": 2, "ka": (1.0, 2.0)}, None, cross_sections, text=(
+    "maxwell_sphere": Entry({"order": 2, "ka": (1.0, 2.0)}, None, pictures.cross_sections, text=(
         "One run gives both frequencies. The recorder `Fourier` transforms the fields on the sphere during the run, and "
         "`near_to_far` computes the far fields from them. Lines are Mie's series, dots the run.")),
     "acoustic_pulse": Entry({"order": 4, "cells": 20}, 0.5, {"variable": "p", "time": 1.5}, ((2, 3), 2)),
@@ -129,12 +72,12 @@ ENTRIES = {
                             ((2, 3), 2)),
     "tm_cavity": Entry({"order": 5, "m": 2, "n": 1}, 0.1, {"variable": "Ez", "time": 0.9, "mesh": True}, ((2, 3, 4), 3)),
     "supersonic_vortex": Entry({"order": 2}, 1.0, {"variable": "rho", "time": 3.0, "mesh": True}, ((1, 2, 3), 2)),
-    "isentropic_vortex": Entry({"order": 3}, 0.5, {"variable": "rho", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
-    "cylinder_flow": Entry({"until": 10}, None, around_the_cylinder, text=(
+    "isentropic_vortex": Entry({"order": 3}, 0.5, pictures.vortex, ((1, 2, 3), 2)),
+    "cylinder_flow": Entry({"until": 10}, None, pictures.around_the_cylinder, text=(
         "The Mach number near the cylinder with isolines 0.05 apart. The elements have straight sides, the wall condition is "
         "that of a curved wall. At this time the flow is not yet steady.")),
-    "sod": Entry({}, None, shock_tube),
-    "shu_osher": Entry({}, None, waves),
+    "sod": Entry({}, None, pictures.shock_tube),
+    "shu_osher": Entry({}, None, pictures.waves),
     "double_mach": Entry({"elements": 2000}, None, {"variable": "rho", "isolines": (1.5, 22, 30)}, text=(
         "[Cases and their numbers](cases.md) shows it on a mesh like the smallest of the paper.")),
     "forward_step": Entry({"elements": 1500}, None, {"variable": "rho", "isolines": (0.5, 6.5, 30)}),
@@ -142,12 +85,13 @@ ENTRIES = {
     "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
                             ((1, 2, 3, 4), 3)),
     "hex_cavity": Entry({"order": 4, "cells": 3, "kind": "skewed"}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.3",
-                        "mesh": True}, ((2, 3), 2)),
+                        "mesh": True, "limits": (-0.4, 0.4)}, ((2, 3), 2)),
     "hex_zones": Entry({"order": 2, "cells": 4, "kind": "warped"}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.4",
-                       "mesh": True}, ((1, 2), 2)),
+                       "mesh": True, "limits": (-0.2, 0.2)}, ((1, 2), 2)),
     "disc_cavity": Entry({"order": 4, "level": 1, "m": 2}, 0.25, {"variable": "Ez", "time": 1.0, "mesh": True},
                          ((1, 2, 3, 4), 2)),
-    "ball_cavity": Entry({"order": 3, "level": 1}, 0.25, {"variable": "Ez", "time": 0.5, "slice": "y=0.1", "mesh": True},
+    "ball_cavity": Entry({"order": 3, "level": 1}, 0.25, {"variable": "Ez", "time": 0.5, "slice": "y=0.1", "mesh": True,
+                         "limits": (-0.15, 0.15)},
                          ((1, 2), 2)),
     "vortex_curved": Entry({"order": 3, "cells": 16}, 0.5, {"variable": "rho", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
     "mhd_quads": Entry({"order": 3, "cells": 6}, 0.25, {"variable": "Bz", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
@@ -167,10 +111,10 @@ ENTRIES = {
     "current_sheet": Entry({"cells": 100}, None, {"variable": "By"}),
     "shock_bubble": Entry({"cells": 128}, None, {"variable": "rho"}),
     "alfven_wave": Entry({"dim": 2, "cells": 16, "scheme": "weno"}, None, {"variable": "Bz"}, (None, 2)),
-    "linear_waves": Entry({"dim": 2, "cells": 32}, None, {"variable": "rho"}, (None, 2)),
-    "brio_wu": Entry({"cells": 400}, None, {"variable": "rho"}),
-    "ryu_jones": Entry({"cells": 400}, None, {"variable": "By"}),
-    "sod_grid": Entry({"cells": 200}, None, {"variable": "rho"}),
+    "linear_waves": Entry({"dim": 2, "cells": 32}, None, pictures.disturbance, (None, 2)),
+    "brio_wu": Entry({"cells": 400}, None, pictures.compound_wave),
+    "ryu_jones": Entry({"cells": 400}, None, pictures.seven_waves),
+    "sod_grid": Entry({"cells": 200}, None, pictures.shock_tube),
 }
 
 FRONT = {
@@ -215,14 +159,13 @@ def sections(text):
 
 
 def draw(ds, plot, path):
-    """Draw to a PNG file with few colours: a quarter of the size."""
+    """Draw to a PNG file, in full colour and as small as that can be."""
     if callable(plot):
         plot(ds, path)
     else:
-        ds.dg.plot(path=path, dpi=DPI, **plot)
+        pictures.field(ds, path, **plot)
     with Image.open(path) as image:
-        few = image.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    few.save(path, optimize=True)
+        image.convert("RGB").save(path, optimize=True)
 
 
 def commands(name, entry):

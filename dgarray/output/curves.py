@@ -3,7 +3,7 @@ import numpy as np
 
 from dgarray.output.atomic_write import written
 from dgarray.output.dataset import AXES, UNITLESS
-from dgarray.output.picture import need_matplotlib, writable
+from dgarray.output.picture import need_matplotlib, words, writable
 from dgarray.wording import choose
 
 # Names in a legend, spread evenly over the lines where there are more.
@@ -131,7 +131,7 @@ def _text(record, variable):
 
 def _title(record, variable, what):
     place = f" on {record.attrs['boundary']}" if "boundary" in record.attrs else ""
-    return f"{what}{variable}{place}"
+    return f"{what}{words(record[variable])}{place}"
 
 
 def _axes(ax, path):

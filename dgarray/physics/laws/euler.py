@@ -24,6 +24,7 @@ class Euler(Law):
 
     momentum = slice(1, -1)
     derived = {"pressure": "pressure", "mach": "Mach number", "sound_speed": "speed of sound", "entropy": "specific entropy"}
+    gradients = {"schlieren": ("rho", "schlieren, |grad rho|")}
 
     def __init__(self, dim=2, gamma=1.4):
         self.dim = check_dim(dim)

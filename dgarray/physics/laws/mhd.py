@@ -43,6 +43,7 @@ class MHD(Law):
     derived = {"pressure": "pressure", "speed": "speed", "field_strength": "strength of the magnetic field",
                "plasma_beta": "plasma beta", "mach": "Mach number of sound", "alfven_mach": "Alfven Mach number"}
     curls = {"current": ("B", "strength of the current density, |curl B|")}
+    gradients = {"schlieren": ("rho", "schlieren, |grad rho|")}
     long_names = {"rho": "density", "E": "total energy density", "psi": "Lagrange multiplier of div B",
                   **{f"rho_{c}": f"momentum density, {axis} component" for c, axis in zip("uvw", "xyz")},
                   **{f"B{axis}": f"magnetic field, {axis} component" for axis in "xyz"}}
