@@ -28,8 +28,8 @@ def with_field(ds, name):
         of, text = slopes[name]
         gradient = ds.dg.gradient(of)
         strength = sum(gradient[part] ** 2 for part in gradient.dg.variables) ** 0.5
-        first = gradient[gradient.dg.variables[0]].attrs
-        return ds.assign({name: strength.assign_attrs(first | {"long_name": text, "valid_min": 0.0, "colour_map": "schlieren"})})
+        attrs = gradient[gradient.dg.variables[0]].attrs | {"long_name": text, "valid_min": 0.0, "colour_map": "schlieren"}
+        return ds.assign({name: strength.assign_attrs(attrs)})
     q = tuple(ds[variable] for variable in law.variables)
     field = getattr(law, name)(q) if name in derived else law.primitive(q)[components.index(name)]
     kept = {key: value for key, value in ds[law.variables[0]].attrs.items() if key in ("units", "mesh", "location")}

@@ -12,7 +12,8 @@ from dgarray.derived_fields import with_field
 from dgarray.output.picture import label, title, words
 
 TABLES = Path(__file__).parents[1] / "tests" / "data" / "tables"
-DPI = 120
+MESHES = Path(cases.__file__).parent / "meshes"
+DPI = 100
 RUN, REFERENCE = "C0", "black"
 
 
@@ -23,7 +24,7 @@ def field(ds, path, variable, dpi=DPI, **options):
 
 def axes(width=6.4, height=4.0):
     """New axes of this size in inches."""
-    return Figure(figsize=(width, height), layout="constrained").subplots()
+    return Figure(figsize=(width, height), layout="compressed").subplots()
 
 
 # Shock tubes
@@ -55,7 +56,7 @@ def profile(ds, path, variable, x, reference, name, zoom=None):
 
 def table(name, *columns):
     """Columns of one of the reference tables."""
-    lines = [line for line in (TABLES / name).read_text().splitlines()]
+    lines = (TABLES / name).read_text().splitlines()
     names = next(line.lstrip("# ") for line in lines if "rho," in line and ";" not in line).split(",")
     rows = np.array([line.split(",") for line in lines if line[0] in "0123456789-"], float)
     return [rows[:, names.index(column)] for column in columns]
@@ -140,17 +141,23 @@ def isolines(ax, ds, variable, low, high, count, spacing):
     ax.contour(u.x, u.y, u, np.linspace(low, high, count), colors="black", linewidths=0.45)
 
 
-def double_mach(ds, path):
-    """Density with the isolines of the literature above schlieren, both of 0 < x < 3."""
-    figure = Figure(figsize=(7.2, 6.0), layout="constrained")
+def shocks(ds, path, limits, lines, spacing, right=None):
+    """Density with its isolines `lines` (low, high, count), as in the literature, above schlieren.
+
+    limits: of the colours; spacing: of the points between which isolines are drawn; right: where the picture ends"""
+    figure = Figure(figsize=(7.4, 5.2), layout="compressed")
     above, below = figure.subplots(2, 1, sharex=True)
-    ds.dg.plot("rho", ax=above, limits=(1, 22), colorbar=False)
-    isolines(above, ds, "rho", 1.3, 23, 30, 1 / 240)
-    with_field(ds, "schlieren").dg.plot("schlieren", ax=below, colorbar=False)
-    above.set(xlim=(0, 3), xlabel="", title=f"{title(ds, 'rho', t=float(ds.time[-1]))}, 30 isolines from 1.3 to 23")
-    below.set(title=words(with_field(ds, "schlieren").schlieren) + ": strength of the density's gradient")
+    ds.dg.plot("rho", ax=above, limits=limits, colorbar=False)
+    isolines(above, ds, "rho", *lines, spacing)
+    grey = with_field(ds, "schlieren")
+    grey.dg.plot("schlieren", ax=below, colorbar=False)
+    drawn = f"{lines[2]} isolines from {lines[0]:g} to {lines[1]:g}"
+    above.set(xlabel="", title=f"{title(ds, 'rho', t=float(ds.time[-1]))}, {drawn}")
+    below.set(title=f"{words(grey.schlieren)}: strength of the density's gradient")
+    if right:
+        above.set_xlim(right=right)
     figure.colorbar(above.collections[0], ax=above, label=label(ds, "rho"), aspect=14, pad=0.02)
-    figure.savefig(path, dpi=DPI)
+    figure.savefig(path, dpi=1.2 * DPI)
 
 
 # Centres and radii of the round obstacles in obstacles.msh.
@@ -166,15 +173,15 @@ def round_obstacles():
             scale = np.where(np.abs(d - r) < 0.1 * r, r / d, 1.0)
             x, y = a + scale * (x - a), b + scale * (y - b)
         return x, y
-    return dg.read_mesh(Path(cases.__file__).parent / "meshes" / "obstacles.msh").curved(4, onto, "obstacles")
+    return dg.read_mesh(MESHES / "obstacles.msh").curved(4, onto, "obstacles")
 
 
-def obstacles(ds, path, time=2.0, dpi=DPI, high=0.12):
+def obstacles(ds, path, time=2.0, dpi=DPI, high=0.1):
     """Ez among bodies in dark grey, with the lens outlined."""
     ax = axes(7.2, 5.0)
     ds.dg.plot("Ez", time, ax, limits=(-high, high), colorbar=False)
     ax.set_facecolor("0.5")
-    ax.figure.colorbar(ax.collections[0], ax=ax, label=label(ds, "Ez"), extend="both", aspect=25, pad=0.02)
+    ax.figure.colorbar(ax.collections[0], ax=ax, label=label(ds, "Ez"), aspect=25, pad=0.02)
     ax.figure.savefig(path, dpi=dpi)
 
 
@@ -211,8 +218,8 @@ def currents(ds, path):
     """The surface current J = n x H of the total field on the conducting sphere, at the highest frequency of the run: its
     strength over that of the incident H, and arrows along it where the phase makes the current on the lit side largest."""
     import pyvista
-
     from dgarray.cases.maxwell_sphere import HALF_PULSE, pulse
+
     from dgarray.output.triangles import lattice
     from dgarray.reference import simplex
 

@@ -5,7 +5,7 @@ python   in one namespace; a block that begins with `# name.py` is written to th
 bash     the lines that begin with `dgarray`; a benchmark runs only with --quick
 text     right after one of these: what that block prints, or a part of it
 """
-import importlib.util
+import importlib
 import inspect
 import re
 import shlex
@@ -107,12 +107,9 @@ def test_documentation_builds_without_warnings(tmp_path):
 @pytest.fixture(scope="module")
 def gallery():
     pytest.importorskip("matplotlib")
-    spec = importlib.util.spec_from_file_location("make_gallery", DOCS / "make_gallery.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(DOCS)
+        yield importlib.import_module("make_gallery")
 
 
 def test_gallery_shows_every_case(gallery):
@@ -125,7 +122,24 @@ def test_gallery_shows_every_case(gallery):
     pictures = {path.name: path for path in (DOCS / "gallery").iterdir()}
     assert sorted(pictures) == sorted(f"{name}.png" for name in cases.__all__)
     for path in pictures.values():
-        assert path.stat().st_size < 80_000, path.name
+        assert path.stat().st_size <= 150_000, path.name
+
+
+def test_further_pictures_and_movies_are_small_and_have_all_colours(gallery):
+    from PIL import Image
+
+    sizes = {file: (DOCS / file).stat().st_size for file in gallery.MORE}
+    assert all(size < (1_500_000 if file.endswith(".webp") else 400_000) for file, size in sizes.items()), sizes
+    shown = [file for entry in gallery.ENTRIES.values() for file, _ in entry.more]
+    assert sorted(shown) == sorted(file for file in gallery.MORE if file in shown) and len(shown) == 5
+    for file in gallery.MORE:
+        with Image.open(DOCS / file) as image:
+            assert image.mode != "P" and (not file.endswith(".webp") or image.n_frames > 20), file
+    pictures = list((DOCS / "gallery").glob("*.png"))
+    assert sum(path.stat().st_size for path in pictures) < 6_000_000
+    for path in pictures:
+        with Image.open(path) as image:
+            assert image.mode == "RGB", path.name
 
 
 @pytest.mark.parametrize("name", ["advection_wave", "tm_cavity"])

@@ -93,7 +93,8 @@ def test_triangles_follow_the_polynomials():
 
 @pytest.mark.parametrize("name, long_name, expected", [
     ("Ez", "electric field, z component", "electric field Ez"), ("rho", "density", "density rho"), ("a", "a", "a"),
-    ("mach", "Mach number", "Mach number"), ("sound_speed", "speed of sound", "speed of sound"), ("p", "pressure", "pressure p"),
+    ("mach", "Mach number", "Mach number"), ("sound_speed", "speed of sound", "speed of sound"),
+    ("p", "pressure", "pressure p"),
     ("u", None, "u")])
 def test_titles_are_words_and_the_name(name, long_name, expected):
     assert picture.words(xr.DataArray(0.0, name=name, attrs={"long_name": long_name} if long_name else {})) == expected
@@ -124,7 +125,8 @@ def test_limits_and_maps_can_be_given():
     assert ax.collections[0].colorbar is None
     assert ds.dg.plot("b", 0, axes(), limits=(-2, 2)).collections[0].get_cmap().name == "RdBu_r"
     grey = ds.dg.plot("b", 0, axes(), cmap="schlieren").collections[0].get_cmap()
-    assert grey(0.0) == (1, 1, 1, 1) and grey(0.1)[:3] == pytest.approx((np.exp(-1.5),) * 3, abs=0.01) and max(grey(1.0)[:3]) < 1e-6
+    assert grey(0.0) == (1, 1, 1, 1) and max(grey(1.0)[:3]) < 1e-6
+    assert grey(0.1)[:3] == pytest.approx((np.exp(-1.5),) * 3, abs=0.01)
     for wrong in ((1, 1), (2, 1), (0, np.inf), 3, (1, 2, 3)):
         with pytest.raises(ValueError, match="low below high"):
             ds.dg.plot("a", 0, axes(), limits=wrong)
