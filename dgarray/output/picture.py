@@ -19,7 +19,7 @@ WIDE = 1.8
 # Characters in a line of a title.
 TITLE_WIDTH = 52
 # Powers of ten between which numbers at a colour bar are written in full, and its ticks at most.
-PLAIN_POWERS, TICKS = (-2, 4), 7
+PLAIN_POWERS, TICKS = (-3, 4), 7
 # The map "schlieren" goes from white to black as exp(-DARK s): weak gradients show beside strong ones.
 DARK = 15
 
