@@ -194,23 +194,24 @@ def sections(text):
     return {name: body.strip() for name, body in (part.split("\n", 1) for part in text.split("\n## ")[1:])}
 
 
-def draw(ds, plot, path):
-    """Draw to a PNG file, as `small` as it can be."""
+def draw(ds, plot, path, most=LARGEST):
+    """Draw to a file; of a PNG the colours are rounded until it has no more than `most` bytes."""
     if callable(plot):
         plot(ds, path)
     else:
         pictures.field(ds, path, **plot)
     if path.suffix == ".png":
-        small(path)
+        small(path, most)
 
 
-def small(path):
-    """Write the picture with its colours rounded to multiples of 2, 4 or 8 of 255, until it has no more than LARGEST bytes."""
+def small(path, most):
+    """Write the picture with its colours rounded to multiples of 2, 4 or 8 of 255, until it has no more than `most` bytes."""
     with Image.open(path) as image:
-        pixels = np.asarray(image.convert("RGB"))
+        pixels = np.asarray(image.convert("RGB")).astype(int)
     for step in (2, 4, 8):
-        Image.fromarray(np.where(pixels == 255, 255, pixels // step * step).astype("uint8")).save(path, optimize=True)
-        if path.stat().st_size <= LARGEST:
+        rounded = np.minimum((pixels + step // 2) // step * step, 255)
+        Image.fromarray(rounded.astype("uint8")).save(path, optimize=True)
+        if path.stat().st_size <= most:
             return
 
 
@@ -259,7 +260,7 @@ def main(names):
     if known is MORE:
         for name in names or MORE:
             run, every, plot = MORE[name]
-            draw(run().run(every=every), plot, FOLDER.parent / name)
+            draw(run().run(every=every), plot, FOLDER.parent / name, 2 * LARGEST)
         return
     page = FOLDER.parent / "gallery.md"
     old = sections(page.read_text()) if page.exists() else {}
