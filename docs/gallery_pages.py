@@ -42,9 +42,11 @@ def index():
     return "\n".join([*text, "```{toctree}", ":hidden:", "", *names, "```", ""])
 
 
-def page(name, description, note, commands, rows):
-    """The page of one case: description, picture, a note, equations and source, commands, and numbers {name: text}."""
+def page(name, description, note, more, commands, rows):
+    """The page of one case: description, picture, a note, more pictures [(file, caption)], equations and source, commands, and
+    numbers {name: text}."""
     lines = [f"# {name}", "", description, "", f"![{name}]({name}.png)", "", *([note, ""] if note else []),
+             *(line for file, caption in more for line in (f"![{caption}](../{file})", "", f"{caption}.", "")),
              formulas()[name], "", "```bash", *commands, "```", "",
              "| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows.items()), ""]
     return "\n".join(lines)

@@ -162,7 +162,24 @@ def test_gallery_shows_every_case(gallery):
     files = {path.name: path for path in (DOCS / "gallery").iterdir()}
     assert sorted(files) == sorted(f"{name}.{suffix}" for name in cases.__all__ for suffix in ("md", "png"))
     for path in files.values():
-        assert path.stat().st_size < 80_000, path.name
+        assert path.stat().st_size <= 150_000, path.name
+
+
+def test_further_pictures_and_movies_are_small_and_have_all_colours(gallery):
+    from PIL import Image
+
+    sizes = {file: (DOCS / file).stat().st_size for file in gallery.MORE}
+    assert all(size < (1_500_000 if file.endswith(".webp") else 400_000) for file, size in sizes.items()), sizes
+    shown = [file for entry in gallery.ENTRIES.values() for file, _ in entry.more]
+    assert sorted(shown) == sorted(file for file in gallery.MORE if file in shown) and len(shown) == 5
+    for file in gallery.MORE:
+        with Image.open(DOCS / file) as image:
+            assert image.mode != "P" and (not file.endswith(".webp") or image.n_frames > 20), file
+    pictures = list((DOCS / "gallery").glob("*.png"))
+    assert sum(path.stat().st_size for path in pictures) < 6_000_000
+    for path in pictures:
+        with Image.open(path) as image:
+            assert image.mode == "RGB", path.name
 
 
 @pytest.mark.parametrize("name", ["advection_wave", "tm_cavity"])

@@ -581,6 +581,9 @@ def test_fields_that_follow_from_those_of_a_run(dim, tmp_path):
         assert more[name].chunks and more.dg.variables == (*law.variables, name)
         assert np.array_equal(more[name].values, expected)
         assert more.dg.norm(name, 0) > 0 and more[name].attrs["location"] == ds.rho.attrs["location"]
+    slope = with_field(ds, "schlieren")
+    assert slope.schlieren.chunks and slope.schlieren.values == pytest.approx(0.1, abs=1e-6)
+    assert slope.schlieren.attrs["colour_map"] == "schlieren" and slope.schlieren.attrs["valid_min"] == 0
     assert with_field(ds, "rho") is ds
     with pytest.raises(ValueError, match="variable 'presure' does not exist .*; it has: rho, .*did you mean 'pressure'"):
         with_field(ds, "presure")

@@ -381,6 +381,9 @@ def test_divergence_and_curl_are_exact_for_lines_and_find_the_waves():
     exact = 4 * np.pi * np.cos(4 * np.pi * x) - 2 * np.pi * np.cos(2 * np.pi * y)
     assert np.abs(curl.curl_Bz[0] - exact).max() < 0.06 * np.abs(exact).max()
     assert float(abs(curl.curl_Bx).max()) < 1e-12 and float(abs(curl.curl_By).max()) > 6
+    slope = ds.dg.gradient("Bz", 0)
+    assert slope.dg.variables == ("dBz_dx", "dBz_dy") and float(abs(slope.dBz_dy).max()) < 1e-12
+    assert np.abs(slope.dBz_dx.values + curl.curl_By[0].values).max() < 1e-12
     with pytest.raises(ValueError, match="variable 'Ax' does not exist"):
         ds.dg.divergence("A")
 

@@ -82,13 +82,39 @@ def test_triangles_follow_the_polynomials():
     assert len(drawn.triangles) == ds.sizes["element"] * 18**2
     corners = np.stack([drawn.x, drawn.y], axis=-1)[drawn.triangles]
     assert 0.5 * np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1])).sum() == pytest.approx(2, rel=1e-12)
-    assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == ("a at t = 0.5 (normalised)", "x (m)", "y")
+    assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == ("field a at t = 0.5", "x (m)", "y")
     assert ax.get_aspect() == 1
     assert mappable.colorbar.ax.get_xlabel() == "field a (normalised)", "a wide domain has its colour bar below"
     low, high = mappable.get_clim()
     assert low == -high < 0 and mappable.get_cmap().name == "RdBu_r"
     positive = ds.dg.plot("b", 0, axes()).collections[0]
     assert positive.get_clim() == pytest.approx((1, 5)) and positive.get_cmap().name == "viridis"
+
+
+@pytest.mark.parametrize("name, long_name, expected", [
+    ("Ez", "electric field, z component", "electric field Ez"), ("rho", "density", "density rho"), ("a", "a", "a"),
+    ("mach", "Mach number", "Mach number"), ("sound_speed", "speed of sound", "speed of sound"),
+    ("p", "pressure", "pressure p"),
+    ("u", None, "u")])
+def test_titles_are_words_and_the_name(name, long_name, expected):
+    assert picture.words(xr.DataArray(0.0, name=name, attrs={"long_name": long_name} if long_name else {})) == expected
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("height", [0.5, 1.0])
+def test_a_colour_bar_fits_its_axes_and_its_numbers_do_not_overlap(scale, height):
+    mesh = dg.rectangle((0, 0), (1, height), cells=(2, 2))
+    plan = Layout(2, 1, mesh.points, mesh.cells, mesh.numbers, ("a",))
+    store = Store(plan)
+    store.append(0.0, scale * (plan.coordinates()[0].T[None] - 0.45))
+    shown = plot.new_picture(store.dataset(), "a")
+    shown.show(shown.read(-1), 0.0)
+    shown.image()
+    bar, ax = shown.artist.colorbar.ax, shown.ax
+    side, axis = ("height", bar.yaxis) if height == 1 else ("width", bar.xaxis)
+    assert getattr(bar.get_window_extent(), side) == pytest.approx(getattr(ax.get_window_extent(), side), rel=0.02)
+    boxes = [text.get_window_extent() for text in axis.get_ticklabels() if text.get_text()]
+    assert len(boxes) > 3 and not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
 def test_limits_and_maps_can_be_given():
@@ -98,6 +124,9 @@ def test_limits_and_maps_can_be_given():
     assert ax.collections[0].get_cmap().name == "magma"
     assert ax.collections[0].colorbar is None
     assert ds.dg.plot("b", 0, axes(), limits=(-2, 2)).collections[0].get_cmap().name == "RdBu_r"
+    grey = ds.dg.plot("b", 0, axes(), cmap="schlieren").collections[0].get_cmap()
+    assert grey(0.0) == (1, 1, 1, 1) and max(grey(1.0)[:3]) < 1e-6
+    assert grey(0.1)[:3] == pytest.approx((np.exp(-1.5),) * 3, abs=0.01)
     for wrong in ((1, 1), (2, 1), (0, np.inf), 3, (1, 2, 3)):
         with pytest.raises(ValueError, match="low below high"):
             ds.dg.plot("a", 0, axes(), limits=wrong)
@@ -176,7 +205,7 @@ def test_a_slice_is_drawn_by_matplotlib_alone(monkeypatch):
     drawn = ax.collections[0]._triangulation
     exact = field([np.full_like(drawn.x, 0.75), drawn.x, drawn.y], 0.5)[0]
     assert np.abs(np.asarray(ax.collections[0].get_array()) - exact).max() < 1e-12
-    assert ax.get_title() == "a in the plane x = 0.75 at t = 0.5 (normalised)"
+    assert ax.get_title() == "a in the plane x = 0.75 at t = 0.5"
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("y", "z")
     with pytest.raises(ImportError, match=r"pip install 'dgarray\[volume\]'"):
         ds.dg.plot("a")
@@ -186,7 +215,7 @@ def test_a_slice_of_2d_is_a_curve():
     ax = filled(2).dg.plot("a", 0, axes(), slice="y=0.3")
     x, u = ax.lines[0].get_data()
     assert np.nanmax(np.abs(u - field([x, 0.3], 0)[0])) < 1e-12
-    assert ax.get_title() == "a on the line y = 0.3 at t = 0 (normalised)"
+    assert ax.get_title() == "a on the line y = 0.3 at t = 0"
 
 
 def test_slices_and_surfaces_in_3d_hold_the_polynomials(render, tmp_path):
@@ -245,6 +274,22 @@ def test_a_movie_has_a_frame_for_every_snapshot(dim, suffix, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == [path.name], "nothing is left aside"
 
 
+def test_a_webp_has_all_frames_in_their_colours(tmp_path):
+    from PIL import Image, ImageSequence
+
+    ds = filled(2)
+    ds.dg.animate("a", tmp_path / "a.webp", fps=5, dpi=61)
+    drawn = plot.new_picture(ds, "a")
+    drawn.resolution(61)
+    limits = movie.common_limits(drawn, 3)
+    with Image.open(tmp_path / "a.webp") as frames:
+        assert (frames.n_frames, frames.info["loop"]) == (3, 0)
+        for index, frame in enumerate(ImageSequence.Iterator(frames)):
+            drawn.show(drawn.read(index), TIMES[index], limits)
+            assert np.abs(np.asarray(frame.convert("RGB")).astype(int) - drawn.image()).mean() < 2
+            assert frame.info["duration"] == 200
+
+
 def test_the_colours_of_a_gif_are_those_of_the_picture(tmp_path):
     ds = filled(2)
     ds.dg.animate("a", tmp_path / "a.gif", dpi=80)
@@ -264,7 +309,7 @@ def test_all_frames_have_the_limits_of_all_snapshots():
         mappable = animation._fig.axes[0].collections[0]
         seen.append((*mappable.get_clim(), animation._fig.axes[0].get_title(), np.asarray(mappable.get_array()).max()))
     assert all(row[:2] == pytest.approx((-1.3, 1.3)) for row in seen)
-    assert [row[2] for row in seen] == [f"a at t = {t:g} (normalised)" for t in TIMES]
+    assert [row[2] for row in seen] == [f"a at t = {t:g}" for t in TIMES]
     assert [row[3] for row in seen] == pytest.approx([1.3, 0.8, 0.3])
     limited = filled(1).dg.animate("b", limits=(0, 9))
     limited._draw_was_started = True
@@ -458,7 +503,7 @@ def test_the_picture_of_a_spectrum():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("frequency (1/ns)", "amplitude of electric field (V/m)")
     assert 2 < ax.get_xlim()[1] < 3, "what is beyond the last large amplitude is not drawn"
     assert ax.get_yscale() == "log"
-    assert ax.get_title() == "spectrum of Ez"
+    assert ax.get_title() == "spectrum of electric field Ez"
 
 
 def test_a_fourier_record_is_drawn_over_its_frequencies():

@@ -152,7 +152,7 @@ def build_parser():
     plot.add_argument("--slice", action="append", metavar="z=0.5",
                       help="draw on this plane; several planes make one 3D view (default in 3D: three through the middle)")
     plot.add_argument("--surface", action="append", metavar="NAME", help="draw on this boundary of a 3D run; may be repeated")
-    plot.add_argument("--movie", metavar="FILE.mp4|FILE.gif", help="all snapshots as a movie instead of a picture")
+    plot.add_argument("--movie", metavar="FILE.mp4|FILE.webp|FILE.gif", help="all snapshots as a movie instead of a picture")
     plot.add_argument("--fps", type=number, metavar="N", help="snapshots per second of a movie (default 10)")
     plot.add_argument("--record", metavar="NAME", help="draw VARIABLE of this record over time instead of the field")
     plot.add_argument("--spectrum", action="store_true", default=None, help="draw the record over frequency")

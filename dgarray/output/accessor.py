@@ -288,7 +288,7 @@ class Accessor:
         """A movie of all snapshots with one range of colours.
 
         variable: as in `plot`
-        path:    file to write, .gif or .mp4; None for a matplotlib animation (in a notebook `HTML(it.to_jshtml())`)
+        path:    file to write, .gif, .mp4 or .webp; None for a matplotlib animation (in a notebook `HTML(it.to_jshtml())`)
         fps:     snapshots per second; options: as in `plot`
         Returns the path or the animation. Raises ValueError as `plot` and for another suffix, ImportError without ffmpeg."""
         from dgarray.output import movie

@@ -3,6 +3,7 @@ import numpy as np
 
 from dgarray.figures import figure_and_axes, finished
 from dgarray.output.dataset import AXES, UNITLESS
+from dgarray.output.picture import words
 from dgarray.wording import choose
 
 # Names in a legend, spread evenly over the lines where there are more.
@@ -131,4 +132,4 @@ def _text(record, variable):
 
 def _title(record, variable, what):
     place = f" on {record.attrs['boundary']}" if "boundary" in record.attrs else ""
-    return f"{what}{variable}{place}"
+    return f"{what}{words(record[variable])}{place}"

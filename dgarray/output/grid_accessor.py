@@ -151,10 +151,10 @@ class GridAccessor(Accessor):
         return grid_post.cut(self._ds, plane, time)
 
     def gradient(self, variable: str, time: float | None = None) -> xr.Dataset:
-        """The derivatives of a field along the axes at the nodes.
+        """The derivatives of a field along the axes at the nodes; of finite volumes by central differences, as `divergence`.
 
         Returns the dataset with the fields d{variable}_dx, d{variable}_dy, d{variable}_dz (time, z, y, x) in place of its own.
-        Raises ValueError for an unknown variable, for a dataset without derivatives and for order 0."""
+        Raises ValueError for an unknown variable, and of Hermite's method for a dataset without derivatives and for order 0."""
         return grid_post.gradient(self._ds, variable, time)
 
     def divergence(self, vector: str, time: float | None = None) -> xr.DataArray:

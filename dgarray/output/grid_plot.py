@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray.output.dataset import AXES
-from dgarray.output.picture import LINE_POINTS_PER_ORDER, Picture
+from dgarray.output.picture import LINE_POINTS_PER_ORDER, Picture, within
 from dgarray.output.triangles import lines_between
 from dgarray.reference import hermite
 from dgarray.spaces.interpolant import on_lattice
@@ -37,7 +37,7 @@ class GridPicture(Picture):
         (left, right), (low, high) = [(ticks[0], ticks[-1]) for ticks in corners]
         extent = [ticks[end] + sign * half for ticks, half in zip(self.ticks, self.halves) for end, sign in ((0, -1), (-1, 1))]
         self.artist = self.ax.imshow(np.zeros([len(ticks) for ticks in self.ticks[::-1]]), extent=extent, origin="lower",
-                                     interpolation="bilinear", cmap=self.cmap)
+                                     interpolation="bilinear")
         self.ax.set(xlim=(left, right), ylim=(low, high))
         if mesh:
             lines = [[(x, low), (x, high)] for x in corners[0]] + [[(left, y), (right, y)] for y in corners[1]]
@@ -55,7 +55,7 @@ class GridPicture(Picture):
     def read(self, time):
         dg = self.ds.dg
         if self.variable not in dg.hermite or not dg.order:
-            return self.evaluate(dg.values(self.variable, time))
+            return within(self.ds[self.variable], self.evaluate(dg.values(self.variable, time)))
         return on_lattice(dg.lattice, dg.order, dg.coefficients(self.variable, time).astype(float), self.ticks)
 
     def _flat(self, values):

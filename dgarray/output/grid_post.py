@@ -198,15 +198,17 @@ def difference(ds, variable, axis, time):
 
 def gradient(ds, variable, time=None):
     """Derivatives along the axes at the nodes; see GridAccessor.gradient."""
-    dg, chosen = ds.dg, at_time(ds, time)
+    dg, chosen, added = ds.dg, at_time(ds, time), {}
+    of_values = dg.lattice.location != "nodes"
     dg.field(variable)
-    if dg.order < 1:
+    if dg.order < 1 and not of_values:
         raise ValueError("a dataset of order 0 holds no derivatives; run with Hermite(1, derivatives=True) or a higher order")
-    field, added = dg.derivatives(variable), {}
+    field = dg.field(variable) if of_values else dg.derivatives(variable)
     if time is not None and "time" in field.dims:
         field = field.isel(time=dg.index(time))
     for k, axis in enumerate(dg.axes):
-        first = field.isel(derivative=(dg.order + 1) ** k) / dg.lattice.spacing[k]
+        first = (field.isel(derivative=(dg.order + 1) ** k) / dg.lattice.spacing[k] if not of_values
+                 else difference(ds, variable, axis, time))
         added[f"d{variable}_d{axis}"] = labelled(first.variable, chosen[variable], units=quotient(dg, variable, axis),
                                                  long_name=f"d({chosen[variable].attrs.get('long_name', variable)})/d{axis}")
     rest = chosen.drop_vars([name for name in chosen.variables if "derivative" in chosen[name].dims or name in dg.variables])

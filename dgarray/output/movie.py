@@ -13,11 +13,13 @@ from dgarray.output.joined import check_one_run
 from dgarray.output.picture import extent, limits_of, time_of
 from dgarray.output.plot import flat_picture, needs_volume, new_picture
 
-KINDS = (".gif", ".mp4")
+KINDS = (".gif", ".mp4", ".webp")
+# Of the pictures of an animated WebP, 0 to 100.
+WEBP_QUALITY = 80
 
 
 def movie(ds, variable, path, fps=10, dpi=100, **options):
-    """Write a movie of all snapshots, an animated GIF or an MP4 by the suffix of `path`. Returns the path.
+    """Write a movie of all snapshots, an animated GIF or WebP or an MP4 by the suffix of `path`. Returns the path.
 
     fps: snapshots per second; dpi: of pictures by matplotlib; options: as in `output.plot.draw`
     All pictures have the same limits: those given, or those of all snapshots. One snapshot at a time is in memory.
@@ -29,9 +31,9 @@ def movie(ds, variable, path, fps=10, dpi=100, **options):
     if not fps > 0:
         raise ValueError(f"fps={fps!r} is not allowed; it must be positive")
     ds = with_field(ds, variable)
-    count = _snapshots(ds, variable)
+    count, kind = _snapshots(ds, variable), path.suffix.lower()
     # A missing program is named before any picture is drawn.
-    program = ffmpeg() if path.suffix.lower() == ".mp4" else None
+    program = ffmpeg() if kind == ".mp4" else None
     picture = new_picture(ds, variable, **options)
     picture.resolution(dpi)
     limits = common_limits(picture, count)
@@ -42,10 +44,12 @@ def movie(ds, variable, path, fps=10, dpi=100, **options):
             yield picture.image()
 
     with written(path) as aside:
-        if program is None:
-            _write_gif(aside, images(), fps, picture.palette(limits))
-        else:
+        if kind == ".mp4":
             _write_mp4(aside, images(), fps, program)
+        elif kind == ".webp":
+            _write_webp(aside, images(), fps)
+        else:
+            _write_gif(aside, images(), fps, picture.palette(limits))
     return path
 
 
@@ -112,6 +116,15 @@ def _write_gif(path, images, fps, palette):
         tree = cKDTree(palette)
         first, *rest = (_indexed(image, palette, tree) for image in images)
     first.save(path, format="GIF", save_all=True, append_images=rest, duration=round(1000 / fps), loop=0)
+
+
+def _write_webp(path, images, fps):
+    """All colours, with small errors at edges."""
+    from PIL import Image
+
+    first, *rest = map(Image.fromarray, images)
+    first.save(path, format="WEBP", save_all=True, append_images=rest, duration=round(1000 / fps), loop=0,
+               quality=WEBP_QUALITY, method=4)
 
 
 def _indexed(image, palette, tree):

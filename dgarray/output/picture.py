@@ -16,6 +16,10 @@ LINE_POINTS_PER_ORDER = 8
 WIDE = 1.8
 # Characters in a line of a title.
 TITLE_WIDTH = 52
+# Powers of ten between which numbers at a colour bar are written in full, and its ticks at most.
+PLAIN_POWERS, TICKS = (-3, 4), 7
+# The map "schlieren" goes from white to black as exp(-DARK s): weak gradients show beside strong ones.
+DARK = 15
 
 
 def seen(ds, variable, plane):
@@ -80,7 +84,7 @@ class Picture:
         ds, dg, ax = self.ds, self.ds.dg, self.ax
         triangles = (np.arange(len(dg.cells))[:, None, None] * self.count + small).reshape(-1, 3)
         self.triangulation = Triangulation(x[0].ravel(), x[1].ravel(), triangles)
-        self.artist = ax.tripcolor(self.triangulation, np.zeros(x[0].size), shading="gouraud", cmap=self.cmap, rasterized=True)
+        self.artist = ax.tripcolor(self.triangulation, np.zeros(x[0].size), shading="gouraud", rasterized=True)
         ax.add_collection(LineCollection(edge_lines(dg, outlines(ds)), colors="0.2", linewidths=0.8), autolim=False)
         ax.set_facecolor("0.8")
         if mesh:
@@ -94,12 +98,16 @@ class Picture:
         ds, dg, ax = self.ds, self.ds.dg, self.ax
         ax.set(aspect="equal", xlabel=label(ds, dg.axes[0]), ylabel=label(ds, dg.axes[1]))
         if colorbar:
+            from matplotlib.ticker import MaxNLocator, ScalarFormatter
+
             width, height = np.ptp(dg.bounds, axis=0)
             below = width > WIDE * height
-            ax.figure.colorbar(self.artist, ax=ax, label=label(ds, self.variable),
-                               location="bottom" if below else "right",
-                               pad=0.06 if below else 0.02 * max(1, height / width),
-                               **({"aspect": 40, "shrink": 0.8} if below else {}))
+            numbers = ScalarFormatter(useMathText=True)
+            numbers.set_powerlimits(PLAIN_POWERS)
+            ax.figure.colorbar(self.artist, ax=ax, label=label(ds, self.variable), format=numbers,
+                               ticks=MaxNLocator(TICKS, steps=(1, 2, 2.5, 5, 10)),
+                               location="bottom" if below else "right", aspect=40 if below else 20,
+                               pad=0.06 if below else 0.02 * max(1, height / width))
 
     def evaluate(self, values):
         """The field at the points of the picture, (element, point), from nodal values (element, node)."""
@@ -107,7 +115,7 @@ class Picture:
 
     def read(self, time):
         """The dataset's field at the points of the picture at one time, (element, point)."""
-        return self.evaluate(self.ds.dg.values(self.variable, time))
+        return within(self.ds[self.variable], self.evaluate(self.ds.dg.values(self.variable, time)))
 
     def show(self, u, t=None, limits=None):
         """Draw the values u (element, point) at the time t; limits (low, high) if none were fixed."""
@@ -118,7 +126,7 @@ class Picture:
             self.ax.set_ylim(low - margin, high + margin)
         else:
             self._colour(u)
-            self.artist.set(clim=(low, high), cmap=self.cmap or colours(low, high))
+            self.artist.set(clim=(low, high), cmap=colours(self.cmap, self.ds[self.variable], low, high))
             if self.levels is not None:
                 self._isolines(u)
         place = ""
@@ -152,7 +160,7 @@ class Picture:
             return None
         from matplotlib import colormaps
 
-        colormap = colormaps[self.cmap or colours(*(self.limits or limits))]
+        colormap = colormaps.get_cmap(colours(self.cmap, self.ds[self.variable], *(self.limits or limits)))
         shades = np.vstack([colormap(np.linspace(0, 1, 200))[:, :3], np.linspace((0, 0, 0), (1, 1, 1), 56)])
         return (255 * shades).round().astype("uint8")
 
@@ -219,9 +227,20 @@ def levels(isolines, dim):
     return np.linspace(given[0], given[1], int(given[2]))
 
 
-def colours(low, high):
-    """Name of the colour map: a diverging one for limits symmetric about zero."""
-    return "RdBu_r" if low == -high else "viridis"
+def within(field, u):
+    """The values u without those below the field's attribute `valid_min`, which a polynomial may have between its nodes."""
+    return np.maximum(u, field.attrs["valid_min"]) if "valid_min" in field.attrs else u
+
+
+def colours(chosen, field, low, high):
+    """The colour map: the one that was chosen, that of the field's attribute `colour_map`, or a diverging one for limits
+    symmetric about zero, viridis for others. Beside matplotlib's there is "schlieren", from white to black as exp(-15 s)."""
+    name = chosen or field.attrs.get("colour_map") or ("RdBu_r" if low == -high else "viridis")
+    if name != "schlieren":
+        return name
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(np.exp(-DARK * np.linspace(0, 1, 1024))[:, None].repeat(3, axis=1), name)
 
 
 def label(ds, name):
@@ -234,10 +253,16 @@ def label(ds, name):
 
 
 def title(ds, variable, place="", t=None):
-    """Words such as: Ez in the plane z = 0.5 at t = 2 ns."""
+    """Words such as: electric field Ez in the plane z = 0.5 at t = 2 ns."""
     units = ds.dg.units("time")
-    when = "" if t is None else f" at t = {t:.6g} {f'({units})' if units == UNITLESS else units}"
-    return textwrap.fill(f"{variable}{place}{when}", TITLE_WIDTH)
+    when = "" if t is None else f" at t = {t:.6g}{'' if units == UNITLESS else f' {units}'}"
+    return textwrap.fill(f"{words(ds[variable])}{place}{when}", TITLE_WIDTH)
+
+
+def words(field):
+    """What a field is and its name, such as: electric field Ez; without a name that repeats the words, such as pressure."""
+    text = str(field.attrs.get("long_name", field.name)).split(",")[0]
+    return text if {*field.name.lower().split("_")} <= {*text.lower().split()} else f"{text} {field.name}"
 
 
 def time_of(ds, time=-1):

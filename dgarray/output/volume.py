@@ -11,7 +11,7 @@ from dgarray.mesh.curved_parts import parts_of
 from dgarray.mesh.faces import face_points
 from dgarray.output.dataset import AXES
 from dgarray.output.grid_plot import GridPart, side_plane
-from dgarray.output.picture import checked, colours, extent, label, limits_of, seen, title
+from dgarray.output.picture import checked, colours, extent, label, limits_of, seen, title, within
 from dgarray.output.surface import boundaries
 from dgarray.output.triangles import lattice, lines_between, outlines, sides, subdivision
 from dgarray.reference import FACES, SHAPES
@@ -124,7 +124,7 @@ class Scene:
 
     def read(self, time):
         """The field at the points of the scene at one time, (point,)."""
-        return np.concatenate([part.read(time).ravel() for part in self.parts])
+        return within(self.ds[self.variable], np.concatenate([part.read(time).ravel() for part in self.parts]))
 
     def show(self, u, t=None, limits=None):
         """Draw the values u of `read` at the time t; limits (low, high) if none were fixed."""
@@ -132,7 +132,7 @@ class Scene:
         self.field.point_data[self.variable] = u
         mapper = self.actor.mapper
         mapper.scalar_range = low, high
-        mapper.lookup_table.cmap = self.cmap or colours(low, high)
+        mapper.lookup_table.cmap = colours(self.cmap, self.ds[self.variable], low, high)
         self.plotter.add_text(title(self.ds, self.variable, self.place, t), position="upper_edge", color="black",
                               font_size=round(TITLE * WINDOW[1] / 2), name="title")
 

@@ -27,7 +27,8 @@ class StageSource(MarchSource):
         behind = (self.ahead + self.ghosts) * ("rows" in self.chain)
         if self.t.varying:
             self.field("m", len(self.t.varying), behind + self.ghosts + 2)
-        depth = self.ahead + max([1, *(self.depths(self.lines(self.rows)).get("q", 1) for kind in self.chain if kind == "rows")])
+        across = [self.depths(self.lines(self.rows)).get("q", 1) for kind in self.chain if kind == "rows"]
+        depth = self.ahead + max([1, *across])
         self.field("q0", self.V, max(depth, behind + 1))
         self.field("r", self.V)
         for name in ("start", "register", "q1"):

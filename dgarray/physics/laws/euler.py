@@ -34,6 +34,7 @@ class Euler(Law):
     si = {"rho": "kg/m^3", **{f"rho_{c}": "kg/m^2/s" for c in "uvw"}, "E": "J/m^3", **dict.fromkeys("uvw", "m/s"), "p": "Pa",
           "pressure": "Pa", "mach": "1", "sound_speed": "m/s", "entropy": "1", "gamma": "1"}
     derived = {"pressure": "pressure", "mach": "Mach number", "sound_speed": "speed of sound", "entropy": "specific entropy"}
+    gradients = {"schlieren": ("rho", "schlieren, |grad rho|")}
 
     def __init__(self, dim: int = 2, gamma: float = 1.4, units: dict[str, str] | str | None = None):
         self.dim = check_dim(dim)

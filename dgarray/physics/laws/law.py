@@ -42,6 +42,7 @@ class Law:
                  times q, n a unit normal; from_characteristic (w, mean, n) -> q
     derived      {name of a function of q that gives a number at every point: text}, fields that pictures may show
     curls        {name: (vector, text)}, fields |curl vector| that pictures on grids may show
+    gradients    {name: (variable, text)}, fields |grad variable| that pictures may show in grey
     momentum     slice of q that is a velocity or momentum, which a wall mirrors
     mirrored     slices of q that a wall mirrors, if there are others beside the momentum
     energy       (q, m) -> energy density
@@ -87,6 +88,7 @@ class Law:
     from_characteristic: Any = None
     derived: dict[str, str] = {}
     curls: dict[str, tuple[str, str]] = {}
+    gradients: dict[str, tuple[str, str]] = {}
     momentum: Any = None
     mirrored: Any = None
     energy: Any = None

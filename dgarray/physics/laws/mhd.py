@@ -58,6 +58,7 @@ class MHD(Law):
           "field_strength": "Pa^(1/2)", "plasma_beta": "1", "mach": "1", "alfven_mach": "1", "gamma": "1",
           "cleaning_speed": "m/s", "cleaning_length": "m"}
     curls = {"current": ("B", "strength of the current density, |curl B|")}
+    gradients = {"schlieren": ("rho", "schlieren, |grad rho|")}
     long_names = {"rho": "density", "E": "total energy density", "psi": "Lagrange multiplier of div B",
                   **{f"rho_{c}": f"momentum density, {axis} component" for c, axis in zip("uvw", "xyz")},
                   **{f"B{axis}": f"magnetic field, {axis} component" for axis in "xyz"}}

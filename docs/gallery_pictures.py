@@ -1,0 +1,298 @@
+"""Pictures of the gallery that are more than one field: curves beside references, surfaces in 3D, movies.
+
+Each function draws a run's dataset to a file: (ds, path)."""
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import dgarray as dg
+from dgarray import cases
+from dgarray.output.derived_fields import with_field
+from dgarray.output.picture import label, title, words
+
+TABLES = Path(__file__).parents[1] / "tests" / "data" / "tables"
+MESHES = Path(cases.__file__).parent / "meshes"
+DPI = 100
+RUN, REFERENCE = "C0", "black"
+
+
+def field(ds, path, variable, dpi=DPI, **options):
+    """One field, or one that follows from those of the run."""
+    with_field(ds, variable).dg.plot(variable, path=path, dpi=dpi, **options)
+
+
+def axes(width=6.4, height=4.0):
+    """New axes of this size in inches."""
+    return Figure(figsize=(width, height), layout="compressed").subplots()
+
+
+# Shock tubes
+
+
+def profile(ds, path, variable, x, reference, name, zoom=None):
+    """A field at the end over a reference curve; zoom: (x low, x high, y low, y high, place of the inset) of a part shown
+    larger, the place as (left, bottom, width, height) in shares of the axes."""
+    ax = axes()
+    on_grid = ds.attrs["cell_type"] == "grid"
+    count = f"{ds.sizes['x']} cells" if on_grid else f"{ds.sizes['element']} elements of order {ds.attrs['order']}"
+    style = {"linestyle": "none", "marker": "o", "markersize": 3, "markerfacecolor": "none"} if on_grid else {"linewidth": 1.5}
+    panels = [ax] if zoom is None else [ax, ax.inset_axes(zoom[4])]
+    for panel in panels:
+        ds.dg.plot(variable, ax=panel, color=RUN, label=count, **style)
+        panel.plot(x, reference, color=REFERENCE, linewidth=0.8, label=name)
+        panel.set_ylim(auto=True)
+        panel.autoscale(axis="y")
+        panel.grid(color="0.92", linewidth=0.6)
+        panel.set_axisbelow(True)
+    if zoom is not None:
+        panels[1].set(xlim=zoom[:2], ylim=zoom[2:4], xlabel="", ylabel="", title="")
+        panels[1].tick_params(labelsize="x-small")
+        panels[1].locator_params(nbins=4)
+        ax.indicate_inset_zoom(panels[1], edgecolor="0.4")
+    ax.legend(fontsize="small", frameon=False)
+    ax.figure.savefig(path, dpi=DPI)
+
+
+def table(name, *columns):
+    """Columns of one of the reference tables."""
+    lines = (TABLES / name).read_text().splitlines()
+    names = next(line.lstrip("# ") for line in lines if "rho," in line and ";" not in line).split(",")
+    rows = np.array([line.split(",") for line in lines if line[0] in "0123456789-"], float)
+    return [rows[:, names.index(column)] for column in columns]
+
+
+def shock_tube(ds, path):
+    """The density of Sod's problem over the exact one."""
+    x, (t,) = np.linspace(0, 1, 4001), ds.time.values[-1:]
+    profile(ds, path, "rho", x, cases.sod().options["exact"]((x,), t)[0], "exact")
+
+
+def waves(ds, path):
+    """The density of Shu and Osher's problem over that of a fine run."""
+    fine = cases.shu_osher(cells=3200).run()
+    x = np.linspace(-5, 5, 4001)
+    profile(ds, path, "rho", x, fine.dg.sample(x[:, None], time=-1).rho, f"{fine.sizes['element']} elements",
+            (0.4, 2.5, 2.9, 4.8, (0.06, 0.12, 0.45, 0.52)))
+
+
+def compound_wave(ds, path):
+    """The density of Brio and Wu's problem over that of 16,000 cells of another scheme."""
+    x, rho = table("mhd_briowu_reference.csv", "x", "rho")
+    profile(ds, path, "rho", x, rho, "16000 cells, HLL and minmod", (0.44, 0.58, 0.62, 0.84, (0.68, 0.36, 0.3, 0.4)))
+
+
+def seven_waves(ds, path):
+    """By of Ryu and Jones' problem over the exact solution: constant states between waves of known speeds."""
+    (By,) = table("mhd_rj2a_exact.csv", "By")
+    head = (TABLES / "mhd_rj2a_exact.csv").read_text().split("\n")[0]
+    speeds = [float(part.split()[-1]) for part in head.partition("waves: ")[2].split(",")]
+    x = 0.5 + np.repeat(speeds, 2) * float(ds.time[-1])
+    profile(ds, path, "By", [0, *x, 1], np.repeat(By, 2), "exact")
+
+
+# 2D
+
+
+def cross_sections(ds, path):
+    """Bistatic cross-sections in both planes beside Mie's series."""
+    from dgarray.cases.maxwell_sphere import bistatic
+
+    sigma = bistatic(ds)
+    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+    for ax, ka in zip(figure.subplots(1, sigma.sizes["ka"], sharey=True), sigma["ka"].values):
+        for plane, colour in (("E", "C0"), ("H", "C3")):
+            part = sigma.sel(ka=ka)
+            ax.semilogy(part["angle"], part[f"exact_{plane}"], color=colour, linewidth=1, label=f"plane of {plane}, Mie")
+            ax.semilogy(part["angle"][::6], part[f"sigma_{plane}"][::6], ".", color=colour, label=f"plane of {plane}, run")
+        ax.set(title=f"ka = {ka:.3g}", xlabel="angle from forward (degrees)", xlim=(0, 180), xticks=range(0, 181, 45))
+        ax.grid(color="0.92", linewidth=0.6)
+    figure.axes[0].set_ylabel("bistatic cross-section / a²")
+    figure.axes[0].legend(fontsize="small")
+    figure.savefig(path, dpi=DPI)
+
+
+def around_the_cylinder(ds, path):
+    """The Mach number near the cylinder, with its isolines."""
+    ax = axes(6.4, 4.9)
+    with_field(ds, "mach").dg.plot("mach", ax=ax, mesh=True, isolines=(0.05, 0.95, 19))
+    ax.set(xlim=(-2, 2), ylim=(-1.6, 1.6))
+    ax.figure.savefig(path, dpi=DPI)
+
+
+def disturbance(ds, path):
+    """The difference of the density from its mean, a millionth of it."""
+    rho = ds.rho - 1
+    rho.attrs = ds.rho.attrs | {"long_name": "density, difference from 1"}
+    field(ds.assign(rho=rho), path, "rho")
+
+
+def vortex(ds, path):
+    """The density near the vortex, with the mesh."""
+    ax = axes(6.4, 5.3)
+    ds.dg.plot("rho", 1.0, ax, mesh=True)          # far from the vortex the density is 1
+    ax.set(xlim=(-4, 6), ylim=(-4, 6))
+    ax.figure.savefig(path, dpi=DPI)
+
+
+def isolines(ax, ds, variable, low, high, count, spacing):
+    """Lines of equal value of the field's samples on a grid, which is finer than the elements: its jumps do not show."""
+    u = ds.dg.grid(spacing=spacing, time=-1)[variable]
+    ax.contour(u.x, u.y, u, np.linspace(low, high, count), colors="black", linewidths=0.45)
+
+
+def shocks(ds, path, limits, lines, spacing, right=None):
+    """Density with its isolines `lines` (low, high, count), as in the literature, above schlieren.
+
+    limits: of the colours; spacing: of the points between which isolines are drawn; right: where the picture ends"""
+    figure = Figure(figsize=(7.4, 5.2), layout="compressed")
+    above, below = figure.subplots(2, 1, sharex=True)
+    ds.dg.plot("rho", ax=above, limits=limits, colorbar=False)
+    isolines(above, ds, "rho", *lines, spacing)
+    grey = with_field(ds, "schlieren")
+    grey.dg.plot("schlieren", ax=below, colorbar=False)
+    drawn = f"{lines[2]} isolines from {lines[0]:g} to {lines[1]:g}"
+    above.set(xlabel="", title=f"{title(ds, 'rho', t=float(ds.time[-1]))}, {drawn}")
+    below.set(title=f"{words(grey.schlieren)}: strength of the density's gradient")
+    if right:
+        above.set_xlim(right=right)
+    figure.colorbar(above.collections[0], ax=above, label=label(ds, "rho"), aspect=14, pad=0.02)
+    figure.savefig(path, dpi=1.2 * DPI)
+
+
+# Centres and radii of the round obstacles in obstacles.msh.
+ROUND = (-0.7, 0.8, 0.22), (-0.75, -0.72, 0.16), (0.05, 1.1, 0.12), (0.95, 0.85, 0.18), (0.45, -1.15, 0.12)
+
+
+def round_obstacles():
+    """The mesh of `tm_obstacles` with cells that follow the circles."""
+    def onto(x):
+        x, y = x
+        for a, b, r in ROUND:
+            d = np.hypot(x - a, y - b)
+            scale = np.where(np.abs(d - r) < 0.1 * r, r / d, 1.0)
+            x, y = a + scale * (x - a), b + scale * (y - b)
+        return x, y
+    return dg.read_mesh(MESHES / "obstacles.msh").curved(4, onto, "obstacles")
+
+
+def obstacles(ds, path, time=2.0, dpi=DPI, high=0.1):
+    """Ez among bodies in dark grey, with the lens outlined."""
+    ax = axes(7.2, 5.0)
+    ds.dg.plot("Ez", time, ax, limits=(-high, high), colorbar=False)
+    ax.set_facecolor("0.5")
+    ax.figure.colorbar(ax.collections[0], ax=ax, label=label(ds, "Ez"), aspect=25, pad=0.02)
+    ax.figure.savefig(path, dpi=dpi)
+
+
+# 3D, by PyVista
+
+
+def plotter(size=(1100, 1000)):
+    """An empty scene without a window."""
+    import pyvista
+
+    with pyvista.vtk_verbosity("error"):          # without a screen VTK warns before it takes another way
+        made = pyvista.Plotter(off_screen=True, window_size=size)
+    made.set_background("white")
+    made.enable_anti_aliasing("ssaa")
+    return made
+
+
+def framed(scene, path, title, text, limits, cmap="viridis", notes=(), dpi=100):
+    """Write the scene to a file, with a title, a colour bar and notes (x, y, text) in shares of the width and the height."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    ax = axes(6.4, 5.0)
+    ax.imshow(np.asarray(scene.screenshot(None, return_img=True))[..., :3], interpolation="lanczos")
+    ax.axis("off")
+    ax.set_title(title)
+    ax.figure.colorbar(ScalarMappable(Normalize(*limits), cmap), ax=ax, label=text, pad=0.02)
+    for x, y, note in notes:
+        ax.text(x, y, note, transform=ax.transAxes, ha="center")
+    ax.figure.savefig(path, dpi=dpi)
+
+
+def currents(ds, path):
+    """The surface current J = n x H of the total field on the conducting sphere, at the highest frequency of the run: its
+    strength over that of the incident H, and arrows along it where the phase makes the current on the lit side largest."""
+    import pyvista
+    from dgarray.cases.maxwell_sphere import HALF_PULSE, pulse
+
+    from dgarray.output.triangles import lattice
+    from dgarray.reference import simplex
+
+    fields = ds.dg.record("surface")
+    k = 2 * np.pi * np.atleast_1d(fields.frequency.values)
+    fields = fields.isel(frequency=-1)
+    x, H = (np.stack([fields[name + axis].values for axis in "xyz"], axis=-1) for name in ("", "H"))     # (face, node, 3)
+    radius = np.linalg.norm(x, axis=-1).max()
+    _, width, size = pulse(k)
+    # The incident wave Hy(t) = shape(t - z - delay), transformed; its shape is odd.
+    H = H / (-1j * size[-1] * np.exp(-1j * k[-1] * (HALF_PULSE * width + radius)))
+    H[..., 1] += np.exp(-1j * k[-1] * x[..., 2])
+    J = np.cross(x / np.linalg.norm(x, axis=-1, keepdims=True), H)
+    corners, small = lattice(12)
+    matrix = simplex(2, int(fields.attrs["order"])).interpolation(2 * corners[:, 1:] - 1)
+    points, J = matrix @ x, matrix @ J
+    points *= radius / np.linalg.norm(points, axis=-1, keepdims=True)
+    triangles = (np.arange(len(points))[:, None, None] * len(corners) + small).reshape(-1, 3)
+    sphere = pyvista.PolyData.from_regular_faces(points.reshape(-1, 3) / radius, triangles)
+    sphere["J"] = np.linalg.norm(J, axis=-1).ravel()
+    scene = plotter()
+    scene.add_mesh(sphere, scalars="J", cmap="viridis", clim=(0, 2.5), smooth_shading=True, ambient=0.65, diffuse=0.4,
+                   show_scalar_bar=False)
+    # Arrows at points spread evenly over the sphere.
+    golden, count = np.pi * (1 + 5 ** 0.5), 700
+    height = 1 - 2 * (np.arange(count) + 0.5) / count
+    angle = golden * np.arange(count)
+    even = np.stack([np.sqrt(1 - height**2) * np.cos(angle), np.sqrt(1 - height**2) * np.sin(angle), height], axis=1)
+    near = np.array([sphere.find_closest_point(point) for point in even])
+    flat = J.reshape(-1, 3)[near]
+    lit = flat[np.argmin(even[:, 2])]
+    phase = np.angle(lit[np.argmax(np.abs(lit))])
+    arrows = pyvista.PolyData(1.01 * even)
+    arrows["vector"] = np.real(flat * np.exp(-1j * phase))
+    glyphs = arrows.glyph(orient="vector", scale="vector", factor=0.07,
+                          geom=pyvista.Arrow(tip_length=0.4, tip_radius=0.16, shaft_radius=0.06))
+    scene.add_mesh(glyphs, color="white", ambient=0.6, diffuse=0.4)
+    wave = np.array([0.0, 0.0, -1.75])
+    scene.add_mesh(pyvista.Arrow(start=wave, direction=(0, 0, 1), scale=0.55, tip_length=0.35, tip_radius=0.1,
+                                 shaft_radius=0.035), color="#404040")
+    scene.camera_position = [(4.0, 2.6, -3.6), (0, 0, -0.4), (0, 1, 0)]
+    scene.camera.zoom(1.15)
+    framed(scene, path, f"surface current on a conducting sphere, ka = {k[-1] * radius:.3g}",
+           "|n × H| over |H| of the incident wave", (0, 2.5), notes=[(0.87, 0.2, "incident wave")])
+
+
+def vortices(ds, path, time=3.0, points=65, level=1.5):
+    """Where the vorticity is strong in an eighth of the Taylor-Green vortex, coloured by the velocity along z, among slices."""
+    import pyvista
+
+    q = ds.dg.grid(points, (0, 0, 0), (np.pi,) * 3, time=time)
+    v = [(q[f"rho_{c}"] / q.rho).values.squeeze() for c in "uvw"]
+    h = np.pi / (points - 1)
+    slope = [dict(zip("zyx", np.gradient(component, h))) for component in v]
+    curl = slope[2]["y"] - slope[1]["z"], slope[0]["z"] - slope[2]["x"], slope[1]["x"] - slope[0]["y"]
+    box = pyvista.ImageData(dimensions=(points,) * 3, spacing=(h,) * 3)
+    box["strength"], box["w"] = np.sqrt(sum(c**2 for c in curl)).ravel(), v[2].ravel()
+    scene = plotter()
+    for normal, place in (((1, 0, 0), 1e-6), ((0, 1, 0), np.pi - 1e-6), ((0, 0, 1), 1e-6)):
+        scene.add_mesh(box.slice(normal, origin=np.multiply(normal, place)), scalars="strength", cmap="Greys",
+                       clim=(0, 2.5 * level), lighting=False, show_scalar_bar=False)
+    scene.add_mesh(box.contour([level], scalars="strength"), scalars="w", cmap="RdBu_r", clim=(-0.6, 0.6), smooth_shading=True,
+                   specular=0.2, ambient=0.35, diffuse=0.7, show_scalar_bar=False)
+    scene.add_mesh(box.outline(), color="#808080")
+    scene.camera_position = [(11, -8, 7.5), (1.6, 1.5, 1.35), (0, 0, 1)]
+    scene.camera.zoom(1.55)
+    framed(scene, path, f"Taylor-Green vortex: strength of the vorticity {level:g} at t = {time:g}", "velocity along z",
+           (-0.6, 0.6), "RdBu_r")
+
+
+# Movies
+
+
+def movie(ds, path, variable, fps=15, dpi=80, **options):
+    """All snapshots of a field."""
+    with_field(ds, variable).dg.animate(variable, path, fps, dpi=dpi, **options)
