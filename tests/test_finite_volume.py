@@ -417,7 +417,7 @@ def test_cleaning_bounds_the_divergence():
     (lambda: simulation(EULER[1], MUSCL, 8, {"left": dg.wall}), "side 'right' of the grid has no condition"),
     (lambda: simulation(EULER[1], MUSCL, 8, {"lefft": dg.wall}), "boundary 'lefft' does not exist on the grid"),
     (lambda: simulation(EULER[1], MUSCL, 8, dg.Sponge(0.1)), "is not for finite volumes"),
-    (lambda: simulation(EULER[1], MUSCL, 8, dg.prescribed), "makes a condition, it is none; call it"),
+    (lambda: simulation(EULER[1], MUSCL, 8, dg.prescribed), "is not a condition but makes one; call it"),
     (lambda: simulation(EULER[1], MUSCL, 8, lambda q: q[:2]), "returns 2 components; it must return 3"),
     (lambda: simulation(dg.Acoustics(1, sound_speed={"a": 1.0}), MUSCL, 8), "by region, but a grid has no regions"),
     (lambda: simulation(EULER[1], MUSCL, 8, stepper="ssp33"), "which has its own step; leave it out, or give splitting=None"),

@@ -14,7 +14,7 @@ from dgarray.methods.dg.spectrum import SEARCHES, largest_step, rounded_down
 from dgarray.methods.dg.stability import FAMILIES, family, stability_limit, table, unstable
 from dgarray.physics.boundary import absorbing, pec, wall
 from dgarray.physics.fluxes import central
-from dgarray.physics.laws import Acoustics, Advection, Maxwell
+from dgarray.physics.laws import Acoustics, Advection, Law, Maxwell
 from dgarray.stepping import LSRK54, STEPPERS, amplification, registers, step
 
 BACKEND = backends.get("numpy", "array")
@@ -108,6 +108,27 @@ def test_nothing_grows_on_its_way_to_an_open_boundary(mesh, law, method, stepper
     """The operator is far from normal: its eigenvalues alone allow steps with which states grow by up to 1e14."""
     op = method.discretise(mesh, law, absorbing, BACKEND)
     assert max(growth(op, stepper, 1.0, steps) for steps in (3, 10, 30, 100)) < 2
+
+
+class Stream(Law):
+    """Sound in a stream of Mach 2 along x, and entropy: every wave runs to the right."""
+
+    dim, variables = 2, ("p", "vx", "vy", "s")
+
+    def flux(self, q, n):
+        p, vx, vy, s = q
+        u = 2 * n[0]
+        return u * p + vx * n[0] + vy * n[1], u * vx + p * n[0], u * vy + p * n[1], u * s
+
+    def wave_speed(self, n):
+        return 2 * np.abs(n[0]) + np.sqrt(n[0] ** 2 + n[1] ** 2)
+
+
+@pytest.mark.parametrize("cells, order, stepper", [(200, 1, "rk4"), (400, 1, "lsrk54"), (400, 2, "lsrk54")])
+def test_nothing_grows_in_a_law_of_ones_own_whose_waves_run_one_way(cells, order, stepper):
+    """On a strip of squares, cut in two, states grew by up to 1e16 when the search was that for waves both ways."""
+    op = NodalDG(order).discretise(rectangle((0, 0), (cells, 1), cells=(cells, 1)), Stream(), absorbing, BACKEND)
+    assert max(growth(op, STEPPERS[stepper], 1.0, steps) for steps in (30, 100, 300)) < 2
 
 
 def test_growth_is_that_of_the_powers_of_a_matrix():

@@ -3,6 +3,7 @@ import ast
 import inspect
 import linecache
 import textwrap
+import tokenize
 from types import CodeType, FunctionType
 
 from ..physics.laws.law import Law, argument
@@ -84,7 +85,7 @@ def source_of(value):
     """The source of a function or class, cut off if it is long; its name if there is none."""
     try:
         text = class_source(value) if isinstance(value, type) else textwrap.dedent(inspect.getsource(value)).strip()
-    except (OSError, TypeError, SyntaxError, StopIteration):
+    except (OSError, TypeError, SyntaxError, StopIteration, tokenize.TokenError):
         return f"{value.__module__}.{value.__qualname__}"
     return text if len(text) <= LENGTH else f"{text[:LENGTH]}\n... ({len(text) - LENGTH} more characters)"
 

@@ -36,7 +36,7 @@ class Search(NamedTuple):
     Where waves run in both directions and nothing leaves, the operator is nearly normal: 40 products give the step to within
     1 %, and the elements that limit the step, with layers of their neighbours, have the same outermost eigenvalues as the whole
     mesh. The operator of advection is far from normal: a part of the mesh cuts its cycles open and loses the eigenvalues that
-    limit the step."""
+    limit the step. Laws that name no family may carry waves one way, too, and are searched like advection."""
 
     products: int
     share: float
@@ -53,8 +53,10 @@ def search_of(tables):
 
     None where the measured table of `dgarray.methods.dg.stability` is used instead: the wave speed depends on state or time, or
     the mesh is too large and the family of the law allows no part of it."""
-    speed, search = tables.functions.wave_speed, SEARCHES[family(tables.law) if tables.dim > 1 else "scalar"]
-    count = UNKNOWNS // (search.products * tables.variables * tables.rows)         # 1D laws are advection along each wave
+    speed, law = tables.functions.wave_speed, tables.law
+    family(law)          # refuses a name that is not a family
+    search = SEARCHES[law.family if law.family and tables.dim > 1 else "scalar"]          # in 1D each wave is advection
+    count = UNKNOWNS // (search.products * tables.variables * tables.rows)
     if speed.depends_on("q") or speed.depends_on("t") or count < tables.elements and not search.share_of_part:
         return None
     return search, min(count, tables.elements)

@@ -25,6 +25,7 @@ class Acoustics(Law):
 
     positive = ("rho", "c")
     arguments = {"rho": "density", "c": "sound_speed"}
+    family = "system"
     momentum = slice(1, None)          # the velocity
     si = {"p": "Pa", **dict.fromkeys(VARIABLES[1:], "m/s"), "density": "kg/m^3", "sound_speed": "m/s"}
 

@@ -57,7 +57,8 @@ class Law:
                  what has none is called normalised
     si           the units of `units="SI"`, {name: text} without time and lengths
     positive, not_negative   names of parameters that must be above, or not below, zero everywhere
-    family       which measured time step applies: "scalar", "system" or "curl"; by default by the number of variables
+    family       which measured time step applies: "scalar", "system" or "curl"; by default by the number of variables. A linear
+                 law whose waves run both ways alike, as those of acoustics, may say "system": its step is found sooner
     laws         {region: law} if this law stands for several, see `dgarray.physics.laws.by_region`
     """
 
