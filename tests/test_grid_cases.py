@@ -64,7 +64,7 @@ def test_every_scheme_makes_steps(name, keywords, scheme):
 # Alfven waves
 
 
-@pytest.mark.usually(lambda dim, scheme: dim == 1 and scheme != "first-order")
+@pytest.mark.usually(lambda dim, scheme: dim == 1 and scheme == "muscl")
 @pytest.mark.parametrize("dim, scheme, cells, order, keywords", [
     (1, "first-order", (64, 128), 0.8, {}), (1, "muscl", (64, 128), 1.9, {}),
     (1, "muscl", (32, 64), 1.9, {"travelling": False}), (1, "weno", (16, 32), 4.5, {}),
@@ -153,7 +153,7 @@ WAVES = [
     ("euler", "sound", 3, "weno", (16, 32), (0.0009129, 2.948e-05), 12)]
 
 
-@pytest.mark.usually(lambda law, wave, dim, scheme: dim == 1 and wave == "fast")
+@pytest.mark.usually(lambda law, wave, dim, scheme: dim == 1 and wave == "fast" and scheme != "weno")
 @pytest.mark.parametrize("law, wave, dim, scheme, cells, stored, ratio", WAVES)
 def test_linear_waves(law, wave, dim, scheme, cells, stored, ratio):
     """Errors after one period, and what is left of them on a grid twice as fine; of first order after a quarter of a period,
@@ -240,7 +240,7 @@ def test_shock_tubes_of_gas_are_exact(test):
 def test_all_axes_are_alike(scheme):
     """A tube along any axis gives what the one in 1D gives."""
     names = ("l1_rho", "l1_E", "least_density", "least_pressure")
-    found = [[run(cases.sod_grid, dim=dim, axis=axis, cells=40, scheme=scheme)[0].report["results"][name] for name in names]
+    found = [[run(cases.sod_grid, dim=dim, axis=axis, cells=20, scheme=scheme)[0].report["results"][name] for name in names]
              for dim, axis in ((1, "x"), (2, "x"), (2, "y"), (3, "z"))]
     assert np.allclose(found[1:], found[0], rtol=1e-11, atol=0)
 

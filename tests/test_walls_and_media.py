@@ -50,6 +50,7 @@ CAVITIES = [(dg.Maxwell(2, "TM"), dg.pec), (dg.Maxwell(2, "TE"), dg.pec), (dg.Ma
 BOXES = [(dg.Maxwell(3), dg.pec), (dg.Maxwell(3), dg.pmc), (dg.Acoustics(3), dg.pressure_release)]
 
 
+@pytest.mark.usually(lambda law, wall, flux: FLUXES.index(flux) == CAVITIES.index((law, wall)) % 3 if law.dim == 2 else True)
 @pytest.mark.parametrize("flux", FLUXES, ids=lambda flux: flux.__name__)
 @pytest.mark.parametrize("law, wall", [*CAVITIES, *(pytest.param(*given, marks=pytest.mark.thorough) for given in BOXES)])
 def test_cavities_have_the_order_of_the_method_with_every_flux(law, wall, flux):
@@ -62,6 +63,7 @@ def test_cavities_have_the_order_of_the_method_with_every_flux(law, wall, flux):
     assert observed(make, sizes).min() > 3.5
 
 
+@pytest.mark.usually(0, 3, 4)
 @pytest.mark.parametrize("law, wall", CAVITIES)
 def test_cavities_have_the_order_of_weno(law, wall):
     problem = manufactured(law, mirrored(law, wall))
@@ -106,6 +108,7 @@ def through(x, t):
     return np.where(x < 0.5, there + back, beyond), np.where(x < 0.5, back - there, -2 * beyond)
 
 
+@pytest.mark.usually(lambda method, flux: flux is (dg.hll if isinstance(method, dg.FiniteVolume) else dg.rusanov))
 @pytest.mark.parametrize("flux", FLUXES, ids=lambda flux: flux.__name__)
 @pytest.mark.parametrize("method, sizes, least", [
     (dg.FiniteVolume("first-order"), (400, 800), 0.75), (dg.FiniteVolume("muscl"), (100, 200), 1.4),
@@ -121,7 +124,7 @@ def test_waves_through_an_interface(method, sizes, least, flux):
     assert observed(make, sizes).min() > least
 
 
-@pytest.mark.usually(1)
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_unsplit_and_split_kernels_where_parameters_vary(dim):
     """Parts of a line that read parameters alone have rows, too."""
