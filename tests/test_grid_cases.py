@@ -301,7 +301,7 @@ def test_a_bubble_rolls_up():
 
 def test_a_loop_keeps_its_field():
     """Second order keeps most of the energy of the field over a crossing, first order little; the cleaning makes none."""
-    left = {scheme: run(cases.field_loop, cells=32, until=1.0, scheme=scheme)[0].report["results"]["field_energy_left"]
+    left = {scheme: run(cases.field_loop, cells=24, until=1.0, scheme=scheme)[0].report["results"]["field_energy_left"]
             for scheme in ("first-order", "muscl")}
     assert left["first-order"] < 0.1 and 0.45 < left["muscl"] < 1
 

@@ -184,29 +184,6 @@ def test_observed_order(dim, order, cells):
     assert dg.eoc(case, [order], 2)[1]["eoc"] > order + 0.8
 
 
-@pytest.mark.usually(0, 1)
-@pytest.mark.parametrize("dim, cells", [(1, 20), (2, 12), (3, 6)])
-def test_a_nonlinear_law_runs_in_every_dimension(dim, cells):
-    """Burgers' equation along the diagonal before the shock: u = f(s - d u t), s = x + y + ..., d its dimension."""
-    def exact(x, t):
-        s = sum(x)
-        u = 1.5 + np.sin(2 * np.pi * s)
-        for _ in range(60):
-            phase = 2 * np.pi * (s - dim * u * t)
-            u = u - (u - 1.5 - np.sin(phase)) / (1 + 2 * np.pi * dim * t * np.cos(phase))
-        return (u,)
-    mesh = (dg.interval, dg.rectangle, dg.box)[dim - 1](cells=cells, periodic=True)
-    sim = dg.Simulation(mesh, Burgers(dim), dg.ModalDG(2), initial=exact, exact=exact, until=0.05 / dim, stepper="ssp33",
-                        backend="numpy", kernels="array")
-    sim.run()
-    coarse = sim.report["l2_error"]["total"]
-    begin, end = sim.report["conserved"]["u"].values()
-    assert abs(end - begin) < 1e-13
-    sim = sim.replace(mesh=mesh.refined())
-    sim.run()
-    assert np.log2(coarse / sim.report["l2_error"]["total"]) > 2.4
-
-
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @pytest.mark.parametrize("flux", [dg.rusanov, hllc])
 def test_gas_dynamics_keeps_a_uniform_flow_and_its_totals(dim, flux):
@@ -217,23 +194,6 @@ def test_gas_dynamics_keeps_a_uniform_flow_and_its_totals(dim, flux):
     r = rhs(operator, operator.project(state))
     changes = totals(operator, operator.nodal(r))
     assert np.abs(r).max() > 1 and max(abs(changes[name]) for name in law.variables) < 1e-12 * np.abs(r).max()
-
-
-def test_a_vortex_of_gas_is_carried_along():
-    """Isentropic vortex in a box of 10; Shu 1998, section 5.1."""
-    law = Euler(2)
-
-    def exact(x, t):
-        dx, dy = ((c - t) % 10 - 5 for c in x)
-        e = 5 / (2 * np.pi) * np.exp((1 - dx ** 2 - dy ** 2) / 2)
-        T = 1 - 0.4 / 2.8 * e ** 2
-        return law.conservative((T ** 2.5, 1 - e * dy, 1 + e * dx, T ** 3.5))
-
-    def case(order):
-        mesh = dg.rectangle((0, 0), (10, 10), 20, periodic=True)
-        return dg.Simulation(mesh, law, dg.ModalDG(order), flux=hllc, initial=exact, exact=exact, until=0.5, stepper="rk4",
-                             backend="numpy", kernels="array")
-    assert dg.eoc(case, [2], 2)[1]["eoc"] > 2.8
 
 
 @pytest.mark.usually(lambda stepper: stepper.name in ("lsrk54", "ssp22"))

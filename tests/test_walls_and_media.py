@@ -47,20 +47,6 @@ def mirrored(law, wall):
 
 CAVITIES = [(dg.Maxwell(2, "TM"), dg.pec), (dg.Maxwell(2, "TE"), dg.pec), (dg.Maxwell(2, "TM"), dg.pmc),
             (dg.Maxwell(2, "TE"), dg.pmc), (dg.Acoustics(2), dg.wall), (dg.Acoustics(2), dg.pressure_release)]
-BOXES = [(dg.Maxwell(3), dg.pec), (dg.Maxwell(3), dg.pmc), (dg.Acoustics(3), dg.pressure_release)]
-
-
-@pytest.mark.usually(lambda law, wall, flux: FLUXES.index(flux) == CAVITIES.index((law, wall)) % 3 if law.dim == 2 else True)
-@pytest.mark.parametrize("flux", FLUXES, ids=lambda flux: flux.__name__)
-@pytest.mark.parametrize("law, wall", [*CAVITIES, *(pytest.param(*given, marks=pytest.mark.thorough) for given in BOXES)])
-def test_cavities_have_the_order_of_the_method_with_every_flux(law, wall, flux):
-    problem, sizes = manufactured(law, mirrored(law, wall)), (4, 8) if law.dim == 2 else (2, 4)
-
-    def make(cells):
-        mesh = (dg.rectangle if law.dim == 2 else dg.box)(cells=cells)
-        return dg.Simulation(mesh, law, dg.NodalDG(3), **problem.options | {"boundary": wall}, flux=flux, until=0.2,
-                             backend="numpy", kernels="array", threads=1)
-    assert observed(make, sizes).min() > 3.5
 
 
 @pytest.mark.usually(0, 3, 4)
