@@ -48,7 +48,7 @@ def commands(block):
                 yield words[1:]
 
 
-@pytest.mark.usually(lambda page: page.name in ("first-run.md", "own-method.md", "own-loop.md", "restart.md",
+@pytest.mark.usually(lambda page: page.name in ("own-method.md", "own-loop.md", "restart.md",
                                                 "batch-jobs.md", "citing.md"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch, capsys):

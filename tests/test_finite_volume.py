@@ -202,7 +202,7 @@ def test_every_law_runs_with_varying_parameters(law, method, least):
 # Conservation, and fluxes of first order where a state would not make sense.
 
 
-@pytest.mark.usually(lambda method, kernels: kernels == "array" or method is WENO)
+@pytest.mark.usually(lambda method, kernels: kernels == "array" or method is MUSCL)
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("method", [FIRST, MUSCL, WENO, dg.FiniteVolume("muscl", splitting=None, limiter="mc")],
                          ids=["first", "muscl", "weno", "unsplit"])

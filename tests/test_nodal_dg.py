@@ -168,7 +168,7 @@ def test_strong_stability(name, coefficient):
 @pytest.mark.parametrize("stepper", stepping.STEPPERS.values(), ids=lambda s: s.name)
 def test_fused_steps_agree_with_the_reference(stepper):
     results = []
-    for operator in operators("maxwellTM", 3, "float64"):
+    for operator in operators("acoustics1", 3, "float64"):
         count, with_k = stepping.registers(stepper)
         states = [operator.state(random_state(operator, 0)), *(operator.zeros() for _ in range(count - 1))]
         k = operator.zeros() if with_k else None
