@@ -231,6 +231,7 @@ def test_structure(tiny):
     assert tiny["setup"]["elements"] == 6 and tiny["memory"]["ratio"] > 3 and len(tiny["scaling"]) == 1
 
 
+@pytest.mark.thorough
 def test_shares_follow_from_counts_and_ceilings(tiny):
     near = {"rel": 1e-4}
     for r in tiny["rows"]:

@@ -24,7 +24,7 @@ def magnetic(method, flux, kernels, cells=16, until=0.01, **options):
     return mhd_blast(cells=cells, **options).replace(method=method, flux=flux, kernels=kernels, until=until, threads=1)
 
 
-@pytest.mark.usually(0, 1, 2)
+@pytest.mark.usually(0, 1)
 @pytest.mark.parametrize("method, flux, kernels", [(MUSCL, dg.hlld, "array"), (UNSPLIT, dg.rusanov, "array"),
                                                    (FIRST, dg.hlld, "array"), (FIRST, dg.hlld, "fused")])
 def test_blasts_at_low_beta_stay_positive(method, flux, kernels):

@@ -66,7 +66,8 @@ NORMS = [
 TOLERANCE = 1e-8
 
 
-@pytest.mark.usually(lambda name, kernels: kernels == "array" and len(name) % 2)
+@pytest.mark.usually(lambda name, keywords, kernels: kernels == "array" and len(name) % 2 and keywords.get("dim") != 3
+                     and keywords.get("walls") not in ("cells", "straight"))
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("name, keywords, dt, norms", NORMS, ids=lambda value: value if isinstance(value, str) else "")
 def test_norms(name, keywords, dt, norms, kernels):
@@ -154,6 +155,7 @@ CLOSED = [(cases.tm_cavity, {"order": 3}), (cases.maxwell_cavity, {"order": 2, "
           (cases.tm_obstacles, {"order": 2, "until": 0.5})]
 
 
+@pytest.mark.usually(0, 1)
 @pytest.mark.parametrize("case, keywords", CLOSED)
 def test_central_flux_conserves_energy_to_stepper_error(case, keywords):
     drift, step = [], {"cfl": 0.8}
@@ -166,6 +168,7 @@ def test_central_flux_conserves_energy_to_stepper_error(case, keywords):
     assert drift[1] < drift[0] / 16
 
 
+@pytest.mark.usually(lambda case, alpha: alpha == 1.0 or case is not cases.tm_obstacles)
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
 @pytest.mark.parametrize("case, keywords", CLOSED)
 def test_upwind_flux_never_increases_energy(case, keywords, alpha):

@@ -253,6 +253,7 @@ def test_explain(capsys):
         dg.explain(lambda q: q)
 
 
+@pytest.mark.usually(1, 2)
 @pytest.mark.parametrize("case, options", [("isentropic_vortex", ["--set", "cells=4"]), ("supersonic_vortex", []),
                                            ("isentropic_vortex", ["--set", "cells=4", "--kernels", "array"])])
 def test_modal_cases_run_to_their_summary(case, options, capsys):

@@ -41,7 +41,7 @@ def on(device, reference, dtype):
     return reference.method.discretise(tables.mesh, tables.law, tables.boundary, backend, physics.flux, physics.source)
 
 
-@pytest.mark.usually(lambda system, order: (order + list(SYSTEMS).index(system)) % 3 == 0)
+@pytest.mark.usually(lambda system, order: (order + list(SYSTEMS).index(system)) % 6 == 0)
 @pytest.mark.parametrize("order", range(7))
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_stage_agrees_with_the_reference(device, system, order):
@@ -58,6 +58,7 @@ def test_stage_agrees_with_the_reference(device, system, order):
         agree(found, expected, order, dtype)
 
 
+@pytest.mark.usually(lambda dim, dtype: (dim == 2) == (dtype == "float32"))
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("dim, order, flux", [
     (1, 3, dg.hllc), (2, 1, dg.rusanov), (2, 2, dg.roe), (2, 4, dg.hll), (3, 2, dg.hllc)])
@@ -207,7 +208,8 @@ def test_a_failure_is_named_as_on_the_cpu(cupy):
         return 0.0 * q[0], 0.0 * q[0], np.where((t > 0.02) & (x[0] > 0.7), np.nan, 0.0)
     for backend in ("cupy", "numpy"):
         sim = dg.Simulation(dg.interval(0, 1, 9, periodic=True), law, dg.ModalDG(2), flux=dg.hll, source=source, dt=0.004,
-                            initial=lambda x: law.conservative((1.0 + 0 * x[0], 0.1, 1.0)), stepper="ssp33", backend=backend)
+                            initial=lambda x: law.conservative((1.0 + 0 * x[0], 0.1, 1.0)), stepper="ssp33", backend=backend,
+                            kernels="fused" if backend == "cupy" else "array")
         with pytest.raises(dg.SolutionError) as info:
             sim.run(until=0.2)
         errors.append(info.value)

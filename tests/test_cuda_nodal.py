@@ -42,7 +42,8 @@ def agrees(found, reference, order, dtype):
     assert np.abs(found - reference).max() <= 40 * (order + 1) * np.finfo(dtype).eps * np.abs(reference).max()
 
 
-@pytest.mark.usually(lambda system, order, dtype: (order + list(SYSTEMS).index(system)) % 10 == 5 * (dtype == "float32"))
+@pytest.mark.usually(lambda system, order, dtype: (order + list(SYSTEMS).index(system)) % 10 == 5 * (dtype == "float32")
+                     and (list(SYSTEMS).index(system) % 2 == (dtype == "float32")))
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("order", range(1, 11))
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -68,6 +69,7 @@ def test_every_variant_agrees_with_the_reference(device, name, system, order):
     agrees(operations.host(operations.rhs(operations.state(q), 0.7)), reference.operations.rhs(q, 0.7), order, "float64")
 
 
+@pytest.mark.usually(lambda dim, dtype: (dim == 2) == (dtype == "float32"))
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("dim, order, flux, name", [
     (1, 4, dg.hll, "default"), (2, 3, dg.hllc, "pairs in blocks"), (2, 2, dg.roe, "library"), (3, 2, dg.rusanov, "registers"),

@@ -69,6 +69,7 @@ def test_curved_cells_of_files(name):
     assert straight.order == 1
 
 
+@pytest.mark.usually(lambda shape, order: (shape, order) != ("tetra", 3))
 @pytest.mark.parametrize("shape", ["triangle", "quadrilateral", "tetra", "hexahedron"])
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_area_and_volume_of_the_ball(shape, order):
@@ -290,7 +291,7 @@ def test_energy_does_not_grow_on_simplices(flux):
 
 @pytest.mark.parametrize("method", [dg.NodalDG(3), dg.NodalDG(2, quadrature=5), dg.ModalDG(3)], ids=repr)
 @pytest.mark.parametrize("name", ["euler", "acoustics"])
-@pytest.mark.usually(lambda name, method: (name, method) in (("euler", dg.ModalDG(3)), ("acoustics", dg.NodalDG(3))))
+@pytest.mark.usually(lambda name, method: (name, method) == ("euler", dg.ModalDG(3)))
 def test_kernels_and_arrays_agree_on_simplices(name, method):
     """Also with sources, media and boundary conditions in curved and straight elements, and on several threads."""
     law, uniform = laws(2)[name]
@@ -316,6 +317,7 @@ def bessel_mode(x, t):
     return -h * x[1] / r, h * x[0] / r, j0(k * r) * np.cos(k * t)
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("method", [dg.NodalDG, dg.ModalDG])
 def test_observed_order_on_triangles(method):
     """Above the order of straight cells, 2."""
@@ -365,6 +367,7 @@ def test_the_time_step_of_a_nonlinear_law_is_stable_on_curved_triangles():
     assert np.isfinite(q).all() and ds.dg.norm("rho", -1) < 1.001 * ds.dg.norm("rho", 0)
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("method, name, stepper", [
     (dg.NodalDG(3), "maxwell", "lsrk54"), (dg.ModalDG(2), "euler", "ssp33")], ids=["nodal", "modal"])
 def test_kernels_for_straight_cells_beside_curved_ones(method, name, stepper):
@@ -483,7 +486,7 @@ def test_ugrid_and_pictures(result, tmp_path):
     assert np.allclose(faces["u"], cubic([faces["mesh2d_face_x"], faces["mesh2d_face_y"], 0.4][:dim]), atol=0.05)
     if dim == 2:
         assert np.allclose(ds.dg.to_ugrid(time=-1)["u"], ds.dg.cell_mean("u", -1), rtol=1e-12)
-    for mesh in (False, True):
+    for mesh in (False, True)[dim - 2:]:
         ds.dg.plot("u", path=tmp_path / f"{mesh}.png", mesh=mesh, **({} if dim == 2 else {"slice": "z=0.4"}))
         assert (tmp_path / f"{mesh}.png").stat().st_size > 1000
 

@@ -115,7 +115,7 @@ def test_dipoles_inside_of_curved_hexahedra(nodes):
     assert errors[2] < errors[1] / 10
 
 
-@pytest.mark.usually(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
 def test_transforms_of_a_run_on_hexahedra(nodes):
     """Of a pulse inside: far field, and field in the volume, as with tetrahedra."""

@@ -69,6 +69,7 @@ def made_up(folder, *options):
     return session(folder, "-p", "gpu_session", "-m", "gpu", "--gpu-seconds", 1, *options, folder / "test_made_up.py")
 
 
+@pytest.mark.thorough
 def test_a_worker_ends_after_a_cuda_error(tmp_path):
     """Whether the test meets the error or leaves it to whoever waits for the device; and where a kernel does not end."""
     pytest.importorskip("xdist")

@@ -64,7 +64,7 @@ def test_every_scheme_makes_steps(name, keywords, scheme):
 # Alfven waves
 
 
-@pytest.mark.usually(lambda dim, scheme: dim == 1 and scheme != "first-order")
+@pytest.mark.usually(lambda dim, scheme: dim == 1 and scheme == "muscl")
 @pytest.mark.parametrize("dim, scheme, cells, order, keywords", [
     (1, "first-order", (64, 128), 0.8, {}), (1, "muscl", (64, 128), 1.9, {}),
     (1, "muscl", (32, 64), 1.9, {"travelling": False}), (1, "weno", (16, 32), 4.5, {}),
@@ -153,7 +153,7 @@ WAVES = [
     ("euler", "sound", 3, "weno", (16, 32), (0.0009129, 2.948e-05), 12)]
 
 
-@pytest.mark.usually(lambda law, wave, dim, scheme: dim == 1 and wave == "fast")
+@pytest.mark.usually(lambda law, wave, dim, scheme: dim == 1 and wave == "fast" and scheme != "weno")
 @pytest.mark.parametrize("law, wave, dim, scheme, cells, stored, ratio", WAVES)
 def test_linear_waves(law, wave, dim, scheme, cells, stored, ratio):
     """Errors after one period, and what is left of them on a grid twice as fine; of first order after a quarter of a period,
@@ -240,7 +240,7 @@ def test_shock_tubes_of_gas_are_exact(test):
 def test_all_axes_are_alike(scheme):
     """A tube along any axis gives what the one in 1D gives."""
     names = ("l1_rho", "l1_E", "least_density", "least_pressure")
-    found = [[run(cases.sod_grid, dim=dim, axis=axis, cells=40, scheme=scheme)[0].report["results"][name] for name in names]
+    found = [[run(cases.sod_grid, dim=dim, axis=axis, cells=20, scheme=scheme)[0].report["results"][name] for name in names]
              for dim, axis in ((1, "x"), (2, "x"), (2, "y"), (3, "z"))]
     assert np.allclose(found[1:], found[0], rtol=1e-11, atol=0)
 
@@ -276,7 +276,8 @@ def test_periodic_boxes_keep_what_is_conserved(name, keywords, scheme):
         assert variable == "psi" or abs(total["final"] - total["initial"]) < 1e-13 * scale * sim.report["steps"], variable
 
 
-@pytest.mark.usually(lambda name, keywords, scheme: scheme == "muscl" or scheme == "first-order" and "dim" not in keywords)
+@pytest.mark.usually(lambda name, keywords, scheme: scheme == "muscl" or scheme == "first-order" and name == "mhd_blast"
+                     and "dim" not in keywords)
 @pytest.mark.parametrize("scheme", ["first-order", "muscl", "weno"])
 @pytest.mark.parametrize("name, keywords", [
     ("mhd_blast", {"cells": 20}), ("mhd_blast", {"dim": 3, "cells": 12}), ("mhd_rotor", {"cells": 48}),
@@ -301,7 +302,7 @@ def test_a_bubble_rolls_up():
 
 def test_a_loop_keeps_its_field():
     """Second order keeps most of the energy of the field over a crossing, first order little; the cleaning makes none."""
-    left = {scheme: run(cases.field_loop, cells=32, until=1.0, scheme=scheme)[0].report["results"]["field_energy_left"]
+    left = {scheme: run(cases.field_loop, cells=24, until=1.0, scheme=scheme)[0].report["results"]["field_energy_left"]
             for scheme in ("first-order", "muscl")}
     assert left["first-order"] < 0.1 and 0.45 < left["muscl"] < 1
 

@@ -63,7 +63,7 @@ CASES = [
 ]
 
 
-@pytest.mark.usually(1, 3, 9)
+@pytest.mark.usually(1, 9)
 @pytest.mark.parametrize("dim, law, order, boundary, dtype, options", CASES,
                          ids=[f"{c[0]}D-{type(c[1]).__name__}-{c[2]}-{c[4]}" for c in CASES])
 def test_fused_equals_the_reference(dim, law, order, boundary, dtype, options):
@@ -108,8 +108,8 @@ def test_threads_change_nothing():
     mesh, law, found = grid(2, True, (33, 20)), Maxwell(2, eps=wave), []
     for threads in (1, None):
         backend = backends.get("numpy", "fused", threads=threads)
-        initial = np.random.default_rng(0).standard_normal((3, 9, 660))
-        found.append(advanced(Hermite(2), mesh, law, None, backend, initial)[0])
+        initial = np.random.default_rng(0).standard_normal((3, 4, 660))
+        found.append(advanced(Hermite(1), mesh, law, None, backend, initial)[0])
     assert np.array_equal(*found)
 
 

@@ -7,7 +7,7 @@ import dgarray as dg
 from dgarray import stepping
 
 
-@pytest.mark.usually(lambda system, order: order == 1 + list(SYSTEMS).index(system) and order % 2)
+@pytest.mark.usually(lambda system, order: order == 1 + list(SYSTEMS).index(system) and order in (3, 5, 9))
 @pytest.mark.parametrize("order", range(1, 11))
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_fused_agrees_with_the_reference(system, order):

@@ -286,7 +286,7 @@ def test_limited_waves_oscillate_less():
     assert max(beyond[2:]) < 0.1 * min(beyond[:2])
 
 
-@pytest.mark.usually(5)
+@pytest.mark.usually(3)
 @pytest.mark.parametrize("order, options, most", [
     (1, BARTH, 0.0118), (1, BARTH | PRIMITIVE, 0.008), (1, BARTH | WAVES, 0.008),
     (1, VERTEX | POSITIVE, 0.0118), (2, VERTEX | POSITIVE, 0.0105),
@@ -324,7 +324,7 @@ def smooth_errors(order, cells, dim=2, **options):
     return dg.eoc(case, [order], 2)
 
 
-@pytest.mark.usually(0, 3, 5)
+@pytest.mark.usually(0, 3)
 @pytest.mark.parametrize("order, options, least", [
     (1, VERTEX, 1.7), (1, BARTH | SENSED, 1.9), (1, VERTEX | POSITIVE | SENSED, 1.9), (2, VERTEX | SENSED, 2.85),
     (2, POSITIVE, 2.85), (3, VERTEX | SENSED, 3.85)])
@@ -332,7 +332,9 @@ def test_order_in_smooth_flow(order, options, least):
     assert smooth_errors(order, 16 if order == 1 else 8, **options)[1]["eoc"] > least
 
 
-def test_the_initial_state_is_limited_and_failures_are_found_again():
+@pytest.mark.usually(0)
+@pytest.mark.parametrize("kernels", ["array", "fused"])
+def test_the_initial_state_is_limited_and_failures_are_found_again(kernels):
     """A jump inside elements; the state is limited before anything else, its totals are those of the projection."""
     def start(x):
         return dg.Euler(1).conservative((np.where(x[0] < 0.47, 1.0, 1e-3), 0.0, np.where(x[0] < 0.47, 1.0, 1e-4)))
@@ -344,7 +346,7 @@ def test_the_initial_state_is_limited_and_failures_are_found_again():
     assert np.array_equal(found[:, 0], c[:, 0])
     sim = dg.Simulation(mesh, law, dg.ModalDG(1, **BARTH | POSITIVE), dg.outflow, start, until=0.1, stepper="ssp33",
                         backend="numpy", source=lambda x, t: (np.where(np.abs(x[0] - 0.8) < 0.1, -1.0, 0.0), 0.0, 0.0),
-                        threads=1)
+                        kernels=kernels, threads=1)
     with pytest.raises(dg.SolutionError, match="not admissible") as caught:
         sim.run()
     assert caught.value.stage is not None and abs(caught.value.centre[0] - 0.8) < 0.15
@@ -397,7 +399,7 @@ def test_the_fused_limiter_of_rough_states(dim, order, options, dtype):
         assert "positivity" not in options or fused.operations.all_admissible(state, 0.0)
 
 
-@pytest.mark.usually(3)
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("law, order, options", [
     (dg.Advection((1.0, 0.5)), 1, BARTH), (dg.Advection((1.0, 0.5)), 1, VERTEX | SENSED), (dg.Advection((1.0, 0.5)), 3, VERTEX),
     (dg.Euler(2), 1, WIDE | WAVES)], ids=["barth", "sensed", "vertex", "waves around vertices"])

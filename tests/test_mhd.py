@@ -113,7 +113,7 @@ def test_alfven_waves_converge(direction, method, flux, order):
     for cells in (6, 12) if dim == 1 else (8, 16):
         mesh = dg.interval(cells=cells, periodic=True) if dim == 1 else dg.rectangle(cells=cells, periodic=True)
         sim = dg.Simulation(mesh, law, method(order), None, lambda x: exact(x, 0.0), flux=FLUXES[flux], exact=exact,
-                            until=0.2, backend="numpy", stepper="ssp54")
+                            until=0.2, backend="numpy", kernels="array", stepper="ssp54")
         sim.run()
         errors.append(sim.report["l2_error"]["By"])
     assert np.log2(errors[0] / errors[1]) > order + 1 - 0.5, errors
@@ -221,6 +221,7 @@ def test_walls_conduct():
     assert all(np.array_equal(outside[i], q[i]) for i in (0, 3, 4, 7, 8))
     sides = {"left": dg.outflow, "right": dg.outflow, "bottom": dg.wall, "top": dg.wall}
     sim = dg.Simulation(dg.rectangle(cells=(4, 4)), law, dg.NodalDG(2), sides, flux=dg.hlld, until=0.2,
+                        backend="numpy", kernels="array",
                         initial=lambda x: law.conservative((1.0 + 0 * x[0], 0.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.3)))
     final = sim.run()
     assert max(np.ptp(final[name].values) for name in law.variables) < 1e-13

@@ -167,6 +167,7 @@ def test_order_0_is_the_finite_volume_method(dim):
     assert np.abs(got - expected).max() < 1e-13 * np.abs(expected).max()
 
 
+@pytest.mark.usually(lambda dim, order, cells: (dim, order) != (3, 1))
 @pytest.mark.parametrize("dim, order, cells", [
     (1, 0, 100), (1, 1, 20), (1, 2, 12), (1, 4, 6), (1, 6, 4), (2, 0, 40), (2, 1, 16), (2, 2, 8), (2, 3, 6), (2, 5, 3),
     (3, 1, 8), (3, 2, 4), (3, 3, 3)])
@@ -183,30 +184,6 @@ def test_observed_order(dim, order, cells):
     assert dg.eoc(case, [order], 2)[1]["eoc"] > order + 0.8
 
 
-def test_a_nonlinear_law_runs_in_every_dimension():
-    """Burgers' equation along the diagonal before the shock: u = f(s - d u t), s = x + y + ..., d its dimension."""
-    def exact_of(dim):
-        def exact(x, t):
-            s = sum(x)
-            u = 1.5 + np.sin(2 * np.pi * s)
-            for _ in range(60):
-                phase = 2 * np.pi * (s - dim * u * t)
-                u = u - (u - 1.5 - np.sin(phase)) / (1 + 2 * np.pi * dim * t * np.cos(phase))
-            return (u,)
-        return exact
-    for dim, cells in ((1, 20), (2, 12), (3, 6)):
-        mesh = (dg.interval, dg.rectangle, dg.box)[dim - 1](cells=cells, periodic=True)
-        sim = dg.Simulation(mesh, Burgers(dim), dg.ModalDG(2), initial=exact_of(dim), exact=exact_of(dim), until=0.05 / dim,
-                            stepper="ssp33", backend="numpy", kernels="array")
-        sim.run()
-        coarse = sim.report["l2_error"]["total"]
-        begin, end = sim.report["conserved"]["u"].values()
-        assert abs(end - begin) < 1e-13
-        sim = sim.replace(mesh=mesh.refined())
-        sim.run()
-        assert np.log2(coarse / sim.report["l2_error"]["total"]) > 2.4
-
-
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @pytest.mark.parametrize("flux", [dg.rusanov, hllc])
 def test_gas_dynamics_keeps_a_uniform_flow_and_its_totals(dim, flux):
@@ -219,24 +196,7 @@ def test_gas_dynamics_keeps_a_uniform_flow_and_its_totals(dim, flux):
     assert np.abs(r).max() > 1 and max(abs(changes[name]) for name in law.variables) < 1e-12 * np.abs(r).max()
 
 
-def test_a_vortex_of_gas_is_carried_along():
-    """Isentropic vortex in a box of 10; Shu 1998, section 5.1."""
-    law = Euler(2)
-
-    def exact(x, t):
-        dx, dy = ((c - t) % 10 - 5 for c in x)
-        e = 5 / (2 * np.pi) * np.exp((1 - dx ** 2 - dy ** 2) / 2)
-        T = 1 - 0.4 / 2.8 * e ** 2
-        return law.conservative((T ** 2.5, 1 - e * dy, 1 + e * dx, T ** 3.5))
-
-    def case(order):
-        mesh = dg.rectangle((0, 0), (10, 10), 20, periodic=True)
-        return dg.Simulation(mesh, law, dg.ModalDG(order), flux=hllc, initial=exact, exact=exact, until=0.5, stepper="rk4",
-                             backend="numpy", kernels="array")
-    assert dg.eoc(case, [2], 2)[1]["eoc"] > 2.8
-
-
-@pytest.mark.usually(lambda mesh, stepper: mesh.dim == 1 or stepper.name in ("lsrk54", "rk4"))
+@pytest.mark.usually(lambda stepper: stepper.name in ("lsrk54", "ssp22"))
 @pytest.mark.parametrize("stepper", stepping.STEPPERS.values(), ids=lambda stepper: stepper.name)
 @pytest.mark.parametrize("mesh", [dg.interval(cells=20, periodic=True), dg.interval(cells=20, periodic=True, perturb=0.3),
                                   dg.rectangle(cells=6, periodic=True), dg.rectangle(cells=5, periodic=True, perturb=0.2),
@@ -366,6 +326,7 @@ def test_bad_input_is_named_in_one_line(make, message):
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.usually(0, 1, 3, 4)
 @pytest.mark.usefixtures("usual_garbage")
 @pytest.mark.filterwarnings("ignore:dt=")
 @pytest.mark.parametrize("order, law, cells, options", [

@@ -8,7 +8,7 @@ import dgarray as dg
 from dgarray import backends
 
 
-@pytest.mark.usually(lambda system, order: order == (6 - list(SYSTEMS).index(system)) % 7 and list(SYSTEMS).index(system) % 2)
+@pytest.mark.usually(lambda system, order: (system, order) in {("advection1", 6), ("acoustics1", 3), ("maxwellTM", 2)})
 @pytest.mark.parametrize("order", range(7))
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_fused_agrees_with_the_reference(system, order):
@@ -25,7 +25,7 @@ def test_fused_agrees_with_the_reference(system, order):
         agree(fused, reference, order, dtype)
 
 
-@pytest.mark.usually(2)
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("dim, order, flux, dtype", [
     (1, 3, dg.hllc, "float32"), (2, 1, dg.rusanov, "float64"), (2, 2, dg.roe, "float64"), (2, 2, dg.roe, "float32"),
     (2, 4, dg.hll, "float32"), (3, 2, dg.hllc, "float64"), (3, 2, dg.hllc, "float32")])
@@ -43,7 +43,7 @@ def test_gas(dim, order, flux, dtype):
         agree(fused, reference, order, dtype, 100)
 
 
-@pytest.mark.usually(lambda quadrature, order: order == 2 + quadrature)
+@pytest.mark.usually(lambda quadrature, order: order == 2 and not quadrature)
 @pytest.mark.parametrize("order", range(7))
 @pytest.mark.parametrize("quadrature", [False, True])
 def test_rates_of_rough_states(order, quadrature):

@@ -164,11 +164,11 @@ def test_strong_stability(name, coefficient):
         assert min(row) >= 0
 
 
-@pytest.mark.usually(lambda stepper: stepper.name in ("lsrk54", "ssp54"))
+@pytest.mark.usually(lambda stepper: stepper.name == "ssp54")
 @pytest.mark.parametrize("stepper", stepping.STEPPERS.values(), ids=lambda s: s.name)
 def test_fused_steps_agree_with_the_reference(stepper):
     results = []
-    for operator in operators("maxwellTM", 3, "float64"):
+    for operator in operators("acoustics1", 3, "float64"):
         count, with_k = stepping.registers(stepper)
         states = [operator.state(random_state(operator, 0)), *(operator.zeros() for _ in range(count - 1))]
         k = operator.zeros() if with_k else None
@@ -191,6 +191,7 @@ def test_same_bits_twice_and_on_any_number_of_threads():
     assert np.array_equal(states[0], states[1]) and np.array_equal(states[1], states[2])
 
 
+@pytest.mark.usually(lambda system, dtype: list(SYSTEMS).index(system) % 2 == (dtype == "float32"))
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_array_backend_on_strict_arrays(system, dtype):

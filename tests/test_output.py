@@ -3,8 +3,6 @@ import itertools
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 import warnings
 from math import factorial
@@ -478,9 +476,3 @@ def test_stores_that_name_the_variables_as_before_are_read():
     assert old[["a", "b", *(name for name in ds.variables if name not in "ab")]].dg.variables == ("b", "a")
     assert old.dg.error(lambda x, t: (0.0, 0.0)) == ds.dg.error(lambda x, t: (0.0, 0.0))
     assert old.dg.gradient("a").dg.variables == ("da_dx", "da_dy")
-
-
-def test_import_is_light():
-    """zarr and matplotlib are loaded by the calls that need them."""
-    code = "import sys, dgarray.output; print([m for m in ('zarr', 'matplotlib') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

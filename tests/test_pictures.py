@@ -599,8 +599,9 @@ def test_the_command_refuses(arguments, words, stores, capsys):
 
 
 def test_import_is_light():
-    """Pictures load their libraries when they are made."""
+    """Pictures and stores load their libraries when they are made."""
     code = ("import sys, dgarray.output.plot, dgarray.output.movie, dgarray.output.live, dgarray.output.volume, "
-            "dgarray.output.curves; print([m for m in ('matplotlib', 'pyvista', 'vtkmodules', 'PIL') if m in sys.modules])")
+            "dgarray.output.curves; "
+            "print([m for m in ('zarr', 'matplotlib', 'pyvista', 'vtkmodules', 'PIL') if m in sys.modules])")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
     assert done.stdout == "[]\n"

@@ -55,7 +55,7 @@ def test_open_curve():
         assert np.abs(np.abs(N) - np.abs(whole[:, :, here])).max() <= 1e-12
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype, method", [("float64", dg.ModalDG(2)), ("float32", dg.NodalDG(3))])
 def test_fused_kernels(dtype, method):
     """Sound in a disc with more tiles of elements than one; another condition beside the splines."""

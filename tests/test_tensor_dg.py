@@ -45,7 +45,7 @@ def test_reference_table_of_advection(kind, nodes, start, order, cells):
         return (1 + 0.5 * np.sin(np.pi * sum(c - v * t for c, v in zip(x, a))),)
     mesh = dg.rectangle((-1, -1), (1, 1), cells, periodic=True, shape="quadrilateral")
     sim = dg.Simulation(mesh, dg.Advection(a), dg.TensorDG(order, nodes, start), initial=lambda x: exact(x, 0.0), exact=exact,
-                        backend="numpy", cfl=0.3)
+                        backend="numpy", kernels="array", cfl=0.3)
     error = sim.run(1.0).dg.error("u", exact) / 2          # the domain measures 4
     assert error == pytest.approx(float(row[4]), rel=1e-3)
 
@@ -73,7 +73,7 @@ def test_meshes_of_these_tests_are_what_they_are_said_to_be():
         assert not are_affine(mesh_of(dim, cells)) and are_affine(mesh_of(dim, cells, warped=False))
 
 
-@pytest.mark.usually(lambda dim, order, nodes: (dim == 3) == (nodes == "gauss"))
+@pytest.mark.usually(lambda dim, order, nodes: (dim == 3) == (nodes == "gauss") and order != dim)
 @pytest.mark.parametrize("order, nodes", [(1, "lobatto"), (2, "gauss"), (2, "lobatto")])
 @pytest.mark.parametrize("dim", [2, 3])
 def test_conserved(dim, order, nodes):
@@ -117,7 +117,7 @@ def test_energy(name):
         assert np.all(change < -1e-6) if flux is dg.upwind else np.all(np.abs(change) < 1e-6)
 
 
-@pytest.mark.usually(lambda order, kind: (order, kind) in {(1, "skewed"), (2, "affine"), (2, "curved")})
+@pytest.mark.usually(lambda order, kind: (order, kind) in {(2, "skewed"), (2, "curved")})
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("kind", ["affine", "skewed", "warped", "curved", "perturbed"])
 def test_observed_orders_of_a_cavity(kind, order):
@@ -151,7 +151,7 @@ def test_smooth_media(law, order):
     (3, 3, "lobatto", False), (3, 5, "gauss", True)])
 @pytest.mark.parametrize("name", ["advection", "acoustics", "maxwell", "euler", "mhd"])
 @pytest.mark.usually(lambda name, dim, order, dtype: (name, dim, order, dtype) in {
-    ("advection", 3, 1, "float64"), ("maxwell", 3, 1, "float64"), ("euler", 2, 4, "float64"), ("mhd", 2, 0, "float64"),
+    ("advection", 2, 0, "float64"), ("maxwell", 3, 1, "float64"), ("euler", 2, 4, "float64"),
     ("acoustics", 2, 1, "float32")})
 def test_kernels_and_arrays_agree(name, dim, order, nodes, warped, dtype, most):
     law, uniform = laws(dim)[name]
@@ -178,7 +178,7 @@ TAKE_A_STATE = {dg.prescribed, dg.incident, dg.far_field, dg.inflow}
 @pytest.mark.parametrize("name, number", [(name, number) for name, found in CONDITIONS.items() for number in range(len(found))])
 @pytest.mark.parametrize("warped", [True, False])
 @pytest.mark.usually(lambda name, number, warped: warped == number % 2 and (name, number) in {
-    ("advection", 3), ("acoustics", 4), ("maxwell", 5), ("euler", 5)})
+    ("advection", 3), ("maxwell", 5)})
 def test_boundary_conditions(name, number, warped):
     """Kernels and arrays do the same at boundaries of every kind, where what comes in depends on place and time."""
     law, uniform = laws(2)[name]
@@ -221,8 +221,8 @@ def test_admissible_states_may_depend_on_x(warped):
 
 
 def test_threads_give_the_same_numbers():
-    law, uniform = laws(3)["euler"]
-    a, b = (dg.Simulation(mesh_of(3, 4, periodic=True), law, dg.TensorDG(2), initial=smooth(law, uniform), backend="numpy",
+    law, uniform = laws(2)["euler"]
+    a, b = (dg.Simulation(mesh_of(2, 8, periodic=True), law, dg.TensorDG(2), initial=smooth(law, uniform), backend="numpy",
                           threads=threads).run(0.05)["rho"].values for threads in (1, 2))
     assert np.array_equal(a, b)
 
@@ -232,7 +232,7 @@ def test_restart_gives_the_same_numbers(tmp_path):
 
     def simulation():
         return dg.Simulation(mesh_of(2, periodic=True), law, dg.TensorDG(3), initial=smooth(law, uniform), backend="numpy",
-                             every=0.05)
+                             kernels="array", every=0.05)
     whole = simulation().run(0.2, out=tmp_path / "whole.zarr")
     simulation().run(0.1, out=tmp_path / "half.zarr")
     rest = simulation().run(0.2, out=tmp_path / "half.zarr", restart=True)

@@ -63,7 +63,7 @@ def integrals(operator, q):
 
 # Positivity.
 
-@pytest.mark.usually(lambda name, dim, dtype: (dtype == "float32") == (dim == 3))
+@pytest.mark.usually(lambda name, dim, dtype: (dtype == "float32") == (dim == 3) and (name, dim) != ("euler", 3))
 @pytest.mark.parametrize("dtype, most", [("float64", 1e-14), ("float32", 1e-6)])
 @pytest.mark.parametrize("name, dim, order, nodes, warped", [
     ("euler", 2, 3, "gauss", True), ("euler", 2, 2, "lobatto", False), ("euler", 3, 2, "gauss", False),
@@ -178,7 +178,7 @@ def test_finite_volumes_conserve_and_a_uniform_state_stays(name, dim, order, war
 @pytest.mark.parametrize("name, dim, order, warped", [
     ("euler", 2, 3, True), ("euler", 2, 5, False), ("euler", 3, 2, True), ("mhd", 2, 1, True), ("mhd", 3, 2, False)])
 @pytest.mark.usually(lambda name, dim, order, dtype: (name, dim, order, dtype) in {
-    ("euler", 2, 3, "float64"), ("euler", 3, 2, "float32"), ("mhd", 2, 1, "float64")})
+    ("euler", 2, 3, "float64")})
 def test_kernels_and_arrays_agree(name, dim, order, warped, dtype, most):
     mesh = mesh_of(dim, 3, warped)
     (array, q), (fused, _) = (shocked(name, dim, order, mesh, kernels, dtype) for kernels in ("array", "fused"))
@@ -267,7 +267,7 @@ def test_sods_shock_tube_converges(order, share, most, warped):
     assert fine < most and np.log2(coarse / fine) > 0.8
 
 
-@pytest.mark.usually(1)
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("name, kernels", [("euler", "array"), ("euler", "fused"), ("mhd", "fused")])
 def test_a_strong_blast_stays_positive(name, kernels):
     """A pressure ratio of 10^5, by the split form with finite volumes and positivity; what is conserved stays."""

@@ -1,7 +1,4 @@
 """Zones and mortars: orders and laws by region, elements of two sizes, and the output of several zones."""
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -9,6 +6,7 @@ from test_tensor_dg import laws, smooth, wavy
 
 import dgarray as dg
 from dgarray import cases
+from dgarray.cli import main
 from dgarray.mesh import MeshError
 from dgarray.mesh.partition import partition, split
 from dgarray.output import open_output, verify
@@ -92,7 +90,7 @@ def test_free_stream_at_low_orders_and_lumped_masses(kind, order, nodes):
     assert np.abs(still).max() < 1e-11 * np.abs(rates(operator, smooth(law, uniform))).max()
 
 
-@pytest.mark.usually(lambda joint, order: (joint, order) in {("size", 1), ("both", 2)})
+@pytest.mark.usually(lambda joint, order: (joint, order) in {("size", 1), ("both", 1)})
 @pytest.mark.parametrize("joint", ["order", "size", "both"])
 @pytest.mark.parametrize("order", [1, 2])
 def test_observed_orders(joint, order):
@@ -253,15 +251,15 @@ def test_runs_go_on_bit_for_bit(case, tmp_path):
     assert np.array_equal(tree.dg.record("probes")["u"].values, whole.dg.record("probes")["u"].values)
 
 
-def test_pictures_and_files(case, tmp_path):
+def test_pictures_and_files(case, tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
     tree = case.run(out=tmp_path / "run.zarr")
     assert tree.dg.plot("u", path=tmp_path / "u.png").stat().st_size > 1000
     assert tree.dg.to_vtk(tmp_path / "u.vtkhdf").stat().st_size > 1000
     assert len(tree.dg.slice("x=0.5", time=-1)["u"]) > 0
     for arguments in (["info", "run.zarr"], ["plot", "run.zarr", "u", "--mesh"], ["export", "run.zarr"]):
-        done = subprocess.run([sys.executable, "-m", "dgarray", *arguments], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        assert main(arguments) == 0, capsys.readouterr().err
     live = dg.output.Live(case.layout(), "u", tmp_path / "live.png")
     case.run(live=live)
     assert (tmp_path / "live.png").stat().st_size > 1000
@@ -379,6 +377,7 @@ CORNER = {"corner": lambda x: (x[0] < 0.34) & (x[1] < 0.34)}
 HALVES = {"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5}
 
 
+@pytest.mark.usually(0, 1, 2)
 @pytest.mark.parametrize("mesh, order, options, where", [
     (SQUARES.with_regions(CORNER).refined("corner"), 2, {}, "at hanging nodes"),
     (SQUARES.with_regions(CORNER).refined("corner"), 2, {"volume_flux": dg.central}, "at hanging nodes"),
