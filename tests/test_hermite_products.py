@@ -63,7 +63,7 @@ CASES = [
 ]
 
 
-@pytest.mark.usually(1, 9)
+@pytest.mark.usually(1)
 @pytest.mark.parametrize("dim, law, order, boundary, dtype, options", CASES,
                          ids=[f"{c[0]}D-{type(c[1]).__name__}-{c[2]}-{c[4]}" for c in CASES])
 def test_fused_equals_the_reference(dim, law, order, boundary, dtype, options):

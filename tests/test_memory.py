@@ -135,6 +135,7 @@ class Device(ArrayBackend):
         return 8 * GIB, 4 * GIB
 
 
+@pytest.mark.usually(0, 1)
 @pytest.mark.parametrize("law, order", [("loud layers", 3), ("loud media", 3), ("swirl", 1)])
 def test_device(law, order):
     """Kept arrays of host and device together, and the temporaries of one stage, with arrays where there is no GPU."""

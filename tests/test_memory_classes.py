@@ -42,7 +42,7 @@ def arrays_of(things, seen):
 GAS, WAVES = dg.Euler(2), dg.Acoustics(3, sound_speed=lambda x: 1 + 0.1 * np.cos(x[0] + x[1] + x[2]))
 
 
-@pytest.mark.usually(0, 3, 6, 10, 14)
+@pytest.mark.usually(0, 2, 6, 10, 14)
 @pytest.mark.parametrize("law, method, kernels, dtype", [
     (Loud(2), dg.NodalDG(2), "array", "float64"),
     (WAVES, dg.NodalDG(1), "array", "float32"),

@@ -25,7 +25,7 @@ def test_fused_agrees_with_the_reference(system, order):
         agree(fused, reference, order, dtype)
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("dim, order, flux, dtype", [
     (1, 3, dg.hllc, "float32"), (2, 1, dg.rusanov, "float64"), (2, 2, dg.roe, "float64"), (2, 2, dg.roe, "float32"),
     (2, 4, dg.hll, "float32"), (3, 2, dg.hllc, "float64"), (3, 2, dg.hllc, "float32")])
@@ -56,6 +56,7 @@ def test_rates_of_rough_states(order, quadrature):
     agree(results[1], results[0], order, dtype)
 
 
+@pytest.mark.usually(0, 1)
 @pytest.mark.parametrize("dim, cells, surface", [(2, (40, 40), "elements"), (2, (40, 40), "edges"), (3, (7, 7, 7), "elements")])
 def test_many_pieces_of_tiles(dim, cells, surface):
     """Face values of elements in other pieces are computed again; the result does not depend on who takes which piece."""

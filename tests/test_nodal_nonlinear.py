@@ -64,7 +64,7 @@ def test_memory_is_that_of_modal_dg():
     assert sizes[0] == sizes[1] and sizes[2] == pytest.approx(sizes[3], rel=0.1)
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("dim, order, dtype", [(1, 9, "float32"), (2, 2, "float64"), (3, 1, "float32")])
 def test_fused_kernels(dim, order, dtype):
     """A stage with each kind of kernels, in one dimension also the largest rate and what is admissible."""

@@ -179,6 +179,7 @@ def test_extrusion(name, kind):
     cancels(one, other, 1e4 if kind == "weno" else 100)
 
 
+@pytest.mark.usually(lambda kind, flux: flux is None or kind in ("split", "tensor"))
 @pytest.mark.parametrize("kind", [*VOLUMES, "tensor", "lobatto", "ranocha"])
 @pytest.mark.parametrize("flux", [None, dg.rusanov, dg.hllc, dg.roe], ids=["default", "rusanov", "hllc", "roe"])
 def test_motion_along_the_invariant_direction(kind, flux):

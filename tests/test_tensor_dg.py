@@ -50,6 +50,7 @@ def test_reference_table_of_advection(kind, nodes, start, order, cells):
     assert error == pytest.approx(float(row[4]), rel=1e-3)
 
 
+@pytest.mark.usually(lambda name, dim, nodes: (name, dim, nodes) != ("euler", 3, "gauss"))
 @pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
 @pytest.mark.parametrize("dim", [2, 3])
 @pytest.mark.parametrize("name", ["advection", "acoustics", "maxwell", "euler", "mhd"])
@@ -125,7 +126,7 @@ def test_observed_orders_of_a_cavity(kind, order):
     assert rows[-1]["eoc"] > order + 0.7
 
 
-@pytest.mark.usually(0, 1)
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_observed_orders_on_random_hexahedra(order):
     """Each size has random corners of its own, so cells do not become parallelepipeds: at most half an order is lost."""
@@ -177,8 +178,7 @@ TAKE_A_STATE = {dg.prescribed, dg.incident, dg.far_field, dg.inflow}
 
 @pytest.mark.parametrize("name, number", [(name, number) for name, found in CONDITIONS.items() for number in range(len(found))])
 @pytest.mark.parametrize("warped", [True, False])
-@pytest.mark.usually(lambda name, number, warped: warped == number % 2 and (name, number) in {
-    ("advection", 3), ("maxwell", 5)})
+@pytest.mark.usually(lambda name, number, warped: (name, number, warped) == ("maxwell", 5, True))
 def test_boundary_conditions(name, number, warped):
     """Kernels and arrays do the same at boundaries of every kind, where what comes in depends on place and time."""
     law, uniform = laws(2)[name]
