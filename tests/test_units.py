@@ -57,8 +57,8 @@ def test_fields_of_a_gas_have_units_of_their_own():
     ds = dg.Simulation(dg.interval(0, 1, 4), law, dg.NodalDG(1), dg.wall,
                        lambda x: law.conservative((1.2, 10.0 + 0 * x[0], 1e5)), kernels="array").run(until=1e-5)
     found = {name: label(with_field(ds, name), name) for name in ("pressure", "mach", "sound_speed", "u", "E")}
-    assert found == {"pressure": "pressure (Pa)", "mach": "Mach number", "sound_speed": "speed of sound (m/s)", "u": "u (m/s)",
-                     "E": "total energy density (J/m^3)"}
+    assert found == {"pressure": "pressure (Pa)", "mach": "Mach number", "sound_speed": "speed of sound (m/s)",
+                     "u": "velocity, x component (m/s)", "E": "total energy density (J/m^3)"}
     assert with_field(ds, "pressure").pressure[0].values == pytest.approx(1e5)
 
 
