@@ -72,9 +72,11 @@ ENTRIES = {
         "As many triangles as in the second mesh of the paper; the smallest runs in half a minute. [Cases and their "
         "numbers](../cases.md) compares meshes, limiters and fluxes."), more=(
         ("movies/double_mach.webp", "Schlieren by tensor-product DG of order 3 on squares of 1/60"),)),
-    "forward_step": Entry({"elements": 9300}, None,
+    "forward_step": Entry({"elements": 37000, "flux": "hll"}, None,
                           partial(pictures.shocks, limits=(0.2, 6.2), lines=(0.26, 6.07, 30), spacing=1 / 120),
-                          command={"variable": "schlieren"}),
+                          command={"variable": "schlieren"}, text=(
+        "Triangles with sides of 1/80. With hllc, which keeps contacts sharp, the bow shock bulges at the lower wall on this mesh, a "
+        "carbuncle.")),
     "kelvin_helmholtz": Entry({"cells": 16}, None, {"variable": "rho", "time": 1.5}),
     "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
                             ((1, 2, 3, 4), 3)),
