@@ -75,8 +75,8 @@ ENTRIES = {
     "forward_step": Entry({"elements": 37000, "flux": "hll"}, None,
                           partial(pictures.shocks, limits=(0.2, 6.2), lines=(0.26, 6.07, 30), spacing=1 / 120),
                           command={"variable": "schlieren"}, text=(
-        "Triangles with sides of 1/80. With hllc, which keeps contacts sharp, the bow shock bulges at the lower wall on this mesh, a "
-        "carbuncle.")),
+        "Triangles with sides of 1/80. With hllc, which keeps contacts sharp, the bow shock bulges at the lower wall on this "
+        "mesh, a carbuncle.")),
     "kelvin_helmholtz": Entry({"cells": 16}, None, {"variable": "rho", "time": 1.5}),
     "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
                             ((1, 2, 3, 4), 3)),
