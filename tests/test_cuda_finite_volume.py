@@ -65,6 +65,16 @@ def test_steps_agree_with_the_array_expressions(device, law, dim, method, bounda
     assert (check is None) == (law == "varying")          # its wave rates stay, and no state of it is not admitted
 
 
+@pytest.mark.usually(1)
+@pytest.mark.parametrize("scheme", ["first-order", "muscl", "weno"])
+def test_a_flux_that_is_zero_along_an_axis(device, scheme):
+    """Advection along x in 2D: the sweeps along y read nothing."""
+    sim = dg.Simulation(dg.Grid((0, 0), (1, 1), CELLS[2], periodic=True), dg.Advection((1.0, 0.0)), dg.FiniteVolume(scheme),
+                        initial=lambda x: (np.sin(2 * np.pi * (x[0] + x[1])),), backend="numpy", kernels="array", threads=1)
+    expected, found, _ = both(device, sim)
+    assert np.abs(expected - found).max() < 1e-14
+
+
 @pytest.mark.usually(lambda law, dim, variant: (law == "mhd") == (variant.way == "transposed" and dim == 2))
 @pytest.mark.parametrize("dim, cells, variant", [
     (2, (70, 33), SweepVariant("transposed", 16, 2)), (2, (33, 40), SweepVariant("strided", 32, 1, 8, 8)),
