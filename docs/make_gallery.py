@@ -37,7 +37,7 @@ draw it, and its numbers. [Cases and their numbers](cases.md) has convergence ta
 
 </div>
 
-One command makes this page and its pictures, in a few minutes:
+One command makes this page and its pictures; most of the time goes into double_mach and forward_step:
 
 ```text
 python docs/make_gallery.py
@@ -98,8 +98,8 @@ ENTRIES = {
     "forward_step": Entry({"elements": 37000, "flux": "hll"}, None,
                           partial(pictures.shocks, limits=(0.2, 6.2), lines=(0.26, 6.07, 30), spacing=1 / 120),
                           command={"variable": "schlieren"}, text=(
-        "Triangles with sides of 1/80. With hllc, which keeps contacts sharp, the bow shock bulges at the lower wall on this mesh, a "
-        "carbuncle.")),
+        "Triangles with sides of 1/80. With hllc, which keeps contacts sharp, the bow shock bulges at the lower wall on this "
+        "mesh, a carbuncle.")),
     "kelvin_helmholtz": Entry({"cells": 16}, None, {"variable": "rho", "time": 1.5}),
     "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
                             ((1, 2, 3, 4), 3)),
