@@ -27,7 +27,7 @@ Every case of the package, run with small settings. Each picture leads to a page
 commands that draw the picture, and the numbers of the run. [Cases and their numbers](cases.md) has convergence tables and
 comparisons with published results.
 
-`python docs/make_gallery.py` makes these pages and their pictures in a few minutes.
+`python docs/make_gallery.py` makes these pages and their pictures; most of its time goes into double_mach and forward_step.
 """
 THUMBNAIL = '[<img src="gallery/{name}.png" alt="" width="180">{name}](gallery/{name}.md)'
 
