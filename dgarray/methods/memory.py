@@ -49,11 +49,6 @@ class Plan:
         size = kept["state and registers"] // states
         return replace(self, **{place: kept | {"state and registers": kept["state and registers"] + size}})
 
-    def taking(self, size, phases):
-        """The plan with so many bytes more on the host during some phases."""
-        more = {phase: (self.transient[phase][0] + size, self.transient[phase][1]) for phase in phases}
-        return replace(self, transient=self.transient | more)
-
     def keeping(self, snapshots):
         """The plan of a run that keeps this many snapshots in memory. Its dataset copies one variable of all snapshots at a
         time."""

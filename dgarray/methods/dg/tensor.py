@@ -191,11 +191,7 @@ class TensorDG(DG):
     def memory(self, problem, backend, stepper):
         if not self.zoned(problem):
             return super().memory(problem, backend, stepper)
-        zones = zones_of(self, problem)
-        plan = together(zone.method.memory(zone.problem, backend, stepper) for zone in zones)
-        # Totals are of values at the nodes of the highest order: see `ZonedOperator.nodal`.
-        rows, counts = len(problem.law.variables) * (self.nodal_order + 1) ** problem.mesh.dim, [len(z.cells) for z in zones]
-        return plan.taking(rows * (sum(counts) * backend.dtype.itemsize + 8 * max(counts)), ("integrals", "report"))
+        return together(zone.method.memory(zone.problem, backend, stepper) for zone in zones_of(self, problem))
 
 
 class TensorOperator(DGOperator):
