@@ -25,7 +25,7 @@ class CpuBackend(ArrayBackend):
     """Fused, multi-threaded kernels where measurement shows a gain; everything else is the reference's."""
 
     kernels, hermite_variant, hermite_varying, media, curved = "fused", "monolithic", "fused", "fused", "fused"
-    tensor = frozenset({"split form", "limiter", "joints"})
+    tensor, joins = frozenset({"split form", "limiter"}), True
     new_workers = staticmethod(flush.workers)
 
     def __init__(self, dtype, threads=None):

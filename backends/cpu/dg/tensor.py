@@ -78,7 +78,7 @@ class TensorFused(NodalFused, TensorForm):
     def fill_faces(self, q):
         self._run([self._trace_loop(q)])
 
-    def face_places(self, rows):
+    def face_places(self, rows, corners=None):
         cells, sides = np.asarray(rows).T
         tile, lane = np.divmod(cells, self.lanes)
         points = self.tables.face_nodes[sides].T

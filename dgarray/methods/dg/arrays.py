@@ -5,12 +5,13 @@ import numpy as np
 
 from ..recipe import Fetched
 from .blocks import block_size
+from .joined import Joined
 from .weak_form_memory import WeakFormMemory
 
 ALL = slice(None)
 
 
-class DGArrays(WeakFormMemory):
+class DGArrays(Joined, WeakFormMemory):
     """Arrays of a discontinuous Galerkin method on a backend, copies of those of `NodalTables`; a state is q[variable, node,
     element].
 

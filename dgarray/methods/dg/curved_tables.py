@@ -15,7 +15,7 @@ import numpy as np
 from ...mesh.errors import MeshError
 from ...reference import modal_simplex
 from ...spaces.simplex_metrics import face_metrics, metrics
-from .joints import CUT, with_joints
+from .joins import CUT, with_joins
 from .tables import ModalTables
 from .tensor_tables import TensorTables
 
@@ -36,7 +36,7 @@ class CurvedTables(ModalTables):
     def __init__(self, base):
         self.base = base
         mesh = base.mesh.part(base.curved, CUT)
-        super().__init__(mesh, base.order, base.law, with_joints(mesh, base.boundary), base.physics.flux, base.physics.source,
+        super().__init__(mesh, base.order, base.law, with_joins(mesh, base.boundary), base.physics.flux, base.physics.source,
                          degree_for(base))
         self.to_modes = None if base.modal else np.linalg.inv(base.cell.vandermonde)
         self.from_modes = None if base.modal else base.cell.vandermonde

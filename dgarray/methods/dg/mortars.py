@@ -8,14 +8,13 @@ all of the face's mortars (w: weights, J_m: of the mortar, l_i: the face's Lagra
 
 so that what leaves one side enters the other.  Kopriva 1996; Kopriva, Woodruff & Hussaini 2002.
 """
-from functools import cached_property
-
 import numpy as np
 
 from ...mesh.hanging import parts
 from ...physics.pointwise import Pointwise
 from ...physics.trace import call
-from ...reference.tensor import lattice, tensor_cell
+from ...reference import quadrature, tensor_cell
+from ...reference.faces import corner_weights, face_corners
 
 
 class Mortars:
@@ -41,40 +40,27 @@ class MortarList:
 
     def __init__(self, left, right, joint):
         self.sides, self.joint, self.backend = (left, right), joint, left.backend
-        tables = left.tables
-        self.rule = tensor_cell(tables.dim - 1, max(left.tables.order, right.tables.order))
-        r = self.rule.nodes
-        matrices = []
-        for side, points in zip(self.sides, (r, there(joint, r, tables.dim))):
-            cell = side.tables.cell
-            face, exact = tensor_cell(cell.dim - 1, cell.order, cell.kind), tensor_cell(cell.dim - 1, cell.order)
-            at_exact, at_mortar = face.interpolation(exact.nodes), face.interpolation(points)
-            mass = at_exact.T @ (exact.weights[:, None] * at_exact)
-            matrices.append((at_mortar, np.linalg.solve(mass, at_mortar.T * self.rule.weights)))
-        self.matrices_on_host = matrices
-        self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in matrices]
+        corners = len(joint.orientation)
+        self.points, self.matrices_on_host = matrices_of(joint, *(side.tables for side in self.sides))
+        self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in self.matrices_on_host]
         rows = joint.left, joint.right
-        self.places = [side.face_places(faces) for side, faces in zip(self.sides, rows)]
+        self.places = [side.face_places(faces, corners) for side, faces in zip(self.sides, rows)]
+        self.positions = [self.backend.integers(side.tables.positions_on_faces(faces[:, 1], corners).T)
+                          for side, faces in zip(self.sides, rows)]
         self.columns = [self.backend.integers(side.tables.number_of_joint(faces)) for side, faces in zip(self.sides, rows)]
         self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
         self.function = flux_between(left.tables.physics, right.tables.physics)
-        self.set_geometry(matrices[0][0])
+        self.set_geometry(self.matrices_on_host[0][0])
 
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
-        tables, (cells, faces) = self.sides[0].tables, self.joint.left.T
+        tables = self.sides[0].tables
         vectors = np.einsum("mp,dpf->dmf", to_mortar, tables.area_vectors(self.joint.left))
         areas = np.linalg.norm(vectors, axis=0)
         self.normals, self.areas = self.backend.array(vectors / areas), self.backend.array(areas)
         varying = any(side.tables.media.names for side in self.sides)
-        if not (varying or self.function.depends_on("x")):
-            self.x = None
-        else:
-            x, ends = np.empty(vectors.shape), [(axis, end) for axis in range(tables.dim) for end in (-1.0, 1.0)]
-            for face, (axis, end) in enumerate(ends):
-                some = faces == face
-                x[:, :, some] = tables.positions(np.insert(self.rule.nodes, axis, end, axis=1), cells[some])
-            self.x = self.backend.array(x)
+        needed = varying or self.function.depends_on("x")
+        self.x = self.backend.array(positions_of(tables, self.joint.left, self.points)) if needed else None
         self.parameters = [self.parameters_of(side, rows[:, 0])
                            for side, rows in zip(self.sides, (self.joint.left, self.joint.right))]
 
@@ -95,16 +81,50 @@ class MortarList:
         values = self.backend.xp.empty((len(l), *l[0].shape), l[0].dtype)
         for v, component in enumerate(flux):
             values[v] = component
-        for sign, side, (_, back), columns, scale in zip((-1, 1), self.sides, self.matrices, self.columns, self.scales):
-            side.given[:, :, columns] += sign * scale * self.backend.product(back, values)
+        for sign, side, (_, back), positions, columns, scale in zip((-1, 1), self.sides, self.matrices, self.positions,
+                                                                    self.columns, self.scales):
+            side.given[:, positions, columns] += sign * scale * self.backend.product(back, values)
 
 
-def there(joint, r, dim):
+def matrices_of(joint, left, right):
+    """The mortar's points (point, dim - 1) on the left face, and for both sides (left, right: their tables) the matrices from
+    values at the face's points to the mortar's and back.
+
+    Where both sides have the same points, the mortar has these, and fluxes need no quadrature."""
+    corners = len(joint.orientation)
+    faces = [tables.reference.face_polynomials(corners) for tables in (left, right)]
+    own, order = faces[0].points, max(left.order, right.order)
+    if joint.part is None and own.shape == faces[1].points.shape:
+        distance = np.abs(there(joint, own)[:, None] - faces[1].points).max(axis=2, initial=0)
+        if distance.min(axis=1).max() < 1e-9:
+            match = np.eye(len(own))[distance.argmin(axis=1)]
+            return own, [(np.eye(len(own)),) * 2, (match, match.T)]
+    points, weights = rule_on_face(corners, left.dim - 1, order)
+    return points, [(face.at(r), face.projection(r, weights)) for face, r in zip(faces, (points, there(joint, points)))]
+
+
+def rule_on_face(corners, dim, order):
+    """Points (point, dim) and weights of the quadrature of a face with so many corners, exact up to the degree 2 order."""
+    if dim and corners == dim + 1:
+        return quadrature(dim, max(2 * order, 1))
+    cell = tensor_cell(dim, order)
+    return cell.nodes, cell.weights
+
+
+def positions_of(tables, rows, r):
+    """Positions (dim, point, face) at the points r (point, dim - 1) of the faces `rows` (face, 2)."""
+    shape, x = tables.mesh.cell_shape, np.empty((tables.dim, len(r), len(rows)))
+    for face in np.unique(rows[:, 1]):
+        some, corners = rows[:, 1] == face, np.array(shape.faces[face])
+        x[:, :, some] = tables.positions(corner_weights(len(corners), r) @ shape.corners[corners], rows[some, 0])
+    return x
+
+
+def there(joint, r):
     """The points r (point, dim - 1) of the left face in the coordinates of the right one."""
-    ends = lattice(np.array([-1.0, 1.0]), dim - 1)
-    corners = ends if joint.part is None else parts(dim)[joint.part]
-    weights = np.prod((1 + ends * r[:, None]) / 2, axis=2)
-    return weights @ corners[list(joint.orientation)]
+    count, dim = len(joint.orientation), r.shape[1]
+    corners = face_corners(count, dim) if joint.part is None else parts(dim + 1)[joint.part]
+    return corner_weights(count, r) @ corners[list(joint.orientation)]
 
 
 def flux_between(left, right):
@@ -122,38 +142,3 @@ def flux_between(left, right):
     same = type(law) is type(right.law) and set(left.parameters) == set(right.parameters)
     inputs = {"l": v, "r": v, "n": law.dim, "s": 1, "x": law.dim, "t": None, "ml": left.parameters, "mr": right.parameters}
     return Pointwise(alike if same else mixed, inputs, "numerical flux")
-
-
-class Joined:
-    """What operations of tensor-product DG need at joints.
-
-    mortar_list   the class of their mortars"""
-
-    mortar_list = MortarList
-
-    mortars = None          # of these operations alone, where all joints lie between their own elements
-
-    @cached_property
-    def given_by_face(self):
-        """The flux at the face points of each face of the tables' joint, (face, variable, face point)."""
-        tables = self.tables
-        faces = len(tables.joint.faces) if tables.joint else 0
-        return self.backend.zeros((faces, tables.variables, tables.face_nodes.shape[1]))
-
-    @property
-    def given(self):
-        """The same, (variable, face point, face)."""
-        return self.given_by_face.transpose(1, 2, 0)
-
-    def face_places(self, rows):
-        """Where the values at the points of these faces (face, 2) are, for `values_at`."""
-        cells, faces = np.asarray(rows).T
-        return self.backend.integers(self.tables.face_nodes[faces].T * self.tables.elements + cells)
-
-    def values_at(self, places):
-        """Values at face points that `face_places` found, (variable, face point, face)."""
-        return self.traces.reshape(self.tables.variables, -1)[:, places]
-
-    def inside_joints(self, t):
-        """Set the given flux to the part of F.n - F* that is each element's own: 0 in the weak form."""
-        self.given[...] = 0

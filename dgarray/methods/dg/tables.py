@@ -12,7 +12,7 @@ from ...reference.columns import multiply
 from ...spaces.simplex_metrics import face_metrics, metrics
 from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
-from .joints import joined
+from .joins import joined
 from .limiting import Limiting, Limits
 from .media import Media, inside
 from .physics import Physics
@@ -184,8 +184,42 @@ class NodalTables:
     @cached_property
     def search(self):
         """How the eigenvalues for the largest stable step are searched for, see `dgarray.methods.dg.spectrum.search_of`; None
-        where the step comes from the measured table."""
-        return search_of(self)
+        where the step comes from the measured table, as it does with joins."""
+        return None if self.joint else search_of(self)
+
+    # At joins, see `dgarray.methods.dg.mortars`.
+
+    @property
+    def joint(self):
+        """The `Group` of the faces where mortars give the flux; None: there are none."""
+        return next((group for group in self.groups if group.jump is None), None)
+
+    def number_of_joint(self, rows):
+        """The number of each of the faces `rows` (face, 2) among those of `joint`."""
+        number = np.full((self.elements, self.sides), -1)
+        number[tuple(self.joint.faces.T)] = np.arange(len(self.joint.faces))
+        return number[tuple(rows.T)]
+
+    def points_of(self, sides, corners=None):
+        """The points of the local faces `sides`, numbers as in `face_nodes`, (face, point): in the order of the face's points
+        or, where the number of corners of these faces is given, in that of `FacePolynomials`."""
+        points = self.face_nodes[sides]
+        return points if corners is None else np.take_along_axis(points, self.positions_on_faces(sides, corners), axis=1)
+
+    def positions_on_faces(self, sides, corners):
+        """Which of the points of each of the local faces `sides` those of `FacePolynomials` are, (face, point)."""
+        return self.reference.face_polynomials(corners).positions[sides]
+
+    def area_vectors(self, rows):
+        """J_face n at the points of the faces `rows` (face, 2), (dim, face point, face)."""
+        cells, sides = rows.T
+        normals, scale = self.at_sides(sides, cells, self.face_nodes[sides].T * self.elements + cells)
+        vectors = np.asarray(normals * (scale / self.per_area(cells)))
+        return vectors if vectors.ndim == 3 else np.repeat(vectors[:, None], self.face_nodes.shape[1], axis=1)
+
+    def per_area(self, cells):
+        """What `scale` is for J_face = 1 in these cells."""
+        return simplex(self.dim, 1).volume / self.mesh.measures[cells]
 
     def like(self, elements):
         """Tables of a part of the mesh with this many elements, for the memory plan alone: sizes without arrays."""

@@ -58,6 +58,9 @@ class WeakForm(DGArrays):
 
         For modal DG: - F* J_face / J.  Each interior face is visited once, for both sides.  The next call overwrites the
         result."""
+        if self.mortars is not None:
+            self.fill_faces(q)
+            self.mortars(t)
         variables, _, elements = q.shape
         flat, out = self.at_faces(q).reshape(variables, -1), self.face_values
         for group in self.groups:
@@ -77,6 +80,10 @@ class WeakForm(DGArrays):
                 row[slots] = jumps[side * len(out) + v]
 
     def _boundary_flux(self, flat, out, group, t):
+        if group["jump"] is None:          # mortars give the flux
+            for row, values in zip(out, self.given):
+                row[group["slots"]] = values
+            return
         nodes = group["nodes"]
         inputs = {"x": self._points(nodes)} if self.needs_x else {}
         jump = group["jump"](q=tuple(row[nodes] for row in flat), n=tuple(group["normals"]), s=(group["scale"],), t=t,

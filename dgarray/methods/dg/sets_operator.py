@@ -1,98 +1,20 @@
-"""Zones: parts of a mesh whose elements are alike, in order, law and geometry.
-
-Each zone is a problem of its own, with kernels of its own, in which all that is alike is compiled in; zones meet at mortars.
-Helluy, Strub, Massaro & Roberts 2015, section 3.2.
-"""
-from copy import copy
-from dataclasses import replace
+"""The operator of discontinuous Galerkin on several element sets that meet at joins."""
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from ...physics.trace import call
 from ...stepping import sequence
-from ...wording import choose, plural
 from ..check import Check
 from ..operator import Operator
-from ..problem import Problem
 from ..recipe import Fetched
-from .boundary_setup import boundary_groups
 from .error_estimate import error_estimate
-from .joints import CUT, joints, with_joints
+from .joins import joins
 from .mortars import Mortars
 
 
-class Zone(NamedTuple):
-    """name; cells: numbers of its elements in the mesh; problem and method: of its elements alone, with joints."""
-
-    name: str
-    cells: np.ndarray
-    method: object
-    problem: Problem
-
-
-def zones_of(method, problem):
-    """The `Zone`s of a problem whose method has orders by region, or whose law has laws by region.
-
-    Raises ValueError for regions that do not exist, and elements in none or several of them."""
-    mesh, laws = problem.mesh, problem.law.laws
-    orders = method.order if isinstance(method.order, dict) else None
-    of_order, of_law = (None if given is None else by_region(mesh, given, what)
-                        for given, what in ((orders, "order"), (laws, "law")))
-    boundary_groups(mesh, problem.boundary)          # names that the mesh does not have, faces without a condition
-    names = {}
-    for key in zip(of_order or [None] * len(mesh.cells), of_law or [None] * len(mesh.cells)):
-        names.setdefault(key, "+".join(dict.fromkeys(name for name in key if name is not None)))
-    result = []
-    for (order, law), name in sorted(names.items(), key=lambda item: item[1]):
-        inside = np.ones(len(mesh.cells), bool)
-        for chosen, own in ((of_order, order), (of_law, law)):
-            inside &= True if chosen is None else np.array(chosen) == own
-        cells = np.flatnonzero(inside)
-        part = mesh.part(cells, CUT)
-        own_law = constant_in(problem.law if laws is None else laws[law], part)
-        own = Problem(part, own_law, with_joints(part, problem.boundary), problem.flux, problem.source)
-        result.append(Zone(name, cells, method if orders is None else replace(method, order=orders[order]), own))
-    return result
-
-
-def by_region(mesh, given, what):
-    """The region of each element among those of `given`, {region: value}; "default" stands for all others."""
-    names = np.full(len(mesh.cells), None, object)
-    for region in given:
-        if region == "default" and "default" not in mesh.regions:
-            continue
-        cells = mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]
-        twice = [other for other in names[cells] if other is not None]
-        if twice:
-            raise ValueError(f"{what}={given!r} gives elements two values: the regions {twice[0]!r} and {region!r} overlap")
-        names[cells] = region
-    missing = names == None          # noqa: E711  an array of names
-    if missing.any() and "default" in given:
-        names[missing] = "default"
-    elif missing.any():
-        raise ValueError(f"{what}={given!r} leaves {plural(int(missing.sum()), 'element')} without a value; regions of the "
-                         f"mesh: {', '.join(mesh.regions) or 'none'}; 'default' stands for all others")
-    return names.tolist()
-
-
-def constant_in(law, mesh):
-    """The law with a number for each parameter by region that is the same in all elements of a mesh."""
-    here = {region for region, cells in mesh.regions.items() if len(cells)}
-    found = {}
-    for name, value in law.parameters.items():
-        values = {value[region] for region in here & set(value)} if isinstance(value, dict) else ()
-        found[name] = values.pop() if len(values) == 1 else value
-    if found == law.parameters:
-        return law
-    law = copy(law)
-    law.parameters = found
-    return law
-
-
-class ZonedOperator(Operator):
-    """The operator of tensor-product DG on several zones; a state is {zone: q (variable, node, element)}.
+class SetsOperator(Operator):
+    """The operator of several element sets; a state is {zone: q (variable, node, element)}.
 
     For recorders, norms and messages the elements have the numbers of the mesh, and all zones the highest order, whose
     polynomials hold those of lower order.
@@ -111,7 +33,7 @@ class ZonedOperator(Operator):
         for i, zone in enumerate(zones):
             self.zone[zone.cells], self.number[zone.cells] = i, np.arange(len(zone.cells))
         self.mortars = Mortars([operator.operations for operator in self.operators.values()],
-                               joints(problem.mesh, self.zone))
+                               joins(problem.mesh, self.zone))
 
     @property
     def stepper(self):
@@ -254,7 +176,7 @@ class ZonedOperator(Operator):
         """Values at the nodes of the highest order, (variable, node, element of the mesh)."""
         values = np.empty((len(self.law.variables), len(self.space.cell.nodes), len(self.zone)), self.dtype)
         for zone in self.zones:
-            values[:, :, zone.cells] = self.to_highest[zone.name] @ arrays[zone.name]
+            values[:, :, zone.cells] = self.to_highest[zone.name] @ self.operators[zone.name].nodal(arrays[zone.name])
         return values
 
     def take(self, state, elements):

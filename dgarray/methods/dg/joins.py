@@ -9,7 +9,7 @@ import numpy as np
 CUT = " joint"          # no mesh file has names like it
 
 
-class Joint(NamedTuple):
+class Join(NamedTuple):
     """Faces of a left zone, each on a face of a right zone or on a part of it.
 
     zones         numbers of the left and of the right zone, which may be one
@@ -24,8 +24,8 @@ class Joint(NamedTuple):
     orientation: tuple
 
 
-def joints(mesh, zone):
-    """The `Joint`s of a mesh, where each element belongs to the zone of that number, (element,).
+def joins(mesh, zone):
+    """The `Join`s of a mesh, where each element belongs to the zone of that number, (element,).
 
     Elements of a zone have the order of the mesh."""
     number = np.empty(len(zone), int)
@@ -41,13 +41,13 @@ def joints(mesh, zone):
 
 
 def _sorted(left, right, part, orientation, zone, number):
-    """`Joint`s of the faces with the same zones and orientation."""
+    """`Join`s of the faces with the same zones and orientation."""
     keys = np.column_stack([zone[left[:, 0]], zone[right[:, 0]], orientation])
     kinds, which = np.unique(keys, axis=0, return_inverse=True)
     for i, (a, b, *vertices) in enumerate(kinds.tolist()):
         some = which.reshape(-1) == i
         rows = [np.column_stack([number[side[some, 0]], side[some, 1]]) for side in (left, right)]
-        yield Joint((a, b), *rows, part, tuple(vertices))
+        yield Join((a, b), *rows, part, tuple(vertices))
 
 
 def joined(q):
@@ -55,7 +55,7 @@ def joined(q):
     raise TypeError("mortars give the flux at a joint")
 
 
-def with_joints(mesh, boundary):
-    """The boundary conditions on a zone of a mesh, with `joined` at its joints."""
+def with_joins(mesh, boundary):
+    """The boundary conditions on a zone of a mesh, with `joined` at its joins."""
     given = dict(boundary) if isinstance(boundary, dict) else {} if boundary is None else {"default": boundary}
     return {**given, CUT: joined} if len(mesh.boundaries.get(CUT, ())) else given

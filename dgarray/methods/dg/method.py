@@ -1,0 +1,165 @@
+"""The base class of the discontinuous Galerkin methods, and the checks of a problem that they share."""
+from dataclasses import replace
+from numbers import Integral
+
+from ...mesh.errors import TO_SPLIT
+from ...physics.fluxes import upwind
+from ...reference import simplex
+from ...spaces import polynomial_space
+from ...stepping import STEPPERS
+from ...wording import choose
+from ..memory import together
+from ..method import Method
+from .boundary_setup import boundary_groups, face_values
+from .curved_form import CurvedForm
+from .joins import joined
+from .media import varying_inside
+from .physics import Physics
+from .plan import plan_of
+from .sets import sets_of
+from .sets_operator import SetsOperator
+from .stability import check_stepper
+from .weak_form import WeakForm
+
+SIMPLICES = "line", "triangle", "tetra"
+PLURALS = {"line": "lines", "triangle": "triangles", "tetra": "tetrahedra", "quadrilateral": "quadrilaterals",
+           "hexahedron": "hexahedra"}
+DEGREES = 50          # the highest degree of the quadrature rules on triangles
+
+
+class DG(Method):
+    """The base class of the discontinuous Galerkin methods.
+
+    order    a whole number, or {region: number}: then each region is an element set with kernels and output of its own;
+             "default" stands for all other regions
+    recipe   the operations, as `ArrayBackend.operations` takes them
+
+    A method has check_set(problem), tables(problem) and operator_of_set(problem, backend) for elements that are alike."""
+
+    has_flux, start, recipe, by_region = True, "projection", WeakForm, True
+
+    @property
+    def orders(self):
+        """The orders of all sets."""
+        return list(self.order.values()) if isinstance(self.order, dict) else [self.order]
+
+    @property
+    def highest_order(self):
+        return max(self.orders)
+
+    @property
+    def nodal_order(self):
+        """The highest degree of the nodal polynomials that the output holds."""
+        return max(self.highest_order, 1)
+
+    def space(self, problem):
+        return polynomial_space(problem.mesh, self.nodal_order)
+
+    def stepper(self, name):
+        """The time stepper with that name, by default lsrk54.
+
+        Raises ValueError for an unknown name, and for a stepper that has no stable step at this order."""
+        stepper = STEPPERS[choose("stepper", name or "lsrk54", STEPPERS)]
+        for order in self.orders:
+            check_stepper(order, stepper)
+        return stepper
+
+    def in_sets(self, problem):
+        """Whether elements differ from one another, in order or law."""
+        return isinstance(self.order, dict) or problem.law.laws is not None
+
+    def zones(self, problem):
+        found = sets_of(self, problem) if self.in_sets(problem) else ()
+        return {each.name: (each.method, each.problem) for each in found}
+
+    def check(self, problem):
+        """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
+        check_mesh(problem, self.shapes)
+        if not self.in_sets(problem):
+            self.check_set(problem)
+            return
+        for each in sets_of(self, problem):
+            each.method.check_set(each.problem)
+
+    def kernels(self, backend, law=None, mesh=None):
+        """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
+        vary inside of elements, and a mesh with curved triangles or tetrahedra, may have another one than others."""
+        if not backend.joins and (isinstance(self.order, dict) or law is not None and law.laws is not None
+                                  or mesh is not None and len(mesh.hanging)):
+            return "array"
+        laws = [law] if law is None or law.laws is None else law.laws.values()
+        return min(self.kernels_of_set(backend, each, mesh) for each in laws)
+
+    def kernels_of_set(self, backend, law, mesh):
+        """The same for elements that are alike."""
+        if mesh is not None and backend.kernels != backend.curved and mesh.cell_shape.simplex and mesh.whole.is_curved.any():
+            return backend.curved
+        given = law is not None and mesh is not None and backend.kernels != backend.media
+        varies = given and varying_inside(law, mesh.whole, simplex(mesh.dim, self.nodal_order).nodes)
+        return backend.media if varies else backend.kernels
+
+    def operations(self, tables):
+        """The recipe for these tables."""
+        return CurvedForm if len(tables.curved) else self.recipe
+
+    def operator(self, problem, backend):
+        """The operator of a problem on a backend: a `DGOperator`, or a `SetsOperator` of several sets."""
+        if self.in_sets(problem):
+            return SetsOperator(problem, self, sets_of(self, problem), backend)
+        return self.operator_of_set(problem, backend)
+
+    def memory(self, problem, backend, stepper):
+        """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
+        if self.in_sets(problem):
+            return together(each.method.memory(each.problem, backend, stepper) for each in sets_of(self, problem))
+        return plan_of(self, self.tables(problem), backend, stepper)
+
+
+def check_orders(method, allowed):
+    """Raise ValueError unless a method's order is a whole number of the range `allowed`, or {region: number} of such."""
+    if not method.orders or not all(isinstance(order, Integral) and order in allowed for order in method.orders):
+        raise ValueError(f"order={method.order!r} is not allowed for {type(method).__name__}; it must be a whole number from "
+                         f"{allowed[0]} to {allowed[-1]}, or {{region: number}}")
+
+
+def check_degree(method):
+    """Raise ValueError unless a method's `quadrature` is None or a degree from 2 order to the highest that the rules have."""
+    degree, least = method.quadrature, 2 * method.highest_order
+    if degree is not None and (not isinstance(degree, Integral) or not least <= degree <= DEGREES):
+        raise ValueError(f"quadrature={degree!r} is not allowed for {type(method).__name__}; at order {method.highest_order} it must "
+                         f"be None or a whole number from {least} to {DEGREES}")
+
+
+def check_problem(problem, weak=False, shapes=SIMPLICES):
+    """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit; weak: for the weak form; shapes: of
+    the cells."""
+    check_mesh(problem, shapes)
+    mesh, law = problem.mesh.whole, problem.law
+    if law.dim != mesh.dim:
+        raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
+    physics = Physics(law, problem.flux or upwind, problem.source, problem.numbers, weak)
+    groups = [group for group in boundary_groups(mesh, problem.boundary) if group[2] is not joined]
+    jumps = [physics.boundary_jump(name, condition) for name, _, condition in groups]
+    for function in (*vars(physics.functions).values(), *jumps):
+        function.graph                                    # noqa: B018  tracing is the check
+    for _, faces, condition in groups:
+        face_values(mesh, faces, condition)
+        if hasattr(condition, "check"):
+            condition.check(mesh, faces, law)
+
+
+def check_mesh(problem, shapes):
+    """Raise ValueError unless the problem is on a mesh of cells of these shapes."""
+    mesh = problem.mesh
+    *first, last = (PLURALS[shape] for shape in shapes)
+    cells = f"{', '.join(first)} and {last}"
+    if mesh.structured:
+        example = "" if "line" in shapes else "shape='quadrilateral'"
+        raise ValueError(f"discontinuous Galerkin works on meshes of {cells}, not on {mesh!r}; give a mesh such as "
+                         f"dgarray.rectangle({example}), or the method Hermite")
+    if mesh.cell_type not in shapes:
+        other = f"TensorDG; {TO_SPLIT}" if "line" in shapes else "NodalDG or ModalDG, or another mesh"
+        raise ValueError(f"this method works on {cells}, not on {mesh.cell_type} cells: {mesh!r}; take {other}")
+    if mesh.cell_shape.simplex and mesh.share is not None and mesh.whole.is_curved.any():
+        raise ValueError(f"{mesh!r} is a part of a mesh with curved {mesh.cell_type} cells, which run whole; take TensorDG on "
+                         "quadrilaterals or hexahedra, or mesh.mapped(lambda x: x, order=1)")
