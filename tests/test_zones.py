@@ -304,7 +304,7 @@ def test_problems_that_are_refused():
     for given, method, message in (
             ({"core": law, "around": dg.Acoustics(2)}, dg.TensorDG(2), "'core' and 'around' do not go together"),
             ({"core": law}, dg.TensorDG(2), "leaves 8 elements without"), ({}, dg.TensorDG(2), "give a law, or"),
-            ({"core": law, "around": law}, dg.NodalDG(2), "NodalDG takes one law")):
+            ({"core": law, "around": law}, dg.ModalDG(2), "ModalDG|works on")):
         with pytest.raises(ValueError, match=message):
             dg.Simulation(mesh, given, method, dg.outflow)
     with pytest.raises(ValueError, match="boundary 'lft' .*did you mean 'left'"):

@@ -119,6 +119,11 @@ class Mesh:
     structured = False          # a grid's cells lie in rows
 
     @property
+    def blocks(self) -> tuple[Mesh, ...]:
+        """The meshes of the cells of each shape: here one."""
+        return (self,)
+
+    @property
     def cell_type(self) -> str:
         """The cells' name: line, triangle, quadrilateral, tetra or hexahedron."""
         return self.cell_shape.name

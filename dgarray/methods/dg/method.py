@@ -34,7 +34,9 @@ class DG(Method):
              "default" stands for all other regions
     recipe   the operations, as `ArrayBackend.operations` takes them
 
-    A method has check_set(problem), tables(problem) and operator_of_set(problem, backend) for elements that are alike."""
+    A method has check_set(problem), tables(problem) and operator_of_set(problem, backend) for elements that are alike.
+
+    shapes   names of the shapes of cells that it works on"""
 
     has_flux, start, recipe, by_region = True, "projection", WeakForm, True
 
@@ -53,6 +55,11 @@ class DG(Method):
         return max(self.highest_order, 1)
 
     def space(self, problem):
+        alone = self.of_set(problem.mesh.cell_shape, self.highest_order)
+        return alone.space_of_set(problem)
+
+    def space_of_set(self, problem):
+        """The function space of the output of elements that are alike."""
         return polynomial_space(problem.mesh, self.nodal_order)
 
     def stepper(self, name):
@@ -65,8 +72,12 @@ class DG(Method):
         return stepper
 
     def in_sets(self, problem):
-        """Whether elements differ from one another, in order or law."""
-        return isinstance(self.order, dict) or problem.law.laws is not None
+        """Whether elements differ from one another, in shape, order or law."""
+        return isinstance(self.order, dict) or problem.law.laws is not None or len(problem.mesh.blocks) > 1
+
+    def of_set(self, shape, order):
+        """The method on elements of one `Shape` and order."""
+        return replace(self, order=order)
 
     def zones(self, problem):
         found = sets_of(self, problem) if self.in_sets(problem) else ()
@@ -76,7 +87,7 @@ class DG(Method):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
         check_mesh(problem, self.shapes)
         if not self.in_sets(problem):
-            self.check_set(problem)
+            self.alone(problem).check_set(problem)
             return
         for each in sets_of(self, problem):
             each.method.check_set(each.problem)
@@ -88,7 +99,9 @@ class DG(Method):
                                   or mesh is not None and len(mesh.hanging)):
             return "array"
         laws = [law] if law is None or law.laws is None else law.laws.values()
-        return min(self.kernels_of_set(backend, each, mesh) for each in laws)
+        shapes = [None] if mesh is None else [block.cell_shape for block in mesh.blocks]
+        methods = [self if shape is None else self.of_set(shape, self.highest_order) for shape in shapes]
+        return min(method.kernels_of_set(backend, each, mesh) for each in laws for method in methods)
 
     def kernels_of_set(self, backend, law, mesh):
         """The same for elements that are alike."""
@@ -106,13 +119,18 @@ class DG(Method):
         """The operator of a problem on a backend: a `DGOperator`, or a `SetsOperator` of several sets."""
         if self.in_sets(problem):
             return SetsOperator(problem, self, sets_of(self, problem), backend)
-        return self.operator_of_set(problem, backend)
+        return self.alone(problem).operator_of_set(problem, backend)
+
+    def alone(self, problem):
+        """The method where all elements are alike."""
+        return self.of_set(problem.mesh.cell_shape, self.order)
 
     def memory(self, problem, backend, stepper):
         """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
         if self.in_sets(problem):
             return together(each.method.memory(each.problem, backend, stepper) for each in sets_of(self, problem))
-        return plan_of(self, self.tables(problem), backend, stepper)
+        alone = self.alone(problem)
+        return plan_of(alone, alone.tables(problem), backend, stepper)
 
 
 def check_orders(method, allowed):

@@ -4,19 +4,24 @@ M dq/dt = - sum_k S_k F_k + sum_faces integral of l (F.n - F*) dS, so
 dq/dt = - sum_k D_k (F . grad r_k) + L (F.n - F*) J_face / J
 Hesthaven & Warburton 2008; Kloeckner et al. 2009, equation (4); Kloeckner et al. 2013, equation (9).
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...physics.fluxes import upwind
 from ...wording import choose
 from .filter import ExponentialFilter
-from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
+from .method import DG, PLURALS, SIMPLICES, check_degree, check_orders, check_problem
 from .operator import DGOperator
 from .tables import NO_LIMITS, NodalTables, QuadratureTables
+from .tensor import SHAPES as TENSOR_SHAPES
+from .tensor import TensorDG
 
 
 @dataclass(frozen=True)
 class NodalDG(DG):
-    """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10) on intervals, triangles or tetrahedra.
+    """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10).
+
+    On intervals, triangles and tetrahedra in strong form; on quadrilaterals and hexahedra (orders 1 to 8) as
+    TensorDG(order, nodes="lobatto"), whose nodes on edges and faces are the same, so that neighbours of any shape conform.
 
     order        whole number from 1 to 10, by default 4, or {region: number}: then each region is a set of elements with kernels
                  and output of its own; "default" stands for all other regions. Laws may be given by region, too
@@ -34,7 +39,7 @@ class NodalDG(DG):
     start: str = "projection"
     quadrature: int | None = None
     filter: ExponentialFilter | None = None
-    limiting, shapes = NO_LIMITS, SIMPLICES
+    limiting, shapes = NO_LIMITS, (*SIMPLICES, *TENSOR_SHAPES)
 
     def __post_init__(self):
         check_orders(self, range(1, 11))
@@ -49,6 +54,15 @@ class NodalDG(DG):
     def __repr__(self):
         more = "".join(f", {name}={value!r}" for name in ("quadrature", "filter") if (value := getattr(self, name)) is not None)
         return f"NodalDG(order={self.order!r}, start={self.start!r}{more})"
+
+    def of_set(self, shape, order):
+        if shape.simplex:
+            return replace(self, order=order)
+        for name in ("quadrature", "filter"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}={getattr(self, name)!r} is for triangles and tetrahedra; NodalDG on {PLURALS[shape.name]} has "
+                                 "Gauss-Lobatto points and takes none; leave it out")
+        return TensorDG(order, "lobatto", self.start)
 
     def check_set(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""

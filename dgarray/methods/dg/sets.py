@@ -4,7 +4,6 @@ Each set is a problem of its own, with kernels of its own, in which all that is 
 Helluy, Strub, Massaro & Roberts 2015, section 3.2, call them volume zones.
 """
 from copy import copy
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +44,7 @@ def sets_of(method, problem):
         part = mesh.part(cells, CUT)
         own_law = constant_in(problem.law if laws is None else laws[law], part)
         own = Problem(part, own_law, with_joins(part, problem.boundary), problem.flux, problem.source)
-        result.append(ElementSet(name, cells, method if orders is None else replace(method, order=orders[order]), own))
+        result.append(ElementSet(name, cells, method.of_set(part.cell_shape, method.order if orders is None else orders[order]), own))
     return result
 
 

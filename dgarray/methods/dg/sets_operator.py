@@ -3,6 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...backends.arrays import ArrayBackend
 from ...physics.trace import call
 from ...stepping import sequence
 from ..check import Check
@@ -11,6 +12,7 @@ from ..recipe import Fetched
 from .error_estimate import error_estimate
 from .joins import joins
 from .mortars import Mortars
+from .spectrum import rounded_down, search_of_sets, stable_step
 
 
 class SetsOperator(Operator):
@@ -21,12 +23,12 @@ class SetsOperator(Operator):
 
     zones      `Zone`s;  operators: {name: the operator of each}"""
 
-    def __init__(self, problem, method, zones, backend):
+    def __init__(self, problem, method, zones, backend, others=None):
+        """others: the operators of the sets on another backend, with the same tables"""
         super().__init__(problem, backend)
-        self.method, self.zones = method, zones
-        self.operators = {zone.name: zone.method.operator(zone.problem, backend) for zone in zones}
-        for zone, operator in zip(zones, self.operators.values()):
-            operator.method = zone.method
+        self.method, self.zones, self._steps = method, zones, {}
+        self.operators = {zone.name: others[zone.name].on(backend) if others else
+                          zone.method.operator_of_set(zone.problem, backend) for zone in zones}
         self.unknowns = {name: operator.shape for name, operator in self.operators.items()}
         self.zone = np.empty(len(problem.mesh.cells), int)          # of each element, and its number there
         self.number = np.empty(len(problem.mesh.cells), int)
@@ -102,8 +104,37 @@ class SetsOperator(Operator):
     # A step.
 
     def largest_step(self, state, t, check=None):
-        """The smallest of the zones' largest steps."""
+        """The largest step that the eigenvalues of all sets together allow, where wave speeds do not change and the problem is
+        not too large to find them; else the smallest of the sets' largest steps."""
+        if self.search is not None:
+            if self.stepper.name not in self._steps:
+                self._steps[self.stepper.name] = self._step_of_spectrum()
+            if self._steps[self.stepper.name] > 0:
+                return self._steps[self.stepper.name]
         return float(np.min(list(self._each(lambda o, q: o.max_dt(q, t, self.stepper), state).values())))          # nan of any
+
+    @cached_property
+    def search(self):
+        """The `Search` for the eigenvalues of all sets together; None where the largest step comes from the measured tables."""
+        return search_of_sets([operator.tables for operator in self.operators.values()])
+
+    def _step_of_spectrum(self):
+        """The largest step by the operator's eigenvalues, by array expressions in float64; nan where there is none."""
+        backend = ArrayBackend(np, "float64", "numpy", self.backend.threads)
+        arrays = SetsOperator(self.problem, self.method, self.zones, backend, self.operators)
+        still = arrays.flat(arrays.rhs(arrays.zeros(), 0.0))
+        with np.errstate(all="ignore"):          # a user's source may be nan at a random state
+            return rounded_down(stable_step(lambda q: arrays.flat(arrays.rhs(arrays.unflat(q), 0.0)) - still, len(still),
+                                            self.stepper, self.search, self.search.share))
+
+    def flat(self, state):
+        """The values of a state (variable, node, element) of each set, as one vector."""
+        return np.concatenate([values.ravel() for values in state.values()])
+
+    def unflat(self, values):
+        """The inverse of `flat`."""
+        ends = np.cumsum([np.prod(shape) for shape in self.unknowns.values()])
+        return {name: part.reshape(shape) for (name, shape), part in zip(self.unknowns.items(), np.split(values, ends[:-1]))}
 
     def exchange(self, state, t):
         """Compute the fluxes at all joints."""

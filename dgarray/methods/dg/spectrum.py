@@ -62,6 +62,17 @@ def search_of(tables):
     return search, min(count, tables.elements)
 
 
+def search_of_sets(tables):
+    """The `Search` for several element sets together, from the tables of each, which have joins; None as in `search_of`."""
+    laws, speeds = ([getattr(each, name) for each in tables] for name in ("law", "functions"))
+    if any(each.wave_speed.depends_on("q") or each.wave_speed.depends_on("t") for each in speeds):
+        return None
+    families = {law.family if law.family and law.dim > 1 else "scalar" for law in laws}
+    search = SEARCHES[families.pop() if len(families) == 1 else "scalar"]
+    unknowns = sum(each.variables * each.rows * each.elements for each in tables)
+    return search if unknowns * search.products <= UNKNOWNS else None
+
+
 def hessenberg(apply, size, krylov, dtype=float):
     """Arnoldi's Hessenberg matrix (krylov, krylov) of the linear function `apply` on vectors of `size` entries, from a random
     vector, and the norm of the residual, that is of the next vector before it is normalised.

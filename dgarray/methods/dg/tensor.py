@@ -109,7 +109,7 @@ class TensorDG(DG):
         positive = f", positivity={self.positivity!r}" * bool(self.positivity)
         return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split}{shocks}{positive})"
 
-    def space(self, problem):
+    def space_of_set(self, problem):
         return TensorSpace(problem.mesh, self.nodal_order, self.nodes)
 
     def kernels_of_set(self, backend, law, mesh):
