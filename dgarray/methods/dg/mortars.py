@@ -18,19 +18,22 @@ from ...reference.faces import corner_weights, face_corners
 
 
 class Mortars:
-    """The mortars between the operations of some zones, which offer `values_at` and `given`: see `TensorForm`.
+    """The mortars between the operations of some sets: see `dgarray.methods.dg.joined`.
 
-    zones    the operations of each zone
-    joints   `Joint`s"""
+    sets     the operations of each set
+    joins    `Join`s"""
 
-    def __init__(self, zones, joints):
-        self.zones, self.lists = zones, [
-            zones[0].mortar_list(zones[j.zones[0]], zones[j.zones[1]], j) for j in joints]
+    def __init__(self, sets, joins):
+        self.sets, self.lists = [each for each in sets if each.tables.joint], []
+        for join in joins:
+            left, right = (sets[number] for number in join.sets)
+            alike = left.mortar_list is right.mortar_list          # else array expressions serve both
+            self.lists.append((left.mortar_list if alike else MortarList)(left, right, join))
 
     def __call__(self, t):
-        """Compute the fluxes at all joints from the zones' values at faces."""
-        for zone in self.zones:
-            zone.inside_joints(t)
+        """Compute the fluxes at all joins from the sets' values at faces."""
+        for each in self.sets:
+            each.inside_joints(t)
         for mortars in self.lists:
             mortars(t)
 

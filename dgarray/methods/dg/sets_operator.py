@@ -138,7 +138,9 @@ class SetsOperator(Operator):
 
     def exchange(self, state, t):
         """Compute the fluxes at all joints."""
-        self._each(lambda o, q: o.operations.fill_faces(q), state)
+        for name, operator in self.operators.items():
+            if operator.tables.joint:
+                operator.operations.fill_faces(state[name])
         self.mortars(t)
 
     def rhs(self, state, t):
