@@ -112,6 +112,11 @@ class Mesh:
         return table("Mesh", [*sizes(self), *names_in(self)])
 
     @property
+    def cell_count(self) -> int:
+        """Number of cells."""
+        return len(self.cells)
+
+    @property
     def dim(self) -> int:
         """Dimension of space and of the cells: 1, 2 or 3."""
         return self.points.shape[1]

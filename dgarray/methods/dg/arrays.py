@@ -41,6 +41,13 @@ class DGArrays(Joined, WeakFormMemory):
         return self.backend.array(self.tables.scale)
 
     @cached_property
+    def rate_metrics(self):
+        """See `NodalTables.rate_metrics`."""
+        if not self.tables.curved:
+            return self.normals, self.scale
+        return [self.backend.array(values) for values in self.tables.rate_metrics]
+
+    @cached_property
     def parameters(self):
         return {name: self.backend.array(values) for name, values in self.tables.parameters.items()
                 if name not in self.tables.media.names}

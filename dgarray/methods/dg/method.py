@@ -2,6 +2,8 @@
 from dataclasses import replace
 from numbers import Integral
 
+import numpy as np
+
 from ...mesh.errors import TO_SPLIT
 from ...physics.fluxes import upwind
 from ...reference import simplex
@@ -12,11 +14,11 @@ from ..memory import together
 from ..method import Method
 from .boundary_setup import boundary_groups, face_values
 from .curved_form import CurvedForm
-from .joins import joined
+from .joins import CUT, joined
 from .media import varying_inside
 from .physics import Physics
 from .plan import plan_of
-from .sets import sets_of
+from .sets import bent, sets_of
 from .sets_operator import SetsOperator
 from .stability import check_stepper
 from .weak_form import WeakForm
@@ -72,16 +74,24 @@ class DG(Method):
         return stepper
 
     def in_sets(self, problem):
-        """Whether elements differ from one another, in shape, order or law."""
-        return isinstance(self.order, dict) or problem.law.laws is not None or len(problem.mesh.blocks) > 1
+        """Whether elements differ from one another, in shape, order, law or in whether they are curved."""
+        mesh = problem.mesh
+        return (isinstance(self.order, dict) or problem.law.laws is not None or len(mesh.blocks) > 1
+                or mesh.order > 1 and len(np.unique(bent(mesh))) > 1)
 
     def of_set(self, shape, order):
         """The method on elements of one `Shape` and order."""
         return replace(self, order=order)
 
     def zones(self, problem):
-        found = sets_of(self, problem) if self.in_sets(problem) else ()
-        return {each.name: (each.method, each.problem) for each in found}
+        if not self.in_sets(problem):
+            return {}
+        zones = {}
+        for each in sets_of(self, problem):
+            zones.setdefault(each.zone, []).append(each)
+        zones.pop(None, None)
+        return {name: (sets[0].method, replace(sets[0].problem, mesh=problem.mesh.part(np.sort(np.concatenate(
+            [each.cells for each in sets])), CUT))) for name, sets in zones.items()}
 
     def check(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
@@ -94,9 +104,9 @@ class DG(Method):
 
     def kernels(self, backend, law=None, mesh=None):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
-        vary inside of elements, and a mesh with curved triangles or tetrahedra, may have another one than others."""
-        if not backend.joins and (isinstance(self.order, dict) or law is not None and law.laws is not None
-                                  or mesh is not None and len(mesh.hanging)):
+        vary inside of elements, and elements that meet at joins, may have another one than others."""
+        joins = isinstance(self.order, dict) or law is not None and law.laws is not None
+        if not backend.joins and (joins or mesh is not None and (len(mesh.hanging) or bent(mesh).any())):
             return "array"
         laws = [law] if law is None or law.laws is None else law.laws.values()
         shapes = [None] if mesh is None else [block.cell_shape for block in mesh.blocks]
@@ -105,15 +115,13 @@ class DG(Method):
 
     def kernels_of_set(self, backend, law, mesh):
         """The same for elements that are alike."""
-        if mesh is not None and backend.kernels != backend.curved and mesh.cell_shape.simplex and mesh.whole.is_curved.any():
-            return backend.curved
         given = law is not None and mesh is not None and backend.kernels != backend.media
         varies = given and varying_inside(law, mesh.whole, simplex(mesh.dim, self.nodal_order).nodes)
         return backend.media if varies else backend.kernels
 
     def operations(self, tables):
         """The recipe for these tables."""
-        return CurvedForm if len(tables.curved) else self.recipe
+        return CurvedForm if tables.curved else self.recipe
 
     def operator(self, problem, backend):
         """The operator of a problem on a backend: a `DGOperator`, or a `SetsOperator` of several sets."""

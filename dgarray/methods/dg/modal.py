@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from ...physics.fluxes import upwind
 from ...wording import choose
+from .curved_tables import CurvedModalTables
 from .limiting import Limiting
 from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
 from .operator import ModalOperator
+from .sets import bent
 from .tables import NO_LIMITS, ModalTables
 
 
@@ -78,7 +80,8 @@ class ModalDG(DG):
     def tables(self, problem):
         """The `ModalTables` of a problem; the numerical flux is by default `upwind`."""
         given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
-        tables = ModalTables(*given, self.quadrature, self.limiting)
+        kind = CurvedModalTables if bent(problem.mesh).any() else ModalTables
+        tables = kind(*given, self.quadrature, self.limiting)
         tables.surface = self.surface
         return tables
 

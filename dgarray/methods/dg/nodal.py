@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from ...physics.fluxes import upwind
 from ...wording import choose
+from .curved_tables import CurvedTables
 from .filter import ExponentialFilter
 from .method import DG, PLURALS, SIMPLICES, check_degree, check_orders, check_problem
 from .operator import DGOperator
+from .sets import bent
 from .tables import NO_LIMITS, NodalTables, QuadratureTables
 from .tensor import SHAPES as TENSOR_SHAPES
 from .tensor import TensorDG
@@ -71,7 +73,10 @@ class NodalDG(DG):
     def tables(self, problem):
         """The `NodalTables` of a problem, or its `QuadratureTables`; the numerical flux is by default `upwind`."""
         given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
-        tables = NodalTables(*given) if self.quadrature is None else QuadratureTables(*given, self.quadrature)
+        if bent(problem.mesh).any():
+            tables = CurvedTables(*given, self.quadrature)
+        else:
+            tables = NodalTables(*given) if self.quadrature is None else QuadratureTables(*given, self.quadrature)
         tables.filter = None if self.filter is None else self.filter.matrix(tables.cell)
         return tables
 

@@ -15,37 +15,51 @@ from .joins import CUT, with_joins
 
 
 class ElementSet(NamedTuple):
-    """name; cells: numbers of its elements in the mesh; problem and method: of its elements alone, with joints."""
+    """Elements that are alike.
+
+    name       of the set;  zone: name of the output that it belongs to, None where there is one for all
+    cells      numbers of its elements in the mesh
+    method, problem   of its elements alone, whose faces to others are joins"""
 
     name: str
+    zone: str | None
     cells: np.ndarray
     method: object
     problem: Problem
 
 
 def sets_of(method, problem):
-    """The `ElementSet`s of a problem whose method has orders by region, or whose law has laws by region.
+    """The `ElementSet`s of a problem: by shape, order and law, whose output is a zone each, and in a zone curved elements apart.
 
     Raises ValueError for regions that do not exist, and elements in none or several of them."""
     mesh, laws = problem.mesh, problem.law.laws
     orders = method.order if isinstance(method.order, dict) else None
+    boundary_groups(mesh, problem.boundary)          # names that the mesh does not have, faces without a condition
+    found, apart = {}, len(mesh.blocks) > 1 or orders is not None or laws is not None
     of_order, of_law = (None if given is None else by_region(mesh, given, what)
                         for given, what in ((orders, "order"), (laws, "law")))
-    boundary_groups(mesh, problem.boundary)          # names that the mesh does not have, faces without a condition
-    names = {}
-    for key in zip(of_order or [None] * len(mesh.cells), of_law or [None] * len(mesh.cells)):
-        names.setdefault(key, "+".join(dict.fromkeys(name for name in key if name is not None)))
+    none = [None] * mesh.cell_count
+    curved, shape = bent(mesh), np.repeat([block.cell_type for block in mesh.blocks], [block.cell_count for block in mesh.blocks])
+    for cell, key in enumerate(zip(of_order or none, of_law or none, shape.tolist(), curved.tolist())):
+        found.setdefault(key, []).append(cell)
     result = []
-    for (order, law), name in sorted(names.items(), key=lambda item: item[1]):
-        inside = np.ones(len(mesh.cells), bool)
-        for chosen, own in ((of_order, order), (of_law, law)):
-            inside &= True if chosen is None else np.array(chosen) == own
-        cells = np.flatnonzero(inside)
-        part = mesh.part(cells, CUT)
+    for (order, law, shape, curved), cells in found.items():
+        names = dict.fromkeys(name for name in (order, law, *[shape] * (len(mesh.blocks) > 1)) if name is not None)
+        zone = "+".join(names) if apart else None
+        part = mesh.part(np.array(cells), CUT)
         own_law = constant_in(problem.law if laws is None else laws[law], part)
         own = Problem(part, own_law, with_joins(part, problem.boundary), problem.flux, problem.source)
-        result.append(ElementSet(name, cells, method.of_set(part.cell_shape, method.order if orders is None else orders[order]), own))
-    return result
+        name = "+".join([*names, *["curved"] * curved]) or "straight"
+        own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])
+        result.append(ElementSet(name, zone, np.array(cells), own_method, own))
+    return sorted(result, key=lambda each: each.name)
+
+
+def bent(mesh):
+    """Which elements have metrics at each point where others have one for all, (cell,): curved triangles and tetrahedra among
+    straight ones."""
+    return np.concatenate([block.is_curved if block.cell_shape.simplex and block.order > 1 else
+                           np.zeros(block.cell_count, bool) for block in mesh.blocks])
 
 
 def by_region(mesh, given, what):

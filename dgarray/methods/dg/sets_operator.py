@@ -7,7 +7,7 @@ from ...backends.arrays import ArrayBackend
 from ...physics.trace import call
 from ...stepping import sequence
 from ..check import Check
-from ..operator import Operator
+from ..operator import Operator, check_array
 from ..recipe import Fetched
 from .error_estimate import error_estimate
 from .joins import joins
@@ -16,26 +16,36 @@ from .spectrum import rounded_down, search_of_sets, stable_step
 
 
 class SetsOperator(Operator):
-    """The operator of several element sets; a state is {zone: q (variable, node, element)}.
+    """The operator of several element sets; a state is {set: q (variable, row, element)} in the layout of each set's backend.
 
-    For recorders, norms and messages the elements have the numbers of the mesh, and all zones the highest order, whose
-    polynomials hold those of lower order.
+    Plain arrays, as users see them, are {zone: q (variable, row, element)}, or one q where the whole mesh is one zone. For
+    recorders, norms and messages the elements have the numbers of the mesh, and all zones the highest order, whose polynomials
+    hold those of lower order.
 
-    zones      `Zone`s;  operators: {name: the operator of each}"""
+    sets       `ElementSet`s;  operators: {name: the operator of each}
+    zones      {name of a zone: numbers of its elements in the mesh}"""
 
-    def __init__(self, problem, method, zones, backend, others=None):
+    def __init__(self, problem, method, sets, backend, others=None):
         """others: the operators of the sets on another backend, with the same tables"""
         super().__init__(problem, backend)
-        self.method, self.zones, self._steps = method, zones, {}
-        self.operators = {zone.name: others[zone.name].on(backend) if others else
-                          zone.method.operator_of_set(zone.problem, backend) for zone in zones}
-        self.unknowns = {name: operator.shape for name, operator in self.operators.items()}
-        self.zone = np.empty(len(problem.mesh.cells), int)          # of each element, and its number there
-        self.number = np.empty(len(problem.mesh.cells), int)
-        for i, zone in enumerate(zones):
-            self.zone[zone.cells], self.number[zone.cells] = i, np.arange(len(zone.cells))
-        self.mortars = Mortars([operator.operations for operator in self.operators.values()],
-                               joins(problem.mesh, self.zone))
+        self.method, self.sets, self._steps = method, sets, {}
+        self.operators = {each.name: others[each.name].on(backend) if others else
+                          each.method.operator_of_set(each.problem, backend) for each in sets}
+        self.set_of, self.number = (np.empty(problem.mesh.cell_count, int) for _ in range(2))          # of each element, and
+        for i, each in enumerate(sets):                                                                # its number there
+            self.set_of[each.cells], self.number[each.cells] = i, np.arange(len(each.cells))
+        self.zones = {zone: np.sort(np.concatenate([each.cells for each in sets if each.zone == zone]))
+                      for zone in dict.fromkeys(each.zone for each in sets)}
+        self.one = list(self.zones) == [None]          # whether plain arrays are one
+        first = {each.zone: self.operators[each.name].shape[:2] for each in reversed(sets)}
+        self.unknowns = {"q" if zone is None else zone: (*first[zone], len(cells)) for zone, cells in self.zones.items()}
+        self.mortars = Mortars([operator.operations for operator in self.operators.values()], joins(problem.mesh, self.set_of))
+
+    def on(self, backend):
+        """The same problem on another backend, with the same tables."""
+        operator = SetsOperator(self.problem, self.method, self.sets, backend, self.operators)
+        operator.stepper = self.stepper
+        return operator
 
     @property
     def stepper(self):
@@ -59,21 +69,24 @@ class SetsOperator(Operator):
                 for what, text in operator.operations.kernel_texts(self.stepper).items()}
 
     def report(self):
-        return {"zones": {zone.name: {"order": zone.method.order, "elements": len(zone.cells),
-                                      "law": repr(zone.problem.law)} for zone in self.zones}}
+        if self.one:
+            return {}
+        return {"zones": {zone: {"order": first.method.order, "elements": len(cells), "law": repr(first.problem.law)}
+                          for zone, cells in self.zones.items()
+                          for first in [next(each for each in self.sets if each.zone == zone)]}}
 
     def parameters(self, part):
-        """As `Operator.parameters`, of each zone's law."""
+        """As `Operator.parameters`, of each set's law."""
         numbers, found = self.problem.numbers, {}
         for name in (name for name, number in numbers.items() if number is None):
-            values, zone = np.empty(part.shape), np.broadcast_to(part.spread(self.zone), part.shape)
+            values, owner = np.empty(part.shape), np.broadcast_to(part.spread(self.set_of), part.shape)
             for i, operator in enumerate(self.operators.values()):
-                given, inside = operator.law.parameters[name], zone == i
+                given, inside = operator.law.parameters[name], owner == i
                 if callable(given):
                     values[inside] = np.broadcast_to(call(given, dict(x=part.x), name), part.shape)[inside]
                 elif isinstance(given, dict):
-                    everywhere = np.zeros(len(self.zone))
-                    everywhere[self.zones[i].cells] = operator.tables.parameters[name]
+                    everywhere = np.zeros(len(self.set_of))
+                    everywhere[self.sets[i].cells] = operator.tables.parameters[name]
                     values[inside] = np.broadcast_to(part.spread(everywhere), part.shape)[inside]
                 else:
                     values[inside] = given
@@ -83,23 +96,71 @@ class SetsOperator(Operator):
     # The state.
 
     def _each(self, function, *states):
-        """{zone: function(operator of the zone, its part of each state)}."""
+        """{set: function(operator of the set, its part of each state)}."""
         return {name: function(operator, *(state[name] for state in states)) for name, operator in self.operators.items()}
+
+    def split(self, arrays):
+        """Plain arrays as {set: q}; what is such a dict stays one."""
+        if isinstance(arrays, dict) and set(arrays) == set(self.operators):
+            return arrays
+        zones, result = {None: arrays} if self.one else arrays, {}
+        for each in self.sets:
+            cells = self.zones[each.zone]
+            q = zones[each.zone]
+            alone = len(cells) == len(each.cells)
+            result[each.name] = q if alone else q[:, :, self._integers(q, np.searchsorted(cells, each.cells))]
+        return result
+
+    def merged(self, parts):
+        """Plain arrays from {set: q}: the inverse of `split`."""
+        zones = {}
+        for each in self.sets:
+            cells, q = self.zones[each.zone], parts[each.name]
+            if len(cells) == len(each.cells):
+                zones[each.zone] = q
+                continue
+            if each.zone not in zones:
+                xp = np if isinstance(q, np.ndarray) else self.backend.xp
+                zones[each.zone] = xp.empty((*q.shape[:2], len(cells)), q.dtype)
+            zones[each.zone][:, :, self._integers(q, np.searchsorted(cells, each.cells))] = q
+        return zones[None] if self.one else zones
+
+    def _integers(self, q, numbers):
+        """Numbers where the array q is."""
+        return numbers if isinstance(q, np.ndarray) else self.backend.integers(numbers)
 
     def zeros(self):
         return self._each(lambda o: o.zeros())
 
     def state(self, arrays):
-        return self._each(lambda o, q: o.state(q), arrays)
+        return self._each(lambda o, q: o.state(q), self.split(arrays))
 
     def plain(self, state):
-        return self._each(lambda o, q: o.plain(q), state)
+        return self.merged(self._each(lambda o, q: o.plain(q), state))
 
     def host(self, state):
-        return self._each(lambda o, q: o.host(q), state)
+        return self.merged(self._each(lambda o, q: o.host(q), state))
 
     def project(self, f, t=0.0):
-        return self._each(lambda o: o.project(f, t))
+        return self.merged(self._each(lambda o: o.project(f, t)))
+
+    def checked(self, arrays):
+        if not self.one:
+            return super().checked(arrays)
+        check_array(arrays, self.unknowns["q"], "the state", "(variable, node, element) = ")
+        return arrays
+
+    def saved(self, state):
+        return {"q": self.host(state)} if self.one else super().saved(state)
+
+    def restored(self, arrays):
+        return arrays["q"] if self.one else super().restored(arrays)
+
+    def parts(self, arrays):
+        return [arrays] if self.one else super().parts(arrays)
+
+    def joined(self, parts):
+        return parts[0] if self.one else super().joined(parts)
 
     # A step.
 
@@ -121,7 +182,7 @@ class SetsOperator(Operator):
     def _step_of_spectrum(self):
         """The largest step by the operator's eigenvalues, by array expressions in float64; nan where there is none."""
         backend = ArrayBackend(np, "float64", "numpy", self.backend.threads)
-        arrays = SetsOperator(self.problem, self.method, self.zones, backend, self.operators)
+        arrays = self.on(backend)
         still = arrays.flat(arrays.rhs(arrays.zeros(), 0.0))
         with np.errstate(all="ignore"):          # a user's source may be nan at a random state
             return rounded_down(stable_step(lambda q: arrays.flat(arrays.rhs(arrays.unflat(q), 0.0)) - still, len(still),
@@ -133,8 +194,9 @@ class SetsOperator(Operator):
 
     def unflat(self, values):
         """The inverse of `flat`."""
-        ends = np.cumsum([np.prod(shape) for shape in self.unknowns.values()])
-        return {name: part.reshape(shape) for (name, shape), part in zip(self.unknowns.items(), np.split(values, ends[:-1]))}
+        shapes = {name: operator.shape for name, operator in self.operators.items()}
+        ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
+        return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), np.split(values, ends[:-1]))}
 
     def exchange(self, state, t):
         """Compute the fluxes at all joints."""
@@ -155,12 +217,13 @@ class SetsOperator(Operator):
         operators = self.operators.values()
         own = self._each(lambda o, q: o.states(q), state)
         plans = [sequence(self.stepper, own[name][0], o.operations.in_place) for name, o in self.operators.items()]
-        for rows in zip(*plans):
+        for number, rows in enumerate(zip(*plans), 1):
             row, time = rows[0][0], t + rows[0][0].c * dt
             self.exchange({name: q for name, (_, q, _, _) in zip(own, rows)}, time)
             for operator, (_, k), (_, q, out, q0) in zip(operators, own.values(), rows):
                 operator.operations.stage(q, out, k, q0, time, dt, row)
-            yield time, {name: out for name, (_, _, out, _) in zip(own, rows)}
+            new = {name: out for name, (_, _, out, _) in zip(own, rows)}
+            yield time, new if number < self.stage_count else self._each(lambda o, q: o.filtered(q), new)
 
     def advance(self, state, t, dt):
         arrays = self._each(lambda o, q: o.states(q)[0], state)
@@ -175,7 +238,8 @@ class SetsOperator(Operator):
         return error_estimate(self, loop)
 
     def in_zones(self, state):
-        return [(operator, state[name]) for name, operator in self.operators.items()]
+        parts = self.split(state)
+        return [(operator, parts[name]) for name, operator in self.operators.items()]
 
     # Checks of a state.
 
@@ -184,16 +248,16 @@ class SetsOperator(Operator):
         return Check(all(each.finite for each in found), all(each.admissible for each in found))
 
     def not_finite(self, arrays):
-        return self._in_mesh(lambda o, q: o.not_finite(q), arrays)
+        return self._in_mesh(lambda o, q: o.not_finite(q), self.split(arrays))
 
     def not_admissible(self, arrays, t):
-        return self._in_mesh(lambda o, q: o.not_admissible(q, t), arrays)
+        return self._in_mesh(lambda o, q: o.not_admissible(q, t), self.split(arrays))
 
-    def _in_mesh(self, function, arrays):
-        """Positions that a function finds in each zone, with the elements' numbers in the mesh."""
-        found = self._each(function, arrays)
-        return np.concatenate([np.column_stack([zone.cells[rows[:, 0]], rows[:, 1:]])
-                               for zone, rows in zip(self.zones, found.values())])
+    def _in_mesh(self, function, parts):
+        """Positions that a function finds in each set, with the elements' numbers in the mesh."""
+        found = self._each(function, parts)
+        return np.concatenate([np.column_stack([each.cells[rows[:, 0]], rows[:, 1:]])
+                               for each, rows in zip(self.sets, found.values())])
 
     def change(self, state, before):
         return np.max(list(self._each(lambda o, q, p: o.change(q, p), state, before).values()), axis=0)
@@ -202,26 +266,30 @@ class SetsOperator(Operator):
 
     @cached_property
     def to_highest(self):
-        """From the nodes of each zone to those of the highest order, {zone: (node, node)}."""
+        """From the nodes of each set to those of the highest order, {set: (node, node)}."""
         return {name: operator.tables.cell.interpolation(self.space.cell.nodes) for name, operator in self.operators.items()}
 
     def nodal(self, arrays):
         """Values at the nodes of the highest order, (variable, node, element of the mesh)."""
-        values = np.empty((len(self.law.variables), len(self.space.cell.nodes), len(self.zone)), self.dtype)
-        for zone in self.zones:
-            values[:, :, zone.cells] = self.to_highest[zone.name] @ self.operators[zone.name].nodal(arrays[zone.name])
+        parts = self.split(arrays)
+        values = np.empty((len(self.law.variables), len(self.space.cell.nodes), len(self.set_of)), self.dtype)
+        for each in self.sets:
+            values[:, :, each.cells] = self.to_highest[each.name] @ self.operators[each.name].nodal(parts[each.name])
         return values
 
     def take(self, state, elements):
         elements = np.asarray(elements)
         values = np.empty((len(self.law.variables), len(self.space.cell.nodes), len(elements)), self.dtype)
         for i, (name, operator) in enumerate(self.operators.items()):
-            inside = self.zone[elements] == i
+            inside = self.set_of[elements] == i
             values[:, :, inside] = self.to_highest[name] @ operator.take(state[name], self.number[elements[inside]])
         return values
 
     def snapshot(self, arrays):
-        return self._each(lambda o, q: o.nodal(q), arrays)
+        return self.merged(self._each(lambda o, q: o.nodal(q), self.split(arrays)))
+
+    def fetch(self, state):
+        return Fetched(self.nodal(self.host(state)))
 
     def fetch_snapshot(self, state):
         return Fetched(self.snapshot(self.host(state)))

@@ -5,11 +5,9 @@ from math import prod
 
 import numpy as np
 
-from ...mesh import cell_maps
 from ...physics.pointwise import Pointwise
 from ...reference import modal_simplex, simplex
 from ...reference.columns import multiply
-from ...spaces.simplex_metrics import face_metrics, metrics
 from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
 from .joins import joined
@@ -54,9 +52,11 @@ class NodalTables:
     filter (node, node)             the matrix applied to the state after every step; None: no filter
     surface                         the option of `ModalDG`
     diagonal                        whether the mass matrix is
+    curved                          whether metrics are at each point, see `dgarray.methods.dg.curved_tables`
     """
 
-    weak, modal, limits, sensor, filter, surface, collocated, diagonal = False, False, None, None, None, None, None, False
+    weak, modal, curved, limits, sensor, filter, surface, collocated, diagonal = (False, False, False, None, None, None, None,
+                                                                                  None, False)
     degree = None                       # of quadrature, where a method has it
     unit = "element and stage"          # to which the roofline model's counts belong
 
@@ -94,11 +94,7 @@ class NodalTables:
     @cached_property
     def tangents(self):
         corners = self.mesh.points[self.mesh.cells]
-        tangents = np.ascontiguousarray(((corners[:, 1:] - corners[:, :1]) / 2).transpose(1, 2, 0))
-        if len(self.curved):
-            centre = self.mesh.cell_shape.corners.mean(axis=0)[None]
-            tangents[:, :, self.curved] = cell_maps.jacobians(self.mesh, centre, self.curved)[0].transpose(2, 1, 0)
-        return tangents
+        return np.ascontiguousarray(((corners[:, 1:] - corners[:, :1]) / 2).transpose(1, 2, 0))
 
     @cached_property
     def origin(self):
@@ -114,27 +110,14 @@ class NodalTables:
         return np.ascontiguousarray(self.mesh.normals.transpose(1, 2, 0))
 
     @cached_property
-    def curved(self):
-        """Numbers of the curved elements, in which a `CurvedPart` replaces what straight ones have: their metrics here are
-        those at the centre, or bounds."""
-        mesh = self.mesh
-        return np.flatnonzero(mesh.is_curved if mesh.cell_shape.simplex and mesh.order > 1 else np.zeros(0, bool))
+    def scale(self):
+        areas = (self.mesh.face_measures / (simplex(self.dim - 1, 1).volume if self.dim > 1 else 1.0)).T
+        return np.ascontiguousarray(areas / (self.mesh.measures / simplex(self.dim, 1).volume))
 
     @property
-    def face_areas(self):
-        """J_face of straight faces, (face, element)."""
-        return (self.mesh.face_measures / (simplex(self.dim - 1, 1).volume if self.dim > 1 else 1.0)).T
-
-    @cached_property
-    def scale(self):
-        jacobian = self.mesh.measures / simplex(self.dim, 1).volume
-        scale = np.ascontiguousarray(self.face_areas / jacobian)
-        if len(self.curved):
-            points = modal_simplex(self.dim, self.mesh.order).face_points
-            nodes = cell_maps.geometry_cell(self.mesh.cell_shape, self.mesh.order).nodes
-            areas, J = face_metrics(self.mesh, points, self.curved)[1], metrics(self.mesh, nodes, self.curved)[1]
-            scale[:, self.curved] = areas.max(axis=1) / J.min(axis=0)
-        return scale
+    def rate_metrics(self):
+        """Normals (face, dim, element) and J_face / J (face, element) from which wave rates are computed, see `WeakForm.rate`."""
+        return self.normals, self.scale
 
     def at_sides(self, sides, cells, nodes):
         """Outward normals (dim, face) and J_face / J (face,) of faces of cells; where these vary over a face, at its points
@@ -288,8 +271,9 @@ class NodalTables:
         """Sum over the faces of s J_face / J, 1 / time, (element,), with the wave speed s at the centroid; for laws whose wave
         speed depends on neither state nor time."""
         x = tuple(self.mesh.centroids.T)
-        speeds = (self.functions.wave_speed(n=tuple(n), x=x, t=0.0, m=self.parameters)[0] for n in self.normals)
-        parts = [speed * scale for speed, scale in zip(speeds, self.scale)]
+        normals, scales = self.rate_metrics
+        speeds = (self.functions.wave_speed(n=tuple(n), x=x, t=0.0, m=self.parameters)[0] for n in normals)
+        parts = [speed * scale for speed, scale in zip(speeds, scales)]
         if any(np.min(part) < 0 for part in parts):
             raise ValueError(f"the wave_speed of {type(self.law).__name__} is negative; it must be an absolute value")
         return sum(parts)
@@ -300,8 +284,6 @@ class NodalTables:
 
     def positions(self, points, some=slice(None)):
         """The same in some elements."""
-        if len(self.curved):
-            return cell_maps.positions(self.mesh, points, some)
         return np.array([self.origin[d, some] + multiply(points, self.tangents[:, d, some]) for d in range(self.dim)])
 
     def face_lists(self):
