@@ -43,7 +43,7 @@ class DGOperator(ArrayOperator):
         return self.filtered(super().advance(state, t, dt))
 
     def advance_checked(self, state, t, dt):
-        exponent = self._limit(self.stepper)[1] if self._checks_on_the_way() else None
+        exponent = self.limit(self.stepper)[1] if self._checks_on_the_way() else None
         new, check = self._step(state, t, dt, exponent)
         return self.filtered(new), check
 
@@ -135,13 +135,13 @@ class DGOperator(ArrayOperator):
         of the radius of a tetrahedron's inscribed sphere.  At order 0, which the table lacks, this bound makes a forward Euler
         step an average of the element's value and its neighbours'.
         Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 2001, section 2.2."""
-        factor, exponent = self._limit(stepper)
+        factor, exponent = self.limit(stepper)
         known = check is not None and check.exponent == exponent
         rate = check.rate if known else self.operations.rate(q, t, exponent, peak)
         rate = rate / factor + self.tables.damping / real_limit(stepper)
         return 1 / rate if rate != 0 else np.inf
 
-    def _limit(self, stepper):
+    def limit(self, stepper):
         """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability.Limit`."""
         order, tables = self.method.order, self.tables
         factor, exponent = stability_limit(tables.law, order, stepper) if order else (np.inf, 1.0)

@@ -1,4 +1,5 @@
 """The operator of discontinuous Galerkin on several element sets that meet at joins."""
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +13,9 @@ from ..recipe import Fetched
 from .error_estimate import error_estimate
 from .joins import joins
 from .mortars import Mortars
-from .spectrum import rounded_down, search_of_sets, stable_step
+from .sets import sets_of
+from .spectrum import limiting_part, rounded_down, search_of_sets, stable_step
+from .tables import CUT, nothing
 
 
 class SetsOperator(Operator):
@@ -176,17 +179,29 @@ class SetsOperator(Operator):
 
     @cached_property
     def search(self):
-        """The `Search` for the eigenvalues of all sets together; None where the largest step comes from the measured tables."""
+        """The `Search` for the eigenvalues of all sets together and the number of elements that it is made on; None where the
+        largest step comes from the measured tables."""
         return search_of_sets([operator.tables for operator in self.operators.values()])
 
     def _step_of_spectrum(self):
         """The largest step by the operator's eigenvalues, by array expressions in float64; nan where there is none."""
-        backend = ArrayBackend(np, "float64", "numpy", self.backend.threads)
-        arrays = self.on(backend)
+        search, count = self.search
+        whole, backend = count == len(self.set_of), ArrayBackend(np, "float64", "numpy", self.backend.threads)
+        arrays = self.on(backend) if whole else self._limiting_part(count, backend)
         still = arrays.flat(arrays.rhs(arrays.zeros(), 0.0))
         with np.errstate(all="ignore"):          # a user's source may be nan at a random state
             return rounded_down(stable_step(lambda q: arrays.flat(arrays.rhs(arrays.unflat(q), 0.0)) - still, len(still),
-                                            self.stepper, self.search, self.search.share))
+                                            self.stepper, search, search.share if whole else search.share_of_part))
+
+    def _limiting_part(self, count, backend):
+        """The operator on the elements alone that limit the step, with a zero exterior state where they are cut out."""
+        rates, given = np.empty(len(self.set_of)), self.problem.boundary
+        for each, operator in zip(self.sets, self.operators.values()):
+            rates[each.cells] = operator.tables.rates() / operator.limit(self.stepper)[0]
+        mesh = self.mesh.part(limiting_part(self.mesh, rates, count), CUT)
+        given = given if isinstance(given, dict) else {"default": given} if given else {}
+        problem = replace(self.problem, mesh=mesh, boundary={**given, CUT: nothing})
+        return SetsOperator(problem, self.method, sets_of(self.method, problem), backend)
 
     def flat(self, state):
         """The values of a state (variable, node, element) of each set, as one vector."""

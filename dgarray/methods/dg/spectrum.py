@@ -63,14 +63,17 @@ def search_of(tables):
 
 
 def search_of_sets(tables):
-    """The `Search` for several element sets together, from the tables of each, which have joins; None as in `search_of`."""
-    laws, speeds = ([getattr(each, name) for each in tables] for name in ("law", "functions"))
-    if any(each.wave_speed.depends_on("q") or each.wave_speed.depends_on("t") for each in speeds):
+    """As `search_of` for several element sets together, from the tables of each; None as there."""
+    functions, laws = [each.functions for each in tables], [each.law for each in tables]
+    if any(each.wave_speed.depends_on("q") or each.wave_speed.depends_on("t") for each in functions):
         return None
     families = {law.family if law.family and law.dim > 1 else "scalar" for law in laws}
     search = SEARCHES[families.pop() if len(families) == 1 else "scalar"]
-    unknowns = sum(each.variables * each.rows * each.elements for each in tables)
-    return search if unknowns * search.products <= UNKNOWNS else None
+    elements = sum(each.elements for each in tables)
+    count = UNKNOWNS // (search.products * max(each.variables * each.rows for each in tables))
+    if count < elements and not search.share_of_part:
+        return None
+    return search, min(count, elements)
 
 
 def hessenberg(apply, size, krylov, dtype=float):

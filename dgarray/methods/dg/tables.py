@@ -253,8 +253,6 @@ class NodalTables:
 
     def part(self, cells):
         """The tables of some of the elements alone, with a zero exterior state at the faces where they are cut out."""
-        def nothing(q):
-            return tuple(0.0 * component for component in q)
         given = self.boundary if isinstance(self.boundary, dict) else {"default": self.boundary} if self.boundary else {}
         return self.on(self.mesh.part(cells, CUT), {**given, CUT: nothing})
 
@@ -293,6 +291,11 @@ class NodalTables:
     def exterior_nodes(self):
         """The neighbour's node at each face node, see `dgarray.methods.dg.connectivity.exterior_nodes`."""
         return exterior_nodes(self.mesh, self.reference)
+
+
+def nothing(q):
+    """The boundary condition where elements are cut out of a mesh: the exterior state 0."""
+    return tuple(0.0 * component for component in q)
 
 
 class Group:

@@ -166,7 +166,7 @@ class TensorOperator(DGOperator):
             lists = joins(problem.mesh, np.zeros(tables.elements, int))
             self.operations.mortars = Mortars([self.operations], lists)
 
-    def _limit(self, stepper):
+    def limit(self, stepper):
         """(factor, 1): dt = factor / rate, with the rate of `TensorForm.rate`, the sum over the axes of the speeds in the
         reference cell. Along an axis the operator is that of the interval, whose measured limit holds for the sum.
 
