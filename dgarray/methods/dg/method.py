@@ -7,7 +7,7 @@ import numpy as np
 from ...mesh.errors import TO_SPLIT
 from ...physics.fluxes import upwind
 from ...reference import simplex
-from ...spaces import polynomial_space
+from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
 from ...wording import choose
 from ..memory import together
@@ -57,8 +57,9 @@ class DG(Method):
         return max(self.highest_order, 1)
 
     def space(self, problem):
-        alone = self.of_set(problem.mesh.cell_shape, self.highest_order)
-        return alone.space_of_set(problem)
+        spaces = [self.of_set(block.cell_shape, self.highest_order).space_of_set(replace(problem, mesh=block))
+                  for block in problem.mesh.blocks]
+        return spaces[0] if len(spaces) == 1 else MixedSpace(problem.mesh, spaces)
 
     def space_of_set(self, problem):
         """The function space of the output of elements that are alike."""
@@ -183,9 +184,10 @@ def check_mesh(problem, shapes):
         example = "" if "line" in shapes else "shape='quadrilateral'"
         raise ValueError(f"discontinuous Galerkin works on meshes of {cells}, not on {mesh!r}; give a mesh such as "
                          f"dgarray.rectangle({example}), or the method Hermite")
-    if mesh.cell_type not in shapes:
+    strange = [block.cell_type for block in mesh.blocks if block.cell_type not in shapes]
+    if strange:
         other = f"TensorDG; {TO_SPLIT}" if "line" in shapes else "NodalDG or ModalDG, or another mesh"
-        raise ValueError(f"this method works on {cells}, not on {mesh.cell_type} cells: {mesh!r}; take {other}")
-    if mesh.cell_shape.simplex and mesh.share is not None and mesh.whole.is_curved.any():
+        raise ValueError(f"this method works on {cells}, not on {strange[0]} cells: {mesh!r}; take {other}")
+    if mesh.share is not None and mesh.cell_shape.simplex and mesh.whole.is_curved.any():
         raise ValueError(f"{mesh!r} is a part of a mesh with curved {mesh.cell_type} cells, which run whole; take TensorDG on "
                          "quadrilaterals or hexahedra, or mesh.mapped(lambda x: x, order=1)")

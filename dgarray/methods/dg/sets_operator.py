@@ -282,23 +282,31 @@ class SetsOperator(Operator):
     @cached_property
     def to_highest(self):
         """From the nodes of each set to those of the highest order, {set: (node, node)}."""
-        return {name: operator.tables.cell.interpolation(self.space.cell.nodes) for name, operator in self.operators.items()}
+        spaces = {space.mesh.cell_type: space for space in getattr(self.space, "spaces", [self.space])}
+        return {each.name: self.operators[each.name].tables.cell.interpolation(
+            spaces[each.problem.mesh.cell_type].cell.nodes) for each in self.sets}
 
     def nodal(self, arrays):
-        """Values at the nodes of the highest order, (variable, node, element of the mesh)."""
+        """Values at the nodes of the highest order, (variable, node, element of the mesh); nan at nodes that the shape of an
+        element does not have."""
         parts = self.split(arrays)
-        values = np.empty((len(self.law.variables), len(self.space.cell.nodes), len(self.set_of)), self.dtype)
+        values = self._empty(len(self.set_of))
         for each in self.sets:
-            values[:, :, each.cells] = self.to_highest[each.name] @ self.operators[each.name].nodal(parts[each.name])
+            matrix = self.to_highest[each.name]
+            values[:, :len(matrix), each.cells] = matrix @ self.operators[each.name].nodal(parts[each.name])
         return values
 
     def take(self, state, elements):
         elements = np.asarray(elements)
-        values = np.empty((len(self.law.variables), len(self.space.cell.nodes), len(elements)), self.dtype)
+        values = self._empty(len(elements))
         for i, (name, operator) in enumerate(self.operators.items()):
-            inside = self.set_of[elements] == i
-            values[:, :, inside] = self.to_highest[name] @ operator.take(state[name], self.number[elements[inside]])
+            inside, matrix = self.set_of[elements] == i, self.to_highest[name]
+            values[:, :len(matrix), inside] = matrix @ operator.take(state[name], self.number[elements[inside]])
         return values
+
+    def _empty(self, elements):
+        """An array for values at the nodes of so many elements."""
+        return np.full((len(self.law.variables), self.space.sizes["node"], elements), np.nan, self.dtype)
 
     def snapshot(self, arrays):
         return self.merged(self._each(lambda o, q: o.nodal(q), self.split(arrays)))
