@@ -8,7 +8,7 @@ from dgarray.figures import need_matplotlib, writable
 from dgarray.output.derived_fields import with_field
 from dgarray.output.grid_plot import GridPicture
 from dgarray.output.joined import check_one_run
-from dgarray.output.picture import Picture, figure_size, seen, time_of
+from dgarray.output.picture import Picture, extent, figure_size, limits_of, seen, time_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -52,6 +52,33 @@ def draw(ds: xr.Dataset, variable: str, time: float | None = -1, ax: Any = None,
         picture = flat_picture(ds, variable, ax, pyplot=True, **options)
     picture.show(picture.read(-1), time_of(ds))
     return picture.ax if isinstance(picture, Picture) else picture.plotter
+
+
+def several(datasets, variable, ax=None, path=None, limits=None, **options):
+    """Draw one field of several 2D datasets with one range of colours; arguments and result as of `draw`, with a path `plot`."""
+    datasets = [one_time(ds, variable, -1) for ds in datasets]
+    if datasets[0].dg.dim == 3:
+        raise ValueError("pictures of 3D meshes of several shapes are made by PyVista or ParaView: write a file by "
+                         "tree.dg.to_vtk('out.vtkhdf'), or draw a zone: tree.dg.zones[name].dg.plot(...)")
+    for name in ("slice", "surface"):
+        if options.pop(name, None) is not None:
+            raise ValueError(f"{name} is for a mesh of cells of one shape; ask a zone: tree.dg.zones[name].dg.plot(...)")
+    if ax is not None and path is not None:
+        raise ValueError("ax and path are both given; give one")
+    pictures = [flat_picture(datasets[0], variable, ax, pyplot=path is None, limits=limits, **options)]
+    pictures += [flat_picture(ds, variable, pictures[0].ax, limits=limits, **{**options, "colorbar": False})
+                 for ds in datasets[1:]]
+    values = [picture.read(-1) for picture in pictures]
+    low, high = zip(*map(extent, values))
+    common = pictures[0].limits or limits_of(min(low), max(high))
+    for picture, u in zip(pictures, values):
+        picture.show(u, time_of(datasets[0]), common)
+    pictures[0].ax.autoscale_view()
+    if path is None:
+        return pictures[0].ax
+    with written(writable(path)) as aside:
+        pictures[0].save(aside)
+    return path
 
 
 def new_picture(ds, variable, **options):
