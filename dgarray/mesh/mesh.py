@@ -108,7 +108,7 @@ class Mesh:
         names = ", ".join(f"{name} {len(rows)}" for name, rows in self.boundaries.items())
         unnamed = f"; {len(self.unnamed)} unnamed boundary faces" if len(self.unnamed) else ""
         curved = f", {np.count_nonzero(self.is_curved)} curved, of order {self.order}" if self.order > 1 else ""
-        counts = plural(len(self.cells), f"{self.cell_type} cell") + curved
+        counts = " and ".join(plural(block.cell_count, f"{block.cell_type} cell") for block in self.blocks) + curved
         return f"<Mesh {self.source}: {counts}; {names or 'no boundary names'}{unnamed}>"
 
     def _repr_html_(self):
