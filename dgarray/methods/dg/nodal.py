@@ -22,8 +22,8 @@ from .tensor import TensorDG
 class NodalDG(DG):
     """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10).
 
-    On intervals, triangles and tetrahedra in strong form; on quadrilaterals and hexahedra (orders 1 to 8) as
-    TensorDG(order, nodes="lobatto"), whose nodes on edges and faces are the same, so that neighbours of any shape conform.
+    On intervals, triangles and tetrahedra in strong form; on quadrilaterals and hexahedra (orders 1 to 8) as TensorDG(order),
+    at Gauss points, which keep the order of the method on cells of any form. Cells of different shapes meet at mortars.
 
     order        whole number from 1 to 10, by default 4, or {region: number}: then each region is a set of elements with kernels
                  and output of its own; "default" stands for all other regions. Laws may be given by region, too
@@ -64,7 +64,7 @@ class NodalDG(DG):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}={getattr(self, name)!r} is for triangles and tetrahedra; NodalDG on {PLURALS[shape.name]} has "
                                  "Gauss-Lobatto points and takes none; leave it out")
-        return TensorDG(order, "lobatto", self.start)
+        return TensorDG(order, start=self.start)
 
     def check_set(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
