@@ -86,7 +86,8 @@ def box(lower: Sequence[float] = (0, 0, 0), upper: Sequence[float] = (1, 1, 1), 
     _check_shape(shape, ("tetra", "hexahedron"))
     cells = per_axis(cells, 3, "cells")
     return _lattice(lower, upper, cells, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1],
-                    lambda corner, counts: {shape: (_tetrahedra if shape == "tetra" else _bricks)(corner, counts)}, f"box({cells[0]} x {cells[1]} x {cells[2]})", shape)
+                    lambda corner, counts: {shape: (_tetrahedra if shape == "tetra" else _bricks)(corner, counts)},
+                    f"box({cells[0]} x {cells[1]} x {cells[2]})", shape)
 
 
 def _check_shape(shape, allowed):

@@ -177,7 +177,7 @@ class MixedMesh(Mesh):
 
     def curved(self, order: int, function: Callable, boundary: str | Sequence[str] | None = None) -> Mesh:
         """Refused: raises MeshError."""
-        raise MeshError(f"{self.source}: curved() is for meshes of one shape; curve cells of several by mapped(function, order)")
+        raise MeshError(f"{self.source}: curved() is for meshes of one shape; take mapped(function, order)")
 
     def refined(self, where: Any = None) -> Mesh:
         """Refused: raises MeshError."""

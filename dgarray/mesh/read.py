@@ -179,8 +179,9 @@ def _shapes(types, face_types):
     if len(types) > len(names) or len(names) > 1 and names != MIXED:
         one_name = len({name for name, _ in types}) == 1
         found = sorted(f"{name} with {count} nodes" if one_name else name for name, count in types)
+        remedy = f"; {TO_SPLIT}" if all(kind_of(name) for name, _ in types) and not one_name else ""
         raise MeshError(f"cells of type {', '.join(map(repr, found))} in one mesh are not supported; allowed: one type "
-                        f"of {ALLOWED}, or {' with '.join(MIXED)}" + (f"; {TO_SPLIT}" if all(kind_of(name) for name, _ in types) and not one_name else ""))
+                        f"of {ALLOWED}, or {' with '.join(MIXED)}{remedy}")
     shapes, orders = {name: FILE_SHAPES[name] for name in names}, set()
     for name, count in sorted(types):
         try:

@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from dgarray.output.plot import several
+from dgarray.output.surface import boundaries
+from dgarray.output.tree_accessor import TreeAccessor
+from dgarray.output.ugrid import joined
+from dgarray.output.vtk import export
 from dgarray.wording import choose
 
 if TYPE_CHECKING:
@@ -30,8 +35,6 @@ class MixedAccessor:
     tree.dg.zones["triangle"].dg.slice(...)."""
 
     def __init__(self, zones: dict[str, xr.Dataset]):
-        from dgarray.output.tree_accessor import TreeAccessor
-
         self.zones, by_shape = zones, {}
         for name, ds in zones.items():
             by_shape.setdefault(ds.attrs["cell_type"], {})[name] = ds
@@ -100,7 +103,7 @@ class MixedAccessor:
         for each, accessor in zip(found[1:], self._shapes):
             first += sum(ds.sizes["element"] for ds in accessor.zones.values())
             if "element" not in result:          # a grid does not say in which element its points are
-                result = result.assign({name: result[name].where(result[name].notnull(), each[name]) for name in result.data_vars})
+                result = result.fillna(each)
                 continue
             inside, element = result["element"] >= 0, each["element"]
             element = xr.where(inside, result["element"], element.where(element < 0, element + first), keep_attrs=True)
@@ -113,8 +116,6 @@ class MixedAccessor:
         """The fields at the nodes of the boundary `name`, as `Accessor.surface`, of all zones that have faces of it.
 
         Raises ValueError for an unknown boundary, and where its faces have different numbers of nodes."""
-        from dgarray.output.surface import boundaries
-
         having = [ds for ds in self.zones.values() if len(boundaries(ds).get(name, ()))]
         if not having:
             choose("boundary", name, dict.fromkeys(b for ds in self.zones.values() for b in boundaries(ds)),
@@ -145,14 +146,10 @@ class MixedAccessor:
     def to_vtk(self, path: str | PathLike, variables: str | Sequence[str] | None = None, time: float | None = None,
                overwrite: bool = False) -> Path:
         """Write fields for ParaView, PyVista or VTK in one file, as `Accessor.to_vtk`."""
-        from dgarray.output.vtk import export
-
         return export(self._datasets(None), path, variables, time, overwrite)
 
     def to_ugrid(self, subdivide: int = 1, time: float | None = None) -> xr.Dataset:
         """A 2D dataset in the UGRID conventions, as `Accessor.to_ugrid`; triangles have -1 for their fourth corner."""
-        from dgarray.output.ugrid import joined
-
         return joined([each.dg.to_ugrid(subdivide, time) for each in self._datasets(None)])
 
     def plot(self, variable: str, time: float | None = -1, ax: Any = None, path: str | PathLike | None = None,
@@ -160,8 +157,6 @@ class MixedAccessor:
         """Draw a field in 2D, or a record, as `Accessor.plot`, with one range of colours for all zones."""
         if record is not None or spectrum:
             return next(iter(self.zones.values())).dg.plot(variable, time, ax, path, record, spectrum, **options)
-        from dgarray.output.plot import several
-
         return several(self._datasets(time), variable, ax, path, **options)
 
     def __getattr__(self, name):
@@ -170,3 +165,10 @@ class MixedAccessor:
             raise AttributeError(f"the run has cells of several shapes, of which one dataset holds no {name}; ask a zone: "
                                  f"tree.dg.zones[{zone!r}].dg.{name} (zones: {', '.join(self.zones)})", name=name, obj=self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+
+def accessor_of_tree(tree):
+    """The accessor of a tree of zones: a `TreeAccessor`, or a `MixedAccessor` where their cells have different shapes."""
+    accessor = TreeAccessor(tree)
+    mixed = len({ds.attrs["cell_type"] for ds in accessor.zones.values()}) > 1
+    return MixedAccessor(accessor.zones) if mixed else accessor

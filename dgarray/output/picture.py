@@ -274,7 +274,11 @@ def figure_size(ds):
     """Width and height in inches: in 2D the domain's own shape with room for the labels and the colour bar."""
     if ds.dg.dim == 1:
         return 6.4, 4.0
-    width, height = np.ptp(ds.dg.bounds, axis=0)
+    return size_of_figure(*np.ptp(ds.dg.bounds, axis=0))
+
+
+def size_of_figure(width, height):
+    """The same of a domain in 2D of this width and height."""
     if width > WIDE * height:
         return 7.0, float(max(6.2 * height / width + 1.6, 2.4))
     if width >= height:

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dgarray.atomic_write import written
-from dgarray.figures import need_matplotlib, writable
+from dgarray.figures import figure_and_axes, finished, need_matplotlib, writable
 from dgarray.output.derived_fields import with_field
 from dgarray.output.grid_plot import GridPicture
 from dgarray.output.joined import check_one_run
-from dgarray.output.picture import Picture, extent, figure_size, limits_of, seen, time_of
+from dgarray.output.picture import Picture, extent, figure_size, limits_of, seen, size_of_figure, time_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,7 +57,7 @@ def draw(ds: xr.Dataset, variable: str, time: float | None = -1, ax: Any = None,
 
 
 def several(datasets, variable, ax=None, path=None, limits=None, **options):
-    """Draw one field of several 2D datasets with one range of colours; arguments and result as of `draw`, with a path `plot`."""
+    """Draw one field of several 2D datasets with one range of colours: as `draw`, with a path as `plot`."""
     datasets = [one_time(ds, variable, -1) for ds in datasets]
     if datasets[0].dg.dim == 3:
         raise ValueError("pictures of 3D meshes of several shapes are made by PyVista or ParaView: write a file by "
@@ -65,20 +67,18 @@ def several(datasets, variable, ax=None, path=None, limits=None, **options):
             raise ValueError(f"{name} is for a mesh of cells of one shape; ask a zone: tree.dg.zones[name].dg.plot(...)")
     if ax is not None and path is not None:
         raise ValueError("ax and path are both given; give one")
-    pictures = [flat_picture(datasets[0], variable, ax, pyplot=path is None, limits=limits, **options)]
-    pictures += [flat_picture(ds, variable, pictures[0].ax, limits=limits, **{**options, "colorbar": False})
-                 for ds in datasets[1:]]
+    bounds = [ds.dg.bounds for ds in datasets]
+    size = np.max([high for _, high in bounds], axis=0) - np.min([low for low, _ in bounds], axis=0)
+    figure, ax = figure_and_axes(ax, path, size_of_figure(*size), "compressed")
+    pictures = [flat_picture(ds, variable, ax, limits=limits, **options, **({} if i == 0 else {"colorbar": False}))
+                for i, ds in enumerate(datasets)]
     values = [picture.read(-1) for picture in pictures]
     low, high = zip(*map(extent, values))
     common = pictures[0].limits or limits_of(min(low), max(high))
     for picture, u in zip(pictures, values):
         picture.show(u, time_of(datasets[0]), common)
-    pictures[0].ax.autoscale_view()
-    if path is None:
-        return pictures[0].ax
-    with written(writable(path)) as aside:
-        pictures[0].save(aside)
-    return path
+    ax.autoscale_view()
+    return finished(figure, ax, path)
 
 
 def new_picture(ds, variable, **options):

@@ -11,7 +11,6 @@ import numpy as np
 from dgarray.mesh import cell_maps
 from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import Layout
-from dgarray.output.mixed_accessor import MixedAccessor
 from dgarray.output.surface import boundaries, regions
 from dgarray.output.verify import naming_damage
 
@@ -20,13 +19,6 @@ if TYPE_CHECKING:
 
 JOINT = "joint"          # boundary where a zone meets others
 OFFERED = [name for name in dir(Accessor) if not name.startswith("_")]
-
-
-def accessor_of_tree(tree):
-    """The accessor of a tree of zones: a `TreeAccessor`, or a `MixedAccessor` where their cells have different shapes."""
-    accessor = TreeAccessor(tree)
-    mixed = len({ds.attrs["cell_type"] for ds in accessor.zones.values()}) > 1
-    return MixedAccessor(accessor.zones) if mixed else accessor
 
 
 @naming_damage

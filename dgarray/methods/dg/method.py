@@ -151,9 +151,10 @@ def check_orders(method, allowed):
 
 def check_degree(method):
     """Raise ValueError unless a method's `quadrature` is None or a degree from 2 order to the highest that the rules have."""
-    degree, least = method.quadrature, 2 * method.highest_order
+    degree, order = method.quadrature, method.highest_order
+    least = 2 * order
     if degree is not None and (not isinstance(degree, Integral) or not least <= degree <= DEGREES):
-        raise ValueError(f"quadrature={degree!r} is not allowed for {type(method).__name__}; at order {method.highest_order} it must "
+        raise ValueError(f"quadrature={degree!r} is not allowed for {type(method).__name__}; at order {order} it must "
                          f"be None or a whole number from {least} to {DEGREES}")
 
 

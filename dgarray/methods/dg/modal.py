@@ -20,8 +20,8 @@ from .tables import NO_LIMITS, ModalTables
 class ModalDG(DG):
     """Modal discontinuous Galerkin of polynomial degree `order` (0 to 6) on intervals, triangles or tetrahedra.
 
-    order        whole number from 0 to 6, by default 1, or {region: number}: then each region is a set of elements with kernels
-                 and output of its own; "default" stands for all other regions. Laws may be given by region, too
+    order        whole number from 0 to 6, by default 1, or {region: number}: then each region is a set of elements
+                 with kernels and output of its own; "default" stands for all other regions. Laws may be given by region, too
     quadrature   degree up to which the quadrature is exact, at least 2 order: by default 2 order in the cells and 2 order + 1
                  on the faces (order + 1 Gauss points on an edge); more is for fluxes that are far from polynomials
     limiter      limits slopes after every stage and in the initial state, so that no new extremes arise: None: no limiter;

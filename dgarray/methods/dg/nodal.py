@@ -25,8 +25,8 @@ class NodalDG(DG):
     On intervals, triangles and tetrahedra in strong form; on quadrilaterals and hexahedra (orders 1 to 8) as TensorDG(order),
     at Gauss points, which keep the order of the method on cells of any form. Cells of different shapes meet at mortars.
 
-    order        whole number from 1 to 10, by default 4, or {region: number}: then each region is a set of elements with kernels
-                 and output of its own; "default" stands for all other regions. Laws may be given by region, too
+    order        whole number from 1 to 10, by default 4, or {region: number}: then each region is a set of elements
+                 with kernels and output of its own; "default" stands for all other regions. Laws may be given by region, too
     start        how the initial state is represented on the elements: "projection" (L2) or "interpolation" (values at the
                  nodes)
     quadrature   None: fluxes are evaluated at the nodes, so that nonlinear fluxes are interpolated; else the degree up to which
@@ -62,8 +62,8 @@ class NodalDG(DG):
             return replace(self, order=order)
         for name in ("quadrature", "filter"):
             if getattr(self, name) is not None:
-                raise ValueError(f"{name}={getattr(self, name)!r} is for triangles and tetrahedra; NodalDG on {PLURALS[shape.name]} has "
-                                 "Gauss-Lobatto points and takes none; leave it out")
+                raise ValueError(f"{name}={getattr(self, name)!r} is for triangles and tetrahedra; NodalDG on "
+                                 f"{PLURALS[shape.name]} is TensorDG and takes none; leave it out")
         return TensorDG(order, start=self.start)
 
     def check_set(self, problem):

@@ -29,7 +29,7 @@ class ElementSet(NamedTuple):
 
 
 def sets_of(method, problem):
-    """The `ElementSet`s of a problem: by shape, order and law, whose output is a zone each, and in a zone curved elements apart.
+    """The `ElementSet`s of a problem: by shape, order and law, whose output is a zone each, and in it curved elements apart.
 
     Raises ValueError for regions that do not exist, and elements in none or several of them."""
     mesh, laws = problem.mesh, problem.law.laws
@@ -39,7 +39,8 @@ def sets_of(method, problem):
     of_order, of_law = (None if given is None else by_region(mesh, given, what)
                         for given, what in ((orders, "order"), (laws, "law")))
     none = [None] * mesh.cell_count
-    curved, shape = bent(mesh), np.repeat([block.cell_type for block in mesh.blocks], [block.cell_count for block in mesh.blocks])
+    curved, counts = bent(mesh), [block.cell_count for block in mesh.blocks]
+    shape = np.repeat([block.cell_type for block in mesh.blocks], counts)
     for cell, key in enumerate(zip(of_order or none, of_law or none, shape.tolist(), curved.tolist())):
         found.setdefault(key, []).append(cell)
     result = []

@@ -67,6 +67,10 @@ class SetsOperator(Operator):
     def array_expressions(self):
         return list(dict.fromkeys(part for operator in self.operators.values() for part in operator.array_expressions))
 
+    @property
+    def work(self):
+        return list(dict.fromkeys(part for operator in self.operators.values() for part in operator.work))
+
     def kernel_texts(self):
         return {f"{name}: {what}": text for name, operator in self.operators.items()
                 for what, text in operator.operations.kernel_texts(self.stepper).items()}

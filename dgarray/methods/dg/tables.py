@@ -116,7 +116,7 @@ class NodalTables:
 
     @property
     def rate_metrics(self):
-        """Normals (face, dim, element) and J_face / J (face, element) from which wave rates are computed, see `WeakForm.rate`."""
+        """Normals (face, dim, element) and J_face / J (face, element) of wave rates, see `WeakForm.rate`."""
         return self.normals, self.scale
 
     def at_sides(self, sides, cells, nodes):
