@@ -1,12 +1,19 @@
 """Fluxes at joints, where two elements of different order, law or size meet: by mortars at Gauss points.
 
-A mortar lies on the left face of a `Joint`.  The values of both sides are evaluated at its Gauss points, as many as the higher
-order has; the numerical flux F* is taken there, once for both; and the points of each side's face get the L2 projection f of
-all of the face's mortars (w: weights, J_m: of the mortar, l_i: the face's Lagrange polynomials, M_ij = integral l_i l_j):
+A mortar lies on the left face of a `Joint`.  P evaluates a side's polynomial at its Gauss points, as many as the higher order
+has; the numerical flux F* is taken there, once for both; and each side gets f, the sum over all mortars of its face.  With the
+weights w of the mortar, J_m its area, W the weights of the face quadrature that the element itself has, and a = J_face n there:
 
-    sum_j M_ij f_j = - sum_m w_m l_i(x_m) J_m F*_m
+    projected   W f = P^T w J_m F*                                         W: the exact mass matrix of the face
+    linear      W f = W F(q).a / 2 + P^T w (J_m F* - F(Pq).a_m / 2)
+    split       W_i f_i = sum_m w_m P_mi (F#(q_i, q_m, a_im) + J_m F*_m - sum_j P_mj F#(q_j, q_m, a_jm)),  a_im = (a_i + a_m) / 2
 
-so that what leaves one side enters the other.  Kopriva 1996; Kopriva, Woodruff & Hussaini 2002.
+so that what leaves one side enters the other.  `projected` holds degree N; the other two hold degree N - 1 and keep summation by
+parts: what an element's own state does to its energy or entropy inside and at its faces cancels, and what is left is that of
+F* at the mortar points, as at faces of equal points.  In `split` the states q_m there have the interpolated entropy variables.
+At Gauss nodes `projected` is `linear`, for W is exact.
+Kopriva 1996; Kopriva, Woodruff & Hussaini 2002; Friedrich, Winters, Del Rey Fernandez, Gassner, Parsani & Carpenter 2018;
+Chan, Bencomo & Del Rey Fernandez 2021.
 """
 from functools import cached_property
 
@@ -42,14 +49,16 @@ class MortarList:
     def __init__(self, left, right, joint):
         self.sides, self.joint, self.backend = (left, right), joint, left.backend
         tables = left.tables
-        self.rule = tensor_cell(tables.dim - 1, max(left.tables.order, right.tables.order))
+        self.forms = [side.tables.mortar_form for side in self.sides]
+        kind = "gauss" if "projected" in self.forms else "lobatto"          # of which the left side often has the points itself
+        self.rule = tensor_cell(tables.dim - 1, max(left.tables.order, right.tables.order), kind)
         r = self.rule.nodes
         matrices = []
-        for side, points in zip(self.sides, (r, there(joint, r, tables.dim))):
+        for side, points, form in zip(self.sides, (r, there(joint, r, tables.dim)), self.forms):
             cell = side.tables.cell
             face, exact = tensor_cell(cell.dim - 1, cell.order, cell.kind), tensor_cell(cell.dim - 1, cell.order)
             at_exact, at_mortar = face.interpolation(exact.nodes), face.interpolation(points)
-            mass = at_exact.T @ (exact.weights[:, None] * at_exact)
+            mass = at_exact.T @ (exact.weights[:, None] * at_exact) if form == "projected" else np.diag(face.weights)
             matrices.append((at_mortar, np.linalg.solve(mass, at_mortar.T * self.rule.weights)))
         self.matrices_on_host = matrices
         self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in matrices]
@@ -57,46 +66,104 @@ class MortarList:
         self.places = [side.face_places(faces) for side, faces in zip(self.sides, rows)]
         self.columns = [self.backend.integers(side.tables.number_of_joint(faces)) for side, faces in zip(self.sides, rows)]
         self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
-        self.function = flux_between(left.tables.physics, right.tables.physics)
+        self.function = flux_between(left.tables.physics, right.tables.physics, self.forms)
         self.set_geometry(matrices[0][0])
+        self.splits = [SplitSide(self, i) if form == "split" else None for i, form in enumerate(self.forms)]
 
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
-        tables, (cells, faces) = self.sides[0].tables, self.joint.left.T
+        tables = self.sides[0].tables
         vectors = np.einsum("mp,dpf->dmf", to_mortar, tables.area_vectors(self.joint.left))
         areas = np.linalg.norm(vectors, axis=0)
         self.normals, self.areas = self.backend.array(vectors / areas), self.backend.array(areas)
         varying = any(side.tables.media.names for side in self.sides)
-        if not (varying or self.function.depends_on("x")):
-            self.x = None
-        else:
-            x, ends = np.empty(vectors.shape), [(axis, end) for axis in range(tables.dim) for end in (-1.0, 1.0)]
-            for face, (axis, end) in enumerate(ends):
-                some = faces == face
-                x[:, :, some] = tables.positions(np.insert(self.rule.nodes, axis, end, axis=1), cells[some])
-            self.x = self.backend.array(x)
-        self.parameters = [self.parameters_of(side, rows[:, 0])
+        needed = varying or self.function.depends_on("x")
+        self.x = self.backend.array(positions_of(tables, self.joint.left, self.rule.nodes)) if needed else None
+        self.parameters = [self.parameters_of(side, rows[:, 0], self.x)
                            for side, rows in zip(self.sides, (self.joint.left, self.joint.right))]
 
-    def parameters_of(self, side, cells):
-        """The law's parameters that vary at the mortars, {name: (face,) or (mortar point, face)}."""
+    def parameters_of(self, side, cells, x):
+        """The law's parameters that vary at the points x, {name: (face,) or (point, face)}."""
         tables = side.tables
         found = {name: values[cells] for name, values in tables.parameters.items() if name not in tables.media.names}
         for name in tables.media.names:
-            found[name] = np.asarray(call(tables.law.parameters[name], dict(x=tuple(self.backend.host(self.x))), name), float)
+            found[name] = np.asarray(call(tables.law.parameters[name], dict(x=tuple(self.backend.host(x))), name), float)
         return {name: self.backend.array(np.broadcast_to(values, values.shape)) for name, values in found.items()}
 
     def __call__(self, t):
-        l, r = (tuple(self.backend.product(matrices[0], side.values_at(places)))
-                for side, matrices, places in zip(self.sides, self.matrices, self.places))
+        t = self.sides[0].time(t)
+        own = [side.values_at(places) for side, places in zip(self.sides, self.places)]
+        l, r = (self.at_mortar(i, values, t) for i, values in enumerate(own))
         inputs = {} if self.x is None else {"x": tuple(self.x)}
-        flux = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=self.sides[0].time(t), ml=self.parameters[0],
-                             mr=self.parameters[1], **inputs)
-        values = self.backend.xp.empty((len(l), *l[0].shape), l[0].dtype)
-        for v, component in enumerate(flux):
+        fluxes = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=t, ml=self.parameters[0],
+                               mr=self.parameters[1], **inputs)
+        for i, (sign, side, (_, back), columns, scale) in enumerate(
+                zip((-1, 1), self.sides, self.matrices, self.columns, self.scales)):
+            flux = self.stacked(fluxes[-len(r):] if i else fluxes[:len(l)])
+            f = self.splits[i].between(own[i], (l, r)[i], flux, t) if self.splits[i] else self.backend.product(back, flux)
+            side.given[:, :, columns] += sign * scale * f
+
+    def at_mortar(self, i, values, t):
+        """The state of a side at the mortar points, from that at the face's nodes."""
+        split = self.splits[i]
+        if split is None or split.from_entropy is None:
+            return tuple(self.backend.product(self.matrices[i][0], values))
+        return split.states(values)
+
+    def stacked(self, components):
+        """Components as one array (variable, mortar point, face)."""
+        values = self.backend.xp.empty((len(components), *self.areas.shape), self.areas.dtype)
+        for v, component in enumerate(components):
             values[v] = component
-        for sign, side, (_, back), columns, scale in zip((-1, 1), self.sides, self.matrices, self.columns, self.scales):
-            side.given[:, :, columns] += sign * scale * self.backend.product(back, values)
+        return values
+
+
+class SplitSide:
+    """The `split` form of a side: fluxes between the nodes of its face and the mortar points.
+
+    Both have area vectors of the whole face, from left to right; a mortar on a part of the face has `parts` times its own."""
+
+    def __init__(self, mortars, i):
+        self.side, self.backend, (self.to, back) = mortars.sides[i], mortars.backend, mortars.matrices_on_host[i]
+        rows, tables = (mortars.joint.left, mortars.joint.right)[i], self.side.tables
+        self.function, self.parts = tables.functions.two_point, 1 if mortars.joint.part is None or i == 0 else len(parts(tables.dim))
+        self.back = back / self.parts
+        self.areas = self.backend.array((1 - 2 * i) * tables.area_vectors(rows))
+        self.vectors = self.parts * mortars.normals * mortars.areas
+        x = positions_of(tables, rows, tensor_cell(tables.dim - 1, tables.order, tables.kind).nodes) if tables.media.names else None
+        self.own = mortars.parameters_of(self.side, rows[:, 0], None if x is None else self.backend.array(x))
+        self.there = mortars.parameters[i]
+        self.to_entropy, self.from_entropy = tables.entropy_functions
+
+    def states(self, q):
+        """The states (component: (mortar point, face)) whose entropy variables are those of q (variable, face point, face),
+        interpolated."""
+        w = self.to_entropy(q=tuple(q))
+        to, values = self.backend.array(self.to), self.backend.xp.empty(q.shape, q.dtype)
+        for v, component in enumerate(w):
+            values[v] = component
+        return self.from_entropy(w=tuple(self.backend.product(to, values)), q=tuple(self.backend.product(to, q)))
+
+    def between(self, q, states, star, t):
+        """f at the face's nodes, (variable, face point, face)."""
+        V, result = len(q), self.backend.xp.zeros(q.shape, q.dtype)
+        for m, (to, back) in enumerate(zip(self.to, self.back.T)):
+            to, back = (self.backend.array(row)[:, None] for row in (to, back))
+            there = {name: value if value.ndim == 1 else value[m] for name, value in self.there.items()}
+            flux = self.function(l=tuple(q), r=tuple(c[m] for c in states), a=tuple(self.areas), b=tuple(self.vectors[:, m]),
+                                 t=t, ml=self.own, mr=there)
+            for v, (f, g) in enumerate(zip(flux[:V], flux[-V:])):
+                result[v] += back * (f + self.parts * star[v, m] - (to * g).sum(axis=0))
+        return result
+
+
+def positions_of(tables, rows, r):
+    """Positions (dim, point, face) at the points r (point, dim - 1) of the faces `rows` (face, 2)."""
+    (cells, faces), x = rows.T, np.empty((tables.dim, len(r), len(rows)))
+    for face, (axis, end) in enumerate((axis, end) for axis in range(tables.dim) for end in (-1.0, 1.0)):
+        some = faces == face
+        x[:, :, some] = tables.positions(np.insert(r, axis, end, axis=1), cells[some])
+    return x
 
 
 def there(joint, r, dim):
@@ -107,21 +174,34 @@ def there(joint, r, dim):
     return weights @ corners[list(joint.orientation)]
 
 
-def flux_between(left, right):
-    """The pointwise function J F* between two sides with these `Physics`: the numerical flux where both have a law of the same
-    kind; else the mean of both fluxes and Rusanov's dissipation."""
+def flux_between(left, right, forms):
+    """The pointwise function of what is projected to both sides with these `Physics`, from left to right: J F*, the numerical flux
+    where both have a law of the same kind, else the mean of both fluxes and Rusanov's dissipation; less half of the side's own
+    flux in the form `linear`, plus its nonconservative products.
+
+    One flux for both sides where they are the same, else that for the left side and that for the right one."""
     law, v = left.law, len(left.law.variables)
 
-    def alike(l, r, n, s, x, t, ml, mr):
-        return tuple(s[0] * f for f in left.star(left.numerical, l, r, n, x, t, ml, mr))
+    def alike(l, r, n, x, t, ml, mr):
+        return left.star(left.numerical, l, r, n, x, t, ml, mr)
 
-    def mixed(l, r, n, s, x, t, ml, mr):
-        fluxes = left.flux_along(n, l, x, t, ml), right.flux_along(n, r, x, t, mr)
+    def mixed(l, r, n, x, t, ml, mr):
+        fluxes = left.own_flux(n, l, x, t, ml), right.own_flux(n, r, x, t, mr)
         speed = np.maximum(left.wave_speed(l, n, x, t, ml)[0], right.wave_speed(r, n, x, t, mr)[0])
-        return tuple(s[0] * ((f + g) / 2 - speed * (b - a) / 2) for a, b, f, g in zip(l, r, *fluxes))
+        return tuple((f + g) / 2 - speed * (b - a) / 2 for a, b, f, g in zip(l, r, *fluxes))
     same = type(law) is type(right.law) and set(left.parameters) == set(right.parameters)
+    two = "linear" in forms or any(side.law.products for side in (left, right))
+
+    def function(l, r, n, s, x, t, ml, mr):
+        star = (alike if same else mixed)(l, r, n, x, t, ml, mr)
+        sides = ((left, l, r, ml), (right, r, l, mr)) if two else ()
+        fluxes = [side.with_products(star, q, other, n) for side, q, other, _ in sides] or [star]
+        for i, (side, q, _, m) in enumerate(sides):
+            if forms[i] == "linear":
+                fluxes[i] = tuple(f - g / 2 for f, g in zip(fluxes[i], side.flux_along(n, q, x, t, m)))
+        return tuple(s[0] * f for flux in fluxes for f in flux)
     inputs = {"l": v, "r": v, "n": law.dim, "s": 1, "x": law.dim, "t": None, "ml": left.parameters, "mr": right.parameters}
-    return Pointwise(alike if same else mixed, inputs, "numerical flux")
+    return Pointwise(function, inputs, "numerical flux")
 
 
 class Joined:
@@ -154,6 +234,25 @@ class Joined:
         """Values at face points that `face_places` found, (variable, face point, face)."""
         return self.traces.reshape(self.tables.variables, -1)[:, places]
 
+    @property
+    def own_share(self):
+        """Which share of F.n the part of F.n - F* is, in the weak form of - F*, that elements take at their own face nodes."""
+        return -0.5 * (self.tables.mortar_form == "linear") + (not self.tables.weak)
+
     def inside_joints(self, t):
-        """Set the given flux to the part of F.n - F* that is each element's own: 0 in the weak form."""
-        self.given[...] = 0
+        """Set the given flux to the part of F.n - F*, in the weak form of - F*, that each element takes at its own face nodes."""
+        if not self.own_share:
+            self.given[...] = 0
+            return
+        group, places, x = self.joint_inputs
+        a = tuple(self.own_share * n * group["scale"] for n in group["normals"])
+        fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), a=a, t=self.time(t), m=group["parameters"], **x)
+        for v, flux in enumerate(fluxes):
+            self.given[v] = flux
+
+    @cached_property
+    def joint_inputs(self):
+        """The joint's entry of `groups`, the places of its faces, and the argument x there."""
+        group = self._group(self.tables.joint)
+        x = {"x": self._points(group["nodes"])} if self.needs_x else {}
+        return group, self.face_places(self.tables.joint.faces), x

@@ -7,7 +7,7 @@ F# symmetric and consistent makes it conservative; F# that conserves entropy mak
 Nonconservative products Phi(q_i, q_j, n) of the law are added to F# at node i, to F* and, as Phi(q_i, q_i, n), to F.
 Fisher & Carpenter 2013; Gassner, Winters & Kopriva 2016; Bohm, Winters, Gassner, Derigs, Hindenlang & Saur 2020.
 """
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 
 from .arrays import ALL
@@ -16,20 +16,6 @@ from .tensor_form import TensorForm
 
 class SplitForm(TensorForm):
     """As `TensorForm`, with another volume term; the face term is that of the strong form."""
-
-    def inside_joints(self, t):
-        group, places, x = self.joint_inputs
-        a = tuple(n * group["scale"] for n in group["normals"])
-        fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), a=a, t=self.time(t), m=group["parameters"], **x)
-        for v, flux in enumerate(fluxes):
-            self.given[v] = flux
-
-    @cached_property
-    def joint_inputs(self):
-        """The joint's entry of `groups`, the places of its faces, and the argument x there."""
-        group = self._group(self.tables.joint)
-        x = {"x": self._points(group["nodes"])} if self.needs_x else {}
-        return group, self.face_places(self.tables.joint.faces), x
 
     def volume(self, q, t, columns=ALL):
         lines, total = self.lines_of(q, columns)

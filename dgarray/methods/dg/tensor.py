@@ -16,9 +16,11 @@ from ...wording import choose
 from ..memory import together
 from .joints import CUT, joints, with_joints
 from .limiting import Limiting, needs_pressure
+from .mortar_forms import mortar_form
 from .mortars import Mortars
 from .nodal import DG, check_mesh, check_problem
 from .operator import DGOperator
+from .physics import Physics
 from .shock_form import ShockForm
 from .split_form import SplitForm
 from .stability import stability_limit
@@ -28,6 +30,7 @@ from .tensor_tables import AffineTensorTables, TensorTables, are_affine
 from .zones import ZonedOperator, zones_of
 
 SHAPES = "quadrilateral", "hexahedron"
+PARALLEL = {2: "parallelograms", 3: "parallelepipeds"}
 ORDERS = range(9)
 
 
@@ -150,19 +153,27 @@ class TensorDG(DG):
             raise ValueError(f"TensorDG(order={self.order}) needs cells whose maps have at most its own degree, not {mesh!r}; "
                              f"take order={mesh.whole.order} or more, or mesh.mapped(lambda x: x, order={max(self.order, 1)})")
         meets = len(mesh.hanging) or len(mesh.boundaries.get(CUT, ()))
-        if meets and problem.law.products is not None:
-            raise ValueError(f"{problem.law!r} has nonconservative products, for which there are no mortars; elements of "
-                             f"{mesh!r} must not meet others of another order or size")
-        bent = mesh.order > 1 and (self.volume_flux is None or meets)
-        if problem.flux is central and self.nodes == "lobatto" and (len(mesh.hanging) or bent):
-            where = "at hanging nodes" if len(mesh.hanging) else "on curved cells" if not meets else "where curved cells meet"
-            raise ValueError(f"flux=central with nodes='lobatto' is not allowed {where}: the quadrature is not exact there, "
-                             "and the energy would grow; take nodes='gauss', or a flux with dissipation such as upwind")
+        self.check_energy(problem, meets)
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
         if meets and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
             raise ValueError(f"order={self.order} with nodes={self.nodes!r} does not keep uniform states where hexahedra that "
                              f"are no parallelepipeds, {mesh!r}, meet others of another order or size; take order={least} or "
                              "more on both sides")
+
+    def check_energy(self, problem, meets):
+        """Raise ValueError where the energy of linear waves would grow: by a volume term that is not skew-symmetric, or at mortars
+        that do not keep summation by parts, and a numerical flux that takes none."""
+        if self.nodes == "gauss" or problem.flux is not central:
+            return
+        if self.volume_flux is None and not are_affine(problem.mesh):
+            raise ValueError(f"flux=central with nodes='lobatto' is not allowed in weak form on cells that are no "
+                             f"{PARALLEL[problem.mesh.dim]}: the quadrature is not exact there, and the energy would grow; give "
+                             "volume_flux=dgarray.central (split form), nodes='gauss', or a flux with dissipation such as upwind")
+        physics = Physics(problem.law, central, None, dict.fromkeys(problem.law.parameters))
+        if meets and mortar_form(physics, self.nodes, self.volume_flux) == "projected":
+            raise ValueError(f"flux=central with nodes='lobatto' in weak form is not allowed for {problem.law!r} where elements of "
+                             "two orders or sizes meet, for its flux is not linear with constant coefficients: the energy may "
+                             "grow; give a volume_flux (split form), nodes='gauss', or a flux with dissipation such as upwind")
 
     def zoned(self, problem):
         """Whether there are zones with an order or a law of their own."""
