@@ -6,7 +6,7 @@ from ...physics.pointwise import Pointwise
 
 
 def mortar_form(physics, nodes, volume_flux):
-    """"projected", "linear" or "split", for a `Physics` on nodes "gauss" or "lobatto", in weak form (volume_flux None) or split.
+    """The form, "projected", "linear" or "split", for a `Physics` on such nodes, in weak form (volume_flux None) or split form.
 
     At Gauss-Lobatto nodes "linear" and "split" keep energy or entropy, and cost up to one order.  In weak form a numerical flux
     with dissipation does without; the split form, which is there to keep them, does not."""

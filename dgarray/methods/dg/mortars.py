@@ -1,17 +1,18 @@
 """Fluxes at joints, where two elements of different order, law or size meet: by mortars at Gauss points.
 
-A mortar lies on the left face of a `Joint`.  P evaluates a side's polynomial at its Gauss points, as many as the higher order
-has; the numerical flux F* is taken there, once for both; and each side gets f, the sum over all mortars of its face.  With the
-weights w of the mortar, J_m its area, W the weights of the face quadrature that the element itself has, and a = J_face n there:
+A mortar lies on the left face of a `Joint`.  P evaluates a side's polynomial at its points, those of Gauss or of Gauss and
+Lobatto of the higher order; the numerical flux F* is taken there, once for both; and each side gets f, the sum over all
+mortars of its face.  With the weights w and area J_m of the mortar, the face quadrature W of the element itself, a = J_face n:
 
-    projected   W f = P^T w J_m F*                                         W: the exact mass matrix of the face
+    projected   M f = P^T w J_m F*                                         M: the exact mass matrix of the face
     linear      W f = W F(q).a / 2 + P^T w (J_m F* - F(Pq).a_m / 2)
-    split       W_i f_i = sum_m w_m P_mi (F#(q_i, q_m, a_im) + J_m F*_m - sum_j P_mj F#(q_j, q_m, a_jm)),  a_im = (a_i + a_m) / 2
+    split       W_i f_i = sum_m w_m P_mi (F#(q_i, q_m, a_im) + J_m F*_m - sum_j P_mj F#(q_j, q_m, a_jm)),
+                a_im = (a_i + a_m) / 2
 
-so that what leaves one side enters the other.  `projected` holds degree N; the other two hold degree N - 1 and keep summation by
-parts: what an element's own state does to its energy or entropy inside and at its faces cancels, and what is left is that of
-F* at the mortar points, as at faces of equal points.  In `split` the states q_m there have the interpolated entropy variables.
-At Gauss nodes `projected` is `linear`, for W is exact.
+so that what leaves one side enters the other.  `projected` holds degree N.  At Gauss-Lobatto nodes `linear` and `split` hold
+degree N - 1, and keep summation by parts: what an element's own state does to its energy or entropy inside and at its faces
+cancels, and what is left is that of F* at the mortar points, as where nodes agree.  In `split` the states q_m there are those of
+the interpolated entropy variables.  At Gauss nodes, where W = M, `projected` is `linear`.
 Kopriva 1996; Kopriva, Woodruff & Hussaini 2002; Friedrich, Winters, Del Rey Fernandez, Gassner, Parsani & Carpenter 2018;
 Chan, Bencomo & Del Rey Fernandez 2021.
 """
@@ -68,7 +69,8 @@ class MortarList:
         self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
         self.function = flux_between(left.tables.physics, right.tables.physics, self.forms)
         self.set_geometry(matrices[0][0])
-        self.splits = [SplitSide(self, i) if form == "split" else None for i, form in enumerate(self.forms)]
+        self.splits = [SplitSide(self, i) if form == "split" and not same_points(to) else None
+                       for i, (form, (to, _)) in enumerate(zip(self.forms, matrices))]
 
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
@@ -93,7 +95,7 @@ class MortarList:
     def __call__(self, t):
         t = self.sides[0].time(t)
         own = [side.values_at(places) for side, places in zip(self.sides, self.places)]
-        l, r = (self.at_mortar(i, values, t) for i, values in enumerate(own))
+        l, r = (self.at_mortar(i, values) for i, values in enumerate(own))
         inputs = {} if self.x is None else {"x": tuple(self.x)}
         fluxes = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=t, ml=self.parameters[0],
                                mr=self.parameters[1], **inputs)
@@ -103,7 +105,7 @@ class MortarList:
             f = self.splits[i].between(own[i], (l, r)[i], flux, t) if self.splits[i] else self.backend.product(back, flux)
             side.given[:, :, columns] += sign * scale * f
 
-    def at_mortar(self, i, values, t):
+    def at_mortar(self, i, values):
         """The state of a side at the mortar points, from that at the face's nodes."""
         split = self.splits[i]
         if split is None or split.from_entropy is None:
@@ -118,37 +120,41 @@ class MortarList:
         return values
 
 
+def same_points(to):
+    """Whether the mortar points are the nodes of the face, in any order; then f is F* there."""
+    return len(to) == len(to.T) and np.allclose(to, to.round(), rtol=0, atol=1e-12)
+
+
 class SplitSide:
     """The `split` form of a side: fluxes between the nodes of its face and the mortar points.
 
     Both have area vectors of the whole face, from left to right; a mortar on a part of the face has `parts` times its own."""
 
     def __init__(self, mortars, i):
-        self.side, self.backend, (self.to, back) = mortars.sides[i], mortars.backend, mortars.matrices_on_host[i]
+        self.side, backend, (to, back) = mortars.sides[i], mortars.backend, mortars.matrices_on_host[i]
         rows, tables = (mortars.joint.left, mortars.joint.right)[i], self.side.tables
-        self.function, self.parts = tables.functions.two_point, 1 if mortars.joint.part is None or i == 0 else len(parts(tables.dim))
-        self.back = back / self.parts
-        self.areas = self.backend.array((1 - 2 * i) * tables.area_vectors(rows))
+        self.function, (self.to_entropy, self.from_entropy) = tables.functions.two_point, tables.entropy_functions
+        self.parts = 1 if mortars.joint.part is None or i == 0 else len(parts(tables.dim))
+        self.back, self.to = back / self.parts, mortars.matrices[i][0]
+        self.rows = [tuple(backend.array(row[:, None]) for row in pair) for pair in zip(to, self.back.T)]
+        self.areas = backend.array((1 - 2 * i) * tables.area_vectors(rows))          # outward ones are those of the left side
         self.vectors = self.parts * mortars.normals * mortars.areas
-        x = positions_of(tables, rows, tensor_cell(tables.dim - 1, tables.order, tables.kind).nodes) if tables.media.names else None
-        self.own = mortars.parameters_of(self.side, rows[:, 0], None if x is None else self.backend.array(x))
-        self.there = mortars.parameters[i]
-        self.to_entropy, self.from_entropy = tables.entropy_functions
+        nodes, media = tensor_cell(tables.dim - 1, tables.order, tables.kind).nodes, tables.media.names
+        x = backend.array(positions_of(tables, rows, nodes)) if media else None
+        self.own, self.there = mortars.parameters_of(self.side, rows[:, 0], x), mortars.parameters[i]
 
     def states(self, q):
         """The states (component: (mortar point, face)) whose entropy variables are those of q (variable, face point, face),
         interpolated."""
-        w = self.to_entropy(q=tuple(q))
-        to, values = self.backend.array(self.to), self.backend.xp.empty(q.shape, q.dtype)
-        for v, component in enumerate(w):
-            values[v] = component
-        return self.from_entropy(w=tuple(self.backend.product(to, values)), q=tuple(self.backend.product(to, q)))
+        backend, w = self.side.backend, self.side.xp.empty(q.shape, q.dtype)
+        for v, component in enumerate(self.to_entropy(q=tuple(q))):
+            w[v] = component
+        return self.from_entropy(w=tuple(backend.product(self.to, w)), q=tuple(backend.product(self.to, q)))
 
     def between(self, q, states, star, t):
         """f at the face's nodes, (variable, face point, face)."""
-        V, result = len(q), self.backend.xp.zeros(q.shape, q.dtype)
-        for m, (to, back) in enumerate(zip(self.to, self.back.T)):
-            to, back = (self.backend.array(row)[:, None] for row in (to, back))
+        V, result = len(q), self.side.xp.zeros(q.shape, q.dtype)
+        for m, (to, back) in enumerate(self.rows):
             there = {name: value if value.ndim == 1 else value[m] for name, value in self.there.items()}
             flux = self.function(l=tuple(q), r=tuple(c[m] for c in states), a=tuple(self.areas), b=tuple(self.vectors[:, m]),
                                  t=t, ml=self.own, mr=there)
@@ -175,9 +181,9 @@ def there(joint, r, dim):
 
 
 def flux_between(left, right, forms):
-    """The pointwise function of what is projected to both sides with these `Physics`, from left to right: J F*, the numerical flux
-    where both have a law of the same kind, else the mean of both fluxes and Rusanov's dissipation; less half of the side's own
-    flux in the form `linear`, plus its nonconservative products.
+    """The pointwise function of what both sides with these `Physics` get, from left to right: J F*, the numerical flux where
+    both have a law of the same kind, else the mean of both fluxes and Rusanov's dissipation; plus the side's nonconservative
+    products, less half of its own flux in the form `linear`.
 
     One flux for both sides where they are the same, else that for the left side and that for the right one."""
     law, v = left.law, len(left.law.variables)
@@ -240,7 +246,7 @@ class Joined:
         return -0.5 * (self.tables.mortar_form == "linear") + (not self.tables.weak)
 
     def inside_joints(self, t):
-        """Set the given flux to the part of F.n - F*, in the weak form of - F*, that each element takes at its own face nodes."""
+        """Set the given flux to the part of F.n - F*, in the weak form of - F*, that elements take at their own face nodes."""
         if not self.own_share:
             self.given[...] = 0
             return

@@ -161,19 +161,20 @@ class TensorDG(DG):
                              "more on both sides")
 
     def check_energy(self, problem, meets):
-        """Raise ValueError where the energy of linear waves would grow: by a volume term that is not skew-symmetric, or at mortars
-        that do not keep summation by parts, and a numerical flux that takes none."""
-        if self.nodes == "gauss" or problem.flux is not central:
+        """Raise ValueError where the energy of linear waves would grow: with a numerical flux that takes none, by a volume term
+        that is not skew-symmetric, or at mortars without summation by parts."""
+        if self.nodes == "gauss" or problem.flux is not central or self.volume_flux is not None:
             return
-        if self.volume_flux is None and not are_affine(problem.mesh):
-            raise ValueError(f"flux=central with nodes='lobatto' is not allowed in weak form on cells that are no "
-                             f"{PARALLEL[problem.mesh.dim]}: the quadrature is not exact there, and the energy would grow; give "
-                             "volume_flux=dgarray.central (split form), nodes='gauss', or a flux with dissipation such as upwind")
         physics = Physics(problem.law, central, None, dict.fromkeys(problem.law.parameters))
-        if meets and mortar_form(physics, self.nodes, self.volume_flux) == "projected":
-            raise ValueError(f"flux=central with nodes='lobatto' in weak form is not allowed for {problem.law!r} where elements of "
-                             "two orders or sizes meet, for its flux is not linear with constant coefficients: the energy may "
-                             "grow; give a volume_flux (split form), nodes='gauss', or a flux with dissipation such as upwind")
+        reason = None
+        if not are_affine(problem.mesh):
+            reason = f"on cells that are no {PARALLEL[problem.mesh.dim]}: the quadrature is not exact there"
+        elif meets and mortar_form(physics, self.nodes, self.volume_flux) == "projected":
+            reason = f"for {problem.law!r} where two orders or sizes meet: its flux is not linear with constant coefficients"
+        if reason:
+            raise ValueError(f"flux=central with nodes='lobatto' in weak form is not allowed {reason}, and the energy would "
+                             "grow; give volume_flux=dgarray.central (split form), nodes='gauss', or a flux with dissipation "
+                             "such as upwind")
 
     def zoned(self, problem):
         """Whether there are zones with an order or a law of their own."""
