@@ -107,7 +107,10 @@ class MortarSource(TensorSource):
         return [f"for row in range({V * M}):", *indented(self.lanes([f"w[{self.at['R' + name]} + row*{L} + lane] = 0"])),
                 f"for row in range({V * m}):",
                 *indented(self.lanes([f"w[{flux} + row*{L} + lane] *= {split.parts}"])),
-                f"for j in range({m}):", f"    for i in range({M}):", *indented(body, 2),
+                f"for j in range({m}):", f"    for i in range({M}):",
+                f"        if abs(TO_{name}[j*{M} + i]) < 1e-14:          # the mortar point has a coordinate of other nodes",
+                "            continue",
+                *indented(body, 2),
                 f"        between_{name}(w, {self.at['FP']}, {self.at['R' + name]} + i*{V * L}, {flux} + j*{V * L}, "
                 f"BACK_{name}[i*{m} + j], -TO_{name}[j*{M} + i])"]
 

@@ -2,7 +2,7 @@
 
 A mortar lies on the left face of a `Joint`.  P evaluates a side's polynomial at its points, those of Gauss or of Gauss and
 Lobatto of the higher order; the numerical flux F* is taken there, once for both; and each side gets f, the sum over all
-mortars of its face.  With the weights w and area J_m of the mortar, the face quadrature W of the element itself, a = J_face n:
+mortars of its face.  With the weights w and area J_m of the mortar, the face quadrature W of the element, a = J_face n:
 
     projected   M f = P^T w J_m F*                                         M: the exact mass matrix of the face
     linear      W f = W F(q).a / 2 + P^T w (J_m F* - F(Pq).a_m / 2)
@@ -11,8 +11,8 @@ mortars of its face.  With the weights w and area J_m of the mortar, the face qu
 
 so that what leaves one side enters the other.  `projected` holds degree N.  At Gauss-Lobatto nodes `linear` and `split` hold
 degree N - 1, and keep summation by parts: what an element's own state does to its energy or entropy inside and at its faces
-cancels, and what is left is that of F* at the mortar points, as where nodes agree.  In `split` the states q_m there are those of
-the interpolated entropy variables.  At Gauss nodes, where W = M, `projected` is `linear`.
+cancels, and what is left is that of F* at the mortar points, as where nodes agree.  In `split` the states q_m there have the
+interpolated entropy variables.  At Gauss nodes, where W = M, `projected` is `linear`.
 Kopriva 1996; Kopriva, Woodruff & Hussaini 2002; Friedrich, Winters, Del Rey Fernandez, Gassner, Parsani & Carpenter 2018;
 Chan, Bencomo & Del Rey Fernandez 2021.
 """

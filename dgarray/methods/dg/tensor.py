@@ -41,7 +41,7 @@ class TensorDG(DG):
 
     order   whole number from 0 to 8, by default 3, or {region: number}: then each region is a zone with kernels and output of
             its own; "default" stands for all other regions. Laws may be given by region, too. Zones, and elements of two
-            sizes, meet at mortars
+            sizes, meet at mortars, which keep the energy of waves at Gauss points and in split form
     nodes   "gauss": Gauss-Legendre points, with which the mass matrix of an affine cell is exact; "lobatto": Gauss-Lobatto
             points (order 1 and above), whose mass is lumped
     volume_flux   None: the weak form. Else a symmetric flux F#(l, r, n) between two nodes, linear in n, such as
@@ -56,7 +56,7 @@ class TensorDG(DG):
     start   how the initial state is represented: "interpolation" (values at the nodes) or "projection" (L2)
     Raises ValueError for values that are not allowed.
     Helluy, Strub, Massaro & Roberts 2015; Kopriva 2009; Gassner, Winters & Kopriva 2016 (split form); Hennemann,
-    Rueda-Ramirez, Hindenlang & Gassner 2021 (shocks).
+    Rueda-Ramirez, Hindenlang & Gassner 2021 (shocks); Friedrich et al. 2018 (mortars in split form).
     """
 
     order: int | dict[str, int] = 3
