@@ -300,9 +300,6 @@ def test_products_are_refused_where_they_are_not_solved():
             dg.Simulation(mesh, law, method, backend="numpy")
         with pytest.raises(ValueError, match="has nonconservative products"):
             method.discretise(mesh, law, None, backends.get())
-    squares = dg.rectangle(cells=4, shape="quadrilateral").refined([5])
-    with pytest.raises(ValueError, match="for which there are no mortars"):
-        dg.Simulation(squares, law, boundary=dg.wall, method=dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha), backend="numpy")
 
 
 @pytest.mark.parametrize("law, states", [(dg.Euler(2), None), (dg.MHD(2, cleaning_speed=1.0), rough_plasma)],

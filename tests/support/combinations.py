@@ -381,6 +381,7 @@ twice as fine as the one before, the error falls at the order stated here:
 | discontinuous Galerkin, order p | p + 1 |
 | the same, nonlinear laws by `NodalDG` without quadrature, `TensorDG` on Gauss-Lobatto nodes, split forms | p to p + 1 |
 | the same with `central` (linear laws) | p |
+| split forms where elements of two orders or sizes meet (`tests/test_mortars.py`) | p to p + 1; with `central` p - 1/2 to p |
 | finite volumes: first order, `muscl`, `weno`; periodic, walls, media that vary smoothly | 1, 2, 5 (time: 4) |
 | `muscl` split, next to sides whose states change in time | 1, in 1D without sources 2; `splitting=None` keeps 2 |
 | `weno`, next to sides whose states change in time | 2.5, because each stage takes them at its own time |

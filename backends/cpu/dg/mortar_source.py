@@ -7,10 +7,12 @@ class MortarSource(TensorSource):
     """As `TileSource` for a `dgarray.methods.dg.mortars.MortarList`; a tile is L mortars.
 
     VL, VR   values at the face points of the left and the right side, (face point, variable)
-    ML, MR   the same at the mortar points;  FX: the flux there
+    ML, MR   the same at the mortar points;  FX: the flux there, or that for the left side and that for the right one
     RL, RR   what the face points of each side get
     G        normals, areas and positions, (row, mortar point);  P: the law's parameters that vary, of both sides there
-    C        what the sides multiply their values with"""
+    C        what the sides multiply their values with
+    A, B     of a side in split form: area vectors at its face points and at the mortar points;  O: parameters at the former
+    E, EM    its entropy variables at both;  FP: a flux between a face point and a mortar point"""
 
     def __init__(self, mortars, dtype):
         left, right = (side.tables for side in mortars.sides)
@@ -18,18 +20,32 @@ class MortarSource(TensorSource):
         self.points = [side.face_nodes.shape[1] for side in (left, right)]
         self.count = len(mortars.points)
         self.names = [list(values) for values in mortars.parameters]
+        self.splits = mortars.splits
+        self.fluxes = len(mortars.function.graph.outputs) // left.variables
+        self.apart = self.fluxes > 1 or self.splits[0] is not None          # whether the right side has rows FX of its own
         super().__init__(left, dtype, False)
 
     def row_counts(self):
         V, (left, right), m, d = self.V, self.points, self.count, self.d
-        parameters = sum(map(len, self.names))
-        return {"VL": V * left, "VR": V * right, "ML": V * m, "MR": V * m, "FX": V * m, "RL": V * left, "RR": V * right,
-                "G": m * (2 * d + 1), "P": m * parameters, "C": 2}
+        parameters, split = sum(map(len, self.names)), {}
+        for side, points, names, i in zip("LR", self.points, self.names, self.splits):
+            if i is not None:
+                split |= {f"A{side}": d * points, f"B{side}": d * m, f"O{side}": len(names) * points, f"E{side}": V * points,
+                          f"EM{side}": V * m, "FP": 2 * V}
+        return {"VL": V * left, "VR": V * right, "ML": V * m, "MR": V * m, "FX": (1 + self.apart) * V * m, "RL": V * left,
+                "RR": V * right, "G": m * (2 * d + 1), "P": m * parameters, "C": 2,
+                **dict(sorted(split.items(), key=lambda item: item[0][:1] not in "ABO"))}
+
+    @property
+    def geometry_count(self):
+        """Rows of what is given of a mortar: those of G, P and C, and of A, B and O."""
+        rows = self.row_counts()
+        return sum(count for name, count in rows.items() if name[0] in "GPCABO")
 
     def text(self):
         """The kernel."""
         V, L, m, d = self.V, self.L, self.count, self.d
-        rows, lines = m * (2 * d + 1 + sum(map(len, self.names))) + 2, []
+        rows, lines = self.geometry_count, []
         lines += [f"for row in range({rows}):",
                   f"    copy(geometry, (tile*{rows} + row)*{L}, w, {self.at['G']} + row*{L})"]
         for side, (name, faces) in enumerate((("L", "left"), ("R", "right"))):
@@ -37,17 +53,23 @@ class MortarSource(TensorSource):
             lines += [f"for j in range({count}):",
                       f"    gather_q({faces}, {faces}_stride, {faces}_places, (tile*{count} + j)*{L}, w, "
                       f"{self.at['V' + name]} + j*{V * L})",
-                      f"to_{name}(TO_{name}, w, {self.at['M' + name]}, {V}, w, {self.at['V' + name]})"]
+                      f"to_{name}(TO_{name}, w, {self.at['M' + name]}, {V}, w, {self.at['V' + name]})",
+                      *self.entropy(side, name)]
         step, first = f" + j*{V * L}", len(self.names[0])
         parameters = [{name: self.lane("P", (i + start) * m, f" + j*{L}") for i, name in enumerate(names)}
                       for names, start in zip(self.names, (0, first))]
-        body = self.over_lanes(self.function, [self.lane("FX", v, step) for v in range(V)], l=("ML", 0, step, 1),
+        targets = [self.lane("FX", side * V * m + v, step) for side in range(self.fluxes) for v in range(V)]
+        body = self.over_lanes(self.function, targets, l=("ML", 0, step, 1),
                                r=("MR", 0, step, 1), n=("G", 0, f" + j*{L}", m), s=("G", d * m, f" + j*{L}", m),
                                x=("G", (d + 1) * m, f" + j*{L}", m), ml=parameters[0], mr=parameters[1])
         lines += [f"for j in range({m}):", *indented(body), f"filled = min(count - tile*{L}, {L})"]
+        if self.apart and self.fluxes == 1:
+            lines += [f"for row in range({V * m}):",
+                      f"    copy(w, {self.at['FX']} + row*{L}, w, {self.at['FX']} + ({V * m} + row)*{L})"]
         for side, (name, given) in enumerate((("L", "given_left"), ("R", "given_right"))):
-            M = self.points[side]
-            lines += [f"back_{name}(BACK_{name}, w, {self.at['R' + name]}, {V}, w, {self.at['FX']})",
+            M, flux = self.points[side], self.at["FX"] + side * self.apart * V * m * L
+            lines += [*self.between(side, name, flux, parameters[side]),
+                      f"back_{name}(BACK_{name}, w, {self.at['R' + name]}, {V}, w, {flux})",
                       "for lane in range(filled):",
                       f"    face = {given}_faces[tile*{L} + lane]*{V * M}",
                       f"    factor = w[{self.at['C'] + side * L} + lane]",
@@ -57,11 +79,50 @@ class MortarSource(TensorSource):
                            "given_left, given_left_faces, given_right, given_right_faces, count, t",
                            ["for tile in range(first, last):", *indented(lines)])
 
+    def entropy(self, side, name):
+        """Lines that put the states with the interpolated entropy variables of a side in split form into its rows M."""
+        V, L, split = self.V, self.L, self.splits[side]
+        if split is None or split.from_entropy is None:
+            return []
+        step = f" + j*{V * L}"
+        there, here = ([self.lane(row + name, v, step) for v in range(V)] for row in "EM")
+        forth = self.over_lanes(split.to_entropy, there, q=("V" + name, 0, step, 1))
+        back = self.over_lanes(split.from_entropy, here, w=("EM" + name, 0, step, 1), q=("M" + name, 0, step, 1))
+        return [f"for j in range({self.points[side]}):", *indented(forth),
+                f"to_{name}(TO_{name}, w, {self.at['EM' + name]}, {V}, w, {self.at['E' + name]})",
+                f"for j in range({self.count}):", *indented(back)]
+
+    def between(self, side, name, flux, there):
+        """Lines for a side in split form: the fluxes between its face points and the mortar points are added to its rows R and
+        taken from the flux at the mortar points."""
+        V, L, m, M, split = self.V, self.L, self.count, self.points[side], self.splits[side]
+        if split is None:
+            return []
+        own = {parameter: self.lane("O" + name, i * M, f" + i*{L}") for i, parameter in enumerate(self.names[side])}
+        count = len(split.function.graph.outputs) // V
+        targets = [self.lane("FP", v * count + k) for k in range(count) for v in range(V)]
+        body = self.over_lanes(split.function, targets, l=("V" + name, 0, f" + i*{V * L}", 1),
+                               r=("M" + name, 0, f" + j*{V * L}", 1), a=("A" + name, 0, f" + i*{L}", M),
+                               b=("B" + name, 0, f" + j*{L}", m), ml=own, mr=there)
+        return [f"for row in range({V * M}):", *indented(self.lanes([f"w[{self.at['R' + name]} + row*{L} + lane] = 0"])),
+                f"for row in range({V * m}):",
+                *indented(self.lanes([f"w[{flux} + row*{L} + lane] *= {split.parts}"])),
+                f"for j in range({m}):", f"    for i in range({M}):",
+                f"        if abs(TO_{name}[j*{M} + i]) < 1e-14:          # the mortar point has a coordinate of other nodes",
+                "            continue",
+                *indented(body, 2),
+                f"        between_{name}(w, {self.at['FP']}, {self.at['R' + name]} + i*{V * L}, {flux} + j*{V * L}, "
+                f"BACK_{name}[i*{m} + j], -TO_{name}[j*{M} + i])"]
+
     def definitions(self):
         V, m, lines = self.V, self.count, []
-        for name, (to, back), M in zip("LR", self.matrices, self.points):
+        for name, (to, back), M, split in zip("LR", self.matrices, self.points, self.splits):
+            back = back if split is None else split.back
             lines += [f"TO_{name} = np.array({to.ravel().tolist()}, np.{self.dtype})",
                       f"BACK_{name} = np.array({back.ravel().tolist()}, np.{self.dtype})",
                       f"to_{name} = lines.along(np.{self.dtype}, {m}, [({M}, {V}, 1)], ({V}, 1))",
-                      f"back_{name} = lines.along(np.{self.dtype}, {M}, [({m}, {V}, 1)], ({V}, 1))"]
+                      f"back_{name} = lines.along(np.{self.dtype}, {M}, [({m}, {V}, 1)], ({V}, 1), add={split is not None})"]
+            if split is not None:
+                count = len(split.function.graph.outputs) // V
+                lines.append(f"between_{name} = lines.accumulate(np.{self.dtype}, {V}, {count}, 1, {count - 1})")
         return lines

@@ -18,12 +18,19 @@ class FusedMortars(MortarList):
         mortars = self.areas.shape
         x = np.zeros((left.tables.dim, *mortars)) if self.x is None else self.x
         parameters = [np.broadcast_to(values, mortars) for side in self.parameters for values in side.values()]
-        rows = [*self.normals, self.areas, *x, *parameters, -self.scales[0][None], self.scales[1][None]]
+        rows = [*self.normals, self.areas, *x, *parameters, -self.scales[0][None], self.scales[1][None],
+                *(rows for split in self.splits if split is not None for rows in self.rows_of(split))]
         self.geometry = in_tiles(np.concatenate(rows).astype(dtype), lanes)
         self.indices = [in_tiles(places, lanes) for places in self.places]
         self.tiles, self.count = -(-mortars[1] // lanes), mortars[1]
         self.kernel = write_module(self.source.text(), f"mortars_{left.tables.dim}d_{dtype}").run
         self.scratch = [(aligned(self.source.size * lanes, dtype),) for _ in range(self.backend.threads)]
+
+    @staticmethod
+    def rows_of(split):
+        """What a side in split form needs more: area vectors, and parameters at the face's nodes."""
+        own = [np.broadcast_to(values, split.areas.shape[1:]) for values in split.own.values()]
+        return [*split.areas, *split.vectors, *own]
 
     def loop(self, t):
         """The loop that computes these mortars."""

@@ -1,12 +1,20 @@
-"""Fluxes at joints, where two elements of different order, law or size meet: by mortars at Gauss points.
+"""Fluxes at joins, where two elements of different order, law or size meet: by mortars at Gauss points.
 
-A mortar lies on the left face of a `Joint`.  The values of both sides are evaluated at its Gauss points, as many as the higher
-order has; the numerical flux F* is taken there, once for both; and the points of each side's face get the L2 projection f of
-all of the face's mortars (w: weights, J_m: of the mortar, l_i: the face's Lagrange polynomials, M_ij = integral l_i l_j):
+A mortar lies on the left face of a `Join`.  P evaluates a side's polynomial at its points, those of Gauss or of Gauss and
+Lobatto of the higher order; the numerical flux F* is taken there, once for both; and each side gets f, the sum over all
+mortars of its face.  With the weights w and area J_m of the mortar, the face quadrature W of the element, a = J_face n:
 
-    sum_j M_ij f_j = - sum_m w_m l_i(x_m) J_m F*_m
+    projected   M f = P^T w J_m F*                                         M: the exact mass matrix of the face
+    linear      W f = W F(q).a / 2 + P^T w (J_m F* - F(Pq).a_m / 2)
+    split       W_i f_i = sum_m w_m P_mi (F#(q_i, q_m, a_im) + J_m F*_m - sum_j P_mj F#(q_j, q_m, a_jm)),
+                a_im = (a_i + a_m) / 2
 
-so that what leaves one side enters the other.  Kopriva 1996; Kopriva, Woodruff & Hussaini 2002.
+so that what leaves one side enters the other.  `projected` holds degree N.  At Gauss-Lobatto nodes `linear` and `split` hold
+degree N - 1, and keep summation by parts: what an element's own state does to its energy or entropy inside and at its faces
+cancels, and what is left is that of F* at the mortar points, as where nodes agree.  In `split` the states q_m there have the
+interpolated entropy variables.  At Gauss nodes, where W = M, `projected` is `linear`.
+Kopriva 1996; Kopriva, Woodruff & Hussaini 2002; Friedrich, Winters, Del Rey Fernandez, Gassner, Parsani & Carpenter 2018;
+Chan, Bencomo & Del Rey Fernandez 2021.
 """
 import numpy as np
 
@@ -44,6 +52,7 @@ class MortarList:
     def __init__(self, left, right, joint):
         self.sides, self.joint, self.backend = (left, right), joint, left.backend
         corners = len(joint.orientation)
+        self.forms = [side.tables.mortar_form for side in self.sides]
         self.points, self.matrices_on_host = matrices_of(joint, *(side.tables for side in self.sides))
         self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in self.matrices_on_host]
         rows = joint.left, joint.right
@@ -52,8 +61,10 @@ class MortarList:
                           for side, faces in zip(self.sides, rows)]
         self.columns = [self.backend.integers(side.tables.number_of_joint(faces)) for side, faces in zip(self.sides, rows)]
         self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
-        self.function = flux_between(left.tables.physics, right.tables.physics)
+        self.function = flux_between(left.tables.physics, right.tables.physics, self.forms)
         self.set_geometry(self.matrices_on_host[0][0])
+        self.splits = [SplitSide(self, i) if form == "split" and not same_points(to) else None
+                       for i, (form, (to, _)) in enumerate(zip(self.forms, self.matrices_on_host))]
 
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
@@ -64,29 +75,86 @@ class MortarList:
         varying = any(side.tables.media.names for side in self.sides)
         needed = varying or self.function.depends_on("x")
         self.x = self.backend.array(positions_of(tables, self.joint.left, self.points)) if needed else None
-        self.parameters = [self.parameters_of(side, rows[:, 0])
+        self.parameters = [self.parameters_of(side, rows[:, 0], self.x)
                            for side, rows in zip(self.sides, (self.joint.left, self.joint.right))]
 
-    def parameters_of(self, side, cells):
-        """The law's parameters that vary at the mortars, {name: (face,) or (mortar point, face)}."""
+    def parameters_of(self, side, cells, x):
+        """The law's parameters that vary at the points x, {name: (face,) or (point, face)}."""
         tables = side.tables
         found = {name: values[cells] for name, values in tables.parameters.items() if name not in tables.media.names}
         for name in tables.media.names:
-            found[name] = np.asarray(call(tables.law.parameters[name], dict(x=tuple(self.backend.host(self.x))), name), float)
+            found[name] = np.asarray(call(tables.law.parameters[name], dict(x=tuple(self.backend.host(x))), name), float)
         return {name: self.backend.array(np.broadcast_to(values, values.shape)) for name, values in found.items()}
 
     def __call__(self, t):
-        l, r = (tuple(self.backend.product(matrices[0], side.values_at(places)))
-                for side, matrices, places in zip(self.sides, self.matrices, self.places))
+        t = self.sides[0].time(t)
+        own = [side.values_at(places) for side, places in zip(self.sides, self.places)]
+        l, r = (self.at_mortar(i, values) for i, values in enumerate(own))
         inputs = {} if self.x is None else {"x": tuple(self.x)}
-        flux = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=self.sides[0].time(t), ml=self.parameters[0],
-                             mr=self.parameters[1], **inputs)
-        values = self.backend.xp.empty((len(l), *l[0].shape), l[0].dtype)
-        for v, component in enumerate(flux):
+        fluxes = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=t, ml=self.parameters[0],
+                               mr=self.parameters[1], **inputs)
+        for i, (sign, side, (_, back), positions, columns, scale) in enumerate(
+                zip((-1, 1), self.sides, self.matrices, self.positions, self.columns, self.scales)):
+            flux = self.stacked(fluxes[-len(r):] if i else fluxes[:len(l)])
+            f = self.splits[i].between(own[i], (l, r)[i], flux, t) if self.splits[i] else self.backend.product(back, flux)
+            side.given[:, positions, columns] += sign * scale * f
+
+    def at_mortar(self, i, values):
+        """The state of a side at the mortar points, from that at the face's nodes."""
+        split = self.splits[i]
+        if split is None or split.from_entropy is None:
+            return tuple(self.backend.product(self.matrices[i][0], values))
+        return split.states(values)
+
+    def stacked(self, components):
+        """Components as one array (variable, mortar point, face)."""
+        values = self.backend.xp.empty((len(components), *self.areas.shape), self.areas.dtype)
+        for v, component in enumerate(components):
             values[v] = component
-        for sign, side, (_, back), positions, columns, scale in zip((-1, 1), self.sides, self.matrices, self.positions,
-                                                                    self.columns, self.scales):
-            side.given[:, positions, columns] += sign * scale * self.backend.product(back, values)
+        return values
+
+
+def same_points(to):
+    """Whether the mortar points are the nodes of the face, in any order; then f is F* there."""
+    return len(to) == len(to.T) and np.allclose(to, to.round(), rtol=0, atol=1e-12)
+
+
+class SplitSide:
+    """The `split` form of a side: fluxes between the nodes of its face and the mortar points.
+
+    Both have area vectors of the whole face, from left to right; a mortar on a part of the face has `parts` times its own."""
+
+    def __init__(self, mortars, i):
+        self.side, backend, (to, back) = mortars.sides[i], mortars.backend, mortars.matrices_on_host[i]
+        rows, tables = (mortars.joint.left, mortars.joint.right)[i], self.side.tables
+        self.function, (self.to_entropy, self.from_entropy) = tables.functions.two_point, tables.entropy_functions
+        self.parts = 1 if mortars.joint.part is None or i == 0 else len(parts(tables.dim))
+        self.back, self.to = back / self.parts, mortars.matrices[i][0]
+        self.rows = [tuple(backend.array(row[:, None]) for row in pair) for pair in zip(to, self.back.T)]
+        self.areas = backend.array((1 - 2 * i) * tables.area_vectors(rows))          # outward ones are those of the left side
+        self.vectors = self.parts * mortars.normals * mortars.areas
+        nodes, media = tensor_cell(tables.dim - 1, tables.order, tables.kind).nodes, tables.media.names
+        x = backend.array(positions_of(tables, rows, nodes)) if media else None
+        self.own, self.there = mortars.parameters_of(self.side, rows[:, 0], x), mortars.parameters[i]
+
+    def states(self, q):
+        """The states (component: (mortar point, face)) whose entropy variables are those of q (variable, face point, face),
+        interpolated."""
+        backend, w = self.side.backend, self.side.xp.empty(q.shape, q.dtype)
+        for v, component in enumerate(self.to_entropy(q=tuple(q))):
+            w[v] = component
+        return self.from_entropy(w=tuple(backend.product(self.to, w)), q=tuple(backend.product(self.to, q)))
+
+    def between(self, q, states, star, t):
+        """f at the face's nodes, (variable, face point, face)."""
+        V, result = len(q), self.side.xp.zeros(q.shape, q.dtype)
+        for m, (to, back) in enumerate(self.rows):
+            there = {name: value if value.ndim == 1 else value[m] for name, value in self.there.items()}
+            flux = self.function(l=tuple(q), r=tuple(c[m] for c in states), a=tuple(self.areas), b=tuple(self.vectors[:, m]),
+                                 t=t, ml=self.own, mr=there)
+            for v, (f, g) in enumerate(zip(flux[:V], flux[-V:])):
+                result[v] += back * (f + self.parts * star[v, m] - (to * g).sum(axis=0))
+        return result
 
 
 def matrices_of(joint, left, right):
@@ -94,7 +162,7 @@ def matrices_of(joint, left, right):
     values at the face's points to the mortar's and back.
 
     Where both sides have the same points, the mortar has these, and fluxes need no quadrature."""
-    corners = len(joint.orientation)
+    corners, forms = len(joint.orientation), [tables.mortar_form for tables in (left, right)]
     faces = [tables.reference.face_polynomials(corners) for tables in (left, right)]
     own, order = faces[0].points, max(left.order, right.order)
     if joint.part is None and own.shape == faces[1].points.shape:
@@ -102,15 +170,21 @@ def matrices_of(joint, left, right):
         if distance.min(axis=1).max() < 1e-9:
             match = np.eye(len(own))[distance.argmin(axis=1)]
             return own, [(np.eye(len(own)),) * 2, (match, match.T)]
-    points, weights = rule_on_face(corners, left.dim - 1, order)
-    return points, [(face.at(r), face.projection(r, weights)) for face, r in zip(faces, (points, there(joint, points)))]
+    points, weights = rule_on_face(corners, left.dim - 1, order, "gauss" if "projected" in forms else "lobatto")
+    matrices = []
+    for tables, face, form, r in zip((left, right), faces, forms, (points, there(joint, points))):
+        to = face.at(r)
+        lumped = form != "projected"
+        matrices.append((to, to.T * weights / tables.cell.face_weights[:, None] if lumped else face.projection(r, weights)))
+    return points, matrices
 
 
-def rule_on_face(corners, dim, order):
-    """Points (point, dim) and weights of the quadrature of a face with so many corners, exact up to the degree 2 order."""
+def rule_on_face(corners, dim, order, kind):
+    """Points (point, dim) and weights of the quadrature of a face with so many corners, of a line or a quadrilateral of this
+    kind; "gauss" and those of triangles are exact up to the degree 2 order."""
     if dim and corners == dim + 1:
         return quadrature(dim, max(2 * order, 1))
-    cell = tensor_cell(dim, order)
+    cell = tensor_cell(dim, order, kind)
     return cell.nodes, cell.weights
 
 
@@ -130,18 +204,31 @@ def there(joint, r):
     return corner_weights(count, r) @ corners[list(joint.orientation)]
 
 
-def flux_between(left, right):
-    """The pointwise function J F* between two sides with these `Physics`: the numerical flux where both have a law of the same
-    kind; else the mean of both fluxes and Rusanov's dissipation."""
+def flux_between(left, right, forms):
+    """The pointwise function of what both sides with these `Physics` get, from left to right: J F*, the numerical flux where
+    both have a law of the same kind, else the mean of both fluxes and Rusanov's dissipation; plus the side's nonconservative
+    products, less half of its own flux in the form `linear`.
+
+    One flux for both sides where they are the same, else that for the left side and that for the right one."""
     law, v = left.law, len(left.law.variables)
 
-    def alike(l, r, n, s, x, t, ml, mr):
-        return tuple(s[0] * f for f in left.star(left.numerical, l, r, n, x, t, ml, mr))
+    def alike(l, r, n, x, t, ml, mr):
+        return left.star(left.numerical, l, r, n, x, t, ml, mr)
 
-    def mixed(l, r, n, s, x, t, ml, mr):
-        fluxes = left.flux_along(n, l, x, t, ml), right.flux_along(n, r, x, t, mr)
+    def mixed(l, r, n, x, t, ml, mr):
+        fluxes = left.own_flux(n, l, x, t, ml), right.own_flux(n, r, x, t, mr)
         speed = np.maximum(left.wave_speed(l, n, x, t, ml)[0], right.wave_speed(r, n, x, t, mr)[0])
-        return tuple(s[0] * ((f + g) / 2 - speed * (b - a) / 2) for a, b, f, g in zip(l, r, *fluxes))
+        return tuple((f + g) / 2 - speed * (b - a) / 2 for a, b, f, g in zip(l, r, *fluxes))
     same = type(law) is type(right.law) and set(left.parameters) == set(right.parameters)
+    two = "linear" in forms or any(side.law.products for side in (left, right))
+
+    def function(l, r, n, s, x, t, ml, mr):
+        star = (alike if same else mixed)(l, r, n, x, t, ml, mr)
+        sides = ((left, l, r, ml), (right, r, l, mr)) if two else ()
+        fluxes = [side.with_products(star, q, other, n) for side, q, other, _ in sides] or [star]
+        for i, (side, q, _, m) in enumerate(sides):
+            if forms[i] == "linear":
+                fluxes[i] = tuple(f - g / 2 for f, g in zip(fluxes[i], side.flux_along(n, q, x, t, m)))
+        return tuple(s[0] * f for flux in fluxes for f in flux)
     inputs = {"l": v, "r": v, "n": law.dim, "s": 1, "x": law.dim, "t": None, "ml": left.parameters, "mr": right.parameters}
-    return Pointwise(alike if same else mixed, inputs, "numerical flux")
+    return Pointwise(function, inputs, "numerical flux")

@@ -55,7 +55,11 @@ class Physics(physics.Physics):
         return bool(self.sources) and not self.collocated
 
     def flux_along(self, n, q, x, t, m):
-        return self.with_products(super().flux_along(n, q, x, t, m), q, q, n)
+        return self.with_products(self.own_flux(n, q, x, t, m), q, q, n)
+
+    def own_flux(self, n, q, x, t, m):
+        """F(q) . n without nonconservative products."""
+        return super().flux_along(n, q, x, t, m)
 
     def along(self, q, a, x, t, m):
         return self.flux_along(a, q, x, t, m)

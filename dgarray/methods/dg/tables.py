@@ -58,6 +58,7 @@ class NodalTables:
     weak, modal, curved, limits, sensor, filter, surface, collocated, diagonal = (False, False, False, None, None, None, None,
                                                                                   None, False)
     degree = None                       # of quadrature, where a method has it
+    mortar_form = "projected"           # how mortars give the flux, see `dgarray.methods.dg.mortars`
     unit = "element and stage"          # to which the roofline model's counts belong
 
     def __init__(self, mesh, order, law, boundary, flux, source):

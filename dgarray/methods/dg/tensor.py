@@ -16,8 +16,10 @@ from ...wording import choose
 from .joins import CUT, joins, with_joins
 from .limiting import Limiting, needs_pressure
 from .method import DG, check_problem
+from .mortar_forms import mortar_form
 from .mortars import Mortars
 from .operator import DGOperator
+from .physics import Physics
 from .shock_form import ShockForm
 from .split_form import SplitForm
 from .stability import stability_limit
@@ -26,6 +28,7 @@ from .tensor_form import TensorForm
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
 
 SHAPES = "quadrilateral", "hexahedron"
+PARALLEL = {2: "parallelograms", 3: "parallelepipeds"}
 ORDERS = range(9)
 
 
@@ -36,7 +39,7 @@ class TensorDG(DG):
 
     order   whole number from 0 to 8, by default 3, or {region: number}: then each region is a set of elements with kernels and
             output of its own; "default" stands for all other regions. Laws may be given by region, too. Sets, and elements
-            of two sizes, meet at mortars
+            of two sizes, meet at mortars, which keep the energy of waves at Gauss points and in split form
     nodes   "gauss": Gauss-Legendre points, with which the mass matrix of an affine cell is exact; "lobatto": Gauss-Lobatto
             points (order 1 and above), whose mass is lumped
     volume_flux   None: the weak form. Else a symmetric flux F#(l, r, n) between two nodes, linear in n, such as
@@ -51,7 +54,7 @@ class TensorDG(DG):
     start   how the initial state is represented: "interpolation" (values at the nodes) or "projection" (L2)
     Raises ValueError for values that are not allowed.
     Helluy, Strub, Massaro & Roberts 2015; Kopriva 2009; Gassner, Winters & Kopriva 2016 (split form); Hennemann,
-    Rueda-Ramirez, Hindenlang & Gassner 2021 (shocks).
+    Rueda-Ramirez, Hindenlang & Gassner 2021 (shocks); Friedrich et al. 2018 (mortars in split form).
     """
 
     order: int | dict[str, int] = 3
@@ -128,19 +131,28 @@ class TensorDG(DG):
             raise ValueError(f"TensorDG(order={self.order}) needs cells whose maps have at most its own degree, not {mesh!r}; "
                              f"take order={mesh.whole.order} or more, or mesh.mapped(lambda x: x, order={max(self.order, 1)})")
         meets = len(mesh.hanging) or len(mesh.boundaries.get(CUT, ()))
-        if meets and problem.law.products is not None:
-            raise ValueError(f"{problem.law!r} has nonconservative products, for which there are no mortars; elements of "
-                             f"{mesh!r} must not meet others of another order or size")
-        bent = mesh.order > 1 and (self.volume_flux is None or meets)
-        if problem.flux is central and self.nodes == "lobatto" and (len(mesh.hanging) or bent):
-            where = "at hanging nodes" if len(mesh.hanging) else "on curved cells" if not meets else "where curved cells meet"
-            raise ValueError(f"flux=central with nodes='lobatto' is not allowed {where}: the quadrature is not exact there, "
-                             "and the energy would grow; take nodes='gauss', or a flux with dissipation such as upwind")
+        self.check_energy(problem, meets)
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
         if meets and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
             raise ValueError(f"order={self.order} with nodes={self.nodes!r} does not keep uniform states where hexahedra that "
                              f"are no parallelepipeds, {mesh!r}, meet others of another order or size; take order={least} or "
                              "more on both sides")
+
+    def check_energy(self, problem, meets):
+        """Raise ValueError where the energy of linear waves would grow: with a numerical flux that takes none, by a volume term
+        that is not skew-symmetric, or at mortars without summation by parts."""
+        if self.nodes == "gauss" or problem.flux is not central or self.volume_flux is not None:
+            return
+        physics = Physics(problem.law, central, None, dict.fromkeys(problem.law.parameters))
+        reason = None
+        if not are_affine(problem.mesh):
+            reason = f"on cells that are no {PARALLEL[problem.mesh.dim]}: the quadrature is not exact there"
+        elif meets and mortar_form(physics, self.nodes, self.volume_flux) == "projected":
+            reason = f"for {problem.law!r} where two orders or sizes meet: its flux is not linear with constant coefficients"
+        if reason:
+            raise ValueError(f"flux=central with nodes='lobatto' in weak form is not allowed {reason}, and the energy would "
+                             "grow; give volume_flux=dgarray.central (split form), nodes='gauss', or a flux with dissipation "
+                             "such as upwind")
 
     def tables(self, problem):
         """The `TensorTables` of a problem; the numerical flux is by default `upwind`."""

@@ -9,6 +9,7 @@ from ...reference.tensor import tensor_cell
 from ...spaces.tensor_metrics import Metrics
 from ..physics import numerical_flux
 from .limiting import NodalLimits
+from .mortar_forms import mortar_form
 from .shares import direction
 from .shock_sensor import ShockSensor
 from .tables import NO_LIMITS, NodalTables
@@ -79,6 +80,20 @@ class TensorTables(NodalTables):
     @cached_property
     def metrics(self):
         return Metrics(self.mesh, self.cell)
+
+    @cached_property
+    def mortar_form(self):
+        """How mortars give the flux to these elements, "projected", "linear" or "split": see `dgarray.methods.dg.mortars`."""
+        return mortar_form(self.physics, self.kind, self.volume_flux)
+
+    @cached_property
+    def entropy_functions(self):
+        """The pointwise functions (entropy variables of a state, the state with these), (None, None) of a law without them."""
+        law, v = self.law, len(self.law.variables)
+        if law.from_entropy_variables is None:
+            return None, None
+        return (Pointwise(law.entropy_variables, {"q": v}, "entropy variables"),
+                Pointwise(law.from_entropy_variables, {"w": v, "q": v}, "state"))
 
     def per_area(self, cells):
         """What `scale` is for J_face = 1 in these cells."""

@@ -86,6 +86,15 @@ class Euler(Law):
         v, beta = self.velocity(q), q[0] / self.pressure(q)
         return ((self.gamma - self.entropy(q)) / (self.gamma - 1) - beta * dot(v, v) / 2, *(beta * u for u in v), -beta)
 
+    def from_entropy_variables(self, w: Components) -> tuple:
+        """q of w = `entropy_variables`(q): v = -m / b of w = (a, m, b), s = gamma - (gamma - 1) (a - m . v / 2),
+        p = (-b)^(-gamma / (gamma - 1)) exp(-s / (gamma - 1)), rho = -b p."""
+        beta, k = -w[-1], 1 / (self.gamma - 1)
+        v = tuple(u * (1 / beta) for u in w[1:-1])
+        s = self.gamma - (self.gamma - 1) * (w[0] + dot(w[1:-1], v) / 2)
+        p = np.exp(-k * (s + self.gamma * np.log(beta)))
+        return self.conservative((beta * p, *v, p))
+
     def admissible(self, q):
         """Whether density and pressure are positive."""
         return (q[0] > 0) & (self.pressure(q) > 0)

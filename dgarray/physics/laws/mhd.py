@@ -147,6 +147,14 @@ class MHD(Law):
         return ((self.gamma - self.entropy(q)) / (self.gamma - 1) - beta * dot(v, v) / 2, *(beta * u for u in v), -beta,
                 *(beta * b for b in q[self.field]), 0.0 * beta)
 
+    def from_entropy_variables(self, w, q):
+        """The state with these `entropy_variables` w and the psi of q; see `Euler.from_entropy_variables`."""
+        beta, k = -w[4], 1 / (self.gamma - 1)
+        v, B = (tuple(u * (1 / beta) for u in w[part]) for part in (self.momentum, self.field))
+        s = self.gamma - (self.gamma - 1) * (w[0] + dot(w[self.momentum], v) / 2)
+        p = np.exp(-k * (s + self.gamma * np.log(beta)))
+        return self.conservative((beta * p, *v, p, *B, q[8]))
+
     def admissible(self, q):
         """Whether density and pressure are positive."""
         return (q[0] > 0) & (self.pressure(q) > 0)

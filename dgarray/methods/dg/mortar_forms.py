@@ -1,0 +1,37 @@
+"""Which form of `dgarray.methods.dg.mortars` elements take at mortars."""
+import numpy as np
+
+from ...physics.boundary import is_linear
+from ...physics.pointwise import Pointwise
+
+
+def mortar_form(physics, nodes, volume_flux):
+    """The form, "projected", "linear" or "split", for a `Physics` on such nodes, in weak form (volume_flux None) or split form.
+
+    At Gauss-Lobatto nodes "linear" and "split" keep energy or entropy, and cost up to one order.  In weak form a numerical flux
+    with dissipation does without; the split form, which is there to keep them, does not."""
+    law = physics.law
+    if nodes == "gauss":
+        return "projected"
+    if law.products is None and is_linear(law) and not varies(law):
+        return "projected" if volume_flux is None and takes_energy(physics) else "linear"
+    return "projected" if volume_flux is None else "split"
+
+
+def takes_energy(physics):
+    """Whether the numerical flux of a linear law has dissipation: whether it tells its two states apart."""
+    law, random = physics.law, np.random.default_rng(0)
+    v, d, m = len(law.variables), law.dim, physics.parameters
+    star = Pointwise(lambda l, r, n, x, t, ml, mr: physics.star(physics.numerical, l, r, n, x, t, ml, mr),
+                     {"l": v, "r": v, "n": d, "x": d, "t": None, "ml": m, "mr": m}, "numerical flux")
+    l, r, n, x = (tuple(random.uniform(1, 2, count)) for count in (v, v, d, d))
+    given = {side: {name: 1.5 for name, number in m.items() if number is None} for side in ("ml", "mr")}
+    one, other = (np.array(star(l=a, r=b, n=n, x=x, **given)) for a, b in ((l, r), (r, l)))
+    return bool(np.abs(one - other).max() > 1e-12 * np.abs(one).max())
+
+
+def varies(law):
+    """Whether the flux of a linear law depends on the position: itself, or by a parameter that is a function of it."""
+    flux = Pointwise(law.flux, {"q": len(law.variables), "n": law.dim, "x": law.dim, "t": None,
+                                "m": dict.fromkeys(law.parameters)}, "flux")
+    return flux.depends_on("x") or any(owner == "m" and callable(law.parameters[name]) for owner, name in flux.used.values())
