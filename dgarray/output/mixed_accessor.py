@@ -126,6 +126,9 @@ class MixedAccessor:
                              f"tree.dg.zones[{next(iter(self.zones))!r}].dg.surface({name!r})")
         shared = set.intersection(*(set(ds.variables) for ds in found))
         found = [ds.drop_vars(set(ds.variables) - shared) for ds in found]
+        of_nodes = [name for name in shared if any("face_node" in ds[name].dims for ds in found)]
+        found = [ds.assign_coords({name: ds[name].broadcast_like(ds["x"]) for name in of_nodes if name in ds.coords})
+                 for ds in found]
         return xr.concat(found, "face", data_vars="minimal", coords="minimal", compat="override", join="override",
                          combine_attrs="override")
 

@@ -91,11 +91,12 @@ class MixedSpace:
         def values(q):
             return np.concatenate([trace.values(q[:, :rows, begin:end])
                                    for (trace, _, rows), begin, end in zip(found, ends, ends[1:])], axis=1)
-        coords = {}
-        for name, (dims, _, attributes) in found[0][0].coords.items():
-            columns = [trace.coords[name][1] for trace, _, _ in found]
-            joined = np.concatenate(columns, axis=dims.index("face")) if "face" in dims else columns[0]
-            coords[name] = dims, joined, attributes
+        nodes, coords = found[0][0].sizes["face_node"], {}
+        for name in set.intersection(*(set(trace.coords) for trace, _, _ in found)):
+            given = [trace.coords[name] for trace, _, _ in found]
+            dims = max((dims for dims, _, _ in given), key=len)          # of a face, or of each of its nodes
+            columns = [np.repeat(values[:, None], nodes, axis=1) if len(own) < len(dims) else values for own, values, _ in given]
+            coords[name] = dims, np.concatenate(columns), given[0][2]
         sizes = found[0][0].sizes | {"face": sum(trace.sizes["face"] for trace, _, _ in found)}
         return Trace(np.concatenate([trace.places + first for trace, first, _ in found]), values, sizes, coords)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ...physics.fluxes import upwind
 from ...wording import choose
 from .curved_tables import CurvedModalTables
+from .joins import CUT
 from .limiting import Limiting
 from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
 from .operator import ModalOperator
@@ -73,6 +74,9 @@ class ModalDG(DG):
         if self.limiting != NO_LIMITS and problem.mesh.is_curved.any():
             raise ValueError(f"{self!r} limits slopes of straight cells; {problem.mesh!r} has curved ones: take "
                              "mesh.mapped(lambda x: x, order=1)")
+        if (self.limiter or self.indicator) and len(problem.mesh.boundaries.get(CUT, ())):
+            raise ValueError(f"{self!r} limits slopes by all neighbours, which are of another order, law or shape somewhere in "
+                             f"{problem.mesh.source}; take one order and one law, or positivity=True alone")
         if self.limiting != NO_LIMITS and problem.mesh.share is not None:
             raise ValueError(f"{self!r} limits slopes by all neighbours, of which {problem.mesh.source} has no copies; "
                              "limiters work on whole meshes")
