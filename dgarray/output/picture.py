@@ -34,10 +34,12 @@ class Picture:
     """A field in matplotlib axes whose values can be renewed: lines and triangles are made once.
 
     ds: 1D or 2D dataset, a slice too; limits (low, high) or None for those of each state
-    triangles: number of small triangles that it may have in 2D; other options as in `draw`"""
+    triangles: number of small triangles that it may have in 2D; rim: edges that are drawn as its boundary, by default those
+    of `outlines`; other options as in `draw`"""
 
     def __init__(self, ds, variable, ax, limits=None, mesh=False, cmap=None, colorbar=True, triangles=TRIANGLES, isolines=None,
-                 **line):
+                 rim=None, **line):
+        self.rim = rim
         self.lines, self.levels = None, levels(isolines, ds.dg.dim)
         self.ds, self.variable, self.ax, self.limits, self.cmap = ds, variable, ax, checked(limits), cmap
         if ds.dg.dim > 1:
@@ -85,7 +87,8 @@ class Picture:
         triangles = (np.arange(len(dg.cells))[:, None, None] * self.count + small).reshape(-1, 3)
         self.triangulation = Triangulation(x[0].ravel(), x[1].ravel(), triangles)
         self.artist = ax.tripcolor(self.triangulation, np.zeros(x[0].size), shading="gouraud", rasterized=True)
-        ax.add_collection(LineCollection(edge_lines(dg, outlines(ds)), colors="0.2", linewidths=0.8), autolim=False)
+        rim = edge_lines(dg, outlines(ds) if self.rim is None else self.rim)
+        ax.add_collection(LineCollection(rim, colors="0.2", linewidths=0.8), autolim=False)
         ax.set_facecolor("0.8")
         if mesh:
             lines = LineCollection(edge_lines(dg, sides(ds)), colors="black", alpha=0.35, linewidths=0.4)
