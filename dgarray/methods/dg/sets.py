@@ -35,24 +35,26 @@ def sets_of(method, problem):
     mesh, laws = problem.mesh, problem.law.laws
     orders = method.order if isinstance(method.order, dict) else None
     boundary_groups(mesh, problem.boundary)          # names that the mesh does not have, faces without a condition
-    found, apart = {}, len(mesh.blocks) > 1 or orders is not None or laws is not None
-    of_order, of_law = (None if given is None else by_region(mesh, given, what)
+    apart = len(mesh.blocks) > 1 or orders is not None or laws is not None
+    by_order, by_law = (None if given is None else by_region(mesh, given, what)
                         for given, what in ((orders, "order"), (laws, "law")))
-    none = [None] * mesh.cell_count
-    curved, counts = bent(mesh), [block.cell_count for block in mesh.blocks]
-    shape = np.repeat([block.cell_type for block in mesh.blocks], counts)
-    for cell, key in enumerate(zip(of_order or none, of_law or none, shape.tolist(), curved.tolist())):
-        found.setdefault(key, []).append(cell)
+    counts = [block.cell_count for block in mesh.blocks]
+    shape, curved = np.repeat(np.arange(len(counts)), counts), bent(mesh)
+    keys = np.stack([*(np.zeros(len(shape), int) if codes is None else codes for codes in (by_order, by_law)), shape, curved])
+    kinds, which = np.unique(keys, axis=1, return_inverse=True)
     result = []
-    for (order, law, shape, curved), cells in found.items():
-        names = dict.fromkeys(name for name in (order, law, *[shape] * (len(mesh.blocks) > 1)) if name is not None)
+    for number, (order, law, shape, curved) in enumerate(kinds.T.tolist()):
+        cells = np.flatnonzero(which.ravel() == number)
+        order, law = (None if given is None else list(given)[code] for given, code in ((orders, order), (laws, law)))
+        names = dict.fromkeys(name for name in (
+            order, law, *[mesh.blocks[shape].cell_type] * (len(mesh.blocks) > 1)) if name is not None)
         zone = "+".join(names) if apart else None
-        part = mesh.part(np.array(cells), CUT)
+        part = mesh.part(cells, CUT)
         own_law = constant_in(problem.law if laws is None else laws[law], part)
         own = Problem(part, own_law, with_joins(part, problem.boundary), problem.flux, problem.source)
         name = "+".join([*names, *["curved"] * curved]) or "straight"
         own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])
-        result.append(ElementSet(name, zone, np.array(cells), own_method, own))
+        result.append(ElementSet(name, zone, cells, own_method, own))
     return sorted(result, key=lambda each: each.name)
 
 
@@ -64,23 +66,24 @@ def bent(mesh):
 
 
 def by_region(mesh, given, what):
-    """The region of each element among those of `given`, {region: value}; "default" stands for all others."""
-    names = np.full(len(mesh.cells), None, object)
-    for region in given:
+    """Which of the regions of `given`, {region: value}, each element is in, (element,); "default" stands for all others."""
+    codes, regions = np.full(mesh.cell_count, -1), list(given)
+    for code, region in enumerate(regions):
         if region == "default" and "default" not in mesh.regions:
             continue
         cells = mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]
-        twice = [other for other in names[cells] if other is not None]
-        if twice:
-            raise ValueError(f"{what}={given!r} gives elements two values: the regions {twice[0]!r} and {region!r} overlap")
-        names[cells] = region
-    missing = names == None          # noqa: E711  an array of names
+        twice = codes[cells].max(initial=-1)
+        if twice >= 0:
+            raise ValueError(f"{what}={given!r} gives elements two values: the regions {regions[twice]!r} and {region!r} "
+                             "overlap")
+        codes[cells] = code
+    missing = codes < 0
     if missing.any() and "default" in given:
-        names[missing] = "default"
+        codes[missing] = regions.index("default")
     elif missing.any():
         raise ValueError(f"{what}={given!r} leaves {plural(int(missing.sum()), 'element')} without a value; regions of the "
                          f"mesh: {', '.join(mesh.regions) or 'none'}; 'default' stands for all others")
-    return names.tolist()
+    return codes
 
 
 def constant_in(law, mesh):
