@@ -60,7 +60,7 @@ def in_whole(part, rows):
 def test_faces_by_kind(mesh):
     """The parts have the whole mesh's faces, with the same sides: cut ones twice, all others once."""
     whole = by_kind(mesh)
-    assert not whole.halo and not whole.mortar
+    assert not whole.halo
     [(left, right)] = whole.interior
     faces = set(zip(map(tuple, left.tolist()), map(tuple, right.tolist())))
     assert len(faces) == len(left) == np.count_nonzero(mesh.neighbour_face >= 0) // 2

@@ -87,6 +87,17 @@ def test_laws_by_region_are_parameters_by_region_on_triangles():
     assert np.allclose(one, two, rtol=0, atol=1e-12)
 
 
+def test_walls_through_splines_are_those_of_the_whole_mesh():
+    """The curve through a boundary is the same where its faces belong to two sets."""
+    def round_(x):
+        return x[0] * np.sqrt(1 - x[1] ** 2 / 2), x[1] * np.sqrt(1 - x[0] ** 2 / 2)
+    mesh = dg.rectangle((-0.9, -0.9), (0.9, 0.9), cells=6).mapped(round_).with_regions(HALVES)
+    law = dg.Euler(2)
+    one, two = (rates(simulation(mesh, law, dg.NodalDG(order), uniform(GAS[2]), boundary=dg.curved_wall("spline")).operator,
+                      smooth(law, GAS[2])) for order in (2, {"a": 2, "b": 2}))
+    assert np.abs(one - two).max() < 1e-12 * np.abs(one).max()
+
+
 def plane_wave(x, t):
     """A sound wave along x in a periodic square."""
     p = np.sin(2 * np.pi * (x[0] - t))

@@ -36,17 +36,15 @@ class Neighbours:
 class FaceKinds(NamedTuple):
     """The faces that a mesh computes on, each once, by what lies behind them.
 
-    Sides are rows (count, 2: cell, local face). A tuple of lists holds one for each pair of cell shapes that meet: today one.
+    Sides are rows (count, 2: cell, local face).
     interior   lists (left, right) between two own cells
     halo       lists (left, right) between an own cell and a copy of another part's, either of which may be left
-    mortar     lists of sides that meet several others, or others of another order: none yet
     boundary   one list of sides that meet nothing; `Mesh.boundaries` has their names
     Left is the side whose cell has the lower number in the whole mesh, so that all parts evaluate a face with the same sides.
     """
 
     interior: tuple
     halo: tuple
-    mortar: tuple
     boundary: np.ndarray
 
 
@@ -58,7 +56,7 @@ def by_kind(mesh):
     once = (number[cell] < number[other]) | (number[cell] == number[other]) & (face < other_face)
     sides = np.stack([cell, face], axis=1)[once], np.stack([other, other_face], axis=1)[once]
     halo = np.maximum(sides[0][:, 0], sides[1][:, 0]) >= mesh.owned
-    return FaceKinds((tuple(side[~halo] for side in sides),), (tuple(side[halo] for side in sides),) if halo.any() else (), (),
+    return FaceKinds((tuple(side[~halo] for side in sides),), (tuple(side[halo] for side in sides),) if halo.any() else (),
                      mesh.boundary_faces)
 
 

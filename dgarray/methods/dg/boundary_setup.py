@@ -1,6 +1,8 @@
 """The user's boundary conditions assigned to boundary faces, and the law's parameters assigned to elements.
 
 On a part of a mesh both are computed on the whole mesh first, because a condition may need all its faces at once."""
+from functools import wraps
+
 import numpy as np
 
 from ...physics.boundary import refuse_factory
@@ -79,6 +81,26 @@ def face_values(mesh, faces, condition):
     """The numbers that a condition with the attribute `of_faces` needs of each of its faces (count, 2): {name: (face,)}; empty
     for any other condition. See `dgarray.physics.boundary`."""
     return condition.of_faces(mesh, faces) if hasattr(condition, "of_faces") else {}
+
+
+def on_part(groups, cells):
+    """{name: condition} on a mesh of some cells alone, for those of `groups`, see `boundary_groups`, that ask for numbers of
+    their faces, {name: (faces, condition, numbers)}: there they have the numbers of these faces in the whole mesh."""
+    found = {}
+    for name, (rows, condition, numbers) in groups.items():
+        keys = {tuple(row): place for place, row in enumerate(rows.tolist())}
+
+        @wraps(condition)
+        def of_part(*arguments, condition=condition, **keywords):
+            return condition(*arguments, **keywords)
+
+        def of_faces(mesh, faces, keys=keys, numbers=numbers):
+            which = [keys[int(cells[cell]), face] for cell, face in np.asarray(faces).tolist()]
+            return {key: values[which] for key, values in numbers.items()}
+        of_faces.names = condition.of_faces.names
+        of_part.of_faces = of_faces
+        found[name] = of_part
+    return found
 
 
 def element_values(mesh, law, name, value):

@@ -33,12 +33,10 @@ class FaceLists(NamedTuple):
 
     interior   `FaceList`s of the faces between two own elements
     halo       `FaceList`s of the faces between an own element and a copy of another part's
-    mortar     for faces that do not match one to one: none yet
     boundary   (face, 2) rows (element, local face) of the boundary faces"""
 
     interior: tuple
     halo: tuple
-    mortar: tuple
     boundary: np.ndarray
 
     @property
@@ -51,7 +49,7 @@ def face_lists(mesh, cell):
     """The `FaceLists` of a mesh, or of a part of one; cell: the reference cell, a `Simplex` or a `ModalSimplex`."""
     kinds = by_kind(mesh)
     interior, halo = (tuple(between(mesh, cell, *sides) for sides in lists) for lists in (kinds.interior, kinds.halo))
-    return FaceLists(interior, halo, (), kinds.boundary)
+    return FaceLists(interior, halo, kinds.boundary)
 
 
 def between(mesh, cell, left, right):

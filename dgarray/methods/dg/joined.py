@@ -27,6 +27,12 @@ class Joined:
         """The same, (variable, face point, face)."""
         return self.given_by_face.transpose(1, 2, 0)
 
+    def given_places(self, faces, points):
+        """Where in `given_by_face` these points (point, face) of the joint's faces with these numbers (face,) are, (variable,
+        point, face)."""
+        variables, count = self.tables.variables, self.tables.face_nodes.shape[1]
+        return (faces * variables + np.arange(variables)[:, None, None]) * count + points
+
     def fill_faces(self, q):
         """Compute the values at faces that mortars take."""
         self.values_at_faces = self.at_faces(q)

@@ -57,9 +57,9 @@ class MortarList:
         self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in self.matrices_on_host]
         rows = joint.left, joint.right
         self.places = [side.face_places(faces, corners) for side, faces in zip(self.sides, rows)]
-        self.positions = [self.backend.integers(side.tables.positions_on_faces(faces[:, 1], corners).T)
-                          for side, faces in zip(self.sides, rows)]
-        self.columns = [self.backend.integers(side.tables.number_of_joint(faces)) for side, faces in zip(self.sides, rows)]
+        self.columns = [side.tables.number_of_joint(faces) for side, faces in zip(self.sides, rows)]
+        self.slots = [self.backend.integers(side.given_places(columns, side.tables.positions_on_faces(faces[:, 1], corners).T))
+                      for side, columns, faces in zip(self.sides, self.columns, rows)]
         self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
         self.function = flux_between(left.tables.physics, right.tables.physics, self.forms)
         self.set_geometry(self.matrices_on_host[0][0])
@@ -93,11 +93,11 @@ class MortarList:
         inputs = {} if self.x is None else {"x": tuple(self.x)}
         fluxes = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=t, ml=self.parameters[0],
                                mr=self.parameters[1], **inputs)
-        for i, (sign, side, (_, back), positions, columns, scale) in enumerate(
-                zip((-1, 1), self.sides, self.matrices, self.positions, self.columns, self.scales)):
+        for i, (sign, side, (_, back), slots, scale) in enumerate(
+                zip((-1, 1), self.sides, self.matrices, self.slots, self.scales)):
             flux = self.stacked(fluxes[-len(r):] if i else fluxes[:len(l)])
             f = self.splits[i].between(own[i], (l, r)[i], flux, t) if self.splits[i] else self.backend.product(back, flux)
-            side.given[:, positions, columns] += sign * scale * f
+            side.given_by_face.reshape(-1)[slots] += sign * scale * f
 
     def at_mortar(self, i, values):
         """The state of a side at the mortar points, from that at the face's nodes."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...wording import choose, plural
 from ..problem import Problem
-from .boundary_setup import boundary_groups
+from .boundary_setup import boundary_groups, face_values, on_part
 from .joins import CUT, with_joins
 
 
@@ -34,7 +34,8 @@ def sets_of(method, problem):
     Raises ValueError for regions that do not exist, and elements in none or several of them."""
     mesh, laws = problem.mesh, problem.law.laws
     orders = method.order if isinstance(method.order, dict) else None
-    boundary_groups(mesh, problem.boundary)          # names that the mesh does not have, faces without a condition
+    asking = {name: (faces, condition, face_values(mesh, faces, condition))
+              for name, faces, condition in boundary_groups(mesh, problem.boundary) if hasattr(condition, "of_faces")}
     apart = len(mesh.blocks) > 1 or orders is not None or laws is not None
     by_order, by_law = (None if given is None else by_region(mesh, given, what)
                         for given, what in ((orders, "order"), (laws, "law")))
@@ -51,7 +52,9 @@ def sets_of(method, problem):
         zone = "+".join(names) if apart else None
         part = mesh.part(cells, CUT)
         own_law = constant_in(problem.law if laws is None else laws[law], part)
-        own = Problem(part, own_law, with_joins(part, problem.boundary), problem.flux, problem.source)
+        boundary = with_joins(part, problem.boundary)
+        boundary = boundary | on_part(asking, cells) if asking else boundary
+        own = Problem(part, own_law, boundary, problem.flux, problem.source)
         name = "+".join([*names, *["curved"] * curved]) or "straight"
         own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])
         result.append(ElementSet(name, zone, cells, own_method, own))
