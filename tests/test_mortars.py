@@ -319,3 +319,17 @@ def test_states_at_mortar_points_are_states():
     with np.errstate(all="ignore"):
         found = np.array(state(w=tuple(w), q=q, near=law.conservative((2 * one, 0 * one, 0 * one, one))))
     assert np.allclose(law.pressure(found), [1.2, 1.0, 1.0, 1.0]) and np.allclose(found[0], [1.0, 1.0, 1.0, 2.0])
+
+
+def test_a_blast_across_hanging_nodes():
+    """From a jump of pressure of 50 inside of the cells at them."""
+    law = dg.Euler(2)
+
+    def blast(x):
+        return law.conservative((1 + 0 * x[0], 0 * x[0], 0 * x[0], np.where((x[0] - 0.4) ** 2 + x[1] ** 2 < 0.04, 5.0, 0.1)))
+    method = dg.TensorDG(3, "lobatto", volume_flux=dg.ranocha, shock_capturing=0.5, positivity=True)
+    mesh = dg.rectangle(cells=6, shape="quadrilateral").with_regions({"core": lambda x: x[0] < 0.5}).refined("core")
+    sim = dg.Simulation(mesh, law, method, dg.wall, blast, flux=dg.hllc, stepper="ssp33", backend="numpy", kernels="array")
+    sim.run(0.05)
+    for name in ("rho", "E"):
+        assert sim.report["conserved"][name]["final"] == pytest.approx(sim.report["conserved"][name]["initial"], rel=1e-12)
