@@ -23,7 +23,7 @@ class ArrayBackend:
     hermite_varying = "array"               # kernels of Hermite's method for coefficients that vary
     media = "array"                         # kernels of discontinuous Galerkin for coefficients that vary inside of elements
     tensor = frozenset()                    # what tensor-product DG has kernels for, besides the weak form: see `TensorDG`
-    curved = "array"                        # and for meshes with curved triangles or tetrahedra
+    joins = False                           # whether kernels take fluxes that mortars give
 
     def __init__(self, xp, dtype, name, threads=1):
         self.xp, self.dtype, self.name = xp, np.dtype(dtype), name

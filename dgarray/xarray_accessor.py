@@ -41,5 +41,5 @@ def of_dataset(ds):
 
 def of_tree(tree):
     """The accessor of the DataTree of a run in several zones, see `dgarray.output.TreeAccessor`."""
-    from .output import TreeAccessor
-    return TreeAccessor(tree)
+    from .output import accessor_of_tree
+    return accessor_of_tree(tree)

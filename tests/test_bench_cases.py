@@ -50,7 +50,7 @@ def test_line_of_a_run(name, unit, monkeypatch):
 
 
 def test_zones_are_refused():
-    with pytest.raises(ValueError, match=r"'hex_zones' has several zones \(around, core\), which no row"):
+    with pytest.raises(ValueError, match=r"'hex_zones' has several sets of elements \(around, core\), which no row"):
         problem.of_case(*ZONED)
 
 

@@ -45,8 +45,8 @@ def test_methods_know_where_kernels_compute():
     """Before operations are made, which say it themselves: a method has kernels where they have the largest part of a step."""
     answers = set()
     for what, operator in combinations.kernels().items():
-        arrays = {"right-hand side", "half-steps"}.intersection(operator.operations.array_expressions)
-        answers.add(operator.method.kernels(operator.backend, operator.tables.law, operator.mesh))
+        arrays = {"right-hand side", "half-steps"}.intersection(operator.array_expressions)
+        answers.add(operator.method.kernels(operator.backend, operator.law, operator.mesh))
         assert operator.method.kernels(operator.backend, operator.law, operator.mesh) == ("array" if arrays else "fused"), what
     assert answers == {"array", "fused"}
 

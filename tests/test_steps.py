@@ -60,7 +60,7 @@ def test_a_step_checks_the_new_state(name):
         assert operator.operations.tiles > 2 * operator.operations.piece
         states, k = arrays(operator, stepper, q)
         for number in range(3):
-            states, seen = operator.operations.step(stepper, states, k, number * dt, dt, operator._limit(stepper)[1])
+            states, seen = operator.operations.step(stepper, states, k, number * dt, dt, operator.limit(stepper)[1])
         results.append((operator.host(states[0]), seen))
     states, k = arrays(operator, stepper, q)
     for number in range(3):

@@ -426,7 +426,6 @@ def test_options(options, message):
 def test_cells_that_do_not_fit():
     law = dg.Advection((1.0, 0.0))
     for method, mesh, other in ((dg.TensorDG(2), dg.rectangle(cells=2, periodic=True), "NodalDG or ModalDG"),
-                                (dg.NodalDG(2), mesh_of(2, periodic=True), "TensorDG"),
                                 (dg.ModalDG(2), mesh_of(2, periodic=True), "TensorDG")):
         with pytest.raises(ValueError, match=other):
             run(mesh, law, method, lambda x: (x[0],))

@@ -1,7 +1,6 @@
 """The CPU backend: NumPy arrays, and numba kernels generated for the law, order and dtype of the run."""
 import numpy as np
 
-from ...methods.dg.curved_form import CurvedForm
 from ...methods.dg.shock_form import ShockForm
 from ...methods.dg.split_form import SplitForm
 from ...methods.dg.tensor_form import TensorForm
@@ -9,7 +8,6 @@ from ...methods.dg.weak_form import WeakForm
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
-from .dg.curved import CurvedFused
 from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
 from .dg.tensor import ShockFused, SplitFused, TensorFused
@@ -24,8 +22,8 @@ __all__ = ["CpuBackend"]
 class CpuBackend(ArrayBackend):
     """Fused, multi-threaded kernels where measurement shows a gain; everything else is the reference's."""
 
-    kernels, hermite_variant, hermite_varying, media, curved = "fused", "monolithic", "fused", "fused", "fused"
-    tensor = frozenset({"split form", "limiter", "joints"})
+    kernels, hermite_variant, hermite_varying, media = "fused", "monolithic", "fused", "fused"
+    tensor, joins = frozenset({"split form", "limiter"}), True
     new_workers = staticmethod(flush.workers)
 
     def __init__(self, dtype, threads=None):
@@ -37,5 +35,5 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is WeakForm:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {CurvedForm: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused,
+        return {HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused,
                 SplitForm: SplitFused, ShockForm: ShockFused}.get(recipe, recipe)

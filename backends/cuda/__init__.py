@@ -32,8 +32,10 @@ class CudaBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe in (WeakForm, TensorForm) and tables.media.names:
             return recipe          # kernels take one value of a parameter per element
+        if recipe in (WeakForm, TensorForm) and tables.joint:
+            return recipe          # and none of the flux that mortars give
         if recipe is TensorForm:
-            return recipe if tables.joint or tables.limits is not None else TensorCuda
+            return recipe if tables.limits is not None else TensorCuda
         if recipe is WeakForm:
             return ModalCuda if tables.weak else NodalCuda
         return {HalfSteps: HermiteCuda, Sweeps: SweepsCuda}.get(recipe, recipe)

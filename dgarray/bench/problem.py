@@ -90,12 +90,12 @@ def ceiling(dtype, threads):
 def of_case(name, **backend):
     """The simulation of a case with the defaults of all its options, on the backend that is given if one is.
 
-    Raises ValueError for a case with several zones: each has sizes and costs of its own, which a row does not have."""
+    Raises ValueError for a case with several element sets: each has sizes and costs of its own, which a row does not have."""
     from .. import cases
     simulation = getattr(cases, name)().replace(**backend)
-    if getattr(simulation.operator, "zones", None):
-        zones = ", ".join(zone.name for zone in simulation.operator.zones)
-        raise ValueError(f"case '{name}' has several zones ({zones}), which no row of this benchmark can hold; "
+    if getattr(simulation.operator, "sets", None):
+        sets = ", ".join(each.name for each in simulation.operator.sets)
+        raise ValueError(f"case '{name}' has several sets of elements ({sets}), which no row of this benchmark can hold; "
                          f"`dgarray run {name}` prints its speed")
     return simulation
 

@@ -156,4 +156,5 @@ def extent(mesh):
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
     if mesh.geometry_nodes is None:
         return low, high
-    return np.minimum(low, mesh.geometry_nodes.min(axis=(0, 1))), np.maximum(high, mesh.geometry_nodes.max(axis=(0, 1)))
+    nodes = mesh.geometry_nodes
+    return np.minimum(low, np.nanmin(nodes, axis=(0, 1))), np.maximum(high, np.nanmax(nodes, axis=(0, 1)))

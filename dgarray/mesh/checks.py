@@ -32,7 +32,7 @@ def components(mesh):
     large, small = mesh.hanging.large[:, 0], mesh.hanging.small[..., 0]
     own = np.concatenate([np.nonzero(inner)[0], np.repeat(large, small.shape[1])])
     other = np.concatenate([mesh.neighbours.cell[inner], small.ravel()])
-    graph = coo_array((np.ones(len(own), dtype=np.int8), (own, other)), shape=(len(mesh.cells),) * 2)
+    graph = coo_array((np.ones(len(own), dtype=np.int8), (own, other)), shape=(mesh.cell_count,) * 2)
     return connected_components(graph, directed=False)
 
 
@@ -72,7 +72,7 @@ def touching_faces(mesh, label):
     if not same.all():
         bad = np.flatnonzero(~same)
         one, other = rows[big[bad[0]]], rows[small[bad[0]]]
-        allowed = "" if mesh.cell_shape.simplex else f" or meet {2 ** (mesh.dim - 1)} faces of half their size"
+        allowed = "" if mesh.blocks[0].cell_shape.simplex else f" or meet {2 ** (mesh.dim - 1)} faces of half their size"
         raise MeshError(
             f"hanging nodes or a nonconforming interface: {len(np.unique(small[bad]))} unnamed inner faces without a "
             f"matching neighbour, first between {label(one[0])} and {label(other[0])} at {mesh.position(other)}; "

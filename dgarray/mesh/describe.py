@@ -20,7 +20,7 @@ def sizes(mesh):
     low, high = extent(mesh)
     return [
         ("mesh", mesh.source),
-        ("cells", f"{len(mesh.cells)} {mesh.cell_type}, {mesh.dim}D"),
+        ("cells", ", ".join(f"{block.cell_count} {block.cell_type}" for block in mesh.blocks) + f", {mesh.dim}D"),
         *([("curved", f"{np.count_nonzero(mesh.is_curved)} cells, by maps of order {mesh.order}")] if mesh.order > 1 else []),
         ("points", f"{len(mesh.points)}"),
         ("extent", " x ".join(f"[{a:.6g}, {b:.6g}]" for a, b in zip(low, high))),
@@ -29,7 +29,7 @@ def sizes(mesh):
 
 def measures(mesh):
     """What takes time to compute on large meshes: volume, sizes, quality and parts, [(title, text)]."""
-    edges = longest_edges(mesh.points, mesh.cells)
+    edges = np.concatenate([longest_edges(block.points, block.cells) for block in mesh.blocks])
     quality = mesh.quality()
     return [
         (("length", "area", "volume")[mesh.dim - 1], f"{mesh.measures.sum():.10g}"),

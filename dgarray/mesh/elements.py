@@ -4,6 +4,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..reference.shapes import shape_of
+from .cell_maps import map_order
 
 
 class Elements(NamedTuple):
@@ -18,6 +19,11 @@ class Elements(NamedTuple):
     @property
     def dim(self):
         return self.points.shape[1]
+
+    @property
+    def order(self):
+        """The degree of the cells' maps."""
+        return map_order(self)
 
     @property
     def cell_shape(self):

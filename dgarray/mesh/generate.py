@@ -15,6 +15,7 @@ from .faces import all_faces
 from .geometry import are_valid
 from .memory import check_room
 from .mesh import build
+from .mixed import build_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,18 +52,22 @@ def rectangle(lower: Sequence[float] = (0, 0), upper: Sequence[float] = (1, 1), 
     periodic       True joins opposite sides, which then are no boundaries; one flag, or one for each of x and y
     perturb, seed  as for `interval`
     diagonal       "right" (from lower left to upper right), "left", or "alternate", both in turn like a chessboard
-    shape          "triangle", or "quadrilateral": each box is one cell and has no diagonal
+    shape          "triangle", or "quadrilateral": each box is one cell and has no diagonal, or "mixed": the boxes in the left
+                   half are quadrilaterals, the others two triangles each, in a `MixedMesh`
     Raises MeshError for invalid bounds, counts or perturbation."""
     diagonals = "right", "left", "alternate"
     if diagonal not in diagonals:
         raise MeshError(f"diagonal {diagonal!r} does not exist; allowed: {', '.join(diagonals)}{nearest(diagonal, diagonals)}")
-    _check_shape(shape, ("triangle", "quadrilateral"))
+    _check_shape(shape, ("triangle", "quadrilateral", "mixed"))
     if shape == "quadrilateral" and diagonal != "right":
         raise MeshError(f"diagonal {diagonal!r} does not fit shape='quadrilateral'; only triangles have diagonals")
     cells = per_axis(cells, 2, "cells")
 
     def split(corner, counts):
-        return _triangles(corner, counts, diagonal) if shape == "triangle" else _bricks(corner, counts)
+        triangles, bricks = _triangles(corner, counts, diagonal), _bricks(corner, counts)
+        left = np.arange(counts[0]).repeat(counts[1]) < counts[0] // 2
+        mixed = {"triangle": triangles[~left.repeat(2)], "quadrilateral": bricks[left]}
+        return {"triangle": {shape: triangles}, "quadrilateral": {shape: bricks}}.get(shape, mixed)
     return _lattice(lower, upper, cells, per_axis(periodic, 2, "periodic"), perturb, seed, SIDES[0], split,
                     f"rectangle({cells[0]} x {cells[1]})", shape)
 
@@ -81,7 +86,8 @@ def box(lower: Sequence[float] = (0, 0, 0), upper: Sequence[float] = (1, 1, 1), 
     _check_shape(shape, ("tetra", "hexahedron"))
     cells = per_axis(cells, 3, "cells")
     return _lattice(lower, upper, cells, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1],
-                    _tetrahedra if shape == "tetra" else _bricks, f"box({cells[0]} x {cells[1]} x {cells[2]})", shape)
+                    lambda corner, counts: {shape: (_tetrahedra if shape == "tetra" else _bricks)(corner, counts)},
+                    f"box({cells[0]} x {cells[1]} x {cells[2]})", shape)
 
 
 def _check_shape(shape, allowed):
@@ -98,7 +104,8 @@ def per_axis(value, dim, name):
 
 
 def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source, shape="line"):
-    """Mesh of the box [lower, upper] with counts[axis] bricks along each axis, each cut into cells of a shape by `split`."""
+    """Mesh of the box [lower, upper] with counts[axis] bricks along each axis, cut into cells {shape: (cell, corner)} by
+    `split`."""
     dim = len(counts)
     lower, upper = _numbers(source, "lower", lower), _numbers(source, "upper", upper)
     if lower.shape != (dim,) or upper.shape != (dim,) or not np.all(np.isfinite([lower, upper]) & (lower < upper)):
@@ -106,21 +113,23 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     if not all(isinstance(count, Real) and count >= 1 and count % 1 == 0 for count in counts):
         raise MeshError(f"{source}: cells must be whole numbers from 1; got {tuple(counts)}")
     counts = tuple(int(count) for count in counts)
-    simplex = NAMED_SHAPES[shape].simplex
+    simplex = shape != "mixed" and NAMED_SHAPES[shape].simplex
     check_room(source, prod(counts) * (factorial(dim) if simplex else 1), dim, simplex)
     place = np.stack(np.meshgrid(*[np.arange(n + 1) for n in counts], indexing="ij"), axis=-1).reshape(-1, dim)
     number = np.arange(len(place)).reshape([n + 1 for n in counts])
     cells = split(_corners(number), counts)
     points = lower + (upper - lower) * place / counts
     points = _perturbed(points, place, counts, (upper - lower) / counts, perturb, seed)
-    inverted = np.count_nonzero(~are_valid(points, cells))
+    cells = {name: rows for name, rows in cells.items() if len(rows)}
+    inverted = sum(np.count_nonzero(~are_valid(points, rows)) for rows in cells.values())
     if inverted:
         how = "inverts" if simplex else "inverts or makes concave"
         raise MeshError(f"{source}: perturb {perturb} {how} {plural(inverted, 'cell')}; take a smaller one")
-    faces = all_faces(cells, NAMED_SHAPES[shape].faces)
+    faces = np.concatenate([all_faces(rows, NAMED_SHAPES[name].faces) for name, rows in cells.items()])
     facets = {name: faces[np.all(place[faces, axis] == end, axis=1)]
               for axis, pair in enumerate(sides) for name, end in zip(pair, (0, counts[axis]))}
-    mesh = build(points, cells, facets, source=source)
+    mesh = build_mixed(points, cells, facets, source=source) if len(cells) > 1 else build(
+        points, *cells.values(), facets, source=source)
     return mesh.periodic(*[pair for pair, glue in zip(sides, periodic) if glue])
 
 
@@ -158,7 +167,7 @@ def _bricks(corner, counts):
 
 
 def _lines(corner, _):
-    return _cells(corner, ((0,), (1,)))
+    return {"line": _cells(corner, ((0,), (1,)))}
 
 
 def _triangles(corner, counts, diagonal):

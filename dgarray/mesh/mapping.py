@@ -65,7 +65,7 @@ def replaced(mesh, points, nodes, source):
     if inverted:
         raise MeshError(f"the map inverts {inverted} of {plural(len(mesh.cells), 'cell')}; give one that keeps the "
                         "orientation")
-    copy = replace(copy, periods=_periods(mesh, copy))
+    copy = replace(copy, periods=periods_of(mesh, copy))
     clean.check_folds(copy, label)
     if copy.geometry_nodes is not None:
         curve_checks.check_shared(copy, label)
@@ -79,7 +79,7 @@ def warned(mesh, level):
     return mesh
 
 
-def _periods(mesh, copy):
+def periods_of(mesh, copy):
     """The periods of the moved copy. Raises MeshError where glued faces are no longer translations of each other."""
     own, other = mesh.glued[:, :2], mesh.glued[:, 2:]
     match = mesh.orientation[own[:, 0], own[:, 1]]

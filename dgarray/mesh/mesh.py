@@ -69,9 +69,10 @@ class Mesh:
     geometry_nodes  (cell, node, dim) points through which the polynomial maps of curved cells go, at the nodes of the reference
                  cell `dgarray.mesh.cell_maps.geometry_cell(cell_shape, order)`; None where all cells are straight
 
-    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra or hexahedra, straight or curved. In a
-    mesh of several shapes the cells of each shape are arrays of their own with numbers of their own, in an order of their own,
-    and a list of faces joins cells of two shapes: see `dgarray.mesh.faces`.
+    joint_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
+
+    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra or hexahedra, straight or curved; those
+    of a `dgarray.mesh.mixed.MixedMesh` have several.
     """
 
     points: np.ndarray
@@ -87,13 +88,16 @@ class Mesh:
     share: Share | None = None
     hanging: Hanging = None
     geometry_nodes: np.ndarray | None = None
+    joint_faces: np.ndarray = None
     interfaces: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
         if self.glued is None:
             object.__setattr__(self, "glued", np.empty((0, 4), dtype=np.int64))
         if self.hanging is None:
-            object.__setattr__(self, "hanging", hanging.none(len(self.cell_shape.faces[0])))
+            object.__setattr__(self, "hanging", hanging.none(self.neighbours.orientation.shape[2]))
+        if self.joint_faces is None:
+            object.__setattr__(self, "joint_faces", np.empty((0, 2), dtype=np.int64))
         arrays = [self.points, self.cells, self.numbers, self.glued, self.neighbours.cell, self.neighbours.face,
                   self.neighbours.orientation, *self.boundaries.values(), *self.interfaces.values(), *self.regions.values()]
         arrays += [] if self.geometry_nodes is None else [self.geometry_nodes]
@@ -104,7 +108,7 @@ class Mesh:
         names = ", ".join(f"{name} {len(rows)}" for name, rows in self.boundaries.items())
         unnamed = f"; {len(self.unnamed)} unnamed boundary faces" if len(self.unnamed) else ""
         curved = f", {np.count_nonzero(self.is_curved)} curved, of order {self.order}" if self.order > 1 else ""
-        counts = plural(len(self.cells), f"{self.cell_type} cell") + curved
+        counts = " and ".join(plural(block.cell_count, f"{block.cell_type} cell") for block in self.blocks) + curved
         return f"<Mesh {self.source}: {counts}; {names or 'no boundary names'}{unnamed}>"
 
     def _repr_html_(self):
@@ -112,11 +116,21 @@ class Mesh:
         return table("Mesh", [*sizes(self), *names_in(self)])
 
     @property
+    def cell_count(self) -> int:
+        """Number of cells."""
+        return len(self.cells)
+
+    @property
     def dim(self) -> int:
         """Dimension of space and of the cells: 1, 2 or 3."""
         return self.points.shape[1]
 
     structured = False          # a grid's cells lie in rows
+
+    @property
+    def blocks(self) -> tuple[Mesh, ...]:
+        """The meshes of the cells of each shape: here one."""
+        return (self,)
 
     @property
     def cell_type(self) -> str:
@@ -201,8 +215,8 @@ class Mesh:
     def boundary_faces(self) -> np.ndarray:
         """(count, 2) rows (cell, local face) of all faces of own cells that meet nothing."""
         alone = self.neighbour_face[:self.owned] < 0
-        cells, faces = self.hanging.sides.T
-        alone[cells, faces] = False
+        for rows in (self.hanging.sides, self.joint_faces):
+            alone[tuple(rows.T)] = False
         return np.argwhere(alone)
 
     @cached_property
@@ -412,12 +426,14 @@ class Mesh:
         cells = np.asarray(cells, np.int64)
         place = np.full(len(self.cells), -1)
         place[cells] = np.arange(len(cells))
-        used, corners = np.unique(self.cells[cells], return_inverse=True)
+        kept = self.cells[cells]
+        used = np.unique(kept[kept >= 0])
+        corners = np.where(kept >= 0, np.searchsorted(used, kept), kept)
         cell, face = place[self.neighbour_cell[cells]], self.neighbour_face[cells]
         lost = (face >= 0) & (cell < 0)
-        hanging_cells, hanging_faces = self.hanging.sides.T
-        here = place[hanging_cells] >= 0
-        lost[place[hanging_cells[here]], hanging_faces[here]] = True
+        for sides, faces in (self.hanging.sides.T, self.joint_faces.T):
+            here = place[sides] >= 0
+            lost[place[sides[here]], faces[here]] = True
         cell = np.where(lost | (face < 0), np.arange(len(cells))[:, None], cell)
         boundaries = {name: np.column_stack([place[rows[:, 0]], rows[:, 1]])[place[rows[:, 0]] >= 0]
                       for name, rows in self.boundaries.items()} | {cut: np.argwhere(lost)}
@@ -426,10 +442,10 @@ class Mesh:
         regions = {name: np.sort(place[numbers][place[numbers] >= 0]) for name, numbers in self.regions.items()}
         glued = self.glued.copy()
         glued[:, ::2] = place[glued[:, ::2]]
-        return Mesh(self.points[used], corners.reshape(len(cells), -1), boundaries, regions, self.numbers[cells],
-                    Neighbours(cell, np.where(lost, -1, face), self.orientation[cells]), (), self.source,
-                    glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods,
-                    geometry_nodes=self.geometry_nodes[cells] if self.is_curved[cells].any() else None, interfaces=interfaces)
+        return type(self)(self.points[used], corners, boundaries, regions, self.numbers[cells],
+                          Neighbours(cell, np.where(lost, -1, face), self.orientation[cells]), (), self.source,
+                          glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods, interfaces=interfaces,
+                          geometry_nodes=self.geometry_nodes[cells] if self.is_curved[cells].any() else None)
 
     def _glued(self, rows, others, orientation, periods):
         """A copy in which the boundary faces `rows` meet `others`; faces that became interior lose their names."""

@@ -15,7 +15,7 @@ def _cells(mesh, name, chosen):
     """The cells of one region."""
     if name in (*mesh.regions, *mesh.boundaries, *mesh.interfaces):
         raise MeshError(f"{mesh.source} has the name {name!r} already; give another one")
-    count = len(mesh.cells)
+    count = mesh.cell_count
     if callable(chosen):
         inside = np.asarray(chosen(tuple(mesh.centroids.T)))
         if inside.dtype != bool or inside.shape not in ((), (count,)):

@@ -22,7 +22,8 @@ def plot(mesh, path=None, ax=None, boundary=None, cells=True):
     groups = groups_of(mesh, names_of(boundary, (*mesh.boundaries, *mesh.interfaces)))
     figure, ax = new_axes(mesh, ax, path)
     drawn = [*draw_cells(ax, mesh, cells), *draw_groups(ax, mesh, groups, cells)]
-    return titled(figure, ax, path, drawn, f"{Path(mesh.source).name}: {plural(len(mesh.cells), f'{mesh.cell_type} cell')}")
+    return titled(figure, ax, path, drawn, f"{Path(mesh.source).name}: " + " and ".join(
+        plural(block.cell_count, f"{block.cell_type} cell") for block in mesh.blocks))
 
 
 def names_of(boundary, allowed):
@@ -97,7 +98,7 @@ def draw_cells(ax, mesh, cells):
             ax.broken_barh(np.column_stack([x[:, 0], x[:, 1] - x[:, 0]]), (-0.4, 0.8), facecolors=colours)
         line(ax, mesh.points[np.unique(mesh.cells), 0] if cells else ())
         return entries
-    rims = around(mesh, mesh.cell_shape.corners)
+    rims = [rim for block in mesh.blocks for rim in around(block, block.cell_shape.corners)]
     width = float(np.clip(30 / np.sqrt(len(rims)), 0.1, 0.6))
     style = {"edgecolors": "0.55", "linewidths": width} if cells else {"edgecolors": colours, "linewidths": 0.2}
     ax.add_collection(PolyCollection(rims, facecolors=colours, **style))
@@ -111,6 +112,13 @@ def around(mesh, corners, some=slice(None)):
     share = np.arange(LINES)[:, None] / LINES if mesh.order > 1 else np.zeros((1, 1))
     r = np.concatenate([a + share * (b - a) for a, b in zip(corners, ends)])
     return cell_maps.positions(mesh, r, some).transpose(2, 1, 0)
+
+
+def in_blocks(mesh, rows):
+    """The faces `rows` (count, 2) in the blocks that they belong to: (block, rows there)."""
+    ends = np.cumsum([0, *(block.cell_count for block in mesh.blocks)])
+    for block, first, last in zip(mesh.blocks, ends, ends[1:]):
+        yield block, rows[(rows[:, 0] >= first) & (rows[:, 0] < last)] - [first, 0]
 
 
 def line(ax, places):
@@ -146,7 +154,7 @@ def draw_groups(ax, mesh, groups, cells=True):
             upright(ax, mesh.face_centres(rows)[:, 0], colour, style)
             entries.append(Line2D([], [], color=colour, linestyle=style, linewidth=3, label=label))
         elif mesh.dim == 2:
-            lines = edge_lines(mesh, rows)
+            lines = [line for block, own in in_blocks(mesh, rows) for line in edge_lines(block, own)]
             ax.add_collection(LineCollection(lines, colors=[colour], linestyles=style, linewidths=2.2, zorder=3), autolim=False)
             entries.append(Line2D([], [], color=colour, linestyle=style, linewidth=2.2, label=label))
         else:

@@ -15,6 +15,7 @@ from .file_nodes import base_type, geometry_nodes, order_in_file
 from .groups import find_groups
 from .load import load
 from .mesh import Mesh, build
+from .mixed import build_mixed
 from .split import check_pieces, simplices
 from .split_nodes import kind_of
 
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
 ALLOWED = ", ".join(FILE_SHAPES)
+MIXED = ["triangle", "quad"]          # types that one mesh may have together
 
 
 def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None) -> Mesh:
-    """Read the mesh in the file `path`: cells of one shape and order, the boundary's faces, and names.
+    """Read the mesh in the file `path`: cells of one order and one shape, or triangles and quadrilaterals together (a
+    `MixedMesh`), the boundary's faces, and names.
 
     split   True: quadrilaterals, hexahedra, wedges (prisms) and pyramids, also several shapes in one mesh, are cut into
             triangles or tetrahedra that fit together. Curved cells give curved pieces (pyramids of the orders 1 and 2).
@@ -72,7 +75,7 @@ def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None
     except MeshError as error:
         raise MeshError(f"{path}: {error}") from None
     arrays["found"] = tuple(dict.fromkeys((*notes, *arrays["found"])))
-    return build(**arrays, source=str(path))
+    return (build_mixed if isinstance(arrays["cells"], dict) else build)(**arrays, source=str(path))
 
 
 def _arrays(file, split=False):
@@ -95,25 +98,34 @@ def _arrays(file, split=False):
     _check_types({name for name, _ in types} | (face_types if dim > 1 else set()))
     if dim == 0:
         raise MeshError(f"the file has points, but no cells; allowed: {ALLOWED}")
-    shape = _shape(types, face_types)
-    cells = np.concatenate([np.asarray(data.cells[k].data, dtype=np.int64) for k in volume])
+    shapes = _shapes(types, face_types)
+    volume.sort(key=lambda k: list(shapes).index(base_type(data.cells[k].type)))          # cells of one shape after the other
+    cells = {shape.name: np.concatenate([np.asarray(data.cells[k].data, dtype=np.int64) for k in volume
+                                         if base_type(data.cells[k].type) == name]) for name, shape in shapes.items()}
     offset = dict(zip(volume, np.cumsum([0] + [len(parents[k]) for k in volume])))
     numbers, elements = (np.concatenate([first[k] + parents[k] for k in volume]) for first in (before, start + 1))
     regions, notes = find_groups(file, dim)
     boundaries, more = find_groups(file, dim - 1)
     facets = {name: np.concatenate([_corners(data.cells[k])[pieces(k, inside)] for k, inside in members])
               for name, members in boundaries.items()}
-    points = _flat(np.asarray(data.points, dtype=np.float64), cells, shape)
-    nodes = None
+    points = _flat(np.asarray(data.points, dtype=np.float64), cells, next(iter(shapes.values())))
+    nodes, first = None, 0
+    if any(len(shape.vertices) < cells[shape.name].shape[1] for shape in shapes.values()):
+        nodes = {}
+        for name, shape in shapes.items():
+            own = cells[shape.name]
 
-    def label(k):
-        return named(numbers[k], elements[k])
-    if cells.shape[1] > len(shape.vertices):
-        clean.check_used(points, cells, label)
-        nodes = geometry_nodes(data.cells[volume[0]].type, points[cells])
-        points, cells, facets = _corners_alone(points, cells, facets, len(shape.vertices))
+            def label(k, first=first):
+                return named(numbers[first + k], elements[first + k])
+            clean.check_used(points, own, label)
+            types = {data.cells[k].type for k in volume if base_type(data.cells[k].type) == name}
+            nodes[shape.name] = geometry_nodes(types.pop(), points[own])
+            first += len(own)
+        points, cells, facets = _corners_alone(points, cells, facets, shapes.values())
+    if len(shapes) == 1:
+        [cells], nodes = cells.values(), None if nodes is None else next(iter(nodes.values()))
     if data is not file:
-        check_pieces(Elements(points, cells, numbers, nodes), label)
+        check_pieces(Elements(points, cells, numbers, nodes), lambda k: named(numbers[k], elements[k]))
     return {
         "points": points,
         "cells": cells,
@@ -139,13 +151,16 @@ def _corners(block):
     return np.asarray(block.data, dtype=np.int64)[:, :count]
 
 
-def _corners_alone(points, cells, facets, corners):
-    """Points, cells (cell, corner) and facets without the points that only lie between the corners of cells."""
+def _corners_alone(points, cells, facets, shapes):
+    """Points, cells {shape: (cell, corner)} and facets without the points that only lie between the corners of cells."""
     kept = np.ones(len(points), dtype=bool)
-    kept[cells[:, corners:]] = False
-    kept[cells[:, :corners]] = True
+    for shape in shapes:
+        kept[cells[shape.name][:, len(shape.vertices):]] = False
+    for shape in shapes:
+        kept[cells[shape.name][:, :len(shape.vertices)]] = True
     number = np.where(kept, np.cumsum(kept) - 1, -1)
-    return points[kept], number[cells[:, :corners]], {name: number[rows] for name, rows in facets.items()}
+    return (points[kept], {shape.name: number[cells[shape.name][:, :len(shape.vertices)]] for shape in shapes},
+            {name: number[rows] for name, rows in facets.items()})
 
 
 def _check_types(types):
@@ -156,24 +171,31 @@ def _check_types(types):
                         + (f"; {TO_SPLIT}" if all(map(kind_of, strange)) else ""))
 
 
-def _shape(types, face_types):
-    """The one `Shape` of cells of these types (name, nodes) in meshio. Raises MeshError for several types, for faces of another
-    shape, and for curved cells that are not of one order."""
-    if len(types) > 1:
+def _shapes(types, face_types):
+    """{base type in meshio: `Shape`} of cells of these types (name, nodes): one, or triangles and quadrilaterals.
+
+    Raises MeshError for other combinations, for faces of another shape, and for curved cells that are not of one order."""
+    names = sorted({base_type(name) for name, _ in types}, key=list(FILE_SHAPES).index)
+    if len(types) > len(names) or len(names) > 1 and names != MIXED:
         one_name = len({name for name, _ in types}) == 1
-        names = sorted(f"{name} with {count} nodes" if one_name else name for name, count in types)
-        raise MeshError(f"cells of type {', '.join(map(repr, names))} in one mesh are not supported; allowed: one type "
-                        f"of {ALLOWED}" + (f"; {TO_SPLIT}" if all(kind_of(name) for name, _ in types) and not one_name else ""))
-    [(name, count)] = types
-    shape = FILE_SHAPES[base_type(name)]
-    try:
-        order_in_file(name, count)
-    except ValueError as error:
-        raise MeshError(f"curved cells of type {name!r} are not supported: {error}") from None
+        found = sorted(f"{name} with {count} nodes" if one_name else name for name, count in types)
+        remedy = f"; {TO_SPLIT}" if all(kind_of(name) for name, _ in types) and not one_name else ""
+        raise MeshError(f"cells of type {', '.join(map(repr, found))} in one mesh are not supported; allowed: one type "
+                        f"of {ALLOWED}, or {' with '.join(MIXED)}{remedy}")
+    shapes, orders = {name: FILE_SHAPES[name] for name in names}, set()
+    for name, count in sorted(types):
+        try:
+            orders.add(order_in_file(name, count))
+        except ValueError as error:
+            raise MeshError(f"curved cells of type {name!r} are not supported: {error}") from None
+    if len(orders) > 1:
+        raise MeshError(f"cells of the orders {', '.join(map(str, sorted(orders)))} in one mesh are not supported; write all "
+                        "with one order")
+    shape = shapes[names[0]]
     if strange := sorted(face for face in face_types if base_type(face) != shape.face_in_files):
         raise MeshError(f"boundary faces of type {', '.join(map(repr, strange))} do not fit {shape.name} cells; allowed: "
                         f"{shape.face_in_files}")
-    return shape
+    return shapes
 
 
 def _flat(points, cells, shape):
@@ -181,6 +203,7 @@ def _flat(points, cells, shape):
     dim = shape.dim
     if points.shape[1] < dim:
         raise MeshError(f"{shape.name} cells need {dim} coordinates, the points have {points.shape[1]}")
+    cells = np.concatenate([rows.ravel() for rows in cells.values()])
     inside = cells[(cells >= 0) & (cells < len(points))]
     used = points[inside]
     used = used[np.isfinite(used).all(axis=1)]

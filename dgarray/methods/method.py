@@ -64,8 +64,8 @@ class Method:
     def check_law(self, law: Law) -> None:
         """Raise ValueError for laws by region, or nonconservative products, that this method does not take."""
         if law.laws is not None and not self.by_region:
-            raise ValueError(f"law={law.laws!r}: {type(self).__name__} takes one law; TensorDG takes laws by region, and "
-                             "parameters may be given by region, too")
+            raise ValueError(f"law={law.laws!r}: {type(self).__name__} takes one law; NodalDG, ModalDG and TensorDG "
+                             "take laws by region, and parameters may be given by region, too")
         if law.products is not None and not self.has_products:
             raise ValueError(f"{law!r} has nonconservative products, which {self!r} does not take; give "
                              "TensorDG(order, nodes='lobatto', volume_flux=dgarray.ranocha), or a law without them")
@@ -103,7 +103,7 @@ class Method:
         self.check_law(law)
         self.check(problem)
         operator = self.operator(problem, backend)
-        operator.method = self
+        operator.method = operator.method or self
         operator.stepper = stepper if hasattr(stepper, "stages") else self.stepper(stepper)
         return operator
 

@@ -295,6 +295,11 @@ class ArrayOperator(Operator):
         return list(self.tables.parameters.values())
 
     @property
+    def work(self):
+        """Names of the parts that a step of this problem has."""
+        return self.operations.work
+
+    @property
     def array_expressions(self):
         return self.operations.array_expressions
 

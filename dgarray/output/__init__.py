@@ -6,11 +6,12 @@ from dgarray.output.dataset import RESERVED, Layout, dataset
 from dgarray.output.grid_accessor import GridAccessor, accessor_of
 from dgarray.output.grid_layout import GRID_RESERVED, GridLayout
 from dgarray.output.live import Live
+from dgarray.output.mixed_accessor import MixedAccessor, accessor_of_tree
 from dgarray.output.store import Store, check_path, open_store
 from dgarray.output.tree_accessor import TreeAccessor
 from dgarray.output.verify import verify
 from dgarray.output.zones import ZonedLayout, open_output, store_of
 
 __all__ = ["GRID_RESERVED", "RESERVED", "Accessor", "DamagedError", "GridAccessor", "GridLayout", "Layout", "Live",
-           "OutputError", "Store", "TreeAccessor", "ZonedLayout", "accessor_of", "check_path", "dataset", "open_output",
-           "open_store", "store_of", "verify"]
+           "MixedAccessor", "OutputError", "Store", "TreeAccessor", "ZonedLayout", "accessor_of", "accessor_of_tree",
+           "check_path", "dataset", "open_output", "open_store", "store_of", "verify"]

@@ -114,6 +114,33 @@ class Grid:
                 types.astype("uint8"))
 
 
+class Grids:
+    """As `Grid`, of cells of several shapes: grids one behind the other."""
+
+    def __init__(self, grids):
+        self.grids = grids
+
+    @property
+    def size(self):
+        return sum(grid.size for grid in self.grids)
+
+    def coordinates(self):
+        for grid in self.grids:
+            yield from grid.coordinates()
+
+    def values(self, nodal):
+        """nodal: the field of each grid."""
+        for grid, own in zip(self.grids, nodal):
+            yield from grid.values(own)
+
+    def topology(self):
+        found, points = [grid.topology() for grid in self.grids], np.cumsum([0, *(grid.size for grid in self.grids)])
+        ends = np.cumsum([0, *(offsets[-1] for _, offsets, _ in found)])
+        return (np.concatenate([numbers + first for (numbers, _, _), first in zip(found, points)]),
+                np.concatenate([[0], *(offsets[1:] + end for (_, offsets, _), end in zip(found, ends))]),
+                np.concatenate([types for _, _, types in found]))
+
+
 def real(dtype):
     """The type in which a field is written: float32 stays, all else becomes float64."""
     return np.dtype("float32" if dtype == np.float32 else "float64")

@@ -12,10 +12,12 @@ DUMPS = {False: (".vtu", ".png"), True: (".vti", ".png")}          # by whether 
 
 
 def layout_of(space, law, attrs=None, derivatives=False):
-    """The Layout or GridLayout of a run's dataset.
+    """The Layout or GridLayout of a run's dataset; None where there is none of all cells, which have several shapes.
 
     space: of `dgarray.spaces`;  attrs: attributes of the dataset;  derivatives: whether it holds the scaled derivatives"""
     fields = law.variables, dict(law.long_names), all_axes(law.units), attrs or {}
+    if hasattr(space, "spaces"):
+        return None          # cells of several shapes are in datasets of their own
     if space.structured:
         return GridLayout(space.grid, space.order, derivatives, *fields)
     mesh = space.mesh

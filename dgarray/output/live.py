@@ -44,6 +44,8 @@ class Live:
 
     def __init__(self, layout: Any, variable: str, path: str | PathLike | None = None, seconds: float = 1.0, slice: Any = None,
                  **options: Any):
+        if layout.whole is None:
+            raise ValueError(f"live pictures are of cells of one shape; the run has {layout!r}; draw it by tree.dg.plot")
         layout = layout.whole
         self.number = layout.variables.index(choose("variable", variable, layout.variables, " in the run; it has"))
         self.variable, self.seconds = variable, seconds

@@ -34,10 +34,12 @@ class Picture:
     """A field in matplotlib axes whose values can be renewed: lines and triangles are made once.
 
     ds: 1D or 2D dataset, a slice too; limits (low, high) or None for those of each state
-    triangles: number of small triangles that it may have in 2D; other options as in `draw`"""
+    triangles: number of small triangles that it may have in 2D; rim: edges that are drawn as its boundary, by default those
+    of `outlines`; other options as in `draw`"""
 
     def __init__(self, ds, variable, ax, limits=None, mesh=False, cmap=None, colorbar=True, triangles=TRIANGLES, isolines=None,
-                 **line):
+                 rim=None, **line):
+        self.rim = rim
         self.lines, self.levels = None, levels(isolines, ds.dg.dim)
         self.ds, self.variable, self.ax, self.limits, self.cmap = ds, variable, ax, checked(limits), cmap
         if ds.dg.dim > 1:
@@ -85,7 +87,8 @@ class Picture:
         triangles = (np.arange(len(dg.cells))[:, None, None] * self.count + small).reshape(-1, 3)
         self.triangulation = Triangulation(x[0].ravel(), x[1].ravel(), triangles)
         self.artist = ax.tripcolor(self.triangulation, np.zeros(x[0].size), shading="gouraud", rasterized=True)
-        ax.add_collection(LineCollection(edge_lines(dg, outlines(ds)), colors="0.2", linewidths=0.8), autolim=False)
+        rim = edge_lines(dg, outlines(ds) if self.rim is None else self.rim)
+        ax.add_collection(LineCollection(rim, colors="0.2", linewidths=0.8), autolim=False)
         ax.set_facecolor("0.8")
         if mesh:
             lines = LineCollection(edge_lines(dg, sides(ds)), colors="black", alpha=0.35, linewidths=0.4)
@@ -274,7 +277,11 @@ def figure_size(ds):
     """Width and height in inches: in 2D the domain's own shape with room for the labels and the colour bar."""
     if ds.dg.dim == 1:
         return 6.4, 4.0
-    width, height = np.ptp(ds.dg.bounds, axis=0)
+    return size_of_figure(*np.ptp(ds.dg.bounds, axis=0))
+
+
+def size_of_figure(width, height):
+    """The same of a domain in 2D of this width and height."""
     if width > WIDE * height:
         return 7.0, float(max(6.2 * height / width + 1.6, 2.4))
     if width >= height:

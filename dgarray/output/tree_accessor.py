@@ -83,8 +83,8 @@ class TreeAccessor:
         texts = [{name: highest[name].attrs[key] for name in self.variables} for key in ("long_name", "units")]
         return Layout(highest.dg.dim, highest.dg.order, *map(np.concatenate, found), self.variables, *texts,
                       dict(highest.attrs), *({name: np.concatenate(rows) for name, rows in places.items()}
-                                             for places in (inside, named)), highest.attrs["nodes"],
-                      self._geometry())
+                                             for places in (inside, named)),
+                      None if highest.dg.cell_shape.simplex else highest.attrs["nodes"], self._geometry())
 
     def _geometry(self):
         """The geometry nodes of all zones, also of straight ones, where the cells of a zone are curved; else None."""

@@ -42,6 +42,24 @@ def to_ugrid(ds, subdivide=1, time=None):
     return xr.Dataset(data, coords, {**ds.attrs, "Conventions": "CF-1.11 UGRID-1.0"})
 
 
+def joined(datasets):
+    """One UGRID dataset from those of triangles and of quadrilaterals; points on edges between them are there twice."""
+    nodes = np.cumsum([0, *(ds.sizes["mesh2d_nNodes"] for ds in datasets)])
+    corners, parts = max(ds.sizes["mesh2d_nMax_face_nodes"] for ds in datasets), []
+    for ds, first in zip(datasets, nodes):
+        faces = ds["mesh2d_face_nodes"].values + first
+        faces = np.pad(faces, [(0, 0), (0, corners - faces.shape[1])], constant_values=-1)
+        attrs = ds["mesh2d_face_nodes"].attrs | {"_FillValue": -1}
+        parts.append(ds.drop_vars(["mesh2d_face_nodes", "mesh2d"]).assign(
+            mesh2d_face_nodes=(("mesh2d_nFaces", "mesh2d_nMax_face_nodes"), faces, attrs)))
+    of_nodes = ["mesh2d_node_x", "mesh2d_node_y"]
+    result = xr.concat([ds.drop_vars(of_nodes) for ds in parts], "mesh2d_nFaces", data_vars="minimal", coords="minimal",
+                       compat="override", join="override", combine_attrs="override")
+    at_nodes = {name: xr.concat([ds[name] for ds in parts], "mesh2d_nNodes", combine_attrs="override").variable
+                for name in of_nodes}
+    return result.assign_coords(at_nodes).assign(mesh2d=datasets[0]["mesh2d"])
+
+
 def of_triangles(dg, parts):
     """Points, faces and the function from nodal values (element, node) to means (element, face) of triangles cut in parts^2."""
     corners, small = lattice(parts)

@@ -18,15 +18,17 @@ import numpy as np
 from dgarray.atomic_write import written
 from dgarray.output.dataset import UNITLESS
 from dgarray.output.joined import check_one_run
-from dgarray.output.lagrange import Grid, real
+from dgarray.output.lagrange import Grid, Grids, real
 from dgarray.output.vtk_xml import Appended
 
 # The versions that brought what is used here: steps in VTKHDF, and today's node order of hexahedra in .vtu.
 VTKHDF_VERSION, VTU_VERSION = (2, 0), "2.1"
 
 
-def export(ds, path, variables=None, time=None, overwrite=False):
+def export(datasets, path, variables=None, time=None, overwrite=False):
     """Write a run's dataset for ParaView, PyVista or VTK; returns the path.
+
+    datasets   the dataset, or a list of them, one for each shape of cells
 
     path       ends in .vtkhdf (all snapshots, on one stored mesh, read one at a time) or .vtu (one snapshot)
     variables  names of nodal fields; None takes all real ones with the dims (time, element, node) or (element, node)
@@ -39,13 +41,16 @@ def export(ds, path, variables=None, time=None, overwrite=False):
     path = Path(path)
     if path.suffix not in (".vtkhdf", ".vtu"):
         raise ValueError(f"{path}: the suffix {path.suffix!r} is not known; allowed: .vtkhdf (all snapshots), .vtu (one)")
-    fields = fields_of(ds, variables, ("element", "node"))
-    steps, times = snapshots(ds, time, path.suffix == ".vtu")
-    grid, cell_data, field_data = grid_of(ds, list(fields))
+    datasets = datasets if isinstance(datasets, list) else [datasets]
+    all_fields = [fields_of(ds, variables, ("element", "node")) for ds in datasets]
+    fields = all_fields[0]
+    steps, times = snapshots(datasets[0], time, path.suffix == ".vtu")
+    grid, cell_data, field_data = joined([grid_of(ds, list(fields)) for ds in datasets])
 
     def snapshot(name, step):
-        field = fields[name]
-        return (field.isel(time=step) if "time" in field.dims else field).transpose("element", "node").values
+        found = [(each[name].isel(time=step) if "time" in each[name].dims else each[name]).transpose("element", "node").values
+                 for each in all_fields]
+        return found[0] if len(found) == 1 else found
 
     if times is not None and len(times) == 1:
         field_data["TimeValue"] = times
@@ -130,6 +135,20 @@ def grid_of(ds, names):
     cell_data["boundary"] = np.concatenate([np.zeros(len(grid.cells), "int32"), boundary])
     more = {"region_names": ds["region"].attrs["flag_meanings"].split()} if "region" in ds else {}
     return grid, cell_data, field_data_of(ds, names, boundary_names=["elements", *meanings], **more)
+
+
+def joined(parts):
+    """One grid, its cell data and field data, from those of each shape of cells."""
+    if len(parts) == 1:
+        return parts[0]
+    grids, cell_data, field_data = zip(*parts)
+    names = list(dict.fromkeys(name for data in field_data for name in data["boundary_names"]))
+    for cells, data in zip(cell_data, field_data):          # the numbers of the names in the joined list
+        number = np.array([names.index(name) for name in data["boundary_names"]], "int32")
+        cells["boundary"] = number[cells["boundary"]]
+    shared = [name for name in cell_data[0] if all(name in cells for cells in cell_data)]
+    return (Grids(grids), {name: np.concatenate([cells[name] for cells in cell_data]) for name in shared},
+            field_data[0] | {"boundary_names": names})
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from itertools import permutations
 import modepy
 import numpy as np
 
+from .faces import FacePolynomials
 from .quadrature import quadrature
-from .simplex import FACES, Simplex, simplex
+from .simplex import FACES, Simplex, face_basis, simplex
 
 
 @lru_cache(maxsize=64)
@@ -107,3 +108,14 @@ class ModalSimplex:
             distance = np.abs(own[:, None, :] - own[None][:, :, list(permutation)]).max(axis=2)
             positions[:, :, sum(p * d ** i for i, p in enumerate(permutation))] = distance.argmin(axis=1)
         return self.face_nodes[:, :1][None, :, None] + positions, positions
+
+    @cached_property
+    def _face_polynomials(self):
+        points, evaluate = self._face_rule[0][:, 1:] * 2 - 1, face_basis(self.dim, self.order)
+        values = evaluate(points)
+        positions = np.tile(np.arange(len(points)), (self.dim + 1, 1))
+        return FacePolynomials(points, positions, values, (values * self.face_weights[:, None]).T, evaluate)
+
+    def face_polynomials(self, corners):
+        """The `FacePolynomials` on the faces, which all have as many corners as the dimension."""
+        return self._face_polynomials

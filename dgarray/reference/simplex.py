@@ -11,6 +11,8 @@ from itertools import permutations
 import modepy
 import numpy as np
 
+from .faces import FacePolynomials
+
 # Vertices of each face of the reference cell, by dimension.
 FACES = {
     1: ((0,), (1,)),
@@ -149,3 +151,22 @@ class Simplex:
     @cached_property
     def volume(self):
         return float(self.mass.sum())
+
+    @cached_property
+    def _face_polynomials(self):
+        faces = [self.face_barycentric(face)[:, 1:] * 2 - 1 for face in range(self.dim + 1)]
+        positions = [np.abs(faces[0][:, None] - points).max(axis=2, initial=0).argmin(axis=1) for points in faces]
+        evaluate = face_basis(self.dim, self.order)
+        values = evaluate(faces[0])
+        return FacePolynomials(faces[0], np.array(positions), values, np.linalg.inv(values), evaluate)
+
+    def face_polynomials(self, corners):
+        """The `FacePolynomials` on the faces, which all have as many corners as the dimension."""
+        return self._face_polynomials
+
+
+def face_basis(dim, order):
+    """The function from points (point, dim - 1) on a face of a simplex to the orthonormal polynomials there, (point, mode)."""
+    if dim == 1:
+        return lambda r: np.ones((len(r), 1))
+    return Simplex(dim - 1, order).evaluate_basis

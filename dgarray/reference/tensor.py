@@ -11,6 +11,7 @@ from itertools import permutations, product
 import modepy
 import numpy as np
 
+from .faces import FacePolynomials
 from .shapes import NAMED_SHAPES
 
 KINDS = "gauss", "lobatto"
@@ -156,6 +157,17 @@ class TensorCell:
         for axis in reversed(range(self.dim)):
             matrix = np.einsum("pi,pj->pij", matrix, self.values(r[:, axis])).reshape(len(r), matrix.shape[1] * len(self.x))
         return matrix
+
+    @cached_property
+    def _face_polynomials(self):
+        face = tensor_cell(self.dim - 1, self.order, self.kind)
+        positions = np.tile(np.arange(len(face.nodes)), (2 * self.dim, 1))
+        return FacePolynomials(face.nodes, positions, face.modes, np.linalg.inv(face.modes),
+                               lambda r: face.interpolation(r) @ face.modes)
+
+    def face_polynomials(self, corners):
+        """The `FacePolynomials` on the faces, which all have two corners, or four."""
+        return self._face_polynomials
 
 
 def lattice(values, dim):

@@ -310,8 +310,8 @@ def kernels():
 
 def computes(operator):
     """What computes a step: kernels, and for which parts array expressions."""
-    arrays = operator.operations.array_expressions
-    if len(arrays) == len(operator.operations.work):
+    arrays = operator.array_expressions
+    if len(arrays) == len(operator.work):
         return "array expressions"
     return "kernels" + (f"; array expressions: {', '.join(arrays)}" if arrays else "")
 

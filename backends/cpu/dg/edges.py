@@ -123,7 +123,7 @@ class EdgesFused(NodalFused):
     @staticmethod
     def serves(tables, dtype):
         """Whether these operations are the choice for a problem."""
-        return tables.weak and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
+        return tables.weak and not tables.joint and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
 
     @classmethod
     def edge_count(cls, tables):

@@ -392,7 +392,23 @@ class NodalFused(WeakForm):
 
     def others(self):
         """What a stage's kernel knows of other elements and of the boundary."""
-        return self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour, *self.patches, self.patch_values
+        return self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour, *self.patches, self.patch_values, \
+            self.given_by_face.reshape(-1)
+
+    # At joins: see `dgarray.methods.dg.mortars`.
+
+    @cached_property
+    def joined_cells(self):
+        """Numbers of the elements with faces at joins."""
+        return np.unique(self.tables.joint.faces[:, 0])
+
+    def fill_faces(self, q):
+        values = self.take(q, self.joined_cells)
+        self.values_at_faces = values if self.trace is None else self.backend.product(self.trace, values)
+
+    def face_places(self, rows, corners=None):
+        cells, sides = np.asarray(rows).T
+        return self.tables.points_of(sides, corners).T * len(self.joined_cells) + np.searchsorted(self.joined_cells, cells)
 
     def kernel_texts(self, stepper):
         with_k = registers(stepper)[1]

@@ -18,7 +18,7 @@ class MortarSource(TensorSource):
         left, right = (side.tables for side in mortars.sides)
         self.matrices, self.function = mortars.matrices_on_host, mortars.function
         self.points = [side.face_nodes.shape[1] for side in (left, right)]
-        self.count = len(mortars.rule.nodes)
+        self.count = len(mortars.points)
         self.names = [list(values) for values in mortars.parameters]
         self.splits = mortars.splits
         self.fluxes = len(mortars.function.graph.outputs) // left.variables

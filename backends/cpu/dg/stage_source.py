@@ -19,7 +19,7 @@ class StageSource(TileSource, Prefetch):
                 *self.finish(), *self.update(k, q0, q, r)]
         return self.module("a Runge-Kutta stage", f"""{self.scratch}, halo_start, halo, state, out, register, start, R, EL, I,
            T, mass_I, mass_P, geometry, tiled_values, values, elements, exterior, neighbour, patch_start, patches,
-           patch_values, t, A, alpha, beta, B, wdt, C, v_""",
+           patch_values, given, t, A, alpha, beta, B, wdt, C, v_""",
                            [*self.face_values(), "for tile in range(first, last):", *indented(tile)])
 
     def face_values(self):
@@ -89,6 +89,9 @@ class StageSource(TileSource, Prefetch):
             function = group.jump
             step = f" + (f*{M} + j)*{L}"
             targets = [self.lane("RHS", self.flux_row(v), step) for v in range(self.V)]
+            if function is None:
+                lines += self.given_flux(number, targets)
+                continue
             rows, height = self.at_faces
             body = self.evaluate(function, targets, q=(rows, 0, f" + node*{L}", height), m=self.parameters("faces", "node"),
                                  face=list(group.values), **self.at_face())
@@ -98,6 +101,12 @@ class StageSource(TileSource, Prefetch):
             return []
         return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
                 "    lane, f, group = patches[4*p], patches[4*p + 1], patches[4*p + 2]", *indented(lines)]
+
+    def given_flux(self, number, targets):
+        """Lines that overwrite the jumps of a boundary face by the flux that mortars give."""
+        V, M = self.V, self.M
+        return [f"if group == {number}:", f"    for j in range({M}):", f"        at = patches[4*p + 3]*{V * M} + j",
+                *(f"        {target} = given[at + {v * M}]" for v, target in enumerate(targets))]
 
     def finish(self):
         L, V, padded = self.L, self.V, matmul.padded(self.N)

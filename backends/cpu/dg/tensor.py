@@ -78,7 +78,7 @@ class TensorFused(NodalFused, TensorForm):
     def fill_faces(self, q):
         self._run([self._trace_loop(q)])
 
-    def face_places(self, rows):
+    def face_places(self, rows, corners=None):
         cells, sides = np.asarray(rows).T
         tile, lane = np.divmod(cells, self.lanes)
         points = self.tables.face_nodes[sides].T
@@ -110,7 +110,7 @@ class TensorFused(NodalFused, TensorForm):
         real, uses = self.backend.dtype.type, self.uses(k, factors)
         kernel, unused = self._kernel("tensor", lambda: self.source.stage_text(*uses), uses), q[:0]
         return self._loop(kernel, q, *self.before(), out, unused if k is None else k, q0 if uses[1] else unused,
-                          self.geometry, self.tiled_values, *self.others(), self.given_by_face.reshape(-1), real(t),
+                          self.geometry, self.tiled_values, *self.others(), real(t),
                           *map(real, factors))
 
     def before(self):

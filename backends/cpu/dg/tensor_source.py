@@ -118,15 +118,12 @@ class TensorSource(StageSource):
 
     def boundaries(self):
         M, S, L, lines = self.M, self.F * self.M, self.L, []
+        targets = [self.lane("FL", v * S, f" + (f*{M} + j)*{L}") for v in range(self.V)]
         for number, group in enumerate(self.t.groups):
             if group.jump is None:
-                lines += [f"if group == {number}:", f"    for j in range({M}):",
-                          f"        at = patches[4*p + 3]*{self.V * M} + j",
-                          *(f"        {self.lane('FL', v * S, f' + (f*{M} + j)*{L}')} = given[at + {v * M}]"
-                            for v in range(self.V))]
+                lines += self.given_flux(number, targets)
                 continue
             bring, places = self.at_face_point(group.jump, one_lane=True)
-            targets = [self.lane("FL", v * S, f" + (f*{M} + j)*{L}") for v in range(self.V)]
             body = self.evaluate(group.jump, targets, q=("QL", 0, "", 1), m=self.parameters("faces", f"(f*{M} + j)"),
                                  face=list(group.values), **places)
             lines += [f"if group == {number}:", f"    for j in range({M}):", *indented([*self.face_state(), *bring, *body], 2)]

@@ -5,12 +5,13 @@ import numpy as np
 
 from ..recipe import Fetched
 from .blocks import block_size
+from .joined import Joined
 from .weak_form_memory import WeakFormMemory
 
 ALL = slice(None)
 
 
-class DGArrays(WeakFormMemory):
+class DGArrays(Joined, WeakFormMemory):
     """Arrays of a discontinuous Galerkin method on a backend, copies of those of `NodalTables`; a state is q[variable, node,
     element].
 
@@ -38,6 +39,13 @@ class DGArrays(WeakFormMemory):
     @cached_property
     def scale(self):
         return self.backend.array(self.tables.scale)
+
+    @cached_property
+    def rate_metrics(self):
+        """See `NodalTables.rate_metrics`."""
+        if not self.tables.curved:
+            return self.normals, self.scale
+        return [self.backend.array(values) for values in self.tables.rate_metrics]
 
     @cached_property
     def parameters(self):

@@ -12,42 +12,31 @@ from functools import cached_property
 
 import numpy as np
 
+from ...mesh import cell_maps
 from ...mesh.errors import MeshError
 from ...reference import modal_simplex
 from ...spaces.simplex_metrics import face_metrics, metrics
-from .joints import CUT, with_joints
-from .tables import ModalTables
+from .tables import NO_LIMITS, ModalTables, QuadratureTables
 from .tensor_tables import TensorTables
 
 
-class CurvedTables(ModalTables):
-    """As `ModalTables`, for the curved elements of other tables: metrics at each point.
+class PointMetrics:
+    """What the tables of curved elements have in common; the other base class is `ModalTables`, or for values at nodes
+    `QuadratureTables`.
 
-    base    the tables of the mesh;  their faces to straight elements are those of the boundary `CUT`
     gradients (dim, dim, point, element)   J a^k;  inverse (point, element)   1 / J
-    normals (dim, face * face point, element), scale (face * face point, element)   with J_face
-    to_modes (mode, row), from_modes (row, mode)   between the unknowns of `base` and modes; None: they are the modes
-    joint_lift (mode, face * face node)            integral of phi_i l_j over the faces, for the fluxes at the points of `base`
-    """
+    normals (dim, face * face point, element), scale (face * face point, element)   with J_face"""
 
-    collocated = True
+    collocated = curved = True
     at_sides, positions = TensorTables.at_sides, TensorTables.positions
 
-    def __init__(self, base):
-        self.base = base
-        mesh = base.mesh.part(base.curved, CUT)
-        super().__init__(mesh, base.order, base.law, with_joints(mesh, base.boundary), base.physics.flux, base.physics.source,
-                         degree_for(base))
-        self.to_modes = None if base.modal else np.linalg.inv(base.cell.vandermonde)
-        self.from_modes = None if base.modal else base.cell.vandermonde
-        self.joint_lift = base.lift if base.modal else self.to_modes @ base.lift
+    def __init__(self, mesh, order, law, boundary, flux, source, degree=None, limiting=NO_LIMITS):
+        self.given_degree = degree
+        super().__init__(mesh, order, law, boundary, flux, source, degree_for(mesh, order, degree), limiting)
 
-    @staticmethod
-    def numbers(base):
-        """How many numbers the metrics of a curved element, and its values at faces, have, before they are made."""
-        reference = modal_simplex(base.dim, base.order, degree_for(base))
-        d, P, S = base.dim, len(reference.points), reference.face_nodes.size
-        return (d * d + 1) * P + (d + 1 + 2 * base.variables) * S + base.lift.shape[1] * base.variables
+    def on(self, mesh, boundary):
+        return type(self)(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source, self.given_degree,
+                          self.limiting)
 
     @property
     def shapes(self):
@@ -77,8 +66,30 @@ class CurvedTables(ModalTables):
                             "degree")
         return 1 / J
 
+    @cached_property
+    def rate_metrics(self):
+        """The directions of the faces' area vectors, and the largest J_face over the least J, a bound."""
+        mesh = self.mesh
+        points = modal_simplex(self.dim, mesh.order).face_points
+        J = metrics(mesh, cell_maps.geometry_cell(mesh.cell_shape, mesh.order).nodes)[1]
+        areas = face_metrics(mesh, points)[1]
+        return np.ascontiguousarray(mesh.normals.transpose(1, 2, 0)), areas.max(axis=1) / J.min(axis=0)
 
-def degree_for(base):
-    """The degree of the quadrature in curved elements: exact for J a^k times two polynomials, and for the projection of J."""
-    d, bend = base.dim, base.mesh.order - 1
-    return max(max(2 * base.order, base.degree or 0) + (d - 1) * bend, base.order + d * bend)
+    def per_area(self, cells):
+        return np.ones(len(cells))
+
+
+class CurvedModalTables(PointMetrics, ModalTables):
+    """The tables of curved elements, with modes for unknowns."""
+
+
+class CurvedTables(PointMetrics, QuadratureTables):
+    """The tables of curved elements, with values at the nodes for unknowns."""
+
+
+def degree_for(mesh, order, degree):
+    """The degree of the quadrature in curved elements: exact for J a^k times two polynomials, and for the projection of J.
+
+    degree: asked for by the method, or None"""
+    d, bend = mesh.dim, mesh.order - 1
+    return max(max(2 * order, degree or 0) + (d - 1) * bend, order + d * bend)

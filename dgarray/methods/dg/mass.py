@@ -14,36 +14,26 @@ from ...reference import simplex
 BLOCK = 1 << 16          # numbers of the matrices of a block of elements
 
 
-def conserved(tables, curved, values):
+def conserved(tables, values):
     """The integrals of p and of p q over all elements, each (variable,), from values at the nodes (variable, node, element) on
-    the host; None where p is C J q everywhere.
-
-    curved: the `CurvedTables` of the curved elements; None: there are none"""
+    the host; None where p is C J q."""
     media = tables.media
-    if not media.weighted and curved is None:
+    if not media.weighted and not tables.curved:
         return None
     V, volume = tables.cell.vandermonde, simplex(tables.dim, 1).volume
     to_modes = np.linalg.inv(V)
-    to_points, back = media.to_points, media.back
+    to_points, back = (tables.interpolate, tables.projection) if tables.curved else (media.to_points, media.back)
     if not tables.modal:
         to_points, back = to_points @ V, to_modes @ back
-    straight = np.ones(tables.elements, bool)
-    straight[tables.curved] = False
-    parts = [(tables, media.mass, np.flatnonzero(straight), media.weighted, to_points, back)]
-    if curved is not None:
-        everything = tuple(range(tables.variables))
-        parts.append((curved, curved.media.volume, tables.curved, everything, curved.interpolate, curved.projection))
-    total = np.zeros((2, tables.variables))
-    for part, varying, cells, weighted, to_points, back in parts:
-        step = max(1, BLOCK // to_points.size)
-        for first in range(0, len(cells), step):
-            which = slice(first, first + step)
-            here = cells[which] if part is tables else which          # the numbers of these elements in the tables
-            jacobian = tables.mesh.measures[here] / volume if part is tables else 1 / curved.inverse[:, here]
-            for v, c in enumerate(capacities(part, varying, here)):
-                modes = to_modes @ values[v][:, cells[which]]
-                found = weight_adjusted(modes, c * jacobian, to_points, back) if v in weighted else modes * (c * jacobian)
-                total[:, v] += found[0].sum() * volume ** 0.5, np.sum(found * modes)
+    weighted, varying = (range(tables.variables), media.volume) if tables.curved else (media.weighted, media.mass)
+    step, total = max(1, BLOCK // to_points.size), np.zeros((2, tables.variables))
+    for first in range(0, tables.elements, step):
+        cells = slice(first, first + step)
+        jacobian = 1 / tables.inverse[:, cells] if tables.curved else tables.mesh.measures[cells] / volume
+        for v, c in enumerate(capacities(tables, varying, cells)):
+            modes = to_modes @ values[v][:, cells]
+            found = weight_adjusted(modes, c * jacobian, to_points, back) if v in weighted else modes * (c * jacobian)
+            total[:, v] += found[0].sum() * volume ** 0.5, np.sum(found * modes)
     return total
 
 

@@ -5,13 +5,15 @@ over the reference cell and its faces, by quadrature.  The mass matrix is the id
 Fuhry, Giuliani & Krivodonova 2014, equation (12); Cockburn & Shu 1998.
 """
 from dataclasses import dataclass, field
-from numbers import Integral
 
 from ...physics.fluxes import upwind
 from ...wording import choose
+from .curved_tables import CurvedModalTables
+from .joins import CUT
 from .limiting import Limiting
-from .nodal import DG, check_degree, check_problem
+from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
 from .operator import ModalOperator
+from .sets import bent
 from .tables import NO_LIMITS, ModalTables
 
 
@@ -19,7 +21,8 @@ from .tables import NO_LIMITS, ModalTables
 class ModalDG(DG):
     """Modal discontinuous Galerkin of polynomial degree `order` (0 to 6) on intervals, triangles or tetrahedra.
 
-    order        whole number from 0 to 6, by default 1
+    order        whole number from 0 to 6, by default 1, or {region: number}: then each region is a set of elements
+                 with kernels and output of its own; "default" stands for all other regions. Laws may be given by region, too
     quadrature   degree up to which the quadrature is exact, at least 2 order: by default 2 order in the cells and 2 order + 1
                  on the faces (order + 1 Gauss points on an edge); more is for fluxes that are far from polynomials
     limiter      limits slopes after every stage and in the initial state, so that no new extremes arise: None: no limiter;
@@ -40,19 +43,20 @@ class ModalDG(DG):
     Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 1998.
     """
 
-    order: int = 1
+    order: int | dict[str, int] = 1
     quadrature: int | None = None
     limiter: str | None = None
     limiter_variables: str = "conserved"
     indicator: str | None = None
     positivity: bool = False
     surface: str | None = field(default=None, repr=False)          # not in repr: it changes results by rounding only
+    shapes = SIMPLICES
 
     def __post_init__(self):
-        if not isinstance(self.order, Integral) or self.order not in range(7):
-            raise ValueError(f"order={self.order!r} is not allowed for ModalDG; it must be a whole number from 0 to 6")
+        check_orders(self, range(7))
         check_degree(self)
-        self.limiting.check(self.order)
+        for order in self.orders:
+            self.limiting.check(order)
         if self.surface is not None:
             choose("surface", self.surface, ("edges", "elements"), also=["None"])
 
@@ -61,12 +65,7 @@ class ModalDG(DG):
         """The options of the limiter, a `Limiting`."""
         return Limiting(self.limiter, self.limiter_variables, self.indicator, self.positivity)
 
-    @property
-    def nodal_order(self):
-        """Degree of the nodal polynomials that the output holds."""
-        return max(self.order, 1)
-
-    def check(self, problem):
+    def check_set(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed.
 
         The limiter must fit the law, and needs the whole mesh."""
@@ -75,6 +74,9 @@ class ModalDG(DG):
         if self.limiting != NO_LIMITS and problem.mesh.is_curved.any():
             raise ValueError(f"{self!r} limits slopes of straight cells; {problem.mesh!r} has curved ones: take "
                              "mesh.mapped(lambda x: x, order=1)")
+        if (self.limiter or self.indicator) and len(problem.mesh.boundaries.get(CUT, ())):
+            raise ValueError(f"{self!r} limits slopes by all neighbours, which are of another order, law or shape somewhere in "
+                             f"{problem.mesh.source}; take one order and one law, or positivity=True alone")
         if self.limiting != NO_LIMITS and problem.mesh.share is not None:
             raise ValueError(f"{self!r} limits slopes by all neighbours, of which {problem.mesh.source} has no copies; "
                              "limiters work on whole meshes")
@@ -82,10 +84,11 @@ class ModalDG(DG):
     def tables(self, problem):
         """The `ModalTables` of a problem; the numerical flux is by default `upwind`."""
         given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
-        tables = ModalTables(*given, self.quadrature, self.limiting)
+        kind = CurvedModalTables if bent(problem.mesh).any() else ModalTables
+        tables = kind(*given, self.quadrature, self.limiting)
         tables.surface = self.surface
         return tables
 
-    def operator(self, problem, backend):
+    def operator_of_set(self, problem, backend):
         """The `ModalOperator` of a problem on a backend."""
         return ModalOperator(problem, self, self.tables(problem), backend)

@@ -1,6 +1,6 @@
-"""Fluxes at joints, where two elements of different order, law or size meet: by mortars at Gauss points.
+"""Fluxes at joins, where two elements of different order, law or size meet: by mortars at Gauss points.
 
-A mortar lies on the left face of a `Joint`.  P evaluates a side's polynomial at its points, those of Gauss or of Gauss and
+A mortar lies on the left face of a `Join`.  P evaluates a side's polynomial at its points, those of Gauss or of Gauss and
 Lobatto of the higher order; the numerical flux F* is taken there, once for both; and each side gets f, the sum over all
 mortars of its face.  With the weights w and area J_m of the mortar, the face quadrature W of the element, a = J_face n:
 
@@ -16,30 +16,32 @@ interpolated entropy variables, but at strong shocks.  At Gauss nodes, where W =
 Kopriva 1996; Kopriva, Woodruff & Hussaini 2002; Friedrich, Winters, Del Rey Fernandez, Gassner, Parsani & Carpenter 2018;
 Chan, Bencomo & Del Rey Fernandez 2021.
 """
-from functools import cached_property
-
 import numpy as np
 
 from ...mesh.hanging import parts
 from ...physics.pointwise import Pointwise
 from ...physics.trace import call
-from ...reference.tensor import lattice, tensor_cell
+from ...reference import quadrature, tensor_cell
+from ...reference.faces import corner_weights, face_corners
 
 
 class Mortars:
-    """The mortars between the operations of some zones, which offer `values_at` and `given`: see `TensorForm`.
+    """The mortars between the operations of some sets: see `dgarray.methods.dg.joined`.
 
-    zones    the operations of each zone
-    joints   `Joint`s"""
+    sets     the operations of each set
+    joins    `Join`s"""
 
-    def __init__(self, zones, joints):
-        self.zones, self.lists = zones, [
-            zones[0].mortar_list(zones[j.zones[0]], zones[j.zones[1]], j) for j in joints]
+    def __init__(self, sets, joins):
+        self.sets, self.lists = [each for each in sets if each.tables.joint], []
+        for join in joins:
+            left, right = (sets[number] for number in join.sets)
+            alike = left.mortar_list is right.mortar_list          # else array expressions serve both
+            self.lists.append((left.mortar_list if alike else MortarList)(left, right, join))
 
     def __call__(self, t):
-        """Compute the fluxes at all joints from the zones' values at faces."""
-        for zone in self.zones:
-            zone.inside_joints(t)
+        """Compute the fluxes at all joins from the sets' values at faces."""
+        for each in self.sets:
+            each.inside_joints(t)
         for mortars in self.lists:
             mortars(t)
 
@@ -49,28 +51,20 @@ class MortarList:
 
     def __init__(self, left, right, joint):
         self.sides, self.joint, self.backend = (left, right), joint, left.backend
-        tables = left.tables
+        corners = len(joint.orientation)
         self.forms = [side.tables.mortar_form for side in self.sides]
-        kind = "gauss" if "projected" in self.forms else "lobatto"          # of which the left side often has the points itself
-        self.rule = tensor_cell(tables.dim - 1, max(left.tables.order, right.tables.order), kind)
-        r = self.rule.nodes
-        matrices = []
-        for side, points, form in zip(self.sides, (r, there(joint, r, tables.dim)), self.forms):
-            cell = side.tables.cell
-            face, exact = tensor_cell(cell.dim - 1, cell.order, cell.kind), tensor_cell(cell.dim - 1, cell.order)
-            at_exact, at_mortar = face.interpolation(exact.nodes), face.interpolation(points)
-            mass = at_exact.T @ (exact.weights[:, None] * at_exact) if form == "projected" else np.diag(face.weights)
-            matrices.append((at_mortar, np.linalg.solve(mass, at_mortar.T * self.rule.weights)))
-        self.matrices_on_host = matrices
-        self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in matrices]
+        self.points, self.matrices_on_host = matrices_of(joint, *(side.tables for side in self.sides))
+        self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in self.matrices_on_host]
         rows = joint.left, joint.right
-        self.places = [side.face_places(faces) for side, faces in zip(self.sides, rows)]
+        self.places = [side.face_places(faces, corners) for side, faces in zip(self.sides, rows)]
+        self.positions = [self.backend.integers(side.tables.positions_on_faces(faces[:, 1], corners).T)
+                          for side, faces in zip(self.sides, rows)]
         self.columns = [self.backend.integers(side.tables.number_of_joint(faces)) for side, faces in zip(self.sides, rows)]
         self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
         self.function = flux_between(left.tables.physics, right.tables.physics, self.forms)
-        self.set_geometry(matrices[0][0])
+        self.set_geometry(self.matrices_on_host[0][0])
         self.splits = [SplitSide(self, i) if form == "split" and not same_points(to) else None
-                       for i, (form, (to, _)) in enumerate(zip(self.forms, matrices))]
+                       for i, (form, (to, _)) in enumerate(zip(self.forms, self.matrices_on_host))]
 
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
@@ -80,7 +74,7 @@ class MortarList:
         self.normals, self.areas = self.backend.array(vectors / areas), self.backend.array(areas)
         varying = any(side.tables.media.names for side in self.sides)
         needed = varying or self.function.depends_on("x")
-        self.x = self.backend.array(positions_of(tables, self.joint.left, self.rule.nodes)) if needed else None
+        self.x = self.backend.array(positions_of(tables, self.joint.left, self.points)) if needed else None
         self.parameters = [self.parameters_of(side, rows[:, 0], self.x)
                            for side, rows in zip(self.sides, (self.joint.left, self.joint.right))]
 
@@ -99,11 +93,11 @@ class MortarList:
         inputs = {} if self.x is None else {"x": tuple(self.x)}
         fluxes = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=t, ml=self.parameters[0],
                                mr=self.parameters[1], **inputs)
-        for i, (sign, side, (_, back), columns, scale) in enumerate(
-                zip((-1, 1), self.sides, self.matrices, self.columns, self.scales)):
+        for i, (sign, side, (_, back), positions, columns, scale) in enumerate(
+                zip((-1, 1), self.sides, self.matrices, self.positions, self.columns, self.scales)):
             flux = self.stacked(fluxes[-len(r):] if i else fluxes[:len(l)])
             f = self.splits[i].between(own[i], (l, r)[i], flux, t) if self.splits[i] else self.backend.product(back, flux)
-            side.given[:, :, columns] += sign * scale * f
+            side.given[:, positions, columns] += sign * scale * f
 
     def at_mortar(self, i, values):
         """The state of a side at the mortar points, from that at the face's nodes."""
@@ -167,21 +161,51 @@ class SplitSide:
         return result
 
 
+def matrices_of(joint, left, right):
+    """The mortar's points (point, dim - 1) on the left face, and for both sides (left, right: their tables) the matrices from
+    values at the face's points to the mortar's and back.
+
+    Where both sides have the same points, the mortar has these, and fluxes need no quadrature."""
+    corners, forms = len(joint.orientation), [tables.mortar_form for tables in (left, right)]
+    faces = [tables.reference.face_polynomials(corners) for tables in (left, right)]
+    own, order = faces[0].points, max(left.order, right.order)
+    if joint.part is None and own.shape == faces[1].points.shape:
+        distance = np.abs(there(joint, own)[:, None] - faces[1].points).max(axis=2, initial=0)
+        if distance.min(axis=1).max() < 1e-9:
+            match = np.eye(len(own))[distance.argmin(axis=1)]
+            return own, [(np.eye(len(own)),) * 2, (match, match.T)]
+    points, weights = rule_on_face(corners, left.dim - 1, order, "gauss" if "projected" in forms else "lobatto")
+    matrices = []
+    for tables, face, form, r in zip((left, right), faces, forms, (points, there(joint, points))):
+        to = face.at(r)
+        lumped = form != "projected"
+        matrices.append((to, to.T * weights / tables.cell.face_weights[:, None] if lumped else face.projection(r, weights)))
+    return points, matrices
+
+
+def rule_on_face(corners, dim, order, kind):
+    """Points (point, dim) and weights of the quadrature of a face with so many corners, of a line or a quadrilateral of this
+    kind; "gauss" and those of triangles are exact up to the degree 2 order."""
+    if dim and corners == dim + 1:
+        return quadrature(dim, max(2 * order, 1))
+    cell = tensor_cell(dim, order, kind)
+    return cell.nodes, cell.weights
+
+
 def positions_of(tables, rows, r):
     """Positions (dim, point, face) at the points r (point, dim - 1) of the faces `rows` (face, 2)."""
-    (cells, faces), x = rows.T, np.empty((tables.dim, len(r), len(rows)))
-    for face, (axis, end) in enumerate((axis, end) for axis in range(tables.dim) for end in (-1.0, 1.0)):
-        some = faces == face
-        x[:, :, some] = tables.positions(np.insert(r, axis, end, axis=1), cells[some])
+    shape, x = tables.mesh.cell_shape, np.empty((tables.dim, len(r), len(rows)))
+    for face in np.unique(rows[:, 1]):
+        some, corners = rows[:, 1] == face, np.array(shape.faces[face])
+        x[:, :, some] = tables.positions(corner_weights(len(corners), r) @ shape.corners[corners], rows[some, 0])
     return x
 
 
-def there(joint, r, dim):
+def there(joint, r):
     """The points r (point, dim - 1) of the left face in the coordinates of the right one."""
-    ends = lattice(np.array([-1.0, 1.0]), dim - 1)
-    corners = ends if joint.part is None else parts(dim)[joint.part]
-    weights = np.prod((1 + ends * r[:, None]) / 2, axis=2)
-    return weights @ corners[list(joint.orientation)]
+    count, dim = len(joint.orientation), r.shape[1]
+    corners = face_corners(count, dim) if joint.part is None else parts(dim + 1)[joint.part]
+    return corner_weights(count, r) @ corners[list(joint.orientation)]
 
 
 def flux_between(left, right, forms):
@@ -212,57 +236,3 @@ def flux_between(left, right, forms):
         return tuple(s[0] * f for flux in fluxes for f in flux)
     inputs = {"l": v, "r": v, "n": law.dim, "s": 1, "x": law.dim, "t": None, "ml": left.parameters, "mr": right.parameters}
     return Pointwise(function, inputs, "numerical flux")
-
-
-class Joined:
-    """What operations of tensor-product DG need at joints.
-
-    mortar_list   the class of their mortars"""
-
-    mortar_list = MortarList
-
-    mortars = None          # of these operations alone, where all joints lie between their own elements
-
-    @cached_property
-    def given_by_face(self):
-        """The flux at the face points of each face of the tables' joint, (face, variable, face point)."""
-        tables = self.tables
-        faces = len(tables.joint.faces) if tables.joint else 0
-        return self.backend.zeros((faces, tables.variables, tables.face_nodes.shape[1]))
-
-    @property
-    def given(self):
-        """The same, (variable, face point, face)."""
-        return self.given_by_face.transpose(1, 2, 0)
-
-    def face_places(self, rows):
-        """Where the values at the points of these faces (face, 2) are, for `values_at`."""
-        cells, faces = np.asarray(rows).T
-        return self.backend.integers(self.tables.face_nodes[faces].T * self.tables.elements + cells)
-
-    def values_at(self, places):
-        """Values at face points that `face_places` found, (variable, face point, face)."""
-        return self.traces.reshape(self.tables.variables, -1)[:, places]
-
-    @property
-    def own_part(self):
-        """Which share of F.n the part of F.n - F* is, in the weak form of - F*, that elements take at their own face nodes."""
-        return -0.5 * (self.tables.mortar_form == "linear") + (not self.tables.weak)
-
-    def inside_joints(self, t):
-        """Set the given flux to the part of F.n - F*, in the weak form of - F*, that elements take at their own face nodes."""
-        if not self.own_part:
-            self.given[...] = 0
-            return
-        group, places, x = self.joint_inputs
-        a = tuple(self.own_part * n * group["scale"] for n in group["normals"])
-        fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), a=a, t=self.time(t), m=group["parameters"], **x)
-        for v, flux in enumerate(fluxes):
-            self.given[v] = flux
-
-    @cached_property
-    def joint_inputs(self):
-        """The joint's entry of `groups`, the places of its faces, and the argument x there."""
-        group = self._group(self.tables.joint)
-        x = {"x": self._points(group["nodes"])} if self.needs_x else {}
-        return group, self.face_places(self.tables.joint.faces), x

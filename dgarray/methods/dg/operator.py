@@ -40,12 +40,12 @@ class DGOperator(ArrayOperator):
             name: np.asarray(call(self.law.parameters[name], dict(x=part.x), name), float) for name in self.tables.media.names}
 
     def advance(self, state, t, dt):
-        return self._filtered(super().advance(state, t, dt))
+        return self.filtered(super().advance(state, t, dt))
 
     def advance_checked(self, state, t, dt):
-        exponent = self._limit(self.stepper)[1] if self._checks_on_the_way() else None
+        exponent = self.limit(self.stepper)[1] if self._checks_on_the_way() else None
         new, check = self._step(state, t, dt, exponent)
-        return self._filtered(new), check
+        return self.filtered(new), check
 
     def _checks_on_the_way(self):
         """Whether the last stage can check the new state: the wave speed depends on the state, neither wave speed nor
@@ -57,9 +57,9 @@ class DGOperator(ArrayOperator):
 
     def stages(self, state, t, dt):
         for number, (time, new) in enumerate(super().stages(state, t, dt), 1):
-            yield time, self._filtered(new) if number == self.stage_count else new
+            yield time, self.filtered(new) if number == self.stage_count else new
 
-    def _filtered(self, state):
+    def filtered(self, state):
         """The state at the end of a step, filtered in place if the method has a filter."""
         if self.tables.filter is not None:
             self.operations.filter(state)
@@ -70,7 +70,7 @@ class DGOperator(ArrayOperator):
         return q
 
     def conserved(self, values):
-        return conserved(self.tables, self.operations.part.tables if len(self.tables.curved) else None, values)
+        return conserved(self.tables, values)
 
     def take(self, state, elements):
         """Values at the nodes of some elements on the host, (variable, node, element of `elements`)."""
@@ -135,13 +135,13 @@ class DGOperator(ArrayOperator):
         of the radius of a tetrahedron's inscribed sphere.  At order 0, which the table lacks, this bound makes a forward Euler
         step an average of the element's value and its neighbours'.
         Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 2001, section 2.2."""
-        factor, exponent = self._limit(stepper)
+        factor, exponent = self.limit(stepper)
         known = check is not None and check.exponent == exponent
         rate = check.rate if known else self.operations.rate(q, t, exponent, peak)
         rate = rate / factor + self.tables.damping / real_limit(stepper)
         return 1 / rate if rate != 0 else np.inf
 
-    def _limit(self, stepper):
+    def limit(self, stepper):
         """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability.Limit`."""
         order, tables = self.method.order, self.tables
         factor, exponent = stability_limit(tables.law, order, stepper) if order else (np.inf, 1.0)

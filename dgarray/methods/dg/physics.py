@@ -23,6 +23,7 @@ class Physics(physics.Physics):
                                          not collocated: then the source, if there is one: (dim + 1) * variables components
     pair (l, r, n, s, x, t, ml, mr)      s (F.n - F*) on both sides of a face: 2 * variables components;  weak: - s F*
     left (l, r, n, s, x, t, ml, mr)      the same on the left side only
+    along (q, a, x, t, m)                F(q) . a
     finish (r, q, x, t, m)               (r + source) / capacity;  not collocated: r / capacity
     wave_speed (q, n, x, t, m)           one component
     admissible (q, x, t, m)              one component, true or false; only where the law has it
@@ -39,6 +40,7 @@ class Physics(physics.Physics):
             wave_speed=Pointwise(self.wave_speed, {**self.state, "n": d}, "wave speed"),
             pair=Pointwise(self.pair, {"l": v, "r": v, "n": d, "s": 2, "x": d, "t": None, **m}, "numerical flux"),
             **({"admissible": Pointwise(self.admissible, self.state, "admissibility")} if law.admissible else {}),
+            along=Pointwise(self.along, {**self.state, "a": d}, "flux"),
             left=Pointwise(self.left, {"l": v, "r": v, "n": d, "s": 1, "x": d, "t": None, **m}, "numerical flux"))
 
     def volume(self, q, g, x, t, m):
@@ -58,6 +60,9 @@ class Physics(physics.Physics):
     def own_flux(self, n, q, x, t, m):
         """F(q) . n without nonconservative products."""
         return super().flux_along(n, q, x, t, m)
+
+    def along(self, q, a, x, t, m):
+        return self.flux_along(a, q, x, t, m)
 
     def with_products(self, flux, l, r, n):
         """A flux plus the law's nonconservative products at l."""

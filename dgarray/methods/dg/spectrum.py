@@ -62,6 +62,20 @@ def search_of(tables):
     return search, min(count, tables.elements)
 
 
+def search_of_sets(tables):
+    """As `search_of` for several element sets together, from the tables of each; None as there."""
+    functions, laws = [each.functions for each in tables], [each.law for each in tables]
+    if any(each.wave_speed.depends_on("q") or each.wave_speed.depends_on("t") for each in functions):
+        return None
+    families = {law.family if law.family and law.dim > 1 else "scalar" for law in laws}
+    search = SEARCHES[families.pop() if len(families) == 1 else "scalar"]
+    elements = sum(each.elements for each in tables)
+    count = UNKNOWNS // (search.products * max(each.variables * each.rows for each in tables))
+    if count < elements and not search.share_of_part:
+        return None
+    return search, min(count, elements)
+
+
 def hessenberg(apply, size, krylov, dtype=float):
     """Arnoldi's Hessenberg matrix (krylov, krylov) of the linear function `apply` on vectors of `size` entries, from a random
     vector, and the norm of the residual, that is of the next vector before it is normalised.

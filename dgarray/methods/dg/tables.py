@@ -5,14 +5,12 @@ from math import prod
 
 import numpy as np
 
-from ...mesh import cell_maps
 from ...physics.pointwise import Pointwise
 from ...reference import modal_simplex, simplex
 from ...reference.columns import multiply
-from ...spaces.simplex_metrics import face_metrics, metrics
 from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
-from .joints import joined
+from .joins import joined
 from .limiting import Limiting, Limits
 from .media import Media, inside
 from .physics import Physics
@@ -54,10 +52,13 @@ class NodalTables:
     filter (node, node)             the matrix applied to the state after every step; None: no filter
     surface                         the option of `ModalDG`
     diagonal                        whether the mass matrix is
+    curved                          whether metrics are at each point, see `dgarray.methods.dg.curved_tables`
     """
 
-    weak, modal, limits, sensor, filter, surface, collocated, diagonal = False, False, None, None, None, None, None, False
+    weak, modal, curved, limits, sensor, filter, surface, collocated, diagonal = (False, False, False, None, None, None, None,
+                                                                                  None, False)
     degree = None                       # of quadrature, where a method has it
+    mortar_form = "projected"           # how mortars give the flux, see `dgarray.methods.dg.mortars`
     unit = "element and stage"          # to which the roofline model's counts belong
 
     def __init__(self, mesh, order, law, boundary, flux, source):
@@ -94,11 +95,7 @@ class NodalTables:
     @cached_property
     def tangents(self):
         corners = self.mesh.points[self.mesh.cells]
-        tangents = np.ascontiguousarray(((corners[:, 1:] - corners[:, :1]) / 2).transpose(1, 2, 0))
-        if len(self.curved):
-            centre = self.mesh.cell_shape.corners.mean(axis=0)[None]
-            tangents[:, :, self.curved] = cell_maps.jacobians(self.mesh, centre, self.curved)[0].transpose(2, 1, 0)
-        return tangents
+        return np.ascontiguousarray(((corners[:, 1:] - corners[:, :1]) / 2).transpose(1, 2, 0))
 
     @cached_property
     def origin(self):
@@ -114,27 +111,14 @@ class NodalTables:
         return np.ascontiguousarray(self.mesh.normals.transpose(1, 2, 0))
 
     @cached_property
-    def curved(self):
-        """Numbers of the curved elements, in which a `CurvedPart` replaces what straight ones have: their metrics here are
-        those at the centre, or bounds."""
-        mesh = self.mesh
-        return np.flatnonzero(mesh.is_curved if mesh.cell_shape.simplex and mesh.order > 1 else np.zeros(0, bool))
+    def scale(self):
+        areas = (self.mesh.face_measures / (simplex(self.dim - 1, 1).volume if self.dim > 1 else 1.0)).T
+        return np.ascontiguousarray(areas / (self.mesh.measures / simplex(self.dim, 1).volume))
 
     @property
-    def face_areas(self):
-        """J_face of straight faces, (face, element)."""
-        return (self.mesh.face_measures / (simplex(self.dim - 1, 1).volume if self.dim > 1 else 1.0)).T
-
-    @cached_property
-    def scale(self):
-        jacobian = self.mesh.measures / simplex(self.dim, 1).volume
-        scale = np.ascontiguousarray(self.face_areas / jacobian)
-        if len(self.curved):
-            points = modal_simplex(self.dim, self.mesh.order).face_points
-            nodes = cell_maps.geometry_cell(self.mesh.cell_shape, self.mesh.order).nodes
-            areas, J = face_metrics(self.mesh, points, self.curved)[1], metrics(self.mesh, nodes, self.curved)[1]
-            scale[:, self.curved] = areas.max(axis=1) / J.min(axis=0)
-        return scale
+    def rate_metrics(self):
+        """Normals (face, dim, element) and J_face / J (face, element) of wave rates, see `WeakForm.rate`."""
+        return self.normals, self.scale
 
     def at_sides(self, sides, cells, nodes):
         """Outward normals (dim, face) and J_face / J (face,) of faces of cells; where these vary over a face, at its points
@@ -184,8 +168,42 @@ class NodalTables:
     @cached_property
     def search(self):
         """How the eigenvalues for the largest stable step are searched for, see `dgarray.methods.dg.spectrum.search_of`; None
-        where the step comes from the measured table."""
-        return search_of(self)
+        where the step comes from the measured table, as it does with joins."""
+        return None if self.joint else search_of(self)
+
+    # At joins, see `dgarray.methods.dg.mortars`.
+
+    @property
+    def joint(self):
+        """The `Group` of the faces where mortars give the flux; None: there are none."""
+        return next((group for group in self.groups if group.jump is None), None)
+
+    def number_of_joint(self, rows):
+        """The number of each of the faces `rows` (face, 2) among those of `joint`."""
+        number = np.full((self.elements, self.sides), -1)
+        number[tuple(self.joint.faces.T)] = np.arange(len(self.joint.faces))
+        return number[tuple(rows.T)]
+
+    def points_of(self, sides, corners=None):
+        """The points of the local faces `sides`, numbers as in `face_nodes`, (face, point): in the order of the face's points
+        or, where the number of corners of these faces is given, in that of `FacePolynomials`."""
+        points = self.face_nodes[sides]
+        return points if corners is None else np.take_along_axis(points, self.positions_on_faces(sides, corners), axis=1)
+
+    def positions_on_faces(self, sides, corners):
+        """Which of the points of each of the local faces `sides` those of `FacePolynomials` are, (face, point)."""
+        return self.reference.face_polynomials(corners).positions[sides]
+
+    def area_vectors(self, rows):
+        """J_face n at the points of the faces `rows` (face, 2), (dim, face point, face)."""
+        cells, sides = rows.T
+        normals, scale = self.at_sides(sides, cells, self.face_nodes[sides].T * self.elements + cells)
+        vectors = np.asarray(normals * (scale / self.per_area(cells)))
+        return vectors if vectors.ndim == 3 else np.repeat(vectors[:, None], self.face_nodes.shape[1], axis=1)
+
+    def per_area(self, cells):
+        """What `scale` is for J_face = 1 in these cells."""
+        return simplex(self.dim, 1).volume / self.mesh.measures[cells]
 
     def like(self, elements):
         """Tables of a part of the mesh with this many elements, for the memory plan alone: sizes without arrays."""
@@ -236,8 +254,6 @@ class NodalTables:
 
     def part(self, cells):
         """The tables of some of the elements alone, with a zero exterior state at the faces where they are cut out."""
-        def nothing(q):
-            return tuple(0.0 * component for component in q)
         given = self.boundary if isinstance(self.boundary, dict) else {"default": self.boundary} if self.boundary else {}
         return self.on(self.mesh.part(cells, CUT), {**given, CUT: nothing})
 
@@ -254,8 +270,9 @@ class NodalTables:
         """Sum over the faces of s J_face / J, 1 / time, (element,), with the wave speed s at the centroid; for laws whose wave
         speed depends on neither state nor time."""
         x = tuple(self.mesh.centroids.T)
-        speeds = (self.functions.wave_speed(n=tuple(n), x=x, t=0.0, m=self.parameters)[0] for n in self.normals)
-        parts = [speed * scale for speed, scale in zip(speeds, self.scale)]
+        normals, scales = self.rate_metrics
+        speeds = (self.functions.wave_speed(n=tuple(n), x=x, t=0.0, m=self.parameters)[0] for n in normals)
+        parts = [speed * scale for speed, scale in zip(speeds, scales)]
         if any(np.min(part) < 0 for part in parts):
             raise ValueError(f"the wave_speed of {type(self.law).__name__} is negative; it must be an absolute value")
         return sum(parts)
@@ -266,8 +283,6 @@ class NodalTables:
 
     def positions(self, points, some=slice(None)):
         """The same in some elements."""
-        if len(self.curved):
-            return cell_maps.positions(self.mesh, points, some)
         return np.array([self.origin[d, some] + multiply(points, self.tangents[:, d, some]) for d in range(self.dim)])
 
     def face_lists(self):
@@ -277,6 +292,11 @@ class NodalTables:
     def exterior_nodes(self):
         """The neighbour's node at each face node, see `dgarray.methods.dg.connectivity.exterior_nodes`."""
         return exterior_nodes(self.mesh, self.reference)
+
+
+def nothing(q):
+    """The boundary condition where elements are cut out of a mesh: the exterior state 0."""
+    return tuple(0.0 * component for component in q)
 
 
 class Group:

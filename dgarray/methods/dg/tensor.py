@@ -3,7 +3,7 @@
 Helluy, Strub, Massaro & Roberts 2015, section 3.1; Kopriva 2009, chapter 5.
 """
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -13,12 +13,11 @@ from ...physics.laws import Advection
 from ...reference.tensor import KINDS, tensor_cell
 from ...spaces.tensor import TensorSpace
 from ...wording import choose
-from ..memory import together
-from .joints import CUT, joints, with_joints
+from .joins import CUT, joins, with_joins
 from .limiting import Limiting, needs_pressure
+from .method import DG, check_problem
 from .mortar_forms import mortar_form
 from .mortars import Mortars
-from .nodal import DG, check_mesh, check_problem
 from .operator import DGOperator
 from .physics import Physics
 from .shock_form import ShockForm
@@ -27,7 +26,6 @@ from .stability import stability_limit
 from .tables import NO_LIMITS
 from .tensor_form import TensorForm
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
-from .zones import ZonedOperator, zones_of
 
 SHAPES = "quadrilateral", "hexahedron"
 PARALLEL = {2: "parallelograms", 3: "parallelepipeds"}
@@ -39,9 +37,9 @@ class TensorDG(DG):
     """Tensor-product discontinuous Galerkin of polynomial degree `order` (0 to 8) in each coordinate, on quadrilaterals or
     hexahedra.
 
-    order   whole number from 0 to 8, by default 3, or {region: number}: then each region is a zone with kernels and output of
-            its own; "default" stands for all other regions. Laws may be given by region, too. Zones, and elements of two
-            sizes, meet at mortars, which keep the energy of waves at Gauss points and in split form
+    order   whole number from 0 to 8, by default 3, or {region: number}: then each region is a set of elements with kernels and
+            output of its own; "default" stands for all other regions. Laws may be given by region, too. Sets, and elements
+            of two sizes, meet at mortars, which keep the energy of waves at Gauss points and in split form
     nodes   "gauss": Gauss-Legendre points, with which the mass matrix of an affine cell is exact; "lobatto": Gauss-Lobatto
             points (order 1 and above), whose mass is lumped
     volume_flux   None: the weak form. Else a symmetric flux F#(l, r, n) between two nodes, linear in n, such as
@@ -65,7 +63,7 @@ class TensorDG(DG):
     volume_flux: Callable | None = None
     shock_capturing: float | None = None
     positivity: bool = False
-    by_region = True
+    shapes = SHAPES
 
     def __post_init__(self):
         choose("nodes", self.nodes, KINDS)
@@ -94,11 +92,6 @@ class TensorDG(DG):
         return self.volume_flux is not None
 
     @property
-    def orders(self):
-        """The orders of all zones."""
-        return list(self.order.values()) if isinstance(self.order, dict) else [self.order]
-
-    @property
     def limiting(self):
         """The options of the limiter, a `Limiting`."""
         return Limiting(positivity=self.positivity)
@@ -107,10 +100,6 @@ class TensorDG(DG):
     def recipe(self):
         """The operations: of the weak form or the split form, with or without finite volumes."""
         return TensorForm if self.volume_flux is None else SplitForm if self.shock_capturing is None else ShockForm
-
-    @property
-    def highest_order(self):
-        return max(self.orders)
 
     @property
     def nodal_order(self):
@@ -123,28 +112,17 @@ class TensorDG(DG):
         positive = f", positivity={self.positivity!r}" * bool(self.positivity)
         return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split}{shocks}{positive})"
 
-    def space(self, problem):
+    def space_of_set(self, problem):
         return TensorSpace(problem.mesh, self.nodal_order, self.nodes)
 
-    def stepper(self, name):
-        return [super(TensorDG, replace(self, order=order)).stepper(name) for order in self.orders][0]
-
-    def kernels(self, backend, law=None, mesh=None):
-        asked = {"split form": self.volume_flux is not None, "limiter": self.limiting != NO_LIMITS,
-                 "joints": isinstance(self.order, dict) or law is not None and law.laws is not None
-                 or mesh is not None and len(mesh.hanging) > 0}
+    def kernels_of_set(self, backend, law, mesh):
+        asked = {"split form": self.volume_flux is not None, "limiter": self.limiting != NO_LIMITS}
         if not {name for name, there in asked.items() if there} <= backend.tensor:
             return "array"
-        laws = [law] if law is None or law.laws is None else law.laws.values()
-        return min(super(TensorDG, self).kernels(backend, each, mesh) for each in laws)
+        return super().kernels_of_set(backend, law, mesh)
 
-    def check(self, problem):
+    def check_set(self, problem):
         mesh = problem.mesh
-        check_mesh(problem, SHAPES)
-        if self.zoned(problem):
-            for zone in zones_of(self, problem):
-                zone.method.check(zone.problem)
-            return
         check_problem(problem, weak=True, shapes=SHAPES)
         self.limiting.check_law(problem.law)
         if self.shock_capturing is not None:
@@ -176,34 +154,19 @@ class TensorDG(DG):
                              "grow; give volume_flux=dgarray.central (split form), nodes='gauss', or a flux with dissipation "
                              "such as upwind")
 
-    def zoned(self, problem):
-        """Whether there are zones with an order or a law of their own."""
-        return isinstance(self.order, dict) or problem.law.laws is not None
-
-    def zones(self, problem):
-        found = zones_of(self, problem) if self.zoned(problem) else ()
-        return {zone.name: (zone.method, zone.problem) for zone in found}
-
     def tables(self, problem):
         """The `TensorTables` of a problem; the numerical flux is by default `upwind`."""
         tables = AffineTensorTables if are_affine(problem.mesh) else TensorTables
         mesh, boundary = problem.mesh, problem.boundary
         if len(mesh.hanging):
             mesh = mesh.part(np.arange(len(mesh.cells)), CUT)
-            boundary = with_joints(mesh, boundary)
+            boundary = with_joins(mesh, boundary)
         return tables(mesh, self.order, problem.law, boundary, problem.flux or upwind, problem.source, self.nodes,
                       self.volume_flux, self.limiting, self.shock_capturing)
 
-    def operator(self, problem, backend):
-        """The `TensorOperator` of a problem on a backend, or the `ZonedOperator` of several zones."""
-        if self.zoned(problem):
-            return ZonedOperator(problem, self, zones_of(self, problem), backend)
+    def operator_of_set(self, problem, backend):
+        """The `TensorOperator` of a problem on a backend."""
         return TensorOperator(problem, self, self.tables(problem), backend)
-
-    def memory(self, problem, backend, stepper):
-        if not self.zoned(problem):
-            return super().memory(problem, backend, stepper)
-        return together(zone.method.memory(zone.problem, backend, stepper) for zone in zones_of(self, problem))
 
 
 class TensorOperator(DGOperator):
@@ -212,10 +175,10 @@ class TensorOperator(DGOperator):
     def __init__(self, problem, method, tables, backend):
         super().__init__(problem, method, tables, backend)
         if len(problem.mesh.hanging):
-            lists = joints(problem.mesh, np.zeros(tables.elements, int))
+            lists = joins(problem.mesh, np.zeros(tables.elements, int))
             self.operations.mortars = Mortars([self.operations], lists)
 
-    def _limit(self, stepper):
+    def limit(self, stepper):
         """(factor, 1): dt = factor / rate, with the rate of `TensorForm.rate`, the sum over the axes of the speeds in the
         reference cell. Along an axis the operator is that of the interval, whose measured limit holds for the sum.
 

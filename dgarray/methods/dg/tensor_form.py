@@ -9,12 +9,11 @@ Helluy, Strub, Massaro & Roberts 2015, equation (9); Kopriva 2009, chapter 5.
 from functools import cached_property
 
 from .arrays import ALL
-from .mortars import Joined
 from .tensor_limiter_arrays import TensorLimiterArrays
 from .weak_form import WeakForm
 
 
-class TensorForm(Joined, WeakForm):
+class TensorForm(WeakForm):
     """As `WeakForm`, with a product along each axis in place of one with all nodes.
 
     Nodes are numbered with x fastest, so that values [variable, node, element] are also [variable * after, n, before * element]
@@ -64,23 +63,6 @@ class TensorForm(Joined, WeakForm):
             ends = self.along(self.lines["ends"], q, k).reshape(variables, nodes // n ** (k + 1), 2, n ** k, count)
             faces[:, k] = ends.swapaxes(1, 2).reshape(variables, 2, nodes // n, count)
         return out
-
-    def face_flux(self, q, t):
-        if self.mortars is not None:
-            self.fill_faces(q)
-            self.mortars(t)
-        return super().face_flux(q, t)
-
-    def fill_faces(self, q):
-        """Compute the values at faces that mortars take."""
-        self.at_faces(q)
-
-    def _boundary_flux(self, flat, out, group, t):
-        if group["jump"] is not None:
-            super()._boundary_flux(flat, out, group, t)
-            return
-        for row, values in zip(out, self.given):
-            row[group["slots"]] = values
 
     def lift(self, flux, columns=ALL):
         flux = flux[:, :, columns]

@@ -12,7 +12,6 @@ from .limiting import NodalLimits
 from .mortar_forms import entropy_functions, mortar_form
 from .shares import direction
 from .shock_sensor import ShockSensor
-from .spectrum import search_of
 from .tables import NO_LIMITS, NodalTables
 
 
@@ -54,9 +53,6 @@ class TensorTables(NodalTables):
         def rate(q, g, s, x, t, m):
             return (s[0] * sum(physics.wave_speed(q, g[k * d:(k + 1) * d], x, t, m)[0] for k in range(d)),)
 
-        def along(q, a, x, t, m):
-            return physics.flux_along(a, q, x, t, m)
-        given.along = Pointwise(along, {**physics.state, "a": d}, "flux")
         given.collect = Pointwise(collect, {**given.finish.inputs, "s": 1}, "source")
         given.rate = Pointwise(rate, {**physics.state, "g": d * d, "s": 1}, "wave speed")
         if self.volume_flux is not None:
@@ -85,16 +81,6 @@ class TensorTables(NodalTables):
     def metrics(self):
         return Metrics(self.mesh, self.cell)
 
-    @property
-    def joint(self):
-        """The `Group` of the faces where mortars give the flux; None: there are none."""
-        return next((group for group in self.groups if group.jump is None), None)
-
-    @property
-    def search(self):
-        """As in `NodalTables`; with joints the step comes from the measured table."""
-        return None if self.joint else search_of(self)
-
     @cached_property
     def mortar_form(self):
         """How mortars give the flux to these elements, "projected", "linear" or "split": see `dgarray.methods.dg.mortars`."""
@@ -104,19 +90,6 @@ class TensorTables(NodalTables):
     def entropy_functions(self):
         """The pointwise functions of `entropy_functions` of the law; (None, None) of a law without entropy variables."""
         return entropy_functions(self.law)
-
-    def number_of_joint(self, rows):
-        """The number of each of the faces `rows` (face, 2) among those of `joint`."""
-        number = np.full((self.elements, self.sides), -1)
-        number[tuple(self.joint.faces.T)] = np.arange(len(self.joint.faces))
-        return number[tuple(rows.T)]
-
-    def area_vectors(self, rows):
-        """J_face n at the points of the faces `rows` (face, 2), (dim, face point, face)."""
-        cells, sides = rows.T
-        normals, scale = self.at_sides(sides, cells, self.face_nodes[sides].T * self.elements + cells)
-        vectors = np.asarray(normals * (scale / self.per_area(cells)))
-        return vectors if vectors.ndim == 3 else np.repeat(vectors[:, None], self.face_nodes.shape[1], axis=1)
 
     def per_area(self, cells):
         """What `scale` is for J_face = 1 in these cells."""

@@ -58,6 +58,9 @@ class WeakForm(DGArrays):
 
         For modal DG: - F* J_face / J.  Each interior face is visited once, for both sides.  The next call overwrites the
         result."""
+        if self.mortars is not None:
+            self.fill_faces(q)
+            self.mortars(t)
         variables, _, elements = q.shape
         flat, out = self.at_faces(q).reshape(variables, -1), self.face_values
         for group in self.groups:
@@ -77,6 +80,10 @@ class WeakForm(DGArrays):
                 row[slots] = jumps[side * len(out) + v]
 
     def _boundary_flux(self, flat, out, group, t):
+        if group["jump"] is None:          # mortars give the flux
+            for row, values in zip(out, self.given):
+                row[group["slots"]] = values
+            return
         nodes = group["nodes"]
         inputs = {"x": self._points(nodes)} if self.needs_x else {}
         jump = group["jump"](q=tuple(row[nodes] for row in flat), n=tuple(group["normals"]), s=(group["scale"],), t=t,
@@ -201,7 +208,7 @@ class WeakForm(DGArrays):
         if self.tables.speeds_inside:
             places.append(("volume", self.at_points(self.own(q)), self.own(self.x) if self.needs_x else None))
         faces = []
-        for face, scale in enumerate(self.scale):
+        for face, scale in enumerate(self.rate_metrics[1]):
             rows = ALL if self.tables.speeds_everywhere else self.rows_of(face)
             speeds = [self._speed(values[:, rows], x if x is None else x[:, rows], face, t,
                                   self.at(slice(self.tables.owned), place, rows)) for place, values, x in places]
@@ -211,12 +218,12 @@ class WeakForm(DGArrays):
     def _speed(self, q, x, face, t, m):
         """The largest wave speed normal to a face at these points of every own element."""
         x = {} if x is None else {"x": tuple(x)}
-        speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.own(self.normals[face])), t=t, m=m, **x)[0]
+        speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.own(self.rate_metrics[0][face])), t=t, m=m, **x)[0]
         return self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
 
     def rows_of(self, face):
         """The rows of a face's points among those of all faces."""
-        count = len(self.trace) // len(self.scale)
+        count = self.tables.face_nodes.shape[1]
         return slice(face * count, (face + 1) * count)
 
     def finite(self, q):

@@ -1,6 +1,6 @@
-"""Where elements meet that a zone's own face lists do not join: faces between two zones, and faces of half the size.
+"""Where elements meet that a set's own face lists do not join: faces between two sets, and faces of half the size.
 
-A zone is some elements of a mesh as a mesh of their own, whose faces to others have the boundary name `CUT`.
+A set is some elements of a mesh as a mesh of their own, whose faces to others have the boundary name `CUT`.
 """
 from typing import NamedTuple
 
@@ -9,45 +9,45 @@ import numpy as np
 CUT = " joint"          # no mesh file has names like it
 
 
-class Joint(NamedTuple):
-    """Faces of a left zone, each on a face of a right zone or on a part of it.
+class Join(NamedTuple):
+    """Faces of a left set, each on a face of a right set or on a part of it.
 
-    zones         numbers of the left and of the right zone, which may be one
-    left, right   (face, 2) rows (element of the zone, local face)
+    sets          numbers of the left and of the right set, which may be one
+    left, right   (face, 2) rows (element of the set, local face)
     part          which half or quarter of the right face the left one is, as in `dgarray.mesh.hanging.Hanging`; None: all
     orientation   (vertex,) vertex i of the left face lies on vertex orientation[i] of the right face, or of its part"""
 
-    zones: tuple
+    sets: tuple
     left: np.ndarray
     right: np.ndarray
     part: int | None
     orientation: tuple
 
 
-def joints(mesh, zone):
-    """The `Joint`s of a mesh, where each element belongs to the zone of that number, (element,).
+def joins(mesh, of_set):
+    """The `Join`s of a mesh, where each element belongs to the set of that number, (element,).
 
-    Elements of a zone have the order of the mesh."""
-    number = np.empty(len(zone), int)
-    for each in np.unique(zone):
-        number[zone == each] = np.arange(np.count_nonzero(zone == each))
-    cell, face = np.nonzero((mesh.neighbour_face >= 0) & (zone[:, None] < zone[mesh.neighbour_cell]))
+    Elements of a set have the order of the mesh."""
+    number = np.empty(len(of_set), int)
+    for each in np.unique(of_set):
+        number[of_set == each] = np.arange(np.count_nonzero(of_set == each))
+    cell, face = np.nonzero((mesh.neighbour_face >= 0) & (of_set[:, None] < of_set[mesh.neighbour_cell]))
     own, other = np.stack([cell, face], 1), np.stack([mesh.neighbour_cell[cell, face], mesh.neighbour_face[cell, face]], 1)
     lists = [(own, other, None, mesh.orientation[cell, face])]
     hanging = mesh.hanging
     lists += [(hanging.small[:, part], hanging.large, part, hanging.orientation[:, part])
               for part in range(hanging.small.shape[1])]
-    return [joint for each in lists for joint in _sorted(*each, zone, number)]
+    return [join for each in lists for join in _sorted(*each, of_set, number)]
 
 
-def _sorted(left, right, part, orientation, zone, number):
-    """`Joint`s of the faces with the same zones and orientation."""
-    keys = np.column_stack([zone[left[:, 0]], zone[right[:, 0]], orientation])
+def _sorted(left, right, part, orientation, of_set, number):
+    """`Join`s of the faces with the same sets and orientation."""
+    keys = np.column_stack([of_set[left[:, 0]], of_set[right[:, 0]], orientation])
     kinds, which = np.unique(keys, axis=0, return_inverse=True)
     for i, (a, b, *vertices) in enumerate(kinds.tolist()):
         some = which.reshape(-1) == i
         rows = [np.column_stack([number[side[some, 0]], side[some, 1]]) for side in (left, right)]
-        yield Joint((a, b), *rows, part, tuple(vertices))
+        yield Join((a, b), *rows, part, tuple(vertices))
 
 
 def joined(q):
@@ -55,7 +55,7 @@ def joined(q):
     raise TypeError("mortars give the flux at a joint")
 
 
-def with_joints(mesh, boundary):
-    """The boundary conditions on a zone of a mesh, with `joined` at its joints."""
+def with_joins(mesh, boundary):
+    """The boundary conditions on a set of a mesh, with `joined` at its joins."""
     given = dict(boundary) if isinstance(boundary, dict) else {} if boundary is None else {"default": boundary}
     return {**given, CUT: joined} if len(mesh.boundaries.get(CUT, ())) else given

@@ -1,0 +1,65 @@
+"""What operations offer to the mortars at their joins: values at faces, and an array for the flux that these faces get."""
+from functools import cached_property
+
+import numpy as np
+
+from .mortars import MortarList
+
+
+class Joined:
+    """The base class of `DGArrays`: the faces of `NodalTables.joint`, where mortars give the flux.
+
+    mortar_list   the class of their mortars
+    mortars       the `Mortars` of these operations alone, where all joins lie between their own elements"""
+
+    mortar_list, mortars = MortarList, None
+
+    @cached_property
+    def given_by_face(self):
+        """s (F.n - F*), in the weak form - s F*, at the face points of each face of the tables' joint, (face, variable, face
+        point), which mortars set before `face_flux`."""
+        tables = self.tables
+        faces = len(tables.joint.faces) if tables.joint else 0
+        return self.backend.zeros((faces, tables.variables, tables.face_nodes.shape[1]))
+
+    @property
+    def given(self):
+        """The same, (variable, face point, face)."""
+        return self.given_by_face.transpose(1, 2, 0)
+
+    def fill_faces(self, q):
+        """Compute the values at faces that mortars take."""
+        self.values_at_faces = self.at_faces(q)
+
+    def face_places(self, rows, corners=None):
+        """Where the values at the points of these faces (face, 2) are, for `values_at`: (point, face), in the order of the
+        face's points or, where its number of corners is given, in that of `FacePolynomials`."""
+        cells, sides = np.asarray(rows).T
+        return self.backend.integers(self.tables.points_of(sides, corners).T * self.tables.elements + cells)
+
+    def values_at(self, places):
+        """Values at face points that `face_places` found, (variable, point, face)."""
+        return self.values_at_faces.reshape(self.tables.variables, -1)[:, places]
+
+    @property
+    def own_part(self):
+        """Which share of F.n the part of F.n - F* is, in the weak form of - F*, that elements take at their own face nodes."""
+        return -0.5 * (self.tables.mortar_form == "linear") + (not self.tables.weak)
+
+    def inside_joints(self, t):
+        """Set the given flux to the part of F.n - F*, in the weak form of - F*, that elements take at their own face nodes."""
+        if not self.own_part:
+            self.given[...] = 0
+            return
+        group, places, x = self.joint_inputs
+        a = tuple(self.own_part * n * group["scale"] for n in group["normals"])
+        fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), a=a, t=self.time(t), m=group["parameters"], **x)
+        for v, flux in enumerate(fluxes):
+            self.given[v] = flux
+
+    @cached_property
+    def joint_inputs(self):
+        """The joint's entry of `groups`, the places of its faces, and the argument x there."""
+        group = self._group(self.tables.joint)
+        x = {"x": self._points(group["nodes"])} if self.needs_x else {}
+        return group, self.face_places(self.tables.joint.faces), x

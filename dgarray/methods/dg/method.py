@@ -1,0 +1,194 @@
+"""The base class of the discontinuous Galerkin methods, and the checks of a problem that they share."""
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+
+from ...mesh.errors import TO_SPLIT
+from ...physics.fluxes import upwind
+from ...reference import simplex
+from ...spaces import MixedSpace, polynomial_space
+from ...stepping import STEPPERS
+from ...wording import choose
+from ..memory import together
+from ..method import Method
+from .boundary_setup import boundary_groups, face_values
+from .curved_form import CurvedForm
+from .joins import CUT, joined
+from .media import varying_inside
+from .physics import Physics
+from .plan import plan_of
+from .sets import bent, sets_of
+from .sets_operator import SetsOperator
+from .stability import check_stepper
+from .weak_form import WeakForm
+
+SIMPLICES = "line", "triangle", "tetra"
+PLURALS = {"line": "lines", "triangle": "triangles", "tetra": "tetrahedra", "quadrilateral": "quadrilaterals",
+           "hexahedron": "hexahedra"}
+DEGREES = 50          # the highest degree of the quadrature rules on triangles
+
+
+class DG(Method):
+    """The base class of the discontinuous Galerkin methods.
+
+    order    a whole number, or {region: number}: then each region is an element set with kernels and output of its own;
+             "default" stands for all other regions
+    recipe   the operations, as `ArrayBackend.operations` takes them
+
+    A method has check_set(problem), tables(problem) and operator_of_set(problem, backend) for elements that are alike.
+
+    shapes   names of the shapes of cells that it works on"""
+
+    has_flux, start, recipe, by_region = True, "projection", WeakForm, True
+
+    @property
+    def orders(self):
+        """The orders of all sets."""
+        return list(self.order.values()) if isinstance(self.order, dict) else [self.order]
+
+    @property
+    def highest_order(self):
+        return max(self.orders)
+
+    @property
+    def nodal_order(self):
+        """The highest degree of the nodal polynomials that the output holds."""
+        return max(self.highest_order, 1)
+
+    def space(self, problem):
+        spaces = [self.of_set(block.cell_shape, self.highest_order).space_of_set(replace(problem, mesh=block))
+                  for block in problem.mesh.blocks]
+        return spaces[0] if len(spaces) == 1 else MixedSpace(problem.mesh, spaces)
+
+    def space_of_set(self, problem):
+        """The function space of the output of elements that are alike."""
+        return polynomial_space(problem.mesh, self.nodal_order)
+
+    def stepper(self, name):
+        """The time stepper with that name, by default lsrk54.
+
+        Raises ValueError for an unknown name, and for a stepper that has no stable step at this order."""
+        stepper = STEPPERS[choose("stepper", name or "lsrk54", STEPPERS)]
+        for order in self.orders:
+            check_stepper(order, stepper)
+        return stepper
+
+    def in_sets(self, problem):
+        """Whether elements differ from one another, in shape, order, law or in whether they are curved."""
+        mesh = problem.mesh
+        return (isinstance(self.order, dict) or problem.law.laws is not None or len(mesh.blocks) > 1
+                or mesh.order > 1 and len(np.unique(bent(mesh))) > 1)
+
+    def of_set(self, shape, order):
+        """The method on elements of one `Shape` and order."""
+        return replace(self, order=order)
+
+    def zones(self, problem):
+        if not self.in_sets(problem):
+            return {}
+        zones = {}
+        for each in sets_of(self, problem):
+            zones.setdefault(each.zone, []).append(each)
+        zones.pop(None, None)
+        return {name: (sets[0].method, replace(sets[0].problem, mesh=problem.mesh.part(np.sort(np.concatenate(
+            [each.cells for each in sets])), CUT))) for name, sets in zones.items()}
+
+    def check(self, problem):
+        """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
+        check_mesh(problem, self.shapes)
+        if not self.in_sets(problem):
+            self.alone(problem).check_set(problem)
+            return
+        for each in sets_of(self, problem):
+            each.method.check_set(each.problem)
+
+    def kernels(self, backend, law=None, mesh=None):
+        """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
+        vary inside of elements, and elements that meet at joins, may have another one than others."""
+        joins = isinstance(self.order, dict) or law is not None and law.laws is not None
+        if not backend.joins and (joins or mesh is not None and (len(mesh.hanging) or bent(mesh).any())):
+            return "array"
+        laws = [law] if law is None or law.laws is None else law.laws.values()
+        shapes = [None] if mesh is None else [block.cell_shape for block in mesh.blocks]
+        methods = [self if shape is None else self.of_set(shape, self.highest_order) for shape in shapes]
+        return min(method.kernels_of_set(backend, each, mesh) for each in laws for method in methods)
+
+    def kernels_of_set(self, backend, law, mesh):
+        """The same for elements that are alike."""
+        given = law is not None and mesh is not None and backend.kernels != backend.media
+        varies = given and varying_inside(law, mesh.whole, simplex(mesh.dim, self.nodal_order).nodes)
+        return backend.media if varies else backend.kernels
+
+    def operations(self, tables):
+        """The recipe for these tables."""
+        return CurvedForm if tables.curved else self.recipe
+
+    def operator(self, problem, backend):
+        """The operator of a problem on a backend: a `DGOperator`, or a `SetsOperator` of several sets."""
+        if self.in_sets(problem):
+            return SetsOperator(problem, self, sets_of(self, problem), backend)
+        return self.alone(problem).operator_of_set(problem, backend)
+
+    def alone(self, problem):
+        """The method where all elements are alike."""
+        return self.of_set(problem.mesh.cell_shape, self.order)
+
+    def memory(self, problem, backend, stepper):
+        """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
+        if self.in_sets(problem):
+            return together(each.method.memory(each.problem, backend, stepper) for each in sets_of(self, problem))
+        alone = self.alone(problem)
+        return plan_of(alone, alone.tables(problem), backend, stepper)
+
+
+def check_orders(method, allowed):
+    """Raise ValueError unless a method's order is a whole number of the range `allowed`, or {region: number} of such."""
+    if not method.orders or not all(isinstance(order, Integral) and order in allowed for order in method.orders):
+        raise ValueError(f"order={method.order!r} is not allowed for {type(method).__name__}; it must be a whole number from "
+                         f"{allowed[0]} to {allowed[-1]}, or {{region: number}}")
+
+
+def check_degree(method):
+    """Raise ValueError unless a method's `quadrature` is None or a degree from 2 order to the highest that the rules have."""
+    degree, order = method.quadrature, method.highest_order
+    least = 2 * order
+    if degree is not None and (not isinstance(degree, Integral) or not least <= degree <= DEGREES):
+        raise ValueError(f"quadrature={degree!r} is not allowed for {type(method).__name__}; at order {order} it must "
+                         f"be None or a whole number from {least} to {DEGREES}")
+
+
+def check_problem(problem, weak=False, shapes=SIMPLICES):
+    """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit; weak: for the weak form; shapes: of
+    the cells."""
+    check_mesh(problem, shapes)
+    mesh, law = problem.mesh.whole, problem.law
+    if law.dim != mesh.dim:
+        raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
+    physics = Physics(law, problem.flux or upwind, problem.source, problem.numbers, weak)
+    groups = [group for group in boundary_groups(mesh, problem.boundary) if group[2] is not joined]
+    jumps = [physics.boundary_jump(name, condition) for name, _, condition in groups]
+    for function in (*vars(physics.functions).values(), *jumps):
+        function.graph                                    # noqa: B018  tracing is the check
+    for _, faces, condition in groups:
+        face_values(mesh, faces, condition)
+        if hasattr(condition, "check"):
+            condition.check(mesh, faces, law)
+
+
+def check_mesh(problem, shapes):
+    """Raise ValueError unless the problem is on a mesh of cells of these shapes."""
+    mesh = problem.mesh
+    *first, last = (PLURALS[shape] for shape in shapes)
+    cells = f"{', '.join(first)} and {last}"
+    if mesh.structured:
+        example = "" if "line" in shapes else "shape='quadrilateral'"
+        raise ValueError(f"discontinuous Galerkin works on meshes of {cells}, not on {mesh!r}; give a mesh such as "
+                         f"dgarray.rectangle({example}), or the method Hermite")
+    strange = [block.cell_type for block in mesh.blocks if block.cell_type not in shapes]
+    if strange:
+        other = f"TensorDG; {TO_SPLIT}" if "line" in shapes else "NodalDG or ModalDG, or another mesh"
+        raise ValueError(f"this method works on {cells}, not on {strange[0]} cells: {mesh!r}; take {other}")
+    if mesh.share is not None and mesh.cell_shape.simplex and mesh.whole.is_curved.any():
+        raise ValueError(f"{mesh!r} is a part of a mesh with curved {mesh.cell_type} cells, which run whole; take TensorDG on "
+                         "quadrilaterals or hexahedra, or mesh.mapped(lambda x: x, order=1)")

@@ -1,0 +1,322 @@
+"""The operator of discontinuous Galerkin on several element sets that meet at joins."""
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from ...backends.arrays import ArrayBackend
+from ...physics.trace import call
+from ...stepping import sequence
+from ..check import Check
+from ..operator import Operator, check_array
+from ..recipe import Fetched
+from .error_estimate import error_estimate
+from .joins import joins
+from .mortars import Mortars
+from .sets import sets_of
+from .spectrum import limiting_part, rounded_down, search_of_sets, stable_step
+from .tables import CUT, nothing
+
+
+class SetsOperator(Operator):
+    """The operator of several element sets; a state is {set: q (variable, row, element)} in the layout of each set's backend.
+
+    Plain arrays, as users see them, are {zone: q (variable, row, element)}, or one q where the whole mesh is one zone. For
+    recorders, norms and messages the elements have the numbers of the mesh, and all zones the highest order, whose polynomials
+    hold those of lower order.
+
+    sets       `ElementSet`s;  operators: {name: the operator of each}
+    zones      {name of a zone: numbers of its elements in the mesh}"""
+
+    def __init__(self, problem, method, sets, backend, others=None):
+        """others: the operators of the sets on another backend, with the same tables"""
+        super().__init__(problem, backend)
+        self.method, self.sets, self._steps = method, sets, {}
+        self.operators = {each.name: others[each.name].on(backend) if others else
+                          each.method.operator_of_set(each.problem, backend) for each in sets}
+        self.set_of, self.number = (np.empty(problem.mesh.cell_count, int) for _ in range(2))          # of each element, and
+        for i, each in enumerate(sets):                                                                # its number there
+            self.set_of[each.cells], self.number[each.cells] = i, np.arange(len(each.cells))
+        self.zones = {zone: np.sort(np.concatenate([each.cells for each in sets if each.zone == zone]))
+                      for zone in dict.fromkeys(each.zone for each in sets)}
+        self.one = list(self.zones) == [None]          # whether plain arrays are one
+        first = {each.zone: self.operators[each.name].shape[:2] for each in reversed(sets)}
+        self.unknowns = {"q" if zone is None else zone: (*first[zone], len(cells)) for zone, cells in self.zones.items()}
+        self.mortars = Mortars([operator.operations for operator in self.operators.values()], joins(problem.mesh, self.set_of))
+
+    def on(self, backend):
+        """The same problem on another backend, with the same tables."""
+        operator = SetsOperator(self.problem, self.method, self.sets, backend, self.operators)
+        operator.stepper = self.stepper
+        return operator
+
+    @property
+    def stepper(self):
+        return next(iter(self.operators.values())).stepper
+
+    @stepper.setter
+    def stepper(self, stepper):
+        for operator in self.operators.values():
+            operator.stepper = stepper
+
+    @property
+    def coefficients(self):
+        return [values for operator in self.operators.values() for values in operator.coefficients]
+
+    @property
+    def array_expressions(self):
+        return list(dict.fromkeys(part for operator in self.operators.values() for part in operator.array_expressions))
+
+    @property
+    def work(self):
+        return list(dict.fromkeys(part for operator in self.operators.values() for part in operator.work))
+
+    def kernel_texts(self):
+        return {f"{name}: {what}": text for name, operator in self.operators.items()
+                for what, text in operator.operations.kernel_texts(self.stepper).items()}
+
+    def report(self):
+        if self.one:
+            return {}
+        return {"zones": {zone: {"order": first.method.order, "elements": len(cells), "law": repr(first.problem.law)}
+                          for zone, cells in self.zones.items()
+                          for first in [next(each for each in self.sets if each.zone == zone)]}}
+
+    def parameters(self, part):
+        """As `Operator.parameters`, of each set's law."""
+        numbers, found = self.problem.numbers, {}
+        for name in (name for name, number in numbers.items() if number is None):
+            values, owner = np.empty(part.shape), np.broadcast_to(part.spread(self.set_of), part.shape)
+            for i, operator in enumerate(self.operators.values()):
+                given, inside = operator.law.parameters[name], owner == i
+                if callable(given):
+                    values[inside] = np.broadcast_to(call(given, dict(x=part.x), name), part.shape)[inside]
+                elif isinstance(given, dict):
+                    everywhere = np.zeros(len(self.set_of))
+                    everywhere[self.sets[i].cells] = operator.tables.parameters[name]
+                    values[inside] = np.broadcast_to(part.spread(everywhere), part.shape)[inside]
+                else:
+                    values[inside] = given
+            found[name] = values
+        return found
+
+    # The state.
+
+    def _each(self, function, *states):
+        """{set: function(operator of the set, its part of each state)}."""
+        return {name: function(operator, *(state[name] for state in states)) for name, operator in self.operators.items()}
+
+    def split(self, arrays):
+        """Plain arrays as {set: q}; what is such a dict stays one."""
+        if isinstance(arrays, dict) and set(arrays) == set(self.operators):
+            return arrays
+        zones, result = {None: arrays} if self.one else arrays, {}
+        for each in self.sets:
+            cells = self.zones[each.zone]
+            q = zones[each.zone]
+            alone = len(cells) == len(each.cells)
+            result[each.name] = q if alone else q[:, :, self._integers(q, np.searchsorted(cells, each.cells))]
+        return result
+
+    def merged(self, parts):
+        """Plain arrays from {set: q}: the inverse of `split`."""
+        zones = {}
+        for each in self.sets:
+            cells, q = self.zones[each.zone], parts[each.name]
+            if len(cells) == len(each.cells):
+                zones[each.zone] = q
+                continue
+            if each.zone not in zones:
+                xp = np if isinstance(q, np.ndarray) else self.backend.xp
+                zones[each.zone] = xp.empty((*q.shape[:2], len(cells)), q.dtype)
+            zones[each.zone][:, :, self._integers(q, np.searchsorted(cells, each.cells))] = q
+        return zones[None] if self.one else zones
+
+    def _integers(self, q, numbers):
+        """Numbers where the array q is."""
+        return numbers if isinstance(q, np.ndarray) else self.backend.integers(numbers)
+
+    def zeros(self):
+        return self._each(lambda o: o.zeros())
+
+    def state(self, arrays):
+        return self._each(lambda o, q: o.state(q), self.split(arrays))
+
+    def plain(self, state):
+        return self.merged(self._each(lambda o, q: o.plain(q), state))
+
+    def host(self, state):
+        return self.merged(self._each(lambda o, q: o.host(q), state))
+
+    def project(self, f, t=0.0):
+        return self.merged(self._each(lambda o: o.project(f, t)))
+
+    def checked(self, arrays):
+        if not self.one:
+            return super().checked(arrays)
+        check_array(arrays, self.unknowns["q"], "the state", "(variable, node, element) = ")
+        return arrays
+
+    def saved(self, state):
+        return {"q": self.host(state)} if self.one else super().saved(state)
+
+    def restored(self, arrays):
+        return arrays["q"] if self.one else super().restored(arrays)
+
+    def parts(self, arrays):
+        return [arrays] if self.one else super().parts(arrays)
+
+    def joined(self, parts):
+        return parts[0] if self.one else super().joined(parts)
+
+    # A step.
+
+    def largest_step(self, state, t, check=None):
+        """The largest step that the eigenvalues of all sets together allow, where wave speeds do not change and the problem is
+        not too large to find them; else the smallest of the sets' largest steps."""
+        if self.search is not None:
+            if self.stepper.name not in self._steps:
+                self._steps[self.stepper.name] = self._step_of_spectrum()
+            if self._steps[self.stepper.name] > 0:
+                return self._steps[self.stepper.name]
+        return float(np.min(list(self._each(lambda o, q: o.max_dt(q, t, self.stepper), state).values())))          # nan of any
+
+    @cached_property
+    def search(self):
+        """The `Search` for the eigenvalues of all sets together and the number of elements that it is made on; None where the
+        largest step comes from the measured tables."""
+        return search_of_sets([operator.tables for operator in self.operators.values()])
+
+    def _step_of_spectrum(self):
+        """The largest step by the operator's eigenvalues, by array expressions in float64; nan where there is none."""
+        search, count = self.search
+        whole, backend = count == len(self.set_of), ArrayBackend(np, "float64", "numpy", self.backend.threads)
+        arrays = self.on(backend) if whole else self._limiting_part(count, backend)
+        still = arrays.flat(arrays.rhs(arrays.zeros(), 0.0))
+        with np.errstate(all="ignore"):          # a user's source may be nan at a random state
+            return rounded_down(stable_step(lambda q: arrays.flat(arrays.rhs(arrays.unflat(q), 0.0)) - still, len(still),
+                                            self.stepper, search, search.share if whole else search.share_of_part))
+
+    def _limiting_part(self, count, backend):
+        """The operator on the elements alone that limit the step, with a zero exterior state where they are cut out."""
+        rates, given = np.empty(len(self.set_of)), self.problem.boundary
+        for each, operator in zip(self.sets, self.operators.values()):
+            rates[each.cells] = operator.tables.rates() / operator.limit(self.stepper)[0]
+        mesh = self.mesh.part(limiting_part(self.mesh, rates, count), CUT)
+        given = given if isinstance(given, dict) else {"default": given} if given else {}
+        problem = replace(self.problem, mesh=mesh, boundary={**given, CUT: nothing})
+        return SetsOperator(problem, self.method, sets_of(self.method, problem), backend)
+
+    def flat(self, state):
+        """The values of a state (variable, node, element) of each set, as one vector."""
+        return np.concatenate([values.ravel() for values in state.values()])
+
+    def unflat(self, values):
+        """The inverse of `flat`."""
+        shapes = {name: operator.shape for name, operator in self.operators.items()}
+        ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
+        return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), np.split(values, ends[:-1]))}
+
+    def exchange(self, state, t):
+        """Compute the fluxes at all joints."""
+        for name, operator in self.operators.items():
+            if operator.tables.joint:
+                operator.operations.fill_faces(state[name])
+        self.mortars(t)
+
+    def rhs(self, state, t):
+        self.exchange(state, t)
+        return self._each(lambda o, q: o.rhs(q, t), state)
+
+    @property
+    def stage_count(self):
+        return len(self.stepper.stages)
+
+    def stages(self, state, t, dt):
+        operators = self.operators.values()
+        own = self._each(lambda o, q: o.states(q), state)
+        plans = [sequence(self.stepper, own[name][0], o.operations.in_place) for name, o in self.operators.items()]
+        for number, rows in enumerate(zip(*plans), 1):
+            row, time = rows[0][0], t + rows[0][0].c * dt
+            self.exchange({name: q for name, (_, q, _, _) in zip(own, rows)}, time)
+            for operator, (_, k), (_, q, out, q0) in zip(operators, own.values(), rows):
+                operator.operations.stage(q, out, k, q0, time, dt, row)
+            new = {name: out for name, (_, _, out, _) in zip(own, rows)}
+            yield time, new if number < self.stage_count else self._each(lambda o, q: o.filtered(q), new)
+
+    def advance(self, state, t, dt):
+        arrays = self._each(lambda o, q: o.states(q)[0], state)
+        *_, (_, new) = self.stages(state, t, dt)
+        self._each(lambda o, states, q: o.hold(states, q), arrays, new)
+        return new
+
+    def forget(self):
+        self._each(lambda o: o.forget())
+
+    def error_estimate(self, loop):
+        return error_estimate(self, loop)
+
+    def in_zones(self, state):
+        parts = self.split(state)
+        return [(operator, parts[name]) for name, operator in self.operators.items()]
+
+    # Checks of a state.
+
+    def check(self, state, t):
+        found = self._each(lambda o, q: o.check(q, t), state).values()
+        return Check(all(each.finite for each in found), all(each.admissible for each in found))
+
+    def not_finite(self, arrays):
+        return self._in_mesh(lambda o, q: o.not_finite(q), self.split(arrays))
+
+    def not_admissible(self, arrays, t):
+        return self._in_mesh(lambda o, q: o.not_admissible(q, t), self.split(arrays))
+
+    def _in_mesh(self, function, parts):
+        """Positions that a function finds in each set, with the elements' numbers in the mesh."""
+        found = self._each(function, parts)
+        return np.concatenate([np.column_stack([each.cells[rows[:, 0]], rows[:, 1:]])
+                               for each, rows in zip(self.sets, found.values())])
+
+    def change(self, state, before):
+        return np.max(list(self._each(lambda o, q, p: o.change(q, p), state, before).values()), axis=0)
+
+    # Values for output and recorders.
+
+    @cached_property
+    def to_highest(self):
+        """From the nodes of each set to those of the highest order, {set: (node, node)}."""
+        spaces = {space.mesh.cell_type: space for space in getattr(self.space, "spaces", [self.space])}
+        return {each.name: self.operators[each.name].tables.cell.interpolation(
+            spaces[each.problem.mesh.cell_type].cell.nodes) for each in self.sets}
+
+    def nodal(self, arrays):
+        """Values at the nodes of the highest order, (variable, node, element of the mesh); nan at nodes that the shape of an
+        element does not have."""
+        parts = self.split(arrays)
+        values = self._empty(len(self.set_of))
+        for each in self.sets:
+            matrix = self.to_highest[each.name]
+            values[:, :len(matrix), each.cells] = matrix @ self.operators[each.name].nodal(parts[each.name])
+        return values
+
+    def take(self, state, elements):
+        elements = np.asarray(elements)
+        values = self._empty(len(elements))
+        for i, (name, operator) in enumerate(self.operators.items()):
+            inside, matrix = self.set_of[elements] == i, self.to_highest[name]
+            values[:, :len(matrix), inside] = matrix @ operator.take(state[name], self.number[elements[inside]])
+        return values
+
+    def _empty(self, elements):
+        """An array for values at the nodes of so many elements."""
+        return np.full((len(self.law.variables), self.space.sizes["node"], elements), np.nan, self.dtype)
+
+    def snapshot(self, arrays):
+        return self.merged(self._each(lambda o, q: o.nodal(q), self.split(arrays)))
+
+    def fetch(self, state):
+        return Fetched(self.nodal(self.host(state)))
+
+    def fetch_snapshot(self, state):
+        return Fetched(self.snapshot(self.host(state)))

@@ -1,0 +1,177 @@
+"""`tree.dg` where zones have different shapes of cells: each is asked, and what they answer is put together."""
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from dgarray.output.plot import several
+from dgarray.output.surface import boundaries
+from dgarray.output.tree_accessor import TreeAccessor
+from dgarray.output.ugrid import joined
+from dgarray.output.vtk import export
+from dgarray.wording import choose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from os import PathLike
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike
+
+# What one zone answers alone: a dataset of another mesh, or a drawing of one.
+OF_ONE = ("slice", "cell_mean", "gradient", "animate", "to_pyvista", "values", "field", "reference", "cell_shape", "space",
+          "points", "cells", "geometry_nodes", "jacobians", "locator", "evaluation", "evaluation_on", "whole")
+
+
+class MixedAccessor:
+    """Evaluation, norms, pictures and files of a run on a mesh of several shapes.
+
+    zones            {name: dataset}
+    variables, order, dim, axes, bounds, index, units   as `ds.dg` has them
+    Everywhere `time` is as for `ds.dg`. What one dataset alone can hold, such as `slice`, is asked of a zone:
+    tree.dg.zones["triangle"].dg.slice(...)."""
+
+    def __init__(self, zones: dict[str, xr.Dataset]):
+        self.zones, by_shape = zones, {}
+        for name, ds in zones.items():
+            by_shape.setdefault(ds.attrs["cell_type"], {})[name] = ds
+        # Zones of one shape are one dataset of their highest order.
+        self._shapes = [TreeAccessor(xr.DataTree.from_dict(found)) for found in by_shape.values()]
+
+    def __repr__(self):
+        return "\n".join(f"{name}: {ds.dg!r}" for name, ds in self.zones.items())
+
+    @cached_property
+    def _first(self):
+        return next(iter(self.zones.values())).dg
+
+    variables = property(lambda self: self._first.variables, doc="Names of the fields.")
+    dim = property(lambda self: self._first.dim, doc="Dimension of space.")
+    axes = property(lambda self: self._first.axes, doc="Names of the coordinates.")
+    order = property(lambda self: max(ds.dg.order for ds in self.zones.values()), doc="The highest order.")
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Lowest and highest coordinates (2, dim) of the domain."""
+        found = [ds.dg.bounds for ds in self.zones.values()]
+        return np.stack([np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)])
+
+    def index(self, time: float) -> int:
+        """Position of a time, as `Accessor.index`."""
+        return self._first.index(time)
+
+    def units(self, name: str) -> str:
+        """Units of a variable or coordinate."""
+        return self._first.units(name)
+
+    def norm(self, variable: str, time: float | None = -1) -> Any:
+        """L2 norm, the root of the zones' sum of squares: a number, for time=None a DataArray over time."""
+        return sum(each.norm(variable, time) ** 2 for each in self._shapes) ** 0.5
+
+    def integral(self, variable: str, time: float | None = -1) -> Any:
+        """Integral over the domain: a number, for time=None a DataArray over time."""
+        return sum(each.integral(variable, time) for each in self._shapes)
+
+    def error(self, variable: str | Callable, exact: Callable | None = None, time: float | None = -1) -> Any:
+        """L2 norm of u - exact(x, t), as `Accessor.error`."""
+        found = [each.error(variable, exact, time) for each in self._shapes]
+        if isinstance(found[0], dict):
+            return {name: sum(errors[name] ** 2 for errors in found) ** 0.5 for name in found[0]}
+        return sum(error ** 2 for error in found) ** 0.5
+
+    def sample(self, points: ArrayLike, time: float | None = None) -> xr.Dataset:
+        """Values at any points, as `Accessor.sample`; `element` counts through the zones, one shape after the other."""
+        return self._first_inside([each.sample(points, time) for each in self._shapes])
+
+    def line(self, a: ArrayLike, b: ArrayLike, n: int = 101, time: float | None = None) -> xr.Dataset:
+        """Values at n points from a to b, as `Accessor.line`."""
+        return self._first_inside([each.line(a, b, n, time) for each in self._shapes])
+
+    def grid(self, shape: int | Sequence[int] | None = None, lower: ArrayLike | None = None, upper: ArrayLike | None = None,
+             time: float | None = None, spacing: float | Sequence[float] | None = None) -> xr.Dataset:
+        """Values on a regular grid over the whole domain, as `Accessor.grid`."""
+        low, high = self.bounds
+        lower, upper = (low if lower is None else lower), (high if upper is None else upper)
+        return self._first_inside([each.grid(shape, lower, upper, time, spacing) for each in self._shapes])
+
+    def _first_inside(self, found):
+        """Of each point the values of the first shape whose cells hold it."""
+        result, first = found[0], 0
+        for each, accessor in zip(found[1:], self._shapes):
+            first += sum(ds.sizes["element"] for ds in accessor.zones.values())
+            if "element" not in result:          # a grid does not say in which element its points are
+                result = result.fillna(each)
+                continue
+            inside, element = result["element"] >= 0, each["element"]
+            element = xr.where(inside, result["element"], element.where(element < 0, element + first), keep_attrs=True)
+            merged = {name: result[name].where(inside, each[name]).transpose(*result[name].dims) for name in result.data_vars
+                      if set(inside.dims) <= set(result[name].dims)}
+            result = result.assign(merged).assign_coords(element=element)
+        return result
+
+    def surface(self, name: str, time: float | None = None) -> xr.Dataset:
+        """The fields at the nodes of the boundary `name`, as `Accessor.surface`, of all zones that have faces of it.
+
+        Raises ValueError for an unknown boundary, and where its faces have different numbers of nodes."""
+        having = [ds for ds in self.zones.values() if len(boundaries(ds).get(name, ()))]
+        if not having:
+            choose("boundary", name, dict.fromkeys(b for ds in self.zones.values() for b in boundaries(ds)),
+                   " in the dataset; it has")
+        found = [ds.dg.surface(name, time) for ds in having]
+        if len({ds.sizes["face_node"] for ds in found}) > 1:
+            raise ValueError(f"the faces of the boundary {name!r} have different numbers of nodes; ask each zone: "
+                             f"tree.dg.zones[{next(iter(self.zones))!r}].dg.surface({name!r})")
+        shared = set.intersection(*(set(ds.variables) for ds in found))
+        found = [ds.drop_vars(set(ds.variables) - shared) for ds in found]
+        of_nodes = [name for name in shared if any("face_node" in ds[name].dims for ds in found)]
+        found = [ds.assign_coords({name: ds[name].broadcast_like(ds["x"]) for name in of_nodes if name in ds.coords})
+                 for ds in found]
+        return xr.concat(found, "face", data_vars="minimal", coords="minimal", compat="override", join="override",
+                         combine_attrs="override")
+
+    def record(self, name: str) -> xr.Dataset:
+        """What the recorder `name` of the run kept."""
+        holder = next((ds for ds in self.zones.values() if any(str(v).startswith(f"{name}_") for v in ds.variables)),
+                      next(iter(self.zones.values())))
+        return holder.dg.record(name)
+
+    def with_fields(self, *names: str) -> xr.DataTree:
+        """The tree with fields that follow from its own by the law, as `Accessor.with_fields`."""
+        return xr.DataTree.from_dict({name: ds.dg.with_fields(*names) for name, ds in self.zones.items()})
+
+    def _datasets(self, time):
+        """One dataset of each shape; time: as for `Accessor.whole`."""
+        return [each.whole(time) for each in self._shapes]
+
+    def to_vtk(self, path: str | PathLike, variables: str | Sequence[str] | None = None, time: float | None = None,
+               overwrite: bool = False) -> Path:
+        """Write fields for ParaView, PyVista or VTK in one file, as `Accessor.to_vtk`."""
+        return export(self._datasets(None), path, variables, time, overwrite)
+
+    def to_ugrid(self, subdivide: int = 1, time: float | None = None) -> xr.Dataset:
+        """A 2D dataset in the UGRID conventions, as `Accessor.to_ugrid`; triangles have -1 for their fourth corner."""
+        return joined([each.dg.to_ugrid(subdivide, time) for each in self._datasets(None)])
+
+    def plot(self, variable: str, time: float | None = -1, ax: Any = None, path: str | PathLike | None = None,
+             record: str | None = None, spectrum: bool = False, **options: Any) -> Any:
+        """Draw a field in 2D, or a record, as `Accessor.plot`, with one range of colours for all zones."""
+        if record is not None or spectrum:
+            return next(iter(self.zones.values())).dg.plot(variable, time, ax, path, record, spectrum, **options)
+        return several(self._datasets(time), variable, ax, path, **options)
+
+    def __getattr__(self, name):
+        if name in OF_ONE:
+            zone = next(iter(self.zones))
+            raise AttributeError(f"the run has cells of several shapes, of which one dataset holds no {name}; ask a zone: "
+                                 f"tree.dg.zones[{zone!r}].dg.{name} (zones: {', '.join(self.zones)})", name=name, obj=self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+
+def accessor_of_tree(tree):
+    """The accessor of a tree of zones: a `TreeAccessor`, or a `MixedAccessor` where their cells have different shapes."""
+    accessor = TreeAccessor(tree)
+    mixed = len({ds.attrs["cell_type"] for ds in accessor.zones.values()}) > 1
+    return MixedAccessor(accessor.zones) if mixed else accessor

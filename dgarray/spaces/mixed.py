@@ -1,0 +1,139 @@
+"""Piecewise polynomials on a mesh of several shapes: the spaces of its blocks, one behind the other."""
+import numpy as np
+
+from .parts import Evaluation, Part, Trace, face_rows
+
+
+class MixedSpace:
+    """As `PolynomialSpace`, on a `MixedMesh`: values (variable, node, element), nan at nodes that an element does not have.
+
+    spaces   the space of each block of the mesh"""
+
+    dims, word, place, structured = ("element", "node"), "mesh", "element", False
+
+    def __init__(self, mesh, spaces):
+        self.mesh, self.spaces, self.dim = mesh, spaces, mesh.dim
+        self.order, self.rows = max(space.order for space in spaces), [len(space.cell.nodes) for space in spaces]
+
+    @property
+    def count(self):
+        """Number of elements."""
+        return self.mesh.cell_count
+
+    @property
+    def sizes(self):
+        return {"element": self.count, "node": max(self.rows)}
+
+    def blocks(self):
+        """(space, number of its first element, number of nodes) of each block."""
+        return zip(self.spaces, self.mesh.first, self.rows)
+
+    def of_block(self, values, first, space):
+        """The values (..., node, element) at the nodes of the elements of a block."""
+        return values[..., :len(space.cell.nodes), first:first + space.count]
+
+    def arranged(self, values):
+        return values.transpose(0, 2, 1)
+
+    def coordinates(self, units):
+        return {}
+
+    def position(self, node, element):
+        """Coordinates of a node of an element."""
+        block = int(self.mesh.of_shape[element])
+        return self.spaces[block].position(node, element - self.mesh.first[block])
+
+    def bounds(self):
+        """Lowest and highest coordinates."""
+        found = [space.bounds() for space in self.spaces]
+        return np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)
+
+    def evaluation(self, x):
+        """The `Evaluation` of fields at points x (point, dim); on a face it takes the value in one of the face's elements."""
+        places, block, left = np.full(len(x), -1), np.full(len(x), -1), np.arange(len(x))
+        parts, numbers = [], np.zeros(len(x), np.int64)
+        for number, (space, first, _) in enumerate(self.blocks()):
+            found = space.evaluation(x[left])
+            here = left[~found.outside]
+            block[here], places[here] = number, found.places[~found.outside] + first
+            if len(here):
+                parts.append((here, len(space.cell.nodes), space.evaluation(x[here]).values))
+                numbers[here] = self.mesh.numbers[places[here]]
+            left = left[found.outside]
+
+        def values(q):
+            result = np.full((len(q), len(x)), np.nan)
+            for here, rows, at in parts:
+                result[:, here] = at(q[:, :rows, here])
+            return result
+        coords = {"cell_number": (("point",), numbers, {"long_name": "position among the cells of the mesh file, from 0"})}
+        return Evaluation(places, values, block < 0, coords)
+
+    def _with_faces(self, boundary, role):
+        """The blocks that have faces of a boundary, with the names that they have faces of."""
+        face_rows(self.mesh, boundary, role)
+        names = (boundary,) if isinstance(boundary, str) else tuple(boundary)
+        for space, first, rows in self.blocks():
+            known = space.mesh.boundaries | space.mesh.interfaces
+            here = tuple(name for name in names if len(known[name]))
+            if here:
+                yield space, first, rows, here
+
+    def trace(self, boundary, role, units):
+        """The `Trace` of a named boundary, or of several. Raises ValueError for an unknown name."""
+        found = [(space.trace(names, role, units), first, rows)
+                 for space, first, rows, names in self._with_faces(boundary, role)]
+        if len({trace.sizes["face_node"] for trace, _, _ in found}) > 1:
+            raise ValueError(f"{role}: boundary={boundary!r} has faces with different numbers of nodes; name boundaries of one "
+                             "shape of faces each")
+        ends = np.cumsum([0, *(len(trace.places) for trace, _, _ in found)])
+
+        def values(q):
+            return np.concatenate([trace.values(q[:, :rows, begin:end])
+                                   for (trace, _, rows), begin, end in zip(found, ends, ends[1:])], axis=1)
+        nodes, coords = found[0][0].sizes["face_node"], {}
+        for name in set.intersection(*(set(trace.coords) for trace, _, _ in found)):
+            given = [trace.coords[name] for trace, _, _ in found]
+            dims = max((dims for dims, _, _ in given), key=len)          # of a face, or of each of its nodes
+            columns = [np.repeat(values[:, None], nodes, axis=1) if len(own) < len(dims) else values
+                       for own, values, _ in given]
+            coords[name] = dims, np.concatenate(columns), given[0][2]
+        sizes = found[0][0].sizes | {"face": sum(trace.sizes["face"] for trace, _, _ in found)}
+        return Trace(np.concatenate([trace.places + first for trace, first, _ in found]), values, sizes, coords)
+
+    def boundary_parts(self, boundary, role, degree=None):
+        """The `Part`s of a named boundary, or of several. Raises ValueError for an unknown name."""
+        return [Part(part.places + first, part.x, part.shape, part.n,
+                     lambda q, part=part, rows=rows: part.values(q[:, :rows]),
+                     lambda v, part=part, first=first, space=space: part.spread(v[first:first + space.count]), part.integrate)
+                for space, first, rows, names in self._with_faces(boundary, role)
+                for part in space.boundary_parts(names, role, degree)]
+
+    def parts(self, role="", degree=None, extra=4):
+        """Yield the domain as `Part`s, block by block, as the spaces of the blocks do."""
+        for space, first, _ in self.blocks():
+            for part in space.parts(role, degree, extra):
+                def values(q, part=part, first=first, space=space):
+                    return part.values(self.of_block(np.asarray(q), first, space))
+
+                def spread(v, part=part, first=first, space=space):
+                    return part.spread(v[first:first + space.count])
+                places = slice(part.places.start + first, min(part.places.stop, space.count) + first)
+                yield Part(places, part.x, part.shape, None, values, spread, part.integrate)
+
+    def mean(self, values):
+        """Means over the elements of a field (element, node)."""
+        return np.concatenate([space.mean(values[first:first + space.count, :rows]) for space, first, rows in self.blocks()])
+
+    def integral(self, values):
+        """Integral of fields (..., node, element)."""
+        return sum(space.integral(self.of_block(values, first, space)) for space, first, _ in self.blocks())
+
+    def norm(self, values):
+        """L2 norm of fields (..., node, element)."""
+        return np.sqrt(sum(space.norm(self.of_block(values, first, space)) ** 2 for space, first, _ in self.blocks()))
+
+    def error(self, values, exact, t):
+        """L2 norm of u - exact(x, t) per variable, (variable,)."""
+        return np.sqrt(sum(space.error(self.of_block(values, first, space), exact, t) ** 2
+                           for space, first, _ in self.blocks()))
