@@ -12,7 +12,7 @@ class MortarSource(TensorSource):
     G        normals, areas and positions, (row, mortar point);  P: the law's parameters that vary, of both sides there
     C        what the sides multiply their values with
     A, B     of a side in split form: area vectors at its face points and at the mortar points;  O: parameters at the former
-    E, EM    its entropy variables at both;  FP: a flux between a face point and a mortar point"""
+    E, EM    its entropy variables at both;  EN: the mean of V over the face;  FP: a flux between two points"""
 
     def __init__(self, mortars, dtype):
         left, right = (side.tables for side in mortars.sides)
@@ -31,7 +31,7 @@ class MortarSource(TensorSource):
         for side, points, names, i in zip("LR", self.points, self.names, self.splits):
             if i is not None:
                 split |= {f"A{side}": d * points, f"B{side}": d * m, f"O{side}": len(names) * points, f"E{side}": V * points,
-                          f"EM{side}": V * m, "FP": 2 * V}
+                          f"EM{side}": V * m, f"EN{side}": V, "FP": 2 * V}
         return {"VL": V * left, "VR": V * right, "ML": V * m, "MR": V * m, "FX": (1 + self.apart) * V * m, "RL": V * left,
                 "RR": V * right, "G": m * (2 * d + 1), "P": m * parameters, "C": 2,
                 **dict(sorted(split.items(), key=lambda item: item[0][:1] not in "ABO"))}
@@ -87,9 +87,11 @@ class MortarSource(TensorSource):
         step = f" + j*{V * L}"
         there, here = ([self.lane(row + name, v, step) for v in range(V)] for row in "EM")
         forth = self.over_lanes(split.to_entropy, there, q=("V" + name, 0, step, 1))
-        back = self.over_lanes(split.from_entropy, here, w=("EM" + name, 0, step, 1), q=("M" + name, 0, step, 1))
+        back = self.over_lanes(split.from_entropy, here, w=("EM" + name, 0, step, 1), q=("M" + name, 0, step, 1),
+                               near=("EN" + name, 0, "", 1))
         return [f"for j in range({self.points[side]}):", *indented(forth),
                 f"to_{name}(TO_{name}, w, {self.at['EM' + name]}, {V}, w, {self.at['E' + name]})",
+                f"mean_{name}(MEAN_{name}, w, {self.at['EN' + name]}, {V}, w, {self.at['V' + name]})",
                 f"for j in range({self.count}):", *indented(back)]
 
     def between(self, side, name, flux, there):
@@ -124,5 +126,7 @@ class MortarSource(TensorSource):
                       f"back_{name} = lines.along(np.{self.dtype}, {M}, [({m}, {V}, 1)], ({V}, 1), add={split is not None})"]
             if split is not None:
                 count = len(split.function.graph.outputs) // V
+                lines += [f"MEAN_{name} = np.array({split.mean_on_host.ravel().tolist()}, np.{self.dtype})",
+                          f"mean_{name} = lines.along(np.{self.dtype}, 1, [({M}, {V}, 1)], ({V}, 1))"]
                 lines.append(f"between_{name} = lines.accumulate(np.{self.dtype}, {V}, {count}, 1, {count - 1})")
         return lines

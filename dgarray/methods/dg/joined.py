@@ -48,17 +48,17 @@ class Joined:
         return self.values_at_faces.reshape(self.tables.variables, -1)[:, places]
 
     @property
-    def own_share(self):
+    def own_part(self):
         """Which share of F.n the part of F.n - F* is, in the weak form of - F*, that elements take at their own face nodes."""
         return -0.5 * (self.tables.mortar_form == "linear") + (not self.tables.weak)
 
     def inside_joints(self, t):
         """Set the given flux to the part of F.n - F*, in the weak form of - F*, that elements take at their own face nodes."""
-        if not self.own_share:
+        if not self.own_part:
             self.given[...] = 0
             return
         group, places, x = self.joint_inputs
-        a = tuple(self.own_share * n * group["scale"] for n in group["normals"])
+        a = tuple(self.own_part * n * group["scale"] for n in group["normals"])
         fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), a=a, t=self.time(t), m=group["parameters"], **x)
         for v, flux in enumerate(fluxes):
             self.given[v] = flux

@@ -1,8 +1,9 @@
-"""Which form of `dgarray.methods.dg.mortars` elements take at mortars."""
+"""Which form of `dgarray.methods.dg.mortars` elements take at mortars, and the states there."""
 import numpy as np
 
 from ...physics.boundary import is_linear
 from ...physics.pointwise import Pointwise
+from ...physics.trace import call
 
 
 def mortar_form(physics, nodes, volume_flux):
@@ -35,3 +36,24 @@ def varies(law):
     flux = Pointwise(law.flux, {"q": len(law.variables), "n": law.dim, "x": law.dim, "t": None,
                                 "m": dict.fromkeys(law.parameters)}, "flux")
     return flux.depends_on("x") or any(owner == "m" and callable(law.parameters[name]) for owner, name in flux.used.values())
+
+
+def entropy_functions(law):
+    """The pointwise functions of a law (w of q: its entropy variables; q of w, q, near: the state at a mortar point, from
+    interpolated w and q and the mean q over the face); (None, None) of a law without them.
+
+    The state is that with the entropy variables w.  At strong shocks, where its density or internal energy is not within a
+    factor of 2 of that of q, it is q; and `near` where that is not admissible."""
+    if law.from_entropy_variables is None:
+        return None, None
+    v = len(law.variables)
+
+    def state(w, q, near):
+        s = call(law.from_entropy_variables, dict(w=w, q=q))
+        pairs = ((s[0], q[0]), (call(law.internal_energy, dict(q=s)), call(law.internal_energy, dict(q=q))))
+        close, sound = True, True
+        for a, b in pairs:
+            close, sound = close & (a < 2 * b) & (b < 2 * a), sound & (b > 0)
+        return tuple(np.where(close, a, np.where(sound, b, c)) for a, b, c in zip(s, q, near))
+    return (Pointwise(law.entropy_variables, {"q": v}, "entropy variables"),
+            Pointwise(state, {"w": v, "q": v, "near": v}, "state"))

@@ -12,7 +12,7 @@ mortars of its face.  With the weights w and area J_m of the mortar, the face qu
 so that what leaves one side enters the other.  `projected` holds degree N.  At Gauss-Lobatto nodes `linear` and `split` hold
 degree N - 1, and keep summation by parts: what an element's own state does to its energy or entropy inside and at its faces
 cancels, and what is left is that of F* at the mortar points, as where nodes agree.  In `split` the states q_m there have the
-interpolated entropy variables.  At Gauss nodes, where W = M, `projected` is `linear`.
+interpolated entropy variables, but at strong shocks.  At Gauss nodes, where W = M, `projected` is `linear`.
 Kopriva 1996; Kopriva, Woodruff & Hussaini 2002; Friedrich, Winters, Del Rey Fernandez, Gassner, Parsani & Carpenter 2018;
 Chan, Bencomo & Del Rey Fernandez 2021.
 """
@@ -130,20 +130,24 @@ class SplitSide:
         self.function, (self.to_entropy, self.from_entropy) = tables.functions.two_point, tables.entropy_functions
         self.parts = 1 if mortars.joint.part is None or i == 0 else len(parts(tables.dim))
         self.back, self.to = back / self.parts, mortars.matrices[i][0]
+        face = tensor_cell(tables.dim - 1, tables.order, tables.kind)
+        self.mean_on_host = face.weights[None] / face.weights.sum()
+        self.mean = backend.array(self.mean_on_host)
         self.rows = [tuple(backend.array(row[:, None]) for row in pair) for pair in zip(to, self.back.T)]
         self.areas = backend.array((1 - 2 * i) * tables.area_vectors(rows))          # outward ones are those of the left side
         self.vectors = self.parts * mortars.normals * mortars.areas
-        nodes, media = tensor_cell(tables.dim - 1, tables.order, tables.kind).nodes, tables.media.names
-        x = backend.array(positions_of(tables, rows, nodes)) if media else None
+        x = backend.array(positions_of(tables, rows, face.nodes)) if tables.media.names else None
         self.own, self.there = mortars.parameters_of(self.side, rows[:, 0], x), mortars.parameters[i]
 
     def states(self, q):
-        """The states (component: (mortar point, face)) whose entropy variables are those of q (variable, face point, face),
-        interpolated."""
+        """The states (component: (mortar point, face)) with the interpolated entropy variables of q (variable, face point,
+        face), see `dgarray.methods.dg.mortar_forms.entropy_functions`."""
         backend, w = self.side.backend, self.side.xp.empty(q.shape, q.dtype)
         for v, component in enumerate(self.to_entropy(q=tuple(q))):
             w[v] = component
-        return self.from_entropy(w=tuple(backend.product(self.to, w)), q=tuple(backend.product(self.to, q)))
+        w, q, near = backend.product(self.to, w), backend.product(self.to, q), backend.product(self.mean, q)
+        with np.errstate(all="ignore"):          # of variables that no state has
+            return self.from_entropy(w=tuple(w), q=tuple(q), near=tuple(near))
 
     def between(self, q, states, star, t):
         """f at the face's nodes, (variable, face point, face)."""

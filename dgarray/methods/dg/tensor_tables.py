@@ -9,7 +9,7 @@ from ...reference.tensor import tensor_cell
 from ...spaces.tensor_metrics import Metrics
 from ..physics import numerical_flux
 from .limiting import NodalLimits
-from .mortar_forms import mortar_form
+from .mortar_forms import entropy_functions, mortar_form
 from .shares import direction
 from .shock_sensor import ShockSensor
 from .tables import NO_LIMITS, NodalTables
@@ -88,12 +88,8 @@ class TensorTables(NodalTables):
 
     @cached_property
     def entropy_functions(self):
-        """The pointwise functions (entropy variables of a state, the state with these), (None, None) of a law without them."""
-        law, v = self.law, len(self.law.variables)
-        if law.from_entropy_variables is None:
-            return None, None
-        return (Pointwise(law.entropy_variables, {"q": v}, "entropy variables"),
-                Pointwise(law.from_entropy_variables, {"w": v, "q": v}, "state"))
+        """The pointwise functions of `entropy_functions` of the law; (None, None) of a law without entropy variables."""
+        return entropy_functions(self.law)
 
     def per_area(self, cells):
         """What `scale` is for J_face = 1 in these cells."""

@@ -87,7 +87,7 @@ class Euler(Law):
         return ((self.gamma - self.entropy(q)) / (self.gamma - 1) - beta * dot(v, v) / 2, *(beta * u for u in v), -beta)
 
     def from_entropy_variables(self, w: Components) -> tuple:
-        """q of w = `entropy_variables`(q): v = -m / b of w = (a, m, b), s = gamma - (gamma - 1) (a - m . v / 2),
+        """q of w = `entropy_variables`(q): v = -m / b of w = (a, m, b), s = gamma - (gamma - 1) (a + m . v / 2),
         p = (-b)^(-gamma / (gamma - 1)) exp(-s / (gamma - 1)), rho = -b p."""
         beta, k = -w[-1], 1 / (self.gamma - 1)
         v = tuple(u * (1 / beta) for u in w[1:-1])

@@ -33,7 +33,7 @@ class Law:
     products     (l, r, n) -> nonconservative products at l of a jump from l to r, linear in n: A(l) times a mean of l and r, so
                  that products(q, q, n) summed over a closed surface is zero; for the split form of tensor-product DG only
     entropy_variables (q) -> w = dS/dq of the law's convex entropy S;  from_entropy_variables (w, q) -> the state with these w;
-                 variables on which S does not depend are those of q
+                 variables on which S does not depend are those of q. Laws that have it have `internal_energy`, too
     speeds       (q, n) -> smallest and largest eigenvalue of C^-1 dF/dq . n; by default -wave_speed and wave_speed
     signal_speeds   (l, r, n, ml, mr) -> slowest and fastest signal between two states; by default the extremes of `speeds`
     decoupled    (l, r, n, ml, mr) -> both states, with those variables replaced by their values at the face whose own linear

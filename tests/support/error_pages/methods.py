@@ -13,6 +13,9 @@ GROUPS["The simulation"] = [
     case("A missing Courant number", "cfl=None", "cfl=None .*positive"),
     case("Limits that do not exist", "method=dg.ModalDG(1, limiter='vertx')",
          "allowed: barth-jespersen, barth-jespersen-vertices, vertex, None"),
+    case("A flux without dissipation at Gauss-Lobatto points of skewed cells",
+         "mesh=dg.rectangle(shape='quadrilateral').mapped(lambda x: (x[0] + 0.1 * x[0] * x[1], x[1])), "
+         "method=dg.TensorDG(2, 'lobatto'), flux=dg.central", "volume_flux=dgarray.central"),
     case("Threads that are not a number", "backend='numpy', threads='two'", "threads='two' is not allowed; it must be a whole"),
     case("A misspelt stepper", "stepper='lsrk45'", "did you mean 'lsrk54'"),
     Wrong("A misspelt option in replace", "run case.py", "did you mean 'boundary'", text="""import dgarray as dg
