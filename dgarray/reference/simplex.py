@@ -69,6 +69,10 @@ class Simplex:
         """P_j(r_i), (point, mode), at reference points r (point, dim)."""
         return modepy.vandermonde(self.basis.functions, np.atleast_2d(r).T)
 
+    def evaluate_gradients(self, r):
+        """dP_j/dr_k at r_i, (dim, point, mode), at reference points r (point, dim)."""
+        return np.array(modepy.multi_vandermonde(self.basis.gradients, np.atleast_2d(r).T)).reshape(self.dim, len(r), -1)
+
     @cached_property
     def vandermonde(self):
         return self.evaluate_basis(self.nodes)
