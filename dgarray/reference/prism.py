@@ -1,7 +1,8 @@
 """Nodal reference prisms (wedges): the biunit triangle times the line [-1, 1].
 
-Polynomials of degree N in the triangle times degree N along the line, coordinates (r, s, t). The nodes of the triangle are those
-on a face of a tetrahedron, those of the line Gauss-Lobatto points: prisms share the nodes of faces with tetrahedra and hexahedra.
+Polynomials of degree N in the triangle times degree N along the line, coordinates (r, s, t). The nodes of the triangle are
+those on a face of a tetrahedron, those of the line Gauss-Lobatto points: so prisms share the nodes of faces with tetrahedra and
+hexahedra.
 """
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -10,13 +11,12 @@ from itertools import permutations
 import numpy as np
 
 from .faces import FacePolynomials, corner_weights, face_corners
+from .shapes import NAMED_SHAPES
 from .simplex import Simplex, face_basis, simplex
 from .tensor import tensor_cell
 
-# Corners of each face: the triangles t = -1 and t = 1, then in tensor order the quadrilaterals over the triangle's faces.
-# The corners of a prism are those of VTK's wedge: i + 3 lies above i.
-PRISM_FACES = (0, 1, 2), (3, 4, 5), (0, 1, 3, 4), (1, 2, 4, 5), (2, 0, 5, 3)
-AROUND = (0, 1), (1, 2), (2, 0)
+PRISM = NAMED_SHAPES["prism"]
+PRISM_CORNERS, PRISM_FACES = PRISM.corners, PRISM.faces
 
 
 @lru_cache(maxsize=64)
@@ -32,11 +32,11 @@ class PrismCell:
     """Nodes and matrices of polynomial degree `order` on the triangle and along the line.
 
     nodes            (node, 3)              interpolation points, those of the triangle fastest
-    vandermonde      (node, mode)           orthonormal polynomials at the nodes, PKDO times Legendre, those of the triangle fastest
+    vandermonde      (node, mode)           orthonormal polynomials at the nodes, PKDO times Legendre, the triangle's fastest
     mass             (node, node)           M = (V V^T)^-1, exact: not lumped along the line
     differentiation  (3, node, node)        D_k = dl_j/dr_k at r_i
-    face_nodes       (face, face node)      numbers of the nodes on each face of PRISM_FACES, on quadrilaterals in tensor order. A
-                                            triangle has fewer: its first node fills up the row
+    face_nodes       (face, face node)      numbers of the nodes on each face of PRISM_FACES, on quadrilaterals in tensor order.
+                                            A triangle has fewer: its first node fills up the row
     lift             (node, face * face node)  L = M^-1 sum_faces integral of l_i l_j ds over the biunit triangle or square; the
                                             columns of the nodes that fill up are 0
     """
@@ -67,7 +67,13 @@ class PrismCell:
     def evaluate_basis(self, r):
         """P_j(r_i), (point, mode), at reference points r (point, 3)."""
         r = np.atleast_2d(r)
-        return np.einsum("pi,pj->pij", legendre(r[:, 2], self.order), self.triangle.evaluate_basis(r[:, :2])).reshape(len(r), -1)
+        return times(legendre(r[:, 2], self.order), self.triangle.evaluate_basis(r[:, :2]))
+
+    def evaluate_gradients(self, r):
+        """dP_j/dr_k at r_i, (3, point, mode), at reference points r (point, 3)."""
+        triangle, along = self.triangle, legendre(r[:, 2], self.order)
+        inside, slopes = triangle.evaluate_gradients(r[:, :2]), legendre_slopes(r[:, 2], self.order)
+        return np.array([*(times(along, slope) for slope in inside), times(slopes, triangle.evaluate_basis(r[:, :2]))])
 
     @cached_property
     def vandermonde(self):
@@ -83,10 +89,7 @@ class PrismCell:
 
     @cached_property
     def differentiation(self):
-        cell, V = self.triangle, self.triangle.evaluate_basis(self.triangle_nodes)
-        inside = [cell.evaluate_gradients(self.triangle_nodes)[k] @ np.linalg.inv(V) for k in range(2)]
-        along, across = np.eye(self.order + 1), np.eye(len(V))
-        return np.array([*(np.kron(along, D) for D in inside), np.kron(self.line.slopes, across)])
+        return self.evaluate_gradients(self.nodes) @ np.linalg.inv(self.vandermonde)
 
     @cached_property
     def _points_on_faces(self):
@@ -96,10 +99,9 @@ class PrismCell:
     @cached_property
     def face_nodes(self):
         count, rows = (self.order + 1) ** 2, []
-        vertices = np.column_stack([np.tile(face_corners(3, 2), (2, 1)), np.repeat([-1.0, 1.0], 3)])
         for face in PRISM_FACES:
             points = self._points_on_faces[len(face)]
-            there = corner_weights(len(face), points) @ vertices[list(face)]
+            there = corner_weights(len(face), points) @ PRISM_CORNERS[list(face)]
             numbers = np.abs(there[:, None] - self.nodes).max(axis=2).argmin(axis=1)
             rows.append(np.concatenate([numbers, np.full(count - len(numbers), numbers[0])]))
         return np.array(rows)
@@ -121,11 +123,16 @@ class PrismCell:
         return match_positions(self._points_on_faces, self.face_nodes)
 
     @cached_property
+    def mode_degrees(self):
+        """Degree of each mode in the triangle, and along the line, (2, mode)."""
+        in_triangle = np.array([sum(mode) for mode in self.triangle.basis.mode_ids])
+        return np.array([np.tile(in_triangle, self.order + 1), np.repeat(np.arange(self.order + 1), len(in_triangle))])
+
+    @cached_property
     def reduced_differentiation(self):
         """Factors (E, R) of D_k = E R_k, see `Simplex.reduced_differentiation`: only modes of the highest degree in both the
         triangle and the line do not appear."""
-        in_triangle = np.array([sum(mode) for mode in self.triangle.basis.mode_ids])
-        low = np.minimum.outer(np.arange(self.order + 1), in_triangle).ravel() < self.order
+        low = self.mode_degrees.min(axis=0) < self.order
         coefficients = np.linalg.solve(self.vandermonde, self.differentiation)
         return self.vandermonde[:, low], coefficients[:, low]
 
@@ -137,9 +144,9 @@ class PrismCell:
     def _face_polynomials(self):
         result = {}
         for corners, points in self._points_on_faces.items():
-            evaluate = prism_face_basis(corners, self.order)
+            evaluate, positions = prism_face_basis(corners, self.order), face_positions(corners, len(points))
             values = evaluate(points)
-            result[corners] = FacePolynomials(points, face_positions(corners, len(points)), values, np.linalg.inv(values), evaluate)
+            result[corners] = FacePolynomials(points, positions, values, np.linalg.inv(values), evaluate)
         return result
 
     def face_polynomials(self, corners):
@@ -152,11 +159,23 @@ def legendre(t, order):
     return np.polynomial.legendre.legvander(t, order) * np.sqrt(np.arange(order + 1) + 0.5)
 
 
+def legendre_slopes(t, order):
+    """The derivatives of `legendre`."""
+    one = np.eye(order + 1)
+    slopes = [np.polynomial.Legendre(one[k]).deriv()(t) if k else np.zeros(len(t)) for k in range(order + 1)]
+    return np.stack(slopes, axis=1) * np.sqrt(np.arange(order + 1) + 0.5)
+
+
+def times(slow, fast):
+    """Products of functions (point, i) and (point, j), (point, i * j), j fastest."""
+    return np.einsum("pi,pj->pij", slow, fast).reshape(len(slow), -1)
+
+
 def prism_face_basis(corners, order):
     """The function from points (point, 2) on a face with 3 or 4 corners to the orthonormal polynomials there, (point, mode)."""
     if corners == 3:
         return face_basis(3, order)
-    return lambda r: np.einsum("pi,pj->pij", legendre(r[:, 1], order), legendre(r[:, 0], order)).reshape(len(r), -1)
+    return lambda r: times(legendre(r[:, 1], order), legendre(r[:, 0], order))
 
 
 def face_positions(corners, count):
