@@ -125,8 +125,13 @@ class PrismCell:
     @cached_property
     def mode_degrees(self):
         """Degree of each mode in the triangle, and along the line, (2, mode)."""
-        in_triangle = np.array([sum(mode) for mode in self.triangle.basis.mode_ids])
+        in_triangle = self.triangle.degrees
         return np.array([np.tile(in_triangle, self.order + 1), np.repeat(np.arange(self.order + 1), len(in_triangle))])
+
+    @property
+    def degrees(self):
+        """The larger of the two, (mode,)."""
+        return self.mode_degrees.max(axis=0)
 
     @cached_property
     def reduced_differentiation(self):

@@ -53,9 +53,9 @@ def prism_box(n, bend=0.0, shear=0.0, turn=True, lengths=(1.0, 1.0, 1.0)):
             cells.append([number[i + square[c][0], j + square[c][1], k + z] for z in layers for c in triangle])
     cells = np.array(cells)
     x = lattice / n
-    wave = np.sin(2 * np.pi * x)
-    moved = x + bend * np.column_stack([wave[:, 1] * np.cos(2 * np.pi * x[:, 2]), wave[:, 2] + wave[:, 0],
-                                        wave[:, 0] * np.cos(2 * np.pi * x[:, 1])])
+    wave, other = (f(2 * np.pi * (x + [0.03, 0.07, 0.11])) for f in (np.sin, np.cos))
+    moved = x + bend * np.column_stack([wave[:, 1] * other[:, 2], wave[:, 2] + wave[:, 0],
+                                        wave[:, 0] * other[:, 1]])
     points = (moved + shear * moved[:, [1, 2, 0]]) * lengths
     shape = shape_of(points, cells)
     known, count = {}, len(cells)

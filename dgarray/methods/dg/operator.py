@@ -5,7 +5,7 @@ import numpy as np
 
 from ...backends.arrays import ArrayBackend
 from ...physics.trace import call
-from ...reference import quadrature
+from ...reference import cell_quadrature
 from ...reference.columns import multiply
 from ...stepping import real_limit
 from ..check import Check
@@ -198,7 +198,7 @@ class DGOperator(ArrayOperator):
         cell = self.tables.cell
         if self.method.start == "interpolation":
             return cell.nodes, np.eye(len(cell.nodes))
-        points, weights = quadrature(cell.dim, max(2 * cell.order + 4, self.method.quadrature or 0))
+        points, weights = cell_quadrature(self.tables.mesh.cell_shape, max(2 * cell.order + 4, self.method.quadrature or 0))
         return points, cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
 
     def error_estimate(self, loop):
@@ -220,7 +220,7 @@ class ModalOperator(DGOperator):
 
     def projection(self):
         reference = self.tables.reference
-        points, weights = quadrature(self.tables.dim, max(2 * self.method.order + 4, reference.degree))
+        points, weights = cell_quadrature(self.tables.mesh.cell_shape, max(2 * self.method.order + 4, reference.degree))
         return points, (reference.basis.evaluate_basis(points) * weights[:, None]).T
 
 
