@@ -1,4 +1,4 @@
-"""Curved triangles and tetrahedra, and prisms that are not affine: the weak form with metrics at points of quadrature and orthonormal modes phi.
+"""Curved triangles and tetrahedra, and prisms that are not affine: the weak form with metrics at points, modes phi.
 
     dc_i/dt = integral of phi_i r dr,  r = (sum_j phi_j b_j / J + s) / C,
     b_j = integral of sum_k (F . J a^k) dphi_j/dr_k dr - sum_faces integral of phi_j F* J_face ds
@@ -89,8 +89,8 @@ class CurvedTables(PointMetrics, QuadratureTables):
 def degree_for(mesh, order, degree):
     """The degree of the quadrature in curved elements: exact for J a^k times two polynomials, and for the projection of J.
 
-    degree: asked for by the method, or None. In prisms, whose maps have a degree g along the line as well, J a^k has at most the
-    degree 2 g in the triangle and along the line, J the degree 3 g - 1"""
+    degree: asked for by the method, or None. In prisms with maps of degree g in the triangle and along the line, J a^k has at
+    most the degree 2 g in both, J the degree 3 g - 1"""
     d, bend = mesh.dim, mesh.order - 1
     if mesh.cell_shape.name == "prism":
         return max(max(2 * order, degree or 0) + 2 * mesh.order, order + 3 * mesh.order - 1)

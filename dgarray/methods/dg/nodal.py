@@ -23,7 +23,8 @@ class NodalDG(DG):
     """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10).
 
     On intervals, triangles, tetrahedra and prisms in strong form; on quadrilaterals and hexahedra (orders 1 to 8) as
-    TensorDG(order), at Gauss points, which keep the order of the method on cells of any form. Cells of different shapes meet at mortars.
+    TensorDG(order), at Gauss points, which keep the order of the method on cells of any form. Cells of different shapes meet
+    at mortars.
 
     order        whole number from 1 to 10, by default 4, or {region: number}: then each region is a set of elements
                  with kernels and output of its own; "default" stands for all other regions. Laws may be given by region, too

@@ -53,7 +53,9 @@ def projection(tables, method):
     """Bytes of the projection of the initial state: the state, and coordinates and values at the points of a block of elements,
     while those of the previous block still exist."""
     d, V, E = tables.dim, tables.variables, tables.elements
-    points = tables.rows if method.start == "interpolation" else len(cell_quadrature(tables.mesh.cell_shape, 2 * tables.order + 4)[1])
+    points = tables.rows
+    if method.start != "interpolation":
+        points = len(cell_quadrature(tables.mesh.cell_shape, 2 * tables.order + 4)[1])
     first, second = min(E, PROJECTED), min(max(0, E - PROJECTED), PROJECTED)
     rows = first * V + max(first * (d + 1), first * d + second * (d + 1) if second else 0, second * (d + 1 + V))
     return in_float64(tables) + 8 * points * rows

@@ -195,12 +195,13 @@ class NodalTables:
         """Which of the points of each of the local faces `sides` those of `FacePolynomials` are, (face, point)."""
         return self.reference.face_polynomials(corners).positions[sides]
 
-    def area_vectors(self, rows):
-        """J_face n at the points of the faces `rows` (face, 2), (dim, face point, face)."""
+    def area_vectors(self, rows, corners=None):
+        """J_face n at the points of the faces `rows` (face, 2), as `points_of` orders them, (dim, face point, face)."""
         cells, sides = rows.T
-        normals, scale = self.at_sides(sides, cells, self.face_nodes[sides].T * self.elements + cells)
+        points = self.points_of(sides, corners).T
+        normals, scale = self.at_sides(sides, cells, points * self.elements + cells)
         vectors = np.asarray(normals * (scale / self.per_area(cells)))
-        return vectors if vectors.ndim == 3 else np.repeat(vectors[:, None], self.face_nodes.shape[1], axis=1)
+        return vectors if vectors.ndim == 3 else np.repeat(vectors[:, None], len(points), axis=1)
 
     def per_area(self, cells):
         """What `scale` is for J_face = 1 in these cells."""

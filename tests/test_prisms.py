@@ -1,0 +1,126 @@
+"""NodalDG on prisms, affine and not: exact solutions, uniform states, conservation, fused kernels against arrays."""
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from support.prisms import prism_box
+
+import dgarray as dg
+from dgarray import backends
+from dgarray.methods.dg.sets import bent
+from dgarray.spaces import PrismSpace
+
+SHEAR, BEND = 0.1, 0.03
+K = np.linalg.inv(np.eye(3) + SHEAR * np.roll(np.eye(3), 1, axis=1)).T @ (2 * np.pi * np.array([1, 1, -1]))
+V = np.array([1.0, 0.5, 0.25])
+SIZE = np.linalg.norm(K)
+N = K / SIZE
+E = np.cross(N, (0, 0, 1)) / np.linalg.norm(np.cross(N, (0, 0, 1)))
+# Law, components of a plane wave, and its frequency.
+WAVES = {"advection": (partial(dg.Advection, V), (1.0,), K @ V), "acoustics": (partial(dg.Acoustics, 3), (1.0, *N), SIZE),
+         "maxwell": (partial(dg.Maxwell, 3), (*E, *np.cross(N, E)), SIZE)}
+
+
+def plane_wave(name):
+    _, components, frequency = WAVES[name]
+
+    def exact(x, t):
+        s = np.sin(K[0] * x[0] + K[1] * x[1] + K[2] * x[2] - frequency * t)
+        return tuple(c * s for c in components)
+    return exact
+
+
+def wave(name, mesh, order, kernels="array", **options):
+    exact = plane_wave(name)
+    return dg.Simulation(mesh, WAVES[name][0](), dg.NodalDG(order), initial=lambda x: exact(x, 0.0), exact=exact, until=0.05,
+                         every=0.05, backend="numpy", kernels=kernels, **options)
+
+
+def total_error(sim):
+    sim.run()
+    return sim.report["l2_error"]["total"]
+
+
+def partly_bent(n):
+    """A box of affine prisms, but around one point that is moved."""
+    mesh = prism_box(n)
+    points = mesh.points.copy()
+    points[np.linalg.norm(points - 1 / n, axis=1) < 1e-9] += np.array([0.2, 0.1, -0.15]) / n
+    return replace(mesh, points=points)
+
+
+MESHES = {"affine": lambda n: prism_box(n, shear=SHEAR), "bent": lambda n: prism_box(n, bend=BEND, shear=SHEAR),
+          "partly": partly_bent}
+
+
+def test_which_prisms_are_bent():
+    assert not bent(MESHES["affine"](3)).any() and bent(MESHES["bent"](3)).all() and 0 < bent(partly_bent(3)).sum() < 54
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("kind", ["affine", "bent"])
+@pytest.mark.parametrize("name", WAVES)
+def test_order(name, kind, order):
+    n = 4 if order < 3 else 3
+    coarse, fine = (total_error(wave(name, MESHES[kind](k), order, "fused")) for k in (n, 2 * n))
+    assert np.log2(coarse / fine) > order + 0.6
+
+
+@pytest.mark.parametrize("kind", MESHES)
+def test_uniform_state_stays(kind):
+    operator = dg.NodalDG(2).discretise(MESHES[kind](3), dg.Acoustics(3), None, backends.get("numpy", "array", "float64"))
+    state = operator.state(operator.project(lambda x: (1.0, 2.0, -1.0, 0.5)))
+    new = operator.host(operator.advance(state, 0.0, 1e-2))
+    assert np.abs(new - operator.host(state)).max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", MESHES)
+@pytest.mark.parametrize("name", ["advection", "acoustics"])
+def test_integrals_are_kept_and_fused_agrees(name, kind):
+    array, fused = (wave(name, MESHES[kind](3), 2, kernels) for kernels in ("array", "fused"))
+    assert total_error(array) == pytest.approx(total_error(fused), rel=1e-10)
+    for variable, found in array.report["conserved"].items():
+        if variable != "energy":
+            assert abs(found["final"] - found["initial"]) < 1e-13
+
+
+@pytest.mark.parametrize("kind", ["affine", "bent"])
+def test_exact_integrals_keep_the_accuracy(kind):
+    exact = plane_wave("acoustics")
+    plain = wave("acoustics", MESHES[kind](3), 3)
+    more = dg.Simulation(plain.mesh, plain.law, dg.NodalDG(3, quadrature=8), initial=lambda x: exact(x, 0.0), exact=exact,
+                         until=0.05, every=0.05, backend="numpy", kernels="array")
+    assert total_error(more) == pytest.approx(total_error(plain), rel=0.05)
+
+
+@pytest.mark.parametrize("kind", MESHES)
+def test_space(kind):
+    """A polynomial at points, its integral and norm."""
+    space = PrismSpace(MESHES[kind](3), 3)
+    nodes = np.array([x for x in np.moveaxis(positions(space), 0, 0)])
+    x = np.random.default_rng(1).uniform(0.3, 0.7, (50, 3))
+    evaluation = space.evaluation(x)
+    values = evaluation.values((nodes[0] + 2 * nodes[1] - nodes[2])[None][:, :, evaluation.places])[0]
+    np.testing.assert_allclose(values, x @ (1, 2, -1), atol=1e-10)
+    ones = np.ones((1, *nodes.shape[1:]))
+    volume = space.mesh.measures.sum()
+    np.testing.assert_allclose([space.integral(ones)[0], space.norm(2 * ones)[0] ** 2], [volume, 4 * volume], rtol=1e-12)
+    np.testing.assert_allclose(space.mean(ones[0].T), 1, rtol=1e-12)
+    assert space.error(ones, lambda x, t: (1.0 + 0 * x[0],), 0.0)[0] < 1e-12
+    # Energies by degree add up to the norm where J is constant.
+    if kind == "affine":
+        q = np.sin(nodes[:1] + nodes[1:2])
+        assert space.energies(q).sum() == pytest.approx(space.norm(q)[0] ** 2)
+
+
+def positions(space):
+    from dgarray.mesh.cell_maps import positions
+    return positions(space.mesh, space.cell.nodes)
+
+
+def test_other_methods_refuse_prisms():
+    for method in (dg.ModalDG(2), dg.TensorDG(2)):
+        with pytest.raises(ValueError, match="not on prism cells"):
+            dg.Simulation(prism_box(3), dg.Acoustics(3), method)
