@@ -8,8 +8,10 @@ from support.prisms import prism_box
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.mesh import cell_maps
 from dgarray.methods.dg.sets import bent
 from dgarray.spaces import PrismSpace
+from dgarray.stepping import STEPPERS
 
 SHEAR, BEND = 0.1, 0.03
 K = np.linalg.inv(np.eye(3) + SHEAR * np.roll(np.eye(3), 1, axis=1)).T @ (2 * np.pi * np.array([1, 1, -1]))
@@ -99,7 +101,7 @@ def test_exact_integrals_keep_the_accuracy(kind):
 def test_space(kind):
     """A polynomial at points, its integral and norm."""
     space = PrismSpace(MESHES[kind](3), 3)
-    nodes = np.array([x for x in np.moveaxis(positions(space), 0, 0)])
+    nodes = cell_maps.positions(space.mesh, space.cell.nodes)
     x = np.random.default_rng(1).uniform(0.3, 0.7, (50, 3))
     evaluation = space.evaluation(x)
     values = evaluation.values((nodes[0] + 2 * nodes[1] - nodes[2])[None][:, :, evaluation.places])[0]
@@ -115,9 +117,39 @@ def test_space(kind):
         assert space.energies(q).sum() == pytest.approx(space.norm(q)[0] ** 2)
 
 
-def positions(space):
-    from dgarray.mesh.cell_maps import positions
-    return positions(space.mesh, space.cell.nodes)
+@pytest.mark.parametrize("kind", ["affine", "bent"])
+def test_boundaries(kind):
+    """A wave that comes in and leaves, on a box with sides; kernels agree."""
+    exact = plane_wave("acoustics")
+    mesh = prism_box(4, bend=BEND * (kind == "bent"), shear=SHEAR, periodic=False)
+    assert len(mesh.boundary_faces) == 2 * 4 * 4 * 2 + 4 * 4 * 4
+    found = [total_error(wave("acoustics", mesh, 3, kernels, boundary=dg.prescribed(exact))) for kernels in ("array", "fused")]
+    inside = total_error(wave("acoustics", MESHES[kind](4), 3))
+    assert found[0] == pytest.approx(found[1], rel=1e-10) and found[0] < 1.3 * inside
+
+
+@pytest.mark.parametrize("kind", ["affine", "bent"])
+def test_steps_of_nonlinear_laws_are_stable(kind):
+    """Euler's equations with a step from triangles and lines: a density wave."""
+    def exact(x, t):
+        rho = 1 + 0.2 * np.sin(K[0] * x[0] + K[1] * x[1] + K[2] * x[2] - K @ V * t)
+        return (rho, *(v * rho for v in V), 1 / 0.4 + 0.5 * V @ V * rho)
+    sims = [dg.Simulation(MESHES[kind](3), dg.Euler(3), dg.NodalDG(order),
+                          initial=lambda x: exact(x, 0.0), exact=exact, until=0.3, every=0.3, backend="numpy", kernels="array")
+            for order in (1, 3)]
+    coarse, fine = map(total_error, sims)
+    assert fine < coarse / 10
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_steps_from_the_table_are_below_those_of_the_spectrum(order):
+    for law in (dg.Advection((1.0, 0.5, 0.25)), dg.Acoustics(3)):
+        for lengths in ((1, 1, 1), (1, 1, 0.1), (1, 1, 8)):
+            operator = dg.NodalDG(order).discretise(prism_box(3, lengths=lengths), law, None,
+                                                    backends.get("numpy", "array", "float64"))
+            stepper = STEPPERS["lsrk54"]
+            table = operator._step_of_table(operator.project(lambda x, V=operator.shape[0]: V * (1.0,)), 0.0, stepper)
+            assert 0.2 < table / operator._step_of_spectrum(stepper) < 0.95
 
 
 def test_other_methods_refuse_prisms():
