@@ -58,8 +58,8 @@ def prism_limit(law, order, stepper):
 
         1 / dt = rate of the quadrilaterals / factor in 2D + rate of the triangles / factor in 1D.
 
-    On straight prisms the operator is a Kronecker sum of one on triangles and one on lines, whose eigenvalues add; dt times a sum
-    is a mean of what either step makes of its term, and stability regions are nearly convex. The smaller factor with the
+    On straight prisms the operator is a Kronecker sum of one on triangles and one on lines, whose eigenvalues add: dt times
+    their sum is a mean of dt_2D and dt_1D times the two, and stability regions are nearly convex. The smaller factor with the
     exponent 1, a sum over all faces, is a bound."""
     return Limit(min(stability_limit(law, order, stepper, dim).factor for dim in (1, 2)), 1.0)
 
