@@ -37,6 +37,8 @@ def order_of(shape, count):
 
 def node_count(shape, order):
     """How many geometry nodes cells of a `Shape` have."""
+    if shape.name == "prism":
+        return (order + 1) ** 2 * (order + 2) // 2
     if not shape.simplex:
         return (order + 1) ** shape.dim
     return int(np.prod([order + k for k in range(1, shape.dim + 1)])) // (1, 1, 2, 6)[shape.dim]

@@ -1,7 +1,6 @@
 """Reference coordinates of points in cells: the inverse of affine, bilinear and trilinear maps, and of curved cells' maps."""
 import numpy as np
 
-from ..reference.multilinear import gradients, weights
 from . import cell_maps
 
 # A point this far outside a cell, in shares of its size, still counts as inside.
@@ -45,16 +44,17 @@ class AffineMaps:
 
 
 class MultilinearMaps:
-    """r with x = sum_c N_c(r) x_c by Newton's iteration, kept in the reference cell, where a valid cell's map is invertible.
+    """r with x = sum_c N_c(r) x_c of a `Shape`, by Newton's iteration, kept in the reference cell, where a valid cell's map is
+    invertible.
 
     A point outside ends at the cell's boundary and keeps a distance from its image."""
 
     def __init__(self, corners, shape):
         """corners: (cell, corner, dim)"""
-        self.corners, self.vertices = corners, shape.corners
+        self.corners, self.shape, self.vertices = corners, shape, shape.corners
         self.low, self.high = corners.min(axis=1), corners.max(axis=1)
         self.size = np.linalg.norm(self.high - self.low, axis=1)
-        at_corners = np.linalg.det(np.einsum("kci,pcd->kpid", corners, gradients(self.vertices, self.vertices)))
+        at_corners = np.linalg.det(np.einsum("kci,pcd->kpid", corners, shape.gradients(self.vertices)))
         self.skewed = at_corners.min(axis=1) < SKEWED * at_corners.max(axis=1)
         self.tolerance = TOLERANCE * self.size + 8 * np.finfo("float64").eps * np.abs(corners).max(axis=(1, 2))
 
@@ -114,16 +114,18 @@ class MultilinearMaps:
         return r
 
     def _image(self, cells, r):
-        return np.einsum("nc,ncd->nd", weights(self.vertices, r), self.corners[cells])
+        return np.einsum("nc,ncd->nd", self.shape.weights(r), self.corners[cells])
 
     def _step(self, cells, r, off):
         """Newton's step from r (pair, dim) where the image is off by `off` (pair, dim)."""
-        J = np.einsum("nci,ncd->nid", self.corners[cells], gradients(self.vertices, r))
+        J = np.einsum("nci,ncd->nid", self.corners[cells], self.shape.gradients(r))
         return np.linalg.solve(J, off[..., None])[..., 0]
 
     def _kept_inside(self, r):
         """The points r (pair, dim), moved into the reference cell."""
-        return np.clip(r, -1, 1)
+        if self.shape.name == "prism":
+            return np.column_stack([_into_simplex(r[:, :2]), np.clip(r[:, 2], -1, 1)])
+        return _into_simplex(r) if self.shape.simplex else np.clip(r, -1, 1)
 
 
 class CurvedMaps(MultilinearMaps):
@@ -132,7 +134,7 @@ class CurvedMaps(MultilinearMaps):
     def __init__(self, mesh):
         """mesh: a `Mesh` or `Elements` with geometry nodes"""
         shape, nodes = mesh.cell_shape, mesh.geometry_nodes
-        self.cell, self.simplex = cell_maps.geometry_cell(shape, cell_maps.map_order(mesh)), shape.simplex
+        self.cell, self.shape = cell_maps.geometry_cell(shape, cell_maps.map_order(mesh)), shape
         self.nodes, self.vertices = nodes, shape.corners
         self.slopes = np.einsum("kjl,eli->ejik", self.cell.differentiation, nodes, optimize=True)
         corners = mesh.points[mesh.cells]
@@ -150,14 +152,14 @@ class CurvedMaps(MultilinearMaps):
         J[determinants < FOLD * np.abs(J).max(axis=(1, 2)) ** J.shape[1]] = 1 / FOLD * np.eye(J.shape[1])
         return np.linalg.solve(J, off[..., None])[..., 0]
 
-    def _kept_inside(self, r):
-        if not self.simplex:
-            return super()._kept_inside(r)
-        tail = np.maximum((r + 1) / 2, 0)
-        return 2 * tail / np.maximum(tail.sum(axis=1, keepdims=True), 1) - 1
-
     def _image(self, cells, r):
         return np.einsum("nj,nji->ni", self.cell.interpolation(r), self.nodes[cells])
+
+
+def _into_simplex(r):
+    """The points r (pair, dim), moved into the biunit simplex."""
+    tail = np.maximum((r + 1) / 2, 0)
+    return 2 * tail / np.maximum(tail.sum(axis=1, keepdims=True), 1) - 1
 
 
 def overshoot(shape, cell):

@@ -52,7 +52,7 @@ class Layout:
 
     def __post_init__(self):
         object.__setattr__(self, "variables", tuple(self.variables))
-        corners = self.dim + 1 if self.nodes is None else 2 ** self.dim
+        corners = 2 ** self.dim if self.nodes else 6 if self._has_prisms else self.dim + 1
         shapes = {"points": (None, self.dim), "cells": (None, corners), "numbers": (len(self.cells),)}
         for name, shape in shapes.items():
             array = np.asarray(getattr(self, name))
@@ -62,6 +62,10 @@ class Layout:
             object.__setattr__(self, name, array)
         self.reference          # noqa: B018  an order that there is not raises ValueError
         named(self.variables, RESERVED)
+
+    @property
+    def _has_prisms(self):
+        return self.dim == 3 and np.shape(self.cells)[1:] == (6,)
 
     state_dims = "variable, node, element"
     whole = property(lambda self: self, doc="The layout itself; that of all zones where there are several.")
@@ -176,7 +180,7 @@ def _add_topology(layout, units, data, coords):
                            "long_name": "corners of the elements"})
     if layout.dim == 3:
         topology["volume_shape_type"] = "mesh_volume_types"
-        kind = 0 if layout.cell_shape.simplex else 2
+        kind = {"tetra": 0, "prism": 1, "hexahedron": 2}[layout.cell_shape.name]
         data["mesh_volume_types"] = ("element", np.full(len(layout.cells), kind, dtype="int8"),
                                      {"cf_role": "volume_shape_type", "flag_values": [0, 1, 2],
                                       "flag_meanings": "tetrahedron wedge hexahedron"})

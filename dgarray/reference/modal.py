@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import permutations
 
-import modepy
 import numpy as np
 
 from .faces import FacePolynomials
@@ -76,8 +75,7 @@ class ModalSimplex:
 
     @cached_property
     def differentiation(self):
-        slopes = modepy.multi_vandermonde(self.basis.basis.gradients, self.points.T)
-        return -np.array(slopes).reshape(self.dim, len(self.points), -1).swapaxes(1, 2) * self.weights
+        return -self.basis.evaluate_gradients(self.points).swapaxes(1, 2) * self.weights
 
     @cached_property
     def project(self):

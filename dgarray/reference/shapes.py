@@ -1,6 +1,7 @@
 """The shapes of cells: corners, edges and faces of lines, triangles, tetrahedra, quadrilaterals and hexahedra."""
 from dataclasses import dataclass
 from itertools import combinations
+from math import factorial
 
 import numpy as np
 
@@ -44,12 +45,28 @@ class Shape:
         """Coordinates of the reference cell's corners as an array, (corner, dim)."""
         return np.array(self.vertices, dtype=float)
 
+    @property
+    def measure(self):
+        """Measure of the reference cell."""
+        if self.name == "prism":
+            return 4.0
+        return 2.0 ** self.dim / (factorial(self.dim) if self.simplex else 1)
+
+    @property
+    def face_measures(self):
+        """Measure of the reference cell in the coordinates of each face, a biunit simplex or square, (face,)."""
+        of_simplex = 2.0 ** (self.dim - 1) / factorial(self.dim - 1)
+        return np.array([of_simplex if len(face) == self.dim else 4.0 for face in self.faces])
+
     def weights(self, r):
         """The functions of the corners that are 1 at one and 0 at the others, (point, corner), at points r (point, dim): linear
         on simplices, else bilinear or trilinear."""
         if self.simplex:
             tail = (np.asarray(r) + 1) / 2
             return np.column_stack([1 - tail.sum(axis=1), tail])
+        if self.name == "prism":
+            below, above = np.split(_of_triangle(r), 2, axis=1)
+            return np.hstack([below * (1 - r[:, 2:]), above * (1 + r[:, 2:])]) / 2
         return weights(self.corners, r)
 
     def gradients(self, r):
@@ -57,6 +74,11 @@ class Shape:
         if self.simplex:
             constant = np.vstack([-np.ones((1, self.dim)), np.eye(self.dim)]) / 2
             return np.broadcast_to(constant, (len(r), *constant.shape))
+        if self.name == "prism":
+            share, side = _of_triangle(r), self.corners[:, 2]
+            slope = np.tile([(-0.5, -0.5), (0.5, 0), (0, 0.5)], (2, 1))
+            inside = slope * (1 + side * r[:, 2:])[..., None] / 2
+            return np.concatenate([inside, (share * side / 2)[..., None]], axis=2)
         return gradients(self.corners, r)
 
     @property
@@ -70,6 +92,12 @@ class Shape:
 
         On a quadrilateral det dx/dr is linear, so its corners suffice. A hexahedron adds 27 Gauss points to them."""
         return self.corners if self.dim == 2 else np.concatenate([self.corners, product(3, 4)[0]])
+
+
+def _of_triangle(r):
+    """The functions of the corners of the triangle, (point, 3), twice side by side, (point, 6)."""
+    tail = (np.asarray(r)[:, :2] + 1) / 2
+    return np.tile(np.column_stack([1 - tail.sum(axis=1), tail]), (1, 2))
 
 
 def shape_of(points, cells):
@@ -98,10 +126,19 @@ def _tensor_order(vertices, corners):
     return tuple(sorted(corners, key=lambda corner: vertices[corner][::-1]))
 
 
+def _prism():
+    """The corners are those of VTK's wedge, i + 3 above i; the faces are the triangles t = -1 and t = 1, then in tensor order
+    the quadrilaterals over the triangle's faces."""
+    vertices = tuple((*corner, z) for z in (-1, 1) for corner in ((-1, -1), (1, -1), (-1, 1)))
+    faces = (0, 1, 2), (3, 4, 5), (0, 1, 3, 4), (1, 2, 4, 5), (2, 0, 5, 3)
+    edges = (0, 1), (0, 2), (0, 3), (1, 2), (1, 4), (2, 5), (3, 4), (3, 5), (4, 5)
+    return Shape("prism", "wedge", "triangle", 3, False, vertices, edges, faces, (-1, 1, 1, 1, 1), (3, 4, 5, 0, 1, 2))
+
+
 SQUARE = (-1, -1), (1, -1), (1, 1), (-1, 1)
 _ALL = (_simplex("line", "vertex", 1), _simplex("triangle", "line", 2), _tensor("quadrilateral", "quad", "line", SQUARE),
         _simplex("tetra", "triangle", 3),
-        _tensor("hexahedron", "hexahedron", "quad", tuple((*corner, z) for z in (-1, 1) for corner in SQUARE)))
+        _tensor("hexahedron", "hexahedron", "quad", tuple((*corner, z) for z in (-1, 1) for corner in SQUARE)), _prism())
 # By dimension and number of corners, by name, and by name in meshio.
 SHAPES = {(shape.dim, len(shape.vertices)): shape for shape in _ALL}
 NAMED_SHAPES = {shape.name: shape for shape in _ALL}

@@ -69,6 +69,15 @@ class Simplex:
         """P_j(r_i), (point, mode), at reference points r (point, dim)."""
         return modepy.vandermonde(self.basis.functions, np.atleast_2d(r).T)
 
+    @property
+    def degrees(self):
+        """Degree of each mode, (mode,)."""
+        return np.array([sum(mode) for mode in self.basis.mode_ids])
+
+    def evaluate_gradients(self, r):
+        """dP_j/dr_k at r_i, (dim, point, mode), at reference points r (point, dim)."""
+        return np.array(modepy.multi_vandermonde(self.basis.gradients, np.atleast_2d(r).T)).reshape(self.dim, len(r), -1)
+
     @cached_property
     def vandermonde(self):
         return self.evaluate_basis(self.nodes)
@@ -131,7 +140,7 @@ class Simplex:
     def reduced_differentiation(self):
         """Factors (E, R) of D_k = E R_k: derivatives have degree order - 1, so E (node, mode) takes its fewer coefficients
         to the nodes and R (dim, mode, node) computes them."""
-        low = [sum(mode) < self.order for mode in self.basis.mode_ids]
+        low = self.degrees < self.order
         coefficients = np.linalg.solve(self.vandermonde, self.differentiation)
         return self.vandermonde[:, low], coefficients[:, low]
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from ..mesh import cell_maps
 from ..physics.pointwise import at_points
-from ..reference import quadrature
+from ..reference import cell_quadrature
 from .norms import degree_energies
 from .parts import Part
 from .polynomial import PIECE, PolynomialSpace
@@ -17,6 +17,10 @@ class CurvedSpace(PolynomialSpace):
 
     The quadrature in the reference cell is exact for u^2 det dx/dr at least."""
 
+    def rule(self, degree):
+        """Quadrature on the reference cell, points (point, dim) and weights (point,)."""
+        return cell_quadrature(self.mesh.cell_shape, degree)
+
     @cached_property
     def extra(self):
         """The degree of det dx/dr."""
@@ -25,7 +29,7 @@ class CurvedSpace(PolynomialSpace):
     @cached_property
     def jacobians(self):
         """Mean of det dx/dr in each element, (element,)."""
-        points, weights = quadrature(self.dim, max(self.extra, 1))
+        points, weights = self.rule(max(self.extra, 1))
         return np.concatenate([weights @ metrics(self.mesh, points, some)[1] for some in self.blocks(len(points) ** 2)]) / (
             weights.sum())
 
@@ -51,7 +55,7 @@ class CurvedSpace(PolynomialSpace):
     def parts(self, role="", degree=None, extra=4):
         """Yield the domain as `Part`s, blocks of elements; quadrature in the reference cell is exact up to `degree`, by default
         2 order + `extra`, and for squares of fields."""
-        points, weights = quadrature(self.dim, max(degree or 2 * self.order + extra, 2 * self.order + self.extra))
+        points, weights = self.rule(max(degree or 2 * self.order + extra, 2 * self.order + self.extra))
         matrix = self.cell.interpolation(points)
         for some in self.blocks(matrix.size):
             x, scale = cell_maps.positions(self.mesh, points, some), metrics(self.mesh, points, some)[1]
@@ -64,7 +68,7 @@ class CurvedSpace(PolynomialSpace):
             yield Part(some, tuple(x), x[0].shape, None, values, lambda v, some=some: v[some], integrate)
 
     def mean(self, values):
-        points, weights = quadrature(self.dim, self.order + self.extra)
+        points, weights = self.rule(self.order + self.extra)
         matrix, found = self.cell.interpolation(points), []
         for some in self.blocks(matrix.size):
             shares = weights[:, None] * metrics(self.mesh, points, some)[1]
@@ -101,8 +105,3 @@ class CurvedSpace(PolynomialSpace):
             expected = at_points(exact, part.x, t, len(values), "the exact solution")
             total += [part.integrate((u - v) ** 2) for u, v in zip(part.values(values), expected)]
         return np.sqrt(total)
-
-
-def polynomial_space(mesh, order):
-    """The space of polynomials on a mesh of simplices, a `PolynomialSpace` or a `CurvedSpace`."""
-    return (PolynomialSpace if mesh.geometry_nodes is None else CurvedSpace)(mesh, order)

@@ -50,9 +50,9 @@ def l2_norm(values, mass, jacobians):
 def degree_energies(values, cell, jacobians):
     """Squared L2 norm of the part of each degree of a nodal field's orthonormal modes, (..., degree).
 
-    values: (..., node, element); cell: the `simplex(dim, order)` of its nodes; jacobians: (element,)"""
+    values: (..., node, element); cell: the `Simplex` or `PrismCell` of its nodes; jacobians: (element,)"""
     values, to_modes = np.asarray(values), np.linalg.inv(cell.vandermonde)
-    degrees = np.array([sum(powers) for powers in cell.basis.mode_ids])
+    degrees = cell.degrees
     squares = np.zeros((*values.shape[:-2], len(degrees)))
     for block in _blocks(values.shape[-1], values.shape[-2]):
         squares += (to_modes @ values[..., block].astype("float64")) ** 2 @ jacobians[block]

@@ -1,4 +1,4 @@
-"""Metrics of curved triangles and tetrahedra at points of the reference cell.
+"""Metrics of curved triangles and tetrahedra, and of prisms, at points of the reference cell.
 
 J a^k = J grad r_k are the columns of cof(dx/dr), and n dS = sum_k n_k J a^k dS_r on a face of the reference cell with the
 normal n_k. All are polynomials in r, of the degree (dim - 1)(g - 1) for maps of degree g; det dx/dr has the degree dim (g - 1).
@@ -19,11 +19,19 @@ def metrics(mesh, r, cells=slice(None)):
 def face_metrics(mesh, points, cells=slice(None)):
     """Unit normals (dim, face, point, element) and J_face (face, point, element) at points (face, point, dim) on the faces of
     the reference cell; the integral over a face is that over the reference simplex of one dimension less, times J_face."""
-    shape = mesh.cell_shape
-    of_reference = area_vectors(shape.corners, np.arange(len(shape.vertices))[None])[0]
-    if shape.dim > 1:
-        of_reference = of_reference / simplex(shape.dim - 1, 1).volume
+    of_reference = reference_vectors(mesh.cell_shape)
     vectors = np.stack([np.einsum("peik,k->ipe", cell_maps.cofactors(cell_maps.jacobians(mesh, r, cells)), normal)
                         for r, normal in zip(points, of_reference)], axis=1)
     areas = np.linalg.norm(vectors, axis=0)
     return vectors / areas, areas
+
+
+def reference_vectors(shape):
+    """Outward normals of the reference cell's faces, of the length J_face with respect to the biunit simplex or square, (face,
+    dim)."""
+    if shape.name == "prism":
+        x = shape.corners
+        return np.array([sign * np.cross(x[face[1]] - x[face[0]], x[face[2]] - x[face[0]]) / 4
+                         for sign, face in zip(shape.outward, shape.faces)])
+    of_reference = area_vectors(shape.corners, np.arange(len(shape.vertices))[None])[0]
+    return of_reference / simplex(shape.dim - 1, 1).volume if shape.dim > 1 else of_reference

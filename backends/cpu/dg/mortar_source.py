@@ -17,7 +17,7 @@ class MortarSource(TensorSource):
     def __init__(self, mortars, dtype):
         left, right = (side.tables for side in mortars.sides)
         self.matrices, self.function = mortars.matrices_on_host, mortars.function
-        self.points = [side.face_nodes.shape[1] for side in (left, right)]
+        self.points = [matrix.shape[1] for matrix, _ in self.matrices]          # of each side's faces
         self.count = len(mortars.points)
         self.names = [list(values) for values in mortars.parameters]
         self.splits = mortars.splits

@@ -65,8 +65,10 @@ def between(mesh, cell, left, right):
 def codes(mesh, rows):
     """Code sum_i p[i] m^i of the permutation p between the m vertices of each side (face, 2) and those of its neighbour's
     side."""
-    vertices = mesh.orientation.shape[2]
-    return (mesh.orientation[rows[:, 0], rows[:, 1]] * vertices ** np.arange(vertices)).sum(axis=1)
+    corners = np.array([len(face) for face in mesh.cell_shape.faces])[rows[:, 1], None]
+    place = np.arange(mesh.orientation.shape[2])
+    powers = np.where(place < corners, corners ** place, 0)          # a face with fewer corners fills up its row
+    return (mesh.orientation[rows[:, 0], rows[:, 1]] * powers).sum(axis=1)
 
 
 def exterior_nodes(mesh, cell):

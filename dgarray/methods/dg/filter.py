@@ -37,8 +37,8 @@ class ExponentialFilter:
 
     def matrix(self, cell):
         """The matrix V diag(sigma) V^-1, (node, node), which filters values at the nodes of `cell`, a
-        `dgarray.reference.Simplex`."""
-        degrees = np.array([sum(mode) for mode in cell.basis.mode_ids])
+        `Simplex` or a `PrismCell`."""
+        degrees = cell.degrees
         share = np.maximum(degrees - self.cutoff, 0) / (cell.order - self.cutoff)
         V = cell.vandermonde
         return np.linalg.solve(V.T, (V * np.exp(-self.strength * share**self.order)).T).T

@@ -33,11 +33,23 @@ def joins(mesh, of_set):
         number[of_set == each] = np.arange(np.count_nonzero(of_set == each))
     cell, face = np.nonzero((mesh.neighbour_face >= 0) & (of_set[:, None] < of_set[mesh.neighbour_cell]))
     own, other = np.stack([cell, face], 1), np.stack([mesh.neighbour_cell[cell, face], mesh.neighbour_face[cell, face]], 1)
-    lists = [(own, other, None, mesh.orientation[cell, face])]
+    lists = [(own[some], other[some], None, mesh.orientation[cell[some], face[some], :corners])
+             for corners, some in by_corners(mesh, own)]
     hanging = mesh.hanging
     lists += [(hanging.small[:, part], hanging.large, part, hanging.orientation[:, part])
               for part in range(hanging.small.shape[1])]
     return [join for each in lists for join in _sorted(*each, of_set, number)]
+
+
+def by_corners(mesh, rows):
+    """Pairs (corners, which) of the faces `rows` (count, 2: cell, local face) with that number of corners."""
+    counts = np.empty(len(rows), int)
+    first = 0
+    for block in mesh.blocks:
+        here = (rows[:, 0] >= first) & (rows[:, 0] < first + block.cell_count)
+        counts[here] = np.array([len(face) for face in block.cell_shape.faces])[rows[here, 1]]
+        first += block.cell_count
+    return [(int(corners), counts == corners) for corners in np.unique(counts)]
 
 
 def _sorted(left, right, part, orientation, of_set, number):

@@ -9,7 +9,6 @@ Chan, Hewett & Warburton 2017.
 import numpy as np
 
 from ...physics.pointwise import Pointwise
-from ...reference import simplex
 
 BLOCK = 1 << 16          # numbers of the matrices of a block of elements
 
@@ -20,7 +19,7 @@ def conserved(tables, values):
     media = tables.media
     if not media.weighted and not tables.curved:
         return None
-    V, volume = tables.cell.vandermonde, simplex(tables.dim, 1).volume
+    V, volume = tables.cell.vandermonde, tables.mesh.cell_shape.measure
     to_modes = np.linalg.inv(V)
     to_points, back = (tables.interpolate, tables.projection) if tables.curved else (media.to_points, media.back)
     if not tables.modal:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...mesh.errors import TO_SPLIT
 from ...physics.fluxes import upwind
-from ...reference import simplex
+from ...reference import reference_cell
 from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
 from ...wording import choose
@@ -24,8 +24,9 @@ from .stability import check_stepper
 from .weak_form import WeakForm
 
 SIMPLICES = "line", "triangle", "tetra"
+STRONG = *SIMPLICES, "prism"          # shapes with dense matrices, on which NodalDG has a strong form
 PLURALS = {"line": "lines", "triangle": "triangles", "tetra": "tetrahedra", "quadrilateral": "quadrilaterals",
-           "hexahedron": "hexahedra"}
+           "hexahedron": "hexahedra", "prism": "prisms"}
 DEGREES = 50          # the highest degree of the quadrature rules on triangles
 
 
@@ -78,7 +79,7 @@ class DG(Method):
         """Whether elements differ from one another, in shape, order, law or in whether they are curved."""
         mesh = problem.mesh
         return (isinstance(self.order, dict) or problem.law.laws is not None or len(mesh.blocks) > 1
-                or mesh.order > 1 and len(np.unique(bent(mesh))) > 1)
+                or len(np.unique(bent(mesh))) > 1)
 
     def of_set(self, shape, order):
         """The method on elements of one `Shape` and order."""
@@ -117,7 +118,7 @@ class DG(Method):
     def kernels_of_set(self, backend, law, mesh):
         """The same for elements that are alike."""
         given = law is not None and mesh is not None and backend.kernels != backend.media
-        varies = given and varying_inside(law, mesh.whole, simplex(mesh.dim, self.nodal_order).nodes)
+        varies = given and varying_inside(law, mesh.whole, reference_cell(mesh.cell_shape, self.nodal_order, "lobatto").nodes)
         return backend.media if varies else backend.kernels
 
     def operations(self, tables):

@@ -69,7 +69,7 @@ class MortarList:
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
         tables = self.sides[0].tables
-        vectors = np.einsum("mp,dpf->dmf", to_mortar, tables.area_vectors(self.joint.left))
+        vectors = np.einsum("mp,dpf->dmf", to_mortar, tables.area_vectors(self.joint.left, len(self.joint.orientation)))
         areas = np.linalg.norm(vectors, axis=0)
         self.normals, self.areas = self.backend.array(vectors / areas), self.backend.array(areas)
         varying = any(side.tables.media.names for side in self.sides)

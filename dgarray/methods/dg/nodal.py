@@ -1,4 +1,4 @@
-"""Nodal discontinuous Galerkin in strong form on simplices.
+"""Nodal discontinuous Galerkin in strong form on simplices and prisms.
 
 M dq/dt = - sum_k S_k F_k + sum_faces integral of l (F.n - F*) dS, so
 dq/dt = - sum_k D_k (F . grad r_k) + L (F.n - F*) J_face / J
@@ -10,7 +10,7 @@ from ...physics.fluxes import upwind
 from ...wording import choose
 from .curved_tables import CurvedTables
 from .filter import ExponentialFilter
-from .method import DG, PLURALS, SIMPLICES, check_degree, check_orders, check_problem
+from .method import DG, PLURALS, STRONG, check_degree, check_orders, check_problem
 from .operator import DGOperator
 from .sets import bent
 from .tables import NO_LIMITS, NodalTables, QuadratureTables
@@ -22,8 +22,9 @@ from .tensor import TensorDG
 class NodalDG(DG):
     """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10).
 
-    On intervals, triangles and tetrahedra in strong form; on quadrilaterals and hexahedra (orders 1 to 8) as TensorDG(order),
-    at Gauss points, which keep the order of the method on cells of any form. Cells of different shapes meet at mortars.
+    On intervals, triangles, tetrahedra and prisms in strong form; on quadrilaterals and hexahedra (orders 1 to 8) as
+    TensorDG(order), at Gauss points, which keep the order of the method on cells of any form. Cells of different shapes meet
+    at mortars.
 
     order        whole number from 1 to 10, by default 4, or {region: number}: then each region is a set of elements
                  with kernels and output of its own; "default" stands for all other regions. Laws may be given by region, too
@@ -41,7 +42,7 @@ class NodalDG(DG):
     start: str = "projection"
     quadrature: int | None = None
     filter: ExponentialFilter | None = None
-    limiting, shapes = NO_LIMITS, (*SIMPLICES, *TENSOR_SHAPES)
+    limiting, shapes = NO_LIMITS, (*STRONG, *TENSOR_SHAPES)
 
     def __post_init__(self):
         check_orders(self, range(1, 11))
@@ -58,7 +59,7 @@ class NodalDG(DG):
         return f"NodalDG(order={self.order!r}, start={self.start!r}{more})"
 
     def of_set(self, shape, order):
-        if shape.simplex:
+        if shape.name in STRONG:
             return replace(self, order=order)
         for name in ("quadrature", "filter"):
             if getattr(self, name) is not None:
@@ -68,7 +69,7 @@ class NodalDG(DG):
 
     def check_set(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
-        check_problem(problem, weak=self.quadrature is not None)
+        check_problem(problem, weak=self.quadrature is not None, shapes=STRONG)
 
     def tables(self, problem):
         """The `NodalTables` of a problem, or its `QuadratureTables`; the numerical flux is by default `upwind`."""

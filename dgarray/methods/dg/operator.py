@@ -5,7 +5,7 @@ import numpy as np
 
 from ...backends.arrays import ArrayBackend
 from ...physics.trace import call
-from ...reference import quadrature
+from ...reference import cell_quadrature
 from ...reference.columns import multiply
 from ...stepping import real_limit
 from ..check import Check
@@ -14,7 +14,7 @@ from ..physics import real
 from .error_estimate import error_estimate
 from .mass import conserved
 from .spectrum import limiting_part, rounded_down, stable_step
-from .stability import check_stepper, stability_limit
+from .stability import check_stepper, prism_limit, stability_limit
 
 PROJECTED = 4096          # elements that are projected at a time, for the initial state
 
@@ -144,7 +144,8 @@ class DGOperator(ArrayOperator):
     def limit(self, stepper):
         """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability.Limit`."""
         order, tables = self.method.order, self.tables
-        factor, exponent = stability_limit(tables.law, order, stepper) if order else (np.inf, 1.0)
+        measured = prism_limit if tables.mesh.cell_shape.name == "prism" else stability_limit
+        factor, exponent = measured(tables.law, order, stepper) if order else (np.inf, 1.0)
         if tables.weak:          # |face| / |T| = dim / 2 times J_face / J
             factor, exponent = min(factor, 4 / tables.dim / (2 * order + 1)), 1.0
         return factor, exponent
@@ -198,7 +199,7 @@ class DGOperator(ArrayOperator):
         cell = self.tables.cell
         if self.method.start == "interpolation":
             return cell.nodes, np.eye(len(cell.nodes))
-        points, weights = quadrature(cell.dim, max(2 * cell.order + 4, self.method.quadrature or 0))
+        points, weights = cell_quadrature(self.tables.mesh.cell_shape, max(2 * cell.order + 4, self.method.quadrature or 0))
         return points, cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
 
     def error_estimate(self, loop):
@@ -220,7 +221,7 @@ class ModalOperator(DGOperator):
 
     def projection(self):
         reference = self.tables.reference
-        points, weights = quadrature(self.tables.dim, max(2 * self.method.order + 4, reference.degree))
+        points, weights = cell_quadrature(self.tables.mesh.cell_shape, max(2 * self.method.order + 4, reference.degree))
         return points, (reference.basis.evaluate_basis(points) * weights[:, None]).T
 
 

@@ -4,7 +4,7 @@ from math import prod
 import numpy as np
 
 from ...backends.arrays import PIECE, ArrayBackend
-from ...reference import quadrature
+from ...reference import cell_quadrature
 from ...stepping import registers
 from ..memory import added, plan
 from .operator import PROJECTED
@@ -53,7 +53,9 @@ def projection(tables, method):
     """Bytes of the projection of the initial state: the state, and coordinates and values at the points of a block of elements,
     while those of the previous block still exist."""
     d, V, E = tables.dim, tables.variables, tables.elements
-    points = tables.rows if method.start == "interpolation" else len(quadrature(d, 2 * tables.order + 4)[1])
+    points = tables.rows
+    if method.start != "interpolation":
+        points = len(cell_quadrature(tables.mesh.cell_shape, 2 * tables.order + 4)[1])
     first, second = min(E, PROJECTED), min(max(0, E - PROJECTED), PROJECTED)
     rows = first * V + max(first * (d + 1), first * d + second * (d + 1) if second else 0, second * (d + 1 + V))
     return in_float64(tables) + 8 * points * rows
@@ -70,10 +72,10 @@ def integrals(tables):
     """Bytes of integrating the conserved quantities over a block of elements: its vertices, values at the nodes, and values,
     positions and the energy at quadrature points."""
     V, d, nodes = tables.variables, tables.dim, len(tables.cell.nodes)
-    tensor = not tables.mesh.cell_shape.simplex          # dx/dr at each point, and a copy for its determinant
-    points = nodes if tensor else len(quadrature(d, 2 * tables.cell.order)[1])
+    general = not tables.mesh.cell_shape.simplex          # dx/dr at each point, and a copy for its determinant
+    points = nodes if tables.diagonal else len(cell_quadrature(tables.mesh.cell_shape, 2 * tables.cell.order)[1])
     block = min(tables.elements, max(16, PIECE // (points * nodes)))
-    return 8 * block * (points * (2 * V + d + 3 + tensor * 2 * d * d) + nodes + d * (d + 1))
+    return 8 * block * (points * (2 * V + d + 3 + general * 2 * d * d) + nodes + d * (d + 1))
 
 
 def search(tables, threads):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...mesh.cell_maps import STRAIGHT
 from ...wording import choose, plural
 from ..problem import Problem
 from .boundary_setup import boundary_groups, face_values, on_part
@@ -63,9 +64,19 @@ def sets_of(method, problem):
 
 def bent(mesh):
     """Which elements have metrics at each point where others have one for all, (cell,): curved triangles and tetrahedra among
-    straight ones."""
-    return np.concatenate([block.is_curved if block.cell_shape.simplex and block.order > 1 else
+    straight ones, and prisms that are not affine."""
+    return np.concatenate([~are_affine(block) if block.cell_shape.name == "prism" else
+                           block.is_curved if block.cell_shape.simplex and block.order > 1 else
                            np.zeros(block.cell_count, bool) for block in mesh.blocks])
+
+
+def are_affine(mesh):
+    """Which prisms are translated triangles with straight edges to rounding, (cell,)."""
+    x = mesh.points[mesh.cells]
+    along = x[:, 3:] - x[:, :3]
+    gap = np.linalg.norm(along - along.mean(axis=1, keepdims=True), axis=2).max(axis=1)
+    size = np.linalg.norm(np.ptp(x, axis=1), axis=1)
+    return (gap <= STRAIGHT * size + 16 * np.finfo(float).eps * np.abs(x).max(axis=(1, 2))) & ~mesh.is_curved
 
 
 def by_region(mesh, given, what):

@@ -53,12 +53,24 @@ def check_stepper(order, stepper):
                          "it is for orders 0 and 1")
 
 
-def stability_limit(law, order, stepper):
+def prism_limit(law, order, stepper):
+    """The `Limit` for prisms, from those of triangles and of lines:
+
+        1 / dt = rate of the quadrilaterals / factor in 2D + rate of the triangles / factor in 1D.
+
+    On straight prisms the operator is a Kronecker sum of one on triangles and one on lines, whose eigenvalues add: dt times
+    their sum is a mean of dt_2D and dt_1D times the two, and stability regions are nearly convex. The smaller factor with the
+    exponent 1, a sum over all faces, is a bound."""
+    return Limit(min(stability_limit(law, order, stepper, dim).factor for dim in (1, 2)), 1.0)
+
+
+def stability_limit(law, order, stepper, dim=None):
     """Factor and exponent of the largest stable step for this law, order (1 to 10) and stepper, a `Limit`.
 
+    dim: of the simplices, by default that of the law
     Raises ValueError for an order or a stepper that has not been measured."""
     check_stepper(order, stepper)
-    steppers = table()[family(law)][str(law.dim)]
+    steppers = table()[family(law)][str(dim or law.dim)]
     if stepper.name not in steppers:
         raise ValueError(f"no stability factor for stepper {stepper.name!r}; measured: {', '.join(steppers)}")
     orders = steppers[stepper.name]

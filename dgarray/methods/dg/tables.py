@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from ...physics.pointwise import Pointwise
-from ...reference import modal_simplex, simplex
+from ...reference import modal_cell, reference_cell
 from ...reference.columns import multiply
 from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
@@ -95,7 +95,7 @@ class NodalTables:
     @cached_property
     def tangents(self):
         corners = self.mesh.points[self.mesh.cells]
-        return np.ascontiguousarray(((corners[:, 1:] - corners[:, :1]) / 2).transpose(1, 2, 0))
+        return np.ascontiguousarray(((corners[:, 1:self.dim + 1] - corners[:, :1]) / 2).transpose(1, 2, 0))
 
     @cached_property
     def origin(self):
@@ -112,8 +112,9 @@ class NodalTables:
 
     @cached_property
     def scale(self):
-        areas = (self.mesh.face_measures / (simplex(self.dim - 1, 1).volume if self.dim > 1 else 1.0)).T
-        return np.ascontiguousarray(areas / (self.mesh.measures / simplex(self.dim, 1).volume))
+        shape = self.mesh.cell_shape
+        areas = (self.mesh.face_measures / shape.face_measures).T
+        return np.ascontiguousarray(areas / (self.mesh.measures / shape.measure))
 
     @property
     def rate_metrics(self):
@@ -194,16 +195,17 @@ class NodalTables:
         """Which of the points of each of the local faces `sides` those of `FacePolynomials` are, (face, point)."""
         return self.reference.face_polynomials(corners).positions[sides]
 
-    def area_vectors(self, rows):
-        """J_face n at the points of the faces `rows` (face, 2), (dim, face point, face)."""
+    def area_vectors(self, rows, corners=None):
+        """J_face n at the points of the faces `rows` (face, 2), as `points_of` orders them, (dim, face point, face)."""
         cells, sides = rows.T
-        normals, scale = self.at_sides(sides, cells, self.face_nodes[sides].T * self.elements + cells)
+        points = self.points_of(sides, corners).T
+        normals, scale = self.at_sides(sides, cells, points * self.elements + cells)
         vectors = np.asarray(normals * (scale / self.per_area(cells)))
-        return vectors if vectors.ndim == 3 else np.repeat(vectors[:, None], self.face_nodes.shape[1], axis=1)
+        return vectors if vectors.ndim == 3 else np.repeat(vectors[:, None], len(points), axis=1)
 
     def per_area(self, cells):
         """What `scale` is for J_face = 1 in these cells."""
-        return simplex(self.dim, 1).volume / self.mesh.measures[cells]
+        return self.mesh.cell_shape.measure / self.mesh.measures[cells]
 
     def like(self, elements):
         """Tables of a part of the mesh with this many elements, for the memory plan alone: sizes without arrays."""
@@ -213,7 +215,7 @@ class NodalTables:
 
     def set_reference(self):
         """Set the points and matrices of the reference cell."""
-        self.cell = self.reference = cell = simplex(self.dim, self.order)
+        self.cell = self.reference = cell = reference_cell(self.mesh.cell_shape, self.order)
         self.nodes = self.points = self.face_points = cell.nodes
         self.rows, self.face_nodes = len(cell.nodes), cell.face_nodes
         self.differentiation, self.lift = cell.differentiation, cell.lift
@@ -343,7 +345,8 @@ class ModalTables(NodalTables):
         super().__init__(mesh, order, law, boundary, flux, source)
 
     def set_reference(self):
-        self.cell, self.reference = simplex(self.dim, max(self.order, 1)), modal_simplex(self.dim, self.order, self.degree)
+        shape = self.mesh.cell_shape
+        self.cell, self.reference = reference_cell(shape, max(self.order, 1)), modal_cell(shape, self.order, self.degree)
         self.points, self.face_points = self.reference.points, self.reference.face_points.reshape(-1, self.dim)
         self.rows, self.face_nodes = len(self.reference.project), self.reference.face_nodes
         self.differentiation, self.lift = self.reference.differentiation, self.reference.lift
