@@ -274,10 +274,10 @@ def _build(points, given, facets, groups, numbers, elements, source, found, geom
         return label(order[k])
     neighbours = _connected(cells, [NAMED_SHAPES[name] for name in names], labelled)
     boundaries, more = _named_faces(points, cells, [NAMED_SHAPES[name] for name in names], neighbours, facets)
-    elements = [Elements(points, own, None, each) for own, each in zip(cells, nodes)]
+    blocks = [Elements(points, own, None, each) for own, each in zip(cells, nodes)]
     mesh = MixedMesh(points, padded(cells, NONE), boundaries,
                      {name: np.sort(rank[np.asarray(group)]) for name, group in groups.items()}, numbers[order], neighbours,
-                     source=source, geometry_nodes=all_nodes(elements))
+                     source=source, geometry_nodes=all_nodes(blocks))
     clean.check_folds(mesh, labelled)
     for block, begin in zip(mesh.blocks, mesh.first):
         if block.geometry_nodes is not None:
