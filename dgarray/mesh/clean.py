@@ -1,7 +1,6 @@
 """Turn raw points and cells into arrays that a mesh can be built on."""
 import numpy as np
 
-from ..reference.multilinear import weights
 from ..reference.shapes import SHAPES, shape_of
 from ..wording import plural
 from . import geometry, interfaces
@@ -96,13 +95,22 @@ def _check_densities(points, cells, densities, rounding, shape, label):
     bad = np.flatnonzero((densities <= rounding[:, None]).any(axis=1))
     if not len(bad):
         return
-    places = weights(shape.corners, shape.test_points[densities[bad[:3]].argmin(axis=1)])
+    places = shape.weights(shape.test_points[densities[bad[:3]].argmin(axis=1)])
     at = np.einsum("kc,kcd->kd", places, points[cells[bad[:3]]])
     names = ", ".join(f"{label(k)} at ({', '.join(f'{v:.6g}' for v in x)})" for k, x in zip(bad, at))
     are = "are" if len(bad) > 1 else "is"
     raise MeshError(f"{plural(len(bad), shape.name + ' cell')} {are} concave, twisted or degenerate, where the Jacobian "
                     f"determinant is not positive: {names}{', ...' if len(bad) > 3 else ''}; remesh, or mend "
                     "the order of the nodes")
+
+
+def check_corners(name, corners, shapes):
+    """Raise MeshError unless named faces (face, vertex) have as many corners as the faces of cells of one of the shapes."""
+    allowed = sorted({len(face) for shape in shapes for face in shape.faces})
+    if np.ndim(corners) != 2 or np.shape(corners)[1] not in allowed:
+        raise MeshError(f"boundary {name!r}: faces of the shape {np.shape(corners)} do not fit "
+                        f"{' and '.join(shape.name for shape in shapes)} cells; "
+                        f"allowed: {' or '.join(f'(face, {count})' for count in allowed)}")
 
 
 def name_faces(points, cells, neighbours, facets):
@@ -113,9 +121,7 @@ def name_faces(points, cells, neighbours, facets):
     shape = shape_of(points, cells)
     boundaries, surfaces, notes = {}, {}, []
     for name, corners in facets.items():
-        if np.shape(corners)[1:] != np.shape(shape.faces)[1:]:
-            raise MeshError(f"boundary {name!r}: faces of the shape {np.shape(corners)} do not fit {shape.name} cells; "
-                            f"allowed: (face, {len(shape.faces[0])})")
+        check_corners(name, corners, [shape])
         rows = find_faces(cells, corners, shape.faces)
         lost = np.flatnonzero(rows[:, 0] < 0)
         if len(lost):

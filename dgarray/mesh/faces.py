@@ -1,6 +1,7 @@
 """Which faces of cells are shared, by sorting, and the faces of a mesh by kind; no loop over cells.
 
-`faces` are the corners of each face of a cell, those of its `Shape`."""
+`faces` are the corners of each face of a cell, those of its `Shape`. In rows of point numbers a triangle beside quadrilaterals,
+as prisms have them, repeats its last corner."""
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ class Neighbours:
     cell         (cell, face)          neighbour cell; the own cell at a boundary face
     face         (cell, face)          local face of that neighbour; -1 at a boundary face
     orientation  (cell, face, vertex)  own face vertex i is the neighbour's face vertex orientation[..., i], in the order of
-                                       `Shape.faces`
+                                       `Shape.faces`; 3 at the fourth place of a triangle beside quadrilaterals
     """
 
     cell: np.ndarray
@@ -62,17 +63,64 @@ def by_kind(mesh):
 
 def face_points(cells, rows, faces):
     """Point numbers (count, vertex) of the faces `rows` (count, 2: cell, local face)."""
-    return cells[rows[:, 0, None], np.array(faces)[rows[:, 1]]]
+    return cells[rows[:, 0, None], corner_table(faces)[rows[:, 1]]]
+
+
+def corner_table(faces):
+    """Corners of each face, (face, vertex)."""
+    vertices = max(map(len, faces))
+    return np.array([(*face, *[face[-1]] * (vertices - len(face))) for face in faces])
+
+
+def widened(rows, vertices):
+    """Rows of point numbers (count, vertex) for faces with at most so many vertices."""
+    return np.pad(rows, [(0, 0), (0, max(0, vertices - rows.shape[1]))], mode="edge")
+
+
+def together(groups):
+    """Rows of point numbers of several kinds of faces, one behind the other."""
+    vertices = max(rows.shape[1] for rows in groups)
+    return np.concatenate([widened(rows, vertices) for rows in groups])
+
+
+def is_triangle(rows):
+    """Whether each of the rows (count, vertex) is a triangle beside quadrilaterals, (count,)."""
+    return rows[:, 3] == rows[:, 2] if rows.shape[1] == 4 else np.zeros(len(rows), bool)
+
+
+def centres(points, rows):
+    """Means of the corners of faces (count, vertex), (count, dim)."""
+    x = points[rows]
+    return np.where(is_triangle(rows)[:, None], x[:, :3].mean(axis=1), x.mean(axis=1))
+
+
+def _distinct(rows):
+    """The rows with -1 for a repeated corner."""
+    rows = rows.copy()
+    rows[is_triangle(rows), -1] = -1
+    return rows
+
+
+def meeting(own, other, refuse):
+    """How the corners of faces meet, (count, vertex): own[k, i] is other[k, orientation[k, i]]. Rows (count, vertex) of the
+    same points; `refuse(k)` raises the error for a quadrilateral whose corners are in another order."""
+    match = np.argmax(_distinct(own)[:, :, None] == _distinct(other)[:, None, :], axis=2)
+    if own.shape[1] == 4:
+        crossed = np.flatnonzero((match[:, 0] + match[:, 3] != 3) & ~is_triangle(own))
+        if len(crossed):
+            refuse(crossed[0])
+    return match
 
 
 def all_faces(cells, faces):
     """Point numbers of every face of every cell, (cell * face, vertex)."""
-    return cells[:, faces].reshape(-1, len(faces[0]))
+    table = corner_table(faces)
+    return cells[:, table].reshape(-1, table.shape[1])
 
 
 def keys(rows):
     """One int64 for each row of point numbers, equal where the sorted rows are equal."""
-    ordered = np.sort(rows, axis=1)
+    ordered = np.sort(_distinct(rows), axis=1) + 1
     base = int(ordered.max(initial=0)) + 1
     key = ordered[:, 0]
     for column in ordered[:, 1:].T:
@@ -86,29 +134,35 @@ def connect(cells, faces, label):
     """The `Neighbours` of `cells` (cell, corner); `label(cell)` names a cell in errors.
 
     Raises MeshError where three or more cells share a face, and where two cells join its corners in another order."""
-    count, sides, vertices = len(cells), len(faces), len(faces[0])
+    count, sides = len(cells), len(faces)
     points = all_faces(cells, faces)
+    vertices = points.shape[1]
+    first, second, match = pairs(points, lambda row: label(row // sides))
+    cell = np.repeat(np.arange(count), sides)
+    face = np.full(len(points), -1)
+    orientation = np.tile(np.arange(vertices), (len(points), 1))
+    cell[first], cell[second] = second // sides, first // sides
+    face[first], face[second] = second % sides, first % sides
+    orientation[first], orientation[second] = match, np.argsort(match, axis=1)
+    return Neighbours(cell.reshape(count, -1), face.reshape(count, -1), orientation.reshape(count, sides, vertices))
+
+
+def pairs(points, label):
+    """Numbers of the faces, rows of `points` (face, vertex), that are the same: (first, second, how their corners meet (pair,
+    vertex)); `label(face)` names its cell. Raises MeshError as `connect`."""
     key = keys(points)
     order = np.argsort(key, kind="stable")
     same = key[order[1:]] == key[order[:-1]]
     triple = np.flatnonzero(same[1:] & same[:-1])
     if len(triple):
-        three = ", ".join(label(c) for c in order[triple[0]:triple[0] + 3] // sides)
+        three = ", ".join(label(face) for face in order[triple[0]:triple[0] + 3])
         raise MeshError(f"a face has three neighbours or more: {three}; remove the cell that is there twice")
     first, second = order[:-1][same], order[1:][same]
-    cell = np.repeat(np.arange(count), sides)
-    face = np.full(len(points), -1)
-    orientation = np.tile(np.arange(vertices), (len(points), 1))
-    own, other = points[first], points[second]
-    match = np.argmax(own[:, :, None] == other[:, None, :], axis=2)
-    crossed = np.flatnonzero(match[:, 0] + match[:, 3] != 3) if vertices == 4 else ()
-    if len(crossed):
-        one, two = label(first[crossed[0]] // sides), label(second[crossed[0]] // sides)
-        raise MeshError(f"{one} and {two} join the four nodes of their common face in different orders; untangle or remesh")
-    cell[first], cell[second] = second // sides, first // sides
-    face[first], face[second] = second % sides, first % sides
-    orientation[first], orientation[second] = match, np.argsort(match, axis=1)
-    return Neighbours(cell.reshape(count, -1), face.reshape(count, -1), orientation.reshape(count, sides, vertices))
+
+    def refuse(k):
+        raise MeshError(f"{label(first[k])} and {label(second[k])} join the four nodes of their common face in different "
+                        "orders; untangle or remesh")
+    return first, second, meeting(points[first], points[second], refuse)
 
 
 def find_faces(cells, facets, faces):
@@ -116,7 +170,7 @@ def find_faces(cells, facets, faces):
 
     (-1, -1) where no cell has such a face; the first of the two cells where a face is interior."""
     points = all_faces(cells, faces)
-    key = keys(np.concatenate([points, facets]))
+    key = keys(together([points, np.asarray(facets)]))
     of_faces, wanted = key[:len(points)], key[len(points):]
     order = np.argsort(of_faces, kind="stable")
     place = np.minimum(np.searchsorted(of_faces[order], wanted), len(order) - 1)

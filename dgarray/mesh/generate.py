@@ -11,7 +11,7 @@ import numpy as np
 from ..reference.shapes import NAMED_SHAPES, SHAPES
 from ..wording import nearest, plural
 from .errors import MeshError
-from .faces import all_faces
+from .faces import all_faces, together
 from .geometry import are_valid
 from .memory import check_room
 from .mesh import build
@@ -81,12 +81,17 @@ def box(lower: Sequence[float] = (0, 0, 0), upper: Sequence[float] = (1, 1, 1), 
     cells          number of bricks along x, y and z; one number for all, or one each; 4 by default
     periodic       True joins opposite sides, which then are no boundaries; one flag, or one for each of x, y, z
     perturb, seed  as for `interval`
-    shape          "tetra", or "hexahedron": each brick is one cell
+    shape          "tetra", or "hexahedron": each brick is one cell, or "prism": two, whose axes point along z, or "mixed": in a
+                   `MixedMesh`, hexahedra at the lower left, prisms at the lower right and at the upper left, whose axes point
+                   along z and x, tetrahedra at the upper right
     Raises MeshError for invalid bounds, counts or perturbation."""
-    _check_shape(shape, ("tetra", "hexahedron"))
+    _check_shape(shape, ("tetra", "hexahedron", "prism", "mixed"))
     cells = per_axis(cells, 3, "cells")
-    return _lattice(lower, upper, cells, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1],
-                    lambda corner, counts: {shape: (_tetrahedra if shape == "tetra" else _bricks)(corner, counts)},
+    cuts = {"tetra": _tetrahedra, "hexahedron": _bricks, "prism": _prisms}
+
+    def split(corner, counts):
+        return _mixed_bricks(corner, counts) if shape == "mixed" else {shape: cuts[shape](corner, counts)}
+    return _lattice(lower, upper, cells, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1], split,
                     f"box({cells[0]} x {cells[1]} x {cells[2]})", shape)
 
 
@@ -125,7 +130,7 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     if inverted:
         how = "inverts" if simplex else "inverts or makes concave"
         raise MeshError(f"{source}: perturb {perturb} {how} {plural(inverted, 'cell')}; take a smaller one")
-    faces = np.concatenate([all_faces(rows, NAMED_SHAPES[name].faces) for name, rows in cells.items()])
+    faces = together([all_faces(rows, NAMED_SHAPES[name].faces) for name, rows in cells.items()])
     facets = {name: faces[np.all(place[faces, axis] == end, axis=1)]
               for axis, pair in enumerate(sides) for name, end in zip(pair, (0, counts[axis]))}
     mesh = build_mixed(points, cells, facets, source=source) if len(cells) > 1 else build(
@@ -185,3 +190,23 @@ def _tetrahedra(corner, _):
         turn = slice(None) if np.linalg.det(np.eye(3)[list(axes)]) > 0 else [0, 1, 3, 2]
         paths.append([tuple(step) for step in steps[turn].tolist()])
     return _cells(corner, *paths)
+
+
+def _prisms(corner, _, axis=2):
+    """Prisms along z, or along x: over the triangles that the faces of `_tetrahedra` are."""
+    triangles = ((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1))
+    return _cells(corner, *[[(*xy, end) if axis == 2 else (end, *xy) for end in (0, 1) for xy in triangle]
+                            for triangle in triangles])
+
+
+def _mixed_bricks(corner, counts):
+    """Quadrilateral faces lie between hexahedra and prisms, triangles between prisms and tetrahedra, also where opposite sides
+    are joined."""
+    x, _, z = np.unravel_index(np.arange(prod(counts)), counts)
+    left, low = x < counts[0] // 2, z < counts[2] // 2
+
+    def inside(which):
+        return {bits: numbers[which] for bits, numbers in corner.items()}
+    return {"tetra": _tetrahedra(inside(~left & ~low), counts),
+            "prism": np.concatenate([_prisms(inside(~left & low), counts), _prisms(inside(left & ~low), counts, axis=0)]),
+            "hexahedron": _bricks(inside(left & low), counts)}

@@ -3,18 +3,20 @@ from math import factorial
 
 import numpy as np
 
-from ..reference.multilinear import gradients
+from ..reference import cell_quadrature
 from ..reference.quadrature import product
 from ..reference.shapes import shape_of
+from .faces import corner_table
 
 
 def signed_measures(points, cells):
     """Length, area or volume of each cell, negative where it is inverted, (cell,).
 
-    Simplices: det(x_i - x_0) / dim!. Others: the integral of det dx/dr, which has the degree dim - 1 in each coordinate."""
+    Simplices: det(x_i - x_0) / dim!. Others: the integral of det dx/dr, which has the degree dim - 1 in each coordinate, on
+    prisms 1 in the triangle and 2 along the line."""
     shape, dim = shape_of(points, cells), points.shape[1]
     if not shape.simplex:
-        r, weights = product(dim, dim - 1)
+        r, weights = cell_quadrature(shape, 2) if shape.name == "prism" else product(dim, dim - 1)
         return np.sum(determinants(points, cells, r) * weights, axis=1)          # rounds alike in a part of the mesh
     x = points[cells]
     edges = x[:, 1:] - x[:, :1]
@@ -22,14 +24,14 @@ def signed_measures(points, cells):
 
 
 def determinants(points, cells, r):
-    """det dx/dr of quadrilaterals or hexahedra, (cell, point), at reference points r (point, dim)."""
+    """det dx/dr of cells that are no simplices, (cell, point), at reference points r (point, dim)."""
     return np.stack([_determinant(J) for J in _jacobians(points, cells, r)], axis=1)
 
 
 def _jacobians(points, cells, r):
     """dx_i/dr_d (cell, i, d) at one reference point after the other."""
     x = points[cells]
-    return (np.einsum("kci,cd->kid", x, gradient) for gradient in gradients(shape_of(points, cells).corners, r))
+    return (np.einsum("kci,cd->kid", x, gradient) for gradient in shape_of(points, cells).gradients(r))
 
 
 def _determinant(J):
@@ -39,7 +41,7 @@ def _determinant(J):
 
 
 def are_valid(points, cells):
-    """Whether each cell has a positive measure, a quadrilateral or hexahedron also det dx/dr > 0 at the points where that is
+    """Whether each cell has a positive measure, one that is no simplex also det dx/dr > 0 at the points where that is
     tested, (cell,)."""
     shape = shape_of(points, cells)
     if shape.simplex:
@@ -59,7 +61,7 @@ def area_vectors(points, cells):
     On a bilinear face, the integral of the normal: half the cross product of the diagonals. Where such a face is warped, the
     vector is shorter than the face's area."""
     shape, dim = shape_of(points, cells), points.shape[1]
-    x = points[cells[:, shape.faces]]
+    x = points[cells[:, corner_table(shape.faces)]]
     sign = np.array(shape.outward, dtype=float)[None, :, None]
     if dim == 1:
         return np.broadcast_to(sign, (len(cells), 2, 1)).copy()
@@ -67,7 +69,10 @@ def area_vectors(points, cells):
     if dim == 2:
         return np.stack([edge[..., 1], -edge[..., 0]], axis=-1) * sign
     if not shape.simplex:
-        return np.cross(x[:, :, 3] - x[:, :, 0], x[:, :, 2] - x[:, :, 1]) * (sign / 2)
+        vectors = np.cross(x[:, :, 3] - x[:, :, 0], x[:, :, 2] - x[:, :, 1])
+        triangle = np.array([len(face) == 3 for face in shape.faces])
+        vectors[:, triangle] = np.cross(edge, x[:, :, 2] - x[:, :, 0])[:, triangle]
+        return vectors * (sign / 2)
     return np.cross(edge, x[:, :, 2] - x[:, :, 0]) * (sign / 2)
 
 
@@ -83,8 +88,18 @@ def radius_ratios(points, cells, inradii):
 
 
 def scaled_jacobians(points, cells):
-    """Scaled Jacobian of each quadrilateral or hexahedron, (cell,): 1 where all corners are right, 0 for degenerate cells.
+    """Scaled Jacobian of each cell that is no simplex, (cell,): 1 where all corners are right, of a prism over an equilateral
+    triangle; 0 for degenerate cells.
 
-    The least det(e_1, ..., e_dim) / (|e_1| ... |e_dim|) of the edges e_d at a corner. Knupp 2000."""
+    The least det(e_1, ..., e_dim) / (|e_1| ... |e_dim|) of the edges e_d at a corner, of prisms times 2 / sqrt(3).
+    Knupp 2000."""
+    shape = shape_of(points, cells)
+    if shape.name == "prism":
+        x = points[cells].reshape(-1, 2, 3, 3)          # (cell, below or above, corner, dim)
+        up = x[:, 1] - x[:, 0]
+        edges = np.stack([np.roll(x, -1, axis=2) - x, np.roll(x, 1, axis=2) - x,
+                          np.broadcast_to(up[:, None], x.shape)], axis=-1).reshape(-1, 3, 3)
+        scaled = _determinant(edges) / np.prod(np.linalg.norm(edges, axis=1), axis=1)
+        return scaled.reshape(-1, 6).min(axis=1) * 2 / np.sqrt(3)
     return np.min([_determinant(J) / np.prod(np.linalg.norm(J, axis=1), axis=1)
-                   for J in _jacobians(points, cells, shape_of(points, cells).corners)], axis=0)
+                   for J in _jacobians(points, cells, shape.corners)], axis=0)

@@ -54,12 +54,15 @@ def agreed(corners, sign):
     else:
         ends = np.stack([corners, np.roll(corners, -1, axis=1)], axis=2).reshape(-1, 2)
         direction = np.where(ends[:, 0] < ends[:, 1], 1, -1)
+    of_face = np.repeat(np.arange(count), len(ends) // count)
+    if vertices > 2:          # a triangle beside quadrilaterals repeats a corner
+        ends, direction, of_face = (rows[ends[:, 0] != ends[:, 1]] for rows in (ends, direction, of_face))
     edge = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)[1].ravel()
     order = np.argsort(edge, kind="stable")
     pairs = np.flatnonzero((np.bincount(edge) == 2)[edge[order]]).reshape(-1, 2)
     first, second = order[pairs].T
     same = direction[first] != direction[second]
-    first, second = np.repeat(np.arange(count), len(direction) // count)[[first, second]]
+    first, second = of_face[first], of_face[second]
     # Each face stands twice, with its normal and with the opposite one.
     a = np.concatenate([first, first + count])
     b = np.concatenate([np.where(same, second, second + count), np.where(same, second + count, second)])

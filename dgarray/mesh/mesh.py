@@ -30,7 +30,7 @@ from . import interfaces as inner_faces
 from .describe import names as names_in
 from .describe import sizes
 from .errors import MeshError, MeshWarning
-from .faces import Neighbours, connect, face_points
+from .faces import Neighbours, centres, connect, face_points
 from .hanging import Hanging
 from .locality import hilbert_order
 from .partition import Share
@@ -71,8 +71,8 @@ class Mesh:
 
     joint_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
 
-    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra or hexahedra, straight or curved; those
-    of a `dgarray.mesh.mixed.MixedMesh` have several.
+    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra, prisms or hexahedra, straight or curved;
+    those of a `dgarray.mesh.mixed.MixedMesh` have several.
     """
 
     points: np.ndarray
@@ -134,7 +134,7 @@ class Mesh:
 
     @property
     def cell_type(self) -> str:
-        """The cells' name: line, triangle, quadrilateral, tetra or hexahedron."""
+        """The cells' name: line, triangle, quadrilateral, tetra, prism or hexahedron."""
         return self.cell_shape.name
 
     @property
@@ -283,14 +283,15 @@ class Mesh:
         return "normalised radius ratio" if self.cell_shape.simplex else "scaled Jacobian"
 
     def face_points(self, rows: np.ndarray) -> np.ndarray:
-        """Point numbers (count, vertex) of the faces `rows` (count, 2), vertices in the order of `Shape.faces`."""
+        """Point numbers (count, vertex) of the faces `rows` (count, 2), vertices in the order of `Shape.faces`; triangles
+        beside quadrilaterals repeat their last one."""
         return face_points(self.cells, rows, self.cell_shape.faces)
 
     def face_centres(self, rows: ArrayLike) -> np.ndarray:
         """Centres (count, dim) of the faces `rows` (count, 2)."""
         if self.order > 1:
             return curved_geometry.face_centres(self, np.asarray(rows).reshape(-1, 2))
-        return self.points[self.face_points(np.asarray(rows).reshape(-1, 2))].mean(axis=1)
+        return centres(self.points, self.face_points(np.asarray(rows).reshape(-1, 2)))
 
     def position(self, row: ArrayLike) -> str:
         """Centre of one face as text, for messages."""
@@ -463,7 +464,7 @@ def build(points: ArrayLike, cells: ArrayLike, facets: dict[str, ArrayLike] | No
           geometry_nodes: ArrayLike | None = None) -> Mesh:
     """The mesh of `cells` (cell, corner) on `points` (point, dim): checked, oriented, ordered for locality, connected.
 
-    The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, these in the order of VTK.
+    The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, 6 of prisms, in the order of VTK.
     facets     boundary name -> point numbers (count, vertex) of its faces, in any order; doubles count once. A name whose
                faces all lie between two cells is that of an interface, of one that has both inner faces are left out
     groups     region name -> numbers of its cells

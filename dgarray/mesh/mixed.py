@@ -1,4 +1,4 @@
-"""Meshes of several shapes of cells: triangles with quadrilaterals."""
+"""Meshes of several shapes of cells: triangles with quadrilaterals; tetrahedra, prisms and hexahedra."""
 from __future__ import annotations
 
 import warnings
@@ -13,7 +13,7 @@ from ..wording import plural
 from . import cell_maps, checks, clean, curve_checks, mapping
 from .elements import Elements
 from .errors import MeshError, MeshWarning
-from .faces import Neighbours, connect, find_faces, keys
+from .faces import Neighbours, connect, face_points, find_faces, pairs, together, widened
 from .locality import hilbert_order
 from .mesh import Mesh
 
@@ -29,12 +29,13 @@ NONE = -1          # corner or node that a cell with fewer of them does not have
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedMesh(Mesh):
-    """A mesh of triangles and quadrilaterals; `read_mesh` and rectangle(shape="mixed") make it.
+    """A mesh of triangles and quadrilaterals, or of tetrahedra, prisms and hexahedra; `read_mesh`, rectangle(shape="mixed") and
+    box(shape="mixed") make it.
 
     As a `Mesh`, with these differences. The cells of one shape follow each other, those with fewer corners first.
 
     cells        (cell, corner) -1 where a cell has fewer corners
-    neighbours   the same for the faces of cells that have fewer
+    neighbours   the same for the faces of cells that have fewer, and for the corners of faces
     geometry_nodes  nan where a cell has fewer
 
     `blocks` are meshes of the cells of one shape each."""
@@ -75,8 +76,9 @@ class MixedMesh(Mesh):
         own = self.neighbours.cell[cells, :faces]
         inside, there = (own >= first) & (own < last), self.neighbours.face[cells, :faces]
         joint = (there >= 0) & ~inside
+        vertices = max(map(len, shape.faces))
         neighbours = Neighbours(np.where(joint | (there < 0), np.arange(len(cells))[:, None], own - first),
-                                np.where(joint, -1, there), self.neighbours.orientation[cells, :faces, :len(shape.faces[0])])
+                                np.where(joint, -1, there), self.neighbours.orientation[cells, :faces, :vertices])
 
         def rows_here(rows):
             here = rows[(rows[:, 0] >= first) & (rows[:, 0] < last)]
@@ -121,8 +123,8 @@ class MixedMesh(Mesh):
         """(count, 2) rows (cell, local face) of all faces that meet nothing."""
         return np.concatenate([block.boundary_faces + [first, 0] for block, first in zip(self.blocks, self.first)])
 
-    def _by_block(self, rows, function, width):
-        """function(block, rows there) of faces `rows` (count, 2), (count, width) numbers or coordinates."""
+    def _by_block(self, rows, function):
+        """function(block, rows there) of faces `rows` (count, 2), numbers or coordinates (count, ...)."""
         rows = np.asarray(rows).reshape(-1, 2)
         found = None
         for block, first in zip(self.blocks, self.first):
@@ -134,11 +136,12 @@ class MixedMesh(Mesh):
 
     def face_points(self, rows: np.ndarray) -> np.ndarray:
         """Point numbers (count, vertex) of the faces `rows` (count, 2), vertices in the order of `Shape.faces`."""
-        return self._by_block(rows, lambda block, own: block.face_points(own), 2)
+        vertices = self.orientation.shape[2]
+        return self._by_block(rows, lambda block, own: widened(block.face_points(own), vertices))
 
     def face_centres(self, rows: ArrayLike) -> np.ndarray:
         """Centres (count, dim) of the faces `rows` (count, 2)."""
-        return self._by_block(rows, lambda block, own: block.face_centres(own), self.dim)
+        return self._by_block(rows, lambda block, own: block.face_centres(own))
 
     def near(self, element: int) -> list[str]:
         """Names of the boundaries that the element, or one that shares a corner with it, has a face on."""
@@ -271,10 +274,10 @@ def _build(points, given, facets, groups, numbers, elements, source, found, geom
         return label(order[k])
     neighbours = _connected(cells, [NAMED_SHAPES[name] for name in names], labelled)
     boundaries, more = _named_faces(points, cells, [NAMED_SHAPES[name] for name in names], neighbours, facets)
-    elements = [Elements(points, own, None, each) for own, each in zip(cells, nodes)]
+    blocks = [Elements(points, own, None, each) for own, each in zip(cells, nodes)]
     mesh = MixedMesh(points, padded(cells, NONE), boundaries,
                      {name: np.sort(rank[np.asarray(group)]) for name, group in groups.items()}, numbers[order], neighbours,
-                     source=source, geometry_nodes=all_nodes(elements))
+                     source=source, geometry_nodes=all_nodes(blocks))
     clean.check_folds(mesh, labelled)
     for block, begin in zip(mesh.blocks, mesh.first):
         if block.geometry_nodes is not None:
@@ -287,23 +290,20 @@ def _build(points, given, facets, groups, numbers, elements, source, found, geom
 def _connected(cells, shapes, label):
     """The `Neighbours` of cells of several shapes, [(cell, corner)], counted one shape after the other."""
     first = np.cumsum([0, *map(len, cells)])
-    faces, vertices = max(len(shape.faces) for shape in shapes), len(shapes[0].faces[0])
+    faces, vertices = max(len(shape.faces) for shape in shapes), max(len(face) for shape in shapes for face in shape.faces)
     cell = np.repeat(np.arange(first[-1])[:, None], faces, axis=1)
     face, orientation = np.full(cell.shape, -1), np.tile(np.arange(vertices), (*cell.shape, 1))
     open_rows, open_points = [], []
     for begin, own, shape in zip(first, cells, shapes):
         found = connect(own, shape.faces, lambda k, begin=begin: label(begin + k))
         some, count = slice(begin, begin + len(own)), len(shape.faces)
-        cell[some, :count], face[some, :count], orientation[some, :count] = found.cell + begin, found.face, found.orientation
+        cell[some, :count], face[some, :count] = found.cell + begin, found.face
+        orientation[some, :count, :found.orientation.shape[2]] = found.orientation
         rows = np.argwhere(found.face < 0)
-        open_points.append(own[rows[:, :1], np.array(shape.faces)[rows[:, 1]]])
+        open_points.append(face_points(own, rows, shape.faces))
         open_rows.append(rows + [begin, 0])
-    rows, points = np.concatenate(open_rows), np.concatenate(open_points)
-    key = keys(points)
-    order = np.argsort(key, kind="stable")
-    same = key[order[1:]] == key[order[:-1]]
-    one, other = order[:-1][same], order[1:][same]
-    match = np.argmax(points[one][:, :, None] == points[other][:, None, :], axis=2)
+    rows = np.concatenate(open_rows)
+    one, other, match = pairs(together(open_points), lambda k: label(rows[k, 0]))
     return Neighbours(cell, face, orientation).joined(rows[one], rows[other], match)
 
 
@@ -312,10 +312,8 @@ def _named_faces(points, cells, shapes, neighbours, facets):
     first, boundaries, notes = np.cumsum([0, *map(len, cells)]), {}, []
     for name, corners in facets.items():
         rows = np.full((len(corners), 2), -1)
+        clean.check_corners(name, corners, shapes)
         for begin, own, shape in zip(first, cells, shapes):
-            if np.shape(corners)[1:] != np.shape(shape.faces)[1:]:
-                raise MeshError(f"boundary {name!r}: faces of the shape {np.shape(corners)} do not fit {shape.name} cells; "
-                                f"allowed: (face, {len(shape.faces[0])})")
             here = find_faces(own, corners, shape.faces)
             rows = np.where((rows[:, :1] < 0) & (here[:, :1] >= 0), here + [begin, 0], rows)
         lost = np.flatnonzero(rows[:, 0] < 0)

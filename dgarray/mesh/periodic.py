@@ -3,7 +3,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from .errors import MeshError
-from .faces import find_faces
+from .faces import centres, find_faces, is_triangle
 
 # Distance, relative to the size of the cell behind a face, at which two points count as one.
 TOLERANCE = 1e-6
@@ -17,13 +17,16 @@ def match(mesh, first, second):
     rows, others = mesh.named(first), mesh.named(second)
     if first == second:
         raise MeshError(f"{mesh.source}: boundary {first!r} cannot be periodic with itself; name two boundaries")
-    x, y = mesh.points[mesh.face_points(rows)], mesh.points[mesh.face_points(others)]
+    corners, their_corners = mesh.face_points(rows), mesh.face_points(others)
+    x, y = mesh.points[corners], mesh.points[their_corners]
     translation = _middle(y) - _middle(x)
     size = np.minimum(mesh.inradii[rows[:, 0]].min(), mesh.inradii[others[:, 0]].min())
-    distance, partner = cKDTree(y.mean(axis=1)).query(x.mean(axis=1) + translation)
+    distance, partner = cKDTree(centres(mesh.points, their_corners)).query(
+        centres(mesh.points, corners) + translation)
     partner_size = mesh.inradii[others[partner, 0]]
     gaps = np.linalg.norm((x + translation)[:, :, None] - y[partner][:, None, :], axis=3)
     vertex = gaps.argmin(axis=2)
+    vertex[is_triangle(corners), 3:] = 3
     good = (distance < TOLERANCE * partner_size) & np.all(gaps.min(axis=2) < TOLERANCE * partner_size[:, None], axis=1)
     good &= np.all(np.sort(vertex, axis=1) == np.arange(x.shape[1]), axis=1)
     good &= np.bincount(partner, minlength=len(others))[partner] == 1

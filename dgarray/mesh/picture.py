@@ -160,13 +160,15 @@ def draw_groups(ax, mesh, groups, cells=True):
         else:
             entries.append(Patch(facecolor=colour, label=label))
     if mesh.dim == 3:
-        shape, count = mesh.cell_shape, sum(len(rows) for _, rows, _ in groups)
+        count = sum(len(rows) for _, rows, _ in groups)
         faces = []
         for _, rows, (colour, _) in groups:
-            for face, corners in enumerate(shape.faces):
-                some = rows[rows[:, 1] == face]
-                ring = shape.corners[[corners[number] for number in RING[len(corners)]]]
-                faces += zip(around(mesh, ring, some[:, 0]), mesh.normals[some[:, 0], face], [colour] * len(some))
+            for block, own in in_blocks(mesh, rows):
+                shape = block.cell_shape
+                for face, corners in enumerate(shape.faces):
+                    some = own[own[:, 1] == face]
+                    ring = shape.corners[[corners[number] for number in RING[len(corners)]]]
+                    faces += zip(around(block, ring, some[:, 0]), block.normals[some[:, 0], face], [colour] * len(some))
         width = float(np.clip(25 / np.sqrt(max(count, 1)), 0.05, 0.5)) if cells else 0.0
         surface(ax, faces, width, *extent_of(mesh))
     return entries

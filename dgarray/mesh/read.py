@@ -11,6 +11,7 @@ from ..reference.shapes import FILE_SHAPES
 from . import clean
 from .elements import Elements
 from .errors import TO_SPLIT, MeshError
+from .faces import together
 from .file_nodes import base_type, geometry_nodes, order_in_file
 from .groups import find_groups
 from .load import load
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
 ALLOWED = ", ".join(FILE_SHAPES)
-MIXED = ["triangle", "quad"]          # types that one mesh may have together
+MIXED = ("triangle", "quad"), ("tetra", "hexahedron", "wedge")          # types that one mesh may have together
 
 
 def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None) -> Mesh:
-    """Read the mesh in the file `path`: cells of one order and one shape, or triangles and quadrilaterals together (a
-    `MixedMesh`), the boundary's faces, and names.
+    """Read the mesh in the file `path`: cells of one order and one shape, or triangles and quadrilaterals together, or
+    tetrahedra, prisms and hexahedra (a `MixedMesh`), the boundary's faces, and names.
 
     split   True: quadrilaterals, hexahedra, wedges (prisms) and pyramids, also several shapes in one mesh, are cut into
             triangles or tetrahedra that fit together. Curved cells give curved pieces (pyramids of the orders 1 and 2).
@@ -54,9 +55,10 @@ def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None
     nodes name nothing. The first bytes say what a file is, the suffix only where they do not. Files may be compressed (.gz,
     .bz2, .xz).
 
-    The shapes are lines, triangles, quadrilaterals, tetrahedra and hexahedra. Cells of the orders 2 to 10 (meshio's triangle6,
-    quad9, tetra10, hexahedron27 and so on, also quad8 and hexahedron20, and VTK's Lagrange cells) become curved cells, or
-    straight ones where they are all straight to rounding. Hexahedra from Gmsh have the order 9 at most.
+    The shapes are lines, triangles, quadrilaterals, tetrahedra, prisms (wedges) and hexahedra; prisms are straight. Other cells
+    of the orders 2 to 10 (meshio's triangle6, quad9, tetra10, hexahedron27 and so on, also quad8 and hexahedron20, and VTK's
+    Lagrange cells) become curved cells, or straight ones where they are all straight to rounding. Hexahedra from Gmsh have the
+    order 9 at most.
 
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
     Raises MeshError, one line with file, place and remedy, for a file that cannot be used. Warns with `mesh.notes`."""
@@ -106,7 +108,7 @@ def _arrays(file, split=False):
     numbers, elements = (np.concatenate([first[k] + parents[k] for k in volume]) for first in (before, start + 1))
     regions, notes = find_groups(file, dim)
     boundaries, more = find_groups(file, dim - 1)
-    facets = {name: np.concatenate([_corners(data.cells[k])[pieces(k, inside)] for k, inside in members])
+    facets = {name: together([_corners(data.cells[k])[pieces(k, inside)] for k, inside in members])
               for name, members in boundaries.items()}
     points = _flat(np.asarray(data.points, dtype=np.float64), cells, next(iter(shapes.values())))
     nodes, first = None, 0
@@ -172,16 +174,16 @@ def _check_types(types):
 
 
 def _shapes(types, face_types):
-    """{base type in meshio: `Shape`} of cells of these types (name, nodes): one, or triangles and quadrilaterals.
+    """{base type in meshio: `Shape`} of cells of these types (name, nodes): one, or those of one group of MIXED.
 
     Raises MeshError for other combinations, for faces of another shape, and for curved cells that are not of one order."""
     names = sorted({base_type(name) for name, _ in types}, key=list(FILE_SHAPES).index)
-    if len(types) > len(names) or len(names) > 1 and names != MIXED:
+    if len(types) > len(names) or len(names) > 1 and not any(set(names) <= set(group) for group in MIXED):
         one_name = len({name for name, _ in types}) == 1
         found = sorted(f"{name} with {count} nodes" if one_name else name for name, count in types)
         remedy = f"; {TO_SPLIT}" if all(kind_of(name) for name, _ in types) and not one_name else ""
         raise MeshError(f"cells of type {', '.join(map(repr, found))} in one mesh are not supported; allowed: one type "
-                        f"of {ALLOWED}, or {' with '.join(MIXED)}{remedy}")
+                        f"of {ALLOWED}, or {', or '.join(' with '.join(group) for group in MIXED)}{remedy}")
     shapes, orders = {name: FILE_SHAPES[name] for name in names}, set()
     for name, count in sorted(types):
         try:
@@ -191,10 +193,10 @@ def _shapes(types, face_types):
     if len(orders) > 1:
         raise MeshError(f"cells of the orders {', '.join(map(str, sorted(orders)))} in one mesh are not supported; write all "
                         "with one order")
-    shape = shapes[names[0]]
-    if strange := sorted(face for face in face_types if base_type(face) != shape.face_in_files):
-        raise MeshError(f"boundary faces of type {', '.join(map(repr, strange))} do not fit {shape.name} cells; allowed: "
-                        f"{shape.face_in_files}")
+    allowed = {kind for shape in shapes.values() for kind in shape.faces_in_files}
+    if strange := sorted(face for face in face_types if base_type(face) not in allowed):
+        raise MeshError(f"boundary faces of type {', '.join(map(repr, strange))} do not fit "
+                        f"{' and '.join(shape.name for shape in shapes.values())} cells; allowed: {', '.join(sorted(allowed))}")
     return shapes
 
 
@@ -211,6 +213,6 @@ def _flat(points, cells, shape):
     if np.any(extent[dim:] > FLAT * extent[:dim].max()):
         raise MeshError(f"there are no volume cells: the {shape.name} cells lie on a "
                         f"{'surface' if dim == 2 else 'curve'} in {points.shape[1]}D "
-                        f"({'xyz'[dim]} varies by {extent[dim]:.3g}); allowed: tetra or hexahedron in 3D, triangle or "
+                        f"({'xyz'[dim]} varies by {extent[dim]:.3g}); allowed: tetra, wedge or hexahedron in 3D, triangle or "
                         "quad at constant z, line at constant y and z")
     return points[:, :dim]

@@ -41,6 +41,11 @@ class Shape:
     mirrored: tuple
 
     @property
+    def faces_in_files(self):
+        """The names of its faces in meshio, one for each shape that they have."""
+        return tuple(dict.fromkeys({3: "triangle", 4: "quad"}.get(len(face), self.face_in_files) for face in self.faces))
+
+    @property
     def corners(self):
         """Coordinates of the reference cell's corners as an array, (corner, dim)."""
         return np.array(self.vertices, dtype=float)
@@ -88,9 +93,12 @@ class Shape:
 
     @property
     def test_points(self):
-        """Reference points (point, dim) of a quadrilateral or hexahedron at which a valid cell has det dx/dr > 0.
+        """Reference points (point, dim) of a cell that is no simplex at which a valid cell has det dx/dr > 0.
 
-        On a quadrilateral det dx/dr is linear, so its corners suffice. A hexahedron adds 27 Gauss points to them."""
+        On a quadrilateral det dx/dr is linear, so its corners suffice. A hexahedron adds 27 Gauss points to them, a prism,
+        where det dx/dr is linear in the triangle and quadratic along the line, three points on each edge along the line."""
+        if self.name == "prism":
+            return np.array([(*corner[:2], t) for corner in self.vertices[:3] for t in (-1, -0.5, 0, 0.5, 1)])
         return self.corners if self.dim == 2 else np.concatenate([self.corners, product(3, 4)[0]])
 
 
