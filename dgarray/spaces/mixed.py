@@ -95,7 +95,8 @@ class MixedSpace:
         for name in set.intersection(*(set(trace.coords) for trace, _, _ in found)):
             given = [trace.coords[name] for trace, _, _ in found]
             dims = max((dims for dims, _, _ in given), key=len)          # of a face, or of each of its nodes
-            columns = [np.repeat(values[:, None], nodes, axis=1) if len(own) < len(dims) else values for own, values, _ in given]
+            columns = [np.repeat(values[:, None], nodes, axis=1) if len(own) < len(dims) else values
+                       for own, values, _ in given]
             coords[name] = dims, np.concatenate(columns), given[0][2]
         sizes = found[0][0].sizes | {"face": sum(trace.sizes["face"] for trace, _, _ in found)}
         return Trace(np.concatenate([trace.places + first for trace, first, _ in found]), values, sizes, coords)
