@@ -7,7 +7,7 @@ def joined_flags(datasets, name):
     if not any(name in ds.coords for ds in datasets):
         return datasets
     own = [ds[name].attrs["flag_meanings"].split() if name in ds.coords else ["none"] for ds in datasets]
-    flags = [np.asarray(ds[name].attrs["flag_values"]).reshape(-1) if name in ds.coords else np.zeros(1, int) for ds in datasets]
+    flags = [np.atleast_1d(ds[name].attrs["flag_values"]) if name in ds.coords else np.zeros(1, int) for ds in datasets]
     meanings = list(dict.fromkeys(meaning for each in own for meaning in each))
     attrs = next(ds[name].attrs for ds in datasets if name in ds.coords)
     attrs = attrs | {"flag_values": list(range(len(meanings))), "flag_meanings": " ".join(meanings)}

@@ -162,21 +162,21 @@ class MixedAccessor:
     def slice(self, plane: Any, time: float | None = None) -> xr.Dataset:
         """One dataset of all zones on a plane or a line, as `Accessor.slice`; pieces of all shapes have the highest order that
         one of them needs, twice the order on quadrilaterals, hexahedra and prisms."""
-        return cut_all(self._datasets(None), plane, time)
+        return cut_all(self.datasets(), plane, time)
 
-    def _datasets(self, time):
-        """One dataset of each shape; time: as for `Accessor.whole`."""
+    def datasets(self, time: float | None = None) -> list[xr.Dataset]:
+        """One dataset of each shape, of the highest order of its zones; time: as for `Accessor.whole`."""
         return [next(iter(each.zones.values())).dg.whole(time) if len(each.zones) == 1 else each.whole(time)
                 for each in self._shapes]
 
     def to_vtk(self, path: str | PathLike, variables: str | Sequence[str] | None = None, time: float | None = None,
                overwrite: bool = False) -> Path:
         """Write fields for ParaView, PyVista or VTK in one file, as `Accessor.to_vtk`."""
-        return export(self._datasets(None), path, variables, time, overwrite)
+        return export(self.datasets(), path, variables, time, overwrite)
 
     def to_ugrid(self, subdivide: int = 1, time: float | None = None) -> xr.Dataset:
         """A 2D dataset in the UGRID conventions, as `Accessor.to_ugrid`; triangles have -1 for their fourth corner."""
-        return joined([each.dg.to_ugrid(subdivide, time) for each in self._datasets(None)])
+        return joined([each.dg.to_ugrid(subdivide, time) for each in joined_flags(self.datasets(), "region")])
 
     def plot(self, variable: str, time: float | None = -1, ax: Any = None, path: str | PathLike | None = None,
              record: str | None = None, spectrum: bool = False, **options: Any) -> Any:
@@ -186,24 +186,24 @@ class MixedAccessor:
         from dgarray.output import plot
 
         if path is None:
-            return plot.draw(self._datasets(time), variable, -1, ax, **options)
+            return plot.draw(self.datasets(time), variable, -1, ax, **options)
         if ax is not None:
             raise ValueError("ax and path are both given; give one")
-        return plot.plot(self._datasets(time), variable, -1, path, **options)
+        return plot.plot(self.datasets(time), variable, -1, path, **options)
 
     def animate(self, variable: str, path: str | PathLike | None = None, fps: float = 10, **options: Any) -> Any:
         """A movie of all snapshots with one range of colours, as `Accessor.animate`."""
         from dgarray.output import movie
 
         if path is None:
-            return movie.animation(self._datasets(None), variable, fps, **options)
-        return movie.movie(self._datasets(None), variable, path, fps, **options)
+            return movie.animation(self.datasets(), variable, fps, **options)
+        return movie.movie(self.datasets(), variable, path, fps, **options)
 
     def to_pyvista(self, variables: str | Sequence[str] | None = None, time: float | None = -1) -> Any:
         """One snapshot as a pyvista.UnstructuredGrid of cells of several shapes, as `Accessor.to_pyvista`."""
         from dgarray.output.to_pyvista import cells
 
-        return cells(self._datasets(None), variables, time)
+        return cells(self.datasets(), variables, time)
 
     def __getattr__(self, name):
         if name in OF_ONE:

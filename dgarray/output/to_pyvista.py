@@ -1,8 +1,8 @@
 """One snapshot of a dataset as an object of PyVista: the cells and arrays of the VTK files, without a file."""
 import numpy as np
 
+from dgarray.output.flags import joined_flags
 from dgarray.output.grid_vtk import Image
-from dgarray.output.picture import listed
 from dgarray.output.vtk import field_data_of, fields_of, grid_of, joined, snapshots
 
 
@@ -19,9 +19,10 @@ def cells(ds, variables=None, time=-1):
     """A dataset on a mesh, or a list of them, one of each shape of cells, as a pyvista.UnstructuredGrid, see
     `Accessor.to_pyvista`."""
     pyvista, dims = need_pyvista(), ("element", "node")
-    fields = [fields_of(one, variables, dims) for one in listed(ds)]
-    (step,), times = snapshots(listed(ds)[0], time, True)
-    grid, cell_data, field_data = joined([grid_of(one, list(fields[0])) for one in listed(ds)])
+    datasets = joined_flags(ds, "region") if isinstance(ds, list) else [ds]
+    fields = [fields_of(one, variables, dims) for one in datasets]
+    (step,), times = snapshots(datasets[0], time, True)
+    grid, cell_data, field_data = joined([grid_of(one, list(fields[0])) for one in datasets])
     if times is not None:
         field_data["TimeValue"] = times
     connectivity, offsets, types = grid.topology()

@@ -17,6 +17,7 @@ import numpy as np
 
 from dgarray.atomic_write import written
 from dgarray.output.dataset import UNITLESS
+from dgarray.output.flags import joined_flags
 from dgarray.output.joined import check_one_run
 from dgarray.output.lagrange import Grid, Grids, real
 from dgarray.output.vtk_xml import Appended
@@ -41,7 +42,7 @@ def export(datasets, path, variables=None, time=None, overwrite=False):
     path = Path(path)
     if path.suffix not in (".vtkhdf", ".vtu"):
         raise ValueError(f"{path}: the suffix {path.suffix!r} is not known; allowed: .vtkhdf (all snapshots), .vtu (one)")
-    datasets = datasets if isinstance(datasets, list) else [datasets]
+    datasets = joined_flags(datasets, "region") if isinstance(datasets, list) else [datasets]
     all_fields = [fields_of(ds, variables, ("element", "node")) for ds in datasets]
     fields = all_fields[0]
     steps, times = snapshots(datasets[0], time, path.suffix == ".vtu")
