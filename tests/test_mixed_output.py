@@ -198,3 +198,19 @@ def test_commands_on_stores_of_several_shapes(tmp_path, capsys):
         assert main(options) == 0, capsys.readouterr()
     assert all((tmp_path / name).stat().st_size > 3000 for name in ("p.png", "s.png", "m.png", "p.gif", "run.vtkhdf"))
     assert np.array_equal(tree.dg.record("mass")["p"][[0, -1]].values.shape, (2,))
+
+
+def test_a_dump_and_a_picture_of_a_problem(tmp_path):
+    """A shock far too strong for the scheme: both shapes of cells are near the place."""
+    pyvista = pytest.importorskip("pyvista")
+    pytest.importorskip("matplotlib")
+    sim = dg.Simulation(dg.rectangle(cells=6, shape="mixed"), dg.Euler(2), dg.NodalDG(4), boundary=dg.wall, backend="numpy",
+                        kernels="array", initial=lambda x: (1 + 0 * x[0], 0 * x[0], 0 * x[0], np.where(x[0] < 0.5, 100, 1e-2)))
+    for suffix in (".vtu", ".png"):
+        with np.errstate(all="ignore"), pytest.raises(dg.SolutionError) as caught:
+            sim.run(1.0, dump_on_error=tmp_path / f"bad{suffix}")
+    dump = pyvista.read(tmp_path / "bad.vtu")
+    assert {69, 70} == set(dump.celltypes) and caught.value.element in dump.cell_data["cell_number"][dump.cell_data["bad"] == 1]
+    assert dump.n_cells < sim.mesh.cell_count and np.isfinite(dump.point_data["rho"]).all()
+    assert (tmp_path / "bad.png").stat().st_size > 5000
+    assert sim.plot(path=tmp_path / "problem.png").stat().st_size > 5000

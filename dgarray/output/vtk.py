@@ -64,26 +64,6 @@ def export(datasets, path, variables=None, time=None, overwrite=False):
     return path
 
 
-def write_vtu(path, points, cells, order, fields, cell_fields=None, field_data=None, nodes=None, overwrite=False):
-    """Write nodal fields on any cells of one shape to a .vtu file; returns the path.
-
-    points: (point, dim) corners; cells: (element, corner); order and nodes of the polynomials on `reference_cell`
-    fields: {name: (element, node)}; cell_fields: {name: (element,)}; field_data: {name: array, or list of texts}
-    Raises ValueError for shapes that do not fit and a path that exists or cannot be written to."""
-    grid = Grid(np.asarray(points, "float64"), np.asarray(cells, "int64"), int(order), np.zeros((0, 2), "int64"), nodes)
-    fields = {name: np.asarray(values) for name, values in fields.items()}
-    cell_fields = {name: np.asarray(values) for name, values in (cell_fields or {}).items()}
-    for name, values in (*fields.items(), *cell_fields.items()):
-        shape = (len(grid.cells), grid.interpolation.shape[1]) if name in fields else (len(grid.cells),)
-        if values.shape != shape:
-            raise ValueError(f"field {name!r} has the shape {values.shape}; it must be {shape}")
-    path = Path(path)
-    with aside_of(path, overwrite) as aside:
-        _write_xml(aside, grid, {name: (values.dtype, partial(fields.get, name)) for name, values in fields.items()},
-                   {name: grid.cell_values(values) for name, values in cell_fields.items()}, field_data or {})
-    return path
-
-
 def fields_of(ds, variables, dims):
     """The DataArrays to write by name, checked to be real numbers over time and these dims."""
     def fits(field):
