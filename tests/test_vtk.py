@@ -293,34 +293,6 @@ def test_texts_beyond_ascii_and_values_per_element(tmp_path, suffix):
     np.testing.assert_array_equal(values(grid, "inside", "Cell"), ds.inside)
 
 
-# The lower level
-
-
-def test_write_vtu_of_some_elements(tmp_path):
-    m, cell = mesh(3), simplex(3, 3)
-    some = m.cells[2:6]
-    x = np.einsum("nc,ecd->end", cell.barycentric(cell.nodes), m.points[some])
-    bad = polynomial(3, x)
-    bad[1, 4] = np.nan
-    path = output.write_vtu(tmp_path / "dump.vtu", m.points, some, 3, {"u": polynomial(3, x).astype("float32"), "bad": bad},
-                            {"number": np.arange(2, 6), "hit": [False, True, False, False]}, {"why": ["u is not finite"]})
-    grid = read(path)
-    assert grid.GetNumberOfCells() == 4 and field_data(grid, "why") == ["u is not finite"]
-    np.testing.assert_allclose(values(grid, "u"), polynomial(3, points(grid)), rtol=1e-5, atol=1e-6)
-    assert values(grid, "u").dtype == np.float32
-    np.testing.assert_array_equal(values(grid, "number", "Cell"), [2, 3, 4, 5])
-    np.testing.assert_array_equal(values(grid, "hit", "Cell"), [0, 1, 0, 0])
-    lost = np.isnan(values(grid, "bad").reshape(4, -1))
-    assert lost[1].all() and not lost[[0, 2, 3]].any()
-    with pytest.raises(ValueError, match=r"field 'u' has the shape \(4, 19\); it must be \(4, 20\)"):
-        output.write_vtu(tmp_path / "no.vtu", m.points, some, 3, {"u": bad[:, 1:]})
-    with pytest.raises(ValueError, match=r"field 'n' has the shape \(3,\); it must be \(4,\)"):
-        output.write_vtu(tmp_path / "no.vtu", m.points, some, 3, {}, {"n": np.arange(3)})
-    with pytest.raises(ValueError, match="exists"):
-        output.write_vtu(path, m.points, some, 3, {})
-    assert os.listdir(tmp_path) == ["dump.vtu"]
-
-
 # Files and errors
 
 

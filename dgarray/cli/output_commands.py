@@ -23,7 +23,6 @@ def show_info(options):
 
 
 def plot_output(options):
-    from ..output import curves, movie, plot
     pictures = ("time", "limits", "isolines", "mesh", "slice", "surface", "movie", "fps")
     for option, excluded in (("record", pictures), ("movie", ("time", "output"))):
         both = [name for name in excluded if getattr(options, option) is not None and getattr(options, name) is not None]
@@ -32,10 +31,9 @@ def plot_output(options):
     for option, needed in (("spectrum", "record"), ("fps", "movie")):
         if getattr(options, option) is not None and getattr(options, needed) is None:
             raise ValueError(f"--{option} is given without --{needed}; give both")
-    dataset, path = open_output(Path(options.path)).dg.whole(), options.output or f"{options.variable}.png"
+    found, path = open_output(Path(options.path)).dg, options.output or f"{options.variable}.png"
     if options.record is not None:
-        draw = curves.spectrum if options.spectrum else curves.series
-        print(draw(dataset, options.record, options.variable, path))
+        print(found.plot(options.variable, path=path, record=options.record, spectrum=bool(options.spectrum)))
         return
     chosen = {name: getattr(options, name) for name in ("mesh", "slice", "surface") if getattr(options, name) is not None}
     if len(chosen.get("slice", ())) == 1:
@@ -44,9 +42,9 @@ def plot_output(options):
         if getattr(options, name) is not None:
             chosen[name] = numbers_of(f"--{name}", getattr(options, name), example)
     if options.movie is not None:
-        print(movie.movie(dataset, options.variable, options.movie, 10 if options.fps is None else options.fps, **chosen))
+        print(found.animate(options.variable, options.movie, 10 if options.fps is None else options.fps, **chosen))
     else:
-        print(plot.plot(dataset, options.variable, -1 if options.time is None else options.time, path, **chosen))
+        print(found.plot(options.variable, -1 if options.time is None else options.time, path=path, **chosen))
 
 
 def numbers_of(option, text, example):

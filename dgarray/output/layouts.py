@@ -40,20 +40,23 @@ def dump(path, space, law, t, values, variable, first, bad):
 
 
 def _elements(path, space, law, t, values, variable, first, bad):
-    mesh, around = space.mesh, neighbourhood(space.mesh, first, LAYERS)
-    part, values = mesh.part(around), values[:, :, around]
+    around, found = neighbourhood(space.mesh, first, LAYERS), []
+    mark = "bad" if "bad" not in law.variables else "bad_elements"
+    for own, start, rows in space.blocks() if hasattr(space, "spaces") else [(space, 0, values.shape[1])]:
+        some = around[(around >= start) & (around < start + own.count)]
+        if not len(some):
+            continue
+        part = own.mesh.part(some - start)
+        layout = Layout(part.dim, own.order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
+                        all_axes(law.units), nodes=getattr(own.cell, "kind", None), geometry_nodes=part.geometry_nodes)
+        fields = {name: field.T[None] for name, field in zip(law.variables, values[:, :rows, some])}
+        found.append(layout.dataset([t], fields).assign({mark: ("element", np.isin(some, bad).astype("int32"))}))
     if path.suffix == ".vtu":
-        from .vtk import write_vtu
-        fields = {name: field.T for name, field in zip(law.variables, values)}
-        marks = {"bad": np.isin(around, bad).astype("int32"), "cell_number": part.numbers}
-        write_vtu(path, part.points, part.cells, space.order, fields, marks, nodes=getattr(space.cell, "kind", None),
-                  overwrite=True)
+        from .vtk import export
+        export(found, path, overwrite=True)
     else:
         from .plot import plot
-        layout = Layout(mesh.dim, space.order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
-                        all_axes(law.units), nodes=getattr(space.cell, "kind", None), geometry_nodes=part.geometry_nodes)
-        fields = {name: field.T[None] for name, field in zip(law.variables, values)}
-        plot(layout.dataset([t], fields), variable, -1, path, mesh=True)
+        plot(found if len(found) > 1 else found[0], variable, -1, path, mesh=True)
 
 
 def _grid(path, space, law, t, values, variable, first, bad):

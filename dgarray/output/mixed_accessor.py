@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from dgarray.output.plot import several
+from dgarray.output.accessor import Accessor
+from dgarray.output.flags import joined_flags
+from dgarray.output.joined_slices import cut_all
 from dgarray.output.surface import boundaries
 from dgarray.output.tree_accessor import TreeAccessor
 from dgarray.output.ugrid import joined
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-# What one zone answers alone: a dataset of another mesh, or a drawing of one.
-OF_ONE = ("slice", "cell_mean", "gradient", "animate", "to_pyvista", "values", "field", "reference", "cell_shape", "space",
-          "points", "cells", "geometry_nodes", "jacobians", "locator", "evaluation", "evaluation_on", "whole")
+# What one zone answers alone: arrays over the nodes or corners of cells of one shape.
+OF_ONE = [name for name in ("values", "field", "reference", "cell_shape", "space", "points", "cells", "geometry_nodes",
+                            "jacobians", "locator", "evaluation", "evaluation_on", "whole") if hasattr(Accessor, name)]
 
 
 class MixedAccessor:
@@ -31,8 +33,8 @@ class MixedAccessor:
 
     zones            {name: dataset}
     variables, order, dim, axes, bounds, index, units   as `ds.dg` has them
-    Everywhere `time` is as for `ds.dg`. What one dataset alone can hold, such as `slice`, is asked of a zone:
-    tree.dg.zones["triangle"].dg.slice(...)."""
+    Everywhere `time` is as for `ds.dg`. What is an array over the nodes of cells of one shape is asked of a zone:
+    tree.dg.zones["triangle"].dg.values(...)."""
 
     def __init__(self, zones: dict[str, xr.Dataset]):
         self.zones, by_shape = zones, {}
@@ -134,33 +136,74 @@ class MixedAccessor:
 
     def record(self, name: str) -> xr.Dataset:
         """What the recorder `name` of the run kept."""
-        holder = next((ds for ds in self.zones.values() if any(str(v).startswith(f"{name}_") for v in ds.variables)),
-                      next(iter(self.zones.values())))
-        return holder.dg.record(name)
+        return self._holder(name).dg.record(name)
+
+    def _holder(self, name):
+        """The zone that has a record."""
+        return next((ds for ds in self.zones.values() if any(str(v).startswith(f"{name}_") for v in ds.variables)),
+                    next(iter(self.zones.values())))
 
     def with_fields(self, *names: str) -> xr.DataTree:
         """The tree with fields that follow from its own by the law, as `Accessor.with_fields`."""
-        return xr.DataTree.from_dict({name: ds.dg.with_fields(*names) for name, ds in self.zones.items()})
+        return self._of_each(lambda dg: dg.with_fields(*names))
 
-    def _datasets(self, time):
-        """One dataset of each shape; time: as for `Accessor.whole`."""
-        return [each.whole(time) for each in self._shapes]
+    def gradient(self, variable: str, time: float | None = None) -> xr.DataTree:
+        """The tree with the derivatives of a field in place of its own fields, as `Accessor.gradient`."""
+        return self._of_each(lambda dg: dg.gradient(variable, time))
+
+    def _of_each(self, function):
+        return xr.DataTree.from_dict({name: function(ds.dg) for name, ds in self.zones.items()})
+
+    def cell_mean(self, variable: str | None = None, time: float | None = None) -> xr.DataArray | xr.Dataset:
+        """Mean values over the cells of all zones, one zone after the other, as `Accessor.cell_mean`."""
+        found = [ds.dg.cell_mean(variable, time) for ds in joined_flags(list(self.zones.values()), "region")]
+        return xr.concat(found, "element", coords="minimal", compat="override", join="override", combine_attrs="override")
+
+    def slice(self, plane: Any, time: float | None = None) -> xr.Dataset:
+        """One dataset of all zones on a plane or a line, as `Accessor.slice`; pieces of all shapes have the highest order that
+        one of them needs, twice the order on quadrilaterals, hexahedra and prisms."""
+        return cut_all(self.datasets(), plane, time)
+
+    def datasets(self, time: float | None = None) -> list[xr.Dataset]:
+        """One dataset of each shape, of the highest order of its zones; time: as for `Accessor.whole`."""
+        return [next(iter(each.zones.values())).dg.whole(time) if len(each.zones) == 1 else each.whole(time)
+                for each in self._shapes]
 
     def to_vtk(self, path: str | PathLike, variables: str | Sequence[str] | None = None, time: float | None = None,
                overwrite: bool = False) -> Path:
         """Write fields for ParaView, PyVista or VTK in one file, as `Accessor.to_vtk`."""
-        return export(self._datasets(None), path, variables, time, overwrite)
+        return export(self.datasets(), path, variables, time, overwrite)
 
     def to_ugrid(self, subdivide: int = 1, time: float | None = None) -> xr.Dataset:
         """A 2D dataset in the UGRID conventions, as `Accessor.to_ugrid`; triangles have -1 for their fourth corner."""
-        return joined([each.dg.to_ugrid(subdivide, time) for each in self._datasets(None)])
+        return joined([each.dg.to_ugrid(subdivide, time) for each in joined_flags(self.datasets(), "region")])
 
     def plot(self, variable: str, time: float | None = -1, ax: Any = None, path: str | PathLike | None = None,
              record: str | None = None, spectrum: bool = False, **options: Any) -> Any:
-        """Draw a field in 2D, or a record, as `Accessor.plot`, with one range of colours for all zones."""
+        """Draw a field, or a record, as `Accessor.plot`, with one range of colours for all zones."""
         if record is not None or spectrum:
-            return next(iter(self.zones.values())).dg.plot(variable, time, ax, path, record, spectrum, **options)
-        return several(self._datasets(time), variable, ax, path, **options)
+            return self._holder(record).dg.plot(variable, time, ax, path, record, spectrum, **options)
+        from dgarray.output import plot
+
+        if path is None:
+            return plot.draw(self.datasets(time), variable, -1, ax, **options)
+        if ax is not None:
+            raise ValueError("ax and path are both given; give one")
+        return plot.plot(self.datasets(time), variable, -1, path, **options)
+
+    def animate(self, variable: str, path: str | PathLike | None = None, fps: float = 10, **options: Any) -> Any:
+        """A movie of all snapshots with one range of colours, as `Accessor.animate`."""
+        from dgarray.output import movie
+
+        if path is None:
+            return movie.animation(self.datasets(), variable, fps, **options)
+        return movie.movie(self.datasets(), variable, path, fps, **options)
+
+    def to_pyvista(self, variables: str | Sequence[str] | None = None, time: float | None = -1) -> Any:
+        """One snapshot as a pyvista.UnstructuredGrid of cells of several shapes, as `Accessor.to_pyvista`."""
+        from dgarray.output.to_pyvista import cells
+
+        return cells(self.datasets(), variables, time)
 
     def __getattr__(self, name):
         if name in OF_ONE:

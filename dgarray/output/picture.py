@@ -6,6 +6,7 @@ import numpy as np
 from dgarray.mesh import cell_maps
 from dgarray.mesh.curved_parts import edge_lines
 from dgarray.output.dataset import UNITLESS
+from dgarray.output.joined_slices import cut_all
 from dgarray.output.triangles import TRIANGLES, divided, outlines, sides, subdivision
 from dgarray.wording import choose
 
@@ -23,23 +24,29 @@ DARK = 15
 
 
 def seen(ds, variable, plane):
-    """The dataset itself, or its slice by the plane, which then holds this one nodal field."""
-    ds.dg.field(variable)
+    """The dataset itself, or its slice by the plane, which then holds this one nodal field; ds may be a list of datasets, one
+    of each shape of cells, which have one slice."""
+    for one in listed(ds):
+        one.dg.field(variable)
     if plane is None:
         return ds
-    return ds.drop_vars([name for name in ds.dg.variables if name != variable]).dg.slice(plane)
+    alone = [one.drop_vars([name for name in one.dg.variables if name != variable]) for one in listed(ds)]
+    return cut_all(alone, plane) if isinstance(ds, list) else alone[0].dg.slice(plane)
+
+
+def listed(ds):
+    """The datasets of a run as a list: one of each shape of cells."""
+    return ds if isinstance(ds, list) else [ds]
 
 
 class Picture:
     """A field in matplotlib axes whose values can be renewed: lines and triangles are made once.
 
     ds: 1D or 2D dataset, a slice too; limits (low, high) or None for those of each state
-    triangles: number of small triangles that it may have in 2D; rim: edges that are drawn as its boundary, by default those
-    of `outlines`; other options as in `draw`"""
+    triangles: number of small triangles that it may have in 2D; other options as in `draw`"""
 
     def __init__(self, ds, variable, ax, limits=None, mesh=False, cmap=None, colorbar=True, triangles=TRIANGLES, isolines=None,
-                 rim=None, **line):
-        self.rim = rim
+                 **line):
         self.lines, self.levels = None, levels(isolines, ds.dg.dim)
         self.ds, self.variable, self.ax, self.limits, self.cmap = ds, variable, ax, checked(limits), cmap
         if ds.dg.dim > 1:
@@ -87,14 +94,17 @@ class Picture:
         triangles = (np.arange(len(dg.cells))[:, None, None] * self.count + small).reshape(-1, 3)
         self.triangulation = Triangulation(x[0].ravel(), x[1].ravel(), triangles)
         self.artist = ax.tripcolor(self.triangulation, np.zeros(x[0].size), shading="gouraud", rasterized=True)
-        rim = edge_lines(dg, outlines(ds) if self.rim is None else self.rim)
-        ax.add_collection(LineCollection(rim, colors="0.2", linewidths=0.8), autolim=False)
+        ax.add_collection(LineCollection(self._outlines(), colors="0.2", linewidths=0.8), autolim=False)
         ax.set_facecolor("0.8")
         if mesh:
             lines = LineCollection(edge_lines(dg, sides(ds)), colors="black", alpha=0.35, linewidths=0.4)
             ax.add_collection(lines, autolim=False)
         ax.margins(0)
         self._frame(colorbar)
+
+    def _outlines(self):
+        """Points (line, point, 2) of the boundary and of the lines between regions."""
+        return edge_lines(self.ds.dg, outlines(self.ds))
 
     def _frame(self, colorbar):
         """Labels and colour bar of a picture in 2D."""
@@ -103,7 +113,7 @@ class Picture:
         if colorbar:
             from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-            width, height = np.ptp(dg.bounds, axis=0)
+            width, height = np.ptp(self._bounds(), axis=0)
             below = width > WIDE * height
             numbers = ScalarFormatter(useMathText=True)
             numbers.set_powerlimits(PLAIN_POWERS)
@@ -111,6 +121,9 @@ class Picture:
                                ticks=MaxNLocator(TICKS, steps=(1, 2, 2.5, 5, 10)),
                                location="bottom" if below else "right", aspect=40 if below else 20,
                                pad=0.06 if below else 0.02 * max(1, height / width))
+
+    def _bounds(self):
+        return self.ds.dg.bounds
 
     def evaluate(self, values):
         """The field at the points of the picture, (element, point), from nodal values (element, node)."""
@@ -275,13 +288,10 @@ def time_of(ds, time=-1):
 
 def figure_size(ds):
     """Width and height in inches: in 2D the domain's own shape with room for the labels and the colour bar."""
-    if ds.dg.dim == 1:
+    bounds = [one.dg.bounds for one in listed(ds)]
+    if len(bounds[0][0]) == 1:
         return 6.4, 4.0
-    return size_of_figure(*np.ptp(ds.dg.bounds, axis=0))
-
-
-def size_of_figure(width, height):
-    """The same of a domain in 2D of this width and height."""
+    width, height = np.max(bounds, axis=(0, 1)) - np.min(bounds, axis=(0, 1))
     if width > WIDE * height:
         return 7.0, float(max(6.2 * height / width + 1.6, 2.4))
     if width >= height:

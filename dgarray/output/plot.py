@@ -3,15 +3,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dgarray.atomic_write import written
-from dgarray.figures import figure_and_axes, finished, need_matplotlib, writable
+from dgarray.figures import need_matplotlib, writable
 from dgarray.output.derived_fields import with_field
 from dgarray.output.grid_plot import GridPicture
 from dgarray.output.joined import check_one_run
-from dgarray.output.picture import Picture, extent, figure_size, limits_of, seen, size_of_figure, time_of
-from dgarray.output.triangles import outlines
+from dgarray.output.joined_picture import JoinedPicture
+from dgarray.output.picture import Picture, figure_size, listed, seen, time_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,12 +18,13 @@ if TYPE_CHECKING:
 def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):
     """Draw one field to an image file (by matplotlib PNG, PDF or SVG, by PyVista PNG). Returns the path.
 
+    ds: the dataset, or a list of them, one of each shape of cells
     time, options: as in `draw`
     Raises ValueError for an unknown variable, time, plane or boundary, ImportError without the library."""
     ds = one_time(ds, variable, time)
     with written(writable(path)) as aside:
         picture = new_picture(ds, variable, **options)
-        picture.show(picture.read(-1), time_of(ds))
+        picture.show(picture.read(-1), time_of(listed(ds)[0]))
         picture.save(aside, dpi)
     return path
 
@@ -53,43 +52,8 @@ def draw(ds: xr.Dataset, variable: str, time: float | None = -1, ax: Any = None,
         picture = Scene(ds, variable, **options)
     else:
         picture = flat_picture(ds, variable, ax, pyplot=True, **options)
-    picture.show(picture.read(-1), time_of(ds))
-    return picture.ax if isinstance(picture, Picture) else picture.plotter
-
-
-def several(datasets, variable, ax=None, path=None, limits=None, **options):
-    """Draw one field of several 2D datasets with one range of colours: as `draw`, with a path as `plot`."""
-    datasets = [one_time(ds, variable, -1) for ds in datasets]
-    if datasets[0].dg.dim == 3:
-        raise ValueError("pictures of 3D meshes of several shapes are made by PyVista or ParaView: write a file by "
-                         "tree.dg.to_vtk('out.vtkhdf'), or draw a zone: tree.dg.zones[name].dg.plot(...)")
-    for name in ("slice", "surface"):
-        if options.pop(name, None) is not None:
-            raise ValueError(f"{name} is for a mesh of cells of one shape; ask a zone: tree.dg.zones[name].dg.plot(...)")
-    if ax is not None and path is not None:
-        raise ValueError("ax and path are both given; give one")
-    bounds = [ds.dg.bounds for ds in datasets]
-    size = np.max([high for _, high in bounds], axis=0) - np.min([low for low, _ in bounds], axis=0)
-    figure, ax = figure_and_axes(ax, path, size_of_figure(*size), "compressed")
-    pictures = [flat_picture(ds, variable, ax, limits=limits, rim=rim, **options, **({} if i == 0 else {"colorbar": False}))
-                for i, (ds, rim) in enumerate(zip(datasets, outer_edges(datasets)))]
-    values = [picture.read(-1) for picture in pictures]
-    low, high = zip(*map(extent, values))
-    common = pictures[0].limits or limits_of(min(low), max(high))
-    for picture, u in zip(pictures, values):
-        picture.show(u, time_of(datasets[0]), common)
-    ax.autoscale_view()
-    return finished(figure, ax, path)
-
-
-def outer_edges(datasets):
-    """The `outlines` of each of several 2D datasets, without the edges that two of them share."""
-    rows = [outlines(ds) for ds in datasets]
-    ends = [np.sort(ds.dg.points[ds.dg.cells[own[:, :1], np.array(ds.dg.cell_shape.faces)[own[:, 1]]]].round(12)
-                    .view("complex128")[..., 0], axis=1) for ds, own in zip(datasets, rows)]
-    _, number, count = np.unique(np.concatenate(ends), axis=0, return_inverse=True, return_counts=True)
-    once = np.split(count[number.ravel()] == 1, np.cumsum([len(own) for own in rows])[:-1])
-    return [own[keep] for own, keep in zip(rows, once)]
+    picture.show(picture.read(-1), time_of(listed(ds)[0]))
+    return picture.ax if isinstance(picture, (Picture, JoinedPicture)) else picture.plotter
 
 
 def new_picture(ds, variable, **options):
@@ -116,6 +80,8 @@ def flat_picture(ds, variable, ax=None, pyplot=False, slice=None, surface=None, 
         figure = Figure(figsize=figure_size(flat), layout="compressed")
         FigureCanvasAgg(figure)
         ax = figure.add_subplot()
+    if isinstance(flat, list):
+        return JoinedPicture(flat, variable, ax, **options)
     if flat.attrs["cell_type"] == "grid":
         return GridPicture(flat, variable, ax, **options)
     return Picture(flat, variable, ax, **options)
@@ -123,16 +89,19 @@ def flat_picture(ds, variable, ax=None, pyplot=False, slice=None, surface=None, 
 
 def needs_volume(ds, slice=None, surface=None, **_):
     """True if the picture is one for PyVista: in 3D all but a single slice. Raises ValueError for what 1D and 2D have not."""
+    dim = listed(ds)[0].dg.dim
     if surface is not None and slice is not None:
         raise ValueError(f"slice={slice!r} and surface={surface!r} are both given; give one")
-    if ds.dg.dim < 3 and (surface is not None or isinstance(slice, list)):
-        raise ValueError(f"{'several slices are' if surface is None else 'surface is'} for 3D; the dataset is {ds.dg.dim}D")
-    return ds.dg.dim == 3 and (slice is None or isinstance(slice, list))
+    if dim < 3 and (surface is not None or isinstance(slice, list)):
+        raise ValueError(f"{'several slices are' if surface is None else 'surface is'} for 3D; the dataset is {dim}D")
+    return dim == 3 and (slice is None or isinstance(slice, list))
 
 
 def one_time(ds, variable, time):
     """The dataset at one time, with the field `variable`, its own or one that follows from them. Raises ValueError for an
-    unknown variable or time, and for several runs in one dataset."""
+    unknown variable or time, and for several runs in one dataset. A list of datasets gives a list."""
+    if isinstance(ds, list):
+        return [one_time(one, variable, time) for one in ds]
     ds = ds.isel(time=[ds.dg.index(time)]) if "time" in ds.dims else ds
     ds = with_field(ds, variable)
     check_one_run(ds.dg.field(variable), ds.dg.axes)

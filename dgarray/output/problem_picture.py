@@ -4,6 +4,7 @@ import numpy as np
 from dgarray.figures import figure_and_axes, finished
 from dgarray.mesh import grid_picture, picture
 from dgarray.output.derived_fields import with_field
+from dgarray.output.mixed_accessor import MixedAccessor
 from dgarray.output.picture import extent, figure_size, time_of
 from dgarray.output.plot import flat_picture
 from dgarray.wording import choose
@@ -12,14 +13,16 @@ WORDS = 44          # characters of a condition in the legend
 OPTIONS = "limits", "mesh", "cmap", "colorbar", "isolines", "slice"
 
 
-def plot(ds, domain, conditions, variable=None, path=None, ax=None, **options):
-    """Draw the one state of a dataset and the boundaries of its `domain`, a mesh or grid, see `Simulation.plot`.
+def plot(dg, domain, conditions, variable=None, path=None, ax=None, **options):
+    """Draw the one state of a run's output and the boundaries of its `domain`, a mesh or grid, see `Simulation.plot`.
 
-    conditions: {name of a boundary, None for faces without a name: text}"""
+    dg: the accessor of the dataset or tree;  conditions: {name of a boundary, None for faces without a name: text}"""
     for name in options if domain.dim > 1 else ():
         choose("option", name, OPTIONS, " for this picture; it has")
-    variable = first_that_varies(ds) if variable is None else variable
-    ds = with_field(ds, variable)
+    datasets = dg.datasets() if isinstance(dg, MixedAccessor) else [dg.whole()]
+    variable = first_that_varies(datasets) if variable is None else variable
+    datasets = [with_field(ds, variable) for ds in datasets]
+    ds = datasets if len(datasets) > 1 else datasets[0]
     if domain.dim == 3 and isinstance(options.get("slice", ""), list):
         raise ValueError(f"slice={options['slice']!r} is not allowed here; give one plane such as \"z=0\"")
     if domain.dim == 3 and ax is not None:
@@ -38,7 +41,7 @@ def plot(ds, domain, conditions, variable=None, path=None, ax=None, **options):
         options = {"slice": middle(domain)} | options
         ax = figure.add_subplot(1, 2, 2)
     drawn = flat_picture(ds, variable, ax, **options)
-    drawn.show(drawn.read(-1), time_of(ds))
+    drawn.show(drawn.read(-1), time_of(datasets[0]))
     if domain.dim < 3:
         entries = boundaries(ax, domain, labels)
     if domain.dim == 2:          # room for the lines around the field
@@ -64,9 +67,9 @@ def middle(mesh):
     return f"z={float(mesh.axes[2][np.abs(mesh.axes[2] - z).argmin()]) if mesh.structured else z!r}"
 
 
-def first_that_varies(ds):
+def first_that_varies(datasets):
     """The first variable that is not constant, the very first where all are."""
-    ranges = {name: extent(ds[name].values) for name in ds.dg.variables}
+    ranges = {name: extent(np.concatenate([ds[name].values.ravel() for ds in datasets])) for name in datasets[0].dg.variables}
     varying = [name for name, (low, high) in ranges.items() if high - low > 1e-12 * max(abs(low), abs(high))]
     return (varying or list(ranges))[0]
 

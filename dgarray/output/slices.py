@@ -22,8 +22,8 @@ TOLERANCE = 1e-12
 HIGHEST = 10             # order on the slices of tensor-product cells
 
 
-def cut(ds, plane, time=None):
-    """The dataset on a plane; see Accessor.slice."""
+def cut(ds, plane, time=None, order=None):
+    """The dataset on a plane; see Accessor.slice. order: of the polynomials on it, by default that of `order_of`."""
     dg = ds.dg
     if dg.dim == 1:
         raise ValueError("a 1D dataset has no slice; point values are ds.dg.sample(points)")
@@ -38,13 +38,11 @@ def cut(ds, plane, time=None):
     parent, weights, points, corners = tidy(parent, weights, points, corners, (points - origin) @ tangents.T)
     parent = some[parent // (len(parts[1]) // max(1, len(some)))]
     if not len(parent):
-        low, high = dg.bounds
-        extent = ", ".join(f"{axis} from {a:g} to {b:g}" for axis, a, b in zip(dg.axes, low, high))
-        raise ValueError(f"the plane {text} misses the mesh, which has {extent}")
+        raise missed(text, dg.axes, dg.bounds)
     # Coordinates along the axes stay what they are; others are lengths from the origin.
     flat = np.column_stack([points[:, dg.axes.index(axis)] if axis in dg.axes else (points - origin) @ tangent
                             for axis, tangent in zip(axes, tangents)])
-    order = dg.order if shape.simplex else int(np.clip(2 * dg.order, 1, HIGHEST))
+    order = order_of(ds) if order is None else order
     reference = simplex(dg.dim - 1, order)
     shares = reference.barycentric(reference.nodes)
     cell = np.repeat(parent[:, None], len(shares), axis=1)
@@ -69,6 +67,21 @@ def cut(ds, plane, time=None):
         out[name].attrs.update(mesh="mesh", location=LOCATIONS[dg.dim - 1])
     out.attrs.pop("records", None)
     return out.assign(data)
+
+
+def order_of(ds):
+    """Order of the polynomials on slices of a dataset."""
+    return ds.dg.order if ds.dg.cell_shape.simplex else int(np.clip(2 * ds.dg.order, 1, HIGHEST))
+
+
+class Missed(ValueError):
+    """A plane that does not meet the mesh."""
+
+
+def missed(text, axes, bounds):
+    """The error of a plane that misses a mesh with these bounds."""
+    extent = ", ".join(f"{axis} from {a:g} to {b:g}" for axis, a, b in zip(axes, *bounds))
+    return Missed(f"the plane {text} misses the mesh, which has {extent}")
 
 
 def simplices(points, cells, shape):

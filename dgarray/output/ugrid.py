@@ -1,6 +1,9 @@
 """A 2D run's dataset in the UGRID conventions, for xugrid and other tools that know data on faces only."""
 import numpy as np
 import xarray as xr
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 
 from dgarray.mesh import cell_maps
 from dgarray.mesh.curved_parts import unique_places
@@ -43,11 +46,13 @@ def to_ugrid(ds, subdivide=1, time=None):
 
 
 def joined(datasets):
-    """One UGRID dataset from those of triangles and of quadrilaterals; points on edges between them are there twice."""
+    """One UGRID dataset from those of triangles and of quadrilaterals; points at one place, up to rounding, are one."""
     nodes = np.cumsum([0, *(ds.sizes["mesh2d_nNodes"] for ds in datasets)])
+    places = np.concatenate([np.column_stack([ds["mesh2d_node_x"], ds["mesh2d_node_y"]]) for ds in datasets])
+    number, kept = places_once(places)
     corners, parts = max(ds.sizes["mesh2d_nMax_face_nodes"] for ds in datasets), []
     for ds, first in zip(datasets, nodes):
-        faces = ds["mesh2d_face_nodes"].values + first
+        faces = number[ds["mesh2d_face_nodes"].values + first]
         faces = np.pad(faces, [(0, 0), (0, corners - faces.shape[1])], constant_values=-1)
         attrs = ds["mesh2d_face_nodes"].attrs | {"_FillValue": -1}
         parts.append(ds.drop_vars(["mesh2d_face_nodes", "mesh2d"]).assign(
@@ -55,9 +60,18 @@ def joined(datasets):
     of_nodes = ["mesh2d_node_x", "mesh2d_node_y"]
     result = xr.concat([ds.drop_vars(of_nodes) for ds in parts], "mesh2d_nFaces", data_vars="minimal", coords="minimal",
                        compat="override", join="override", combine_attrs="override")
-    at_nodes = {name: xr.concat([ds[name] for ds in parts], "mesh2d_nNodes", combine_attrs="override").variable
-                for name in of_nodes}
+    at_nodes = {name: xr.Variable("mesh2d_nNodes", places[kept, column], datasets[0][name].attrs)
+                for column, name in enumerate(of_nodes)}
     return result.assign_coords(at_nodes).assign(mesh2d=datasets[0]["mesh2d"])
+
+
+def places_once(x):
+    """The number of the place of each of the points x (point, dim), and of each place one of its points; points nearer than
+    1e-9 of the size of the coordinates are one place."""
+    near = np.array(sorted(cKDTree(x).query_pairs(1e-9 * np.abs(x).max(initial=0)))).reshape(-1, 2)
+    pairs = coo_array((np.ones(len(near)), near.T), (len(x), len(x)))
+    _, number = connected_components(pairs, directed=False)
+    return number, np.unique(number, return_index=True)[1]
 
 
 def of_triangles(dg, parts):

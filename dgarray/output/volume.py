@@ -11,7 +11,7 @@ from dgarray.mesh.curved_parts import parts_of
 from dgarray.mesh.faces import face_points
 from dgarray.output.dataset import AXES
 from dgarray.output.grid_plot import GridPart, side_plane
-from dgarray.output.picture import checked, colours, extent, label, limits_of, seen, title, within
+from dgarray.output.picture import checked, colours, extent, label, limits_of, listed, seen, title, within
 from dgarray.output.surface import boundaries
 from dgarray.output.triangles import lattice, lines_between, outlines, sides, subdivision
 from dgarray.reference import FACES, SHAPES
@@ -55,17 +55,19 @@ class Scene:
                  camera="iso", off_screen=None):
         pyvista = _pyvista()
         check_rendering()
+        datasets, given, ds = listed(ds), ds, listed(ds)[0]
         ds.dg.field(variable)
         self.ds, self.variable, self.limits, self.cmap = ds, variable, checked(limits), cmap
         names = (surface,) if isinstance(surface, str) else tuple(surface or ())
         on_grid, self.place = ds.attrs["cell_type"] == "grid", f" on {', '.join(names)}" if names else ""
         if names and not on_grid:
-            part = SurfacePart if ds.dg.cell_shape.simplex else TensorSurfacePart
-            self.parts = [part(ds, variable, boundary_rows(ds, names))]
+            self.parts = [(SurfacePart if one.dg.cell_shape.simplex else TensorSurfacePart)(one, variable, rows)
+                          for one, rows in zip(datasets, boundary_rows(datasets, names)) if len(rows)]
         else:
-            planes = [side_plane(ds, name) for name in names] or slice or middle_planes(ds)
-            self.parts = [(GridPart if on_grid else SlicePart)(seen(ds, variable, plane), variable) for plane in planes]
-        corners, small = lattice(subdivision(sum(part.count for part in self.parts), max(ds.dg.order, 1)))
+            planes = [side_plane(ds, name) for name in names] or slice or middle_planes(given)
+            self.parts = [(GridPart if on_grid else SlicePart)(seen(given, variable, plane), variable) for plane in planes]
+        highest = max(one.dg.order for one in datasets)
+        corners, small = lattice(subdivision(sum(part.count for part in self.parts), max(highest, 1)))
         places = [part.place(corners) for part in self.parts]
         x = np.concatenate([place.reshape(-1, 3) for place in places])
         triangles = (np.arange(len(x) // len(corners))[:, None, None] * len(corners) + small).reshape(-1, 3)
@@ -281,23 +283,25 @@ class SurfacePart:
             SHARP, boundary_edges=True, feature_edges=True, manifold_edges=False, non_manifold_edges=False)
 
 
-def boundary_rows(ds, names):
-    """Rows (cell, local face) of the boundaries of these names. Raises ValueError for an unknown one."""
-    named = boundaries(ds)
+def boundary_rows(datasets, names):
+    """Of each dataset the rows (cell, local face) of the boundaries of these names. Raises ValueError for an unknown one."""
+    named = [boundaries(ds) for ds in datasets]
+    known = dict.fromkeys(name for own in named for name in own)
     # Names are kept without white space.
-    return np.concatenate([named[choose("boundary", "_".join(str(name).split()), named, " in the dataset; it has")]
-                           for name in names])
+    chosen = [choose("boundary", "_".join(str(name).split()), known, " in the dataset; it has") for name in names]
+    return [np.concatenate([np.empty((0, 2), "int64"), *(own[name] for name in chosen if name in own)]) for own in named]
 
 
 def domain_bounds(ds):
     """(x low, x high, y low, ...) of the domain."""
-    return ds.dg.bounds.T.ravel()
+    bounds = [one.dg.bounds for one in listed(ds)]
+    return np.stack([np.min(bounds, axis=(0, 1)), np.max(bounds, axis=(0, 1))], axis=1).ravel()
 
 
 def middle_planes(ds):
     """Three planes across the axes through the middle of the domain."""
     middle = domain_bounds(ds).reshape(3, 2).mean(axis=1)
-    if ds.attrs["cell_type"] == "grid":          # at nodes, whose values are always there
+    if listed(ds)[0].attrs["cell_type"] == "grid":          # at nodes, whose values are always there
         middle = np.array([axis[np.abs(axis - m).argmin()] for axis, m in zip(ds.dg.lattice.axes, middle)])
     return [f"{axis}={value!r}" for axis, value in zip(AXES, middle.tolist())]
 

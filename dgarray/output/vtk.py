@@ -17,6 +17,7 @@ import numpy as np
 
 from dgarray.atomic_write import written
 from dgarray.output.dataset import UNITLESS
+from dgarray.output.flags import joined_flags
 from dgarray.output.joined import check_one_run
 from dgarray.output.lagrange import Grid, Grids, real
 from dgarray.output.vtk_xml import Appended
@@ -41,7 +42,7 @@ def export(datasets, path, variables=None, time=None, overwrite=False):
     path = Path(path)
     if path.suffix not in (".vtkhdf", ".vtu"):
         raise ValueError(f"{path}: the suffix {path.suffix!r} is not known; allowed: .vtkhdf (all snapshots), .vtu (one)")
-    datasets = datasets if isinstance(datasets, list) else [datasets]
+    datasets = joined_flags(datasets, "region") if isinstance(datasets, list) else [datasets]
     all_fields = [fields_of(ds, variables, ("element", "node")) for ds in datasets]
     fields = all_fields[0]
     steps, times = snapshots(datasets[0], time, path.suffix == ".vtu")
@@ -60,26 +61,6 @@ def export(datasets, path, variables=None, time=None, overwrite=False):
             _write_xml(aside, grid, readers, cell_data, field_data)
         else:
             write_hdf(aside, _fill_hdf, grid, fields, snapshot, steps, times, cell_data, field_data)
-    return path
-
-
-def write_vtu(path, points, cells, order, fields, cell_fields=None, field_data=None, nodes=None, overwrite=False):
-    """Write nodal fields on any cells of one shape to a .vtu file; returns the path.
-
-    points: (point, dim) corners; cells: (element, corner); order and nodes of the polynomials on `reference_cell`
-    fields: {name: (element, node)}; cell_fields: {name: (element,)}; field_data: {name: array, or list of texts}
-    Raises ValueError for shapes that do not fit and a path that exists or cannot be written to."""
-    grid = Grid(np.asarray(points, "float64"), np.asarray(cells, "int64"), int(order), np.zeros((0, 2), "int64"), nodes)
-    fields = {name: np.asarray(values) for name, values in fields.items()}
-    cell_fields = {name: np.asarray(values) for name, values in (cell_fields or {}).items()}
-    for name, values in (*fields.items(), *cell_fields.items()):
-        shape = (len(grid.cells), grid.interpolation.shape[1]) if name in fields else (len(grid.cells),)
-        if values.shape != shape:
-            raise ValueError(f"field {name!r} has the shape {values.shape}; it must be {shape}")
-    path = Path(path)
-    with aside_of(path, overwrite) as aside:
-        _write_xml(aside, grid, {name: (values.dtype, partial(fields.get, name)) for name, values in fields.items()},
-                   {name: grid.cell_values(values) for name, values in cell_fields.items()}, field_data or {})
     return path
 
 

@@ -347,8 +347,8 @@ class Simulation:
         options    limits=(low, high), mesh=True, cmap=, slice="z=0.5" and more: see `output.plot.draw`
         Returns the axes, with a path the path. Raises ValueError for an unknown variable or plane, and a path that cannot be
         written to, ImportError without matplotlib."""
-        return problem_picture.plot(self.dataset(self.project()).dg.whole(), self.mesh, self._conditions(), variable, path, ax,
-                                    **options)
+        output = self.dataset(self.project()).dg
+        return problem_picture.plot(output, self.mesh, self._conditions(), variable, path, ax, **options)
 
     def _conditions(self):
         """{name of a boundary, None for faces without a name: text of its condition}."""
