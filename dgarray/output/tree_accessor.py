@@ -84,7 +84,7 @@ class TreeAccessor:
         return Layout(highest.dg.dim, highest.dg.order, *map(np.concatenate, found), self.variables, *texts,
                       dict(highest.attrs), *({name: np.concatenate(rows) for name, rows in places.items()}
                                              for places in (inside, named)),
-                      None if highest.dg.cell_shape.simplex else highest.attrs["nodes"], self._geometry())
+                      getattr(highest.dg.reference, "kind", None), self._geometry())
 
     def _geometry(self):
         """The geometry nodes of all zones, also of straight ones, where the cells of a zone are curved; else None."""
