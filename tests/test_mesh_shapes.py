@@ -285,7 +285,7 @@ def test_generated_meshes_have_named_sides(make, perturb):
 
 @pytest.mark.parametrize("call, words", [
     (lambda: rectangle(shape="quad"), "shape 'quad' does not exist; allowed: triangle, quadrilateral"),
-    (lambda: box(shape="hexaheron"), "allowed: tetra, hexahedron .did you mean 'hexahedron'"),
+    (lambda: box(shape="hexaheron"), "allowed: tetra, hexahedron, prism, mixed .did you mean 'hexahedron'"),
     (lambda: quads(diagonal="left"), "only triangles have diagonals"),
     (lambda: quads(8, perturb=0.49), "inverts or makes concave"),
     (lambda: from_arrays(CUBE, [range(8)], {"wall": np.array([(0, 1, 2)])}),
@@ -423,7 +423,7 @@ READ = {"gmsh_hexdemo_v22.msh": (3, "hexahedron"), "gmsh_sv_quad_o1_v22.msh": (0
         "grudge_gh-339.msh": (1, "hexahedron"), "meshmode_cubed-cube.msh": (1000, "hexahedron"),
         "mfem_beam-hex.vtk": (8, "hexahedron"), "pyfr_euler-vortex.msh": (400, "quadrilateral")}
 NASTY = {"good_quad_4x4": "quadrilateral", "hanging_node_quad": "quadrilateral", "hex_good_single": "hexahedron"}
-REFUSED = {"hex_tet_quad_vs_tri_face": "cells of type 'hexahedron', 'tetra' in one mesh",
+REFUSED = {"hex_tet_quad_vs_tri_face": "nonconforming interface: 2 unnamed inner faces without a matching neighbour",
            "hex_negative_corner": r"1 hexahedron cell is concave, .*cell 0 \(element 1 in the file\) at \(",
            "quad_concave": r"1 quadrilateral cell is concave, .*cell 0 \(element 1 in the file\) at \(0.2, 0.2\)"}
 
