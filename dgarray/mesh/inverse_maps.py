@@ -44,7 +44,8 @@ class AffineMaps:
 
 
 class MultilinearMaps:
-    """r with x = sum_c N_c(r) x_c, of any `Shape`, by Newton's iteration, kept in the reference cell, where a valid cell's map is invertible.
+    """r with x = sum_c N_c(r) x_c of a `Shape`, by Newton's iteration, kept in the reference cell, where a valid cell's map is
+    invertible.
 
     A point outside ends at the cell's boundary and keeps a distance from its image."""
 

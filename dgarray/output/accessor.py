@@ -71,7 +71,7 @@ class Accessor:
     def space(self) -> Any:
         """The function space of the fields, see `dgarray.spaces`."""
         elements = Elements(self.points, self.cells, self._ds["cell_number"].values, self.geometry_nodes)
-        if elements.cell_shape.simplex:
+        if elements.cell_shape.simplex or elements.cell_shape.name == "prism":
             return polynomial_space(elements, self.order)
         return TensorSpace(elements, self.order, self._ds.attrs["nodes"])
 

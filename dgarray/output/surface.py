@@ -7,6 +7,7 @@ import xarray as xr
 from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
 from dgarray.output.post import at_time, by_snapshot
 from dgarray.spaces.curved_surface import simplex_surface
+from dgarray.spaces.prism_surface import PrismSurface
 from dgarray.spaces.tensor_surface import TensorSurface
 from dgarray.wording import choose
 
@@ -68,8 +69,10 @@ def surface(ds, name, time=None):
 
 
 def surface_of(ds, rows):
-    """The faces (cell, local face) of a dataset, a `Surface`, `CurvedSurface` or `TensorSurface`."""
+    """The faces (cell, local face) of a dataset, a `Surface`, `CurvedSurface`, `PrismSurface` or `TensorSurface`."""
     mesh, cell = ds.dg.space.mesh, ds.dg.reference
+    if mesh.cell_shape.name == "prism":
+        return PrismSurface(mesh, cell, rows)
     return simplex_surface(mesh, ds.dg.order, rows) if mesh.cell_shape.simplex else TensorSurface(mesh, cell, rows)
 
 

@@ -13,6 +13,7 @@ from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import Layout
 from dgarray.output.surface import boundaries, regions
 from dgarray.output.verify import naming_damage
+from dgarray.spaces import TensorSpace
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -84,7 +85,7 @@ class TreeAccessor:
         return Layout(highest.dg.dim, highest.dg.order, *map(np.concatenate, found), self.variables, *texts,
                       dict(highest.attrs), *({name: np.concatenate(rows) for name, rows in places.items()}
                                              for places in (inside, named)),
-                      None if highest.dg.cell_shape.simplex else highest.attrs["nodes"], self._geometry())
+                      highest.attrs["nodes"] if isinstance(highest.dg.space, TensorSpace) else None, self._geometry())
 
     def _geometry(self):
         """The geometry nodes of all zones, also of straight ones, where the cells of a zone are curved; else None."""
@@ -94,6 +95,11 @@ class TreeAccessor:
         lattice = cell_maps.geometry_cell(self._first.dg.cell_shape, order).nodes
         return np.concatenate([np.moveaxis(cell_maps.positions(ds.dg.space.mesh, lattice), (0, 2), (2, 0))
                                for ds in self.zones.values()])
+
+    @property
+    def _ds(self):
+        """Where errors look for the file, see `naming_damage`."""
+        return self._first
 
     def __dir__(self):
         return [*super().__dir__(), *OFFERED]

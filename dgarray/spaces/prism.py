@@ -1,10 +1,14 @@
 """Polynomials on prisms, affine or not, given by their values at the nodes of every element."""
 from functools import cached_property
 
+import numpy as np
+
 from ..mesh import cell_maps
 from ..reference import prism
 from .curved import CurvedSpace
+from .parts import Part, Trace, face_rows
 from .polynomial import PolynomialSpace
+from .prism_surface import PrismSurface
 
 
 class PrismSpace(CurvedSpace):
@@ -20,8 +24,19 @@ class PrismSpace(CurvedSpace):
         """The degree of det dx/dr in the triangle and along the line."""
         return 3 * cell_maps.map_order(self.mesh) - 1
 
-    def _surface(self, boundary, role):
-        raise ValueError(f"{role or 'values on boundaries'}: not available on boundaries of prisms yet; take points")
+    def trace(self, boundary, role, units):
+        surface = self._surface(boundary, role)
+        return Trace(surface.rows[:, 0], surface.take, dict(zip(("face", "face_node"), surface.shape)),
+                     surface.coords(self.mesh.numbers, units("x")))
+
+    def boundary_parts(self, boundary, role, degree=None):
+        surface = self._surface(boundary, role, degree or 2 * self.order + 4)
+        return [Part(surface.rows[:, 0], tuple(surface.x), surface.shape, tuple(surface.normals),
+                     lambda q: tuple(surface.take(q)), lambda v: v[surface.rows[:, 0], None],
+                     lambda f: np.sum(f * surface.weights))]
+
+    def _surface(self, boundary, role, degree=None):
+        return PrismSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role), degree)
 
 
 def polynomial_space(mesh, order):

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from dgarray.mesh import cell_maps
+from dgarray.mesh import cell_maps, curved_geometry
 from dgarray.mesh.faces import Neighbours
 from dgarray.mesh.mesh import Mesh
 from dgarray.reference import cell_quadrature, modal_cell, shape_of
@@ -29,15 +29,23 @@ class PrismMesh(Mesh):
     def face_measures(self):
         return np.linalg.norm(self._vectors, axis=2)
 
+    def face_points(self, rows):
+        corners = np.array([(*face, face[0])[:4] for face in self.cell_shape.faces])          # triangles end as they begin
+        return self.cells[rows[:, :1], corners[rows[:, 1]]]
+
+    def face_centres(self, rows):
+        return curved_geometry.face_centres(self, np.asarray(rows).reshape(-1, 2))
+
     @cached_property
     def normals(self):
         return self._vectors / self.face_measures[:, :, None]
 
 
-def prism_box(n, bend=0.0, shear=0.0, turn=True, lengths=(1.0, 1.0, 1.0)):
-    """n^3 bricks of two prisms each, periodic in all directions; bend: of a periodic map of the corners, as a share of a box's
-    length; shear: of an affine map that keeps cells affine; turn: the prisms' axes point along z in every second layer upwards,
-    else downwards, and corners begin at different places."""
+def prism_box(n, bend=0.0, shear=0.0, turn=True, lengths=(1.0, 1.0, 1.0), periodic=True):
+    """n^3 bricks of two prisms each, periodic in all directions or in none.
+
+    bend    of a periodic map of the corners, as a share of the box;  shear: of an affine map, which keeps cells affine
+    turn    the prisms' axes point up or down, and their corners begin at different places"""
     lattice = np.array(list(product(range(n + 1), repeat=3)))
     number = np.arange((n + 1) ** 3).reshape(3 * [n + 1])
     cells = []
@@ -63,10 +71,8 @@ def prism_box(n, bend=0.0, shear=0.0, turn=True, lengths=(1.0, 1.0, 1.0)):
     face, orientation = np.full((count, 5), -1), np.tile(np.arange(4), (count, 5, 1))
     for c, f in product(range(count), range(5)):
         corners = cells[c, list(shape.faces[f])]
-        places = [tuple(lattice[p] % n) for p in corners]
-        # Periodic images of a face differ in places taken modulo the period, but for n = 1 or 2 these may be ambiguous.
-        centre = tuple((2 * lattice[corners].sum(axis=0) // len(corners) % (2 * n)).tolist())
-        key = centre, frozenset(places)
+        places = [tuple(lattice[p] % n if periodic else lattice[p]) for p in corners]
+        key = frozenset(places)          # names a face of a box of 3^3 bricks or more
         if key in known:
             o, g, theirs = known.pop(key)
             match = [theirs.index(p) for p in places]
@@ -74,5 +80,5 @@ def prism_box(n, bend=0.0, shear=0.0, turn=True, lengths=(1.0, 1.0, 1.0)):
             orientation[c, f, :len(match)], orientation[o, g, :len(match)] = match, np.argsort(match)
         else:
             known[key] = c, f, places
-    assert not known and n > 2
+    assert n > 2 and not (known and periodic)
     return PrismMesh(points, cells, {}, {}, np.arange(count), Neighbours(cell, face, orientation), source="prisms")

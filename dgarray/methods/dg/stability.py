@@ -54,12 +54,13 @@ def check_stepper(order, stepper):
 
 
 def prism_limit(law, order, stepper):
-    """A `Limit` for prisms, from those of triangles and of lines: of lengths h in units of their reference cells,
+    """The `Limit` for prisms, from those of triangles and of lines:
 
         1 / dt = rate of the quadrilaterals / factor in 2D + rate of the triangles / factor in 1D.
 
-    On straight prisms the operator is a Kronecker sum of one on triangles and one on lines, whose eigenvalues add: dt times a sum
-    is a mean of dt_1 and dt_2 times the terms. The smaller factor and the exponent 1, a sum over all faces, are a bound."""
+    On straight prisms the operator is a Kronecker sum of one on triangles and one on lines, whose eigenvalues add: dt times
+    their sum is a mean of dt_2D and dt_1D times the two, and stability regions are nearly convex. The smaller factor with the
+    exponent 1, a sum over all faces, is a bound."""
     return Limit(min(stability_limit(law, order, stepper, dim).factor for dim in (1, 2)), 1.0)
 
 

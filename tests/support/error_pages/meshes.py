@@ -67,7 +67,7 @@ GROUPS["Meshes"] = [
     Wrong("A file that is cut off", "info mine.msh", "cut off", prepare=nasty("truncated_mid_elements", "mine.msh")),
     Wrong("No cells", "info mine.msh", "no cells", prepare=nasty("empty_no_elements_v22", "mine.msh")),
     Wrong("Points only", "info mine.vtu", "points, but no cells", prepare=triangle_file("mine.vtu", cells=[("vertex", [[0]])])),
-    Wrong("A quadrilateral face that meets triangles", "info mine.msh", "nonconforming interface",
+    Wrong("Tetrahedra against hexahedra", "info mine.msh", "nonconforming interface",
           prepare=nasty("hex_tet_quad_vs_tri_face", "mine.msh")),
     Wrong("Pyramids", "info mine.vtu", "'pyramid' are not supported; .*--split",
           prepare=solid("mine.vtu", pyramid=[0, 1, 2, 3, 4])),
