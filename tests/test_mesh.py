@@ -250,7 +250,7 @@ REFUSED = {
     "truncated_mid_elements": "cut off", "truncated_mid_nodes": "cut off", "version_99": "version is not known .*99",
     "empty_0_bytes": "the file is empty", "empty_no_elements_v22": "no cells", "not_a_mesh": "not a Gmsh file",
     "hole_missing_tet": "boundary 'wall': 1 of 72 faces belong to no cell",
-    "hex_tet_quad_vs_tri_face": "cells of type 'hexahedron', 'tetra' in one mesh",
+    "hex_tet_quad_vs_tri_face": "nonconforming interface",
     "t5_o2_15_inverted_curved_tets_bin": "23 curved tetra cells are folded or degenerate, where the Jacobian ",
 }
 

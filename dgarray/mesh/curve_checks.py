@@ -5,17 +5,24 @@ from ..reference.shapes import shape_of
 from ..wording import plural
 from . import cell_maps, curved_geometry, hanging
 from .elements import Elements
-from .errors import MeshError
+from .errors import TO_SPLIT, MeshError
 
 # Distance, relative to the size of a face, at which two places count as one: coordinates in files often have 7 digits.
 TOLERANCE = 1e-6
 NAMED = 3          # cells that a message names
 
 
+def refuse_prisms(shape, what):
+    """Raise MeshError if the cells are prisms, which are straight in all meshes."""
+    if shape.name == "prism":
+        raise MeshError(f"{what} prism cells are not supported; allowed: straight ones, mapped(function) without an order; "
+                        f"{TO_SPLIT}")
+
+
 def checked(points, cells, nodes, label):
     """A copy of the geometry nodes with the points at the corners; None where all cells are straight to rounding.
 
-    Raises MeshError unless they are finite, and as many for each cell as a map of some order has."""
+    Raises MeshError unless they are finite, and as many for each cell as a map of some order has, and for curved prisms."""
     shape, nodes = shape_of(points, cells), np.array(nodes, dtype=np.float64)
     if nodes.ndim != 3 or len(nodes) != len(cells) or nodes.shape[2] != shape.dim:
         raise MeshError(f"geometry nodes of the shape {nodes.shape} do not fit {len(cells)} cells in {shape.dim}D; allowed: "
@@ -28,7 +35,10 @@ def checked(points, cells, nodes, label):
     if len(bad):
         raise MeshError(f"{label(bad[0])} has geometry nodes that are not finite; {plural(len(bad), 'such cell')} in all")
     nodes[:, list(cell_maps.corner_nodes(shape, order))] = points[cells]
-    return nodes if cell_maps.are_curved(Elements(points, cells, None, nodes)).any() else None
+    if not cell_maps.are_curved(Elements(points, cells, None, nodes)).any():
+        return None
+    refuse_prisms(shape, "curved")
+    return nodes
 
 
 def orient(points, cells, nodes, label):

@@ -201,6 +201,7 @@ def all_nodes(blocks):
         return None
     found = []
     for block in blocks:
+        curve_checks.refuse_prisms(block.cell_shape, "curved cells beside")
         straight = block.geometry_nodes is None
         r = cell_maps.geometry_cell(block.cell_shape, order).nodes
         found.append(cell_maps.positions(block, r).transpose(2, 1, 0) if straight else block.geometry_nodes)

@@ -11,6 +11,8 @@ def split(mesh, where):
     """(arguments of `build`, point numbers of both sides of glued faces, interfaces {name: (point numbers of the faces, the
     normal of the old face of each)}), with the cells `where` split; see `Mesh.refined`."""
     shape, parts, some = mesh.cell_shape, 2 ** mesh.dim, chosen(mesh, where)
+    if shape.name == "prism":
+        raise MeshError(f"{mesh.source}: refined() is not for prism cells; make or read a finer mesh")
     check_room(f"{mesh.source}, refined,", len(some) + (parts - 1) * int(some.sum()), mesh.dim, shape.simplex)
     if shape.simplex:
         points, children, of_facets, places = refine.split(mesh.points, mesh.cells)
