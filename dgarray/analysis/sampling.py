@@ -74,9 +74,13 @@ def on_boundary(name, operator, boundary):
                  lambda state, numbers: trace.values(take(state)[numbers]))
 
 
-def in_volume(operator):
-    """The Place of all nodes of the mesh or grid; its coordinates are those of the run's dataset."""
+def in_volume(name, operator):
+    """The Place of all nodes of the mesh or grid; its coordinates are those of the run's dataset. Raises ValueError for cells of
+    several shapes, whose nodes are in several datasets; name: of the record."""
     space = operator.space
+    if hasattr(space, "spaces"):
+        raise ValueError(f"record {name!r}: a transform of the whole volume is for cells of one shape; "
+                         "give points= or boundary=")
 
     def read(state, numbers):
         return space.arranged(at_nodes(operator, state)[numbers])

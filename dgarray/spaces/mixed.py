@@ -32,6 +32,14 @@ class MixedSpace:
         """The values (..., node, element) at the nodes of the elements of a block."""
         return values[..., :len(space.cell.nodes), first:first + space.count]
 
+    def filled(self, values):
+        """Values (variable, node, element) with that of the element's first node in place of those that it does not have."""
+        result = values.copy()
+        for space, first, rows in self.blocks():
+            some = slice(first, first + space.count)
+            result[:, rows:, some] = values[:, :1, some]
+        return result
+
     def arranged(self, values):
         return values.transpose(0, 2, 1)
 
