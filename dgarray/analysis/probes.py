@@ -150,7 +150,7 @@ class Extrema(Recorder):
 
         def measure(state, t):
             result, q = [], at_nodes(operator, state)
-            if hasattr(operator.space, "spaces"):
+            if operator.space.mixed:
                 q = operator.space.filled(q)
             for values in (q[number] for number in chosen.values()):
                 for find in (np.argmin, np.argmax):

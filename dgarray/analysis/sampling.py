@@ -75,10 +75,11 @@ def on_boundary(name, operator, boundary):
 
 
 def in_volume(name, operator):
-    """The Place of all nodes of the mesh or grid; its coordinates are those of the run's dataset. Raises ValueError for cells of
-    several shapes, whose nodes are in several datasets; name: of the record."""
+    """The Place of all nodes of the mesh or grid; its coordinates are those of the run's dataset; name: of the record.
+
+    Raises ValueError for cells of several shapes, whose nodes are in several datasets."""
     space = operator.space
-    if hasattr(space, "spaces"):
+    if space.mixed:
         raise ValueError(f"record {name!r}: a transform of the whole volume is for cells of one shape; "
                          "give points= or boundary=")
 

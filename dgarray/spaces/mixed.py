@@ -9,7 +9,7 @@ class MixedSpace:
 
     spaces   the space of each block of the mesh"""
 
-    dims, word, place, structured = ("element", "node"), "mesh", "element", False
+    dims, word, place, structured, mixed = ("element", "node"), "mesh", "element", False, True
 
     def __init__(self, mesh, spaces):
         self.mesh, self.spaces, self.dim = mesh, spaces, mesh.dim
