@@ -214,3 +214,22 @@ def test_a_dump_and_a_picture_of_a_problem(tmp_path):
     assert dump.n_cells < sim.mesh.cell_count and np.isfinite(dump.point_data["rho"]).all()
     assert (tmp_path / "bad.png").stat().st_size > 5000
     assert sim.plot(path=tmp_path / "problem.png").stat().st_size > 5000
+
+
+def test_recorders_on_several_shapes():
+    """Extrema against the nodes of all zones; nodes that an element does not have are none."""
+    records = {"extrema": dg.Extrema(variables=["vx"]), "points": dg.Points([(0.3, 0.4), (0.8, 0.6)])}
+
+    def sim(records):
+        return dg.Simulation(dg.rectangle(cells=4, shape="mixed"), dg.Acoustics(2), dg.NodalDG(2), initial=exact,
+                             boundary=dg.wall, backend="numpy", kernels="array", record=records)
+    tree = sim(records).run(0.01)
+    first = tree.dg.record("extrema").isel(time=0)
+    nodes = [(ds["vx"].values[0].ravel(), ds["x"].values.ravel(), ds["y"].values.ravel()) for ds in tree.dg.zones.values()]
+    values, x, y = map(np.concatenate, zip(*nodes))
+    for name, at in ("min", values.argmin()), ("max", values.argmax()):
+        assert first[f"vx_{name}"] == values[at]
+        assert (first[f"vx_{name}_x"], first[f"vx_{name}_y"]) == pytest.approx((x[at], y[at]), abs=1e-14)
+    assert np.allclose(tree.dg.record("points")["p"][0], exact(np.array([(0.3, 0.4), (0.8, 0.6)]).T)[0], rtol=0, atol=1e-13)
+    with pytest.raises(ValueError, match="record 'f': a transform of the whole volume is for cells of one shape; give points="):
+        sim({"f": dg.Fourier(1.0)}).run(0.01)

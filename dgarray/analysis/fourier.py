@@ -74,7 +74,7 @@ class Fourier(Recorder):
         """The Transform of this recorder in one run."""
         law, chosen = operator.law, choice(name, operator.law, self.variables)
         place = (at_points(name, operator, self.points) if self.points is not None
-                 else in_volume(operator) if self.boundary is None else on_boundary(name, operator, self.boundary))
+                 else in_volume(name, operator) if self.boundary is None else on_boundary(name, operator, self.boundary))
         frequencies, time = np.atleast_1d(np.asarray(self.frequencies, float)), units(law, "time")
         variables = place.variables(name, law, chosen, ("frequency",))
         for _, attrs in variables.values():

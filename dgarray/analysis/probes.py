@@ -150,6 +150,8 @@ class Extrema(Recorder):
 
         def measure(state, t):
             result, q = [], at_nodes(operator, state)
+            if operator.space.mixed:
+                q = operator.space.filled(q)
             for values in (q[number] for number in chosen.values()):
                 for find in (np.argmin, np.argmax):
                     node, element = np.unravel_index(find(values), values.shape)

@@ -74,9 +74,14 @@ def on_boundary(name, operator, boundary):
                  lambda state, numbers: trace.values(take(state)[numbers]))
 
 
-def in_volume(operator):
-    """The Place of all nodes of the mesh or grid; its coordinates are those of the run's dataset."""
+def in_volume(name, operator):
+    """The Place of all nodes of the mesh or grid; its coordinates are those of the run's dataset; name: of the record.
+
+    Raises ValueError for cells of several shapes, whose nodes are in several datasets."""
     space = operator.space
+    if space.mixed:
+        raise ValueError(f"record {name!r}: a transform of the whole volume is for cells of one shape; "
+                         "give points= or boundary=")
 
     def read(state, numbers):
         return space.arranged(at_nodes(operator, state)[numbers])

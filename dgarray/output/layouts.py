@@ -16,7 +16,7 @@ def layout_of(space, law, attrs=None, derivatives=False):
 
     space: of `dgarray.spaces`;  attrs: attributes of the dataset;  derivatives: whether it holds the scaled derivatives"""
     fields = law.variables, dict(law.long_names), all_axes(law.units), attrs or {}
-    if hasattr(space, "spaces"):
+    if space.mixed:
         return None          # cells of several shapes are in datasets of their own
     if space.structured:
         return GridLayout(space.grid, space.order, derivatives, *fields)
@@ -42,7 +42,7 @@ def dump(path, space, law, t, values, variable, first, bad):
 def _elements(path, space, law, t, values, variable, first, bad):
     around, found = neighbourhood(space.mesh, first, LAYERS), []
     mark = "bad" if "bad" not in law.variables else "bad_elements"
-    for own, start, rows in space.blocks() if hasattr(space, "spaces") else [(space, 0, values.shape[1])]:
+    for own, start, rows in space.blocks() if space.mixed else [(space, 0, values.shape[1])]:
         some = around[(around >= start) & (around < start + own.count)]
         if not len(some):
             continue

@@ -50,10 +50,25 @@ class MixedAccessor:
     def _first(self):
         return next(iter(self.zones.values())).dg
 
-    variables = property(lambda self: self._first.variables, doc="Names of the fields.")
-    dim = property(lambda self: self._first.dim, doc="Dimension of space.")
-    axes = property(lambda self: self._first.axes, doc="Names of the coordinates.")
-    order = property(lambda self: max(ds.dg.order for ds in self.zones.values()), doc="The highest order.")
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the fields."""
+        return self._first.variables
+
+    @property
+    def dim(self) -> int:
+        """Dimension of space."""
+        return self._first.dim
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return self._first.axes
+
+    @property
+    def order(self) -> int:
+        """The highest order."""
+        return max(ds.dg.order for ds in self.zones.values())
 
     @property
     def bounds(self) -> np.ndarray:

@@ -18,7 +18,7 @@ class GridSpace:
     Integrals use the trapezoidal rule on the values at the nodes. On a `dgarray.mesh.grid.CellGrid` the values are those of the
     cells, and integrals are sums of averages times the cells' sizes."""
 
-    word, structured = "grid", True
+    word, structured, mixed = "grid", True, False
 
     def __init__(self, grid, order=0):
         self.mesh = self.grid = grid

@@ -9,7 +9,7 @@ class MixedSpace:
 
     spaces   the space of each block of the mesh"""
 
-    dims, word, place, structured = ("element", "node"), "mesh", "element", False
+    dims, word, place, structured, mixed = ("element", "node"), "mesh", "element", False, True
 
     def __init__(self, mesh, spaces):
         self.mesh, self.spaces, self.dim = mesh, spaces, mesh.dim
@@ -31,6 +31,14 @@ class MixedSpace:
     def of_block(self, values, first, space):
         """The values (..., node, element) at the nodes of the elements of a block."""
         return values[..., :len(space.cell.nodes), first:first + space.count]
+
+    def filled(self, values):
+        """Values (variable, node, element) with that of the element's first node in place of those that it does not have."""
+        result = values.copy()
+        for space, first, rows in self.blocks():
+            some = slice(first, first + space.count)
+            result[:, rows:, some] = values[:, :1, some]
+        return result
 
     def arranged(self, values):
         return values.transpose(0, 2, 1)

@@ -19,10 +19,11 @@ class PolynomialSpace:
     dims, sizes   names and lengths of a field's dimensions in a dataset
     word, place   what messages call the domain, and a place in it
     structured    whether the domain is a grid
+    mixed         whether its cells have several shapes
     Raises ValueError for a mesh of other cells.
     Integrals are by default exact up to the degree 2 order + 4."""
 
-    dims, word, place, structured = ("element", "node"), "mesh", "element", False
+    dims, word, place, structured, mixed = ("element", "node"), "mesh", "element", False, False
 
     def __init__(self, mesh, order):
         if not shape_of(mesh.points, mesh.cells).simplex:

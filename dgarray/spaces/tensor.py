@@ -16,7 +16,7 @@ PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS 
 class TensorSpace:
     """As `PolynomialSpace`: values (variable, node, element) at the nodes of `tensor_cell(dim, order, nodes)`."""
 
-    dims, word, place, structured = ("element", "node"), "mesh", "element", False
+    dims, word, place, structured, mixed = ("element", "node"), "mesh", "element", False, False
 
     def __init__(self, mesh, order, nodes="gauss"):
         self.mesh, self.order, self.dim = mesh, order, mesh.dim
