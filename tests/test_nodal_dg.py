@@ -432,7 +432,7 @@ def test_a_constant_state_stays_constant_on_every_reference_mesh(folders, least)
             continue                                    # for other methods
         operator = reference(mesh, dg.Acoustics(mesh.dim), 2, dg.outflow)
         state = operator.state(operator.project(lambda x: tuple(float(i + 1) for i in range(len(x) + 1))))
-        rate = 1 / operator.largest_step(state, 0.0)
+        rate = (mesh.face_measures.sum(axis=1) / mesh.measures).max()          # of a wave of the speed 1
         still = operator.nodal(operator.host(operator.rhs(state, 0.0)))
         assert np.nanmax(np.abs(still)) < 1e-12 * rate, path.name
         checked += 1
