@@ -71,8 +71,8 @@ class Mesh:
 
     joint_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
 
-    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra, prisms or hexahedra, straight or curved;
-    those of a `dgarray.mesh.mixed.MixedMesh` have several.
+    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra, prisms or hexahedra, straight or
+    curved; those of a `dgarray.mesh.mixed.MixedMesh` have several.
     """
 
     points: np.ndarray
