@@ -155,6 +155,23 @@ def test_a_face_that_meets_two_triangles_is_refused():
         build_mixed(points, {"hexahedron": [range(8)], "tetra": [(1, 2, 6, 8), (1, 6, 5, 8)]}, elements=np.array([5, 6, 7]))
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_prisms_do_not_have_is_refused(shape):
+    mesh = dg.box(cells=2, shape=shape)
+    with pytest.raises(MeshError, match="prisms are straight, order 2 is not allowed; allowed: 1"):
+        mesh.mapped(lambda x: x, 2)
+    with pytest.raises(MeshError, match=r"refined\(\) is (not for prisms|for meshes of one shape); read a finer mesh"):
+        mesh.refined()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_interfaces_through_prisms(shape):
+    mesh = dg.box(cells=4, shape=shape).with_regions({"a": lambda x: x[2] < 0.5, "b": lambda x: x[2] > 0.5})
+    mesh = mesh.with_interfaces({"section": ("a", "b")})
+    rows = tuple(mesh.interfaces["section"].T)
+    assert mesh.face_measures[rows].sum() == pytest.approx(1.0) and np.allclose(mesh.normals[rows], (0, 0, 1))
+
+
 def test_pictures_of_meshes_with_prisms(tmp_path):
     pytest.importorskip("matplotlib")
     for shape in SHAPES:
