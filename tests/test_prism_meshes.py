@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import dgarray as dg
+from dgarray.analysis.totals import totals_of_state
 from dgarray.mesh import MeshError, describe
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.mesh import build
@@ -154,7 +155,63 @@ def test_a_face_that_meets_two_triangles_is_refused():
         build_mixed(points, {"hexahedron": [range(8)], "tetra": [(1, 2, 6, 8), (1, 6, 5, 8)]}, elements=np.array([5, 6, 7]))
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_prisms_do_not_have_is_refused(shape):
+    mesh = dg.box(cells=2, shape=shape)
+    with pytest.raises(MeshError, match="prisms are straight, order 2 is not allowed; allowed: 1"):
+        mesh.mapped(lambda x: x, 2)
+    with pytest.raises(MeshError, match=r"refined\(\) is (not for prisms|for meshes of one shape); read a finer mesh"):
+        mesh.refined()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_interfaces_through_prisms(shape):
+    mesh = dg.box(cells=4, shape=shape).with_regions({"a": lambda x: x[2] < 0.5, "b": lambda x: x[2] > 0.5})
+    mesh = mesh.with_interfaces({"section": ("a", "b")})
+    rows = tuple(mesh.interfaces["section"].T)
+    assert mesh.face_measures[rows].sum() == pytest.approx(1.0) and np.allclose(mesh.normals[rows], (0, 0, 1))
+
+
 def test_pictures_of_meshes_with_prisms(tmp_path):
     pytest.importorskip("matplotlib")
     for shape in SHAPES:
         assert dg.box(cells=2, shape=shape).plot(tmp_path / f"{shape}.png").stat().st_size > 5000
+
+
+# Runs.
+
+def plane_wave(x, t):
+    p = np.sin(2 * np.pi * (x[0] + x[2] - np.sqrt(2) * t))
+    return p, p / np.sqrt(2), 0 * p, p / np.sqrt(2)
+
+
+def simulation(mesh, law, order, initial, **options):
+    return dg.Simulation(mesh, law, dg.NodalDG(order), initial=initial, backend="numpy", kernels="array", **options)
+
+
+@pytest.mark.parametrize("law, u", [(dg.Euler(3), (1.0, 0.3, 0.2, 0.1, 2.5)), (dg.Maxwell(3), (1.0,) * 6)],
+                         ids=["euler", "maxwell"])
+def test_free_stream_and_conservation_on_three_shapes(law, u):
+    """Faces of every pair of shapes, warped ones and those of periodic boundaries among them."""
+    def smooth(x):
+        return tuple(value * (1 + 0.1 * np.sin(2 * np.pi * sum(x))) for value in u)
+    sim = simulation(dg.box(cells=3, shape="mixed", periodic=True, perturb=0.1), law, 2, smooth)
+    operator = sim.operator
+
+    def rates(f):
+        return operator.nodal(operator.host(operator.rhs(operator.state(operator.project(f)), 0.0)))
+    uniform = np.nanmax(np.abs(rates(lambda x: tuple(value + 0 * x[0] for value in u))))
+    assert uniform < 1e-11 * np.nanmax(np.abs(rates(smooth)))
+    state = operator.state(operator.project(smooth))
+    before = totals_of_state(operator, state)
+    state = operator.advance(state, 0.0, operator.largest_step(state, 0.0) / 2)
+    after = totals_of_state(operator, state)
+    assert max(abs(after[name] - before[name]) for name in law.variables) < 1e-13
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("order, levels", [(1, (4, 8)), (2, (4, 8)), (3, (3, 6))])
+def test_observed_orders_on_three_shapes(order, levels):
+    errors = [simulation(dg.box(cells=cells, shape="mixed", periodic=True), dg.Acoustics(3), order,
+                         lambda x: plane_wave(x, 0.0), cfl=0.5).run(0.1).dg.error(plane_wave)["total"] for cells in levels]
+    assert np.log2(errors[0] / errors[1]) > order + 0.7

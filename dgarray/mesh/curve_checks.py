@@ -27,6 +27,8 @@ def checked(points, cells, nodes, label):
     if nodes.ndim != 3 or len(nodes) != len(cells) or nodes.shape[2] != shape.dim:
         raise MeshError(f"geometry nodes of the shape {nodes.shape} do not fit {len(cells)} cells in {shape.dim}D; allowed: "
                         "(cell, node, dim)")
+    if shape.name == "prism":
+        raise MeshError("prisms with geometry nodes are not supported; prisms are straight")
     try:
         order = cell_maps.order_of(shape, nodes.shape[1])
     except ValueError as error:

@@ -58,8 +58,8 @@ def longest_edges(points, cells):
 def area_vectors(points, cells):
     """Outward normal times measure of every face, (cell, face, dim); the measure of a point is 1.
 
-    On a bilinear face, the integral of the normal: half the cross product of the diagonals. Where such a face is warped, the
-    vector is shorter than the face's area."""
+    On a bilinear face, the integral of the normal: half the cross product of the diagonals, also on a triangle that repeats its
+    last corner. Where such a face is warped, the vector is shorter than the face's area."""
     shape, dim = shape_of(points, cells), points.shape[1]
     x = points[cells[:, corner_table(shape.faces)]]
     sign = np.array(shape.outward, dtype=float)[None, :, None]
@@ -69,10 +69,7 @@ def area_vectors(points, cells):
     if dim == 2:
         return np.stack([edge[..., 1], -edge[..., 0]], axis=-1) * sign
     if not shape.simplex:
-        vectors = np.cross(x[:, :, 3] - x[:, :, 0], x[:, :, 2] - x[:, :, 1])
-        triangle = np.array([len(face) == 3 for face in shape.faces])
-        vectors[:, triangle] = np.cross(edge, x[:, :, 2] - x[:, :, 0])[:, triangle]
-        return vectors * (sign / 2)
+        return np.cross(x[:, :, 3] - x[:, :, 0], x[:, :, 2] - x[:, :, 1]) * (sign / 2)
     return np.cross(edge, x[:, :, 2] - x[:, :, 0]) * (sign / 2)
 
 

@@ -345,6 +345,8 @@ class Mesh:
         The children of the cell with number k have the numbers 2^dim k and following, a cell that stays has 2^dim k.
         Raises MeshError for unknown names, and where cells of more than twice the size would meet."""
         self._must_be_whole("refined")
+        if self.cell_type == "prism":
+            raise MeshError(f"{self.source}: refined() is not for prisms; read a finer mesh")
         arrays, sides, inner = refinement.split(self, where)
         mesh = build(**arrays)
         mesh = replace(mesh, interfaces=inner_faces.of_children(mesh, inner))
@@ -383,6 +385,7 @@ class Mesh:
         Raises MeshError where the map turns cells over, makes them concave, folded or flat, or is not finite. Warns as
         `build` does."""
         self._must_be_whole("mapped")
+        self._must_stay_straight(order)
         return mapping.mapped(self, function, order)
 
     def curved(self, order: int, function: Callable, boundary: str | Sequence[str] | None = None) -> Mesh:
@@ -398,6 +401,7 @@ class Mesh:
         Raises MeshError for an order or a name that there is not, another shape of what the function returns, and where
         cells become folded or flat."""
         self._must_be_whole("curved")
+        self._must_stay_straight(order)
         return curves.curved(self, order, function, boundary)
 
     def plot(self, path: str | PathLike | None = None, ax: Any = None, boundary: str | Sequence[str] | None = None,
@@ -413,6 +417,11 @@ class Mesh:
         Returns the axes, with a path the path. Raises MeshError for a name that does not exist, ValueError for a path that
         cannot be written to, or path and ax together, ImportError without matplotlib."""
         return picture.plot(self, path, ax, boundary, cells)
+
+    def _must_stay_straight(self, order):
+        """Raise MeshError for maps of a degree above 1 where there are prisms."""
+        if order not in (None, 1) and any(block.cell_type == "prism" for block in self.blocks):
+            raise MeshError(f"{self.source}: prisms are straight, order {order} is not allowed; allowed: 1")
 
     def _must_be_whole(self, change):
         """Raise MeshError for a part of a mesh, which cannot be changed alone."""

@@ -159,6 +159,7 @@ class MixedMesh(Mesh):
 
     def mapped(self, function: Callable, order: int | None = None) -> MixedMesh:
         """As `Mesh.mapped`."""
+        self._must_stay_straight(order)
         source = f"{self.source}, mapped"
         try:
             order = self.order if order is None else mapping.checked_order(order)
