@@ -1,6 +1,6 @@
 """The order of the nodes in VTK's Lagrange cells.
 
-vtkHigherOrderCurve, -Triangle, -Tetra, -Quadrilateral and -Hexahedron of VTK.
+vtkHigherOrderCurve, -Triangle, -Tetra, -Quadrilateral, -Hexahedron and -Wedge of VTK.
 """
 import numpy as np
 
@@ -16,8 +16,10 @@ def node_order(cell_type, order):
 
     Corners first, then the nodes inside edges, faces and the cell; those of triangles and tetrahedra are in turn ordered
     like a cell of lower order. Raises ValueError for an unknown cell type."""
-    dims = {"vertex": 0, "line": 1, "triangle": 2, "quadrilateral": 2, "tetra": 3, "hexahedron": 3}
+    dims = {"vertex": 0, "line": 1, "triangle": 2, "quadrilateral": 2, "tetra": 3, "prism": 3, "hexahedron": 3}
     dim = dims[choose("cell type", cell_type, dims)]
+    if cell_type == "prism":
+        return _prism_order(order)
     return _tensor_order(dim, order) if cell_type in ("quadrilateral", "hexahedron") else _simplex_order(dim, order)
 
 
@@ -40,6 +42,21 @@ def _tensor_order(dim, order):
         rows += [part([x], [y], between) for x, y in corners[:4, :2]]
         rows += [part(*(between if a != axis else [end] for a in range(3))) for axis in range(3) for end in (0, order)]
     return np.vstack([*rows, part(*dim * [between])]).astype("int64")
+
+
+def _prism_order(order):
+    """Those of a prism: corners, at the bottom first; edges of bottom and top, upright ones; the triangles of bottom and top;
+    the faces y = 0, x + y = 1, x = 0; inside. Inside of triangles x runs fastest."""
+    n, between = order, range(1, order)
+    triangle = [(i, j) for j in between for i in range(1, n - j)]
+    rows = [(*corner, k) for k in (0, n) for corner in ((0, 0), (n, 0), (0, n))]
+    for k in (0, n):
+        rows += [(i, 0, k) for i in between] + [(n - j, j, k) for j in between] + [(0, n - j, k) for j in between]
+    rows += [(*corner, k) for corner in ((0, 0), (n, 0), (0, n)) for k in between]
+    rows += [(i, j, k) for k in (0, n) for i, j in triangle]
+    for face in (lambda i: (i, 0), lambda i: (n - i, i), lambda i: (0, n - i)):
+        rows += [(*face(i), k) for k in between for i in between]
+    return np.array([*rows, *((i, j, k) for k in between for i, j in triangle)], "int64")
 
 
 def _simplex_order(dim, order):

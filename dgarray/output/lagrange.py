@@ -11,8 +11,9 @@ from dgarray.mesh import cell_maps
 from dgarray.mesh.vtk_nodes import node_order
 from dgarray.reference import reference_cell, shape_of
 
-VTK_TYPES = {"vertex": 1, "line": 68, "triangle": 69, "quadrilateral": 70, "tetra": 71, "hexahedron": 72}
-FACE_TYPES = {"line": "vertex", "triangle": "line", "quadrilateral": "line", "tetra": "triangle", "hexahedron": "quadrilateral"}
+VTK_TYPES = {"vertex": 1, "line": 68, "triangle": 69, "quadrilateral": 70, "tetra": 71, "hexahedron": 72,
+             "prism": 73}
+FACE_TYPES = {1: "vertex", 2: "line", 3: "triangle", 4: "quadrilateral"}          # by the number of corners
 BLOCK_VALUES = 2**20
 XML_TYPES = {"f4": "Float32", "f8": "Float64", "i4": "Int32", "i8": "Int64", "u1": "UInt8"}
 
@@ -100,18 +101,19 @@ class Grid:
 
     def topology(self):
         """connectivity (int64), offsets (cell + 1,) into it, and VTK's types (cell,)."""
-        count, face_type = len(self.lattice), FACE_TYPES[self.cell_type]
-        sides = node_order(face_type, self.vtk_order)
+        count, kinds = len(self.lattice), [FACE_TYPES[len(face)] for face in self.shape.faces]
         number = {tuple(node): position for position, node in enumerate(self.lattice.tolist())}
         unit = ((self.shape.corners + 1) / 2).astype("int64")
-        local = np.array([[number[tuple(node)] for node in
-                           (self.vtk_order * unit[first] + sides @ (unit[others[:self.dim - 1]] - unit[first])).tolist()]
-                          for first, *others in self.shape.faces])
-        faces = self.faces[:, :1] * count + local[self.faces[:, 1]]
-        sizes = np.repeat([count, faces.shape[1]], [len(self.cells), len(faces)])
-        types = np.repeat([VTK_TYPES[self.cell_type], VTK_TYPES[face_type]], [len(self.cells), len(faces)])
-        return (np.concatenate([np.arange(self.size), faces.reshape(-1)]), np.concatenate([[0], np.cumsum(sizes)]),
-                types.astype("uint8"))
+        local = []
+        for kind, (first, *others) in zip(kinds, self.shape.faces):
+            along = unit[others[:self.dim - 1]] - unit[first]
+            nodes = self.vtk_order * unit[first] + node_order(kind, self.vtk_order) @ along
+            local.append(np.array([number[tuple(node)] for node in nodes.tolist()]))
+        faces = [cell * count + local[face] for cell, face in self.faces.tolist()]
+        sizes = np.concatenate([np.full(len(self.cells), count), [len(face) for face in faces]]).astype("int64")
+        types = np.concatenate([np.full(len(self.cells), VTK_TYPES[self.cell_type]),
+                                np.array([VTK_TYPES[kind] for kind in kinds])[self.faces[:, 1]]])
+        return (np.concatenate([np.arange(self.size), *faces]), np.concatenate([[0], np.cumsum(sizes)]), types.astype("uint8"))
 
 
 class Grids:

@@ -87,19 +87,23 @@ def missed(text, axes, bounds):
 def simplices(points, cells, shape):
     """Points and corners of simplices that fill the cells, as many for each and those of a cell together.
 
-    A quadrilateral gives two triangles. A hexahedron gives twelve tetrahedra between its centre and the halves of its faces;
-    the diagonal of a face begins at the corner with the least coordinates, so that both cells of a face cut it alike."""
+    A quadrilateral gives two triangles. A hexahedron gives twelve tetrahedra between its centre and the halves of its faces, a
+    prism eight, with its triangles; the diagonal of a face begins at the corner with the least coordinates, so that both cells
+    of a face cut it alike."""
     if shape.simplex:
         return points, cells
     if shape.dim == 2:
         return points, cells[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
     rank = np.empty(len(points), "int64")
     rank[np.lexsort(points.T[::-1])] = np.arange(len(points))
-    faces = cells[:, shape.faces]
+    faces = cells[:, [face for face in shape.faces if len(face) == 4]]
     rising = np.isin(rank[faces].argmin(axis=2), (0, 3))[:, :, None, None]
     halves = np.where(rising, faces[:, :, [[0, 1, 3], [0, 3, 2]]], faces[:, :, [[0, 1, 2], [1, 3, 2]]])
-    centre = np.broadcast_to(len(points) + np.arange(len(cells))[:, None, None, None], (*halves.shape[:3], 1))
-    return np.vstack([points, points[cells].mean(axis=1)]), np.concatenate([centre, halves], axis=3).reshape(-1, 4)
+    triangles = [face for face in shape.faces if len(face) == 3]
+    whole = cells[:, triangles] if triangles else np.empty((len(cells), 0, 3), "int64")
+    sides = np.concatenate([halves.reshape(len(cells), -1, 3), whole], axis=1)
+    centre = np.broadcast_to(len(points) + np.arange(len(cells))[:, None, None], (*sides.shape[:2], 1))
+    return np.vstack([points, points[cells].mean(axis=1)]), np.concatenate([centre, sides], axis=2).reshape(-1, 4)
 
 
 def reference_places(dg, cells, x):

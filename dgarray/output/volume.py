@@ -61,6 +61,9 @@ class Scene:
         names = (surface,) if isinstance(surface, str) else tuple(surface or ())
         on_grid, self.place = ds.attrs["cell_type"] == "grid", f" on {', '.join(names)}" if names else ""
         if names and not on_grid:
+            if any(one.attrs["cell_type"] == "prism" for one in datasets):
+                raise ValueError(f"surface={surface!r}: pictures of surfaces of prisms are not drawn; draw slices, or write a "
+                                 "file by to_vtk('out.vtkhdf')")
             self.parts = [(SurfacePart if one.dg.cell_shape.simplex else TensorSurfacePart)(one, variable, rows)
                           for one, rows in zip(datasets, boundary_rows(datasets, names)) if len(rows)]
         else:

@@ -1,0 +1,58 @@
+"""Output of prisms: VTK cells, slices and pictures of meshes that have them."""
+import numpy as np
+import pytest
+
+import dgarray as dg
+from dgarray.mesh.vtk_nodes import node_order
+
+
+def f(x, t=0.0):
+    return x[0] * x[1] - x[2] ** 2, x[2], 1 + x[0], x[1]
+
+
+@pytest.fixture(scope="module", params=["prism", "mixed"])
+def found(request):
+    sim = dg.Simulation(dg.box(cells=2, shape=request.param), dg.Acoustics(3), dg.NodalDG(2), initial=f, boundary=dg.wall,
+                        backend="numpy", kernels="array")
+    return sim.dataset(sim.project())
+
+
+@pytest.mark.parametrize("order", range(1, 7))
+def test_nodes_have_the_order_of_vtk(order):
+    vtk = pytest.importorskip("vtk")
+    nodes, cell = node_order("prism", order), vtk.vtkLagrangeWedge()
+    sizes = order, order, order, len(nodes)
+    assert [cell.PointIndexFromIJK(*node, sizes) for node in nodes.tolist()] == list(range(len(nodes)))
+
+
+def test_values_and_integrals_are_exact(found):
+    points = np.random.default_rng(0).uniform(0, 1, (40, 3))
+    assert np.allclose(found.dg.sample(points, 0)["p"], f(points.T)[0], rtol=0, atol=1e-13)
+    assert found.dg.integral("p", 0) == pytest.approx(1 / 4 - 1 / 3, rel=1e-12)
+    assert found.dg.norm("vy", 0) ** 2 == pytest.approx(7 / 3, rel=1e-12)
+    assert found.dg.error(f, time=0)["total"] < 1e-13
+
+
+@pytest.mark.parametrize("plane, area", [("z=0.3", 1.0), ("x=0.7", 1.0), (((0.5, 0.5, 0.5), (1.0, 1.0, 0.0)), 2 ** 0.5)])
+def test_slices_are_whole_and_exact(found, plane, area):
+    cut = found.dg.slice(plane, 0)
+    assert cut.dg.norm("vx") ** 2 > 0
+    assert cut.assign(one=cut["p"] * 0 + 1).dg.integral("one") == pytest.approx(area, rel=1e-12)
+    if plane == "z=0.3":
+        assert cut.dg.integral("p") == pytest.approx(1 / 4 - 0.09, rel=1e-12)
+
+
+def test_files_have_all_cells(found, tmp_path):
+    pyvista = pytest.importorskip("pyvista")
+    grid = pyvista.read(found.dg.to_vtk(tmp_path / "prisms.vtu"))
+    kinds = dict(zip(*np.unique(grid.celltypes, return_counts=True)))
+    assert kinds[73] > 0 and grid.compute_cell_sizes()["Volume"].sum() == pytest.approx(1.0, rel=1e-6)
+    assert np.allclose(grid.point_data["p"], f(np.asarray(grid.points, float).T)[0], rtol=0, atol=1e-6)
+
+
+def test_pictures_of_surfaces_of_prisms_are_refused():
+    sim = dg.Simulation(dg.box(cells=2, shape="prism"), dg.Acoustics(3), dg.NodalDG(1), initial=f, boundary=dg.wall,
+                        backend="numpy", kernels="array")
+    pytest.importorskip("pyvista")
+    with pytest.raises(ValueError, match="surfaces of prisms .* to_vtk"):
+        sim.dataset(sim.project()).dg.plot("p", surface="top", path="never.png")
