@@ -61,6 +61,8 @@ class NodalFused(WeakForm):
         around = int(np.diff(self.halo[0]).max(initial=0))
         self.scratch = [tuple(aligned(size * self.lanes, backend.dtype)
                               for size in self.scratch_sizes(self.source, self.piece, around)) for _ in range(backend.threads)]
+        for w, *_ in self.scratch:
+            self.source.put_numbers(w)
         self._kernels = {}
 
     @staticmethod

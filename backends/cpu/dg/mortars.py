@@ -25,6 +25,8 @@ class FusedMortars(MortarList):
         self.tiles, self.count = -(-mortars[1] // lanes), mortars[1]
         self.kernel = write_module(self.source.text(), f"mortars_{left.tables.dim}d_{dtype}").run
         self.scratch = [(aligned(self.source.size * lanes, dtype),) for _ in range(self.backend.threads)]
+        for w, in self.scratch:
+            self.source.put_numbers(w)
 
     @staticmethod
     def rows_of(split):

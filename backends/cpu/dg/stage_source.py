@@ -118,7 +118,7 @@ class StageSource(TileSource, Prefetch):
 
     def finished(self):
         """Lines that take sources and capacity into the rows of dq/dt, if there are any."""
-        if not self.t.finishes:
+        if not self.finishes:
             return []
         N, L, padded, media = self.N, self.L, matmul.padded(self.N), self.t.media
         if self.mass and not media.others:

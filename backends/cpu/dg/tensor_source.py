@@ -164,7 +164,7 @@ class TensorSource(StageSource):
 
     def finish(self):
         function = self.t.functions.finish if self.affine else self.t.functions.collect
-        if self.affine and not self.t.finishes:
+        if self.affine and not self.finishes:
             return []
         L, N = self.L, self.N
         names = {} if self.affine else {"s": ("inverse", 0, "", 0, 1)}

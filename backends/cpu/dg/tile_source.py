@@ -9,6 +9,7 @@ import numpy as np
 
 from ....physics.codegen import Python
 from ....physics.explain import formulas_of
+from ....physics.run_time_numbers import NUMBER, with_numbers
 from .. import shared_loop
 from ..shared_loop import loop_text
 from ..simd import arithmetic as lanes
@@ -79,6 +80,12 @@ class TileSource:
             rows[name], self.size = self.size, self.size + count
         rows |= dict.fromkeys(("BQ", "T"), 0) | rows
         self.at = {name: row * self.L for name, row in rows.items()}
+        self.with_numbers, self.numbers = {}, []         # {function: (as evaluated, first row of its constants)}; their values
+        for function in (*vars(tables.functions).values(), *(group.jump for group in tables.groups if group.jump is not None)):
+            evaluated = with_numbers(function)
+            self.with_numbers[function] = evaluated, len(self.numbers)
+            self.numbers += evaluated.values
+        self.at["C0"], self.size = self.size * self.L, self.size + len(self.numbers)
         # The state at the points, and rows of a variable.
         self.values = ("BQ", padded(self.B)) if tables.interpolate is not None else ("Q", self.N)
         self.at_faces = ("T", padded(self.F * self.M)) if self.modal else ("Q", self.N)
@@ -115,9 +122,21 @@ class TileSource:
         """Text of one lane of a row of the scratch array."""
         return Lane(self.at[name] + row * self.L, step)
 
+    @property
+    def finishes(self):
+        """Whether `finish` does anything, for any numbers: see `NodalTables.finishes`."""
+        graph = self.with_numbers[self.t.functions.finish][0].graph
+        return [graph.nodes[i][:2] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.V)]
+
+    def put_numbers(self, w):
+        """Put the constants of the functions into their rows of a scratch array; no kernel changes them."""
+        rows = w[self.at["C0"]:][:len(self.numbers) * self.L].reshape(-1, self.L)
+        rows[...] = np.reshape(self.numbers, (-1, 1))
+
     def over_lanes(self, function, targets, **places):
         """Lines that evaluate a function in all lanes, as whole vectors where all its operations have instructions."""
-        vectors = all(node[0] == "input" or node[0] in expressions.IN_VECTORS for node in function.graph.nodes)
+        evaluated, _ = self.with_numbers.get(function, (function, 0))
+        vectors = all(node[0] == "input" or node[0] in expressions.IN_VECTORS for node in evaluated.graph.nodes)
         if vectors and not function.depends_on("face"):
             return self.evaluate(function, targets, vectors=True, **places)
         return self.lanes(self.evaluate(function, targets, **places))
@@ -128,6 +147,8 @@ class TileSource:
         places:  {argument: (scratch rows, first row, step, stride)}, where the lane's inputs lie, or their rows by number or
                  name; of `face` names in order
         vectors: in all lanes at once"""
+        function, first_number = self.with_numbers.get(function, (function, 0))
+        places[NUMBER] = "C0", first_number, "", 1
         steps, given, nodes = {}, {}, []
 
         def place(lane):

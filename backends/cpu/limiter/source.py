@@ -73,6 +73,7 @@ class Tile:
     def __init__(self, source, limiter):
         self.tile = s = copy(source)
         s.dialect, s.functions = Python(str(s.dtype)), {}          # of its own: the stage's text does not depend on it
+        s.with_numbers = {}                                        # its scratch array is not that of the stage
         self.limiter, self.V, self.N, self.L = limiter, s.V, s.N, s.L
         self.lines, self.level, self.size, self.names, self.definitions = [], 0, 0, {}, {}
         self.uses_geometry, self.changes = False, False
