@@ -11,7 +11,7 @@ from dgarray.output.accessor import Accessor
 from dgarray.output.flags import joined_flags
 from dgarray.output.joined_slices import cut_all
 from dgarray.output.surface import boundaries
-from dgarray.output.tree_accessor import TreeAccessor
+from dgarray.output.tree_accessor import JOINT, TreeAccessor
 from dgarray.output.ugrid import joined
 from dgarray.output.vtk import export
 from dgarray.wording import choose
@@ -181,7 +181,7 @@ class MixedAccessor:
 
     def datasets(self, time: float | None = None) -> list[xr.Dataset]:
         """One dataset of each shape, of the highest order of its zones; time: as for `Accessor.whole`."""
-        return [next(iter(each.zones.values())).dg.whole(time) if len(each.zones) == 1 else each.whole(time)
+        return [without_joints(next(iter(each.zones.values())).dg.whole(time)) if len(each.zones) == 1 else each.whole(time)
                 for each in self._shapes]
 
     def to_vtk(self, path: str | PathLike, variables: str | Sequence[str] | None = None, time: float | None = None,
@@ -226,6 +226,18 @@ class MixedAccessor:
             raise AttributeError(f"the run has cells of several shapes, of which one dataset holds no {name}; ask a zone: "
                                  f"tree.dg.zones[{zone!r}].dg.{name} (zones: {', '.join(self.zones)})", name=name, obj=self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+
+def without_joints(ds):
+    """A zone's dataset without the boundary where it meets other zones."""
+    names = ds["boundary"].attrs["flag_meanings"].split() if "boundary" in ds else []
+    if JOINT not in names:
+        return ds
+    ds, joint = ds.isel(boundary_face=np.flatnonzero(ds["boundary"].values != names.index(JOINT))), names.index(JOINT)
+    names.remove(JOINT)
+    flags = ds["boundary"].attrs | {"flag_meanings": " ".join(names), "flag_values": list(range(len(names)))}
+    values = ds["boundary"].values
+    return ds.assign_coords(boundary=("boundary_face", values - (values > joint).astype(values.dtype), flags))
 
 
 def accessor_of_tree(tree):
