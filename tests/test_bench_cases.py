@@ -13,13 +13,13 @@ from dgarray.bench.roofline import cost
 from dgarray.cli import run_commands
 from dgarray.methods.dg.tensor_tables import AffineTensorTables, TensorTables
 
-ZONED = ["hex_zones"]
+SEVERAL_SETS = {"ball_cavity": "curved, straight", "disc_cavity": "curved, straight", "hex_zones": "around, core"}
 SMALLER = {"hermite_advection": dict(cells=8), "hermite_lens": dict(cells=8), "hermite_acoustics": dict(cells=8)}
 USUAL = ["dielectric_slab", "hermite_cavity", "hex_cavity", "mhd_quads", "orszag_tang", "sod"]
 
 
 @pytest.mark.usually(lambda name: name in USUAL)
-@pytest.mark.parametrize("name", [name for name in cases.__all__ if name not in ZONED])
+@pytest.mark.parametrize("name", [name for name in cases.__all__ if name not in SEVERAL_SETS])
 def test_every_case_is_measured(name, monkeypatch):
     """A row for the device's kernels, one for the array kernels, and all their operations with costs and times."""
     monkeypatch.setenv("DGARRAY_TUNE", "0")
@@ -49,9 +49,10 @@ def test_line_of_a_run(name, unit, monkeypatch):
     assert f" per {unit}; bound by " in run_commands.roofline(run)
 
 
-def test_zones_are_refused():
-    with pytest.raises(ValueError, match=r"'hex_zones' has several sets of elements \(around, core\), which no row"):
-        problem.of_case(*ZONED)
+@pytest.mark.parametrize("name, sets", SEVERAL_SETS.items())
+def test_several_sets_are_refused(name, sets):
+    with pytest.raises(ValueError, match=rf"'{name}' has several sets of elements \({sets}\), which no row"):
+        problem.of_case(name)
 
 
 def straight(order, backend):
