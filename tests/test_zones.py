@@ -221,6 +221,17 @@ def test_a_dataset_for_each_zone(case):
         tree.dg.smaple([(0, 0)])
 
 
+def test_transforms_of_the_volume_have_the_elements_of_the_datasets():
+    """At frequency 0 the transform is the mean of the fields times the time."""
+    mesh = dg.rectangle(cells=4, shape="quadrilateral").with_regions(
+        {"sides": lambda x: abs(x[0] - 0.5) > 0.25, "centre": lambda x: abs(x[0] - 0.5) < 0.25})
+    tree = dg.Simulation(mesh, dg.Acoustics(2), dg.TensorDG({"sides": 2, "centre": 3}), dg.wall,
+                         lambda x: (x[0] + 3 * x[1], 0 * x[0], 0 * x[0]), until=1e-6, dt=1e-6, backend="numpy", kernels="array",
+                         record={"volume": dg.Fourier(0.0, variables="p")}).run()
+    mean, p = tree.dg.record("volume")["p"].isel(frequency=0).values / 1e-6, tree.dg.whole()["p"].values
+    assert np.abs(mean - p.mean(axis=0)).max() < 1e-5
+
+
 def test_stores_of_several_zones(case, tmp_path):
     there = case.run(out=tmp_path / "run.zarr")
     inside = case.run()

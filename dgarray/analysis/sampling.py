@@ -83,8 +83,11 @@ def in_volume(name, operator):
         raise ValueError(f"record {name!r}: a transform of the whole volume is for cells of one shape; "
                          "give points= or boundary=")
 
+    zones = list(operator.zones.values())          # the datasets of zones hold one zone after the other, and so does a record
+    order = np.concatenate(zones) if zones else slice(None)
+
     def read(state, numbers):
-        return space.arranged(at_nodes(operator, state)[numbers])
+        return space.arranged(at_nodes(operator, state)[numbers])[:, order]
     return Place(space.sizes, fixed(space.coordinates(partial(units, operator.law))), {}, read)
 
 

@@ -76,6 +76,11 @@ class Operator:
         return self.method.space(self.problem)
 
     @property
+    def zones(self) -> dict[str | None, np.ndarray]:
+        """{name of a zone: numbers of its elements in the mesh}; {}: one dataset holds all."""
+        return {}
+
+    @property
     def coefficients(self) -> list:
         """Arrays of the law's coefficients, which a restart compares with those of the interrupted run."""
         return []

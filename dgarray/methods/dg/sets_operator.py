@@ -37,8 +37,6 @@ class SetsOperator(Operator):
         self.set_of, self.number = (np.empty(problem.mesh.cell_count, int) for _ in range(2))          # of each element, and
         for i, each in enumerate(sets):                                                                # its number there
             self.set_of[each.cells], self.number[each.cells] = i, np.arange(len(each.cells))
-        self.zones = {zone: np.sort(np.concatenate([each.cells for each in sets if each.zone == zone]))
-                      for zone in dict.fromkeys(each.zone for each in sets)}
         self.one = list(self.zones) == [None]          # whether plain arrays are one
         first = {each.zone: self.operators[each.name].shape[:2] for each in reversed(sets)}
         self.unknowns = {"q" if zone is None else zone: (*first[zone], len(cells)) for zone, cells in self.zones.items()}
@@ -282,6 +280,11 @@ class SetsOperator(Operator):
         return np.max(list(self._each(lambda o, q, p: o.change(q, p), state, before).values()), axis=0)
 
     # Values for output and recorders.
+
+    @cached_property
+    def zones(self):
+        return {zone: np.sort(np.concatenate([each.cells for each in self.sets if each.zone == zone]))
+                for zone in dict.fromkeys(each.zone for each in self.sets)}
 
     @cached_property
     def to_highest(self):
