@@ -105,7 +105,6 @@ GROUPS["Meshes"] = [
     case("Points moved too far", "mesh=dg.interval(perturb=0.5)", r"\[0, 0.5\)"),
     case("A misspelt shape", "mesh=dg.rectangle(shape='quadrilatral')", "did you mean 'quadrilateral'"),
     case("A diagonal of quadrilaterals", "mesh=dg.rectangle(diagonal='left', shape='quadrilateral')", "only triangles"),
-    case("Quadrilaterals for a method on triangles", "mesh=dg.rectangle(shape='quadrilateral')", "not on quadrilateral cells"),
     case("A map that inverts cells", "mesh=dg.rectangle().mapped(lambda x: (-x[0], x[1]))", "keeps the orientation"),
     case("A map that separates periodic boundaries",
          "mesh=dg.rectangle(periodic=True).mapped(lambda x: (x[0], x[1] + x[0] * x[1]))", "do not match any more"),
