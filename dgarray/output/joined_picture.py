@@ -63,15 +63,15 @@ class _Part(Picture):
 def rims(datasets):
     """Points (line, point, 2) of the outlines of each dataset that are outlines of all: none that two have in one region."""
     found, keys = [], []
-    size = max(np.abs(ds.dg.bounds).max() for ds in datasets)
     for ds in datasets:
         rows = outlines(ds)
-        lines = edge_lines(ds.dg, rows)
-        places = np.rint(lines.mean(axis=1) / size * 1e9).astype("int64")          # of the middles, which tell edges apart
-        keys.append([(*place, name) for place, name in zip(places.tolist(), region_names(ds, rows[:, 0]))])
-        found.append(lines)
+        elements, edges = rows.T
+        corners = np.array(ds.dg.cell_shape.faces)[edges]
+        ends = ds.dg.points[ds.dg.cells[elements[:, None], corners]].tolist()          # the same numbers in every dataset
+        keys.append([(frozenset(map(tuple, pair)), name) for pair, name in zip(ends, region_names(ds, elements))])
+        found.append(edge_lines(ds.dg, rows))
     return [lines[[all(key not in other for other in keys if other is not own) for key in own]] if len(lines) else lines
-            for lines, own in zip(found, [*keys])]
+            for lines, own in zip(found, keys)]
 
 
 def region_names(ds, elements):

@@ -22,8 +22,29 @@ def modal_simplex(dim, order, degree=None):
     return ModalSimplex(dim, order, 2 * order if degree is None else degree)
 
 
+class ModalCell:
+    """What follows from an orthonormal `basis` and points of quadrature, `points`, `weights` and `face_points`, on cells of any
+    shape."""
+
+    @cached_property
+    def interpolate(self):
+        return self.basis.evaluate_basis(self.points)
+
+    @cached_property
+    def differentiation(self):
+        return -self.basis.evaluate_gradients(self.points).swapaxes(1, 2) * self.weights
+
+    @cached_property
+    def project(self):
+        return (self.interpolate * self.weights[:, None]).T
+
+    @cached_property
+    def trace(self):
+        return self.basis.evaluate_basis(self.face_points.reshape(-1, self.dim))
+
+
 @dataclass(frozen=True)
-class ModalSimplex:
+class ModalSimplex(ModalCell):
     """Matrices between the coefficients of phi, orthonormal of degree `order` on the biunit simplex, and points of quadrature.
 
     points, weights     (point, dim), (point,) of the cell;  face_points (face, face point, dim), face_weights (face point,)
@@ -68,22 +89,6 @@ class ModalSimplex:
     @property
     def face_weights(self):
         return self._face_rule[1]
-
-    @cached_property
-    def interpolate(self):
-        return self.basis.evaluate_basis(self.points)
-
-    @cached_property
-    def differentiation(self):
-        return -self.basis.evaluate_gradients(self.points).swapaxes(1, 2) * self.weights
-
-    @cached_property
-    def project(self):
-        return (self.interpolate * self.weights[:, None]).T
-
-    @cached_property
-    def trace(self):
-        return self.basis.evaluate_basis(self.face_points.reshape(-1, self.dim))
 
     @cached_property
     def lift(self):

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from .faces import FacePolynomials, corner_weights
+from .modal import ModalCell
 from .prism import PRISM_CORNERS, PRISM_FACES, PrismCell, face_positions, match_positions, prism, prism_face_basis
 from .quadrature import product, quadrature
 
@@ -29,7 +30,7 @@ def prism_quadrature(degree):
 
 
 @dataclass(frozen=True)
-class ModalPrism:
+class ModalPrism(ModalCell):
     """Matrices between the coefficients of the basis and points of quadrature, under the names of `ModalSimplex`.
 
     face_weights (face, face point)     0 where a point fills up"""
@@ -79,22 +80,6 @@ class ModalPrism:
     @cached_property
     def face_weights(self):
         return self._filled([self._face_rules[len(face)][1] for face in PRISM_FACES], lambda row: np.zeros(()))
-
-    @cached_property
-    def interpolate(self):
-        return self.basis.evaluate_basis(self.points)
-
-    @cached_property
-    def differentiation(self):
-        return -self.basis.evaluate_gradients(self.points).swapaxes(1, 2) * self.weights
-
-    @cached_property
-    def project(self):
-        return (self.interpolate * self.weights[:, None]).T
-
-    @cached_property
-    def trace(self):
-        return self.basis.evaluate_basis(self.face_points.reshape(-1, 3))
 
     @cached_property
     def lift(self):

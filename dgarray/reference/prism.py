@@ -12,7 +12,7 @@ import numpy as np
 
 from .faces import FacePolynomials, corner_weights, face_corners
 from .shapes import NAMED_SHAPES
-from .simplex import Simplex, face_basis, simplex
+from .simplex import NodalCell, Simplex, face_basis, simplex
 from .tensor import tensor_cell
 
 PRISM = NAMED_SHAPES["prism"]
@@ -28,7 +28,7 @@ def prism(order):
 
 
 @dataclass(frozen=True)
-class PrismCell:
+class PrismCell(NodalCell):
     """Nodes and matrices of polynomial degree `order` on the triangle and along the line.
 
     nodes            (node, 3)              interpolation points, those of the triangle fastest
@@ -74,18 +74,6 @@ class PrismCell:
         triangle, along = self.triangle, legendre(r[:, 2], self.order)
         inside, slopes = triangle.evaluate_gradients(r[:, :2]), legendre_slopes(r[:, 2], self.order)
         return np.array([*(times(along, slope) for slope in inside), times(slopes, triangle.evaluate_basis(r[:, :2]))])
-
-    @cached_property
-    def vandermonde(self):
-        return self.evaluate_basis(self.nodes)
-
-    def interpolation(self, r):
-        """Matrix (point, node) that evaluates nodal polynomials at the reference points r (point, 3)."""
-        return np.linalg.solve(self.vandermonde.T, self.evaluate_basis(r).T).T
-
-    @cached_property
-    def mass(self):
-        return np.linalg.inv(self.vandermonde @ self.vandermonde.T)
 
     @cached_property
     def differentiation(self):

@@ -31,8 +31,24 @@ def simplex(dim, order):
     return Simplex(dim, int(order))
 
 
+class NodalCell:
+    """What follows from `nodes` and an orthonormal basis, `evaluate_basis`, on cells of any shape."""
+
+    @cached_property
+    def vandermonde(self):
+        return self.evaluate_basis(self.nodes)
+
+    def interpolation(self, r):
+        """Matrix (point, node) that evaluates nodal polynomials at the reference points r (point, dim)."""
+        return np.linalg.solve(self.vandermonde.T, self.evaluate_basis(r).T).T
+
+    @cached_property
+    def mass(self):
+        return np.linalg.inv(self.vandermonde @ self.vandermonde.T)
+
+
 @dataclass(frozen=True)
-class Simplex:
+class Simplex(NodalCell):
     """Nodes and matrices of polynomial degree `order` on the biunit simplex of dimension `dim`.
 
     nodes            (node, dim)            interpolation points r
@@ -77,18 +93,6 @@ class Simplex:
     def evaluate_gradients(self, r):
         """dP_j/dr_k at r_i, (dim, point, mode), at reference points r (point, dim)."""
         return np.array(modepy.multi_vandermonde(self.basis.gradients, np.atleast_2d(r).T)).reshape(self.dim, len(r), -1)
-
-    @cached_property
-    def vandermonde(self):
-        return self.evaluate_basis(self.nodes)
-
-    def interpolation(self, r):
-        """Matrix (point, node) that evaluates nodal polynomials at the reference points r (point, dim)."""
-        return np.linalg.solve(self.vandermonde.T, self.evaluate_basis(r).T).T
-
-    @cached_property
-    def mass(self):
-        return np.linalg.inv(self.vandermonde @ self.vandermonde.T)
 
     @cached_property
     def differentiation(self):

@@ -1,4 +1,4 @@
-"""Fluxes at joins, where two elements of different order, law or size meet: by mortars at Gauss points.
+"""Fluxes at joins, where two elements of different order, law, shape or size meet: by mortars at Gauss points.
 
 A mortar lies on the left face of a `Join`.  P evaluates a side's polynomial at its points, those of Gauss or of Gauss and
 Lobatto of the higher order; the numerical flux F* is taken there, once for both; and each side gets f, the sum over all
@@ -47,15 +47,15 @@ class Mortars:
 
 
 class MortarList:
-    """The mortars of one `Joint`."""
+    """The mortars of one `Join`."""
 
-    def __init__(self, left, right, joint):
-        self.sides, self.joint, self.backend = (left, right), joint, left.backend
-        corners = len(joint.orientation)
+    def __init__(self, left, right, join):
+        self.sides, self.join, self.backend = (left, right), join, left.backend
+        corners = len(join.orientation)
         self.forms = [side.tables.mortar_form for side in self.sides]
-        self.points, self.matrices_on_host = matrices_of(joint, *(side.tables for side in self.sides))
+        self.points, self.matrices_on_host = matrices_of(join, *(side.tables for side in self.sides))
         self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in self.matrices_on_host]
-        rows = joint.left, joint.right
+        rows = join.left, join.right
         self.places = [side.face_places(faces, corners) for side, faces in zip(self.sides, rows)]
         self.columns = [side.tables.number_of_joint(faces) for side, faces in zip(self.sides, rows)]
         self.slots = [self.backend.integers(side.given_places(columns, side.tables.positions_on_faces(faces[:, 1], corners).T))
@@ -69,14 +69,14 @@ class MortarList:
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
         tables = self.sides[0].tables
-        vectors = np.einsum("mp,dpf->dmf", to_mortar, tables.area_vectors(self.joint.left, len(self.joint.orientation)))
+        vectors = np.einsum("mp,dpf->dmf", to_mortar, tables.area_vectors(self.join.left, len(self.join.orientation)))
         areas = np.linalg.norm(vectors, axis=0)
         self.normals, self.areas = self.backend.array(vectors / areas), self.backend.array(areas)
         varying = any(side.tables.media.names for side in self.sides)
         needed = varying or self.function.depends_on("x")
-        self.x = self.backend.array(positions_of(tables, self.joint.left, self.points)) if needed else None
+        self.x = self.backend.array(positions_of(tables, self.join.left, self.points)) if needed else None
         self.parameters = [self.parameters_of(side, rows[:, 0], self.x)
-                           for side, rows in zip(self.sides, (self.joint.left, self.joint.right))]
+                           for side, rows in zip(self.sides, (self.join.left, self.join.right))]
 
     def parameters_of(self, side, cells, x):
         """The law's parameters that vary at the points x, {name: (face,) or (point, face)}."""
@@ -126,9 +126,9 @@ class SplitSide:
 
     def __init__(self, mortars, i):
         self.side, backend, (to, back) = mortars.sides[i], mortars.backend, mortars.matrices_on_host[i]
-        rows, tables = (mortars.joint.left, mortars.joint.right)[i], self.side.tables
+        rows, tables = (mortars.join.left, mortars.join.right)[i], self.side.tables
         self.function, (self.to_entropy, self.from_entropy) = tables.functions.two_point, tables.entropy_functions
-        self.parts = 1 if mortars.joint.part is None or i == 0 else len(parts(tables.dim))
+        self.parts = 1 if mortars.join.part is None or i == 0 else len(parts(tables.dim))
         self.back, self.to = back / self.parts, mortars.matrices[i][0]
         face = tensor_cell(tables.dim - 1, tables.order, tables.kind)
         self.mean_on_host = face.weights[None] / face.weights.sum()
@@ -161,22 +161,22 @@ class SplitSide:
         return result
 
 
-def matrices_of(joint, left, right):
+def matrices_of(join, left, right):
     """The mortar's points (point, dim - 1) on the left face, and for both sides (left, right: their tables) the matrices from
     values at the face's points to the mortar's and back.
 
     Where both sides have the same points, the mortar has these, and fluxes need no quadrature."""
-    corners, forms = len(joint.orientation), [tables.mortar_form for tables in (left, right)]
+    corners, forms = len(join.orientation), [tables.mortar_form for tables in (left, right)]
     faces = [tables.reference.face_polynomials(corners) for tables in (left, right)]
     own, order = faces[0].points, max(left.order, right.order)
-    if joint.part is None and own.shape == faces[1].points.shape:
-        distance = np.abs(there(joint, own)[:, None] - faces[1].points).max(axis=2, initial=0)
+    if join.part is None and own.shape == faces[1].points.shape:
+        distance = np.abs(there(join, own)[:, None] - faces[1].points).max(axis=2, initial=0)
         if distance.min(axis=1).max() < 1e-9:
             match = np.eye(len(own))[distance.argmin(axis=1)]
             return own, [(np.eye(len(own)),) * 2, (match, match.T)]
     points, weights = rule_on_face(corners, left.dim - 1, order, "gauss" if "projected" in forms else "lobatto")
     matrices = []
-    for tables, face, form, r in zip((left, right), faces, forms, (points, there(joint, points))):
+    for tables, face, form, r in zip((left, right), faces, forms, (points, there(join, points))):
         to = face.at(r)
         lumped = form != "projected"
         matrices.append((to, to.T * weights / tables.cell.face_weights[:, None] if lumped else face.projection(r, weights)))
@@ -201,11 +201,11 @@ def positions_of(tables, rows, r):
     return x
 
 
-def there(joint, r):
+def there(join, r):
     """The points r (point, dim - 1) of the left face in the coordinates of the right one."""
-    count, dim = len(joint.orientation), r.shape[1]
-    corners = face_corners(count, dim) if joint.part is None else parts(dim + 1)[joint.part]
-    return corner_weights(count, r) @ corners[list(joint.orientation)]
+    count, dim = len(join.orientation), r.shape[1]
+    corners = face_corners(count, dim) if join.part is None else parts(dim + 1)[join.part]
+    return corner_weights(count, r) @ corners[list(join.orientation)]
 
 
 def flux_between(left, right, forms):

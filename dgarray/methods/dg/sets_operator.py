@@ -216,7 +216,7 @@ class SetsOperator(Operator):
         return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), np.split(values, ends[:-1]))}
 
     def exchange(self, state, t):
-        """Compute the fluxes at all joints."""
+        """Compute the fluxes at all joins."""
         for name, operator in self.operators.items():
             if operator.tables.joint:
                 operator.operations.fill_faces(state[name])
