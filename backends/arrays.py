@@ -85,6 +85,11 @@ class ArrayBackend:
             total += float(factor) * array
         out[...] = total
 
+    def perform(self, operations):
+        """Perform `dgarray.methods.operation.Operation`s one after the other."""
+        for operation in operations:
+            operation.run()
+
     def free_memory(self):
         """(free bytes on the host, free bytes on the device); None where unknown, and for the device of the backend "numpy"."""
         if self.name != "cupy":

@@ -7,7 +7,7 @@ from emulated import IdleDevice
 from nodal_problems import of_element
 
 from dgarray import Acoustics, TensorDG, backends, box, cases, rectangle, rusanov, wall
-from dgarray.bench import gpu, problem
+from dgarray.bench import cpu, gpu, problem
 from dgarray.bench.device_problem import DeviceProblem
 from dgarray.bench.roofline import cost
 from dgarray.cli import run_commands
@@ -49,10 +49,21 @@ def test_line_of_a_run(name, unit, monkeypatch):
     assert f" per {unit}; bound by " in run_commands.roofline(run)
 
 
-@pytest.mark.parametrize("name, sets", SEVERAL_SETS.items())
-def test_several_sets_are_refused(name, sets):
-    with pytest.raises(ValueError, match=rf"'{name}' has several sets of elements \({sets}\), which no row"):
-        problem.of_case(name)
+@pytest.mark.usually(lambda name: name == "disc_cavity")
+@pytest.mark.parametrize("name", SEVERAL_SETS)
+def test_several_sets_are_one_row(name, monkeypatch):
+    """On the CPU, with the costs of all sets; on a device they are refused."""
+    monkeypatch.setattr(cpu, "ceilings", lambda *_: {"bandwidth": 50e9, "multiply_add": 100e9})
+    found, operator = cpu.bench([name], quick=True), getattr(cases, name)().operator
+    [row] = found["rows"]
+    assert not found["failed"] and row["elements"] == operator.mesh.cell_count and row["dofs"] == operator.dofs
+    [stage] = row["operations"]
+    assert stage["flops"] > 0 and stage["bytes"] > 0 and stage["seconds"] > 0
+    if name == "hex_zones":          # all by fused kernels
+        total = sum(cost(each.tables)[0].flops * each.tables.elements for each in operator.operators.values())
+        assert stage["flops"] * row["elements"] == pytest.approx(total, rel=1e-4)
+    found = gpu.bench([name], quick=True, dtypes=("float32",), device=IdleDevice())
+    assert f"case '{name}' has several sets of elements ({SEVERAL_SETS[name]})" in found["failed"][0]["error"]
 
 
 def straight(order, backend):

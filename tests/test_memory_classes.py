@@ -99,4 +99,5 @@ def test_what_each_class_says_that_it_holds(law, method, kernels, dtype, monkeyp
     operator.check(q, 0.0)
     if kernels != "cuda":
         operator.not_admissible(operator.host(q), 0.0)
+    arrays_of([q, operator._others, operator._k], reference)          # states, which lists of operations know
     assert arrays_of([operator.operations, operator.tables], reference) == pytest.approx(held, rel=0.07, abs=60_000)

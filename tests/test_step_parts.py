@@ -12,7 +12,7 @@ from dgarray.methods.hermite.half_steps import HalfSteps
 from dgarray.run.progress import Progress
 
 # The array expressions of each part.
-REFERENCE = [("right-hand side", WeakForm, "_tendencies"), ("limiter", LimiterArrays, "__call__"),
+REFERENCE = [("right-hand side", WeakForm, "tendencies"), ("limiter", LimiterArrays, "__call__"),
              ("filter", WeakForm, "filter"), ("filter", DeviceOperations, "filter"), ("wave speeds", WeakForm, "rate"),
              ("admissible states", WeakForm, "all_admissible"), ("half-steps", HalfSteps, "half_step"),
              ("sponges", HalfSteps, "damp")]

@@ -167,14 +167,15 @@ def reversals(count, workers, size=3, tiles=400):
     run = write_module(LOOP, "reversal").run
     states = np.arange(tiles), np.zeros(tiles, int)
     scratch = [(number,) for number in range(workers.threads)]
-    return [Loop(run, size, tiles, scratch, (states[i % 2], states[1 - i % 2])) for i in range(count)], states[count % 2]
+    loops = [Loop(run, size, tiles, scratch, (states[i % 2], states[1 - i % 2]), workers.threads) for i in range(count)]
+    return loops, states[count % 2]
 
 
 def test_a_loop_begins_when_the_one_before_is_done():
     workers = Workers(None)
     for _ in range(50):
         loops, result = reversals(20, workers)
-        run_loops(loops, workers, workers.threads)
+        run_loops(loops, workers)
         assert np.array_equal(result, np.arange(400) + 20)
 
 
@@ -189,5 +190,5 @@ def test_nobody_waits_for_a_thread_that_was_interrupted():
         loops[0].run(counts, number, size, tiles, thread, *arguments)
     loops[5] = loops[5]._replace(run=interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_loops(loops, workers, workers.threads)
+        run_loops(loops, workers)
     assert workers.threads == 1 or np.array_equal(result, np.arange(400) + 20)

@@ -1,4 +1,6 @@
 """The CPU backend: NumPy arrays, and numba kernels generated for the law, order and dtype of the run."""
+from itertools import groupby
+
 import numpy as np
 
 from ...methods.dg.shock_form import ShockForm
@@ -13,6 +15,7 @@ from .dg.fused import NodalFused
 from .dg.tensor import ShockFused, SplitFused, TensorFused
 from .finite_volume.fused import SweepsFused
 from .hermite.fused import HermiteFused
+from .shared_loop import run_loops
 from .simd import flush
 from .simd.reduce import all_finite
 
@@ -28,6 +31,14 @@ class CpuBackend(ArrayBackend):
 
     def __init__(self, dtype, threads=None):
         super().__init__(np, dtype, "numpy", threads)
+
+    def perform(self, operations):
+        """As the reference; operations by loops that follow each other are one run of the threads."""
+        for fused, group in groupby(operations, lambda operation: operation.loop is not None):
+            if fused:
+                run_loops([operation.loop for operation in group], self.workers)
+            else:
+                super().perform(group)
 
     def finite(self, q):
         return all_finite(q.reshape(-1), self.workers)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...physics.codegen import write_module
 from ..workers import Workers
-from .dg.tile_source import KERNELS
+from .dg.kernel_source import KERNELS
 from .simd import matmul, target
 from .simd.tiles import aligned
 

@@ -30,16 +30,17 @@ class Loop(NamedTuple):
     tiles: int
     scratch: list        # of each thread, a tuple of arrays
     arguments: tuple
+    most: int            # threads that make it faster
 
 
-def run_loops(loops, workers, threads):
-    """Run some loops one after the other on at most so many threads."""
+def run_loops(loops, workers):
+    """Run some loops one after the other, on as many threads as one of them is faster with."""
     counts = np.zeros(2 * len(loops), int)
 
     def work(worker):
         for number, loop in enumerate(loops):
             loop.run(counts, number, loop.size, loop.tiles, *loop.scratch[worker], *loop.arguments)
-    workers.each(work, threads)
+    workers.each(work, max(loop.most for loop in loops))
 
 
 def loop_text(arguments, work):

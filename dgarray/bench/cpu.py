@@ -19,7 +19,7 @@ from ..wording import choose
 from .array_memory import held
 from .attempts import Attempts, rounded
 from .machine import machine
-from .problem import Problem, ceiling, of_case
+from .problem import Problem, SetsProblem, ceiling, of_case
 from .roofline import Operation, bound, ceilings, limit, of_the_paper
 from .tables import table
 
@@ -223,7 +223,9 @@ def mesh_of(name, cells):
 def problem_of_case(name):
     """The case of that name as a Problem."""
     simulation = of_case(name)
-    return Problem(simulation.operator, simulation.operator.project(simulation.initial), simulation.stepper)
+    operator = simulation.operator
+    problem = SetsProblem if getattr(operator, "sets", None) else Problem
+    return problem(operator, operator.project(simulation.initial), simulation.stepper)
 
 
 def problem_of_row(name, meshes):
@@ -245,7 +247,7 @@ def row(name, problem, limits, quick, target=None):
     For Hermite's method "paper" has the operations of the paper's algorithm, and the share of the bound that it would have to
     reach to be as fast: see `roofline.of_the_paper`."""
     operator = problem.operator
-    backend, tables, times = operator.backend, operator.tables, problem.times(quick)
+    backend, tables, times = operator.backend, problem.tables, problem.times(quick)
     counts, least, most = problem.counts(), problem.least(), problem.ceilings(limits, problem.threads)
     updates = problem.dofs * problem.stages
     best, at_bound = updates / min(times), problem.dofs / tables.elements / bound(least, most)
@@ -268,7 +270,7 @@ def operations(problem, counts, limits, stage, quick):
     the ceilings allow at least.
 
     counts: list of `roofline.Operation`;  stage: seconds of a whole stage"""
-    elements, found = problem.operator.tables.elements, []
+    elements, found = problem.tables.elements, []
     threads, seconds = problem.seconds([o.name for o in counts], stage, quick)
     most = problem.ceilings(limits, threads)
     for o in counts:

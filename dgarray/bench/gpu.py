@@ -106,6 +106,10 @@ class Measure:
         """Rows of a case, from its own initial state, since random numbers may not be admissible."""
         simulation = of_case(name, backend="numpy", kernels="array")
         host = simulation.operator
+        if getattr(host, "sets", None):
+            sets = ", ".join(each.name for each in host.sets)
+            raise ValueError(f"case '{name}' has several sets of elements ({sets}), whose parts of a step cannot be timed on a "
+                             f"device; `dgarray bench {name}` measures it on the CPU")
         initial = host.project(simulation.initial)
         for dtype in dtypes:
             self.rows(f"{name}, {dtype}", dtype, lambda backend: DeviceProblem(

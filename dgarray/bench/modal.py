@@ -137,13 +137,14 @@ class Timed:
         self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - begin
 
     def stage(self, q, out, k, q0, t, dt, row):
-        o, factors = self.operations, (row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v)
-        loop = o.stage_loop(q, out, k, q0, t, factors)
+        o = self.operations
+        o.set_clock(dt, [t])
+        loop = o.stage_loop(q, out, k, q0, row)
         if not self.kernels:
-            texts = [o.source.stage_text(*o.uses(k, factors), calls) for calls in (1, 2)]
+            texts = [o.source.stage_text(calls) for calls in (1, 2)]
             self.kernels = dict(zip(self.parts, [*(write_module(text, "part").run for text in texts), loop.run]))
         for name, part in self.kernels.items():
-            self.measure(name, run_loops, [loop._replace(run=part)], o.backend.workers, 1)
+            self.measure(name, run_loops, [loop._replace(run=part, most=1)], o.backend.workers)
         if o.tables.limits is not None:
             self.measure("limiter", o.limit, out)
 

@@ -6,12 +6,14 @@ value and the scaled derivatives at the node.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..stepping import registers, stages
+from ..stepping import registers, sequence, stages
 from .check import Check
+from .operation import Operation, listed
 from .recipe import Fetched
 
 if TYPE_CHECKING:
@@ -187,6 +189,21 @@ class Operator:
     def stage_count(self) -> int:
         """Number of stages in a step."""
         return 1
+
+    def step_operations(self, state: Any) -> list[list[Operation]]:
+        """The `dgarray.methods.operation.Operation`s of one step, a list for each stage; by default one that advances."""
+        return [[Operation("step", lambda: self.advance(state, 0.0, 1.0), reads=tuple(self.unknowns),
+                           writes={name: array.nbytes for name, array in state.items()})]]
+
+    def step_text(self) -> str:
+        """What one step does, as text: the operations of each stage in their order, alike stages once."""
+        texts = ["\n".join(listed(found)) for found in self.step_operations(self.zeros())]
+        lines = []
+        for text, group in groupby(enumerate(texts, 1), lambda pair: pair[1]):
+            numbers = [number for number, _ in group]
+            which = f"stages {numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"stage {numbers[0]}"
+            lines += [f"{which} of {len(texts)}", text, ""]
+        return "\n".join(lines[:-1])
 
     def forget(self) -> None:
         """Discard what the operator keeps from step to step besides the state; called when the state has been replaced."""
@@ -365,6 +382,11 @@ class ArrayOperator(Operator):
         states, k = self.states(state)
         for row, new in zip(self.stepper.stages, stages(self.operations, self.stepper, states, k, t, dt)):
             yield t + row.c * dt, new
+
+    def step_operations(self, state):
+        states, k = self.states(state)
+        return [self.operations.stage_operations(q, out, k, q0, row, number) for number, (row, q, out, q0) in enumerate(
+            sequence(self.stepper, states, self.operations.in_place))]
 
     def forget(self):
         if self._k is not None:

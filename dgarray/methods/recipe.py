@@ -1,5 +1,8 @@
 """The base class of a method's operations on a backend, `WeakForm` and `HalfSteps`."""
-from ..stepping import step
+from functools import cached_property
+
+from ..stepping import first, sequence
+from .operation import Operation, OperationLists
 
 
 class Recipe:
@@ -17,6 +20,11 @@ class Recipe:
     `work` leaves out reductions of a state, such as whether it is finite, and what recorders and output read."""
 
     work, fused, variant, check_every, in_place = (), frozenset(), None, 1, False
+    dt, stage_times = 0.0, (0.0,)
+
+    @cached_property
+    def _lists(self):
+        return OperationLists()
 
     @property
     def array_expressions(self):
@@ -27,13 +35,39 @@ class Recipe:
         """{name: source text} of the generated kernels of a step, for people who want to read them."""
         return {}
 
+    def set_clock(self, dt, times):
+        """Set the time step and the times that operations read: those of a step's stages, and of its end."""
+        self.dt, self.stage_times = dt, times
+
+    def stage_operations(self, q, out, k, q0, row, number=0):
+        """The `Operation`s of one stage, at the clock's time step and its time with that number; other arguments as those of
+        `stage`."""
+        return [Operation("stage", lambda: self.stage(q, out, k, q0, self.stage_times[number], self.dt, row))]
+
     def step(self, stepper, states, k, t, dt, exponent=None):
         """A whole step: (the states with the new one first, the `Check` of the new state or None).
 
         states, k: the arrays and the register of `dgarray.stepping.stages`
         exponent: not None asks for the check, with the wave rate of this exponent; kernels may compute it in the last stage
         Kernels override this function where all stages together run faster than one after the other."""
-        return step(self, stepper, states, k, t, dt), None
+        operations, after, check = self._lists.of((stepper.name, exponent), (*states, k),
+                                                 lambda: self.of_step(stepper, states, k, exponent))
+        self.set_clock(dt, [*(t + row.c * dt for row in stepper.stages), t + dt])
+        self.backend.perform(operations)
+        return list(after), check()
+
+    def of_step(self, stepper, states, k, exponent):
+        """(Operations of a step, the states after it, a function that then returns the `Check`); arguments as of `step`."""
+        found, new = [], states[0]
+        for number, (row, q, new, q0) in enumerate(sequence(stepper, states, self.in_place)):
+            found += self.stage_operations(q, new, k, q0, row, number)
+        look, check = self.checking(new, len(stepper.stages), exponent)
+        return [*found, *look], first(new, states), check
+
+    def checking(self, q, number, exponent):
+        """(Operations that check a state at a time of the clock with the wave rate of this exponent, a function that then
+        returns the `Check`); none, and None, where these operations do not, or are not asked to."""
+        return [], lambda: None
 
     # Memory: what the operations will need on these tables, whose arrays need not exist yet. "hold" is memory that lasts to the
     # end of the run, "take" is memory for a while.

@@ -15,16 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def explain(what: Any, law: Law | None = None, flux: Callable | None = None, kernel: bool = False) -> None:
-    """Print the formulas of a law (flux, numerical flux, source) or of a boundary condition (exterior state).
+def explain(what: Any, law: Law | None = None, flux: Callable | None = None, kernel: bool = False,
+            steps: bool = False) -> None:
+    """Print the formulas of a law (flux, numerical flux, source) or of a boundary condition (exterior state), or what a
+    simulation does.
 
-    what     a law, or a condition such as dgarray.pec or a user's own function; with kernel=True a Simulation
+    what     a law, or a condition such as dgarray.pec or a user's own function; with kernel=True or steps=True a Simulation
     law      for a condition: the law it is used with (Maxwell(3) for pec and pmc, Acoustics(2) for wall and open)
     flux     for a law: the numerical flux, upwind by default
     kernel   print the generated kernels of a simulation's step, with their formulas, instead
+    steps    print the operations of a simulation's step in their order, with the arrays that they read and write, instead
     Raises ValueError for what cannot be explained."""
     if kernel:
         print(kernel_texts(what))
+    elif steps:
+        print(operator_of(what).step_text())
     elif isinstance(what, Law):
         print("\n".join(law_formulas(what, flux or upwind)))
     elif callable(what):
@@ -40,13 +45,18 @@ def explain(what: Any, law: Law | None = None, flux: Callable | None = None, ker
 
 def kernel_texts(sim):
     """The texts of the kernels that make a step of a simulation."""
-    operator = getattr(sim, "operator", None)
-    if operator is None:
-        raise ValueError(f"{sim!r} has no kernels; give a Simulation")
-    texts = operator.kernel_texts()
+    texts = operator_of(sim).kernel_texts()
     if not texts:
         return f"{sim.method!r} computes by array expressions on {sim.backend!r}; there are no kernels"
     return "\n\n".join(f"# {name}\n{text}" for name, text in texts.items())
+
+
+def operator_of(sim):
+    """The operator of a simulation. Raises ValueError for what is none."""
+    operator = getattr(sim, "operator", None)
+    if operator is None:
+        raise ValueError(f"{sim!r} makes no steps; give a Simulation")
+    return operator
 
 
 def formulas_of(function, law):

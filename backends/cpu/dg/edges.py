@@ -19,7 +19,6 @@ Bytes of memory for each unknown and stage of RK4, at p = 1 (3):
 Of these 60 (54) few are waited for, because they are asked for in time, some lines after the other: by the volume's kernel the
 elements around the piece, by that of the edges all that the update goes through, by the update the next piece's state.
 """
-from functools import cached_property
 
 import numpy as np
 
@@ -42,7 +41,8 @@ class EdgesFused(NodalFused):
     """As `NodalFused`, with each face evaluated once.
 
     edge_start    where the edges of a piece begin, in vectors of L edges of one kind, the last filled with the last edge
-    kinds         of each vector: the number of the boundary's group, or that after the last group inside the mesh
+    kinds         of each vector: how many edges it has at the boundary, 0 inside the mesh
+    rows          of each edge, its number in `boundary`; 0 inside the mesh
     numbers       of each vector, in rows of L: see `EdgeSource`
     left, right   where the face values of both sides lie in a piece, [vector, point, lane]; at the boundary right is left"""
 
@@ -57,27 +57,22 @@ class EdgesFused(NodalFused):
         self.left, self.right = (by_vector(side, lanes) for side in at)
         values = [t.normals[a, :, l].T, t.scale[a, l][None], t.scale[b, r][None],
                   *(v[cell][None] for cell in (l, r) for v in t.parameters.values())]
-        if self.needs_x:
+        if self.source.needs_x:
             values.append(self._positions(rows[0], l))
         values += [v[rows[side], cell] for side, cell in enumerate((l, r)) for v in t.media.faces.values()]
-        if self.source.per_face:
-            values.append(self._of_faces(len(kind))[:, own])
+        self.rows = own * (kind[own] == 0)          # those of the boundary come first in `_edges`, in the order of `boundary`
         self.numbers = by_vector(np.concatenate(values).astype(self.backend.dtype), lanes)
-
-    @cached_property
-    def patches(self):
-        return self._patches()[0]
 
     def _edges(self):
         """Every face once, the boundary's first: elements (2, face), sides (2, face), rows of `trace` (2, point, face), kinds
         (face,)."""
         t, pairs = self.tables, self.tables.face_lists().pairs
-        faces = [(g.faces.T, g.nodes) for g in t.groups]
+        faces = [(g.faces.T, g.nodes) for g in self.boundary.groups]
         cells, sides = (np.concatenate([*(np.stack([f[i], f[i]]) for f, _ in faces), *(pair[i] for pair in pairs)], axis=1)
                         for i in (0, 1))
         nodes = np.concatenate([*(np.stack([n, n]) for _, n in faces), *(p.nodes for p in pairs)], axis=2)
-        counts = [*(n.shape[1] for _, n in faces), sum(p.nodes.shape[2] for p in pairs)]
-        return cells, sides, nodes // t.elements, np.repeat(np.arange(len(counts)), counts)
+        counts = sum(n.shape[1] for _, n in faces), sum(p.nodes.shape[2] for p in pairs)
+        return cells, sides, nodes // t.elements, np.repeat((0, 1), counts)
 
     def _in_vectors(self, cells, kind):
         """The edges of every piece in vectors of one kind: where each piece's begin, kinds, and in each lane piece and edge.
@@ -89,7 +84,7 @@ class EdgesFused(NodalFused):
         own = np.where(piece == left[edge], cells[0, edge], cells[1, edge])
         order = np.lexsort((own, kind[edge], piece))
         edge, piece = edge[order], piece[order]
-        run = piece * (len(self.tables.groups) + 1) + kind[edge]
+        run = 2 * piece + kind[edge]
         first = np.flatnonzero(np.diff(run, prepend=-1))
         counts = np.diff(first, append=len(run))
         vectors = -(-counts // self.lanes)
@@ -98,22 +93,15 @@ class EdgesFused(NodalFused):
         chosen = np.repeat(first, vectors * self.lanes) + np.minimum(lane, np.repeat(counts, vectors * self.lanes) - 1)
         of_piece = np.bincount(piece[first], vectors, -(-self.tiles // self.piece)).astype(int)
         start = np.concatenate([[0], np.cumsum(of_piece)])
-        return start, np.repeat(kind[edge[first]], vectors).astype(np.int32), piece[chosen], edge[chosen]
+        filled = np.repeat(counts, vectors) - lane[::self.lanes]
+        kinds = np.where(np.repeat(kind[edge[first]], vectors), 0, np.minimum(filled, self.lanes))
+        return start, kinds, piece[chosen], edge[chosen]
 
     def _positions(self, rows, cells):
         """x at these rows of `trace` (point, face) of the elements (face,), (point * dim, face)."""
         t = self.tables
         x = t.origin[:, cells] + np.einsum("pfk,kdf->pdf", t.face_points[rows], t.tangents[:, :, cells])
         return x.reshape(-1, len(cells))
-
-    def _of_faces(self, count):
-        """What conditions of the boundary know of their faces, (value, face) of all faces."""
-        values, first = np.zeros((self.source.per_face, count)), 0
-        for group in self.tables.groups:
-            for number, numbers in enumerate(group.values.values()):
-                values[number, first:first + len(numbers)] = numbers
-            first += len(group.faces)
-        return values
 
     @staticmethod
     def scratch_sizes(source, piece, around):
@@ -134,7 +122,7 @@ class EdgesFused(NodalFused):
     def connections(cls, backend, tables):
         count, b, d, M = cls.edge_count(tables), backend.dtype.itemsize, tables.dim, tables.face_nodes.shape[1]
         return {"connectivity": 2 * count * M * cls.index_size(backend, tables),
-                "metrics": count * (d + 2 + d * M * tables.needs_x) * b,
+                "metrics": count * (d + 2 + d * M * tables.needs_x_inside) * b,
                 "parameters": 2 * count * (len(tables.varying) + len(tables.media.names) * M) * b}
 
     @classmethod
@@ -147,7 +135,8 @@ class EdgesFused(NodalFused):
         return -np.concatenate(t.differentiation, axis=1), t.lift, t.interpolate, t.trace
 
     def others(self):
-        return self.edge_start, self.kinds, self.numbers, self.left, self.right, self.tables.owned
+        return (self.edge_start, self.kinds, self.numbers, self.left, self.right, self.rows, self.boundary.outside,
+                self.boundary.table, self.boundary.numbers, self.tables.owned)
 
 
 def by_vector(rows, lanes):

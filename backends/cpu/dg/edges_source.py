@@ -8,46 +8,42 @@ from itertools import islice
 from textwrap import indent
 
 from ..simd import matmul
-from .stage_source import StageSource
-from .tile_source import indented
+from .kernel_source import indented
+from .stage_source import CLOCK, TIMES, UPDATED, StageSource
 
 
 class EdgeSource(StageSource):
     """As `StageSource`, with three kernels for a stage, and one that calls them for one piece after the other.
 
     An edge, or a face in 3D, has E numbers: its normal, the scales of both sides, the parameters of both, where the physics
-    wants it the position of its points, parameters that vary inside of elements at the points of both sides, and what
-    conditions of the boundary know of it."""
+    wants it the position of its points, and parameters that vary inside of elements at the points of both sides."""
 
     added, scratch = ("lift",), "w, faces, tendency"
 
-    def __init__(self, tables, dtype, needs_x):
-        super().__init__(tables, dtype, needs_x)
+    def __init__(self, tables, dtype):
+        super().__init__(tables, dtype)
         self.height = matmul.padded(self.F * self.M)
         self.geometry = (self.at["P"] - self.at["G"]) // self.L
-        self.medium = self.d + 2 + 2 * len(self.P) + self.d * self.M * needs_x          # first row of parameters at points
-        self.known = self.medium + 2 * len(self.smooth) * self.M
-        self.E = self.known + self.per_face
+        self.medium = self.d + 2 + 2 * len(self.P) + self.d * self.M * self.needs_x          # first row of parameters at points
+        self.E = self.medium + 2 * len(self.smooth) * self.M
         for name, rows in (("E", self.E), ("C", 2 * self.V)):
             self.at[name], self.size = self.size * self.L, self.size + rows
 
     def products(self):
         return super().products() | {"differentiate": (self.N, self.W), "lift": (self.N, self.F * self.M)}
 
-    def of_face(self, number):
-        return self.lane("E", self.known + number)
-
-    def stage_text(self, k, q0, q, r, calls=3):
-        """The kernels of a stage; which of register k, q0, q and r the update uses; calls: how many kernels are called, fewer
-        to see how long they take."""
-        names = "faces, tendency", "state, out, register, start", "geometry, tiled_values", "A, alpha, beta, B, wdt, C, v_"
-        (scratch, states, metrics, factors), mass = names, "mass_I, mass_P"
+    def stage_text(self, calls=3):
+        """The kernels of a stage; calls: how many of them are called, fewer to see how long they take."""
+        scratch, states, metrics, mass = ("faces, tendency", "state, out, register, start", "geometry, tiled_values",
+                                          "mass_I, mass_P")
+        factors = "with_k, with_q0, A, alpha, beta, B, wdt, C, v_"
+        of_edges = "kinds, numbers, left, right, rows, outside, table, face_numbers"
         work = [f"volume(piece, first, last, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t)",
-                  f"edges(edge_start[piece], edge_start[piece + 1], first, w, faces, {states}, kinds, numbers, left, right, t)",
-                  f"update(size, first, last, w, {scratch}, {states}, EL, {mass}, {metrics}, owned, t, {factors})"][:calls]
+                f"edges(edge_start[piece], edge_start[piece + 1], first, w, faces, {states}, {of_edges}, t)",
+                f"update(size, first, last, w, {scratch}, {states}, EL, {mass}, {metrics}, owned, t, {factors})"]
         arguments = f"""{self.scratch}, halo_start, halo, {states}, D, EL, I, T, {mass}, {metrics},
-           edge_start, kinds, numbers, left, right, owned, t, {factors}"""
-        return self.module("a Runge-Kutta stage by edges", arguments, work, before=f"""
+           edge_start, {of_edges}, owned, {CLOCK}"""
+        return self.module("a Runge-Kutta stage by edges", arguments, [*TIMES, *work[:calls]], before=f"""
 
 @njit(**OPTIONS)
 def volume(piece, first, last, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t):
@@ -62,16 +58,16 @@ def volume(piece, first, last, w, {scratch}, halo_start, halo, state, D, I, T, {
 
 
 @njit(**OPTIONS)
-def edges(first, last, begin, w, faces, {states}, kinds, numbers, left, right, t):
+def edges(first, last, begin, w, faces, {states}, {of_edges}, t):
     for edge in range(first, last):
-{block(self.edge(["out"] + ["register"] * k + ["start"] * q0), 2)}
+{block(self.edge(), 2)}
 
 
 @njit(**OPTIONS)
 def update(size, first, last, w, {scratch}, {states}, EL, {mass}, {metrics}, owned, t, {factors}):
     place = 0
     for tile in range(first, last):
-{block(self.right_hand_side(k, q0, q, r), 2)}
+{block(self.right_hand_side(), 2)}
         place += 1
 """, extra=[f"scatter = vector.scatter({self.V}, np.{self.dtype})"])
 
@@ -110,22 +106,25 @@ def update(size, first, last, w, {scratch}, {states}, EL, {mass}, {metrics}, own
                 f"for v in range({V}):",
                 f"    trace(T, 0, w, {self.at['Q']} + v*{N * L}, faces, {self.of_variable(self.height)})"]
 
-    def edge(self, arrays):
-        """Lines for L edges of one kind: inside the mesh, or of one group of the boundary, which come first; they ask for the
-        arrays that the update of this piece goes through."""
-        d, P, groups, asked = self.d, len(self.P), self.t.groups, self.prefetch_at_edges(arrays)
-        scales, parameters = d, d + 2
-        places = dict(n=("E", 0, "", 1), s=("E", scales, "", 1), x=("E", parameters + 2 * P, f" + j*{d * self.L}", 1))
-        inside = self.at_edge(self.t.functions.pair, 2, asked, places | dict(
-            l=("QL", 0, "", 1), r=("QR", 0, "", 1), ml=self.of_side(0), mr=self.of_side(1)))
-        lines = [f"prefetch(numbers, (edge + 2)*{self.E * self.L}, {self.cache_lines(self.E)})",
-                 f"for row in range({self.E}):",
-                 f"    copy(numbers, (edge*{self.E} + row)*{self.L}, w, {self.at['E']} + row*{self.L})",
-                 "kind = kinds[edge]", f"if kind == {len(groups)}:", *indented(inside)]
-        for number, group in enumerate(groups):
-            own = dict(q=("QL", 0, "", 1), m=self.of_side(0), face=list(group.values))
-            lines += [f"elif kind == {number}:", *indented(self.at_edge(group.jump, 1, asked, places | own))]
-        return lines
+    def edge(self):
+        """Lines for L edges inside the mesh (kind 0), or for so many edges at the boundary; they ask for the arrays that the
+        update of this piece goes through."""
+        d, P, M, V, L, asked = self.d, len(self.P), self.M, self.V, self.L, self.prefetch_at_edges(UPDATED)
+        places = dict(n=("E", 0, "", 1), s=("E", d, "", 1), x=("E", d + 2 + 2 * P, f" + j*{d * L}", 1))
+        inside = self.over_lanes(self.t.functions.pair, [self.lane("C", i) for i in range(2 * V)], l=("QL", 0, "", 1),
+                                 r=("QR", 0, "", 1), ml=self.of_side(0), mr=self.of_side(1), **places)
+        return [f"prefetch(numbers, (edge + 2)*{self.E * L}, {self.cache_lines(self.E)})",
+                "if kinds[edge] > 0:", f"    for j in range({M}):", *indented(asked, 2),
+                "    for lane in range(kinds[edge]):",
+                f"        row, at = rows[edge*{L} + lane], left[edge*{M * L} + lane]",
+                f"        condition(table, outside[2*row], faces, at, {self.height * L}, faces, at, {self.height * L},",
+                f"                  IN_ORDER, 0, face_numbers, outside[2*row + 1], {M}, t)",
+                "else:", f"    for row in range({self.E}):",
+                f"        copy(numbers, (edge*{self.E} + row)*{L}, w, {self.at['E']} + row*{L})",
+                *indented(self.at_edge(inside, asked))]
+
+    def definitions(self):
+        return [*super().definitions(), f"IN_ORDER = np.arange({self.M})"]
 
     def of_side(self, side):
         """{name: row} of the parameters at point j of an edge, on its left (0) or right side (1)."""
@@ -138,11 +137,10 @@ def update(size, first, last, w, {scratch}, {states}, EL, {mass}, {metrics}, own
         edges belong to a tile, or more."""
         return self.prefetch_part(arrays, "begin", f"(edge - first)*{self.M} + j", self.F * self.M / 2)
 
-    def at_edge(self, function, sides, asked, places):
+    def at_edge(self, body, asked):
         """Lines that evaluate a function at the points of L edges and put its values in the places of what they came from."""
         L, V, stride = self.L, self.V, self.height * self.L
-        sides = ("left", "right")[:sides]
-        body = self.over_lanes(function, [self.lane("C", i) for i in range(V * len(sides))], **places)
+        sides = ("left", "right")
         gathers = [f"gather_q(faces, {stride}, {side}, at, w, {self.at[name]})" for side, name in zip(sides, ("QL", "QR"))]
         scatters = [f"scatter(w, {self.at['C'] + i * V * L}, faces, {stride}, {side}, at)" for i, side in enumerate(sides)]
         asks, lines = iter(asked), [f"for j in range({self.M}):", f"    at = (edge*{self.M} + j)*{L}"]
@@ -152,7 +150,7 @@ def update(size, first, last, w, {scratch}, {states}, EL, {mass}, {metrics}, own
             lines += indented(rest)
         return [*lines, *indented(asks)]
 
-    def right_hand_side(self, k, q0, q, r):
+    def right_hand_side(self):
         """Lines that lift what the edges contribute, add it to the volume's, and update the registers."""
         L, N, V, padded = self.L, self.N, self.V, matmul.padded(self.N)
         # Lanes beyond the last element have its fluxes, and its state but for rounding, which may grow: nobody reads them.
@@ -165,11 +163,10 @@ def update(size, first, last, w, {scratch}, {states}, EL, {mass}, {metrics}, own
                  f"    lift(EL, 0, faces, {self.of_variable(self.height)}, w, {self.at['R']} + v*{padded * L})",
                  *self.prefetch_tile("state", "tile + size")]
         finish = self.finished()
-        if q or (q0 and k) or finish:
-            lines += self.load("state", V * N, "Q")
+        lines += self.load("state", V * N, "Q")
         if finish:
             lines += self.load_numbers()
-        return [*lines, *finish, *self.update(k, q0, q, r)]
+        return [*lines, *finish, *self.update()]
 
 
 def block(lines, levels):

@@ -1,6 +1,6 @@
 """Text of the kernel that filters a state at the end of a step: one product for every variable of a tile, in place."""
 from ..simd import matmul
-from .tile_source import indented
+from .kernel_source import indented
 
 
 def filter_text(source):

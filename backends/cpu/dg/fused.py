@@ -16,16 +16,19 @@ import numpy as np
 from ....methods.check import Check
 from ....methods.dg.weak_form import WeakForm
 from ....methods.memory import added
+from ....methods.operation import Operation
 from ....physics.codegen import write_module
-from ....stepping import first, registers, sequence
+from ....stepping import Stage
 from ..limiter.fused import LimiterFused
-from ..shared_loop import ONE_THREAD, Loop, run_loops
+from ..shared_loop import ONE_THREAD, Loop
 from ..simd import matmul, target
 from ..simd.tiles import aligned, in_tiles
+from .boundary import BoundaryFaces
 from .filter_source import filter_text
 from .stage_source import StageSource
 from .state_check_source import check_text
 
+STAGES = 8               # times that the clock [dt, t of stage 0, ...] holds, at most
 SHARES = 4               # pieces of each thread at least, where a mesh has so many tiles
 
 
@@ -47,7 +50,7 @@ class NodalFused(WeakForm):
         super().__init__(backend, tables)
         self.lanes = target.lanes(backend.dtype)
         self.tiles, self.all_tiles = (-(-count // self.lanes) for count in (tables.owned, tables.elements))
-        self.source = self.text(tables, backend.dtype, self.needs_x)
+        self.source = self.text(tables, backend.dtype)
         self.R, self.EL, self.I, self.T = (matmul.pack(a, backend.dtype) for a in self._matrices())
         self.piece = self.piece_of(self.source, self.tiles, backend)
         values = list(tables.parameters.values())
@@ -55,7 +58,8 @@ class NodalFused(WeakForm):
         self.tiled_values = self.tiled(self.own(np.concatenate([self.values, *self._inside()])), backend.dtype)
         self.mass_I, self.mass_P = (matmul.pack(a, backend.dtype) for a in (
             (tables.media.to_points, tables.media.back) if self.source.mass else (np.zeros((1, 1)),) * 2))
-        flat = (self.own(getattr(tables, name).reshape(-1, tables.elements)) for name in tables.geometry)
+        flat = (self.own(getattr(tables, name).reshape(-1, tables.elements))
+                for name in self.source.geometry_names)
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
         self.connect()
         around = int(np.diff(self.halo[0]).max(initial=0))
@@ -63,7 +67,7 @@ class NodalFused(WeakForm):
                               for size in self.scratch_sizes(self.source, self.piece, around)) for _ in range(backend.threads)]
         for w, *_ in self.scratch:
             self.source.put_numbers(w)
-        self._kernels = {}
+        self._kernels, self.clock = {}, np.zeros(1 + STAGES, backend.dtype)
 
     @staticmethod
     def piece_of(source, tiles, backend):
@@ -76,7 +80,7 @@ class NodalFused(WeakForm):
         self.exterior, self.halo = self._exterior_in_pieces() if self.source.modal else (self._exterior(), (none, none))
         self.neighbour = self.tiled(self.own(self.tables.mesh.neighbour_cell.T.astype(np.int32)))
         self._no_flux_beyond()
-        self.patches, self.patch_values = self._patches()
+        self.patches = self._patches()
 
     @staticmethod
     def scratch_sizes(source, piece, around):
@@ -104,13 +108,14 @@ class NodalFused(WeakForm):
     @classmethod
     def holds(cls, backend, tables):
         E, P, b, padded = tables.elements, len(tables.varying), backend.dtype.itemsize, cls.padded(backend, tables)
-        source, lanes = cls.text(tables, backend.dtype, tables.needs_x), target.lanes(backend.dtype)
+        source, lanes = cls.text(tables, backend.dtype), target.lanes(backend.dtype)
         piece = cls.piece_of(source, padded // lanes, backend)
         # The elements around a piece are at most as many again, about.
         scratch = sum(cls.scratch_sizes(source, piece, piece)) * lanes * b * backend.threads
         inside = (source.values_rows - P) * padded
         return added(cls.inherited(backend, tables), cls.connections(backend, tables), {
-            "metrics": tables.geometry_rows * padded * b, "parameters": (max(1, P) * (E + padded) + inside) * b,
+            "boundary": BoundaryFaces.memory(tables, backend.dtype),
+            "metrics": source.geometry_rows * padded * b, "parameters": (max(1, P) * (E + padded) + inside) * b,
             "scratch": scratch})
 
     @classmethod
@@ -141,8 +146,9 @@ class NodalFused(WeakForm):
         there, b, E = sum(tables.holds().values()), backend.dtype.itemsize, tables.elements
         inherited, connections = (sum(part(backend, tables).values()) for part in (cls.inherited, cls.connections))
         # The metrics, or the parameters at points, in a row, before they are in tiles.
-        inside = cls.text(tables, backend.dtype, tables.needs_x).values_rows
-        gathering = max(tables.geometry_rows * max(8, 2 * b), inside * 16) * E
+        source = cls.text(tables, backend.dtype)
+        inside = source.values_rows
+        gathering = max(source.geometry_rows * max(8, 2 * b), inside * 16) * E
         setting_up = max(there + inherited + connections + cls.connecting(backend, tables),
                          there + sum(cls.holds(backend, tables).values()) + gathering)
         state, checking = cls.state_size(backend, tables), 0
@@ -268,68 +274,59 @@ class NodalFused(WeakForm):
         halo[start[piece] * lanes + np.arange(len(keys)) - first[piece]] = around
         return at.astype(kind), (start, halo // lanes * (t.variables * t.rows * lanes) + halo % lanes)
 
+    @cached_property
+    def boundary(self):
+        return BoundaryFaces(self.tables, self.backend.dtype)
+
     def _patches(self):
-        """The boundary faces of every tile: (start, rows (lane, face, group, number in the group)), rows of tile i from
-        start[i] to start[i + 1]; and what conditions know of their faces, [row, value]."""
-        rows = [np.column_stack([g.faces, np.full(len(g.faces), i), np.arange(len(g.faces))])
-                for i, g in enumerate(self.tables.groups)]
-        rows = np.concatenate([np.zeros((0, 4), int), *rows])
-        order = np.argsort(rows[:, 0], kind="stable")
-        values, count = np.zeros((len(rows), self.source.per_face), self.backend.dtype), 0
-        for group in self.tables.groups:
-            for number, numbers in enumerate(group.values.values()):
-                values[count:count + len(numbers), number] = numbers
-            count += len(group.faces)
-        rows, values = rows[order], values[order].reshape(-1)
+        """The faces of `boundary` in every tile: (start, rows (lane, face, number there)), rows of tile i from start[i] to
+        start[i + 1]."""
+        faces = self.boundary.faces
+        order = np.argsort(faces[:, 0], kind="stable")
+        rows = np.column_stack([faces, np.arange(len(faces))])[order]
         start = np.searchsorted(rows[:, 0], np.arange(self.tiles + 1) * self.lanes)
         rows[:, 0] %= self.lanes
-        return (start, rows.astype(np.int32).reshape(-1)), values
+        return start, rows.astype(np.int32).reshape(-1)
 
     def rhs(self, q, t):
         out = np.empty_like(q)
         self._by_tile(out)[self.tiles:] = 0
-        self._run(self.stage_loops(q, out, None, None, t, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0)))
+        self.set_clock(1.0, [t])
+        self.backend.perform([*self.join_operations(q), *self.tile_operations(q, out, None, None, Stage(C=1.0))])
         return out
 
-    def stage(self, q, out, k, q0, t, dt, row):
-        self._run(self._limited_stage(q, out, k, q0, t, dt, row))
+    def set_clock(self, dt, times):
+        super().set_clock(dt, times)
+        self.clock[0], self.clock[1:1 + len(times)] = dt, times
 
-    def step(self, stepper, states, k, t, dt, exponent=None):
-        """As the reference, all stages at once; with an exponent the new state is checked."""
-        loops, new = [], states[0]
-        for row, q, new, q0 in sequence(stepper, states, self.in_place):
-            loops += self._limited_stage(q, new, k, q0, t + row.c * dt, dt, row)
+    def stage_operations(self, q, out, k, q0, row, number=0):
+        return [*self.join_operations(q, number), *self.tile_operations(q, out, k, q0, row, number),
+                *self.limit_operations(out)]
+
+    def checking(self, q, number, exponent):
         if exponent is None:
-            self._run(loops)
-            return first(new, states), None
-        loop, found = self._check_loop(new, t + dt, exponent)
-        self._run([*loops, loop])
-        return first(new, states), Check.of_parts(exponent, found)
+            return super().checking(q, number, exponent)
+        look, found = self._check_operation(q, number, exponent)
+        return [look], lambda: Check.of_parts(exponent, found)
 
-    def _run(self, loops):
-        """Run loops over the tiles one after the other; small states on one thread."""
+    def loop_of(self, kernel, *arguments):
+        """A loop over the tiles; small states on one thread."""
         small = self.tiles * self.lanes * self.tables.variables * self.tables.rows < ONE_THREAD
-        run_loops(loops, self.backend.workers, 1 if small else -(-self.tiles // self.piece))
-
-    def _limited_stage(self, q, out, k, q0, t, dt, row):
-        """The loops of a Runge-Kutta stage: fluxes and update, then the limiter's."""
-        factors = row.A, row.alpha, row.beta, row.B, row.w * dt, row.C * dt, row.v
-        limiter = [] if self.fused_limiter is None else self.fused_limiter.loops(out)
-        return [*self.stage_loops(q, out, k, q0, t, factors), *limiter]
-
-    def _loop(self, kernel, *arguments):
-        return Loop(kernel, self.piece, self.tiles, self.scratch, arguments)
+        return Loop(kernel, self.piece, self.tiles, self.scratch, arguments, 1 if small else -(-self.tiles // self.piece))
 
     def limit(self, q):
-        if self.fused_limiter is not None:
-            self._run(self.fused_limiter.loops(q))
+        self.backend.perform(self.limit_operations(q))
+
+    def limit_operations(self, out):
+        return [] if self.fused_limiter is None else self.fused_limiter.operations_on(out)
 
     @cached_property
     def fused_limiter(self):
         return None if self.tables.limits is None else self.limiter_of_tiles(self)
 
     def filter(self, q):
-        self._run([self._loop(self._kernel("filter", lambda: filter_text(self.source)), q, self.filter_matrix)])
+        loop = self.loop_of(self._kernel("filter", lambda: filter_text(self.source)), q, self.filter_matrix)
+        self.backend.perform([Operation("filter", loop=loop, reads=("new state",), writes={"new state": q.nbytes})])
 
     @cached_property
     def filter_matrix(self):
@@ -351,16 +348,22 @@ class NodalFused(WeakForm):
 
     def check(self, q, t, exponent=1.0):
         """The `Check` of a state."""
-        loop, found = self._check_loop(q, t, exponent)
-        self._run([loop])
+        self.set_clock(0.0, [t])
+        look, found = self._check_operation(q, 0, exponent)
+        self.backend.perform([look])
         return Check.of_parts(exponent, found)
 
-    def _check_loop(self, q, t, exponent):
-        """The loop that checks a state; and the array for what it finds, see `check_text`."""
-        real, found = self.backend.dtype.type, np.zeros((-(-self.tiles // self.piece), 3))
-        kernel = self._kernel("check", lambda: self.check_text(self.source))
-        return self._loop(kernel, q, self.tables.owned, self.I, self.T, self.geometry, self.tiled_values, real(t),
-                          real(exponent), found.reshape(-1)), found
+    def _check_operation(self, q, number, exponent):
+        """The operation that checks a state at a time of the clock; and the array for what it finds, see `check_text`."""
+        found = np.zeros((-(-self.tiles // self.piece), 3))
+        kernel, loop = self._kernel("check", lambda: self.check_text(self.source)), self.check_arguments(q, number, exponent)
+        return Operation("check of the new state", loop=self.loop_of(kernel, *loop, found.reshape(-1)), reads=("new state",),
+                         writes={"check": found.nbytes}), found
+
+    def check_arguments(self, q, number, exponent):
+        """What the check's kernel takes but the array for what it finds."""
+        return (q, self.tables.owned, self.I, self.T, self.geometry, self.tiled_values, self.clock, number,
+                self.backend.dtype.type(exponent))
 
     def rate(self, q, t, exponent, peak=None):
         """As the reference, but each element's rates are scaled by their own largest, so that no `peak` is needed."""
@@ -375,27 +378,33 @@ class NodalFused(WeakForm):
     def all_admissible(self, q, t):
         return self.check(q, t).admissible
 
-    def stage_loops(self, q, out, k, q0, t, factors):
-        """The loops of a stage: fluxes, right-hand side and update."""
-        return [self.stage_loop(q, out, k, q0, t, factors)]
+    def tile_operations(self, q, out, k, q0, row, number=0):
+        """The operations of a stage, besides those at joins and the limiter's."""
+        writes = {"new state": out.nbytes} | ({} if k is None else {"register": k.nbytes})
+        return [Operation("fluxes, lift and update", loop=self.stage_loop(q, out, k, q0, row, number),
+                          reads=(*self.stage_reads, *self.given_names), writes=writes)]
 
-    def stage_loop(self, q, out, k, q0, t, factors):
-        real, uses = self.backend.dtype.type, self.uses(k, factors)
-        kernel, unused = self._kernel("nodal", lambda: self.source.stage_text(*uses), uses), q[:0]
-        return self._loop(kernel, *self.halo, q, out, unused if k is None else k, q0 if uses[1] else unused, self.R, self.EL,
-                          self.I, self.T, self.mass_I, self.mass_P, self.geometry, self.tiled_values, *self.others(), real(t),
-                          *map(real, factors))
+    stage_reads = ("state",)
 
-    def uses(self, k, factors):
-        """Whether a stage's update uses the register k, q0, q and r."""
-        _, alpha, beta, _, _, C, _ = factors
-        # With q0 in play a stage may use or leave out q and r: one kernel serves all stages of the method.
-        return k is not None, bool(alpha), bool(alpha or beta), bool(alpha or C)
+    def stage_loop(self, q, out, k, q0, row, number=0):
+        return self.loop_of(self._kernel("nodal", self.source.stage_text), *self.halo, q, *self.updated(q, out, k, q0), self.R,
+                          self.EL, self.I, self.T, self.mass_I, self.mass_P, self.geometry, self.tiled_values, *self.others(),
+                          *self.numbers_of(k, row, number))
+
+    @staticmethod
+    def updated(q, out, k, q0):
+        """The arrays that a stage's update goes through: any array stands for one that it does not use."""
+        return out, out if k is None else k, q if q0 is None else q0
+
+    def numbers_of(self, k, row, number):
+        """The numbers that a stage's kernel takes: clock, stage there, whether the update uses k and q0, its factors."""
+        factors = row.A, row.w, row.alpha, row.beta, row.B, row.C, row.v
+        return self.clock, number, k is not None, bool(row.alpha) or k is None, *map(self.backend.dtype.type, factors)
 
     def others(self):
         """What a stage's kernel knows of other elements and of the boundary."""
-        return self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour, *self.patches, self.patch_values, \
-            self.given_by_face.reshape(-1)
+        return (self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour, *self.patches,
+                self.boundary.outside, self.boundary.table, self.boundary.numbers, self.given_by_face.reshape(-1))
 
     # At joins: see `dgarray.methods.dg.mortars`.
 
@@ -413,16 +422,13 @@ class NodalFused(WeakForm):
         return self.tables.points_of(sides, corners).T * len(self.joined_cells) + np.searchsorted(self.joined_cells, cells)
 
     def kernel_texts(self, stepper):
-        with_k = registers(stepper)[1]
-        uses = dict.fromkeys(self.uses(with_k or None, (0, row.alpha, row.beta, 0, 0, row.C, 0)) for row in stepper.stages)
-        stages = {f"stage {number}" if len(uses) > 1 else "stages": self.source.stage_text(*use)
-                  for number, use in enumerate(uses, 1)}
         limiter = {} if self.fused_limiter is None else {
             f"limiter: {name}": text for name, (text, _) in self.fused_limiter.source.texts.items()}
-        return stages | limiter | {"check of the new state": self.check_text(self.source)}
+        texts = {"stages": self.source.stage_text()} | self.boundary.texts() | limiter
+        return texts | {"check of the new state": self.check_text(self.source)}
 
-    def _kernel(self, name, text, variant=()):
+    def _kernel(self, name, text):
         """The compiled loop of that name, of the text that text() makes the first time."""
-        if (name, variant) not in self._kernels:
-            self._kernels[name, variant] = write_module(text(), f"{name}_{self.tables.dim}d_{self.backend.dtype}").run
-        return self._kernels[name, variant]
+        if name not in self._kernels:
+            self._kernels[name] = write_module(text(), f"{name}_{self.tables.dim}d_{self.backend.dtype}").run
+        return self._kernels[name]

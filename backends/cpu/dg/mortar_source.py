@@ -1,10 +1,9 @@
 """Text of the kernel of mortars: values of both sides at a tile of mortars, the flux there, and what each side gets of it."""
-from .tensor_source import TensorSource
-from .tile_source import indented
+from .kernel_source import KernelSource, indented
 
 
-class MortarSource(TensorSource):
-    """As `TileSource` for a `dgarray.methods.dg.mortars.MortarList`; a tile is L mortars.
+class MortarSource(KernelSource):
+    """As `KernelSource` for a `dgarray.methods.dg.mortars.MortarList`; a tile is L mortars.
 
     VL, VR   values at the face points of the left and the right side, (face point, variable)
     ML, MR   the same at the mortar points;  FX: the flux there, or that for the left side and that for the right one
@@ -23,7 +22,11 @@ class MortarSource(TensorSource):
         self.splits = mortars.splits
         self.fluxes = len(mortars.function.graph.outputs) // left.variables
         self.apart = self.fluxes > 1 or self.splits[0] is not None          # whether the right side has rows FX of its own
-        super().__init__(left, dtype, False)
+        super().__init__(left.law, dtype)
+        self.d = left.dim
+        between = (function for split in self.splits if split is not None
+                   for function in (split.function, split.to_entropy, split.from_entropy) if function is not None)
+        self.set_rows(self.row_counts(), dict.fromkeys((self.function, *between)))
 
     def row_counts(self):
         V, (left, right), m, d = self.V, self.points, self.count, self.d
@@ -76,8 +79,8 @@ class MortarSource(TensorSource):
                       f"    for j in range({M}):", f"        for v in range({V}):",
                       f"            {given}[face + v*{M} + j] += factor*w[{self.at['R' + name]} + (j*{V} + v)*{L} + lane]"]
         return self.module("mortars", "w, left, left_stride, left_places, right, right_stride, right_places, geometry, "
-                           "given_left, given_left_faces, given_right, given_right_faces, count, t",
-                           ["for tile in range(first, last):", *indented(lines)])
+                           "given_left, given_left_faces, given_right, given_right_faces, count, clock, number_of_stage",
+                           ["t = clock[1 + number_of_stage]", "for tile in range(first, last):", *indented(lines)])
 
     def entropy(self, side, name):
         """Lines that put the states with the interpolated entropy variables of a side in split form into its rows M."""

@@ -2,10 +2,13 @@
 import numpy as np
 
 from ....methods.dg.mortars import MortarList
+from ....methods.operation import Operation
 from ....physics.codegen import write_module
 from ..shared_loop import Loop
 from ..simd.tiles import aligned, in_tiles
 from .mortar_source import MortarSource
+
+MANY = 8          # tiles of mortars from which a second thread helps
 
 
 class FusedMortars(MortarList):
@@ -34,14 +37,14 @@ class FusedMortars(MortarList):
         own = [np.broadcast_to(values, split.areas.shape[1:]) for values in split.own.values()]
         return [*split.areas, *split.vectors, *own]
 
-    def loop(self, t):
-        """The loop that computes these mortars."""
-        (left, right), real = self.sides, self.backend.dtype.type
+    def loop(self, number):
+        """The loop that computes these mortars, at a time of the clock."""
+        left, right = self.sides
         strides = [side.tables.face_nodes.size * side.lanes for side in self.sides]
         return Loop(self.kernel, 1, self.tiles, self.scratch, (
             left.faces_values, strides[0], self.indices[0], right.faces_values, strides[1], self.indices[1], self.geometry,
             left.given_by_face.reshape(-1), self.columns[0], right.given_by_face.reshape(-1), self.columns[1], self.count,
-            real(t)))
+            left.clock, number), 1 if self.tiles < MANY else self.tiles)
 
-    def __call__(self, t):
-        self.sides[0].run_loops([self.loop(t)], self.tiles)
+    def operation(self, number):
+        return Operation("mortars", loop=self.loop(number), reads=("values at faces",), writes=self.writes)

@@ -5,8 +5,8 @@ blends the fluxes between nodes where an element of the tile or a neighbour has 
 """
 import numpy as np
 
+from .kernel_source import indented
 from .split_source import SplitSource
-from .tile_source import indented
 
 
 class ShockSource(SplitSource):

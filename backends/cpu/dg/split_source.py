@@ -1,6 +1,6 @@
 """Text of the kernels of tensor-product DG in split form: fluxes between the nodes of each line."""
+from .kernel_source import indented
 from .tensor_source import TensorSource
-from .tile_source import indented
 
 
 class SplitSource(TensorSource):

@@ -2,8 +2,14 @@
 from hashlib import sha256
 
 from ..simd import matmul
+from .kernel_source import indented
 from .prefetch import Prefetch
-from .tile_source import TileSource, indented
+from .tile_source import TileSource
+
+# The numbers of a stage, and what a kernel makes of them.
+CLOCK = "clock, number_of_stage, with_k, with_q0, A, w_, alpha, beta, B, C_, v_"
+TIMES = "t = clock[1 + number_of_stage]", "wdt, C = w_*clock[0], C_*clock[0]"
+UPDATED = "out", "register", "start"          # the arrays that the update goes through
 
 
 class StageSource(TileSource, Prefetch):
@@ -12,15 +18,14 @@ class StageSource(TileSource, Prefetch):
     Where face values are not among the unknowns (modal DG) they are computed for a piece of tiles, and the elements around it,
     before anything else, into memory that fits the second-level cache."""
 
-    def stage_text(self, k, q0, q, r):
-        """The kernel of a stage; which of register k, q0, q and r the update uses."""
-        arrays = ["out"] + ["register"] * k + ["start"] * q0
-        tile = [*self.load_tile(), *self.own_face_values(), *self.volume(), *self.faces(arrays), *self.boundaries(),
-                *self.finish(), *self.update(k, q0, q, r)]
+    def stage_text(self):
+        """The kernel of a stage."""
+        tile = [*self.load_tile(), *self.own_face_values(), *self.volume(), *self.faces(), *self.boundaries(),
+                *self.finish(), *self.update()]
         return self.module("a Runge-Kutta stage", f"""{self.scratch}, halo_start, halo, state, out, register, start, R, EL, I,
            T, mass_I, mass_P, geometry, tiled_values, values, elements, exterior, neighbour, patch_start, patches,
-           patch_values, given, t, A, alpha, beta, B, wdt, C, v_""",
-                           [*self.face_values(), "for tile in range(first, last):", *indented(tile)])
+           outside, table, face_numbers, given, {CLOCK}""",
+                           [*TIMES, *self.face_values(), "for tile in range(first, last):", *indented(tile)])
 
     def face_values(self):
         """Lines that fill `faces`, [tile, variable, face point, lane], of a piece's own tiles and of those around it."""
@@ -57,13 +62,11 @@ class StageSource(TileSource, Prefetch):
                                **self.at_point("i"))
         return [f"for i in range({B}):", *indented([*self.positions(function, "i"), *body])]
 
-    def faces(self, arrays=()):
+    def faces(self):
         """Lines that put the jumps into their rows; they ask for what the update of this tile goes through."""
         M, L, V = self.M, self.L, self.V
         function = self.t.functions.left
-        step = f" + (f*{M} + j)*{L}"
-        targets = [self.lane("RHS", self.flux_row(v), step) for v in range(V)]
-        body = self.over_lanes(function, targets, l=("QL", 0, "", 1), r=("QR", 0, "", 1), **self.at_face(),
+        body = self.over_lanes(function, self.face_targets(), l=("QL", 0, "", 1), r=("QR", 0, "", 1), **self.at_face(),
                                ml=self.parameters("faces", "node"),
                                mr=self.parameters("outside", f"(f*{M} + j)", beyond=True))
         outside = [f"gather_m(values, elements, neighbour, (tile*{self.F} + f)*{L}, w, {self.at['MR']})"] if self.P else []
@@ -76,37 +79,33 @@ class StageSource(TileSource, Prefetch):
                 *indented(self.positions(function, "node", "FACE_POINTS"), 2),
                 *indented(own, 2),
                 f"        gather_q({values}, {stride}, exterior, (tile*{self.F * M} + f*{M} + j)*{L}, w, {self.at['QR']})",
-                *indented([*self.prefetch_at_faces(arrays), *body], 2)]
+                *indented([*self.prefetch_at_faces(UPDATED), *body], 2)]
 
     def flux_row(self, v):
         return v * self.column + self.W + self.reduced
 
     def boundaries(self):
-        """Overwrite the jumps of the boundary faces in this tile, one group of the mesh's boundary after the other."""
-        M, L = self.M, self.L
-        lines = []
-        for number, group in enumerate(self.t.groups):
-            function = group.jump
-            step = f" + (f*{M} + j)*{L}"
-            targets = [self.lane("RHS", self.flux_row(v), step) for v in range(self.V)]
-            if function is None:
-                lines += self.given_flux(number, targets)
-                continue
-            rows, height = self.at_faces
-            body = self.evaluate(function, targets, q=(rows, 0, f" + node*{L}", height), m=self.parameters("faces", "node"),
-                                 face=list(group.values), **self.at_face())
-            lines += [f"if group == {number}:", f"    for j in range({M}):", "        node = FACE_NODES[f, j]",
-                      *indented(self.position_in_lane(function) + body, 2)]
-        if not lines:
-            return []
+        """Lines that overwrite the jumps of this tile's boundary faces, by their conditions, and at joins by what is given."""
+        V, M, targets = self.V, self.M, self.face_targets()
+        (q, q_at, q_stride), stride = self.own_at_faces(), targets[-1].at - targets[-2].at if V > 1 else 0
         return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
-                "    lane, f, group = patches[4*p], patches[4*p + 1], patches[4*p + 2]", *indented(lines)]
+                "    lane, f, row = patches[3*p], patches[3*p + 1], patches[3*p + 2]",
+                "    group, at = outside[2*row], outside[2*row + 1]",
+                "    if table[2*group] == 0:", f"        for j in range({M}):",
+                *(f"            {target} = given[(at*{V} + {v})*{M} + j]" for v, target in enumerate(targets)),
+                "    else:",
+                f"        condition(table, group, {q}, {q_at} + lane, {q_stride},",
+                f"                  w, {targets[0].at} + f*{M * self.L} + lane, {stride}, FACE_NODES, f*{M},",
+                f"                  face_numbers, at, {M}, t)"]
 
-    def given_flux(self, number, targets):
-        """Lines that overwrite the jumps of a boundary face by the flux that mortars give."""
-        V, M = self.V, self.M
-        return [f"if group == {number}:", f"    for j in range({M}):", f"        at = patches[4*p + 3]*{V * M} + j",
-                *(f"        {target} = given[at + {v * M}]" for v, target in enumerate(targets))]
+    def own_at_faces(self):
+        """Where the state at the face points lies: array, first place, and the distance from one variable to the next."""
+        rows, height = self.at_faces
+        return "w", self.at[rows], height * self.L
+
+    def face_targets(self):
+        """Where the flux at point j of face f lies, of every variable."""
+        return [self.lane("RHS", self.flux_row(v), f" + (f*{self.M} + j)*{self.L}") for v in range(self.V)]
 
     def finish(self):
         L, V, padded = self.L, self.V, matmul.padded(self.N)
@@ -147,8 +146,13 @@ class StageSource(TileSource, Prefetch):
                 f"for i in range({self.mass}):", *indented([*self.positions(function, "i", "MASS_POINTS"), *body]),
                 *(product("from_mass", "mass_P", "W", of_w, "R", of_r) for of_r, of_w in pairs)]
 
-    def update(self, k, q0, q, r):
-        """k = A k + v q + w r,  out = alpha q0 + beta q + B k + C r, with r = dq/dt; v in methods that use q0 alone."""
+    def update(self):
+        """k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r, with r = dq/dt, for methods with k and q0 or
+        one of the two; where there is neither, alpha is 0 and q0 any array."""
+        return ["if with_k and with_q0:", *indented(self.update_with(True, True)), "elif with_k:",
+                *indented(self.update_with(True, False)), "else:", *indented(self.update_with(False, True))]
+
+    def update_with(self, k, q0):
         L, N = self.L, self.N
         Q, R = f" + (v*{N} + i)*{L}", f" + (v*{self.result_rows} + i)*{L}"
         places = [self.lane("R", 0, R), self.lane("Q", 0, Q), self.lane("K", 0), self.lane("K", 1)]
@@ -156,9 +160,9 @@ class StageSource(TileSource, Prefetch):
         stores = [f"copy(w, {self.at['K']}, register, at)"] * k + [f"copy(w, {self.at['K'] + L}, out, at)"]
         return [f"for v in range({self.V}):", f"    for i in range({N}):",
                 f"        at = tile*{self.V * N * L} + (v*{N} + i)*{L}",
-                *indented([*loads, self.combined(places, k, q0, q, r), *stores], 2)]
+                *indented([*loads, self.combined(places, k, q0), *stores], 2)]
 
-    def combined(self, places, k, q0, q, r):
+    def combined(self, places, k, q0):
         """The line that combines r, q, register and q0 at these places and leaves register and new state in the last two."""
         nodes, factors = [], []
 
@@ -181,14 +185,13 @@ class StageSource(TileSource, Prefetch):
         terms, outputs, targets = [], [], []
         if q0:
             terms.append(("alpha", value(places[3])))
-        if q:
-            terms.append(("beta", state))
+        terms.append(("beta", state))
         if k:
             kept = total([("A", value(places[2])), *[("v_", state)] * q0, ("wdt", tendency)])
             outputs.append(kept)
             targets.append((places[2].at, 2))
             terms.append(("B", kept))
-        terms += [("C", tendency)] * r
+        terms.append(("C", tendency))
         outputs.append(total(terms))
         targets.append((places[3].at, 2))
         text = f"{tuple(nodes)}, {outputs}, {targets}, np.{self.dtype}, vectors=True"

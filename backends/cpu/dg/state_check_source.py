@@ -1,6 +1,6 @@
 """Text of the loop that checks a state: its largest rate, whether it is finite and admissible."""
 from ..simd.expressions import sum_of_products
-from .tile_source import indented
+from .kernel_source import indented
 
 # Of each lane, over all tiles: whether all is finite, all is admissible, all rates are numbers; and the largest one.
 FLAGS = {"finite": ("K", 0), "admissible": ("K", 1), "sound": ("QR", 0), "largest": ("QL", 0)}
@@ -19,8 +19,9 @@ def check_text(s):
     lines = [*s.load_tile(), *repeat_the_last(s), *(s.at_points() if s.t.speeds_inside or checked else []), *s.trace(),
              *finite(s), *at_the_points(s, checked), *rates(s)]
     end = [f"{name} &= {flag(s, name)} == one" for name in ("sound", "finite", "admissible")]
-    return s.module("the check of a state", f"{s.scratch}, state, owned, I, T, geometry, tiled_values, t, exponent, found",
-        [f"zero, one, infinity = np.{s.dtype}(0), np.{s.dtype}(1), np.{s.dtype}(np.inf)",
+    arguments = "state, owned, I, T, geometry, tiled_values, clock, number_of_stage, exponent, found"
+    return s.module("the check of a state", f"{s.scratch}, {arguments}",
+        ["t = clock[1 + number_of_stage]", f"zero, one, infinity = np.{s.dtype}(0), np.{s.dtype}(1), np.{s.dtype}(np.inf)",
          "largest, sound, finite, admissible = zero, True, True, True", *s.lanes(begin),
          "for tile in range(first, last):", *indented(lines),
          *s.lanes([*end, f"largest = max(largest, {flag(s, 'largest')})"]),

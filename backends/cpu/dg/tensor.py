@@ -6,17 +6,14 @@ import numpy as np
 from ....methods.dg.shock_form import ShockForm
 from ....methods.dg.split_form import SplitForm
 from ....methods.dg.tensor_form import TensorForm
-from ....methods.recipe import Recipe
+from ....methods.operation import Operation
 from ..limiter.tensor import TensorLimiterFused
-from ..shared_loop import Loop, run_loops
 from ..simd.tiles import aligned
 from .fused import NodalFused
 from .mortars import FusedMortars
 from .shock_source import ShockSource
 from .split_source import SplitSource
 from .tensor_source import TensorSource
-
-MANY = 8          # tiles of mortars from which a second thread helps
 
 
 class TensorFused(NodalFused, TensorForm):
@@ -31,7 +28,7 @@ class TensorFused(NodalFused, TensorForm):
         self.exterior, self.halo = self._exterior(self.tables.face_nodes.size), (np.zeros(1, int),)
         self.neighbour = self.tiled(self.own(self.tables.mesh.neighbour_cell.T.astype(np.int32)))
         self._no_flux_beyond()
-        self.patches, self.patch_values = self._patches()
+        self.patches = self._patches()
 
     @cached_property
     def faces_values(self):
@@ -59,24 +56,23 @@ class TensorFused(NodalFused, TensorForm):
             first = self.source.first_of[name]
             last[first:first + self.tables.rows_of(name)] = 0
 
-    def stage_loops(self, q, out, k, q0, t, factors):
-        traces = [] if self.tables.joint else [self._trace_loop(q)]          # joints have them before
-        return [*traces, self.stage_loop(q, out, k, q0, t, factors)]
+    def tile_operations(self, q, out, k, q0, row, number=0):
+        values = [] if self.tables.joint else [self.values_operation(q)]          # joins have them before
+        return [*values, *super().tile_operations(q, out, k, q0, row, number)]
 
-    def _trace_loop(self, q):
+    stage_reads = ("state", "values at faces")
+
+    def values_operation(self, q):
         trace = self._kernel("traces", self.source.trace_text)
-        return Loop(trace, self.piece, self.all_tiles, self.scratch, (q, self.faces_values))
+        loop = self.loop_of(trace, q, self.faces_values)._replace(tiles=self.all_tiles)
+        return Operation("values at faces", loop=loop, reads=("state",), writes={"values at faces": self.faces_values.nbytes})
 
     # At joints: see `dgarray.methods.dg.mortars`.
 
     mortar_list = FusedMortars
 
-    def run_loops(self, loops, pieces):
-        """Run loops of so many pieces each."""
-        run_loops(loops, self.backend.workers, 1 if pieces < MANY else pieces)
-
     def fill_faces(self, q):
-        self._run([self._trace_loop(q)])
+        self.backend.perform([self.values_operation(q)])
 
     def face_places(self, rows, corners=None):
         cells, sides = np.asarray(rows).T
@@ -88,40 +84,16 @@ class TensorFused(NodalFused, TensorForm):
         step = self.tables.face_nodes.size * self.lanes
         return np.stack([self.faces_values[places + v * step] for v in range(self.tables.variables)])
 
-    def rhs(self, q, t):
-        self._exchange(q, t)
-        return super().rhs(q, t)
-
-    def stage(self, q, out, k, q0, t, dt, row):
-        self._exchange(q, t)
-        super().stage(q, out, k, q0, t, dt, row)
-
-    def _exchange(self, q, t):
-        if self.mortars is not None:
-            self.fill_faces(q)
-            self.mortars(t)
-
-    def step(self, stepper, states, k, t, dt, exponent=None):
-        if self.mortars is None:
-            return super().step(stepper, states, k, t, dt, exponent)
-        return Recipe.step(self, stepper, states, k, t, dt)
-
-    def stage_loop(self, q, out, k, q0, t, factors):
-        real, uses = self.backend.dtype.type, self.uses(k, factors)
-        kernel, unused = self._kernel("tensor", lambda: self.source.stage_text(*uses), uses), q[:0]
-        return self._loop(kernel, q, *self.before(), out, unused if k is None else k, q0 if uses[1] else unused,
-                          self.geometry, self.tiled_values, *self.others(), real(t),
-                          *map(real, factors))
+    def stage_loop(self, q, out, k, q0, row, number=0):
+        return self.loop_of(self._kernel("tensor", self.source.stage_text), q, *self.before(), *self.updated(q, out, k, q0),
+                          self.geometry, self.tiled_values, *self.others(), *self.numbers_of(k, row, number))
 
     def before(self):
         """The arrays that the loops before a stage's last one have filled."""
         return self.faces_values,
 
-    def _check_loop(self, q, t, exponent):
-        found = np.zeros((-(-self.tiles // self.piece), 3))
-        kernel = self._kernel("check", self.source.check_text)
-        return self._loop(kernel, q, self.tables.owned, self.geometry, self.tiled_values, self.backend.dtype.type(t),
-                          found.reshape(-1)), found
+    def check_arguments(self, q, number, exponent):
+        return q, self.tables.owned, self.geometry, self.tiled_values, self.clock, number
 
     def kernel_texts(self, stepper):
         return {"values at the faces": self.source.trace_text()} | super().kernel_texts(stepper)
@@ -148,10 +120,14 @@ class ShockFused(SplitFused, ShockForm):
     def holds(cls, backend, tables):
         return super().holds(backend, tables) | {"shock capturing": cls.padded(backend, tables) * backend.dtype.itemsize}
 
-    def stage_loops(self, q, out, k, q0, t, factors):
+    stage_reads = ("state", "values at faces", "own shares of finite volumes")
+
+    def tile_operations(self, q, out, k, q0, row, number=0):
         find = self._kernel("shares", self.source.share_text)
-        own = Loop(find, self.piece, self.all_tiles, self.scratch, (q, self.tiled_values, self.own_share))
-        return [own, *super().stage_loops(q, out, k, q0, t, factors)]
+        loop = self.loop_of(find, q, self.tiled_values, self.own_share)._replace(tiles=self.all_tiles)
+        own = Operation("own shares of finite volumes", loop=loop, reads=("state",),
+                        writes={"own shares of finite volumes": self.own_share.nbytes})
+        return [own, *super().tile_operations(q, out, k, q0, row, number)]
 
     def before(self):
         return *super().before(), self.own_share

@@ -5,8 +5,9 @@ array `faces` [tile, variable, face point, lane].  The second evaluates the face
 gathers from that array; then for each axis and each of its lines the fluxes at the line's nodes, and one product with them and
 with the face fluxes at both ends; then sources, capacity and update.
 """
-from .stage_source import StageSource
-from .tile_source import PIECE, indented
+from .kernel_source import indented
+from .stage_source import CLOCK, TIMES, UPDATED, StageSource
+from .tile_source import PIECE
 
 
 class TensorSource(StageSource):
@@ -17,17 +18,17 @@ class TensorSource(StageSource):
 
     scratch, inputs = "w", "state, faces"
 
-    def __init__(self, tables, dtype, needs_x):
+    def __init__(self, tables, dtype):
         self.n = len(tables.cell.x)
-        super().__init__(tables, dtype, needs_x)
+        super().__init__(tables, dtype)
         self.first_of, first = {}, 0
-        for name in tables.geometry:
+        for name in self.geometry_names:
             self.first_of[name], first = first, first + tables.rows_of(name)
-        self.affine, self.geometry_rows, self.result_rows, self.piece = tables.affine, first, self.N, PIECE
+        self.affine, self.result_rows, self.piece = tables.affine, self.N, PIECE
 
     def row_counts(self):
         V, d = self.V, self.d
-        return {"Q": V * self.N, "G": self.t.geometry_rows if self.t.affine else d * d + d + 1, "P": self.values_rows,
+        return {"Q": V * self.N, "G": self.geometry_rows if self.t.affine else d * d + d + 1, "P": self.values_rows,
                 "MR": len(self.P), "X": d, "QL": V, "QR": V, "FV": V * self.n, "FL": V * self.F * self.M, "R": V * self.N,
                 "K": 2, "S": self.F}
 
@@ -41,15 +42,14 @@ class TensorSource(StageSource):
 
     # Metrics at a point: lines that bring them into the rows G, and where they are then.
 
-    def metrics(self, function, names, point, count, table="POINTS", row=0, one_lane=False):
+    def metrics(self, function, names, point, count, table="POINTS", row=0):
         """(lines, places) of the metrics that a function reads at a point, texts.
 
         names   {argument: (name in the geometry, its row on affine cells and its step, its first row, how many)}
-        count: points of each row;  row: the first of G for them;  one_lane: x is wanted in the lane `lane` alone"""
+        count: points of each row;  row: the first of G for them"""
         L, lines, places = self.L, [], {}
         if self.affine:
-            positions = self.position_in_lane if one_lane else self.positions
-            return positions(function, point, table), {
+            return self.positions(function, point, table), {
                 argument: ("G", self.first_of[name] + row, step, 1)
                 for argument, (name, row, step, _, _) in names.items()} | {"x": ("X", 0, "", 1)}
         x = {"x": ("face_x" if table == "FACE_POINTS" else "x", 0, "", 0, self.d)} if function.depends_on("x") else {}
@@ -61,10 +61,10 @@ class TensorSource(StageSource):
             row += rows
         return lines, {"x": ("G", 0, "", 1)} | places
 
-    def at_face_point(self, function, one_lane=False):
+    def at_face_point(self, function):
         d, L = self.d, self.L
         names = {"n": ("normals", 0, f" + f*{d * L}", 0, d), "s": ("scale", 0, f" + f*{L}", 0, 1)}
-        return self.metrics(function, names, f"(f*{self.M} + j)", self.F * self.M, "FACE_POINTS", one_lane=one_lane)
+        return self.metrics(function, names, f"(f*{self.M} + j)", self.F * self.M, "FACE_POINTS")
 
     # The loop that fills `faces`.
 
@@ -86,49 +86,32 @@ class TensorSource(StageSource):
 
     # The loop of a stage.
 
-    def stage_text(self, k, q0, q, r):
-        """The kernel of a stage; which of register k, q0, q and r the update uses."""
-        arrays = ["out"] + ["register"] * k + ["start"] * q0
-        tile = ["following = min(tile + 1, last - 1)", *self.load_tile(), *self.faces(arrays), *self.boundaries(),
-                *self.divergence(), *self.finish(), *self.update(k, q0, q, r)]
+    def stage_text(self):
+        tile = ["following = min(tile + 1, last - 1)", *self.load_tile(), *self.faces(), *self.boundaries(),
+                *self.divergence(), *self.finish(), *self.update()]
         return self.module("a Runge-Kutta stage", f"""{self.scratch}, {self.inputs}, out, register, start, geometry,
-           tiled_values, values, elements, exterior, neighbour, patch_start, patches, patch_values, given, t, A, alpha,
-           beta, B, wdt, C, v_""",
-                           ["for tile in range(first, last):", *indented(tile)])
+           tiled_values, values, elements, exterior, neighbour, patch_start, patches, outside, table,
+           face_numbers, given, {CLOCK}""",
+                           [*TIMES, "for tile in range(first, last):", *indented(tile)])
 
-    def face_state(self):
-        """Lines that copy the own state at a face point to the rows QL."""
-        S, L = self.F * self.M, self.L
-        return [f"copy(faces, ((tile*{self.V} + {v})*{S} + f*{self.M} + j)*{L}, w, {self.at['QL'] + v * L})"
-                for v in range(self.V)]
-
-    def faces(self, arrays=()):
-        M, S, L, V = self.M, self.F * self.M, self.L, self.V
-        function = self.t.functions.left
-        targets = [self.lane("FL", v * S, f" + (f*{M} + j)*{L}") for v in range(V)]
+    def faces(self):
+        M, S, L, function = self.M, self.F * self.M, self.L, self.t.functions.left
+        own = [f"copy(faces, ((tile*{self.V} + {v})*{S} + f*{M} + j)*{L}, w, {self.at['QL'] + v * L})" for v in range(self.V)]
         bring, places = self.at_face_point(function)
-        body = self.over_lanes(function, targets, l=("QL", 0, "", 1), r=("QR", 0, "", 1), **places,
+        body = self.over_lanes(function, self.face_targets(), l=("QL", 0, "", 1), r=("QR", 0, "", 1), **places,
                                ml=self.parameters("faces", f"(f*{M} + j)"),
                                mr=self.parameters("outside", f"(f*{M} + j)", beyond=True))
         outside = [f"gather_m(values, elements, neighbour, (tile*{self.F} + f)*{L}, w, {self.at['MR']})"] if self.P else []
         return [f"for f in range({self.F}):", *indented(outside), f"    for j in range({M}):",
-                *indented([*self.face_state(),
-                           f"gather_q(faces, {S * L}, exterior, (tile*{S} + f*{M} + j)*{L}, w, {self.at['QR']})",
-                           *self.prefetch_at_faces(arrays), *bring, *body], 2)]
+                *indented([*own, f"gather_q(faces, {S * L}, exterior, (tile*{S} + f*{M} + j)*{L}, w, {self.at['QR']})",
+                           *self.prefetch_at_faces(UPDATED), *bring, *body], 2)]
 
-    def boundaries(self):
-        M, S, L, lines = self.M, self.F * self.M, self.L, []
-        targets = [self.lane("FL", v * S, f" + (f*{M} + j)*{L}") for v in range(self.V)]
-        for number, group in enumerate(self.t.groups):
-            if group.jump is None:
-                lines += self.given_flux(number, targets)
-                continue
-            bring, places = self.at_face_point(group.jump, one_lane=True)
-            body = self.evaluate(group.jump, targets, q=("QL", 0, "", 1), m=self.parameters("faces", f"(f*{M} + j)"),
-                                 face=list(group.values), **places)
-            lines += [f"if group == {number}:", f"    for j in range({M}):", *indented([*self.face_state(), *bring, *body], 2)]
-        return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
-                "    lane, f, group = patches[4*p], patches[4*p + 1], patches[4*p + 2]", *indented(lines)] if lines else []
+    def own_at_faces(self):
+        S = self.F * self.M
+        return "faces", f"tile*{self.V * S * self.L}", S * self.L
+
+    def face_targets(self):
+        return [self.lane("FL", v * self.F * self.M, f" + (f*{self.M} + j)*{self.L}") for v in range(self.V)]
 
     def divergence(self):
         """Lines that put the divergence into the rows R."""
@@ -195,8 +178,10 @@ class TensorSource(StageSource):
         repeat = [f"filled = owned - tile*{L}", f"if filled < {L}:", f"    for row in range({self.V * N}):",
                   f"        for lane in range(filled, {L}):",
                   f"            w[{self.at['Q']} + row*{L} + lane] = w[{self.at['Q']} + row*{L} + filled - 1]"]
-        return self.module("the check of a state", f"{self.scratch}, state, owned, geometry, tiled_values, t, found",
-            [f"zero, one, infinity = np.{self.dtype}(0), np.{self.dtype}(1), np.{self.dtype}(np.inf)",
+        arguments = "state, owned, geometry, tiled_values, clock, number_of_stage, found"
+        return self.module("the check of a state", f"{self.scratch}, {arguments}",
+            ["t = clock[1 + number_of_stage]",
+             f"zero, one, infinity = np.{self.dtype}(0), np.{self.dtype}(1), np.{self.dtype}(np.inf)",
              "top, sound, finite, admissible = zero, True, True, True",
              *self.lanes([f"{finite} = one", f"{good} = one", f"{largest} = zero"]),
              "for tile in range(first, last):",
@@ -210,7 +195,7 @@ class TensorSource(StageSource):
         """Lines of the module: matrices of a line, and products along lines."""
         cell, n, M, S, N = self.t.cell, self.n, self.M, self.F * self.M, self.N
         both = [list(row) + list(end) for row, end in zip(cell.weak.tolist(), cell.lift.tolist())]
-        lines = [f"ENDS = np.array({cell.ends.ravel().tolist()}, np.{self.dtype})",
+        lines = [*super().definitions(), f"ENDS = np.array({cell.ends.ravel().tolist()}, np.{self.dtype})",
                  f"LINE = np.array({sum(both, [])}, np.{self.dtype})"]
         for k in range(self.d):
             step = n ** k
@@ -218,6 +203,3 @@ class TensorSource(StageSource):
                       f"line_{k} = lines.along(np.{self.dtype}, {n}, [({n}, 1, {n}), (2, {M}, {S})], ({step}, {N}), "
                       f"add={k > 0})"]
         return lines
-
-    def module(self, what, arguments, work, extra=(), before=""):
-        return super().module(what, arguments, work, (*extra, *self.definitions()), before)

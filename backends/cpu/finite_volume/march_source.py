@@ -13,7 +13,7 @@ from ....methods.finite_volume.lines import of_line, ranges
 from ....physics.explain import formulas_of
 from ....physics.pointwise import Pointwise
 from .. import shared_loop
-from ..dg.tile_source import indented
+from ..dg.kernel_source import indented
 from ..simd import expressions, target, vector
 from .cell_parts import parted
 

@@ -1,6 +1,6 @@
 """Text of the kernel of a Runge-Kutta stage of finite volumes: the fluxes along all axes, row by row, and the update."""
 from ....physics.pointwise import Pointwise
-from ..dg.tile_source import indented
+from ..dg.kernel_source import indented
 from .march_source import MarchSource
 
 

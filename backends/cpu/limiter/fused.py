@@ -4,8 +4,8 @@ from functools import cached_property
 import numpy as np
 
 from ....methods.dg.limiter import Limiter
+from ....methods.operation import Operation
 from ....physics.codegen import write_module
-from ..shared_loop import Loop
 from ..simd import matmul
 from ..simd.tiles import aligned, in_tiles
 from .source import LimiterSource
@@ -46,12 +46,16 @@ class LimiterFused:
         return {what: (write_module(text, f"{what}_{self.limits.dim}d_{self.dtype}").run, [self.array(name) for name in names])
                 for what, (text, names) in self.source.texts.items()}
 
-    def loops(self, q):
-        """The loops that limit a state in place."""
-        piece = self.operations.piece
+    def operations_on(self, q):
+        """The operations that limit a state in place."""
+        piece, found = self.operations.piece, []
         of_vertices = max(1, piece * self.vertex_tiles // self.tiles), self.vertex_tiles
-        return [Loop(kernel, *(of_vertices if name == "extremes" else (piece, self.tiles)), self.scratch, (q, *arrays))
-                for name, (kernel, arrays) in self.kernels.items()]
+        for name, (kernel, arrays) in self.kernels.items():
+            loop = self.operations.loop_of(kernel, q, *arrays)._replace(scratch=self.scratch)
+            if name == "extremes":
+                loop = loop._replace(size=of_vertices[0], tiles=of_vertices[1])
+            found.append(Operation(f"limiter: {name}", loop=loop, reads=("new state",), writes={"new state": q.nbytes}))
+        return found
 
     # The arrays that the texts of the kernels name.
 

@@ -10,7 +10,7 @@ from math import prod
 
 from ....methods.dg.limiter import Block
 from ....physics.codegen import Python
-from ..dg.tile_source import Lane, indented
+from ..dg.kernel_source import Lane, indented
 from ..simd import matmul
 
 GATHERED = 10            # vectors that are put together at a time: more do not stay in registers
@@ -123,9 +123,8 @@ class Tile:
         values = s.load(self.name("tiled_values"), len(s.P), "P", s.values_rows) if s.P else []
         lines = [*s.load("state", s.V * s.N, "Q"), *values]
         if self.uses_geometry:
-            first = s.d * s.d + s.F * (s.d + 1) + (s.d + s.d * s.d if s.needs_x else 0)
             lines += [f"for row in range({s.d * s.d}):",
-                      f"    copy({self.name('geometry')}, (tile*{first} + row)*{L}, w, {s.at['G']} + row*{L})"]
+                      f"    copy({self.name('geometry')}, (tile*{s.geometry_rows} + row)*{L}, w, {s.at['G']} + row*{L})"]
         if self.changes and "averages" in self.kept:
             lines += s.load(self.name("kept_averages"), prod(self.limiter.kept["averages"]), "averages")
         return [*lines, "changed = False"] if self.changes else lines

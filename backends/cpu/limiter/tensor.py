@@ -2,7 +2,7 @@
 from functools import cached_property
 
 from ....methods.dg.positivity import NodalPositivity
-from ..dg.tile_source import Lane, indented
+from ..dg.kernel_source import Lane, indented
 from .fused import LimiterFused
 from .source import LimiterSource, Tile
 

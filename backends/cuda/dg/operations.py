@@ -2,6 +2,7 @@
 import numpy as np
 
 from ....methods.dg.weak_form import WeakForm
+from ....methods.operation import Operation
 from ....stepping import first, sequence
 from .layout import Layout
 
@@ -117,9 +118,8 @@ class DeviceOperations(WeakForm):
             launch()
         return out
 
-    def stage(self, q, out, k, q0, t, dt, row):
-        for launch in self.parts(q, out, k, q0, t, dt, row).values():
-            launch()
+    def stage_operations(self, q, out, k, q0, row, number=0):
+        return [Operation(*each) for each in self._parts(q, out, k, q0, number, row).items()]
 
     def parts(self, q, out, k, q0, t, dt, row):
         """{name: launch} of one stage, in order; writes the clock."""

@@ -181,6 +181,10 @@ class DGArrays(Joined, WeakFormMemory):
         return self.x if self.tables.media.points is self.tables.points else self.backend.array(
             self.tables.coordinates(self.tables.media.points))
 
+    def now(self, number):
+        """A time of the clock, as `time` returns it."""
+        return self.time(self.stage_times[number])
+
     def time(self, t):
         """The time as an array without dimensions: functions of a Python float would be float64 and promote float32."""
         return self.xp.asarray(t, dtype=self.backend.dtype)

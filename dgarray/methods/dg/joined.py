@@ -3,6 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..operation import Operation
 from .mortars import MortarList
 
 
@@ -33,6 +34,27 @@ class Joined:
         variables, count = self.tables.variables, self.tables.face_nodes.shape[1]
         return (faces * variables + np.arange(variables)[:, None, None]) * count + points
 
+    def join_operations(self, q, number=0):
+        """The operations that compute the fluxes at joins between the own elements, at a time of the clock."""
+        return [] if self.mortars is None else self.mortars.operations([self.values_operation(q)], number)
+
+    @property
+    def given_names(self):
+        """Names of the arrays of fluxes that are computed before `face_flux`."""
+        return ["fluxes at joins"] * bool(self.tables.joint)
+
+    def values_operation(self, q):
+        """The operation that computes the values at faces that mortars take."""
+        return Operation("values at faces", lambda: self.fill_faces(q), reads=("state",),
+                         writes={"values at faces": self.face_bytes})
+
+    @property
+    def face_bytes(self):
+        """Bytes of the values at faces that mortars take."""
+        tables = self.tables
+        return tables.variables * tables.elements * self.backend.dtype.itemsize * (
+            tables.rows if tables.trace is None else tables.face_nodes.size)
+
     def fill_faces(self, q):
         """Compute the values at faces that mortars take."""
         self.values_at_faces = self.at_faces(q)
@@ -51,6 +73,12 @@ class Joined:
     def own_part(self):
         """Which share of F.n the part of F.n - F* is, in the weak form of - F*, that elements take at their own face nodes."""
         return -0.5 * (self.tables.mortar_form == "linear") + (not self.tables.weak)
+
+    def inside_operation(self, number):
+        """The operation `inside_joints`, at a time of the clock."""
+        return Operation("own fluxes at joins", lambda: self.inside_joints(self.stage_times[number]),
+                         reads=("values at faces",) * bool(self.own_part),
+                         writes={"fluxes at joins": self.given_by_face.nbytes})
 
     def inside_joints(self, t):
         """Set the given flux to the part of F.n - F*, in the weak form of - F*, that elements take at their own face nodes."""

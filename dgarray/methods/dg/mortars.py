@@ -23,6 +23,7 @@ from ...physics.pointwise import Pointwise
 from ...physics.trace import call
 from ...reference import quadrature, tensor_cell
 from ...reference.faces import corner_weights, face_corners
+from ..operation import Operation
 
 
 class Mortars:
@@ -38,12 +39,14 @@ class Mortars:
             alike = left.mortar_list is right.mortar_list          # else array expressions serve both
             self.lists.append((left.mortar_list if alike else MortarList)(left, right, join))
 
-    def __call__(self, t):
-        """Compute the fluxes at all joins from the sets' values at faces."""
-        for each in self.sets:
-            each.inside_joints(t)
-        for mortars in self.lists:
-            mortars(t)
+    def operations(self, values, number):
+        """The `Operation`s that compute the fluxes at all joins, at a time of the clock; values: those that compute the sets'
+        values at faces.
+
+        What needs no values comes first, so that those that do follow each other."""
+        own = [[each.inside_operation(number) for each in self.sets if bool(each.own_part) == needs]
+               for needs in (False, True)]
+        return [*own[0], *values, *own[1], *(mortars.operation(number) for mortars in self.lists)]
 
 
 class MortarList:
@@ -85,6 +88,15 @@ class MortarList:
         for name in tables.media.names:
             found[name] = np.asarray(call(tables.law.parameters[name], dict(x=tuple(self.backend.host(x))), name), float)
         return {name: self.backend.array(np.broadcast_to(values, values.shape)) for name, values in found.items()}
+
+    def operation(self, number):
+        """The `Operation` that adds the fluxes of these mortars to what both sides get, at a time of the clock."""
+        return Operation("mortars", lambda: self(self.sides[0].stage_times[number]), reads=("values at faces",),
+                         writes=self.writes)
+
+    @property
+    def writes(self):
+        return {"fluxes at joins": sum(side.given_by_face.nbytes for side in dict.fromkeys(self.sides))}
 
     def __call__(self, t):
         t = self.sides[0].time(t)

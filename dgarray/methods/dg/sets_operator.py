@@ -8,6 +8,7 @@ from ...backends.arrays import ArrayBackend
 from ...physics.trace import call
 from ...stepping import sequence
 from ..check import Check
+from ..operation import OperationLists
 from ..operator import Operator, check_array
 from ..recipe import Fetched
 from .error_estimate import error_estimate
@@ -31,7 +32,7 @@ class SetsOperator(Operator):
     def __init__(self, problem, method, sets, backend, others=None):
         """others: the operators of the sets on another backend, with the same tables"""
         super().__init__(problem, backend)
-        self.method, self.sets, self._steps = method, sets, {}
+        self.method, self.sets, self._steps, self._lists = method, sets, {}, OperationLists()
         self.operators = {each.name: others[each.name].on(backend) if others else
                           each.method.operator_of_set(each.problem, backend) for each in sets}
         self.set_of, self.number = (np.empty(problem.mesh.cell_count, int) for _ in range(2))          # of each element, and
@@ -215,38 +216,64 @@ class SetsOperator(Operator):
         ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
         return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), np.split(values, ends[:-1]))}
 
-    def exchange(self, state, t):
-        """Compute the fluxes at all joins."""
-        for name, operator in self.operators.items():
-            if operator.tables.joint:
-                operator.operations.fill_faces(state[name])
-        self.mortars(t)
+    def set_clock(self, dt, times):
+        self._each(lambda o: o.operations.set_clock(dt, times))
+
+    def join_operations(self, state, number=0):
+        """The operations that compute the fluxes at all joins, at a time of the clock."""
+        return self.mortars.operations([operator.operations.values_operation(state[name])._replace(of=name)
+                                        for name, operator in self.operators.items() if operator.tables.joint], number)
 
     def rhs(self, state, t):
-        self.exchange(state, t)
+        self.set_clock(1.0, [t])
+        self.backend.perform(self.join_operations(state))
         return self._each(lambda o, q: o.rhs(q, t), state)
 
     @property
     def stage_count(self):
         return len(self.stepper.stages)
 
-    def stages(self, state, t, dt):
-        operators = self.operators.values()
+    def stage_operations(self, state):
+        """(operations, new state) of each stage of a step."""
         own = self._each(lambda o, q: o.states(q), state)
         plans = [sequence(self.stepper, own[name][0], o.operations.in_place) for name, o in self.operators.items()]
-        for number, rows in enumerate(zip(*plans), 1):
-            row, time = rows[0][0], t + rows[0][0].c * dt
-            self.exchange({name: q for name, (_, q, _, _) in zip(own, rows)}, time)
-            for operator, (_, k), (_, q, out, q0) in zip(operators, own.values(), rows):
-                operator.operations.stage(q, out, k, q0, time, dt, row)
-            new = {name: out for name, (_, _, out, _) in zip(own, rows)}
-            yield time, new if number < self.stage_count else self._each(lambda o, q: o.filtered(q), new)
+        for number, rows in enumerate(zip(*plans)):
+            found = self.join_operations({name: q for name, (_, q, _, _) in zip(own, rows)}, number)
+            for (name, operator), (_, k), (row, q, out, q0) in zip(self.operators.items(), own.values(), rows):
+                found += [each._replace(of=name)
+                          for each in operator.operations.stage_operations(q, out, k, q0, row, number)]
+            yield found, {name: out for name, (_, _, out, _) in zip(own, rows)}
+
+    def step_operations(self, state):
+        return [found for found, _ in self.stage_operations(state)]
+
+    def _begin(self, t, dt):
+        """Set the clock; returns the times of the stages."""
+        times = [t + row.c * dt for row in self.stepper.stages]
+        self.set_clock(dt, [*times, t + dt])
+        return times
+
+    def stages(self, state, t, dt):
+        times = self._begin(t, dt)
+        for number, (found, new) in enumerate(self.stage_operations(state)):
+            self.backend.perform(found)
+            yield times[number], new if number + 1 < self.stage_count else self._each(lambda o, q: o.filtered(q), new)
 
     def advance(self, state, t, dt):
         arrays = self._each(lambda o, q: o.states(q)[0], state)
-        *_, (_, new) = self.stages(state, t, dt)
+        self._begin(t, dt)
+        operations, new = self._lists.of(self.stepper.name, [each for own in arrays.values() for each in own],
+                                         lambda: self._of_step(state))
+        self.backend.perform(operations)
+        new = dict(new)
+        self._each(lambda o, q: o.filtered(q), new)
         self._each(lambda o, states, q: o.hold(states, q), arrays, new)
         return new
+
+    def _of_step(self, state):
+        """(operations, new state) of a step."""
+        stages = list(self.stage_operations(state))
+        return [operation for found, _ in stages for operation in found], stages[-1][1]
 
     def forget(self):
         self._each(lambda o: o.forget())

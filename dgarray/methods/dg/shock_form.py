@@ -36,9 +36,9 @@ class ShockForm(SplitForm):
         normals = 0 if tables.affine else tables.rows_of("subcells") * b * (backend.name == "cupy" or b < 8)
         return super().holds(backend, tables) | {"shock capturing": E * (normals + 8 * 2 * tables.dim + 2 * b)}
 
-    def _tendencies(self, q, t, use):
+    def tendencies(self, q, t, use):
         self.share = self.shares(q)
-        super()._tendencies(q, t, use)
+        super().tendencies(q, t, use)
 
     def shares(self, q):
         """The share of finite volumes in each element, (element,), at a state q (variable, node, element)."""

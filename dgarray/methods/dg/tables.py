@@ -154,8 +154,12 @@ class NodalTables:
 
     @property
     def geometry(self):
-        """The names of the metrics that kernels over elements read."""
-        return ["gradients", "normals", "scale", *["origin", "tangents"] * self.needs_x]
+        """The names of the metrics that kernels over elements read, boundary conditions included."""
+        return self.metrics_read(self.needs_x)
+
+    def metrics_read(self, needs_x):
+        """The names of the metrics that kernels over elements read; needs_x: whether they need positions."""
+        return ["gradients", "normals", "scale", *["origin", "tangents"] * needs_x]
 
     def rows_of(self, name):
         """How many numbers the metrics of that name have per element."""
@@ -250,9 +254,13 @@ class NodalTables:
 
     @cached_property
     def needs_x(self):
-        """Whether any function of the physics depends on the position x."""
-        jumps = [group.jump for group in self.groups if group.jump is not None]
-        return any(f.depends_on("x") for f in (*vars(self.functions).values(), *jumps))
+        """Whether any function of the physics depends on the position x, boundary conditions included."""
+        return self.needs_x_inside or any(group.jump.depends_on("x") for group in self.groups if group.jump is not None)
+
+    @cached_property
+    def needs_x_inside(self):
+        """Whether any function besides boundary conditions depends on x."""
+        return any(function.depends_on("x") for function in vars(self.functions).values())
 
     def part(self, cells):
         """The tables of some of the elements alone, with a zero exterior state at the faces where they are cut out."""

@@ -69,9 +69,8 @@ class TensorTables(NodalTables):
         return {"gradients": (d, d, N, E), "normals": (d, S, E), "scale": (S, E), "inverse": (N, E), "x": (d, N, E),
                 "face_x": (d, S, E), **({"subcells": (d, d, N // (self.order + 1) * self.order, E)} if self.sensor else {})}
 
-    @property
-    def geometry(self):
-        return ["gradients", "normals", "scale", "inverse", *["x", "face_x"] * self.needs_x, *["subcells"] * bool(self.sensor)]
+    def metrics_read(self, needs_x):
+        return ["gradients", "normals", "scale", "inverse", *["x", "face_x"] * needs_x, *["subcells"] * bool(self.sensor)]
 
     inverse = cached_property(lambda self: 1 / self.metrics.jacobian)
     x = property(lambda self: self.metrics.x)
@@ -181,7 +180,7 @@ class AffineTensorTables(TensorTables):
     """As `TensorTables` on parallelograms and parallelepipeds: metrics as in `NodalTables`, one for an element."""
 
     affine = True
-    shapes, geometry = NodalTables.shapes, NodalTables.geometry
+    shapes, metrics_read = NodalTables.shapes, NodalTables.metrics_read
     at_sides, positions, gradients, normals = (getattr(NodalTables, name) for name in (
         "at_sides", "positions", "gradients", "normals"))
 

@@ -9,6 +9,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from ..operation import Operation
 from .arrays import ALL, DGArrays
 
 
@@ -25,13 +26,22 @@ class WeakForm(DGArrays):
 
         def keep(columns, r):
             out[:, :, columns] = r
-        self._tendencies(q, t, keep)
+        self.set_clock(1.0, [t])
+        self.backend.perform([*self.join_operations(q), *self.tendency_operations(q, keep, {"dq/dt": out.nbytes})])
         return out
 
-    def _tendencies(self, q, t, use):
-        """Compute dq/dt block by block and call use(elements of the block, their dq/dt)."""
-        t = self.time(t)
-        flux, blocks = self.face_flux(q, t), self.blocks(self.tables.owned, max(q.shape[1], len(self.tables.points)))
+    def tendency_operations(self, q, use, writes, number=0):
+        """The operations that compute dq/dt and call use(elements of a block, their dq/dt), which writes {name: bytes}."""
+        fluxes = {"face fluxes": self.face_values.nbytes}
+        return [Operation("face fluxes", lambda: self.face_flux(q, self.now(number)), reads=("state", *self.given_names),
+                          writes=fluxes),
+                Operation("volume, lift and update", lambda: self.tendencies(q, self.now(number), use),
+                          reads=("state", *fluxes), writes=writes)]
+
+    def tendencies(self, q, t, use):
+        """Compute dq/dt from the face fluxes, block by block, and call use(elements of the block, their dq/dt)."""
+        flux = self.face_values.reshape(len(q), -1, q.shape[2])
+        blocks = self.blocks(self.tables.owned, max(q.shape[1], len(self.tables.points)))
 
         def task(piece, _):
             columns = blocks[piece]
@@ -58,9 +68,6 @@ class WeakForm(DGArrays):
 
         For modal DG: - F* J_face / J.  Each interior face is visited once, for both sides.  The next call overwrites the
         result."""
-        if self.mortars is not None:
-            self.fill_faces(q)
-            self.mortars(t)
         variables, _, elements = q.shape
         flat, out = self.at_faces(q).reshape(variables, -1), self.face_values
         for group in self.groups:
@@ -149,17 +156,27 @@ class WeakForm(DGArrays):
         return traces
 
     def stage(self, q, out, k, q0, t, dt, row):
-        """One Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
+        self.set_clock(dt, [t])
+        self.backend.perform(self.stage_operations(q, out, k, q0, row))
+
+    def stage_operations(self, q, out, k, q0, row, number=0):
+        """The operations of one Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
         k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r;  then `out` is limited.  `out` may not be `q`."""
         def update(columns, r):
             here = (slice(None), slice(None), columns)
             if row.w or row.v:
                 terms = [(factor, array[here]) for factor, array in ((row.A, k), (row.v, q)) if factor]
-                self.backend.combine(k[here], *terms, *([(row.w * dt, r)] if row.w else []))
+                self.backend.combine(k[here], *terms, *([(row.w * self.dt, r)] if row.w else []))
             terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
-            self.backend.combine(out[here], *terms, *([(row.C * dt, r)] if row.C else []))
-        self._tendencies(q, t, update)
-        self.limit(self.own(out))
+            self.backend.combine(out[here], *terms, *([(row.C * self.dt, r)] if row.C else []))
+        writes = {"new state": out.nbytes} | ({"register": k.nbytes} if row.w or row.v else {})
+        return [*self.join_operations(q, number), *self.tendency_operations(q, update, writes, number),
+                *self.limit_operations(out)]
+
+    def limit_operations(self, out):
+        """The operations that limit a new state."""
+        return [Operation("limiter", lambda: self.limit(self.own(out)), reads=("new state",),
+                          writes={"new state": out.nbytes})] if self.limiter is not None else []
 
     @cached_property
     def mass_matrices(self):

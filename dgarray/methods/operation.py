@@ -1,0 +1,48 @@
+"""A step as a list of named operations, which a backend performs one after the other."""
+from typing import Any, NamedTuple
+
+
+class Operation(NamedTuple):
+    """One operation of a stage.
+
+    name      what it does
+    run       a function of no arguments; None: a backend computes it by `loop`
+    loop      the backend's own form of it, by which it fuses neighbouring operations; else None
+    reads     names of the arrays that it reads
+    writes    {name: bytes} of the arrays that it writes
+    of        name of the element set that it works on; None: there is one set, or it joins several"""
+
+    name: str
+    run: Any = None
+    loop: Any = None
+    reads: tuple = ()
+    writes: dict = {}
+    of: str | None = None
+
+
+class OperationLists:
+    """Lists of operations on the arrays of a step, made once: steps use the same arrays in turns."""
+
+    def __init__(self):
+        self.arrays, self.lists = {}, {}
+
+    def of(self, key, arrays, make):
+        """make() for a key and these arrays in this order. Lists for other arrays are let go, and so are those arrays."""
+        given = {id(array): array for array in arrays}
+        if given.keys() != self.arrays.keys():
+            self.arrays, self.lists = given, {}
+        key = key, *map(id, arrays)
+        if key not in self.lists:
+            self.lists[key] = make()
+        return self.lists[key]
+
+
+def listed(operations):
+    """Lines of text that show a list of operations, in the order in which they run."""
+    rows = [(operation.name if operation.of is None else f"{operation.of}: {operation.name}",
+             "array expressions" if operation.loop is None else "kernel", ", ".join(operation.reads) or "-",
+             ", ".join(f"{name} ({size / 1024:,.0f} KiB)" for name, size in operation.writes.items()) or "-")
+            for operation in operations]
+    titles = ("operation", "computed by", "reads", "writes")
+    widths = [max(len(row[i]) for row in (titles, *rows)) for i in range(4)]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in (titles, *rows)]
