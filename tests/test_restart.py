@@ -84,6 +84,13 @@ def test_a_run_that_is_finished_can_go_on_for_longer(tmp_path):
     assert longer.attrs["until"] == 0.2
 
 
+def test_a_snapshot_whose_time_differs_by_rounding_is_not_stored_twice(tmp_path):
+    """Three times 0.1 is not 0.3."""
+    path = tmp_path / "run.zarr"
+    cavity().run(0.3, 0.1, path)
+    assert cavity().run(0.5, 0.1, path, restart=True).time.values == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5], abs=1e-15)
+
+
 def test_checkpoints_by_the_time_of_the_model_and_by_the_clock(tmp_path, monkeypatch):
     times = []
     save = checkpoint.save

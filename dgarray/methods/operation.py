@@ -10,7 +10,8 @@ class Operation(NamedTuple):
     loop      the backend's own form of it, by which it fuses neighbouring operations; else None
     reads     names of the arrays that it reads
     writes    {name: bytes} of the arrays that it writes
-    of        name of the element set that it works on; None: there is one set, or it joins several"""
+    of        name of the element set that it works on; None: there is one set, or it joins several
+    kernel    whether `run` runs kernels, not array expressions"""
 
     name: str
     run: Any = None
@@ -18,6 +19,7 @@ class Operation(NamedTuple):
     reads: tuple = ()
     writes: dict = {}
     of: str | None = None
+    kernel: bool = False
 
 
 class OperationLists:
@@ -40,7 +42,8 @@ class OperationLists:
 def listed(operations):
     """Lines of text that show a list of operations, in the order in which they run."""
     rows = [(operation.name if operation.of is None else f"{operation.of}: {operation.name}",
-             "array expressions" if operation.loop is None else "kernel", ", ".join(operation.reads) or "-",
+             "kernel" if operation.kernel or operation.loop is not None else "array expressions",
+             ", ".join(operation.reads) or "-",
              ", ".join(f"{name} ({size / 1024:,.0f} KiB)" for name, size in operation.writes.items()) or "-")
             for operation in operations]
     titles = ("operation", "computed by", "reads", "writes")

@@ -17,6 +17,7 @@ class Recipe:
     variant       which kernels compute, where there are several; else None
     in_place      whether a stage may write the state that it reads
     check_every   steps between two checks of the state; more than one where a check waits for a device
+    dt, stage_times   the clock: the time step, and the times of a step's stages and of its end, which operations read
     `work` leaves out reductions of a state, such as whether it is finite, and what recorders and output read."""
 
     work, fused, variant, check_every, in_place = (), frozenset(), None, 1, False
@@ -42,7 +43,8 @@ class Recipe:
     def stage_operations(self, q, out, k, q0, row, number=0):
         """The `Operation`s of one stage, at the clock's time step and its time with that number; other arguments as those of
         `stage`."""
-        return [Operation("stage", lambda: self.stage(q, out, k, q0, self.stage_times[number], self.dt, row))]
+        return [Operation("stage", lambda: self.stage(q, out, k, q0, self.stage_times[number], self.dt, row),
+                          reads=("state",), writes={"new state": out.nbytes}, kernel=not self.array_expressions)]
 
     def step(self, stepper, states, k, t, dt, exponent=None):
         """A whole step: (the states with the new one first, the `Check` of the new state or None).

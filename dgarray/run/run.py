@@ -17,6 +17,7 @@ from .signals import Interrupted, Signals
 from .steps import State
 from .time_loop import TimeLoop, snapshot_times
 
+ROUNDING = 1e-12          # relative difference of times that are the same
 IN_ERROR = "the last snapshot of the dataset of this error"
 FLUSH = 1000          # steps after which the rows of records are written at the latest
 
@@ -79,7 +80,7 @@ class Run:
         due, interval = time.monotonic() + (self.seconds or inf), self.interval or inf
         passed = loop.t // interval
         for target in snapshot_times(self.until, self.every):
-            if target <= store.last:          # it is there already
+            if target - store.last <= ROUNDING * target:          # it is there already
                 continue
             if loop.ended and store.last >= loop.t:
                 break

@@ -373,15 +373,15 @@ and the tests compare it.
 ## What "yes" guarantees
 
 {len(RUNS)} runs against manufactured solutions (`tests/test_matrix.py`) cover, for each law, every pair of: dimension, method,
-straight or curved cells, numerical flux, boundary condition, medium (constant, a jump at faces, smooth). On three meshes, each
-twice as fine as the one before, the error falls at the order stated here:
+cells (straight, curved, of several shapes, of two orders that meet), numerical flux, boundary condition, medium (constant, a
+jump at faces, smooth). On three meshes, each twice as fine as the one before, the error falls at the order stated here:
 
 | | order |
 |---|---|
 | discontinuous Galerkin, order p | p + 1 |
 | the same, nonlinear laws by `NodalDG` without quadrature, `TensorDG` on Gauss-Lobatto nodes, split forms | p to p + 1 |
 | the same with `central` (linear laws) | p |
-| split forms where elements of two orders or sizes meet (`tests/test_mortars.py`) | p to p + 1; with `central` p - 1/2 to p |
+| `TensorDG` on Gauss-Lobatto nodes where elements of two orders or sizes meet | p to p + 1; with `central` p - 1/2 to p |
 | finite volumes: first order, `muscl`, `weno`; periodic, walls, media that vary smoothly | 1, 2, 5 (time: 4) |
 | `muscl` split, next to sides whose states change in time | 1, in 1D without sources 2; `splitting=None` keeps 2 |
 | `weno`, next to sides whose states change in time | 2.5, because each stage takes them at its own time |

@@ -3,6 +3,7 @@
 A run has one value of each. For each law every two values that go together occur together in a run; `runs` picks few and cheap
 ones. The exact solutions are manufactured from the law itself.
 """
+from dataclasses import replace
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -33,12 +34,14 @@ ONLY = {"hllc": {"Euler"}, "roe": {"Euler"}, "hlld": {"MHD"}, "split form of ran
 BOUNDARIES = ("periodic", "prescribed", "a function of your own", "wall", "curved_wall", "pec", "pmc", "pressure_release",
               "absorbing", "incident", "scattered", "outflow", "far_field", "inflow")
 MEDIA = ("constant", "jump", "smooth")
+SEVERAL = "mixed", "orders"          # shapes with several element sets
 IN_TIME = "prescribed", "a function of your own", "incident"          # the exact state beyond the side, which changes in time
 CONTINUED = "absorbing", "outflow", "far_field", "inflow", "scattered"          # made of the state inside
 
 
 class Run(NamedTuple):
-    """A run of the matrix; `shape`: "straight" or "curved" cells, "grid"."""
+    """A run of the matrix; `shape`: "straight" or "curved" cells, cells of several shapes ("mixed"), two orders that meet
+    ("orders"), "grid"."""
 
     law: str
     dim: str
@@ -58,7 +61,9 @@ def possible(run):
     tensor = isinstance(METHODS[run.method], dg.TensorDG)
     if any(run.law not in ONLY.get(value, LAWS) for value in run):
         return False
-    if fv != (run.shape == "grid") or d == "1" and (tensor or run.shape == "curved"):
+    if fv != (run.shape == "grid") or d == "1" and (tensor or run.shape in ("curved", "mixed")):
+        return False
+    if run.shape == "mixed" and run.method != "NodalDG" or run.shape in SEVERAL and run.boundary == "periodic":
         return False
     if run.method == "weno" and run.flux != "upwind" or fv and run.flux == "central":
         return False          # weno splits fluxes; finite volumes with a flux without dissipation are unstable
@@ -71,7 +76,7 @@ def possible(run):
 
 def runs(law):
     """Few runs of a law in which every two values occur together that can: greedily, the cheap dimensions first."""
-    kinds = LAWS[law], METHODS, ("straight", "curved", "grid"), FLUXES, BOUNDARIES, MEDIA
+    kinds = LAWS[law], METHODS, ("straight", "curved", *SEVERAL, "grid"), FLUXES, BOUNDARIES, MEDIA
     every = [run for run in (Run(law, *values) for values in product(*kinds)) if possible(run)]
     pairs = {run: frozenset(combinations(enumerate(run[1:]), 2)) for run in every}
     missing, found = frozenset().union(*pairs.values()), []
@@ -155,9 +160,10 @@ def mesh_of(run, cells):
         mesh = dg.interval(0, 1, cells, periodic=glue)
     else:
         tensor = isinstance(METHODS[run.method], dg.TensorDG)
-        shape = {(2, False): "triangle", (3, False): "tetra", (2, True): "quadrilateral", (3, True): "hexahedron"}[dim, tensor]
+        shapes = {(2, False): "triangle", (3, False): "tetra", (2, True): "quadrilateral", (3, True): "hexahedron"}
+        shape = "mixed" if run.shape == "mixed" else shapes[dim, tensor]
         mesh = (dg.rectangle if dim == 2 else dg.box)(cells=cells, periodic=glue, shape=shape)
-    if run.medium == "jump":
+    if run.medium == "jump" or run.shape == "orders":
         mesh = mesh.with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
     if run.shape == "curved":
         def bent(x):
@@ -165,6 +171,11 @@ def mesh_of(run, cells):
             return tuple(c + (0.05, -0.04, 0.03)[k] * push for k, c in enumerate(x))
         mesh = mesh.mapped(bent, 2)
     return mesh
+
+
+def method_of(run):
+    method = METHODS[run.method]
+    return replace(method, order={"a": method.order, "b": method.order + 1}) if run.shape == "orders" else method
 
 
 LEVELS = {"DG": ((8, 16, 32), (4, 8, 16), (2, 4, 8)), "first-order": ((32, 64, 128), (16, 32, 64), (8, 16, 32)),
@@ -183,10 +194,11 @@ def least_order(run):
         if run.method == "muscl" and run.dim == "3D":
             return 1.0          # of two to five steps, where Strang's error weighs: 1.1 here, 1.4 at 64 cells, 2.0 in 2D at 256
         return 2.2 if run.method == "weno" and run.boundary in IN_TIME else STATED[run.method] - MARGINS[run.method]
-    if run.flux == "central":
-        return 1.7
     nonlinear, collocated = run.law in ("Euler", "MHD", "a law of your own"), run.method in COLLOCATED
-    return 2.1 if nonlinear and collocated else 2.4
+    at_mortars = run.shape == "orders" and collocated and run.method != "NodalDG"          # of degree p - 1
+    if run.flux == "central":
+        return 1.2 if at_mortars else 1.7
+    return 2.1 if at_mortars or nonlinear and collocated else 2.4
 
 
 COLLOCATED = "NodalDG", "TensorDG lobatto", "split form of central", "split form of ranocha", "split form of kennedy_gruber"
@@ -198,8 +210,8 @@ def simulation(run, cells, **options):
     problem = manufactured(law, q)
     given = problem.options | {"boundary": boundary_of(run, law, q)}
     flux = None if run.method == "weno" else FLUXES[run.flux]
-    return dg.Simulation(mesh_of(run, cells), law, METHODS[run.method], **given, flux=flux, backend="numpy", kernels="array",
-                         threads=1, **options)
+    return dg.Simulation(mesh_of(run, cells), law, method_of(run), **given, flux=flux, backend="numpy",
+                         kernels="array", threads=1, **options)
 
 
 def observed(run, until=0.1):

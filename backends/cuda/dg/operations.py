@@ -119,7 +119,7 @@ class DeviceOperations(WeakForm):
         return out
 
     def stage_operations(self, q, out, k, q0, row, number=0):
-        return [Operation(*each) for each in self._parts(q, out, k, q0, number, row).items()]
+        return [Operation(*each, reads=("state",), kernel=True) for each in self._parts(q, out, k, q0, number, row).items()]
 
     def parts(self, q, out, k, q0, t, dt, row):
         """{name: launch} of one stage, in order; writes the clock."""
