@@ -191,7 +191,8 @@ class Operator:
         return 1
 
     def step_operations(self, state: Any) -> list[list[Operation]]:
-        """The `dgarray.methods.operation.Operation`s of one step, a list for each stage; by default one that advances."""
+        """The operations of one step, a list of `dgarray.methods.operation.Operation` for each stage; by default one that
+        advances."""
         return [[Operation("step", lambda: self.advance(state, 0.0, 1.0), reads=tuple(self.unknowns),
                            writes={name: array.nbytes for name, array in state.items()})]]
 
