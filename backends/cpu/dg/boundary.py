@@ -6,7 +6,7 @@ from .boundary_source import BoundarySource
 
 
 class BoundaryFaces:
-    """The faces of some tables at which the flux comes from a boundary condition or a join.
+    """The faces of a problem whose flux comes from a boundary condition or a join.
 
     groups     `dgarray.methods.dg.tables.Group`s in the order of the faces here; that of the join comes first
     faces      (face, 2) rows (element, local face)
@@ -39,7 +39,7 @@ class BoundaryFaces:
 
     @staticmethod
     def memory(tables, dtype):
-        """Bytes of all this."""
+        """Bytes of these arrays, computed without them."""
         points = sum(len(group.faces) * BoundarySource(tables, group, dtype).per_point
                      for group in tables.groups if group.jump is not None)
         return points * tables.face_nodes.shape[1] * np.dtype(dtype).itemsize + 48 * tables.outer
