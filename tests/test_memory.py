@@ -66,7 +66,7 @@ def test_plan_is_what_a_run_takes(dim, cells, law, order, kernels, dtype, steppe
     small.run(until=1e-3, every=5e-4)                    # compiles, which takes memory of its own
     plan = sim.memory(1e-3, 5e-4)
     peak, _ = traced(lambda: sim.run(until=1e-3, every=5e-4))
-    assert 0.95 < plan.peak_host / peak < 1.15, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"
+    assert 0.9 < plan.peak_host / peak < 1.15, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"
     assert plan.device == {} and plan.peak_device == 0
 
 
@@ -92,7 +92,7 @@ def test_plan_of_tensor_products(cells, method, kernels):
     sim = simulation(cells)
     plan = sim.memory(2e-3, 1e-3)
     peak, _ = traced(lambda: sim.run(until=2e-3, every=1e-3))
-    assert 0.95 < plan.peak_host / peak < 1.15, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"
+    assert 0.9 < plan.peak_host / peak < 1.15, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"
 
 
 @pytest.mark.usually(2, 3)

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 import dgarray as dg
+from dgarray import cases
 from dgarray.analysis.totals import totals_of_state
 from dgarray.cli import main
 from dgarray.mesh import MeshError, cell_maps, describe
@@ -240,6 +241,17 @@ def test_the_largest_step_of_many_elements_is_that_of_those_that_limit_it(monkey
                           boundary=dg.pec).operator
     assert operator.search[1] < operator.mesh.cell_count
     assert operator.largest_step(operator.zeros(), 0.0) == pytest.approx(step, rel=0.05)
+
+
+def test_the_step_on_part_of_a_ball_is_that_of_the_whole(monkeypatch):
+    """The straight cells inside limit the step, though the rates of the curved cells at the wall are larger."""
+    operator = cases.ball_cavity(1, 2, mode="TE").replace(backend="numpy").operator
+    (search, whole), state = operator.search, operator.zeros()
+    step = operator.largest_step(state, 0.0) / search.share
+    monkeypatch.setattr(spectrum, "UNKNOWNS", spectrum.UNKNOWNS // 65)
+    operator = cases.ball_cavity(1, 2, mode="TE").replace(backend="numpy").operator
+    assert operator.search[1] < 0.6 * whole
+    assert operator.largest_step(state, 0.0) / search.share_of_part == pytest.approx(step, rel=0.03)
 
 
 # A run and its output.

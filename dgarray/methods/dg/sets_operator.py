@@ -201,7 +201,7 @@ class SetsOperator(Operator):
         rates, given = np.empty(len(self.set_of)), self.problem.boundary
         for each, operator in zip(self.sets, self.operators.values()):
             rates[each.cells] = operator.tables.rates() / operator.limit(self.stepper)[0]
-        mesh = self.mesh.part(limiting_part(self.mesh, rates, count), CUT)
+        mesh = self.mesh.part(limiting_part(self.mesh, rates, count, [each.cells for each in self.sets]), CUT)
         given = given if isinstance(given, dict) else {"default": given} if given else {}
         problem = replace(self.problem, mesh=mesh, boundary={**given, CUT: nothing})
         return SetsOperator(problem, self.method, sets_of(self.method, problem), backend)
