@@ -26,7 +26,7 @@ class CpuBackend(ArrayBackend):
     """Fused, multi-threaded kernels where measurement shows a gain; everything else is the reference's."""
 
     kernels, hermite_variant, hermite_varying, media = "fused", "monolithic", "fused", "fused"
-    tensor, joins = frozenset({"split form", "limiter"}), True
+    tensor, joins = frozenset({"split form", "positivity", "limiter"}), True
     new_workers = staticmethod(flush.workers)
 
     def __init__(self, dtype, threads=None):

@@ -1,4 +1,5 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
+from ...methods.dg.linear_limiter import LinearLimits
 from ...methods.dg.tensor_form import TensorForm
 from ...methods.dg.weak_form import WeakForm
 from ...methods.finite_volume.sweeps import Sweeps
@@ -32,8 +33,8 @@ class CudaBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe in (WeakForm, TensorForm) and tables.media.names:
             return recipe          # kernels take one value of a parameter per element
-        if recipe in (WeakForm, TensorForm) and tables.joint:
-            return recipe          # and none of the flux that mortars give
+        if recipe in (WeakForm, TensorForm) and (tables.joint or isinstance(tables.limits, LinearLimits)):
+            return recipe          # none of the flux that mortars give, and none for the limiter of elements of any shape
         if recipe is TensorForm:
             return recipe if tables.limits is not None else TensorCuda
         if recipe is WeakForm:

@@ -167,6 +167,44 @@ def positivity():
     return {name: by_dim(laws, [outcome(law, dg.ModalDG(2, positivity=True)) for law in laws]) for name, laws in LAWS.items()}
 
 
+CELLS = ("straight", "curved", "of several shapes", "of two orders", "of two sizes")
+VERTEX = {method.__name__: method for method in (dg.NodalDG, dg.ModalDG, dg.TensorDG)}
+
+
+def cells_of(kind, dim, tensor):
+    """A few cells of a kind, with regions "a" and "b"."""
+    make, shape = (dg.rectangle, "quadrilateral") if dim == 2 else (dg.box, "hexahedron")
+    shape = "mixed" if kind == "of several shapes" else shape if tensor or kind == "of two sizes" else None
+    mesh = make(cells=2, **({} if shape is None else {"shape": shape}))
+    if kind == "curved":
+        mesh = mesh.mapped(lambda x: (x[0], x[1] + 0.1 * x[0] * (1 - x[0]), *x[2:]), order=2)
+    if kind == "of two sizes":
+        mesh = mesh.refined([0])
+    return mesh.with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5}) if kind == "of two orders" else mesh
+
+
+@cache
+def vertex():
+    """{(method, kind of cells): {dim: messages}} of limiter="vertex" for Euler, with and without indicator and positivity."""
+    result = {}
+    for (name, method), kind, dim in product(VERTEX.items(), CELLS, (2, 3)):
+        law, found = dg.Euler(dim), result.setdefault((name, kind), {}).setdefault(dim, [])
+        for indicator, positive in product((None, *INDICATORS), (False, True)):
+            try:
+                limited = method({"a": 1, "b": 2} if kind == "of two orders" else 2, limiter="vertex", indicator=indicator,
+                                 positivity=positive)
+                operator = limited.discretise(cells_of(kind, dim, method is dg.TensorDG), law, dg.outflow,
+                                              backends.get("numpy", "array", "float64", 1))
+            except (TypeError, ValueError) as error:
+                found.append(str(error))
+                continue
+            operator.stepper = STEPPERS["ssp33"]
+            state = operator.advance(operator.state(operator.project(state_of(law))), 0.0, 1e-3)
+            assert operator.check(state, 0.0).sound
+            found.append(YES)
+    return result
+
+
 @cache
 def orders():
     """{(what, order): messages} of methods and limiters by order, for Euler in 1D."""
@@ -283,6 +321,12 @@ def problems():
     limited = {f"ModalDG, Euler, {name}": (dg.ModalDG(*given), line, gas, dg.outflow) for name, given in options.items()}
     limited |= {f"TensorDG, Euler, {name}": (TENSOR[name], tensor_mesh_of(2), dg.Euler(2), dg.outflow)
                 for name in ("gauss", "split form of ranocha", "positivity=True", "shock_capturing=0.5")}
+    vertex = {"limiter": "vertex", "indicator": "kxrcf", "positivity": True}
+    nodal, mixed = dg.NodalDG(1, **vertex), dg.rectangle(cells=2, shape="mixed")
+    limited |= {"NodalDG, Euler, limiter and indicator": (nodal, line, gas, dg.outflow),
+                "NodalDG, Euler, limiter, cells of several shapes": (nodal, mixed, dg.Euler(2), dg.outflow),
+                "TensorDG, Euler, limiter and indicator": (
+                    dg.TensorDG(1, **vertex), tensor_mesh_of(2), dg.Euler(2), dg.outflow)}
     grid, varying = dg.Grid((1,), (2,), 2, periodic=False), GRID_LAWS["Acoustics with c(x)"][0]
     smooth = dg.Acoustics(1, sound_speed=lambda x: 1 + 0.1 * np.cos(np.pi * x[0]))
     inside = {f"{name} where coefficients vary inside of elements": (METHODS[name], line, smooth, dg.outflow)
@@ -435,6 +479,14 @@ At order 1, each with and without `indicator="kxrcf"`, of Euler also with and wi
 {table("", ["positivity=True"], names, lambda row, law: cell(positivity()[law])).splitlines()[-1]}
 
 {refusals(limiters() | positivity())}
+
+`limiter="vertex"` of conserved variables, for Euler at order 2, with and without indicator and positivity. `ModalDG` limits
+degree by degree where all cells are straight and of one order and law; else, and in the other methods, an element that is not
+smooth becomes linear:
+
+{table("cells", list(CELLS), list(VERTEX), lambda kind, method: cell(vertex()[method, kind]))}
+
+{refusals(vertex())}
 
 ## Hermite's method
 

@@ -14,12 +14,15 @@ from functools import cached_property
 import numpy as np
 
 from ....methods.check import Check
+from ....methods.dg.linear_limiter import LinearLimits
+from ....methods.dg.linear_limiter_arrays import LinearLimiterArrays
 from ....methods.dg.weak_form import WeakForm
 from ....methods.memory import added
 from ....methods.operation import Operation
 from ....physics.codegen import write_module
 from ....stepping import Stage
 from ..limiter.fused import LimiterFused
+from ..limiter.linear import LinearLimiterFused
 from ..shared_loop import ONE_THREAD, Loop
 from ..simd import matmul, target
 from ..simd.tiles import aligned, in_tiles
@@ -161,7 +164,8 @@ class NodalFused(WeakForm):
 
     @classmethod
     def limiting(cls, backend, tables):
-        return (0, 0) if tables.limits is None else cls.limiter_of_tiles.needs(backend, tables)
+        linear = isinstance(tables.limits, LinearLimits)
+        return (0, 0) if tables.limits is None or linear else cls.limiter_of_tiles.needs(backend, tables)
 
     # What the kernels work on.
 
@@ -299,9 +303,8 @@ class NodalFused(WeakForm):
         super().set_clock(dt, times)
         self.clock[0], self.clock[1:1 + len(times)] = dt, times
 
-    def stage_operations(self, q, out, k, q0, row, number=0):
-        return [*self.join_operations(q, number), *self.tile_operations(q, out, k, q0, row, number),
-                *self.limit_operations(out)]
+    def update_operations(self, q, out, k, q0, row, number=0):
+        return [*self.join_operations(q, number), *self.tile_operations(q, out, k, q0, row, number)]
 
     def checking(self, q, number, exponent):
         if exponent is None:
@@ -314,15 +317,29 @@ class NodalFused(WeakForm):
         small = self.tiles * self.lanes * self.tables.variables * self.tables.rows < ONE_THREAD
         return Loop(kernel, self.piece, self.tiles, self.scratch, arguments, 1 if small else -(-self.tiles // self.piece))
 
-    def limit(self, q):
-        self.backend.perform(self.limit_operations(q))
+    def limiting_operations(self, out):
+        if self.linear:
+            return self.linear_limiter.operations_on(out)
+        return [], [] if self.fused_limiter is None else self.fused_limiter.operations_on(out)
 
-    def limit_operations(self, out):
-        return [] if self.fused_limiter is None else self.fused_limiter.operations_on(out)
+    @cached_property
+    def linear_limiter(self):
+        return LinearLimiterFused(self)
+
+    def as_array(self, state):
+        return self.host(state)
+
+    def set_array(self, state, q):
+        state[...] = self.state(q)
 
     @cached_property
     def fused_limiter(self):
-        return None if self.tables.limits is None else self.limiter_of_tiles(self)
+        return None if self.tables.limits is None or self.linear else self.limiter_of_tiles(self)
+
+    @property
+    def array_expressions(self):
+        by_arrays = self.linear and isinstance(self.linear_limiter, LinearLimiterArrays)
+        return [*super().array_expressions, *["limiter"] * by_arrays]
 
     def filter(self, q):
         loop = self.loop_of(self._kernel("filter", lambda: filter_text(self.source)), q, self.filter_matrix)
@@ -422,8 +439,9 @@ class NodalFused(WeakForm):
         return self.tables.points_of(sides, corners).T * len(self.joined_cells) + np.searchsorted(self.joined_cells, cells)
 
     def kernel_texts(self, stepper):
-        limiter = {} if self.fused_limiter is None else {
-            f"limiter: {name}": text for name, (text, _) in self.fused_limiter.source.texts.items()}
+        limits = self.linear_limiter if self.linear else self.fused_limiter
+        limiter = {f"limiter: {name}": text for name, (text, _) in limits.source.texts.items()} if hasattr(
+            limits, "source") else {}
         texts = {"stages": self.source.stage_text()} | self.boundary.texts() | limiter
         return texts | {"check of the new state": self.check_text(self.source)}
 

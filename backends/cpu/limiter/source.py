@@ -159,11 +159,15 @@ class Tile:
     m = None
 
     def rows(self, name):
-        count = 1 if name == "threshold" else self.tile.F
+        count = self.count(name)
         rows = self.temporary(count)
         array = self.name(f"of_{name}")
         self.emit(*(f"copy({array}, (tile*{count} + {i})*{self.L}, w, {row.at})" for i, row in enumerate(rows)))
         return rows
+
+    def count(self, name):
+        """How many rows of the limits, or elements or vertices of a list, an element has."""
+        return 1 if name == "threshold" else self.tile.F
 
     def each(self):
         self.emit(f"for v in range({self.V}):")
@@ -211,7 +215,7 @@ class Tile:
 
     def take(self, name, source):
         array, stride, rows = self.array_of(source)
-        places, K, L = self.name(f"{name}_in_{source}"), self.tile.F, self.L
+        places, K, L = self.name(f"{name}_in_{source}"), self.count(name), self.L
         one = source in ("state", "averages")          # row of a variable; those of averages are among the places
         variables = self.limiter.kept[source][0] if source == "averages" else self.V
         each, step = (1, stride) if one else (stride, 1)

@@ -133,6 +133,13 @@ class DGArrays(Joined, WeakFormMemory):
         """A copy of the state as q[variable, node, element] on the backend."""
         return state.copy()
 
+    def as_array(self, state):
+        """The state as q[variable, node, element]: a view where it is one, else a copy."""
+        return state
+
+    def set_array(self, state, q):
+        """Set the state to what `as_array` returned, changed since."""
+
     def host(self, state):
         """The state as q[variable, node, element] on the host."""
         return self.backend.host(state)

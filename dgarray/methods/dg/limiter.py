@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from .indicator import Kxrcf
 from .positivity import Positivity
 from .shares import (
-    any_of,
     direction,
     dot,
     larger,
@@ -25,7 +25,7 @@ from .shares import (
 )
 
 
-class Limiter(Positivity):
+class Limiter(Kxrcf, Positivity):
     """Limit the slopes of an element, then keep its density and pressure positive, as the options say.
 
     limits: the `Limits` of the mesh;  parameters: of the law, as `Pointwise` takes them;  dtype: of the state
@@ -97,17 +97,11 @@ class Limiter(Positivity):
         if self.options.positivity:
             self.keep_positive(e)
 
-    def troubled(self, e):
-        """Whether the state is not smooth, 1 or 0: the average jump over a face is more than (h / L)^((order + 1) / 2) times
-        the largest average of the element and its neighbours, in a variable that is no velocity or momentum.
+    def means_around(self, e):
+        return e.take("neighbours", "state")
 
-        h is the distance from centroid to vertex, L the mesh's extent; jumps of smooth states are of order h^(order + 1).
-        As Krivodonova, Xin, Remacle, Chevaugeon & Flaherty 2004, but over each face in place of those where something flows
-        in, so that any law has it."""
-        means = e.take("neighbours", "state")
-        return e(self.is_rough, own=e.kept["averages"].all, beyond=e.take("beyond", "averages").all,
-                 mean=[e.state[v][0] for v in self.limits.sensors],
-                 around=[mean for v in self.limits.sensors for mean in means[v]], threshold=e.rows("threshold"))
+    def mean_of(self, e, v):
+        return e.state[v][0]
 
     def limit_conserved(self, e, **rough):
         around, outer = self.around(e), e.rows("outer")
@@ -160,15 +154,6 @@ class Limiter(Positivity):
         return [row for v in range(self.variables) for row in e.state[v][1:]]
 
     # Functions of numbers.
-
-    def is_rough(self, own, beyond, mean, around, threshold):
-        K, found = self.dim + 1, []
-        for s, average in enumerate(mean):
-            jump, size = 0.0, np.abs(average)
-            for i in range(s * K, s * K + K):
-                jump, size = larger(np.abs(own[i] - beyond[i]), jump), larger(np.abs(around[i]), size)
-            found.append(jump > threshold[0] * (self.unit * size))
-        return (np.where(any_of(found), 1.0, 0.0),)
 
     def shares(self, u, around, outer, rough=None):
         """The share of the slopes of each of these linear functions, coefficients of mode 0 and the linear modes of one after

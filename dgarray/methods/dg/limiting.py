@@ -7,13 +7,12 @@ from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull
 
 from ...reference import simplex
-from ...reference.simplex import FACES
 from ...wording import choose
+from .indicator import sensors
+from .neighbourhood import Neighbourhood
 
 LIMITERS = "barth-jespersen", "barth-jespersen-vertices", "vertex"
 VARIABLES, INDICATORS = ("conserved", "primitive", "characteristic"), ("kxrcf",)
@@ -56,6 +55,12 @@ class Limiting(NamedTuple):
         if self.positivity not in (True, False):
             raise ValueError(f"positivity={self.positivity!r} is not allowed; it must be True or False")
 
+    def check_linear(self, where):
+        """Raise ValueError for a limiter that `dgarray.methods.dg.linear_limiter` does not have; where: what needs that one."""
+        if self.limiter not in (None, "vertex") or self.variables != "conserved":
+            raise ValueError(f"limiter={self.limiter!r} of {self.variables} variables is not allowed for {where}; take "
+                             "limiter='vertex' of conserved variables")
+
     def check_law(self, law):
         """Raise ValueError where the law does not have what is limited."""
         if self.variables == "primitive" and not (law.primitive and law.conservative):
@@ -85,25 +90,21 @@ class Limits:
     derivatives (dim, mode, mode)  coefficients of du/dr_k from those of u
     inverse_nodal (mode, node)     of the reference's `nodal`
     indices                        {degree q: partial derivatives of order q - 1, as tuples of directions}
-    neighbours (face, element)     the element itself at a boundary
-    vertices (dim + 1, element)    numbers of its vertices, those that a periodic boundary glues are one
-    around (count, vertex)         elements around each, filled up with the first
+    neighbourhood                  the `Neighbourhood`, whose lists this class has, too
     outer (dim + 1, element)       1 where a face, or of limiters around vertices a vertex, is at the boundary, 2 where no other
                                    element is around such a vertex, else 0
-    averages (face, mode)          averages over the faces;  beyond (face, element): the face on the other side as
-                                   face * elements + element, at a boundary the same
+    averages (face, mode)          averages over the faces
     threshold (element,)           of the indicator, (h / L)^((order + 1) / 2)
     """
 
     def __init__(self, options, tables):
         self.options, self.order, self.dim, self.mesh = options, tables.order, tables.dim, tables.mesh
+        self.neighbourhood = Neighbourhood(tables.mesh)
         self.reference = tables.reference
         self.unit = float(self.reference.interpolate[0, 0])
         self.degrees = np.array([sum(mode) for mode in self.reference.basis.basis.mode_ids])
         self.linear = np.flatnonzero(self.degrees == 1)
-        law = tables.law
-        momentum = range(len(law.variables))[law.momentum] if law.momentum else ()
-        self.sensors = [v for v in range(len(law.variables)) if v not in momentum]
+        self.sensors = sensors(tables.law)
 
     @cached_property
     def check(self):
@@ -126,53 +127,16 @@ class Limits:
     def indices(self):
         return {q: list(combinations_with_replacement(range(self.dim), q - 1)) for q in range(1, self.order + 1)}
 
-    @property
-    def neighbours(self):
-        return np.ascontiguousarray(self.mesh.neighbour_cell.T)
+    neighbours = property(lambda self: self.neighbourhood.neighbours)
+    beyond = property(lambda self: self.neighbourhood.beyond)
+    vertices = property(lambda self: self.neighbourhood.vertices)
+    around = property(lambda self: self.neighbourhood.around)
 
     @cached_property
     def outer(self):
         if self.options.around:
-            return self.outer_vertices + self.alone.astype(np.int8)
+            return self.neighbourhood.at_boundary + self.neighbourhood.alone.astype(np.int8)
         return np.ascontiguousarray(self.mesh.neighbour_face.T < 0)
-
-    @cached_property
-    def vertices(self):
-        mesh, faces = self.mesh, np.array(FACES[self.dim])
-        cell, face = np.nonzero(mesh.neighbour_face >= 0)
-        own = mesh.cells[cell[:, None], faces[face]]
-        other = np.take_along_axis(faces[mesh.neighbour_face[cell, face]], mesh.orientation[cell, face], axis=1)
-        theirs = mesh.cells[mesh.neighbour_cell[cell, face][:, None], other]
-        glued = own != theirs
-        count = len(mesh.points)
-        graph = coo_array((np.ones(glued.sum()), (own[glued], theirs[glued])), (count, count))
-        joined = connected_components(graph, directed=False)[1][mesh.cells]
-        _, first, number = np.unique(joined, return_index=True, return_inverse=True)
-        number = np.argsort(np.argsort(first))[number]                # those of elements beside each other beside each other
-        return np.ascontiguousarray(number.reshape(mesh.cells.shape).T)
-
-    @cached_property
-    def around(self):
-        vertex, cell = self.vertices.ravel(), np.tile(np.arange(self.vertices.shape[1]), self.dim + 1)
-        order = np.lexsort((cell, vertex))
-        vertex, cell = vertex[order], cell[order]
-        counts = np.bincount(vertex)
-        first = np.cumsum(counts) - counts
-        result = np.tile(cell[first], (counts.max(), 1))
-        result[np.arange(len(vertex)) - first[vertex], vertex] = cell
-        return result
-
-    @cached_property
-    def outer_vertices(self):
-        cell, face = np.nonzero(self.mesh.neighbour_face < 0)
-        places = np.array(FACES[self.dim])[face]
-        outer = np.zeros(self.around.shape[1], bool)
-        outer[self.vertices[places, cell[:, None]]] = True
-        return outer[self.vertices]
-
-    @cached_property
-    def alone(self):
-        return (self.around == self.around[0]).all(axis=0)[self.vertices] & self.outer_vertices
 
     @cached_property
     def averages(self):
@@ -180,17 +144,9 @@ class Limits:
         weights = reference.face_weights / reference.face_weights.sum()
         return np.einsum("j,fji->fi", weights, reference.trace.reshape(self.dim + 1, len(weights), -1))
 
-    @property
-    def beyond(self):
-        cells, face = self.mesh.neighbour_cell.T, self.mesh.neighbour_face.T
-        own = np.arange(len(face))[:, None]
-        return np.ascontiguousarray(np.where(face < 0, own, face) * cells.shape[1] + cells)
-
     @cached_property
     def threshold(self):
-        corners = self.mesh.points[self.mesh.cells]
-        h = np.linalg.norm(corners - self.mesh.centroids[:, None], axis=2).max(axis=1)
-        return (h / np.ptp(self.mesh.points, axis=0).max()) ** ((self.order + 1) / 2)
+        return self.neighbourhood.size ** ((self.order + 1) / 2)
 
 
 class NodalLimits:

@@ -143,6 +143,26 @@ class DG(Method):
         return plan_of(alone, alone.tables(problem), backend, stepper)
 
 
+def check_limiting(method):
+    """Raise ValueError for options of a limiter that a method with values at nodes does not have."""
+    for order in method.orders:
+        method.limiting.check(order)
+    method.limiting.check_linear(type(method).__name__)
+
+
+def check_limits(method, problem):
+    """Raise ValueError where the limiter of a method does not fit the law, or lacks the elements around a part of a mesh."""
+    method.limiting.check_law(problem.law)
+    if method.limiting.limiter and problem.mesh.share is not None:
+        raise ValueError(f"{method!r} limits slopes by all neighbours, of which {problem.mesh.source} has no copies; "
+                         "limiters work on whole meshes")
+
+
+def shown_limiting(method):
+    """The options of the limiter that are not the default, as a repr shows them."""
+    return "".join(f", {name}={value!r}" for name in ("limiter", "indicator", "positivity") if (value := getattr(method, name)))
+
+
 def check_orders(method, allowed):
     """Raise ValueError unless a method's order is a whole number of the range `allowed`, or {region: number} of such."""
     if not method.orders or not all(isinstance(order, Integral) and order in allowed for order in method.orders):

@@ -11,10 +11,10 @@ from ...wording import choose
 from .curved_tables import CurvedModalTables
 from .joins import CUT
 from .limiting import Limiting
-from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
+from .method import DG, SIMPLICES, check_degree, check_limits, check_orders, check_problem
 from .operator import ModalOperator
 from .sets import bent
-from .tables import NO_LIMITS, ModalTables
+from .tables import ModalTables
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ModalDG(DG):
                  "barth-jespersen-vertices" (order 1): the same with the averages of all elements that share a vertex, which
                  cuts smooth slopes less;
                  "vertex" (order 1 and above): values at each vertex stay between the averages of the elements around it,
-                 degree by degree (Kuzmin)
+                 degree by degree (Kuzmin). On curved cells, and with orders or laws by region, this one alone, as of `NodalDG`
     limiter_variables   which variables are limited, one by one: "conserved", at order 1 also "primitive" or "characteristic",
                  the waves along the gradient of the density, which keeps shocks and contacts cleanest
     indicator    which elements are limited: None: all; "kxrcf": those where jumps at faces show that the state is not smooth
@@ -68,18 +68,15 @@ class ModalDG(DG):
     def check_set(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed.
 
-        The limiter must fit the law, and needs the whole mesh."""
+        The limiter must fit the law, and needs the whole mesh. On curved cells, and where there are several sets, it is the one
+        of `dgarray.methods.dg.linear_limiter`."""
         check_problem(problem, weak=True)
-        self.limiting.check_law(problem.law)
-        if self.limiting != NO_LIMITS and problem.mesh.is_curved.any():
-            raise ValueError(f"{self!r} limits slopes of straight cells; {problem.mesh!r} has curved ones: take "
-                             "mesh.mapped(lambda x: x, order=1)")
-        if (self.limiter or self.indicator) and len(problem.mesh.boundaries.get(CUT, ())):
-            raise ValueError(f"{self!r} limits slopes by all neighbours, which are of another order, law or shape somewhere in "
-                             f"{problem.mesh.source}; take one order and one law, or positivity=True alone")
-        if self.limiting != NO_LIMITS and problem.mesh.share is not None:
-            raise ValueError(f"{self!r} limits slopes by all neighbours, of which {problem.mesh.source} has no copies; "
-                             "limiters work on whole meshes")
+        check_limits(self, problem)
+        if bent(problem.mesh).any():
+            self.limiting.check_linear(f"ModalDG on the curved cells of {problem.mesh.source}")
+        elif len(problem.mesh.boundaries.get(CUT, ())):
+            self.limiting.check_linear(f"ModalDG where {problem.mesh.source} has elements of several orders or laws, or curved "
+                                       "ones beside straight ones")
 
     def tables(self, problem):
         """The `ModalTables` of a problem; the numerical flux is by default `upwind`."""

@@ -10,7 +10,8 @@ from ...physics.fluxes import upwind
 from ...wording import choose
 from .curved_tables import CurvedTables
 from .filter import ExponentialFilter
-from .method import DG, PLURALS, STRONG, check_degree, check_orders, check_problem
+from .limiting import Limiting
+from .method import DG, PLURALS, STRONG, check_degree, check_limiting, check_limits, check_orders, check_problem, shown_limiting
 from .operator import DGOperator
 from .sets import bent
 from .tables import NO_LIMITS, NodalTables, QuadratureTables
@@ -34,6 +35,12 @@ class NodalDG(DG):
                  the integrals of the weak form are exact, at least 2 order (over-integration). Either way the unknowns are
                  values at the nodes
     filter       None, or an `ExponentialFilter` that is applied to the state after every step
+    limiter      None, or "vertex": after every stage, and in the initial state, a variable that is not smooth in an element
+                 becomes a linear function whose values at each vertex stay between the averages of all elements around it
+    indicator    where it is not smooth: "kxrcf": where jumps at faces show it; None: where its own values at the vertices are
+                 not between these averages
+    positivity   whether density and pressure are kept positive at all nodes by scaling towards the mean (Zhang & Shu); use it
+                 with stepper="ssp33"
     Raises ValueError for values that are not allowed.
     Hesthaven & Warburton 2008.
     """
@@ -42,12 +49,16 @@ class NodalDG(DG):
     start: str = "projection"
     quadrature: int | None = None
     filter: ExponentialFilter | None = None
-    limiting, shapes = NO_LIMITS, (*STRONG, *TENSOR_SHAPES)
+    limiter: str | None = None
+    indicator: str | None = None
+    positivity: bool = False
+    shapes = *STRONG, *TENSOR_SHAPES
 
     def __post_init__(self):
         check_orders(self, range(1, 11))
         choose("start", self.start, ("projection", "interpolation"))
         check_degree(self)
+        check_limiting(self)
         if self.filter is not None:
             if not isinstance(self.filter, ExponentialFilter):
                 raise ValueError(f"filter={self.filter!r} is not allowed for NodalDG; give None or dgarray.ExponentialFilter()")
@@ -56,7 +67,17 @@ class NodalDG(DG):
 
     def __repr__(self):
         more = "".join(f", {name}={value!r}" for name in ("quadrature", "filter") if (value := getattr(self, name)) is not None)
-        return f"NodalDG(order={self.order!r}, start={self.start!r}{more})"
+        return f"NodalDG(order={self.order!r}, start={self.start!r}{more}{shown_limiting(self)})"
+
+    @property
+    def limiting(self):
+        """The options of the limiter, a `Limiting`."""
+        return Limiting(self.limiter, indicator=self.indicator, positivity=self.positivity)
+
+    def kernels_of_set(self, backend, law, mesh):
+        if self.limiting != NO_LIMITS and not backend.joins:          # kernels of backends that know nothing of other sets
+            return "array"
+        return super().kernels_of_set(backend, law, mesh)
 
     def of_set(self, shape, order):
         if shape.name in STRONG:
@@ -65,11 +86,12 @@ class NodalDG(DG):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}={getattr(self, name)!r} is for triangles and tetrahedra; NodalDG on "
                                  f"{PLURALS[shape.name]} is TensorDG and takes none; leave it out")
-        return TensorDG(order, start=self.start)
+        return TensorDG(order, start=self.start, limiter=self.limiter, indicator=self.indicator, positivity=self.positivity)
 
     def check_set(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
         check_problem(problem, weak=self.quadrature is not None, shapes=STRONG)
+        check_limits(self, problem)
 
     def tables(self, problem):
         """The `NodalTables` of a problem, or its `QuadratureTables`; the numerical flux is by default `upwind`."""
@@ -78,6 +100,7 @@ class NodalDG(DG):
             tables = CurvedTables(*given, self.quadrature)
         else:
             tables = NodalTables(*given) if self.quadrature is None else QuadratureTables(*given, self.quadrature)
+        tables.limiting = self.limiting
         tables.filter = None if self.filter is None else self.filter.matrix(tables.cell)
         return tables
 

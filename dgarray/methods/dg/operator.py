@@ -174,6 +174,10 @@ class DGOperator(ArrayOperator):
         return rounded_down(step)
 
     def project(self, f, t=0.0):
+        """As `projected`; then the state is limited, if the method has a limiter."""
+        return self.limited(self.projected(f, t))
+
+    def projected(self, f, t=0.0):
         """The state that represents f(x, t) on the elements, (variable, row, element), on the host in float64.
 
         f returns a tuple with one real component per variable; raises ValueError for anything else."""
@@ -190,7 +194,7 @@ class DGOperator(ArrayOperator):
     def limited(self, q):
         """The state q (variable, row, element) of the host, limited in place as after a stage, if the method has a limiter."""
         if self.tables.limits is not None:
-            ArrayBackend(np, "float64", "numpy").operations(self.method.recipe, self.tables).limit(q)
+            ArrayBackend(np, "float64", "numpy").operations(self.method.operations(self.tables), self.tables).limit(q)
         return q
 
     def projection(self):
@@ -211,10 +215,6 @@ class ModalOperator(DGOperator):
 
     def nodal(self, q):
         return self.tables.reference.nodal.astype(q.dtype, copy=False) @ q
-
-    def project(self, f, t=0.0):
-        """As `DGOperator.project`; then the state is limited."""
-        return self.limited(super().project(f, t))
 
     def fetch(self, state):
         return Nodal(self.operations.fetch(state), self.nodal)

@@ -13,7 +13,10 @@ from ..operator import Operator, check_array
 from ..recipe import Fetched
 from .error_estimate import error_estimate
 from .joins import joins
+from .linear_limiter import LinearLimits
+from .linear_limiter_arrays import LinearLimiterArrays
 from .mortars import Mortars
+from .neighbourhood import Neighbourhood
 from .sets import sets_of
 from .spectrum import limiting_part, rounded_down, search_of_sets, stable_step
 from .tables import CUT, nothing
@@ -41,7 +44,35 @@ class SetsOperator(Operator):
         self.one = list(self.zones) == [None]          # whether plain arrays are one
         first = {each.zone: self.operators[each.name].shape[:2] for each in reversed(sets)}
         self.unknowns = {"q" if zone is None else zone: (*first[zone], len(cells)) for zone, cells in self.zones.items()}
+        self._place_limits()
         self.mortars = Mortars([operator.operations for operator in self.operators.values()], joins(problem.mesh, self.set_of))
+
+    def _place_limits(self):
+        """Let the limiters of all sets see the elements of the others."""
+        tables = [operator.tables for operator in self.operators.values()]
+        if not tables[0].limiting.limiter:          # positivity needs nothing of other elements
+            return
+        if len(tables[0].limits.neighbourhood.cells) < len(self.set_of):          # not placed yet
+            around, first = Neighbourhood(self.mesh, np.concatenate([each.cells for each in self.sets])), 0
+            for each in tables:
+                if not isinstance(each.limits, LinearLimits):
+                    each.limits = LinearLimits(each.limiting, each)
+                each.limits.place(around, slice(first, first + each.elements))
+                first += each.elements
+        operations = [operator.operations for operator in self.operators.values()]
+        if len({type(each.linear_limiter) for each in operations}) > 1:          # of sets with and without kernels
+            for each in operations:
+                each.linear_limiter = LinearLimiterArrays(each)
+        limiters = [each.linear_limiter for each in operations]
+        limiters[0].share(limiters)
+
+    def limit_operations(self, states):
+        """The operations that limit a new state."""
+        found = self._each(lambda o, q: o.operations.limiting_operations(q), states)
+        before, after = ([each._replace(of=name) for name, pair in found.items() for each in pair[i]] for i in (0, 1))
+        if before:
+            before.append(next(iter(self.operators.values())).operations.linear_limiter.extremes_operation())
+        return [*before, *after]
 
     def on(self, backend):
         """The same problem on another backend, with the same tables."""
@@ -148,7 +179,11 @@ class SetsOperator(Operator):
         return self.merged(self._each(lambda o, q: o.host(q), state))
 
     def project(self, f, t=0.0):
-        return self.merged(self._each(lambda o: o.project(f, t)))
+        state = self._each(lambda o: o.projected(f, t))
+        if any(operator.tables.limits is not None for operator in self.operators.values()):
+            arrays = self.on(ArrayBackend(np, "float64", "numpy"))
+            arrays.backend.perform(arrays.limit_operations(state))
+        return self.merged(state)
 
     def checked(self, arrays):
         if not self.one:
@@ -241,8 +276,9 @@ class SetsOperator(Operator):
             found = self.join_operations({name: q for name, (_, q, _, _) in zip(own, rows)}, number)
             for (name, operator), (_, k), (row, q, out, q0) in zip(self.operators.items(), own.values(), rows):
                 found += [each._replace(of=name)
-                          for each in operator.operations.stage_operations(q, out, k, q0, row, number)]
-            yield found, {name: out for name, (_, _, out, _) in zip(own, rows)}
+                          for each in operator.operations.update_operations(q, out, k, q0, row, number)]
+            new = {name: out for name, (_, _, out, _) in zip(own, rows)}
+            yield found + self.limit_operations(new), new
 
     def step_operations(self, state):
         return [found for found, _ in self.stage_operations(state)]

@@ -34,9 +34,9 @@ class Search(NamedTuple):
                     with walls, steps just below the eigenvalues' limit have factors up to 3.3
 
     Where waves run in both directions and nothing leaves, the operator is nearly normal: 60 products give the step to within
-    1.2 %, and the elements that limit the step, with layers of their neighbours, have the same outermost eigenvalues as the whole
-    mesh. The operator of advection is far from normal: a part of the mesh cuts its cycles open and loses the eigenvalues that
-    limit the step. Laws that name no family may carry waves one way, too, and are searched like advection."""
+    1.2 %, and the elements that limit the step, with layers of their neighbours, have the same outermost eigenvalues as the
+    whole mesh. The operator of advection is far from normal: a part of the mesh cuts its cycles open and loses the eigenvalues
+    that limit the step. Laws that name no family may carry waves one way, too, and are searched like advection."""
 
     products: int
     share: float

@@ -12,6 +12,7 @@ from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
 from .joins import joined
 from .limiting import Limiting, Limits
+from .linear_limiter import LinearLimits
 from .media import Media, inside
 from .physics import Physics
 from .spectrum import search_of
@@ -48,15 +49,15 @@ class NodalTables:
     modal                           whether the unknowns are coefficients of modes, not values at the nodes of `cell`
     functions                       volume, pair, left, finish, wave_speed, admissible: see `Physics`
     sensor                          which elements take finite volumes on subcells; None: no shock capturing
-    limits                          the `dgarray.methods.dg.limiting.Limits` applied after every stage; None: no limiter
+    limits                          the `Limits` or `LinearLimits` applied after every stage; None: no limiter
     filter (node, node)             the matrix applied to the state after every step; None: no filter
     surface                         the option of `ModalDG`
     diagonal                        whether the mass matrix is
     curved                          whether metrics are at each point, see `dgarray.methods.dg.curved_tables`
     """
 
-    weak, modal, curved, limits, sensor, filter, surface, collocated, diagonal = (False, False, False, None, None, None, None,
-                                                                                  None, False)
+    weak, modal, curved, sensor, filter, surface, collocated, diagonal = False, False, False, None, None, None, None, False
+    limiting = NO_LIMITS                # what the method limits
     degree = None                       # of quadrature, where a method has it
     mortar_form = "projected"           # how mortars give the flux, see `dgarray.methods.dg.mortars`
     unit = "element and stage"          # to which the roofline model's counts belong
@@ -133,6 +134,10 @@ class NodalTables:
     @cached_property
     def media(self):
         return Media(self)
+
+    @cached_property
+    def limits(self):
+        return None if self.limiting == NO_LIMITS else LinearLimits(self.limiting, self)
 
     # Memory.
 
@@ -369,7 +374,10 @@ class ModalTables(NodalTables):
 
     @cached_property
     def limits(self):
-        return Limits(self.limiting, self) if self.limiting.limiter or self.limiting.positivity else None
+        """`Limits` where elements have all neighbours in their own set and are straight, else `LinearLimits`."""
+        if self.limiting == NO_LIMITS or self.curved or self.joint or not self.modal:
+            return super().limits
+        return Limits(self.limiting, self)
 
 
 class QuadratureTables(ModalTables):

@@ -15,15 +15,15 @@ from ...spaces.tensor import TensorSpace
 from ...wording import choose
 from .joins import CUT, joins, with_joins
 from .limiting import Limiting, needs_pressure
-from .method import DG, check_problem
+from .method import DG, check_limiting, check_limits, check_problem, shown_limiting
 from .mortar_forms import mortar_form
 from .mortars import Mortars
+from .neighbourhood import Neighbourhood
 from .operator import DGOperator
 from .physics import Physics
 from .shock_form import ShockForm
 from .split_form import SplitForm
 from .stability import stability_limit
-from .tables import NO_LIMITS
 from .tensor_form import TensorForm
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
 
@@ -49,6 +49,10 @@ class TensorDG(DG):
     shock_capturing   None, or the largest share of finite volumes of first order on subcells that is mixed into the split form
             where the highest modes show a shock, a number above 0 up to 1; 0.5 is good. The finite volumes take the numerical
             flux of the faces. For laws with a density rho and a pressure; strong shocks need positivity as well
+    limiter   None, or "vertex": where the state is not smooth it becomes a linear function whose values at each vertex stay
+            between the averages of the elements around it; at order 1 and above
+    indicator   where it is not smooth: "kxrcf": where jumps at faces show it; None: where its own values at the vertices are
+            not between these averages
     positivity   whether density and pressure are kept positive at all nodes and points of the faces by scaling towards the
             mean after every stage (Zhang & Shu); use it with stepper="ssp33"
     start   how the initial state is represented: "interpolation" (values at the nodes) or "projection" (L2)
@@ -63,6 +67,8 @@ class TensorDG(DG):
     volume_flux: Callable | None = None
     shock_capturing: float | None = None
     positivity: bool = False
+    limiter: str | None = None
+    indicator: str | None = None
     shapes = SHAPES
 
     def __post_init__(self):
@@ -75,8 +81,7 @@ class TensorDG(DG):
         if not self.orders or not all(isinstance(order, Integral) and order in ORDERS[least:] for order in self.orders):
             raise ValueError(f"order={self.order!r} is not allowed for TensorDG with nodes={self.nodes!r}; it must be a whole "
                              f"number from {least} to {ORDERS[-1]}, or {{region: number}}")
-        for order in self.orders:
-            self.limiting.check(order)
+        check_limiting(self)
         share = self.shock_capturing
         if share is not None:
             if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share <= 1:
@@ -94,7 +99,7 @@ class TensorDG(DG):
     @property
     def limiting(self):
         """The options of the limiter, a `Limiting`."""
-        return Limiting(positivity=self.positivity)
+        return Limiting(self.limiter, indicator=self.indicator, positivity=self.positivity)
 
     @property
     def recipe(self):
@@ -109,14 +114,14 @@ class TensorDG(DG):
     def __repr__(self):
         split = "" if self.volume_flux is None else f", volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)}"
         shocks = "" if self.shock_capturing is None else f", shock_capturing={self.shock_capturing!r}"
-        positive = f", positivity={self.positivity!r}" * bool(self.positivity)
-        return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{split}{shocks}{positive})"
+        more = split + shocks + shown_limiting(self)
+        return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{more})"
 
     def space_of_set(self, problem):
         return TensorSpace(problem.mesh, self.nodal_order, self.nodes)
 
     def kernels_of_set(self, backend, law, mesh):
-        asked = {"split form": self.volume_flux is not None, "limiter": self.limiting != NO_LIMITS}
+        asked = {"split form": self.volume_flux is not None, "positivity": self.positivity, "limiter": self.limiter is not None}
         if not {name for name, there in asked.items() if there} <= backend.tensor:
             return "array"
         return super().kernels_of_set(backend, law, mesh)
@@ -124,7 +129,7 @@ class TensorDG(DG):
     def check_set(self, problem):
         mesh = problem.mesh
         check_problem(problem, weak=True, shapes=SHAPES)
-        self.limiting.check_law(problem.law)
+        check_limits(self, problem)
         if self.shock_capturing is not None:
             needs_pressure(problem.law, f"shock_capturing={self.shock_capturing!r}")
         if mesh.whole.order > max(self.order, 1):
@@ -175,6 +180,8 @@ class TensorOperator(DGOperator):
     def __init__(self, problem, method, tables, backend):
         super().__init__(problem, method, tables, backend)
         if len(problem.mesh.hanging):
+            if self.operations.linear:
+                tables.limits.place(Neighbourhood(problem.mesh), slice(0, tables.elements))
             lists = joins(problem.mesh, np.zeros(tables.elements, int))
             self.operations.mortars = Mortars([self.operations], lists)
 
@@ -193,10 +200,6 @@ class TensorOperator(DGOperator):
         if sensor is not None:
             factor = 1 / ((1 - sensor.most) / factor + sensor.most / float(self.tables.cell.w[0]))
         return factor, 1.0
-
-    def project(self, f, t=0.0):
-        """As `DGOperator.project`; then the state is limited."""
-        return self.limited(super().project(f, t))
 
     def projection(self):
         cell = self.tables.cell

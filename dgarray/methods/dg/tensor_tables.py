@@ -8,7 +8,7 @@ from ...physics.pointwise import Pointwise
 from ...reference.tensor import tensor_cell
 from ...spaces.tensor_metrics import Metrics
 from ..physics import numerical_flux
-from .limiting import NodalLimits
+from .limiting import Limiting, NodalLimits
 from .mortar_forms import entropy_functions, mortar_form
 from .shares import direction
 from .shock_sensor import ShockSensor
@@ -119,7 +119,7 @@ class TensorTables(NodalTables):
 
     @cached_property
     def limits(self):
-        return NodalLimits(self.limiting, self) if self.limiting.positivity else None
+        return NodalLimits(self.limiting, self) if self.limiting == Limiting(positivity=True) else super().limits
 
     def rates(self):
         """As `NodalTables.rates`: the largest sum over the axes of s(J a^k) / J at the nodes of an element."""

@@ -11,6 +11,8 @@ import numpy as np
 
 from ..operation import Operation
 from .arrays import ALL, DGArrays
+from .linear_limiter import LinearLimits
+from .linear_limiter_arrays import LinearLimiterArrays
 
 
 class WeakForm(DGArrays):
@@ -160,8 +162,12 @@ class WeakForm(DGArrays):
         self.backend.perform(self.stage_operations(q, out, k, q0, row))
 
     def stage_operations(self, q, out, k, q0, row, number=0):
-        """The operations of one Runge-Kutta stage, see `dgarray.stepping.Stage`: r = dq/dt at (q, t),
-        k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r;  then `out` is limited.  `out` may not be `q`."""
+        """The operations of one Runge-Kutta stage: `update_operations`, then `out` is limited.  `out` may not be `q`."""
+        return [*self.update_operations(q, out, k, q0, row, number), *self.limit_operations(out)]
+
+    def update_operations(self, q, out, k, q0, row, number=0):
+        """The operations that compute r = dq/dt at (q, t), then k = A k + v q + w dt r and
+        out = alpha q0 + beta q + B k + C dt r, see `dgarray.stepping.Stage`."""
         def update(columns, r):
             here = (slice(None), slice(None), columns)
             if row.w or row.v:
@@ -170,13 +176,26 @@ class WeakForm(DGArrays):
             terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
             self.backend.combine(out[here], *terms, *([(row.C * self.dt, r)] if row.C else []))
         writes = {"new state": out.nbytes} | ({"register": k.nbytes} if row.w or row.v else {})
-        return [*self.join_operations(q, number), *self.tendency_operations(q, update, writes, number),
-                *self.limit_operations(out)]
+        return [*self.join_operations(q, number), *self.tendency_operations(q, update, writes, number)]
 
     def limit_operations(self, out):
         """The operations that limit a new state."""
-        return [Operation("limiter", lambda: self.limit(self.own(out)), reads=("new state",),
-                          writes={"new state": out.nbytes})] if self.limiter is not None else []
+        before, after = self.limiting_operations(out)
+        return [*before, *([self.linear_limiter.extremes_operation()] if before else []), *after]
+
+    def limiting_operations(self, out):
+        """([the operations that keep what elements of other sets read], [those that limit]) of a new state."""
+        if self.tables.limits is None:
+            return [], []
+        if self.linear:
+            return self.linear_limiter.operations_on(out)
+        return [], [Operation("limiter", lambda: self.limiter(self.own(out)), reads=("new state",),
+                              writes={"new state": out.nbytes})]
+
+    @cached_property
+    def linear(self):
+        """Whether the limiter is that of elements of any shape."""
+        return isinstance(self.tables.limits, LinearLimits)
 
     @cached_property
     def mass_matrices(self):
@@ -184,13 +203,17 @@ class WeakForm(DGArrays):
 
     @cached_property
     def limiter(self):
-        """The `LimiterArrays` that limits a state in place after every stage; None if the method has no limiter."""
-        return None if self.tables.limits is None else self.limiter_of_arrays(self)
+        """The `LimiterArrays` that limits a state in place; None if the method has none, or the limiter of any shape."""
+        return None if self.tables.limits is None or self.linear else self.limiter_of_arrays(self)
+
+    @cached_property
+    def linear_limiter(self):
+        """The `LinearLimiterArrays`, or kernels that stand for it."""
+        return LinearLimiterArrays(self)
 
     def limit(self, q):
         """Limit the state q (variable, row, element) in place, if the method has a limiter."""
-        if self.limiter is not None:
-            self.limiter(q)
+        self.backend.perform(self.limit_operations(q))
 
     def filter(self, q):
         """Filter the state q (variable, node, element) in place; only for a method that has a filter."""

@@ -6,6 +6,7 @@ faces F per element, points M per face, parameters P that vary, bytes b per numb
 from ..recipe import Recipe
 from .blocks import columns_at_once
 from .limiter_arrays import LimiterArrays
+from .linear_limiter import LinearLimits
 
 
 class WeakFormMemory(Recipe):
@@ -69,7 +70,8 @@ class WeakFormMemory(Recipe):
     @classmethod
     def limiting_arrays(cls, backend, tables):
         """The same by array expressions, which limit the initial state."""
-        return (0, 0) if tables.limits is None else cls.limiter_of_arrays.needs(backend, tables)
+        linear = isinstance(tables.limits, LinearLimits)
+        return (0, 0) if tables.limits is None or linear else cls.limiter_of_arrays.needs(backend, tables)
 
     @classmethod
     def temporaries(cls, backend, tables):

@@ -1,0 +1,38 @@
+"""The indicator that finds elements where a state is not smooth, written once."""
+import numpy as np
+
+from .shares import any_of, larger
+
+
+class Kxrcf:
+    """Whether an element is smooth, by the jumps at its faces; a base class of limiters.
+
+    A subclass has `sensors`, variables that are no velocity or momentum, `unit`, by which kept averages are multiplied, and
+    says where the averages of elements are: mean_of(e, v), and means_around(e), by variable those of the neighbours."""
+
+    def troubled(self, e):
+        """Whether the state is not smooth, 1 or 0: the average jump over a face is more than (h / L)^((order + 1) / 2) times
+        the largest average of the element and its neighbours, in one of the `sensors`.
+
+        h is the distance from centroid to vertex, L the mesh's extent; jumps of smooth states are of order h^(order + 1).
+        As Krivodonova, Xin, Remacle, Chevaugeon & Flaherty 2004, but over each face in place of those where something flows
+        in, so that any law has it."""
+        means = self.means_around(e)
+        return e(self.is_rough, own=e.kept["averages"].all, beyond=e.take("beyond", "averages").all,
+                 mean=[self.mean_of(e, v) for v in self.limits.sensors],
+                 around=[mean for v in self.limits.sensors for mean in means[v]], threshold=e.rows("threshold"))
+
+    def is_rough(self, own, beyond, mean, around, threshold):
+        faces, found = len(own) // len(mean), []
+        for s, average in enumerate(mean):
+            jump, size = 0.0, np.abs(average)
+            for i in range(s * faces, s * faces + faces):
+                jump, size = larger(np.abs(own[i] - beyond[i]), jump), larger(np.abs(around[i]), size)
+            found.append(jump > threshold[0] * (self.unit * size))
+        return (np.where(any_of(found), 1.0, 0.0),)
+
+
+def sensors(law):
+    """Numbers of the variables that are no velocity or momentum."""
+    momentum = range(len(law.variables))[law.momentum] if law.momentum else ()
+    return [v for v in range(len(law.variables)) if v not in momentum]

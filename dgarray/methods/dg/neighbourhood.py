@@ -1,0 +1,106 @@
+"""Which elements lie around each, across its faces and around its vertices: what limiters read of others."""
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+
+class Neighbourhood:
+    """The elements around each element of a mesh, whose cells may have several shapes and hanging nodes.
+
+    mesh       the mesh;  cells: numbers of its cells in the order in which elements are counted, None: that of the mesh
+    Where an element has fewer corners or faces than others, the lists repeat its first corner, and name the element itself.
+
+    neighbours (face, element)      the element itself at a boundary
+    beyond (face, element)          the face on the other side as face * elements + element, at a boundary the same
+    vertices (corner, element)      numbers of its vertices, those that a periodic boundary glues are one
+    around (count, vertex)          elements around each, filled up with the first
+    at_boundary (corner, element)   whether a vertex is at the boundary
+    alone (corner, element)         whether no other element is around such a vertex
+    size (element,)                 h / L, the distance from centroid to vertex over the extent of the mesh"""
+
+    def __init__(self, mesh, cells=None):
+        self.mesh = mesh
+        self.cells = np.arange(mesh.cell_count) if cells is None else cells
+
+    @cached_property
+    def number(self):
+        """The number of the element of each cell."""
+        number = np.empty(len(self.cells), int)
+        number[self.cells] = np.arange(len(self.cells))
+        return number
+
+    @cached_property
+    def corners(self):
+        """(element, corner) points of the mesh."""
+        cells = self.mesh.cells[self.cells]
+        return np.where(cells < 0, cells[:, :1], cells)
+
+    @property
+    def neighbours(self):
+        return np.ascontiguousarray(self.number[self.mesh.neighbour_cell[self.cells]].T)
+
+    @property
+    def beyond(self):
+        face = self.mesh.neighbour_face[self.cells].T
+        own = np.arange(len(face))[:, None]
+        return np.ascontiguousarray(np.where(face < 0, own, face) * len(self.cells) + self.neighbours)
+
+    @cached_property
+    def _glued(self):
+        """One point for each point of the mesh, the same for those that a periodic boundary glues."""
+        mesh, count = self.mesh, len(self.mesh.points)
+        own, other = np.argwhere(mesh.neighbour_face >= 0), None
+        if not len(own):
+            return np.arange(count)
+        other = np.stack([mesh.neighbour_cell[tuple(own.T)], mesh.neighbour_face[tuple(own.T)]], axis=1)
+        theirs = np.take_along_axis(mesh.face_points(other), mesh.orientation[tuple(own.T)], axis=1)
+        own = mesh.face_points(own)
+        glued = own != theirs
+        graph = coo_array((np.ones(glued.sum()), (own[glued], theirs[glued])), (count, count))
+        return connected_components(graph, directed=False)[1]
+
+    @cached_property
+    def _numbers(self):
+        """The number of the vertex at each point of the mesh: those of elements beside each other beside each other."""
+        joined = self._glued[self.corners]
+        points, first = np.unique(joined, return_index=True)
+        numbers = np.full(len(self.mesh.points), -1)
+        numbers[points] = np.argsort(np.argsort(first))
+        return numbers[self._glued]
+
+    @cached_property
+    def vertices(self):
+        return np.ascontiguousarray(self._numbers[self.corners].T)
+
+    @cached_property
+    def around(self):
+        corner, element = np.nonzero(self.mesh.cells[self.cells].T >= 0)
+        vertex = self.vertices[corner, element]
+        hanging = self.mesh.hanging
+        if len(hanging):          # the large element is around the vertices on its face, too
+            points = np.stack([self.mesh.face_points(part) for part in hanging.small.swapaxes(0, 1)], axis=1)
+            vertex = np.concatenate([vertex, self._numbers[points].ravel()])
+            element = np.concatenate([element, np.repeat(self.number[hanging.large[:, 0]], points[0].size)])
+        vertex, element = np.unique(np.stack([vertex, element]), axis=1)
+        counts = np.bincount(vertex)
+        first = np.cumsum(counts) - counts
+        result = np.tile(element[first], (counts.max(), 1))
+        result[np.arange(len(vertex)) - first[vertex], vertex] = element
+        return result
+
+    @cached_property
+    def at_boundary(self):
+        outer = np.zeros(self.around.shape[1], bool)
+        outer[self._numbers[self.mesh.face_points(self.mesh.boundary_faces)]] = True
+        return outer[self.vertices]
+
+    @cached_property
+    def alone(self):
+        return (self.around == self.around[0]).all(axis=0)[self.vertices] & self.at_boundary
+
+    @cached_property
+    def size(self):
+        distance = np.linalg.norm(self.mesh.points[self.corners] - self.mesh.centroids[self.cells][:, None], axis=2)
+        return distance.max(axis=1) / np.ptp(self.mesh.points, axis=0).max()
