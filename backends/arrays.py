@@ -97,6 +97,12 @@ class ArrayBackend:
         # CuPy's pool keeps the memory of freed arrays and uses it again, so it counts as free.
         return host_free(), self.xp.cuda.runtime.memGetInfo()[0] + self.xp.get_default_memory_pool().free_bytes()
 
+    def pooled_memory(self):
+        """The most bytes of the device that the library has taken since it was asked last; 0 on a CPU.
+
+        What CuPy's pool holds for later use is given back."""
+        return pooled(self.xp) if self.name == "cupy" else 0
+
     def kind(self, recipe, tables):
         """The class that computes a method on these tables: `recipe`, or a subclass that overrides operations by kernels.
 
@@ -107,6 +113,14 @@ class ArrayBackend:
     def operations(self, recipe, tables):
         """The object that computes a method on these tables, of the class that `kind` returns."""
         return self.kind(recipe, tables)(self, tables)
+
+
+def pooled(cupy):
+    """The most bytes that CuPy's pool has held since this function was called last."""
+    pool = cupy.get_default_memory_pool()
+    most = pool.total_bytes()
+    pool.free_all_blocks()
+    return most
 
 
 def moved(xp, values):

@@ -12,13 +12,11 @@ from dgarray.backends.cpu.dg.kernel_source import indented
 from dgarray.cases import supersonic_vortex
 from modal_problems import agree, gas, stage
 from nodal_problems import box_of
-from traced_memory import traced
 
 import dgarray as dg
 from dgarray import backends, stepping
 from dgarray.analysis.totals import totals
 from dgarray.bench import modal as bench_modal
-from dgarray.methods.memory import shown
 
 PERIODIC = dg.rectangle(cells=(40, 40), periodic=True)
 
@@ -155,22 +153,6 @@ def test_which_surface():
     assert np.array_equal(*(o.host(o.rhs(o.state(disturbed(o)), 0.0)) for o in operators))
     with pytest.raises(ValueError, match="surface 'edge' does not exist; allowed: edges, elements, None .did you mean 'edges'"):
         dg.ModalDG(1, surface="edge")
-
-
-@pytest.mark.usefixtures("usual_garbage")
-@pytest.mark.filterwarnings("ignore:dt=")
-def test_the_memory_plan_is_what_a_run_takes():
-    law = dg.Euler(2)
-
-    def simulation(cells):
-        mesh = dg.rectangle(cells=cells, periodic=True)
-        return dg.Simulation(mesh, law, by_edges(2), flux=dg.hllc, dt=1e-4, backend="numpy", threads=1,
-                             initial=lambda x: law.conservative((1 + 0.1 * np.sin(x[0]), 0.1, 0.1, 1)))
-    simulation(3).run(until=2e-4, every=1e-4)                # compiles, which takes memory of its own
-    sim = simulation(100)
-    plan = sim.memory(2e-4, 1e-4)
-    peak, _ = traced(lambda: sim.run(until=2e-4, every=1e-4))
-    assert 0.95 < plan.peak_host / peak < 1.15, f"plan {plan}, run {shown(peak)}"
 
 
 @pytest.mark.usually(0)

@@ -20,6 +20,7 @@ ALLOWED = {
     "version": set(),
     "wording": set(),
     "system_memory": set(),
+    "array_memory": set(),
     "atomic_write": set(),
     "html_table": set(),
     "figures": {"atomic_write"},
@@ -33,10 +34,10 @@ ALLOWED = {
     "backends": {"physics", "wording", "system_memory", "reference", "methods", "stepping"},
     "output": {"atomic_write", "figures", "physics", "wording", "reference", "mesh", "spaces", "analysis"},
     "analysis": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
-    "bench": {"atomic_write", "physics", "wording", "reference", "mesh", "methods", "backends", "stepping", "output", "run",
-              "cases"},
-    "run": {"html_table", "physics", "wording", "version", "reference", "mesh", "spaces", "methods", "backends", "stepping",
-            "output", "analysis"},
+    "bench": {"array_memory", "atomic_write", "physics", "wording", "reference", "mesh", "methods", "backends", "stepping",
+              "output", "run", "cases"},
+    "run": {"array_memory", "html_table", "physics", "wording", "version", "reference", "mesh", "spaces", "methods", "backends",
+            "stepping", "output", "analysis"},
 }
 TOP = {"cli", "__init__", "__main__", "cases", "first_contact"}
 

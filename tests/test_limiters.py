@@ -9,12 +9,10 @@ from meshes import PERIODIC, anywhere
 from modal_problems import smooth_gas
 from nodal_problems import box_of, random_state
 from strict import StrictNamespace
-from traced_memory import traced
 
 import dgarray as dg
 from dgarray import backends, stepping
 from dgarray.analysis.riemann import riemann
-from dgarray.methods.memory import shown
 from dgarray.reference.simplex import FACES
 
 BARTH, VERTEX = {"limiter": "barth-jespersen"}, {"limiter": "vertex"}
@@ -427,23 +425,3 @@ def test_steps_limit_every_stage(law, order, options):
         results.append(states[0])
         assert operator.operations.tiles > 2 * operator.operations.piece
     assert np.array_equal(*results)
-
-
-@pytest.mark.usually(lambda kernels, options: (kernels, options) in (("array", BARTH), ("fused", WIDE)))
-@pytest.mark.usefixtures("usual_garbage")
-@pytest.mark.filterwarnings("ignore:dt=")
-@pytest.mark.parametrize("kernels", ["array", "fused"])
-@pytest.mark.parametrize("order, options", [(1, BARTH), (1, VERTEX | SENSED), (1, BARTH | PRIMITIVE), (3, VERTEX), (1, WIDE)],
-                         ids=["barth", "vertex-kxrcf", "primitive", "vertex", "wide"])
-def test_the_memory_plan_counts_limiters(order, options, kernels):
-    law = dg.Euler(2)
-
-    def simulation(cells):
-        return dg.Simulation(dg.rectangle(cells=cells, perturb=0.1), law, dg.ModalDG(order, **options), dg.outflow,
-                             lambda x: law.conservative((1 + 0.1 * np.sin(x[0]), 0.1, 0.2, 1.0)), dt=5e-4, backend="numpy",
-                             kernels=kernels, threads=1, stepper="ssp33")
-    simulation(30).run(until=1e-3, every=5e-4)          # compiles what large meshes need
-    sim = simulation(60)
-    plan = sim.memory(1e-3, 5e-4)
-    peak, _ = traced(lambda: sim.run(until=1e-3, every=5e-4))
-    assert 0.92 < plan.peak_host / peak < 1.18, f"plan {plan}, run {shown(peak)}"

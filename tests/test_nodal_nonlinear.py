@@ -12,7 +12,6 @@ from strict import StrictNamespace
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.methods.problem import Problem
 from dgarray.reference import simplex
 
 WEAK = dg.ExponentialFilter(2, 4, 1)
@@ -55,13 +54,6 @@ def test_the_time_step_is_that_of_modal_dg():
         method(3, quadrature=7).discretise(mesh, law, dg.wall, backends.get("numpy", "array"))
         for method in (dg.NodalDG, dg.ModalDG))]
     assert steps[0] == pytest.approx(steps[1], rel=1e-12)
-
-
-def test_memory_is_that_of_modal_dg():
-    mesh, law, rk4 = dg.rectangle(cells=(9, 9)), dg.Euler(2), dg.stepping.STEPPERS["rk4"]
-    sizes = [method.memory(Problem(mesh, law, dg.wall), backends.get("numpy", kernels), rk4).peak_host
-             for kernels in ("array", "fused") for method in (dg.NodalDG(3, quadrature=8), dg.ModalDG(3, quadrature=8))]
-    assert sizes[0] == sizes[1] and sizes[2] == pytest.approx(sizes[3], rel=0.1)
 
 
 @pytest.mark.thorough

@@ -30,6 +30,9 @@ class CudaBackend(ArrayBackend):
     def free_memory(self):
         return host_free(), self.device.free_memory()
 
+    def pooled_memory(self):
+        return self.device.pooled_memory()
+
     def kind(self, recipe, tables):
         if recipe in (WeakForm, TensorForm) and tables.media.names:
             return recipe          # kernels take one value of a parameter per element

@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from ..arrays import pooled
 from ..gpu import first_error
 
 OPTIONS = ("-std=c++17",)
@@ -176,6 +177,10 @@ class Device:
     def synchronize(self):
         """Wait for all work of the device."""
         self.cuda.runtime.deviceSynchronize()
+
+    def pooled_memory(self):
+        """As `ArrayBackend.pooled_memory`."""
+        return pooled(self.xp)
 
     def free_memory(self):
         """Free bytes, with the memory of freed arrays that CuPy's pool keeps and uses again."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import backends
+from ..array_memory import held
 from ..mesh import Grid, box, rectangle
 from ..methods import FiniteVolume, Hermite, ModalDG, NodalDG, TensorDG
 from ..methods.finite_volume.method import Strang
@@ -16,7 +17,6 @@ from ..physics.fluxes import hllc, hlld, ranocha, rusanov
 from ..physics.laws import MHD, Acoustics, Advection, Euler, Maxwell
 from ..stepping import LSRK54, RK4, SSP54, Taylor
 from ..wording import choose
-from .array_memory import held
 from .attempts import Attempts, rounded
 from .machine import machine
 from .problem import Problem, SetsProblem, ceiling, of_case

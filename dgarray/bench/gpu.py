@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from .. import backends
+from ..array_memory import held
 from ..backends.arrays import ArrayBackend
 from ..backends.cuda import CudaBackend
 from ..backends.cuda.ceilings import ceilings
@@ -20,7 +21,6 @@ from ..physics.boundary import pec
 from ..physics.laws import Maxwell
 from ..stepping import LSRK54, stages
 from ..wording import choose
-from .array_memory import held
 from .attempts import Attempts, DeviceLost, rounded
 from .cpu import row
 from .device_problem import DeviceProblem, ceiling, measured

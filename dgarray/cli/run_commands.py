@@ -84,7 +84,7 @@ def run_case(options):
         if not options.quiet:
             if sim.backend.note:
                 print(f"backend {sim.backend.name}: {sim.backend.note}")
-            print(sim.memory(None, options.every, out), flush=True)
+            print(sim.memory(None, options.every, out, quick=True), flush=True)
         sim.run(None, options.every, out, options.overwrite, not options.quiet, **keywords)
         if not options.quiet:
             print(summary(sim.report, roofline(sim)))

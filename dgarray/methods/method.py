@@ -1,7 +1,8 @@
 """The base class of numerical methods: what a simulation requires of a method."""
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from numpy import inf
@@ -10,7 +11,6 @@ from ..html_table import table
 from ..physics.laws.law import shown
 from ..spaces import GridSpace
 from ..stepping import Stage
-from .memory import Plan, plan_of_arrays
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..mesh.mesh import Mesh
     from ..physics.laws.law import Law
     from .operator import Operator
+
+ROWS = 16          # cells along the last axis that a part of a grid has at least
 
 
 class OwnSteps:
@@ -107,9 +109,22 @@ class Method:
         operator.stepper = stepper if hasattr(stepper, "stages") else self.stepper(stepper)
         return operator
 
-    def memory(self, problem: Problem, backend: Any, stepper: Any) -> Plan:
-        """What a run allocates and when, a `dgarray.methods.memory.Plan`. The default makes the operator and adds up its arrays
-        and its unknowns."""
-        operator = self.operator(problem, backend)
-        operator.method = self
-        return plan_of_arrays(operator)
+    # Memory is measured on parts of a problem, see `dgarray.run.measured_memory`.
+
+    def unknowns_of_place(self, problem: Problem) -> tuple[int, int]:
+        """The least and the largest number of unknowns of a variable at a place; by default one value."""
+        return 1, 1
+
+    def sizes(self, problem: Problem) -> dict[str, int]:
+        """{part: number of its places} of the parts of a problem with which the parts of `Operator.holdings` grow."""
+        mesh = problem.mesh
+        return {"": prod(mesh.nodes) if mesh.structured else mesh.cell_count}
+
+    def part(self, problem: Problem, places: int) -> Problem:
+        """A part of a problem, alike in all that takes memory, with about so many places, or all if there are no more: on a
+        grid the same box with fewer cells along the last axis; by default on a mesh the problem itself."""
+        mesh = problem.mesh
+        if not mesh.structured:
+            return problem
+        cells = min(mesh.cells[-1], max(ROWS, round(places * mesh.cells[-1] / prod(mesh.nodes))))
+        return replace(problem, mesh=replace(mesh, cells=(*mesh.cells[:-1], cells)))

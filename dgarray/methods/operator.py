@@ -40,6 +40,7 @@ class Operator:
     problem, backend   the arguments: a `dgarray.methods.problem.Problem` and the backend
     stepper            the time stepper, where the method has several
     method             the method that has made this operator
+    search             how the largest step is searched for; None: it is not
     check_every        steps between two checks of the state; more than one where a check waits for a device
     tables             the sizes from which the roofline model counts operations and bytes; None: there is no count"""
 
@@ -47,6 +48,7 @@ class Operator:
     method: Any = None
     stepper: Any = None
     tables: Any = None
+    search: Any = None
     check_every = 1
 
     def __init__(self, problem: Problem, backend: Any):
@@ -100,6 +102,17 @@ class Operator:
     def kernel_texts(self) -> dict[str, str]:
         """{name: source text} of the generated kernels of a step; empty where array expressions compute."""
         return {}
+
+    # Memory, see `dgarray.run.measured_memory`.
+
+    def holdings(self) -> list[tuple[str, str, Any]]:
+        """(part, what, object) of the objects whose arrays stay to the end of a run; their bytes grow with the size of the part
+        in `Method.sizes`. What is reached twice counts where it comes first."""
+        return [("", "coefficients", self)]
+
+    def searched(self, places: int) -> int:
+        """On how many places of a problem with so many the search for the largest step works; by default 0: there is none."""
+        return 0
 
     def parameters(self, part: Any) -> dict[str, Any]:
         """{name: values} of the law's parameters that vary in space, at the points of a `dgarray.spaces.parts.Part`."""
@@ -329,6 +342,10 @@ class ArrayOperator(Operator):
     @property
     def variant(self):
         return self.operations.variant
+
+    def holdings(self):
+        return [("", "state and registers", [self._others, self._k]), ("", "geometry and parameters", [self.mesh, self.tables]),
+                ("", "working arrays", self.operations), ("", "working arrays", self)]
 
     def kernel_texts(self):
         return self.operations.kernel_texts(self.stepper)

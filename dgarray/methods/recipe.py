@@ -71,35 +71,6 @@ class Recipe:
         returns the `Check`); none, and None, where these operations do not, or are not asked to."""
         return [], lambda: None
 
-    # Memory: what the operations will need on these tables, whose arrays need not exist yet. "hold" is memory that lasts to the
-    # end of the run, "take" is memory for a while.
-
-    @classmethod
-    def state_size(cls, backend, tables):
-        """Bytes of a state."""
-        return tables.variables * tables.rows * tables.elements * backend.dtype.itemsize
-
-    @classmethod
-    def holds(cls, backend, tables):
-        """{what: bytes} that the operations hold besides states: on the device if the backend has one, else on the host."""
-        return {}
-
-    @classmethod
-    def holds_on_host(cls, backend, tables):
-        """{what: bytes} that the operations hold on the host in addition, if the backend's arrays are on a device."""
-        return {}
-
-    @classmethod
-    def takes(cls, backend, tables):
-        """{phase: (on the host, on the device)}, bytes that the operations take for a while in each phase:
-
-        set-up       making the operations: all bytes at that time, those of the tables and of `holds` included
-        first step   the first step and the checks before it, in addition to what is held
-        time step    finding the largest stable time step, in addition to what is held
-        stages       the stages of a step, in addition to what is held
-        snapshots    copying a state for output, in addition to what is held"""
-        return {}
-
 
 class Fetched:
     """The result of a copy to the host that is complete at once; see `dgarray.methods.operator.Operator.fetch`."""

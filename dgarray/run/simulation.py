@@ -18,7 +18,6 @@ from .. import backends
 from ..analysis.probes import Recorder
 from ..html_table import table
 from ..mesh import Grid, Mesh
-from ..methods.memory import check as check_memory
 from ..methods.method import Method
 from ..methods.problem import Problem
 from ..output import GRID_RESERVED, RESERVED, ZonedLayout, check_path, problem_picture, store_of
@@ -28,9 +27,10 @@ from ..physics.fluxes import flux_used
 from ..physics.laws import Law, law_of
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, place
-from ..stepping import registers
 from ..wording import choose
 from .failure import check_dump
+from .measured_memory import known, measured
+from .memory import check as check_memory
 from .provenance import provenance
 from .report import report
 from .restart import checkpoint_of, compression_of, described
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from scipy.sparse.linalg import LinearOperator
 
-    from ..methods.memory import Plan
+    from .memory import Plan
     from .steps import State
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
@@ -255,7 +255,7 @@ class Simulation:
             if self._operator is not None:          # the arrays of the last run are given back first
                 self._operator = None
                 gc.collect()
-            check_memory(self.memory(until, every, out), self.backend)
+            check_memory(self.memory(until, every, out, quick=True), self.backend)
             began = time.perf_counter()
             with progress_of(progress, until, self) as progress:
                 operator = self._operator = self._discretised()
@@ -284,7 +284,7 @@ class Simulation:
         positive("until", until)
         if every is not None:
             positive("every", every)
-        check_memory(self.memory(until, every, out=True), self.backend)
+        check_memory(self.memory(until, every, out=True, quick=True), self.backend)
         return steps(self, self.operator, until, every)
 
     # The problem as arrays q[variable, node, element] (modal: mode for node) of the backend's library, in the run's dtype.
@@ -358,21 +358,29 @@ class Simulation:
         names = [*self.mesh.boundaries, *([] if self.mesh.structured else [None] * bool(len(self.mesh.unnamed)))]
         return {name: shown(given.get(name, given.get("default"))) for name in names}
 
-    def memory(self, until: float | None = None, every: float | None = None, out: Any = None) -> Plan:
-        """What a run takes, a `dgarray.methods.memory.Plan`; snapshots that no output takes are in it."""
+    def memory(self, until: float | None = None, every: float | None = None, out: Any = None, quick: bool = False) -> Plan:
+        """What a run takes, a `dgarray.run.memory.Plan`; snapshots that no output takes are in it.
+
+        It is measured on small parts of the problem, which compiles the kernels and takes some seconds at most.
+        quick   measure only if the states and the mesh, which are known, do not tell already whether the run fits; else the
+                plan has these alone"""
         o = self.options
         until, every = o["until"] if until is None else until, o["every"] if every is None else every
         for name, value in (("until", until), ("every", every)):
             if value is not None:
                 positive(name, value)
-        count = snapshot_count(until, every) if until else 0
-        plan = self.method.memory(self.problem, self.backend, self.stepper)
-        if o["steady"] is not None:          # the state before a step
-            plan = plan.with_one_state_more(sum(registers(self.stepper)) + 1)
-        if out is None and until:
-            return plan.keeping(1 + count)
-        return plan
+        snapshots = 1 + snapshot_count(until, every) if out is None and until else 0
+        least, free = self._known_memory.keeping(snapshots), self.backend.free_memory()
+        plan = least if quick and least.decides(free) else self._measured_memory.keeping(snapshots)
+        return plan.beside(free)
 
+    @cached_property
+    def _known_memory(self):
+        return known(self)
+
+    @cached_property
+    def _measured_memory(self):
+        return measured(self)
 
 
 def positive(name, value):

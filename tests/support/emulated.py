@@ -102,6 +102,9 @@ class EmulatedDevice:
     def free_memory(self):
         return self.free
 
+    def pooled_memory(self):
+        return 0
+
 
 class IdleDevice(EmulatedDevice):
     """The emulated device with kernels that do nothing: they need no compiler, and no memory for their emulation."""

@@ -37,13 +37,6 @@ class BoundaryFaces:
         """{name: text} of the kernels."""
         return {source.function.name: source.text() for source in self.sources if source}
 
-    @staticmethod
-    def memory(tables, dtype):
-        """Bytes of these arrays, computed without them."""
-        points = sum(len(group.faces) * BoundarySource(tables, group, dtype).per_point
-                     for group in tables.groups if group.jump is not None)
-        return points * tables.face_nodes.shape[1] * np.dtype(dtype).itemsize + 48 * tables.outer
-
 
 def numbers_of(tables, group, source):
     """What a condition knows of its faces, (face, point, number); nothing at a join."""

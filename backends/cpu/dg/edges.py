@@ -113,23 +113,6 @@ class EdgesFused(NodalFused):
         """Whether these operations are the choice for a problem."""
         return tables.weak and not tables.joint and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
 
-    @classmethod
-    def edge_count(cls, tables):
-        """Edges in vectors: some are in those of two pieces, some fill a vector."""
-        return IN_VECTORS * (tables.inner + tables.outer)
-
-    @classmethod
-    def connections(cls, backend, tables):
-        count, b, d, M = cls.edge_count(tables), backend.dtype.itemsize, tables.dim, tables.face_nodes.shape[1]
-        return {"connectivity": 2 * count * M * cls.index_size(backend, tables),
-                "metrics": count * (d + 2 + d * M * tables.needs_x_inside) * b,
-                "parameters": 2 * count * (len(tables.varying) + len(tables.media.names) * M) * b}
-
-    @classmethod
-    def connecting(cls, backend, tables):
-        """Lists of all edges, sorted and gathered into vectors: as measured."""
-        return cls.edge_count(tables) * (80 * tables.face_nodes.shape[1] + 96)
-
     def _matrices(self):
         t = self.tables
         return -np.concatenate(t.differentiation, axis=1), t.lift, t.interpolate, t.trace

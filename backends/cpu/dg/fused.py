@@ -17,7 +17,6 @@ from ....methods.check import Check
 from ....methods.dg.linear_limiter import LinearLimits
 from ....methods.dg.linear_limiter_arrays import LinearLimiterArrays
 from ....methods.dg.weak_form import WeakForm
-from ....methods.memory import added
 from ....methods.operation import Operation
 from ....physics.codegen import write_module
 from ....stepping import Stage
@@ -90,82 +89,6 @@ class NodalFused(WeakForm):
         """Rows of the arrays that each thread works in: those of a tile, and the face values of a piece of tiles and of so many
         around it."""
         return source.size, (piece + around) * source.V * source.height * source.modal
-
-    # Memory, see `dgarray.methods.recipe.Recipe`.
-
-    @staticmethod
-    def padded(backend, tables):
-        """Elements with those that fill the last tile."""
-        lanes = target.lanes(backend.dtype)
-        return -(-tables.elements // lanes) * lanes
-
-    @classmethod
-    def state_size(cls, backend, tables):
-        return cls.padded(backend, tables) * tables.variables * tables.rows * backend.dtype.itemsize
-
-    @classmethod
-    def index_size(cls, backend, tables):
-        """Bytes of an index into a state."""
-        return 4 if cls.state_size(backend, tables) // backend.dtype.itemsize < 2 ** 31 else 8
-
-    @classmethod
-    def holds(cls, backend, tables):
-        E, P, b, padded = tables.elements, len(tables.varying), backend.dtype.itemsize, cls.padded(backend, tables)
-        source, lanes = cls.text(tables, backend.dtype), target.lanes(backend.dtype)
-        piece = cls.piece_of(source, padded // lanes, backend)
-        # The elements around a piece are at most as many again, about.
-        scratch = sum(cls.scratch_sizes(source, piece, piece)) * lanes * b * backend.threads
-        inside = (source.values_rows - P) * padded
-        return added(cls.inherited(backend, tables), cls.connections(backend, tables), {
-            "boundary": BoundaryFaces.memory(tables, backend.dtype),
-            "metrics": source.geometry_rows * padded * b, "parameters": (max(1, P) * (E + padded) + inside) * b,
-            "scratch": scratch})
-
-    @classmethod
-    def inherited(cls, backend, tables):
-        """What the array text holds that says where the first state is not admissible."""
-        b = backend.dtype.itemsize
-        values = (len(tables.varying) + tables.media.rows) * (tables.law.admissible is not None)
-        return {"parameters": b * (b < 8) * tables.elements * values,
-                "positions": cls.positions(backend, tables) * cls.looks(tables)}
-
-    @classmethod
-    def connections(cls, backend, tables):
-        """What `connect` makes."""
-        index, (F, M) = cls.index_size(backend, tables), tables.face_nodes.shape
-        return {"connectivity": cls.padded(backend, tables) * (F * M * index + 4 * F) + 12 * tables.outer}
-
-    @classmethod
-    def connecting(cls, backend, tables):
-        """Bytes that this takes on the way: numbers of nodes of 8 bytes, divided, and indices, before they are in tiles."""
-        return tables.face_nodes.size * tables.elements * (16 + 2 * cls.index_size(backend, tables))
-
-    @classmethod
-    def later(cls, backend, tables):
-        return 0
-
-    @classmethod
-    def takes(cls, backend, tables):
-        there, b, E = sum(tables.holds().values()), backend.dtype.itemsize, tables.elements
-        inherited, connections = (sum(part(backend, tables).values()) for part in (cls.inherited, cls.connections))
-        # The metrics, or the parameters at points, in a row, before they are in tiles.
-        source = cls.text(tables, backend.dtype)
-        inside = source.values_rows
-        gathering = max(source.geometry_rows * max(8, 2 * b), inside * 16) * E
-        setting_up = max(there + inherited + connections + cls.connecting(backend, tables),
-                         there + sum(cls.holds(backend, tables).values()) + gathering)
-        state, checking = cls.state_size(backend, tables), 0
-        if cls.looks(tables):          # the state as an array, and positions in float64 before they are in the run's dtype
-            positions = tables.dim * tables.rows * E * (8 if b == 8 else 12) * tables.needs_x
-            traces = tables.variables * tables.face_nodes.size * E * b * (tables.trace is not None)
-            checking = state + cls.looking(backend, tables) + positions + traces
-        return {"set-up": (setting_up, 0), "first step": (max(state, checking), 0), "time step": (0, 0), "stages": (0, 0),
-                "snapshots": (state, 0)}
-
-    @classmethod
-    def limiting(cls, backend, tables):
-        linear = isinstance(tables.limits, LinearLimits)
-        return (0, 0) if tables.limits is None or linear else cls.limiter_of_tiles.needs(backend, tables)
 
     # What the kernels work on.
 

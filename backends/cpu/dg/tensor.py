@@ -32,16 +32,7 @@ class TensorFused(NodalFused, TensorForm):
 
     @cached_property
     def faces_values(self):
-        return aligned(self.face_size(self.backend, self.tables) // self.backend.dtype.itemsize, self.backend.dtype)
-
-    @classmethod
-    def face_size(cls, backend, tables):
-        """Bytes of the values at the faces."""
-        return cls.padded(backend, tables) * tables.variables * tables.face_nodes.size * backend.dtype.itemsize
-
-    @classmethod
-    def holds(cls, backend, tables):
-        return super().holds(backend, tables) | {"values at the faces": cls.face_size(backend, tables)}
+        return aligned(self.all_tiles * self.lanes * self.tables.variables * self.tables.face_nodes.size, self.backend.dtype)
 
     @staticmethod
     def scratch_sizes(source, piece, around):
@@ -115,10 +106,6 @@ class ShockFused(SplitFused, ShockForm):
     @cached_property
     def own_share(self):
         return aligned(self.all_tiles * self.lanes, self.backend.dtype)
-
-    @classmethod
-    def holds(cls, backend, tables):
-        return super().holds(backend, tables) | {"shock capturing": cls.padded(backend, tables) * backend.dtype.itemsize}
 
     stage_reads = ("state", "values at faces", "own shares of finite volumes")
 

@@ -34,22 +34,6 @@ class SweepsFused(Sweeps):
         self.passes = [Pass(self, *one) for one in passes(tables)] if tables.split else []
         self.stages, self.tendency, self.known, self.final, self.spare = {}, None, None, None, None
 
-    @classmethod
-    def state_size(cls, backend, tables):
-        return size(tables, backend.dtype) * backend.dtype.itemsize
-
-    @classmethod
-    def holds(cls, backend, tables):
-        tendency = cls.state_size(backend, tables) * (tables.dim == 3 and not tables.split)
-        padded = prod(n + 2 * CHAIN * tables.ghosts for n in tables.grid.cells) * backend.dtype.itemsize
-        held = super().holds(backend, tables)
-        held |= {"coefficients": held["coefficients"] + len(tables.varying) * padded, "tendency": tendency}
-        return held | ({"state for repairs": cls.state_size(backend, tables)} if repeats(tables) else {})
-
-    @classmethod
-    def takes(cls, backend, tables):
-        return {"steps": (0, 0)}
-
     def zeros(self):
         t = self.tables
         rows = t.grid.shape[:-1]

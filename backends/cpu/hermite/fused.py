@@ -6,9 +6,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from ....methods.hermite.half_steps import HalfSteps
 from ....physics.codegen import write_module
-from ..simd.arithmetic import width
 from ..simd.tiles import aligned
-from .layout import ALONG, Half, row_pitch, vectors_of_series
+from .layout import ALONG, Half
 from .recursion import Recursion, weights
 from .source import HermiteSource
 
@@ -42,34 +41,6 @@ class HermiteFused(HalfSteps):
         groups = max(-(-targets[0] // self.layout.L) * prod(targets[1:]) for targets in tables.targets)
         self.interpolants = aligned(groups * self.layout.cell, dtype) if self.variant == "two-kernel" else self.scale
         self._laws = None, None
-
-    # Memory, see `dgarray.methods.recipe.Recipe`.
-
-    @classmethod
-    def state_size(cls, backend, tables):
-        """With the room behind each row of nodes."""
-        nodes = tables.grid.nodes
-        return (tables.variables * tables.rows * prod(nodes[1:]) * row_pitch(nodes[0], backend.dtype)
-                * backend.dtype.itemsize)
-
-    @classmethod
-    def holds(cls, backend, tables):
-        size, lanes, numbers = backend.dtype.itemsize, width(backend.dtype), 0
-        for row, *others in tables.targets if tables.linear.varies else []:
-            # In lanes, those that do not vary along x too.
-            along_x = np.where(tables.series_along[:, 0], -(-row // lanes), 1) * lanes
-            numbers += tables.interpolant * (along_x * np.where(tables.series_along[:, 1:], others, 1).prod(axis=1)).sum()
-        held = {"coefficients": int(numbers) * size}
-        if cls.variant_of(backend, tables) != "two-kernel":
-            return held
-        if not tables.linear.varies:
-            lanes *= vectors_of_series(Recursion(tables, "two-kernel"))
-        groups = max(-(-row // lanes) * prod(others) for row, *others in tables.targets)
-        return held | {"interpolants": groups * lanes * tables.variables * tables.interpolant * size}
-
-    @classmethod
-    def takes(cls, backend, tables):
-        return {"steps": (0, 0)}
 
     def half(self, number):
         """What kernels know of the grid and of the neighbours in one of the halves of a step, a `layout.Half`."""

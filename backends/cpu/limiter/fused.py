@@ -26,20 +26,6 @@ class LimiterFused:
         self.scratch = [(aligned(self.source.size * self.lanes, dtype),) for _ in range(operations.backend.threads)]
         self._arrays = {}
 
-    @classmethod
-    def needs(cls, backend, tables):
-        """Bytes that the kernels hold, with the index lists on the host that they are made from; and those that they take for a
-        while."""
-        limiter = Limiter(tables.limits, tables.law, tables.physics.parameters, backend.dtype)
-        V, E, b, K, options = tables.variables, tables.elements, backend.dtype.itemsize, tables.dim + 1, tables.limits.options
-        held = b * E * sum(count * rows for count, rows in limiter.kept.values())
-        held += bool(options.indicator) * E * (16 * K + b)
-        if options.around:
-            held += (24 * K + 1) * E + (12 + b) * K * E + 2 * b * V * limiter.rows_of_means * len(tables.mesh.points)
-        elif options.limiter:
-            held += (1 + 4 + b) * K * E
-        return held, 0
-
     @cached_property
     def kernels(self):
         """{name: (compiled loop, its arrays)} in the order in which they run."""

@@ -61,8 +61,3 @@ class TensorLimiterFused(LimiterFused):
     """Limits a state in tiles in place, in the kernels of the operations `TensorFused`."""
 
     flow, text = NodalPositivity, TensorLimiterSource
-
-    @classmethod
-    def needs(cls, backend, tables):
-        """As `LimiterFused.needs`."""
-        return (0 if tables.affine else tables.rows * tables.elements * (8 + backend.dtype.itemsize)), 0

@@ -64,14 +64,6 @@ class Faces:
                                                             slots=slots, values=values)))
         self.parts = [Part(device, dtype, tables, layout, per_face, block, *part) for part in parts if part[-1]["cells"].size]
 
-    @staticmethod
-    def holds(tables, dtype):
-        """{what: bytes} on the device, an estimate: every boundary face counts with the condition that reads most."""
-        M, inner, outer = tables.face_nodes.shape[1], tables.inner, tables.outer
-        of_inner, of_outer = read(tables.functions.pair, M), max((read(group.jump, M) for group in tables.groups), default=0)
-        return {"metrics": np.dtype(dtype).itemsize * (inner * of_inner + outer * of_outer),
-                "connectivity": 4 * (5 * inner + 3 * outer)}
-
     @property
     def nbytes(self):
         """Bytes on the device."""
@@ -86,12 +78,6 @@ class Faces:
         stage: number of the stage, from 0"""
         for part in self.parts:
             part(q, flux, clock, stage)
-
-
-def read(function, nodes):
-    """How many numbers a kernel for this function stores for a face of `nodes` nodes: positions are stored for every node."""
-    counts = {"x": nodes, "n": 1, "s": 1, "m": 1, "ml": 1, "mr": 1, "face": 1}
-    return sum(counts.get(argument, 0) for argument, _ in function.used.values())
 
 
 class Part:

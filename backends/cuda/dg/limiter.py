@@ -18,21 +18,6 @@ class DeviceLimiter:
         self.layouts = {"elements": operations.layout, "vertices": Layout(vertices)}
         self._arrays = {}
 
-    @classmethod
-    def needs(cls, backend, tables, row):
-        """Bytes of index lists and of what is kept, on the device; row: of a row over elements.
-
-        Around a vertex there are at most half as many elements again as around the average one, about."""
-        limiter = Limiter(tables.limits, tables.law, tables.physics.parameters, backend.dtype)
-        b, K, options = backend.dtype.itemsize, tables.dim + 1, tables.limits.options
-        index = row * 4 // b
-        held = row * sum(count * rows for count, rows in limiter.kept.values())
-        held += bool(options.limiter) * (index + row) * K + bool(options.indicator) * (2 * index * K + row)
-        if options.around:
-            rows = 2 * tables.variables * limiter.rows_of_means * limiter.around_vertices
-            held += index * K * 3 // 2 + Layout(len(tables.mesh.points)).size(rows) * b
-        return held
-
     def launches(self, q):
         """The launches that limit a state in place, by name."""
         return {name: lambda name=name: self.launch(name, q) for name in self.texts}

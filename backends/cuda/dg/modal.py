@@ -26,8 +26,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ....methods.dg.weak_form import WeakForm
-from ....methods.memory import added
 from .faces import Faces
 from .limiter import DeviceLimiter
 from .modal_source import POINTS, Source, kernel
@@ -53,31 +51,6 @@ class ModalCuda(DeviceOperations):
         self.faces = Faces(self.device, dtype, tables, layout)
         self.end = np.int32(tables.elements), np.int64(layout.width)
         self._kernels = {}
-
-    # Memory, see `dgarray.methods.recipe.Recipe`.
-
-    @classmethod
-    def holds(cls, backend, tables):
-        row, b, E, P, looks = (cls.row_size(backend, tables), backend.dtype.itemsize, tables.elements, len(tables.varying),
-                               cls.looks(tables))
-        return added(Faces.holds(tables, backend.dtype), {
-            "metrics": row * tables.geometry_rows, "parameters": row * P + looks * b * E * P,
-            "positions": looks * cls.positions(backend, tables),
-            "face fluxes": row * tables.variables * tables.face_nodes.size, "rates": b * E,
-            "snapshot on its way": cls.state_size(backend, tables)})
-
-    @classmethod
-    def takes(cls, backend, tables):
-        state, lists = cls.state_size(backend, tables), tables.inner * (64 * tables.face_nodes.shape[1] + 112)
-        # In the first step the inherited array expressions find where the initial state is not admissible.
-        return {"set-up": (cls.setting_up(backend, tables, lists), 0),
-                "first step": (2 * state, state + cls.looking(backend, tables)), "time step": (0, 0),
-                "stages": (0, state // backend.dtype.itemsize),
-                "snapshots": (state + WeakForm.state_size(backend, tables), 0)}
-
-    @classmethod
-    def limiting(cls, backend, tables):
-        return (0, 0) if tables.limits is None else (DeviceLimiter.needs(backend, tables, cls.row_size(backend, tables)), 0)
 
     def _rows(self, state):
         return state.reshape(self.tables.variables, -1, self.layout.width)[:, :, :self.tables.elements]

@@ -3,13 +3,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ....methods.dg.weak_form import WeakForm
-from ....methods.memory import added
 from .faces import Faces
-from .layout import Layout
 from .nodal_source import Source
 from .operations import STAGES, DeviceOperations
-from .tuning import choose, possible
+from .tuning import choose
 from .variant import Shape
 
 ELEMENTWISE = 128         # threads of a block of an elementwise kernel
@@ -48,59 +45,6 @@ class NodalCuda(DeviceOperations):
         if self.library:
             self.operands, self.sums = (backend.zeros((tables.variables, rows, layout.width))
                                         for rows in (self.shape.columns, self.shape.nodes))
-
-    # Memory, see `dgarray.methods.recipe.Recipe`.
-
-    @classmethod
-    def largest(cls, backend, tables):
-        """The variant with the most memory among those that may be chosen."""
-        return max(possible(backend, tables), key=lambda variant: sum(cls.of_variant(backend, tables, variant).values()))
-
-    @classmethod
-    def width(cls, backend, tables):
-        return cls.largest(backend, tables).width
-
-    @classmethod
-    def of_variant(cls, backend, tables, variant):
-        """{what: bytes} on the device in one variant; "a state" is one state in its layout."""
-        V, N, E, b, P, (F, M) = (tables.variables, tables.rows, tables.elements, backend.dtype.itemsize, len(tables.varying),
-                                 tables.face_nodes.shape)
-        padded, slots = Layout(E, variant.width).size(1), F * M
-        shape = Shape.of(tables, backend.dtype)
-        index = 4 if padded * max(V * N, shape.most_rows(variant), tables.geometry_rows + P) < 2 ** 31 else 8
-        of_faces = F * max((len(group.values) for group in tables.groups), default=0)
-        own = {"metrics": b * padded * (tables.geometry_rows + of_faces), "parameters": b * padded * P}
-        if variant.faces == "once":
-            at_faces = Faces.holds(tables, backend.dtype) | {"face fluxes": b * padded * V * slots}
-        else:          # jobs of blocks, at most one for each face of each element
-            at_faces = {"connectivity": index * padded * slots + 12 * F * E * (variant.faces == "block")}
-        operands = b * padded * V * (shape.columns + N) * (variant.product == "cublas")
-        return added({"a state": b * padded * V * N}, own, at_faces, {"operands": operands})
-
-    @classmethod
-    def holds(cls, backend, tables):
-        held = cls.of_variant(backend, tables, cls.largest(backend, tables))
-        state = held.pop("a state")
-        inherited = {}
-        if cls.looks(tables):
-            E, F, b = tables.elements, tables.dim + 1, backend.dtype.itemsize
-            inherited = {"metrics": b * E * F * (tables.dim + 1), "parameters": b * E * len(tables.varying),
-                         "positions": cls.positions(backend, tables)}
-        return added(held, inherited, {"snapshot on its way": state})
-
-    @classmethod
-    def takes(cls, backend, tables):
-        variant, slots = cls.largest(backend, tables), tables.face_nodes.size
-        lists = max(24 * slots * tables.elements * (variant.faces != "once"),
-                    tables.inner * (64 * tables.face_nodes.shape[1] + 112) * (variant.faces != "both"))
-        # Wave speeds and admissibility are found from rows; those of a state in microblocks are a copy.
-        state, looks, blocks = cls.state_size(backend, tables), cls.looks(tables), bool(variant.width)
-        looking = looks * (cls.looking(backend, tables) + blocks * state)
-        unpacked = WeakForm.state_size(backend, tables)
-        positions = 16 * tables.dim * tables.rows * tables.elements * tables.needs_x * looks
-        return {"set-up": (cls.setting_up(backend, tables, lists), 0), "first step": (2 * state, state),
-                "time step": (positions, looking), "stages": (0, max(state // backend.dtype.itemsize, looking)),
-                "snapshots": ((1 + blocks) * state + unpacked, 0)}
 
     def _matrix(self):
         """[-D_1 .. -D_d L], with columns by node and direction, then by face node.

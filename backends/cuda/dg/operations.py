@@ -29,36 +29,6 @@ class DeviceOperations(WeakForm):
         self.clock, self.nothing = backend.zeros(1 + STAGES), backend.zeros(0)
         self._graphs, self._began = {}, False
 
-    # Memory, see `dgarray.methods.recipe.Recipe`.
-
-    @classmethod
-    def width(cls, backend, tables):
-        """Elements of a microblock in the layout of these tables."""
-        return 0
-
-    @classmethod
-    def row_size(cls, backend, tables):
-        """Bytes of a row over all elements, with padding."""
-        return Layout(tables.elements, cls.width(backend, tables)).size(1) * backend.dtype.itemsize
-
-    @classmethod
-    def state_size(cls, backend, tables):
-        return cls.row_size(backend, tables) * tables.variables * tables.rows
-
-    @classmethod
-    def holds_on_host(cls, backend, tables):
-        """Pinned memory for one state on its way to the host."""
-        return {"snapshot on its way": cls.state_size(backend, tables)}
-
-    @classmethod
-    def setting_up(cls, backend, tables, lists):
-        """Bytes on the host during set-up: the tables, and metrics in float64 and packed or index lists, whichever is more.
-
-        lists: bytes of the index lists"""
-        rows = tables.geometry_rows + len(tables.varying)
-        packed = 8 * rows * tables.elements + 2 * rows * cls.row_size(backend, tables)
-        return sum(tables.holds().values()) + max(packed, lists)
-
     def state(self, q):
         xp = self.backend.xp if hasattr(q, "get") else np
         return self.backend.copied(self.layout.pack(q.reshape(self.rows, -1), self.backend.dtype, xp))

@@ -2,8 +2,6 @@
 import numpy as np
 
 from ....methods.dg.tensor_form import TensorForm
-from ....methods.dg.weak_form import WeakForm
-from ....methods.memory import added
 from .operations import STAGES, DeviceOperations
 from .tensor_source import TensorSource
 
@@ -35,27 +33,6 @@ class TensorCuda(DeviceOperations, TensorForm):
             slot, cell = np.divmod(group.slots, t.elements)
             at[slot, cell] = -1 - number
         return layout.pack(at, self.offset)
-
-    # Memory, see `dgarray.methods.recipe.Recipe`.
-
-    @classmethod
-    def holds(cls, backend, tables):
-        row, slots, looks = cls.row_size(backend, tables), tables.face_nodes.size, cls.looks(tables)
-        of_faces = len(tables.face_nodes) * max((len(group.values) for group in tables.groups), default=0)
-        b, index = backend.dtype.itemsize, 4 if row * tables.variables * slots // backend.dtype.itemsize < 2 ** 31 else 8
-        return added({"metrics": row * (tables.geometry_rows + of_faces), "parameters": row * len(tables.varying),
-                      "connectivity": row // b * slots * index, "values at the faces": row * tables.variables * slots,
-                      "snapshot on its way": cls.state_size(backend, tables)},
-                     {"metrics": looks * b * tables.elements * tables.geometry_rows,
-                      "positions": looks * cls.positions(backend, tables)})
-
-    @classmethod
-    def takes(cls, backend, tables):
-        state, slots = cls.state_size(backend, tables), tables.face_nodes.size
-        looking = cls.looks(tables) * cls.looking(backend, tables)
-        return {"set-up": (cls.setting_up(backend, tables, 24 * slots * tables.elements), 0), "first step": (2 * state, state),
-                "time step": (0, looking), "stages": (0, max(state // backend.dtype.itemsize, looking)),
-                "snapshots": (state + WeakForm.state_size(backend, tables), 0)}
 
     def kernel_texts(self, stepper):
         return {"stages": self.source.text(self.wide)}

@@ -121,16 +121,6 @@ def known(device, problem, setting, from_dict, fits):
     raise ValueError(f"{path}: {device.name}: {problem}: {setting}: {wrong}; correct it or delete it")
 
 
-def possible(backend, tables):
-    """The variants that `choose` may return, found without timing, so that memory can be estimated."""
-    shape, device = Shape.of(tables, backend.dtype), backend.device
-    found = lookup(device, tables, backend.dtype)
-    if found is not None:
-        return [found]
-    tunes = first_run() and getattr(device, "tunes", False)
-    return shortlist(shape, device.shared_per_block) if tunes else [default(shape, device.shared_per_block)]
-
-
 def keep(device, tables, dtype, found):
     """Put an entry into the table of this machine; returns the file.  Other processes may do so at the same time.
 

@@ -29,22 +29,6 @@ class SweepsCuda(Sweeps):
         self.graphs, self.began = {}, False
         self.looks_for, self.final = (SOUND if tables.repairs else 0), None
 
-    # Memory, see `dgarray.methods.recipe.Recipe`.
-
-    @classmethod
-    def holds(cls, backend, tables):
-        state, coefficients = cls.state_size(backend, tables), super().holds(backend, tables)["coefficients"]
-        held = {"coefficients": 2 * coefficients, "snapshot on its way": state}
-        if tables.split and tables.repairs:
-            held["state for repairs"] = state
-        if not tables.split and tables.dim > 1:
-            held["tendency"] = state
-        return held
-
-    @classmethod
-    def holds_on_host(cls, backend, tables):
-        return {"snapshot on its way": cls.state_size(backend, tables)}
-
     def kernel_texts(self, stepper):
         return self.launches.texts(stepper)
 

@@ -49,25 +49,6 @@ class HermiteCuda(HalfSteps):
         self.around, self.signs = zip(*(self._around(axes) for axes in tables.neighbours))
         self._maps = None, None
 
-    # Memory, see `dgarray.methods.recipe.Recipe`.
-
-    @classmethod
-    def holds(cls, backend, tables):
-        held = super().holds(backend, tables)
-        if tables.terms is None or cls.variant_of(backend, tables) != "two-kernel":
-            return held
-        one = tables.variables * tables.interpolant * backend.dtype.itemsize
-        plane = one * tables.elements // tables.grid.nodes[-1]
-        return held | {"interpolants": max(plane, min(one * tables.elements, ROOM))}
-
-    @classmethod
-    def takes(cls, backend, tables):
-        if tables.terms is not None:
-            return {"steps": (0, 0)}
-        one = tables.variables * tables.interpolant * backend.dtype.itemsize
-        plane = one * tables.elements // tables.grid.nodes[-1]
-        return {"steps": (0, 4 * max(plane, min(one * tables.elements, ROOM // 4)))}          # see `rows_at_a_time`
-
     @property
     def fused(self):
         return frozenset() if self.choice is None else frozenset({"half-steps"})

@@ -3,15 +3,14 @@ from functools import cached_property
 
 import numpy as np
 
-from ..recipe import Fetched
+from ..recipe import Fetched, Recipe
 from .blocks import block_size
 from .joined import Joined
-from .weak_form_memory import WeakFormMemory
 
 ALL = slice(None)
 
 
-class DGArrays(Joined, WeakFormMemory):
+class DGArrays(Joined, Recipe):
     """Arrays of a discontinuous Galerkin method on a backend, copies of those of `NodalTables`; a state is q[variable, node,
     element].
 

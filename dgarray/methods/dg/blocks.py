@@ -6,8 +6,3 @@ BLOCK_BYTES = 1 << 19          # one temporary of a block; a few dozen of them s
 def block_size(backend, count, rows):
     """Number of columns in a block whose temporaries have `rows` rows; on a GPU all columns, `count`."""
     return count if backend.name == "cupy" else max(16, BLOCK_BYTES // (rows * backend.dtype.itemsize))
-
-
-def columns_at_once(backend, count, rows):
-    """Number of columns, of `count`, that are worked on at the same time: one block for each thread."""
-    return min(count, backend.threads * block_size(backend, count, rows))

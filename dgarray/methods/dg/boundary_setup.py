@@ -83,9 +83,15 @@ def face_values(mesh, faces, condition):
     return condition.of_faces(mesh, faces) if hasattr(condition, "of_faces") else {}
 
 
+def asking(mesh, boundary):
+    """The boundary conditions that ask for numbers of their faces: {name: (faces, condition, numbers)}, see `face_values`."""
+    return {name: (faces, condition, face_values(mesh, faces, condition))
+            for name, faces, condition in boundary_groups(mesh, boundary) if hasattr(condition, "of_faces")}
+
+
 def on_part(groups, cells):
-    """{name: condition} on a mesh of some cells alone, for those of `groups`, see `boundary_groups`, that ask for numbers of
-    their faces, {name: (faces, condition, numbers)}: there they have the numbers of these faces in the whole mesh."""
+    """{name: condition} on a mesh of some cells alone, for what `asking` returns: there they have the numbers of their faces in
+    the whole mesh."""
     found = {}
     for name, (rows, condition, numbers) in groups.items():
         keys = {tuple(row): place for place, row in enumerate(rows.tolist())}

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 CUT = " joint"          # no mesh file has names like it
+JOINS = "joins"         # their name among the sets, where memory is shown
 
 
 class Join(NamedTuple):

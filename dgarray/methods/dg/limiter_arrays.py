@@ -2,7 +2,6 @@
 from contextlib import contextmanager
 from functools import cached_property
 
-from .blocks import columns_at_once
 from .limiter import Block, Limiter
 
 AT_ONCE = 8              # temporaries of other operations that all which is there at once is as large as
@@ -26,18 +25,6 @@ class LimiterArrays:
 
     def elements(self, *which):
         return Elements(self, *which)
-
-    @classmethod
-    def needs(cls, backend, tables):
-        """Bytes that the limiter of these tables holds, index lists and what is kept, and those that it takes for a while."""
-        limiter = Limiter(tables.limits, tables.law, tables.physics.parameters, backend.dtype)
-        E, K, b, options = tables.elements, tables.dim + 1, backend.dtype.itemsize, tables.limits.options
-        held = ((24 if options.around else 8) * K + b * K) * E * bool(options.limiter)
-        held += (16 * K + b) * E * bool(options.indicator)
-        held += b * E * sum(count * rows for count, rows in limiter.kept.values())
-        rows = cls.rows_at_once(limiter, tables)
-        extremes = 2 * b * tables.variables * limiter.rows_of_means * len(tables.mesh.points) * limiter.around_vertices
-        return held, extremes + rows * columns_at_once(backend, E, rows // AT_ONCE) * b
 
     @staticmethod
     def rows_at_once(limiter, tables):

@@ -1,5 +1,6 @@
 """The base class of the discontinuous Galerkin methods, and the checks of a problem that they share."""
 from dataclasses import replace
+from math import comb
 from numbers import Integral
 
 import numpy as np
@@ -10,17 +11,18 @@ from ...reference import reference_cell
 from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
 from ...wording import choose
-from ..memory import together
 from ..method import Method
-from .boundary_setup import boundary_groups, face_values
+from .boundary_setup import asking, boundary_groups, face_values, on_part
 from .curved_form import CurvedForm
-from .joins import CUT, joined
+from .joins import CUT, JOINS, joined
 from .media import varying_inside
 from .physics import Physics
-from .plan import plan_of
-from .sets import bent, sets_of
+from .sets import bent, set_joins, sets_of
 from .sets_operator import SetsOperator
+from .spectrum import limiting_part
 from .stability import check_stepper
+from .tables import CUT as PART
+from .tables import nothing
 from .weak_form import WeakForm
 
 SIMPLICES = "line", "triangle", "tetra"
@@ -135,12 +137,52 @@ class DG(Method):
         """The method where all elements are alike."""
         return self.of_set(problem.mesh.cell_shape, self.order)
 
-    def memory(self, problem, backend, stepper):
-        """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
+    # Memory, see `Method`.
+
+    def unknowns_of_place(self, problem):
+        counts = [number_of_unknowns(block.cell_shape, order) for block in problem.mesh.blocks for order in self.orders]
+        return min(counts), max(counts)
+
+    def sizes(self, problem):
+        """The numbers of elements of the sets, and of faces at joins."""
+        if not self.in_sets(problem):
+            return super().sizes(problem)
+        sets = sets_of(self, problem)
+        faces = sum(len(join.left) for join in set_joins(problem.mesh, sets))
+        return {each.name: len(each.cells) for each in sets} | {JOINS: faces}
+
+    def part(self, problem, places):
+        """Some elements with layers of their neighbours, and a zero exterior state where they are cut out."""
+        mesh = problem.mesh
+        if mesh.share is not None:
+            return problem
+        cells = np.arange(mesh.cell_count)
+        if places < len(cells):
+            cells = limiting_part(mesh, self.first_rates(problem), places)
+        given = problem.boundary if isinstance(problem.boundary, dict) else {"default": problem.boundary}
+        boundary = {name: condition for name, condition in given.items() if condition is not None}
+        boundary |= on_part(asking(mesh, problem.boundary), cells) | {PART: nothing}
+        return replace(problem, mesh=mesh.part(cells, PART), boundary=boundary)
+
+    def first_rates(self, problem):
+        """Numbers (element,), the largest for elements at joins, some of each pair of sets that meet, and some of each set."""
+        rates = np.full(problem.mesh.cell_count, -np.inf)
         if self.in_sets(problem):
-            return together(each.method.memory(each.problem, backend, stepper) for each in sets_of(self, problem))
-        alone = self.alone(problem)
-        return plan_of(alone, alone.tables(problem), backend, stepper)
+            sets = sets_of(self, problem)
+            chosen = [each.cells for each in sets]
+            for join in set_joins(problem.mesh, sets):
+                chosen += [sets[number].cells[np.unique(rows[:, 0])]
+                           for number, rows in zip(join.sets, (join.left, join.right))]
+            for cells in chosen:
+                rates[cells] = np.maximum(rates[cells], -np.arange(len(cells)))
+        return rates
+
+
+def number_of_unknowns(shape, order):
+    """Of a polynomial of this order on a cell of a `Shape`."""
+    if shape.simplex:
+        return comb(order + shape.dim, shape.dim)
+    return comb(order + 2, 2) * (order + 1) if shape.name == "prism" else (order + 1) ** shape.dim
 
 
 def check_limiting(method):

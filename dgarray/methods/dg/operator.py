@@ -13,7 +13,7 @@ from ..operator import ArrayOperator
 from ..physics import real
 from .error_estimate import error_estimate
 from .mass import conserved
-from .spectrum import limiting_part, rounded_down, stable_step
+from .spectrum import limiting_part, rounded_down, searched, stable_step
 from .stability import check_stepper, prism_limit, stability_limit
 
 PROJECTED = 4096          # elements that are projected at a time, for the initial state
@@ -120,6 +120,17 @@ class DGOperator(ArrayOperator):
             step = self._step_of_spectrum(stepper)
             self._steps[stepper.name] = step if step > 0 else self._step_of_table(q, t, stepper, peak=peak)
         return self._steps[stepper.name]
+
+    @property
+    def search(self):
+        return self.tables.search
+
+    @search.setter
+    def search(self, value):
+        self.tables.search = value
+
+    def searched(self, places):
+        return 0 if self.search is None else searched(self.search[0], self.tables.variables * self.tables.rows, places)
 
     def peak(self, q, t):
         """The wave rate by which rates at the state q are scaled (see `WeakForm.rate`), for `max_dt` on a part of a mesh; None:

@@ -11,8 +11,8 @@ import numpy as np
 from ...mesh.cell_maps import STRAIGHT
 from ...wording import choose, plural
 from ..problem import Problem
-from .boundary_setup import boundary_groups, face_values, on_part
-from .joins import CUT, with_joins
+from .boundary_setup import asking, on_part
+from .joins import CUT, joins, with_joins
 
 
 class ElementSet(NamedTuple):
@@ -35,8 +35,7 @@ def sets_of(method, problem):
     Raises ValueError for regions that do not exist, and elements in none or several of them."""
     mesh, laws = problem.mesh, problem.law.laws
     orders = method.order if isinstance(method.order, dict) else None
-    asking = {name: (faces, condition, face_values(mesh, faces, condition))
-              for name, faces, condition in boundary_groups(mesh, problem.boundary) if hasattr(condition, "of_faces")}
+    of_faces = asking(mesh, problem.boundary)
     apart = len(mesh.blocks) > 1 or orders is not None or laws is not None
     by_order, by_law = (None if given is None else by_region(mesh, given, what)
                         for given, what in ((orders, "order"), (laws, "law")))
@@ -54,12 +53,20 @@ def sets_of(method, problem):
         part = mesh.part(cells, CUT)
         own_law = constant_in(problem.law if laws is None else laws[law], part)
         boundary = with_joins(part, problem.boundary)
-        boundary = boundary | on_part(asking, cells) if asking else boundary
+        boundary = boundary | on_part(of_faces, cells) if of_faces else boundary
         own = Problem(part, own_law, boundary, problem.flux, problem.source)
         name = "+".join([*names, *["curved"] * curved]) or "straight"
         own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])
         result.append(ElementSet(name, zone, cells, own_method, own))
     return sorted(result, key=lambda each: each.name)
+
+
+def set_joins(mesh, sets):
+    """The `Join`s of a mesh with these `ElementSet`s."""
+    of_set = np.empty(mesh.cell_count, int)
+    for number, each in enumerate(sets):
+        of_set[each.cells] = number
+    return list(joins(mesh, of_set))
 
 
 def bent(mesh):

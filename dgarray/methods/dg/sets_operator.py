@@ -12,13 +12,13 @@ from ..operation import OperationLists
 from ..operator import Operator, check_array
 from ..recipe import Fetched
 from .error_estimate import error_estimate
-from .joins import joins
+from .joins import JOINS, joins
 from .linear_limiter import LinearLimits
 from .linear_limiter_arrays import LinearLimiterArrays
 from .mortars import Mortars
 from .neighbourhood import Neighbourhood
 from .sets import sets_of
-from .spectrum import limiting_part, rounded_down, search_of_sets, stable_step
+from .spectrum import limiting_part, rounded_down, search_of_sets, searched, stable_step
 from .tables import CUT, nothing
 
 
@@ -220,6 +220,14 @@ class SetsOperator(Operator):
         """The `Search` for the eigenvalues of all sets together and the number of elements that it is made on; None where the
         largest step comes from the measured tables."""
         return search_of_sets([operator.tables for operator in self.operators.values()])
+
+    def searched(self, places):
+        unknowns = max(int(np.prod(operator.shape[:2])) for operator in self.operators.values())
+        return 0 if self.search is None else searched(self.search[0], unknowns, places)
+
+    def holdings(self):
+        return [(name, what, thing) for name, operator in self.operators.items() for _, what, thing in operator.holdings()] + [
+            (JOINS, "joins", self.mortars), (JOINS, "joins", self)]
 
     def _step_of_spectrum(self):
         """The largest step by the operator's eigenvalues, by array expressions in float64; nan where there is none."""

@@ -30,12 +30,6 @@ class ShockForm(SplitForm):
     def subcells(self):
         return self.backend.array(self.tables.subcells)
 
-    @classmethod
-    def holds(cls, backend, tables):
-        E, b = tables.elements, backend.dtype.itemsize
-        normals = 0 if tables.affine else tables.rows_of("subcells") * b * (backend.name == "cupy" or b < 8)
-        return super().holds(backend, tables) | {"shock capturing": E * (normals + 8 * 2 * tables.dim + 2 * b)}
-
     def tendencies(self, q, t, use):
         self.share = self.shares(q)
         super().tendencies(q, t, use)

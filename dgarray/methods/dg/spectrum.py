@@ -56,10 +56,14 @@ def search_of(tables):
     speed, law = tables.functions.wave_speed, tables.law
     family(law)          # refuses a name that is not a family
     search = SEARCHES[law.family if law.family and tables.dim > 1 else "scalar"]          # in 1D each wave is advection
-    count = UNKNOWNS // (search.products * tables.variables * tables.rows)
-    if speed.depends_on("q") or speed.depends_on("t") or count < tables.elements and not search.share_of_part:
-        return None
-    return search, min(count, tables.elements)
+    count = searched(search, tables.variables * tables.rows, tables.elements)
+    return (search, count) if count and not (speed.depends_on("q") or speed.depends_on("t")) else None
+
+
+def searched(search, unknowns, elements):
+    """The number of elements that a `Search` works on, of so many with so many unknowns each; 0: the measured table is used."""
+    count = UNKNOWNS // (search.products * unknowns)
+    return min(count, elements) if count >= elements or search.share_of_part else 0
 
 
 def search_of_sets(tables):
@@ -69,11 +73,8 @@ def search_of_sets(tables):
         return None
     families = {law.family if law.family and law.dim > 1 else "scalar" for law in laws}
     search = SEARCHES[families.pop() if len(families) == 1 else "scalar"]
-    elements = sum(each.elements for each in tables)
-    count = UNKNOWNS // (search.products * max(each.variables * each.rows for each in tables))
-    if count < elements and not search.share_of_part:
-        return None
-    return search, min(count, elements)
+    count = searched(search, max(each.variables * each.rows for each in tables), sum(each.elements for each in tables))
+    return (search, count) if count else None
 
 
 def hessenberg(apply, size, krylov, dtype=float):

@@ -1,5 +1,4 @@
 """All that a DG method needs on one mesh, on the host in float64: matrices, metrics, index lists and physics."""
-from copy import copy
 from functools import cached_property
 from math import prod
 
@@ -139,24 +138,6 @@ class NodalTables:
     def limits(self):
         return None if self.limiting == NO_LIMITS else LinearLimits(self.limiting, self)
 
-    # Memory.
-
-    def holds(self):
-        """What the tables hold on the host, {what: bytes}, including what the mesh has yet to compute for them."""
-        d, F, E = self.dim, self.sides, self.elements
-        at_centroids = self.search is not None or any(map(callable, self.law.parameters.values()))
-        of_mesh = {"normals": F * d, "face_measures": F, "measures": 1, "centroids": d * at_centroids}
-        new = sum(count for name, count in of_mesh.items() if name not in vars(self.mesh))
-        return {"metrics": 8 * (sum(map(prod, self.shapes.values())) + E * new),
-                "parameters": 8 * (len(self.varying) + self.media.rows) * E,
-                "connectivity": self.outer * (16 * self.face_nodes.shape[1] + 16)}
-
-    def building(self):
-        """Peak bytes of `build`: all that the tables hold, and temporaries (corners, tangents, owners of faces, inputs of
-        normals)."""
-        d, F = self.dim, self.sides
-        return sum(self.holds().values()) + 8 * self.elements * (d * (d + 1) + d * d + 1 + F)
-
     @property
     def geometry(self):
         """The names of the metrics that kernels over elements read, boundary conditions included."""
@@ -215,12 +196,6 @@ class NodalTables:
     def per_area(self, cells):
         """What `scale` is for J_face = 1 in these cells."""
         return self.mesh.cell_shape.measure / self.mesh.measures[cells]
-
-    def like(self, elements):
-        """Tables of a part of the mesh with this many elements, for the memory plan alone: sizes without arrays."""
-        part = copy(self)
-        part.elements, part.owned, part.outer, part.inner = elements, elements, 0, elements * self.sides // 2
-        return part
 
     def set_reference(self):
         """Set the points and matrices of the reference cell."""

@@ -1,7 +1,6 @@
 """Positivity of tensor-product DG on arrays: `NodalPositivity` with whole arrays in place of numbers."""
 from functools import cached_property
 
-from .blocks import columns_at_once
 from .limiter_arrays import AT_ONCE, Elements, LimiterArrays
 from .positivity import NodalPositivity
 
@@ -13,13 +12,6 @@ class TensorLimiterArrays(LimiterArrays):
 
     def elements(self, *which):
         return TensorElements(self, *which)
-
-    @classmethod
-    def needs(cls, backend, tables):
-        E, b = tables.elements, backend.dtype.itemsize
-        weights = 0 if tables.affine else tables.rows * E * (8 + b * (backend.name == "cupy" or b < 8))
-        rows = cls.rows_at_once(None, tables)
-        return weights, rows * columns_at_once(backend, E, rows // AT_ONCE) * b
 
     @staticmethod
     def rows_at_once(limiter, tables):

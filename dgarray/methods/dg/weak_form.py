@@ -11,6 +11,7 @@ import numpy as np
 
 from ..operation import Operation
 from .arrays import ALL, DGArrays
+from .limiter_arrays import LimiterArrays
 from .linear_limiter import LinearLimits
 from .linear_limiter_arrays import LinearLimiterArrays
 
@@ -20,6 +21,8 @@ class WeakForm(DGArrays):
 
     Modal DG uses the same functions: its tables have matrices from the state to values at quadrature points (`at_points`,
     `at_faces`), where nodal DG uses the state itself, and matrices from these values back to the unknowns."""
+
+    limiter_of_arrays = LimiterArrays
 
     def rhs(self, q, t):
         """dq/dt = (-div F + L (F.n - F*) + s) / C; 0 at copies of other parts' elements."""

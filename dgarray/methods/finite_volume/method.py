@@ -13,7 +13,6 @@ from ..method import Method
 from ..problem import refuse_regions, side_conditions
 from .courant import courant_limit
 from .operator import FiniteVolumeOperator
-from .plan import plan_of
 from .reconstruction import LIMITERS
 from .schemes import SCHEMES, Weno
 from .tables import GridTables
@@ -142,10 +141,6 @@ class FiniteVolume(Method):
 
     def kernels(self, backend, law=None, mesh=None):
         return backend.kernels
-
-    def memory(self, problem, backend, stepper):
-        """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
-        return plan_of(self, self.tables(problem), backend, stepper)
 
     def tables(self, problem):
         """The `GridTables` of a problem."""

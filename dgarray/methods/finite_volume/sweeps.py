@@ -31,24 +31,6 @@ class Sweeps(Recipe):
         self.m = {name: backend.array(values) for name, values in tables.parameters.items()}
         self.x = tuple(self.xp.broadcast_to(backend.array(x), tables.grid.shape) for x in tables.grid.places())
 
-    # Memory, see `dgarray.methods.recipe.Recipe`.
-
-    @classmethod
-    def holds(cls, backend, tables):
-        of_tables = backend.name == "numpy" and backend.dtype == np.float64          # then they are the tables' own arrays
-        return {"coefficients": 0 if of_tables else len(tables.varying) * tables.elements * backend.dtype.itemsize}
-
-    @classmethod
-    def takes(cls, backend, tables):
-        """{"steps": (on the host, on the device)}: masks and speeds of all cells, a tendency, and of a piece of the cells the
-        fields of the lines and temporaries, measured as one for TEMPORARIES operations."""
-        fields = 2 * tables.variables + max(sum(sum(line.writes.values()) for line in lines) for lines in tables.sweeps)
-        of_lines = fields + max(len(line.function.graph.nodes) for lines in tables.sweeps for line in lines) // TEMPORARIES
-        row = tables.elements // (1 if tables.dim == 1 else tables.grid.cells[-1])
-        piece = min(tables.elements, max(row, PIECE))
-        size = ((tables.variables + 4) * tables.elements + of_lines * piece) * backend.dtype.itemsize
-        return {"steps": (0, size) if backend.name == "cupy" else (size, 0)}
-
     # The state.
 
     def zeros(self):

@@ -70,10 +70,6 @@ class GridTables:
         share = self.scheme.boundary_time
         return share / 2, (1 + share) / 2
 
-    def holds(self):
-        """{what: bytes} that the tables hold."""
-        return {"parameters": 8 * len(self.varying) * self.elements}
-
     @cached_property
     def parameters(self):
         given = parameters_at(self.law, self.grid.places())

@@ -47,26 +47,10 @@ class HalfSteps(Recipe):
         return (tuple({key: array(value) for key, value in entries.items()} for entries in system.flux),
                 {key: array(value) for key, value in system.source.items()}, tuple(array(value) for value in system.inverse))
 
-    # Memory, see `dgarray.methods.recipe.Recipe`.
-
     @classmethod
     def variant_of(cls, backend, tables):
         """The variant that runs, as `dgarray.Hermite` names them."""
         return tables.method.chosen(tables.linear, backend)
-
-    @classmethod
-    def holds(cls, backend, tables):
-        moved = backend.name == "cupy" or backend.dtype.itemsize < 8          # else the arrays of the tables are used
-        return {"coefficients": tables.series_size * backend.dtype.itemsize * moved}
-
-    @classmethod
-    def takes(cls, backend, tables):
-        """{"steps": (on the host, on the device)}, bytes: measured as 4 times the interpolants of the nodes in work at once."""
-        variant, nodes = cls.variant_of(backend, tables), tables.elements
-        numbers = 2 * tables.rows if variant == "collapsed" else tables.interpolant
-        at_once = nodes // tables.grid.nodes[-1] if variant == "monolithic" else nodes
-        size = 4 * tables.variables * numbers * at_once * backend.dtype.itemsize
-        return {"steps": (0, size) if backend.name == "cupy" else (size, 0)}
 
     def zeros(self):
         return self.backend.zeros((self.tables.variables, self.tables.rows, *self.tables.grid.shape))

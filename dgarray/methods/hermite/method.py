@@ -14,7 +14,6 @@ from ...wording import choose
 from ..method import Method
 from .linear import LinearLaw
 from .operator import HermiteOperator
-from .plan import plan_of
 from .tables import HermiteTables, mirror, side_conditions
 
 VARIANTS = ("two-kernel", "monolithic", "collapsed")
@@ -118,9 +117,8 @@ class Hermite(Method):
         terms, decay = system.terms()
         return not decay and all(i == j for i, _, j, _ in terms)
 
-    def memory(self, problem, backend, stepper):
-        """What a run allocates and when, a `dgarray.methods.memory.Plan`, computed without large arrays."""
-        return plan_of(self, self.tables(problem), backend, stepper)
+    def unknowns_of_place(self, problem):
+        return ((self.order + 1) ** problem.mesh.dim,) * 2
 
     def tables(self, problem):
         """The `HermiteTables` of a problem."""

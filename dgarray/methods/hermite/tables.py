@@ -95,8 +95,6 @@ class HermiteTables:
     def layers(self):
         return [self.layer(*self.grid.boundaries[name], sponge) for name, sponge in self.sponges.items()]
 
-    # Memory.
-
     @property
     def interpolant(self):
         """Number of coefficients of one variable's interpolant."""
@@ -106,16 +104,6 @@ class HermiteTables:
     def series_along(self):
         """Whether each of the law's coefficients that vary does so along x, y, z: truth values (coefficient, axis)."""
         return self.linear.series()
-
-    @property
-    def series_size(self):
-        """How many numbers the series of the law's coefficients have, for both half-steps."""
-        nodes = sum(np.where(self.series_along, targets, 1).prod(axis=1).sum() for targets in self.targets)
-        return int(self.interpolant * nodes)
-
-    def holds(self):
-        """What the tables hold on the host, {what: bytes}."""
-        return {"coefficients": 8 * self.series_size}
 
     def places(self, half):
         """Coordinates x, y, z of the target nodes of a half-step, arrays that broadcast to (z, y, x)."""

@@ -1,27 +1,30 @@
 """Memory of all arrays that an object refers to."""
 import numpy as np
 
+OURS = "dgarray", "types"          # modules of the objects whose attributes are followed
 
-def held(root, kind=np.ndarray):
+
+def held(root, kind=np.ndarray, seen=None):
     """{name: bytes} of every array that can be reached from an object through attributes, dicts and sequences.
 
     kind: class of the arrays, NumPy's or CuPy's
+    seen: {id: object} of what has been counted before and does not count; what is found joins it
     A view counts as the array that owns its memory. Each owner counts once, under the first name that leads to it."""
-    found, seen, todo = {}, set(), [("", root)]
+    found, todo, seen = {}, [("", root)], {} if seen is None else seen
     while todo:
         name, value = todo.pop(0)
-        if isinstance(value, kind):
-            while isinstance(value.base, kind):
-                value = value.base
-            if id(value) not in seen:
-                found[name] = value.nbytes
+        is_array = isinstance(value, kind)
+        while is_array and isinstance(getattr(value, "base", None), kind):
+            value = value.base
         if id(value) in seen:
             continue
-        seen.add(id(value))
-        if isinstance(value, dict):
+        seen[id(value)] = value          # it stays alive, so that no other object gets its number
+        if is_array:
+            found[name] = value.nbytes
+        elif isinstance(value, dict):
             todo += [(f"{name}.{key}", v) for key, v in value.items()]
         elif isinstance(value, (list, tuple)):
             todo += [(f"{name}[{i}]", v) for i, v in enumerate(value) if not isinstance(v, (int, float, str))]
-        elif type(value).__module__.split(".")[0] in ("dgarray", "types") and hasattr(value, "__dict__"):
+        elif hasattr(value, "__dict__") and (value is root or type(value).__module__.split(".")[0] in OURS):
             todo += [(f"{name}.{key}".lstrip("."), v) for key, v in vars(value).items()]
     return found
