@@ -14,6 +14,7 @@ import numpy as np
 
 from ..analysis.totals import totals_of_arrays, totals_of_state
 from ..array_memory import held
+from ..methods.method import OwnSteps
 from ..output import store_of
 from ..stepping import registers
 from .memory import Plan
@@ -22,53 +23,65 @@ from .time_loop import TimeLoop
 
 UNKNOWNS = 1 << 18          # of a variable on the larger part: more than any function works on at once
 SMALLER = 0.6               # size of the other part, in sizes of the larger one
+BY_BLOCKS = "initial state", "time step"          # phases in which every thread works on a block of elements
 SEARCHED = 1 << 14          # unknowns of a variable on the part on which the search for the largest step is measured
 
 
 def measured(sim):
     """The `Plan` of a run of a simulation, without snapshots that are kept."""
-    whole = places(sim.problem)
-    largest = max(1, UNKNOWNS // sim.method.unknowns_of_place(sim.problem)[1])
-    wanted = [whole] if largest >= whole else [largest, int(SMALLER * largest)]
-    with undisturbed():
-        parts = [part_of(sim, count) for count in wanted]
-        if len(parts) > 1 and places(parts[1].problem) >= 0.9 * places(parts[0].problem):
-            parts = [part_of(sim, whole)]          # it has no part that is much smaller
-        searching = part_of(sim, SEARCHED * largest // UNKNOWNS) if len(parts) > 1 else parts[0]
-        # What is kept for all problems, such as compiled kernels, is not measured. Those of a grid may know its spacing.
-        for part in parts if sim.mesh.structured else [searching]:
-            Sample(part, whole)
-        samples = [Sample(part, whole, search=len(parts) == 1) for part in parts]
-        search = Sample(searching, whole) if len(parts) > 1 else samples[0]
-    sizes = samples[0].sizes if len(parts) == 1 else sim.method.sizes(sim.problem)
+    samples, search, whole = *samples_of(sim), places(sim.problem)
+    sizes = sim.method.sizes(sim.problem) if len(samples) > 1 else samples[0].sizes
     kept = [{}, {}]
     for place, found in enumerate(kept):
         for part, what in samples[0].held[place]:
-            size = line([(each.sizes.get(part, 0), each.held[place].get((part, what), 0)) for each in samples], sizes[part])
-            found[what] = found.get(what, 0) + max(0, size)
+            points = [(each.sizes.get(part, 0), each.held[place].get((part, what), 0)) for each in samples]
+            found[what] = found.get(what, 0) + max(0, line(points, sizes[part]))
     kept = [{what: int(size) for what, size in found.items() if size >= 1} for found in kept]
-    threads = sim.backend.threads
-
-    def beside(phase, place, of, size):
-        return int(line([(each.places, each.beside[phase][place]) for each in of], size, threads))
-    transient = {phase: tuple(beside(phase, place, samples, whole) for place in (0, 1)) for phase in samples[0].beside}
-    if len(parts) > 1 and search.searched:          # its memory grows with the elements that it works on
+    transient = {}
+    for phase in samples[0].beside:
+        threads = sim.backend.threads // samples[0].threads if phase in BY_BLOCKS else 1
+        transient[phase] = tuple(int(line([(each.places, each.beside[phase][place]) for each in samples], whole, threads))
+                                 for place in (0, 1))
+    if search is not None:          # its memory grows with the elements that it works on
         took = search.beside["time step"]
-        transient["time step"] = tuple(transient["time step"][place] + took[place] * search.searched // search.places
-                                       for place in (0, 1))
+        transient["time step"] = tuple(there + size * search.searched // search.places
+                                       for there, size in zip(transient["time step"], took))
     snapshot = int(line([(each.places, each.snapshot) for each in samples], whole))
     return Plan(*kept, transient, snapshot, len(sim.law.variables))
 
 
+def samples_of(sim):
+    """([`Sample` of the larger part, that of the smaller one], that of a small part on which the largest step is searched for);
+    ([that of the whole], None) of a problem that is small. None, too, where no step is searched for."""
+    whole, largest = places(sim.problem), max(1, UNKNOWNS // sim.method.unknowns_of_place(sim.problem)[1])
+    with undisturbed():
+        parts = [part_of(sim, count) for count in ([whole] if largest >= whole else [largest, int(SMALLER * largest)])]
+        if places(parts[-1].problem) >= 0.9 * places(parts[0].problem):
+            parts = [part_of(sim, whole)]          # there is no part that is much smaller
+        alone = len(parts) == 1
+        few = parts[0] if alone else part_of(sim, SEARCHED * largest // UNKNOWNS)
+        # What is kept for all problems, such as compiled kernels, is not measured. Those of a grid may know its spacing.
+        for part in parts if sim.mesh.structured else [few]:
+            Sample(part, whole)
+        samples = [Sample(part, whole, search=alone) for part in parts]
+        return samples, Sample(few, whole) if not alone and samples[0].searched else None
+
+
 def known(sim):
-    """The `Plan` of what is known without measuring: the mesh, and the states of a step."""
-    problem, method = sim.problem, sim.method
-    unknowns = method.unknowns_of_place(problem)[0] * places(problem)
-    state = unknowns * len(sim.law.variables) * sim.backend.dtype.itemsize
-    states = {"state and registers": (sum(registers(sim.stepper)) + 1) * state}
-    device = sim.backend.name == "cupy"
-    mesh = {"mesh": sum(held(sim.mesh).values())}
-    return Plan(mesh if device else mesh | states, states if device else {}, {}, state, len(sim.law.variables), least=True)
+    """The `Plan` of what is known without measuring: the mesh, the states of a step, snapshots, and beside a device the initial
+    state on the host in float64. A run takes no less."""
+    mesh, method, backend, variables = sim.mesh, sim.method, sim.backend, len(sim.law.variables)
+    places, unknowns = prod(mesh.cells) if mesh.structured else mesh.cell_count, method.unknowns_of_place(sim.problem)[0]
+    state = variables * unknowns * places * backend.dtype.itemsize
+    states = {"state and registers": state * (2 if sim.stepper is OwnSteps else sum(registers(sim.stepper)) + 1)}
+    snapshot = state // unknowns if mesh.structured and not method.derivatives else state
+    host, device = {"mesh": sum(held(mesh).values())}, {}
+    transient = {}
+    if backend.name == "cupy":
+        device, transient = states, {"initial state": (8 * state // backend.dtype.itemsize, 0)}
+    else:
+        host |= states
+    return Plan(host, device, transient, snapshot, variables, least=True)
 
 
 def places(problem):
@@ -77,10 +90,11 @@ def places(problem):
 
 
 def part_of(sim, count):
-    """The simulation on a part of its problem, with about so many places. What every thread has of its own is measured once."""
+    """The simulation on a part of its problem, with about so many places. On a part of a mesh there is one thread: all would
+    have no more elements than one works on at a time."""
     part, whole = sim.method.part(sim.problem, count), count >= places(sim.problem)
-    one = {} if whole or sim.backend.name == "cupy" else {"threads": 1}
-    return sim.replace(mesh=part.mesh, boundary=part.boundary, record=None, dt=None, steady=sim.options["steady"], **one)
+    one = {} if whole or sim.mesh.structured or sim.backend.name == "cupy" else {"threads": 1}
+    return sim.replace(mesh=part.mesh, boundary=part.boundary, record=None, dt=None, **one)
 
 
 def line(points, size, threads=1):
@@ -114,11 +128,13 @@ class Sample:
     held       of the host and the device: {(part, what): bytes} of the arrays that stay
     beside     {phase: (host, device)} the most bytes in addition in each phase
     searched   number of places on which the run searches for the largest step
-    snapshot   bytes of a snapshot"""
+    snapshot   bytes of a snapshot
+    threads    that have worked on it"""
 
     def __init__(self, sim, whole, search=True):
         """whole: number of places of the whole problem;  search: whether to search for the largest step"""
         self.sizes, self.places, self.peaks, backend = sim.method.sizes(sim.problem), places(sim.problem), {}, sim.backend
+        self.threads = backend.threads
         seen = {}
         held(sim.mesh, seen=seen)
         outer = tracemalloc.is_tracing()          # by a user; else tracing ends with the sample

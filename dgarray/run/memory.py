@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 EARLY = ("set-up", "initial state", "time step", "integrals")          # phases before the first snapshot
 OUTPUT = ("snapshots", "report")                                      # phases in which one snapshot is counted already
 
-MOST = 12            # times the states and the mesh: more than any run takes that grows with the mesh
+MOST = 16            # times the states and the mesh: more than any run takes that grows with the mesh
 BESIDE = 1 << 30     # bytes: more than any run takes besides, such as the search for the largest step and what threads work in
 
 
@@ -45,8 +45,13 @@ class Plan:
 
     def decides(self, free):
         """Whether a run, of which this plan has the least, surely fits (host, device) free bytes, or surely does not."""
-        needs = [(self.peak(place), room) for place, room in enumerate(free) if room is not None]
-        return any(least > room for least, room in needs) or all(MOST * least + BESIDE < room for least, room in needs)
+        for place, room in enumerate(free):
+            least, kept = self.peak(place), (1 - place) * self.host.get("snapshots", 0)
+            if room is not None and least > room:
+                return True
+            if room is not None and MOST * (least - kept) + 2 * kept + BESIDE >= room:
+                return False
+        return True
 
     def beside(self, free):
         """The plan with (host, device) bytes that are free now."""

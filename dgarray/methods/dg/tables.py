@@ -23,8 +23,7 @@ NO_LIMITS = Limiting()
 class NodalTables:
     """All that nodal DG needs on one mesh, on the host in float64: matrices, metrics, index lists and physics.
 
-    Arrays that grow with the mesh are computed on first use, or all at once by `build`: the memory plan uses tables without
-    these arrays.
+    Arrays that grow with the mesh are computed on first use, or all at once by `build`.
 
     outer, inner                    number of faces at the boundary, and between two elements
     varying                         names of the law's parameters that vary in space
