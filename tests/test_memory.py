@@ -82,17 +82,17 @@ class Own(dg.Method):
 
 
 class OwnOperator(dg.GridOperator):
-    positions = {"q": (0, 0)}
+    positions = {"u": (0, 0)}
 
     def __init__(self, problem, backend):
         super().__init__(problem, backend)
-        self.tables = backend.zeros((5, *self.unknowns["q"]))
+        self.tables = backend.zeros((5, *self.unknowns["u"]))
 
     def largest_step(self, state, t):
         return 1.0
 
     def advance(self, state, t, dt):
-        state["q"] += 0 * self.tables.sum(axis=0)
+        state["u"] += 0 * self.tables.sum(axis=0)
         return state
 
 
@@ -118,7 +118,7 @@ def test_plan_is_what_a_run_takes(problem, cells, kernels, dtype):
     plan = sim.memory(until)
     fresh = problem(cells, kernels=kernels, dtype=dtype, **ON_CPU)          # whose mesh knows nothing yet
     peak, _ = traced(lambda: fresh.run(until=until))
-    assert 0.88 < plan.peak_host / peak < 1.15, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"
+    assert 0.9 < plan.peak_host / peak < 1.15, f"plan {shown(plan.peak_host)}, run {shown(peak)}: {plan}"
     assert plan.device == {} and plan.peak_device == 0
     least = sim.memory(until, quick=True)
     assert least.least and least.peak_host < peak < MOST * least.peak_host, f"run {shown(peak)}, {least}"
@@ -158,9 +158,9 @@ def test_device(problem, cells, cupy):
 
 
 def test_snapshots_that_are_kept():
-    plan = Plan({"a": 100}, {}, {"set-up": (900, 0), "snapshots": (40, 0), "report": (60, 0)}, snapshot=30, variables=3)
+    plan = Plan({"a": 100}, {}, {"set-up": (900, 0), "snapshots": (40, 0), "dataset": (60, 0)}, snapshot=30, variables=3)
     assert plan.peak_host == 1000 and plan.keeping(0) == plan
-    assert plan.keeping(1).peak_host == 1000 and plan.keeping(1).transient["report"] == (30, 0)
+    assert plan.keeping(1).peak_host == 1000 and plan.keeping(1).transient["dataset"] == (30, 0)
     more, less = plan.keeping(1001), plan.keeping(1000)
     assert more.peak_host - less.peak_host == 30 + 10          # one more, and a third of it is copied at the end
 

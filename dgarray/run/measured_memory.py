@@ -191,6 +191,7 @@ class Sample:
         store.append(0.0, values)
         del values
         dataset = store.dataset()
+        ends("dataset")
         totals_of_state(operator, loop.state)
         ends("report")
         del dataset

@@ -2,9 +2,9 @@
 from dataclasses import dataclass, replace
 
 EARLY = ("set-up", "initial state", "time step", "integrals")          # phases before the first snapshot
-OUTPUT = ("snapshots", "report")                                      # phases in which one snapshot is counted already
+OUTPUT = ("snapshots", "dataset", "report")          # phases in which one snapshot is counted already
 
-MOST = 16            # times the states and the mesh: more than any run takes that grows with the mesh
+MOST = 20            # times the states and the mesh: more than any run takes that grows with the mesh
 BESIDE = 1 << 30     # bytes: more than any run takes besides, such as the search for the largest step and what threads work in
 
 
@@ -65,7 +65,7 @@ class Plan:
         kept, more = snapshots * self.snapshot, (snapshots - 1) * self.snapshot // self.variables
         # The phases before the first snapshot are over when the snapshots need memory.
         less = dict.fromkeys(EARLY, kept) | dict.fromkeys(OUTPUT, self.snapshot)
-        transient = {phase: (host - less.get(phase, 0) + (more if phase == "report" else 0), device)
+        transient = {phase: (host - less.get(phase, 0) + (more if phase == "dataset" else 0), device)
                      for phase, (host, device) in self.transient.items()}
         return replace(self, host=self.host | {"snapshots": kept}, transient=transient)
 
