@@ -22,11 +22,6 @@ class LinearSystem:
     source: dict
     inverse: tuple
 
-    @property
-    def coefficients(self):
-        """All coefficients in a tuple: those of `flux`, of `source`, of `inverse`."""
-        return *(value for entries in self.flux for value in entries.values()), *self.source.values(), *self.inverse
-
     def terms(self):
         """The system with constant coefficients as the terms (i, k, j, a) and (i, j, b) of
         dq_i/dt = sum a dq_j/dx_k + sum b q_j: two tuples."""
@@ -91,11 +86,10 @@ class LinearLaw:
                     raise ValueError(f"Hermite needs a linear law; the {name} of {self.law!r} is not linear in "
                                      f"{', '.join(self.law.variables)}")
 
-    def system(self, x, h, degree, short=simplest):
+    def system(self, x, h, degree):
         """The `LinearSystem` with its coefficients as series about the places x.
 
         x: arrays that broadcast to (z, y, x);  h: cell lengths;  degree: of the series in each coordinate
-        short: function (series, dim) that simplifies a coefficient
         A series (degree + 1, ..., *places) has length 1 along those axes of the places on which it does not depend."""
         d, law = self.law.dim, self.law
         at = {f"x{k}": placed(x, h, degree, k) for k in range(d)} if self.varies else {}
@@ -110,7 +104,7 @@ class LinearLaw:
                 given |= {f"n{i}": unit[n, i] for i in range(d)} if n is not None else {}
                 for i, value in enumerate(evaluate(function, given, d)):
                     if np.any(value):
-                        found[i, j] = short(value, d)
+                        found[i, j] = simplest(value, d)
             return found
         capacity = self.functions.get("capacity")
         factors = evaluate(capacity.graph, at, d) if capacity else [1.0] * len(law.variables)
@@ -118,17 +112,7 @@ class LinearLaw:
         inverse = (apply("divide", d, 1.0, c) for c in factors)
         # Python's numbers, because NumPy's would turn arrays of float32 into float64.
         return LinearSystem(tuple(entries("flux", k) for k in range(d)), source,
-                            tuple(short(c, d) for c in inverse))
-
-    def series(self):
-        """Whether each coefficient that depends on x varies along x, y, z: truth values (coefficient, axis)."""
-        d = self.law.dim
-        if not self.varies:
-            return np.zeros((0, d), bool)
-        places = np.meshgrid(*[np.array([0.3, 0.4])] * d, indexing="ij", sparse=True)[::-1]
-        # Not simplified to numbers: a coefficient that varies may be constant around these few places.
-        system = self.system(tuple(places), (1.0,) * d, 1, lambda value, d: value)
-        return np.array([np.array(value.shape[d:])[::-1] > 1 for value in system.coefficients if np.ndim(value)]).reshape(-1, d)
+                            tuple(simplest(c, d) for c in inverse))
 
     def speeds(self, x):
         """Largest wave speed along each axis over the places x, a tuple (dim,)."""

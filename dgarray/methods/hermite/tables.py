@@ -95,16 +95,6 @@ class HermiteTables:
     def layers(self):
         return [self.layer(*self.grid.boundaries[name], sponge) for name, sponge in self.sponges.items()]
 
-    @property
-    def interpolant(self):
-        """Number of coefficients of one variable's interpolant."""
-        return (2 * self.order + 2) ** self.dim
-
-    @cached_property
-    def series_along(self):
-        """Whether each of the law's coefficients that vary does so along x, y, z: truth values (coefficient, axis)."""
-        return self.linear.series()
-
     def places(self, half):
         """Coordinates x, y, z of the target nodes of a half-step, arrays that broadcast to (z, y, x)."""
         axes = [axis[:n] + (0 if half else h / 2) for axis, n, h in zip(self.grid.axes, self.targets[half], self.grid.spacing)]
