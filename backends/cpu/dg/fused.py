@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 
 from ....methods.check import Check
-from ....methods.dg.linear_limiter import LinearLimits
 from ....methods.dg.linear_limiter_arrays import LinearLimiterArrays
 from ....methods.dg.weak_form import WeakForm
 from ....methods.operation import Operation

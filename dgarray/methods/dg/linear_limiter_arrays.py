@@ -44,10 +44,6 @@ class LinearLimiterArrays(LimiterArrays):
     def elements(self, *which):
         return LinearElements(self, *which)
 
-    @classmethod
-    def needs(cls, backend, tables):
-        return 0, 0
-
     @cached_property
     def rows(self):
         """Rows of an element that are there at once, about."""
