@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 from dgarray.backends.arrays import ArrayBackend
+from references import mesh_path
 
 import dgarray as dg
 from dgarray.analysis.riemann import riemann
@@ -198,6 +199,38 @@ def test_mass_stays_where_elements_are_limited():
         state = operator.advance(state, 0.0, dt)
     end = totals_of_state(operator, state)
     assert all(abs(end[name] - start[name]) < 1e-12 * abs(start[name]) for name in ("rho", "E"))
+
+
+def uniform(law, *primitive):
+    free = tuple(map(float, law.conservative(primitive)))
+    return lambda x, t=0.0: tuple(value + 0 * x[0] for value in free)
+
+
+def test_a_bow_shock_before_layers_of_gmsh():
+    """Mach 2: the pressure at the stagnation point is that of Rayleigh's formula, Anderson 2003, equation (8.80)."""
+    mesh, law, gamma, mach = dg.read_mesh(mesh_path("gmsh_layer_2d.msh")), dg.Euler(2), 1.4, 2.0
+    free = uniform(law, 1.0, mach, 0.0, 1 / gamma)
+    sim = dg.Simulation(mesh, law, dg.NodalDG(1, **SENSED, positivity=True), initial=free, stepper="ssp33", backend="numpy",
+                        boundary={"cylinder": dg.wall, "far": dg.far_field(free)})
+    tree = sim.run(1.0)
+    q = tree.dg.sample([(-0.301, 0.0)], time=-1)
+    pressure = law.pressure([q[name].values for name in law.variables])
+    behind = (1 - gamma + 2 * gamma * mach**2) / (gamma + 1)
+    pitot = behind * ((gamma + 1)**2 * mach**2 / (4 * gamma * mach**2 - 2 * (gamma - 1))) ** (gamma / (gamma - 1)) / gamma
+    assert pressure == pytest.approx(pitot, rel=0.05)
+
+
+@pytest.mark.parametrize("options", [{}, LIMITED, POSITIVE], ids=str)
+def test_free_stream_around_layers_of_prisms_of_gmsh(options):
+    mesh, law = dg.read_mesh(mesh_path("gmsh_layer_3d.msh")), dg.Euler(3)
+    free = uniform(law, 1.0, 0.5, 0.3, 0.2, 1.0)
+    sim = simulation(mesh, dg.NodalDG(1, **options), free, boundary=dg.far_field(free))
+    operator = sim.operator
+    state = operator.state(operator.project(free))
+    before = operator.host(state)
+    state = operator.advance(state, 0.0, operator.largest_step(state, 0.0))
+    after = operator.host(state)
+    assert max(np.abs(after[name] - q).max() for name, q in before.items()) < 1e-12
 
 
 def test_what_is_refused():
