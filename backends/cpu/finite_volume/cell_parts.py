@@ -11,9 +11,9 @@ from ....physics.trace import Graph, operands
 class GraphLine:
     """A line made of a graph; attributes as of `dgarray.methods.finite_volume.lines.Line`."""
 
-    def __init__(self, name, graph, reads, writes, used):
+    def __init__(self, name, graph, reads, writes, used, values):
         self.name, self.reads, self.writes = name, reads, writes
-        self.function = SimpleNamespace(graph=graph, used=used, name=name)
+        self.function = SimpleNamespace(graph=graph, used=used, name=name, values=values)
 
     @property
     def needed(self):
@@ -23,7 +23,7 @@ class GraphLine:
 def parted(line, name):
     """The lines (of the cells, of the faces) that together do what `line` does, the first with the new field `name`.
 
-    Only [line] where it reads other shifts than 0 and 1, or nothing is to be had twice."""
+    line: its function is a `WithNumbers`.  Only [line] where it reads other shifts than 0 and 1, or nothing is to be had twice."""
     nodes, used = line.function.graph.nodes, line.function.used
     if {shift for _, shift in line.needed.values()} != {0, 1}:
         return [line]
@@ -61,8 +61,9 @@ def parted(line, name):
         order[i] = len(new)
         new.append(node)
     graph = Graph(tuple(new), tuple(order[i] for i in line.function.graph.outputs), line.name)
-    return [GraphLine(f"{line.name} cell", cell[0], line.reads, {name: len(kept)}, cell[1]),
-            GraphLine(line.name, graph, line.reads | {"a": (name, 0), "b": (name, 1)}, line.writes, inputs)]
+    values = line.function.values
+    return [GraphLine(f"{line.name} cell", cell[0], line.reads, {name: len(kept)}, cell[1], values),
+            GraphLine(line.name, graph, line.reads | {"a": (name, 0), "b": (name, 1)}, line.writes, inputs, values)]
 
 
 def needed_by(nodes, outputs, given):

@@ -14,6 +14,7 @@ from ....stepping import registers
 from ..shared_loop import ONE_THREAD
 from ..simd.tiles import aligned
 from .march_source import MarchSource
+from .side_source import Sides
 from .stage_source import StageSource
 
 STRIP = 64               # cells of a row that a kernel takes at a time
@@ -60,7 +61,7 @@ class SweepsFused(Sweeps):
 
     def kernel_texts(self, stepper):
         all_passes = self.passes or self.parts_of_stage(bool(registers(stepper)[1]))
-        return {", ".join(one.source.chain): one.text for one in all_passes}
+        return {", ".join(one.source.chain): one.text for one in all_passes} | self.sides.texts
 
     def step(self, stepper, states, k, t, dt, exponent=None):
         if not self.tables.split:
@@ -109,6 +110,10 @@ class SweepsFused(Sweeps):
             width[padded.ndim - 1 - k] = (self.margin, self.margin)
             padded = np.pad(padded, width, "wrap" if t.grid.periodic[k] else "symmetric")
         return padded.reshape(len(padded), -1), [prod(padded.shape[padded.ndim - k:]) for k in range(t.dim)]
+
+    @cached_property
+    def sides(self):
+        return Sides(self.tables, self.backend.dtype)
 
     @cached_property
     def watch(self):
@@ -179,7 +184,9 @@ class Pass:
                     pieces.append((first, end, x0, cells, slab, self.slab_row(others, i)))
                     places.append(place)
         self.pieces, self.places = np.array(pieces, np.int64), np.array(places, dtype)
-        self.scratch = [aligned(self.source.size, dtype) for _ in range(operations.backend.threads)]
+        self.scratch = [aligned(self.source.room, dtype) for _ in range(operations.backend.threads)]
+        for w in self.scratch:
+            self.source.put_numbers(w)
 
     def slab_row(self, others, i):
         """Where the slab i begins in the parameters."""
@@ -202,7 +209,7 @@ class Pass:
         times = [real(time) for time in (*t, 0, 0, 0)[:3]]
         arrays = [o.flat(q if array is None else array) for array in (*arrays, None, None, None)[:3]]
         look = last or tables.repairs and not repeats(tables)
-        arguments = (o.flat(q), o.flat(out), *arrays, parameters, self.count, grid.cells[0], self.row_stride, o.plane,
+        arguments = (o.flat(q), o.flat(out), *arrays, parameters, o.sides.table, self.count, grid.cells[0], self.row_stride, o.plane,
                      stride, o.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
                      real(k / h[rows]), *times, real(dt), real(t_look), last, look, *map(real, row))
         counts = np.zeros(2, int)

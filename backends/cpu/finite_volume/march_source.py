@@ -4,6 +4,7 @@ A row is a strip of cells along x. Each step of the march loads the next row; th
 own, as many rows behind as it needs to see ahead. So several sweeps, along x and along the rows, read and write the state once.
 """
 import re
+from copy import copy
 from hashlib import sha256
 from inspect import getsource
 
@@ -12,12 +13,13 @@ import numpy as np
 from ....methods.finite_volume.lines import of_line, ranges
 from ....physics.explain import formulas_of
 from ....physics.pointwise import Pointwise
+from ....physics.run_time_numbers import NUMBER, with_numbers
 from .. import shared_loop
 from ..dg.kernel_source import indented
-from ..simd import expressions, target, vector
+from ..simd import boundary, expressions, target, vector
 from .cell_parts import parted
 
-KERNELS = sha256("".join(getsource(module) for module in (expressions, shared_loop, vector)).encode()).hexdigest()[:16]
+KERNELS = sha256("".join(getsource(module) for module in (boundary, expressions, shared_loop, vector)).encode()).hexdigest()[:16]
 
 SOON = 4                 # rows ahead that are asked for
 
@@ -38,6 +40,13 @@ class Field:
         return "0" if self.depth == 1 else f"({row} + {64 * self.depth}) % {self.depth} * {size}"
 
 
+def numbered(line):
+    """The line with a function whose constants come at run time."""
+    line = copy(line)
+    line.function = with_numbers(line.function)
+    return line
+
+
 class MarchSource:
     """Text of one kernel, for the chain of sweeps of a pass.
 
@@ -50,6 +59,7 @@ class MarchSource:
         self.physics, self.ghosts, self.V = tables.physics, tables.ghosts, tables.variables
         self.L = target.lanes(self.dtype)
         self.functions, self.fields, self.size, self.sweeps = {}, {}, 0, {}
+        self.with_numbers, self.numbers = {}, []          # {function: (as evaluated, number of its first constant)}; their values
         self.halo = self.ghosts * chain.count("x")
         self.width = -(-(strip + 2 * self.halo + self.L) // self.L) * self.L
         self.open_rows = rows is not None and not tables.grid.periodic[rows]
@@ -69,12 +79,15 @@ class MarchSource:
         """Text that evaluates a function; read: (argument, number) -> ("load", place, offset) or ("given", text);
         targets: (place, offset) of each result."""
         offsets, given, nodes = {}, {}, []
+        function, first = self.evaluated(function)
 
         def place(at, offset):
             return at, offsets.setdefault(offset, len(offsets))
         for node in function.graph.nodes:
             if node[0] == "input":
-                kind, *where = read(*function.used[node[1]])
+                argument, number = function.used[node[1]]
+                kind, *where = (("load", self.size + (first + number) * self.L, "0") if argument == NUMBER
+                                else read(argument, number))
                 node = ("load", *place(*where)) if kind == "load" else ("given", given.setdefault(where[0], len(given)))
             nodes.append(node)
         results = [place(*one) for one in targets]
@@ -83,6 +96,23 @@ class MarchSource:
         name = f"{re.sub('[^a-zA-Z]+', '_', role)}_{sha256(text.encode()).hexdigest()[:8]}"
         self.functions[name] = text, function
         return f"{name}(w, ({''.join(f'{o}, ' for o in offsets)}), ({''.join(f'{g}, ' for g in given)}))"
+
+    def evaluated(self, function):
+        """(The function as a kernel evaluates it, the number of its first constant); these lie behind all fields."""
+        if id(function) not in self.with_numbers:
+            own = function if hasattr(function, "values") else with_numbers(function)
+            self.with_numbers[id(function)] = own, len(self.numbers), function          # kept alive for its id
+            self.numbers += own.values
+        return self.with_numbers[id(function)][:2]
+
+    @property
+    def room(self):
+        """Numbers in the scratch array."""
+        return self.size + len(self.numbers) * self.L
+
+    def put_numbers(self, w):
+        """Put the constants of the functions into a scratch array; no kernel changes them."""
+        w[self.size:self.room].reshape(-1, self.L)[...] = np.reshape(self.numbers, (-1, 1))
 
     def over_columns(self, first, end, call):
         return [f"for i in range({first}, {end}, {self.L}):", f"    {call}"]
@@ -114,7 +144,7 @@ class MarchSource:
     def text(self):
         chain = self.chain
         behind, around = self.delays()
-        for name in ("x", "x_inside"):
+        for name in ("x", "x_inside", "beyond"):
             self.field(name, 1)
         if self.t.varying:
             self.field("m", len(self.t.varying), behind[-1] + self.ghosts + 2)
@@ -176,8 +206,8 @@ class MarchSource:
     def lines(self, axis):
         """The lines of a sweep, which end with the new state."""
         if axis not in self.sweeps:
-            *others, flux = self.t.sweeps[axis]
-            self.sweeps[axis] = [*others, *parted(flux, "cell"), self.physics.update(self.base)]
+            *others, flux, update = map(numbered, (*self.t.sweeps[axis], self.physics.update(self.base)))
+            self.sweeps[axis] = [*others, *parted(flux, "cell"), update]
         return self.sweeps[axis]
 
     def states(self, i):
@@ -311,16 +341,17 @@ class MarchSource:
     def outside(self, i, side, field, to, at):
         """Lines that put the state beyond a side into the cell `own` of the row `row`."""
         def read(argument, number):
-            if argument == "q":
-                return "load", field.place(number), at
             if argument == "x":
                 kind, *where = self.position(number, "row")
                 return ("load", where[0], "own") if kind == "load" else (kind, *where)
-            if argument == "m":
-                kind, place, offset = self.parameter(number, "row")
-                return kind, place, offset.replace("+ i", "+ own")
-            return "given", f"t{i}"
-        return [self.call(side.outside, read, [(field.place(v), to) for v in range(self.V)], vectors=False)]
+            kind, place, offset = self.parameter(number, "row")
+            return kind, place, offset.replace("+ i", "+ own")
+        numbers = self.fields["beyond"].first
+        known = [read("x", k) for k in range(self.t.dim)] + [read("m", name) for name in self.t.varying]
+        texts = [f"w[{where[0]} + {where[1]}]" if kind == "load" else where[0] for kind, *where in known]
+        return [*(f"w[{numbers + k}] = {text}" for k, text in enumerate(texts)),
+                f"condition(sides, {2 * side.axis + side.end}, w, {field.first} + {at}, {self.width}, w, {field.first} + {to}, "
+                f"{self.width}, sides, 0, w, {numbers}, 1, t{i})"]
 
     # To and from memory.
 
@@ -388,9 +419,9 @@ class MarchSource:
     @property
     def largest_rate(self):
         """max(rate, wave rate of q)."""
-        def largest(q, x, t, m, rate):
-            return np.maximum(rate, self.t.rate.function(q, x, t, m))
-        return Pointwise(largest, self.physics.state | {"rate": None}, "wave rate")
+        def largest(q, x, t, m, grid, rate):
+            return np.maximum(rate, self.t.rate.function(q, x, t, m, grid))
+        return Pointwise(largest, self.physics.state | {"grid": self.physics.grid, "rate": None}, "wave rate")
 
     @property
     def any_unsound(self):
@@ -411,10 +442,10 @@ from numba import njit
 from numpy import inf, nan
 
 from dgarray.backends.cpu.shared_loop import add_one
-from dgarray.backends.cpu.simd import expressions, target, vector
+from dgarray.backends.cpu.simd import boundary, expressions, target, vector
 
 assert target.lanes(np.{self.dtype}) == {self.L}
-copy, prefetch = vector.copy(np.{self.dtype}), vector.prefetch
+copy, prefetch, condition = vector.copy(np.{self.dtype}), vector.prefetch, boundary.condition(np.{self.dtype})
 real = np.{self.dtype}
 half, zero = real(0.5), real(0)
 {chr(10).join(functions)}
@@ -435,7 +466,7 @@ def run(counts, pieces, slab_places, found, w, {', '.join(ARGUMENTS)}):
 # pieces (piece, 6): first row, row after the last, first cell and number of cells of the strip, where row 0 lies in memory and
 # in the parameters;  slab_places: the coordinate along the third axis;  found (piece, 2): largest wave rate, and 1 where a
 # state is not sound;  count, columns: rows, and cells of a row, in all;  lower, h: coordinates;  k: dt/h;  parameters with
-# `margin` cells around;  t0, t1, t2: times of the members of the chain;  A to C: the row of the stepper's table
-ARGUMENTS = ("state", "out", "tendency", "start", "register", "parameters", "count", "columns", "row_stride",
+# `margin` cells around;  sides: the table of `side_source.Sides`;  t0, t1, t2: times of the members of the chain;  A to C: the row of the stepper's table
+ARGUMENTS = ("state", "out", "tendency", "start", "register", "parameters", "sides", "count", "columns", "row_stride",
              "variable_stride", "m_row_stride", "margin", "lower_x", "h_x", "lower_rows", "h_rows", "k_x", "k_rows", "t0",
              "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "A", "v_", "w_", "alpha", "beta", "B", "C")

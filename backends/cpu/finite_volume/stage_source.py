@@ -22,7 +22,7 @@ class StageSource(MarchSource):
         return self.fields["q0"], self.fields["r"]
 
     def text(self):
-        for name in ("x", "x_inside"):
+        for name in ("x", "x_inside", "beyond"):
             self.field(name, 1)
         behind = (self.ahead + self.ghosts) * ("rows" in self.chain)
         if self.t.varying:

@@ -12,14 +12,14 @@ class Line:
     name     role of the function, for messages and for generated text
     reads    {argument: (field, shift)}
     writes   {field: number of components}, in the order of the results
-    specs    {field: spec}, as `Pointwise` takes it, of all fields;  numbers: names of the arguments that are one number for all
-             cells
+    specs    {field: spec}, as `Pointwise` takes it, of all fields, and "grid": numbers of the grid, which functions may take as
+             an argument of this name, too;  numbers: names of the other arguments that are one number for all cells
     In fields of faces, entry i is the face between the cells i and i + 1."""
 
     def __init__(self, name, function, reads, writes, specs, numbers=()):
         self.name, self.reads, self.writes = name, reads, writes
         inputs = {argument: specs[field] for argument, (field, _) in reads.items()}
-        self.function = Pointwise(function, inputs | dict.fromkeys(("t", *numbers)), name)
+        self.function = Pointwise(function, inputs | dict.fromkeys(("t", *numbers)) | {"grid": specs["grid"]}, name)
 
     @property
     def needed(self):

@@ -13,15 +13,15 @@ from .lines import Line
 class GridPhysics(Physics):
     """The functions of a finite-volume method on a grid.
 
-    spacing: h along each axis.  The other arguments are those of `dgarray.methods.physics.Physics`.
+    spacing: h along each axis, which functions take of the argument `grid`: h0, h1, h2.  The other arguments are those of `dgarray.methods.physics.Physics`.
     specs    {field: spec} of the fields that lines read and write, see `lines.Line`: q the state, m parameters, x the cells'
              centres, w other variables, low and high the states at both faces of a cell, flux those through faces, F and s
              flux and wave speed of a cell, r the tendency"""
 
     def __init__(self, law, flux, source, parameters, spacing):
         super().__init__(law, flux, source, parameters)
-        self.spacing, self.count = spacing, len(law.variables)
-        self.specs = {"x": law.dim, "m": parameters, "s": 1} | dict.fromkeys(
+        self.grid, self.count = {f"h{axis}": float(h) for axis, h in enumerate(spacing)}, len(law.variables)
+        self.specs = {"x": law.dim, "m": parameters, "s": 1, "grid": self.grid} | dict.fromkeys(
             ("q", "w", "low", "high", "flux", "F", "r", "out"), self.count)
 
     def line(self, name, function, reads, writes, numbers=()):
@@ -37,10 +37,11 @@ class GridPhysics(Physics):
         """The line flux = F*(l, r, n), l from the field `high` of the cell below the face, r from `low` of that above.
 
         numerical: F*; None: that of the simulation"""
-        n, h = self.normal(axis), self.spacing[axis]
+        n = self.normal(axis)
 
-        def flux(l, r, x, t, ml, mr):
-            return self.star(numerical or self.numerical, l, r, n, tuple(a + h / 2 * k for a, k in zip(x, n)), t, ml, mr)
+        def flux(l, r, x, t, ml, mr, grid):
+            face = tuple(a + grid[axis] / 2 if k == axis else a for k, a in enumerate(x))
+            return self.star(numerical or self.numerical, l, r, n, face, t, ml, mr)
         return self.line("numerical flux", flux, {"l": high, "r": (low, 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["flux"])
 
     def face_speed(self, axis):
@@ -78,13 +79,13 @@ class GridPhysics(Physics):
     def rates(self, joined):
         """The function of (q, x, t, m) that joins s_k / h_k of all axes k, s_k the wave speed along that axis, by `joined`:
         its maximum, or the sum."""
-        def rate(q, x, t, m):
-            each = [wave_speed(self.law, q, self.normal(axis), x, t, m) / h for axis, h in enumerate(self.spacing)]
+        def rate(q, x, t, m, grid):
+            each = [wave_speed(self.law, q, self.normal(axis), x, t, m) / h for axis, h in enumerate(grid)]
             total = each[0]
             for other in each[1:]:
                 total = joined(total, other)
             return total
-        return Pointwise(rate, self.state, "wave speed")
+        return Pointwise(rate, self.state | {"grid": self.grid}, "wave speed")
 
     @cached_property
     def sound(self):
