@@ -178,8 +178,9 @@ def test_free_stream(name, dim, nodes):
     law, uniform = laws(dim)[name]
     mesh = bent_mesh(dim)
     assert not are_affine(mesh)
-    operator = dg.Simulation(mesh, law, dg.TensorDG(3, nodes), boundary=lambda q: q, initial=lambda x: uniform,
-                             backend="numpy", kernels="array").operator
+    split = dg.central if (name, dim, nodes) == ("maxwell", 3, "lobatto") else None          # the weak form is refused
+    operator = dg.Simulation(mesh, law, dg.TensorDG(3, nodes, volume_flux=split), boundary=lambda q: q,
+                             initial=lambda x: uniform, backend="numpy", kernels="array").operator
     o, shape = operator.operations, operator.shape
     q = np.broadcast_to(np.array(uniform)[:, None, None], shape).copy()
     rough = q * (1 + 0.05 * np.random.default_rng(0).random(shape))

@@ -59,8 +59,9 @@ def test_free_stream(name, dim, nodes):
     law, uniform = laws(dim)[name]
     mesh = mesh_of(dim, periodic=True)
     kernels = "fused" if (name, nodes) == ("euler", "gauss") else "array"
-    operator = dg.Simulation(mesh, law, dg.TensorDG(3, nodes), initial=smooth(law, uniform), backend="numpy",
-                             kernels=kernels).operator
+    split = dg.central if (name, dim, nodes) == ("maxwell", 3, "lobatto") else None          # the weak form is refused
+    operator = dg.Simulation(mesh, law, dg.TensorDG(3, nodes, volume_flux=split), initial=smooth(law, uniform),
+                             backend="numpy", kernels=kernels).operator
     o, shape = operator.operations, operator.shape
     q = np.broadcast_to(np.array(uniform)[:, None, None], shape).copy()
     rough = q * (1 + 0.05 * np.random.default_rng(0).random(shape))

@@ -69,7 +69,8 @@ def test_free_stream_and_conservation_on_curved_cells(name, dim, curved, order, 
     law, uniform = laws(dim)[name]
     mesh = mesh_of(dim, kind, curved=curved, periodic=True)
     assert mesh.order == curved and (len(mesh.hanging) > 0) == (kind != "order")
-    operator = operator_of(mesh, law, dg.TensorDG(orders(order, kind), nodes), smooth(law, uniform))
+    split = dg.central if (name, dim, nodes) == ("maxwell", 3, "lobatto") else None          # the weak form is refused
+    operator = operator_of(mesh, law, dg.TensorDG(orders(order, kind), nodes, volume_flux=split), smooth(law, uniform))
     rough = rates(operator, smooth(law, uniform))
     still = rates(operator, lambda x: tuple(value + 0 * x[0] for value in uniform))
     assert np.abs(still).max() < 2e-10 * np.abs(rough).max()          # of rounding there is more than in straight cells

@@ -69,6 +69,9 @@ def possible(run):
         return False          # weno splits fluxes; finite volumes with a flux without dissipation are unstable
     if run.law in ("Euler", "MHD", "a law of your own") and run.flux == "central":
         return False          # no dissipation, see docs/conventions.md
+    if run.method == "TensorDG lobatto" and run.shape == "curved" and (
+            run.flux == "central" or (run.law, run.dim) == ("Maxwell", "3D")):
+        return False          # refused: the energy would grow
     if run.boundary == "absorbing" and (run.medium != "constant" or run.method == "weno"):
         return False          # the exact solution is a plane wave; weno refuses
     return not (run.shape == "curved" and (run.boundary == "periodic" or run.medium == "jump"))
@@ -191,8 +194,6 @@ def least_order(run):
     if run.method in STATED:
         if run.boundary in CONTINUED or run.method == "muscl" and run.boundary in IN_TIME:
             return 0.35
-        if run.method == "muscl" and run.dim == "3D":
-            return 1.0          # of two to five steps, where Strang's error weighs: 1.1 here, 1.4 at 64 cells, 2.0 in 2D at 256
         return 2.2 if run.method == "weno" and run.boundary in IN_TIME else STATED[run.method] - MARGINS[run.method]
     nonlinear, collocated = run.law in ("Euler", "MHD", "a law of your own"), run.method in COLLOCATED
     at_mortars = run.shape == "orders" and collocated and run.method != "NodalDG"          # of degree p - 1
@@ -218,7 +219,8 @@ def observed(run, until=0.1):
     """The errors on three meshes, each twice as fine."""
     errors = []
     for level, cells in enumerate(LEVELS.get(run.method, LEVELS["DG"])[int(run.dim[0]) - 1]):
-        sim = simulation(run, cells, until=until, cfl=0.9 * (0.5 ** level if run.method == "weno" else 1))
+        share = {"weno": 0.5 ** level, "muscl": 1 / 3}.get(run.method, 1)          # so that the error of time is small
+        sim = simulation(run, cells, until=until, cfl=0.9 * share)
         sim.run()
         errors.append(sim.report["l2_error"]["total"])
     return errors

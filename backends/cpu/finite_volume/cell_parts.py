@@ -23,7 +23,8 @@ class GraphLine:
 def parted(line, name):
     """The lines (of the cells, of the faces) that together do what `line` does, the first with the new field `name`.
 
-    line: its function is a `WithNumbers`.  Only [line] where it reads other shifts than 0 and 1, or nothing is to be had twice."""
+    line: its function is a `WithNumbers`
+    Only [line] where it reads other shifts than 0 and 1, or nothing is to be had twice."""
     nodes, used = line.function.graph.nodes, line.function.used
     if {shift for _, shift in line.needed.values()} != {0, 1}:
         return [line]

@@ -209,8 +209,8 @@ class Pass:
         times = [real(time) for time in (*t, 0, 0, 0)[:3]]
         arrays = [o.flat(q if array is None else array) for array in (*arrays, None, None, None)[:3]]
         look = last or tables.repairs and not repeats(tables)
-        arguments = (o.flat(q), o.flat(out), *arrays, parameters, o.sides.table, self.count, grid.cells[0], self.row_stride, o.plane,
-                     stride, o.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
+        arguments = (o.flat(q), o.flat(out), *arrays, parameters, o.sides.table, self.count, grid.cells[0], self.row_stride,
+                     o.plane, stride, o.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
                      real(k / h[rows]), *times, real(dt), real(t_look), last, look, *map(real, row))
         counts = np.zeros(2, int)
 

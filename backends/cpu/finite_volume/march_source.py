@@ -19,7 +19,8 @@ from ..dg.kernel_source import indented
 from ..simd import boundary, expressions, target, vector
 from .cell_parts import parted
 
-KERNELS = sha256("".join(getsource(module) for module in (boundary, expressions, shared_loop, vector)).encode()).hexdigest()[:16]
+KERNELS = sha256("".join(getsource(module) for module in (
+    boundary, expressions, shared_loop, vector)).encode()).hexdigest()[:16]
 
 SOON = 4                 # rows ahead that are asked for
 
@@ -59,7 +60,7 @@ class MarchSource:
         self.physics, self.ghosts, self.V = tables.physics, tables.ghosts, tables.variables
         self.L = target.lanes(self.dtype)
         self.functions, self.fields, self.size, self.sweeps = {}, {}, 0, {}
-        self.with_numbers, self.numbers = {}, []          # {function: (as evaluated, number of its first constant)}; their values
+        self.with_numbers, self.numbers = {}, []          # {function: (as evaluated, its first constant)}; all constants
         self.halo = self.ghosts * chain.count("x")
         self.width = -(-(strip + 2 * self.halo + self.L) // self.L) * self.L
         self.open_rows = rows is not None and not tables.grid.periodic[rows]
@@ -466,7 +467,8 @@ def run(counts, pieces, slab_places, found, w, {', '.join(ARGUMENTS)}):
 # pieces (piece, 6): first row, row after the last, first cell and number of cells of the strip, where row 0 lies in memory and
 # in the parameters;  slab_places: the coordinate along the third axis;  found (piece, 2): largest wave rate, and 1 where a
 # state is not sound;  count, columns: rows, and cells of a row, in all;  lower, h: coordinates;  k: dt/h;  parameters with
-# `margin` cells around;  sides: the table of `side_source.Sides`;  t0, t1, t2: times of the members of the chain;  A to C: the row of the stepper's table
+# `margin` cells around;  sides: the table of `side_source.Sides`;  t0, t1, t2: times of the members of the chain;  A to C: the
+# row of the stepper's table
 ARGUMENTS = ("state", "out", "tendency", "start", "register", "parameters", "sides", "count", "columns", "row_stride",
              "variable_stride", "m_row_stride", "margin", "lower_x", "h_x", "lower_rows", "h_rows", "k_x", "k_rows", "t0",
              "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "A", "v_", "w_", "alpha", "beta", "B", "C")

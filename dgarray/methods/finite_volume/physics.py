@@ -13,7 +13,8 @@ from .lines import Line
 class GridPhysics(Physics):
     """The functions of a finite-volume method on a grid.
 
-    spacing: h along each axis, which functions take of the argument `grid`: h0, h1, h2.  The other arguments are those of `dgarray.methods.physics.Physics`.
+    spacing: h along each axis; functions take it of the argument `grid`, its fields h0, h1, h2
+    The other arguments are those of `dgarray.methods.physics.Physics`.
     specs    {field: spec} of the fields that lines read and write, see `lines.Line`: q the state, m parameters, x the cells'
              centres, w other variables, low and high the states at both faces of a cell, flux those through faces, F and s
              flux and wave speed of a cell, r the tendency"""
