@@ -239,6 +239,9 @@ class NodalFused(WeakForm):
         small = self.tiles * self.lanes * self.tables.variables * self.tables.rows < ONE_THREAD
         return Loop(kernel, self.piece, self.tiles, self.scratch, arguments, 1 if small else -(-self.tiles // self.piece))
 
+    def limit(self, q):
+        self.backend.perform(self.limit_operations(q))
+
     def limiting_operations(self, out):
         if self.linear:
             return self.linear_limiter.operations_on(out)

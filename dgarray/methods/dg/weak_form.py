@@ -215,8 +215,12 @@ class WeakForm(DGArrays):
         return LinearLimiterArrays(self)
 
     def limit(self, q):
-        """Limit the state q (variable, row, element) in place, if the method has a limiter."""
-        self.backend.perform(self.limit_operations(q))
+        """Limit the state q (variable, row, element) in place, with copies of other parts' elements, if the method has a
+        limiter."""
+        if self.linear:
+            self.backend.perform(self.limit_operations(q))
+        elif self.limiter is not None:
+            self.limiter(q)
 
     def filter(self, q):
         """Filter the state q (variable, node, element) in place; only for a method that has a filter."""
