@@ -212,7 +212,7 @@ def test_nothing_is_left_on_the_tables(backend, clock):
     before = set(vars(t))
     clock(backend.device, rising(FEW, FEW[0]))
     tuning.tune(backend, t, FEW[:2], 0.0)
-    assert set(vars(t)) - before <= {"needs_x", "needs_x_inside", "finishes", "limits"}          # what it computes once for itself
+    assert set(vars(t)) - before <= {"needs_x", "needs_x_inside", "finishes", "limits"}          # computed once for itself
 
 
 def test_other_orders_dtypes_and_laws_have_entries_of_their_own(device, clock):
