@@ -14,6 +14,7 @@ from .shares import (
     direction,
     dot,
     larger,
+    largest_of,
     least_share,
     room_across,
     room_around,
@@ -163,24 +164,31 @@ class Limiter(Kxrcf, Positivity):
                   for i in range(len(u) // rows)]
         return used(result, rough)
 
-    def share(self, mean, slopes, around, outer):
-        """The largest share in [0, 1] of the slopes with which a linear function is within what is allowed."""
+    def share(self, mean, slopes, around, outer, scale=0.0):
+        """The largest share in [0, 1] of the slopes with which a linear function is within what is allowed.
+
+        scale: of the numbers that its coefficients are differences of"""
         changes = [dot(point / self.unit, slopes) for point in self.limits.check]
+        tiny = self.rounding * larger(largest_of(changes), scale)
         if self.options.around:
             high, low = [a - mean for a in around[::2]], [a - mean for a in around[1::2]]
             if not self.options.at_faces:
-                return least_share(*room_at_vertices(high, low, outer), changes)
+                return least_share(*room_at_vertices(high, low, outer), changes, tiny)
             high, low = room_around(high, low, outer)
         else:
             high, low = room_across([a - mean for a in around], outer)
-        return share_of_extremes(high, low, changes)
+        return share_of_extremes(high, low, changes, tiny)
 
     def shares_of_degrees(self, blocks, g, around, outer, rough=None):
         """The share of each degree from the highest on, and 1 where one is less than 1, else 0."""
         K, parts, shares = self.dim + 1, self.derivatives(blocks, g), {}
+        steepest, size = largest_of(g), largest_of(blocks[-len(blocks) // len(self.indices):])          # the last block is u
+        scales = {1: 0.0}
+        for q in range(2, self.order + 1):
+            scales[q] = size * steepest if q == 2 else scales[q - 1] * steepest
         for number, ((q, _), (mean, *slopes)) in enumerate(zip(self.indices, parts)):
             here = [around[i * 2 * len(parts) + 2 * number + j] for i in range(K) for j in (0, 1)]
-            share = self.share(mean, slopes, here, outer)
+            share = self.share(mean, slopes, here, outer, scales[q])
             shares[q] = smaller(share, shares[q]) if q in shares else share
         result = []
         for share in shares.values():

@@ -52,7 +52,7 @@ class Limiting(NamedTuple):
         for name, given, default in (("limiter_variables", self.variables, "conserved"), ("indicator", self.indicator, None)):
             if given != default and self.limiter is None:
                 raise ValueError(f"{name}={given!r} needs a limiter; give limiter={LIMITERS[-1]!r}")
-        if self.positivity not in (True, False):
+        if not isinstance(self.positivity, (bool, np.bool_)):
             raise ValueError(f"positivity={self.positivity!r} is not allowed; it must be True or False")
 
     def check_linear(self, where):

@@ -6,14 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
+from ...mesh.hanging import corners_of_parts
 from ...reference import modal_cell, quadrature
 from .indicator import Kxrcf, sensors
 from .neighbourhood import Neighbourhood
-from .positivity import Positivity
-from .shares import any_of, dot, least_share, room_at_vertices
+from .positivity import NodalPositivity
+from .shares import any_of, dot, larger, largest_of, least_share, room_at_vertices
 
 
-class LinearLimiter(Kxrcf, Positivity):
+class LinearLimiter(Kxrcf, NodalPositivity):
     """Where a variable u of an element is not smooth, replace it by mean + alpha sum_k s_k (r_k - mean of r_k), a linear
     function of the reference coordinates r; then keep density and pressure positive, as the options say.
 
@@ -90,15 +91,6 @@ class LinearLimiter(Kxrcf, Positivity):
     def mean_of(self, e, v):
         return e.mean_of(v)
 
-    def mean_density_of(self, e):
-        return e.mean[:1]
-
-    def mean_pressure_of(self, e):
-        return e(self.pressure, q=e.mean, m=e.m)
-
-    def scale(self, e, v, share):
-        e.at_nodes(self.nearer, v, share=[share])
-
     # Functions of numbers.
 
     def same(self, values):
@@ -109,15 +101,14 @@ class LinearLimiter(Kxrcf, Positivity):
         high, low = [a - mean[0] for a in around[::2]], [a - mean[0] for a in around[1::2]]
         room = room_at_vertices(high, low, outer)
         changes = [dot([x - c for x, c in zip(corner, centre)], slopes) for corner in self.limits.corners.tolist()]
-        share = least_share(*room, changes)
+        share = least_share(*room, changes, self.rounding * largest_of(changes))
         if rough is None:
-            limited = any_of([(value - mean[0] > a) | (value - mean[0] < b) for value, a, b in zip(values, *room)])
+            away = [value - mean[0] for value in values]
+            tiny = self.rounding * larger(largest_of(away), np.abs(mean[0]))
+            limited = any_of([(change > a + tiny) | (change < b - tiny) for change, a, b in zip(away, *room)])
         else:
             limited = rough[0] > 0.0
         return share, np.where(limited, 1.0, 0.0)
-
-    def nearer(self, q, mean, share):
-        return [mean[0] + share[0] * (q[0] - mean[0])]
 
 
 class LinearLimits:
@@ -128,7 +119,8 @@ class LinearLimits:
     mean (row, element)              weights of the mean;  slopes (dim, row, element): weights of s_k
     centre (dim, element)            means of r_k
     corners (corner, dim)            r at the vertices;  to_corners (corner, row): values there
-    averages (face, row)             averages over the faces; there are as many rows for elements of all shapes
+    averages (rows of the neighbourhood, row)   averages over the faces, and parts of faces at hanging nodes; there are as many
+                                     for elements of all shapes
     weights, faces_inside            as of `NodalLimits`
     neighbours, beyond, vertices, outer, threshold   of this set's elements, see `Neighbourhood`; numbers are those of all sets
     own                              which of the elements of all sets these are, a slice"""
@@ -145,8 +137,8 @@ class LinearLimits:
 
     @property
     def faces(self):
-        """The largest number of faces of an element, of all sets."""
-        return self.neighbourhood.mesh.neighbour_cell.shape[1]
+        """Rows of the neighbourhood's lists across faces: those of the element with the most faces, of all sets."""
+        return self.neighbourhood.rows
 
     # Weights.
 
@@ -209,9 +201,11 @@ class LinearLimits:
 
     @cached_property
     def averages(self):
-        rows = np.zeros((self.faces, self.tables.rows))
-        for row, face in zip(rows, self.shape.faces):
-            points, weights = on_face(self.corners[list(face)], max(self.order, 1))
+        rows, places = np.zeros((self.faces, self.tables.rows)), [self.corners[list(face)] for face in self.shape.faces]
+        if self.neighbourhood.parts:
+            places += [part for face in list(places) for part in corners_of_parts(face[None])[0]]
+        for row, corners in zip(rows, places):
+            points, weights = on_face(corners, max(self.order, 1))
             row[:] = weights @ self.values(points)
         return rows
 

@@ -15,6 +15,7 @@ from ..method import Method
 from .boundary_setup import asking, boundary_groups, face_values, on_part
 from .curved_form import CurvedForm
 from .joins import CUT, JOINS, joined
+from .limiting import LIMITERS
 from .media import varying_inside
 from .physics import Physics
 from .sets import bent, set_joins, sets_of
@@ -187,9 +188,11 @@ def number_of_unknowns(shape, order):
 
 def check_limiting(method):
     """Raise ValueError for options of a limiter that a method with values at nodes does not have."""
+    if method.limiting.limiter not in (None, *LIMITERS):
+        choose("limiter", method.limiting.limiter, ("vertex",), also=["None"])
+    method.limiting.check_linear(type(method).__name__)
     for order in method.orders:
         method.limiting.check(order)
-    method.limiting.check_linear(type(method).__name__)
 
 
 def check_limits(method, problem):

@@ -12,8 +12,9 @@ class Neighbourhood:
     mesh       the mesh;  cells: numbers of its cells in the order in which elements are counted, None: that of the mesh
     Where an element has fewer corners or faces than others, the lists repeat its first corner, and name the element itself.
 
-    neighbours (face, element)      the element itself at a boundary
-    beyond (face, element)          the face on the other side as face * elements + element, at a boundary the same
+    rows                            faces of an element, and where there are hanging nodes the parts of each face behind them
+    neighbours (row, element)       the element there; the element itself at a boundary
+    beyond (row, element)           the face or part on the other side as row * elements + element, at a boundary the same
     vertices (corner, element)      numbers of its vertices, those that a periodic boundary glues are one
     around (count, vertex)          elements around each, filled up with the first
     at_boundary (corner, element)   whether a vertex is at the boundary
@@ -38,14 +39,38 @@ class Neighbourhood:
         return np.where(cells < 0, cells[:, :1], cells)
 
     @property
+    def parts(self):
+        """Parts of a face that meet smaller faces, 0 without hanging nodes."""
+        return self.mesh.hanging.small.shape[1] if len(self.mesh.hanging) else 0
+
+    @property
+    def rows(self):
+        return self.mesh.neighbour_cell.shape[1] * (1 + self.parts)
+
+    @property
     def neighbours(self):
-        return np.ascontiguousarray(self.number[self.mesh.neighbour_cell[self.cells]].T)
+        return self._across[0]
 
     @property
     def beyond(self):
-        face = self.mesh.neighbour_face[self.cells].T
-        own = np.arange(len(face))[:, None]
-        return np.ascontiguousarray(np.where(face < 0, own, face) * len(self.cells) + self.neighbours)
+        row, element = self._across[1], self._across[0]
+        return row * len(self.cells) + element
+
+    @cached_property
+    def _across(self):
+        """(element, row) across each row, both (row, element)."""
+        mesh, parts, elements = self.mesh, self.parts, len(self.cells)
+        faces = mesh.neighbour_cell.shape[1]
+        row, element = np.indices((self.rows, elements))
+        inside = mesh.neighbour_face[self.cells].T >= 0
+        element[:faces] = self.number[mesh.neighbour_cell[self.cells]].T
+        row[:faces][inside] = mesh.neighbour_face[self.cells].T[inside]
+        for part in range(parts):
+            (large, face), (small, own) = mesh.hanging.large.T, mesh.hanging.small[:, part].T
+            large, small, there = self.number[large], self.number[small], faces + face * parts + part
+            element[there, large], row[there, large] = small, own
+            element[own, small], row[own, small] = large, there
+        return element, row
 
     @cached_property
     def _glued(self):

@@ -17,7 +17,9 @@ class Positivity:
 
     def __init__(self, limits, law, parameters, dtype):
         self.limits, self.options, self.law, self.variables = limits, limits.options, law, len(law.variables)
-        self.floor = float(np.finfo(dtype).eps) ** 0.5          # share of the mean that is positive enough
+        eps = float(np.finfo(dtype).eps)
+        self.floor = eps ** 0.5          # share of the mean that is positive enough
+        self.rounding = eps ** 0.6          # what differs by a smaller share is equal: rounding of steps before has made it
         self.parameters, self._functions = parameters, {}
 
     def keep_positive(self, e):

@@ -79,21 +79,31 @@ def room_around(high, low, outer):
     return np.where(mirrors, larger(above, top), top), np.where(mirrors, smaller(-below, bottom), bottom)
 
 
-def share_of_extremes(high, low, changes):
-    """min(1, high / largest change, low / least change), by one division: products tell which of both is the smaller."""
+def largest_of(values):
+    """The largest absolute value."""
+    most = np.abs(values[0])
+    for a in values[1:]:
+        most = larger(np.abs(a), most)
+    return most
+
+
+def share_of_extremes(high, low, changes, tiny):
+    """min(1, high / largest change, low / least change), by one division: products tell which of both is the smaller. Changes
+    up to `tiny` are rounding and limit nothing."""
     top, bottom = changes[0], changes[0]
     for a in changes[1:]:
         top, bottom = larger(a, top), smaller(a, bottom)
-    over, under = top > high, bottom < low
+    over, under = (top > high) & (top > tiny), (bottom < low) & (-bottom > tiny)
     upper = over & (~under | (high * bottom > low * top))
     return np.where(upper, high, np.where(under, low, 1.0)) / np.where(upper, top, np.where(under, bottom, 1.0))
 
 
-def least_share(high, low, changes):
-    """The least of 1, high / change and low / change, each at its own point."""
+def least_share(high, low, changes, tiny):
+    """The least of 1, high / change and low / change, each at its own point. Changes up to `tiny` are rounding and limit
+    nothing: where there is no room either, their quotient would be anything between 0 and 1."""
     share = 1.0
     for above, below, change in zip(high, low, changes):
-        over, under = change > above, change < below
+        over, under = (change > above) & (change > tiny), (change < below) & (-change > tiny)
         here = np.where(over, above, np.where(under, below, 1.0)) / np.where(over | under, change, 1.0)
         share = smaller(here, share)
     return share
