@@ -207,7 +207,7 @@ def test_rounding_chooses_nothing(mesh, method):
     """Where neither a change nor the room for it is more than rounding, kernels and arrays still agree; a share of slopes has
     the rounding of the state over the smallest change that counts, so they agree to less than elsewhere."""
     sims = [simulation(mesh(), method, tube, kernels, boundary=None) for kernels in ("array", "fused")]
-    dt = 0.3 * sims[0].operator.largest_step(sims[0].operator.state(sims[0].operator.project(tube)), 0.0)
+    dt = 0.6 * sims[0].operator.largest_step(sims[0].operator.state(sims[0].operator.project(tube)), 0.0)
     ends = []
     for operator in (sim.operator for sim in sims):
         state = operator.state(operator.project(tube))
@@ -220,15 +220,16 @@ def test_rounding_chooses_nothing(mesh, method):
 @pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 def test_a_disc_stays_symmetric(nodes, kernels):
-    """At Gauss-Lobatto points values at vertices are the averages beside them; the limiter does not choose between these."""
+    """At Gauss-Lobatto points values at vertices are the averages beside them: the limiter does not choose between these. The
+    edge of the disc crosses elements whose values at all vertices are alike."""
     def disc(x):
         inside = (x[0] - 0.5) ** 2 + (x[1] - 0.5) ** 2 < 0.06
-        return np.where(inside, 1.0, 0.125), 0 * x[0], 0 * x[0], np.where(inside, 2.5, 0.25)
+        return np.where(inside, 1.0, 0.125), 0 * x[0], 0 * x[0], np.where(inside, 1.0, 0.1) / (1.4 - 1)
     mesh = dg.rectangle(cells=8, shape="quadrilateral", periodic=True)
     operator = simulation(mesh, dg.TensorDG(3, nodes, **LIMITED), disc, kernels, boundary=None).operator
     state = operator.state(operator.project(disc))
     for _ in range(6):
-        state = operator.advance(state, 0.0, 0.3 * operator.largest_step(state, 0.0))
+        state = operator.advance(state, 0.0, 0.9 * operator.largest_step(state, 0.0))
     order = np.lexsort(np.round(mesh.centroids, 9).T)
     means = operator.host(state)[0].T[order] @ operator.tables.limits.mean
     means = means.reshape(8, 8)

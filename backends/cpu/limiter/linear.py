@@ -20,7 +20,7 @@ class LinearTile(TensorTile):
         self.flat = bool((self.limits.one == 1).all())      # each unknown of the function 1 is 1
 
     def count(self, name):
-        return {"threshold": 1, "centre": self.limits.dim}.get(
+        return {"threshold": 1, "centre": self.limits.dim, "nodes": len(self.limits.tables.cell.nodes)}.get(
             name, len(self.limits.corners) if name in ("outer", "vertices") else self.limits.faces)
 
     def constants(self, name, values):
@@ -52,6 +52,18 @@ class LinearTile(TensorTile):
             weight = [f"{weights}[(tile*{d * N} + {k * N} + i)*{L} + lane]" for k in range(d)]
         self.emit(*self.tile.lanes([f"{row} = {self.tile.dialect.literal(0.0)}" for row in rows]), f"for i in range({N}):",
                   *indented(self.tile.lanes([f"{row} = fma({w}, {self.unknown(v)}, {row})" for row, w in zip(rows, weight)])))
+        return rows
+
+    def span(self, v):
+        top, bottom = rows = self.temporary(2)
+        value = self.unknown(v)
+        if self.limits.tables.modal:
+            first = self.product("to_nodes", self.state[v])[0]
+            value = Lane(first.at, f" + i*{self.L}")
+        start = value.replace(f" + i*{self.L}", "")
+        self.emit(*self.tile.lanes([f"{row} = {start}" for row in rows]), f"for i in range(1, {self.count('nodes')}):",
+                  *indented(self.tile.lanes([f"value = {value}", f"{top} = select(value > {top}, value, {top})",
+                                             f"{bottom} = select(value < {bottom}, value, {bottom})"])))
         return rows
 
     def make_linear(self, v, share, where, slopes, centre):

@@ -2,7 +2,7 @@
 
 `LinearLimiter.limit` says what happens to one element, as `dgarray.methods.dg.limiter.Limiter` does for simplices alone.
 """
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ...reference import modal_cell, quadrature
 from .indicator import Kxrcf, sensors
 from .neighbourhood import Neighbourhood
 from .positivity import NodalPositivity
-from .shares import any_of, dot, larger, largest_of, least_share, room_at_vertices
+from .shares import any_of, dot, larger, largest_of, least_share, room_at_vertices, smaller
 
 
 class LinearLimiter(Kxrcf, NodalPositivity):
@@ -21,7 +21,8 @@ class LinearLimiter(Kxrcf, NodalPositivity):
     mean and s_k are those of the linear function nearest to u in the norm of the element.  alpha in [0, 1] is the largest for
     which the values at each vertex lie between the least and the largest average of all elements around this vertex, of
     whatever set.  u is not smooth where the indicator says so; without an indicator where its own value at a vertex is not
-    between these.  At vertices of a boundary the averages get mirror images as those of `Limiter` do.
+    between these, or above order 1 its value at a node not between the largest and the least of these.  At vertices of a
+    boundary the averages get mirror images as those of `Limiter` do.
     Kuzmin 2010; Cockburn & Shu 1998, section 2.4 (replacement by a linear function).
 
     limits: the `LinearLimits`;  parameters: of the law;  dtype: of the state
@@ -29,6 +30,7 @@ class LinearLimiter(Kxrcf, NodalPositivity):
     Of an element e the flow asks what `Limiter` asks, and
     e.mean                  the mean state, (variable);  e.mean_of(v): of one variable
     e.slopes(v)             s_k of variable v
+    e.span(v)               the largest and the least value of variable v at the nodes
     e.make_linear(v, share, where, slopes, centre)   put mean + share * sum_k s_k (r_k - centre_k) into variable v where `where`
                             is 1
     e.at_nodes(f, v, **rows)          give each unknown of variable v what f(q, mean, **rows) returns for it and the same
@@ -62,7 +64,8 @@ class LinearLimiter(Kxrcf, NodalPositivity):
     @property
     def matrices(self):
         """{name: matrix of `product`}."""
-        return {name: getattr(self.limits, name) for name in ("averages", "to_corners")}
+        names = ("averages", "to_corners", *["to_nodes"] * self.limits.tables.modal)
+        return {name: getattr(self.limits, name) for name in names}
 
     def keep(self, e):
         """Store the rows that other elements read."""
@@ -74,12 +77,14 @@ class LinearLimiter(Kxrcf, NodalPositivity):
     def limit(self, e):
         """Limit the element in place; the means stay, up to rounding."""
         if self.options.limiter:
-            rough = {"rough": self.troubled(e)} if self.options.indicator else {}
+            rough, inside = {"rough": self.troubled(e)} if self.options.indicator else {}, self.limits.order > 1
             around, outer, centre, _ = e.take("vertices", "extremes"), e.rows("outer"), e.rows("centre"), e.mean
             for v in e.each():
-                slopes = e.slopes(v)
-                share, limited = e(self.share, mean=[e.mean_of(v)], values=e.product("to_corners", e.state[v]), slopes=slopes,
-                                   centre=centre, around=around[v], outer=outer, **rough)
+                slopes, given = e.slopes(v), rough
+                if not rough:
+                    given = {"values": e.product("to_corners", e.state[v])} | ({"span": e.span(v)} if inside else {})
+                share, limited = e(self.share, mean=[e.mean_of(v)], slopes=slopes, centre=centre, around=around[v],
+                                   outer=outer, **given)
                 with e.where(limited):
                     e.make_linear(v, share, limited, slopes, centre)
         if self.options.positivity:
@@ -96,16 +101,18 @@ class LinearLimiter(Kxrcf, NodalPositivity):
     def same(self, values):
         return values
 
-    def share(self, mean, values, slopes, centre, around, outer, rough=None):
+    def share(self, mean, slopes, centre, around, outer, values=(), span=(), rough=None):
         """alpha, and 1 where the element becomes linear, else 0."""
         high, low = [a - mean[0] for a in around[::2]], [a - mean[0] for a in around[1::2]]
         room = room_at_vertices(high, low, outer)
         changes = [dot([x - c for x, c in zip(corner, centre)], slopes) for corner in self.limits.corners.tolist()]
         share = least_share(*room, changes, self.rounding * largest_of(changes))
         if rough is None:
-            away = [value - mean[0] for value in values]
+            (highs, lows), away = room, [value - mean[0] for value in (*values, *span)]
             tiny = self.rounding * larger(largest_of(away), np.abs(mean[0]))
-            limited = any_of([(change > a + tiny) | (change < b - tiny) for change, a, b in zip(away, *room)])
+            if span:          # at nodes anything between the extremes at all vertices is allowed
+                highs, lows = [*highs, *[reduce(larger, highs)] * 2], [*lows, *[reduce(smaller, lows)] * 2]
+            limited = any_of([(change > a + tiny) | (change < b - tiny) for change, a, b in zip(away, highs, lows)])
         else:
             limited = rough[0] > 0.0
         return share, np.where(limited, 1.0, 0.0)
@@ -118,7 +125,7 @@ class LinearLimits:
     one (row,), linear (dim, row)    the unknowns of the functions 1 and r_k
     mean (row, element)              weights of the mean;  slopes (dim, row, element): weights of s_k
     centre (dim, element)            means of r_k
-    corners (corner, dim)            r at the vertices;  to_corners (corner, row): values there
+    corners (corner, dim)            r at the vertices;  to_corners (corner, row): values there;  to_nodes: at the nodes
     averages (rows of the neighbourhood, row)   averages over the faces, and parts of faces at hanging nodes; there are as many
                                      for elements of all shapes
     weights, faces_inside            as of `NodalLimits`
@@ -198,6 +205,10 @@ class LinearLimits:
     @cached_property
     def to_corners(self):
         return self.values(self.corners)
+
+    @cached_property
+    def to_nodes(self):
+        return self.values(self.tables.cell.nodes)
 
     @cached_property
     def averages(self):

@@ -125,6 +125,12 @@ class LinearElements(Elements):
         q = self.q[v, :, self.columns]
         return [(q * weights).sum(axis=-2) for weights in self.weight("slopes")]
 
+    def span(self, v):
+        q = self.q[v, :, self.columns]
+        if self.operations.tables.modal:
+            q = self.arrays.matrices["to_nodes"] @ q
+        return [self.xp.max(q, axis=-2), self.xp.min(q, axis=-2)]
+
     def rows(self, name):
         if name == "centre":
             return self.weight("centre")

@@ -37,8 +37,8 @@ class NodalDG(DG):
     filter       None, or an `ExponentialFilter` that is applied to the state after every step
     limiter      None, or "vertex": after every stage, and in the initial state, a variable that is not smooth in an element
                  becomes a linear function whose values at each vertex stay between the averages of all elements around it
-    indicator    where it is not smooth: "kxrcf": where jumps at faces show it; None: where its own values at the vertices are
-                 not between these averages
+    indicator    where it is not smooth: "kxrcf": where jumps at faces show it; None: where its own values at vertices and nodes
+                 are not between these averages
     positivity   whether density and pressure are kept positive at all nodes by scaling towards the mean (Zhang & Shu); use it
                  with stepper="ssp33"
     Raises ValueError for values that are not allowed.

@@ -51,8 +51,8 @@ class TensorDG(DG):
             flux of the faces. For laws with a density rho and a pressure; strong shocks need positivity as well
     limiter   None, or "vertex": where the state is not smooth it becomes a linear function whose values at each vertex stay
             between the averages of the elements around it; at order 1 and above
-    indicator   where it is not smooth: "kxrcf": where jumps at faces show it; None: where its own values at the vertices are
-            not between these averages
+    indicator   where it is not smooth: "kxrcf": where jumps at faces show it; None: where its own values at vertices and
+            nodes are not between these averages
     positivity   whether density and pressure are kept positive at all nodes and points of the faces by scaling towards the
             mean after every stage (Zhang & Shu); use it with stepper="ssp33"
     start   how the initial state is represented: "interpolation" (values at the nodes) or "projection" (L2)
