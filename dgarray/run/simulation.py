@@ -361,7 +361,7 @@ class Simulation:
     def memory(self, until: float | None = None, every: float | None = None, out: Any = None, quick: bool = False) -> Plan:
         """What a run takes, a `dgarray.run.memory.Plan`; snapshots that no output takes are in it.
 
-        It is measured on small parts of the problem, which compiles the kernels and takes some seconds at most.
+        It is measured on small parts of the problem: in seconds, and with kernels that are not compiled yet in half a minute.
         quick   measure only if the states and the mesh, which are known, do not tell already whether the run fits; else the
                 plan has these alone"""
         o = self.options
