@@ -175,14 +175,15 @@ def test_gas(dim, method, kernels, dtype):
 @pytest.mark.parametrize("order", [0, 1, 3])
 @pytest.mark.parametrize("system", ["acoustics2", "maxwell3", "advection2"])
 def test_tensor(system, order, warped, kernels, dtype):
-    """Quadrilaterals and hexahedra."""
+    """Quadrilaterals and hexahedra: at Gauss-Lobatto points too, but for Maxwell's equations on warped hexahedra."""
+    nodes = "lobatto" if order == 1 and not (system == "maxwell3" and warped) else "gauss"
     mesh = (dg.rectangle(cells=(6, 5), shape="quadrilateral") if system[-1] == "2" else
             dg.box(cells=(3, 3, 4), shape="hexahedron"))
     if warped:
         mesh = mesh.mapped(lambda x: tuple(c + 0.05 * (-1) ** i * np.prod(np.sin(np.pi * np.array(x)), axis=0)
                                            for i, c in enumerate(x)))
     mesh, law, boundary, source = problem(system, order, dtype, mesh)
-    same_steps(mesh, dg.TensorDG(order, "lobatto" if order == 1 else "gauss"), law, boundary, kernels, dtype, field(law),
+    same_steps(mesh, dg.TensorDG(order, nodes), law, boundary, kernels, dtype, field(law),
                source=source)
 
 
