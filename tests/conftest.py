@@ -1,9 +1,9 @@
 """What tests share: the simulator where there is no GPU, devices that kernels are tested on, and what is done once for all."""
 import gc
-import hashlib
 import os
 from functools import cache
 from inspect import signature
+from itertools import combinations, groupby
 
 import gpu_session
 import pytest
@@ -19,8 +19,8 @@ os.environ["DGARRAY_TUNE"] = "0"
 
 def pytest_addoption(parser):
     gpu_session.pytest_addoption(parser)
-    parser.addoption("--quarter", metavar="TEXT", help="only a quarter of the chosen tests, another one for another text, such "
-                                                       "as the name of a commit")
+    parser.addoption("--all-combinations", action="store_true", help="run tests with several sets of parameters for all "
+                                                                     "combinations, and not only until every two have met")
 
 
 def pytest_report_header():
@@ -44,6 +44,31 @@ def usual(item):
     return position in marker.args
 
 
+def needed(items):
+    """Those of the items of one test in which every two values of its sets of parameters meet: first those of the README's
+    command, then, one after the other, the one in which the most pairs are new."""
+    pairs = {item: frozenset(combinations(values(item), 2)) for item in items}
+    if any(len(values(item)) < 3 for item in items):
+        return items
+    chosen = [item for item in items if not item.get_closest_marker("thorough")]
+    missing = frozenset().union(*pairs.values()).difference(*map(pairs.get, chosen))
+    while missing:
+        chosen.append(max(items, key=lambda item: len(pairs[item] & missing)))
+        missing -= pairs[chosen[-1]]
+    return chosen
+
+
+def values(item):
+    """One entry (number of the set, its values) for each set of parameters of a test."""
+    if not hasattr(item, "callspec"):
+        return []
+    given = item.callspec.params
+    sets = [[name.strip() for name in names.split(",")] for names in (mark.args[0] for mark in item.iter_markers("parametrize"))]
+    sets += [[name] for name in given if not any(name in names for names in sets)]
+    return [(number, tuple(value if isinstance(value, (int, float, str)) else id(value) for value in map(given.get, names)))
+            for number, names in enumerate(sets)]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     for item in items:
@@ -51,9 +76,10 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker("thorough")
     from references import EXTERNAL
     leave_out(config, items, [item.get_closest_marker("external") and not EXTERNAL.exists() for item in items])
-    if config.option.quarter:
-        leave_out(config, items, [hashlib.sha256(f"{config.option.quarter} {item.nodeid}".encode()).digest()[0] % 4
-                                  for item in items])
+    if not config.option.all_combinations:
+        chosen = {id(item) for _, same in groupby(items, lambda item: (item.parent.nodeid, item.originalname))
+                  for item in needed(list(same))}
+        leave_out(config, items, [id(item) not in chosen for item in items])
     for item in items:
         if NO_GPU and item.get_closest_marker("gpu"):          # keywords hold the names of folders too
             item.add_marker(pytest.mark.skip(reason=f"no GPU: {NO_GPU}"))

@@ -2,7 +2,7 @@
 
 The blocks of a page run in order, in a folder of their own:
 python   in one namespace; a block that begins with `# name.py` is written to that file as well
-bash     the lines that begin with `dgarray`; a benchmark runs only with --quick, thousands of triangles become 400
+bash     the lines that begin with `dgarray`; benchmarks do not run, thousands of triangles become 400
 text     right after one of these: what that block prints, or a part of it
 """
 import importlib
@@ -73,7 +73,7 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
             for words in commands(text):
                 words = [re.sub(r"^elements=\d{4,}$", "elements=400", word) for word in words]
                 build_parser().parse_args(words)
-                if words[0] != "bench" or "--quick" in words:
+                if words[0] != "bench":
                     assert main(words) == 0, f"{page.name}: dgarray {shlex.join(words)}\n{capsys.readouterr().err}"
         printed = capsys.readouterr().out
 

@@ -8,10 +8,10 @@ from dgarray import stepping
 
 
 @pytest.mark.usually(lambda system, order: order == 1 + list(SYSTEMS).index(system) and order in (3, 5, 9))
-@pytest.mark.parametrize("order", range(1, 11))
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system, order", [(system, order) for number, system in enumerate(SYSTEMS) for order in range(1, 11)
+                                           if (number - order) % 5 == 4])
 def test_fused_agrees_with_the_reference(system, order):
-    """Every law and order, the dtypes taking turns."""
+    """Every law and order, two orders of each law, the dtypes taking turns."""
     dtype, results = ("float64", "float32")[(order // 2 + list(SYSTEMS).index(system)) % 2], []
     for operator in operators(system, order, dtype):
         states = [operator.state(random_state(operator, 0)), operator.zeros()]

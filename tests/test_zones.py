@@ -174,13 +174,12 @@ def test_laws_of_two_classes():
     assert np.allclose(rates(one, initial), rates(two, initial), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("volume_flux, curved", [(None, 1), (None, 2), (dg.ranocha, 1), (dg.ranocha, 2)])
-@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("dim, volume_flux, curved", [(2, None, 1), (2, None, 2), (2, dg.ranocha, 1), (2, dg.ranocha, 2),
+                                                      (3, None, 1), (3, dg.ranocha, 1)])
 @pytest.mark.usually(lambda dim, volume_flux, curved: dim == 2 and volume_flux is None and curved == 2)
 def test_kernels_and_arrays_agree(dim, volume_flux, curved):
     law, uniform = laws(dim)["euler"]
-    least = 2 if curved == 1 or dim == 2 else 4
-    method = dg.TensorDG({"core": least, "around": least + 1}, "lobatto" if volume_flux else "gauss",
+    method = dg.TensorDG({"core": 2, "around": 3}, "lobatto" if volume_flux else "gauss",
                          volume_flux=volume_flux)
     states = []
     for kernels in ("fused", "array"):
