@@ -56,6 +56,8 @@ class LimiterFused:
             return getattr(self.operations, name)
         if kind == "by":
             return matmul.pack(self.limiter.matrices[rest], self.dtype)
+        if kind == "constants":
+            return np.array(self.source.constants[rest], self.dtype)
         if kind == "of":
             return self.tiled(getattr(self.limits, rest).astype(self.dtype).reshape(-1, self.operations.tables.elements))
         if kind == "kept":

@@ -23,7 +23,7 @@ class LinearTile(TensorTile):
         return {"threshold": 1, "centre": self.limits.dim, "nodes": len(self.limits.tables.cell.nodes)}.get(
             name, len(self.limits.corners) if name in ("outer", "vertices") else self.limits.faces)
 
-    def constants(self, name, values):
+    def table(self, name, values):
         return self.define(name, f"np.array({np.ravel(values).tolist()}, np.{self.tile.dtype})")
 
     def mean_of(self, v):
@@ -45,7 +45,7 @@ class LinearTile(TensorTile):
     def slopes(self, v):
         rows, N, L, d = self.temporary(self.limits.dim), self.N, self.L, self.limits.dim
         if self.same:
-            weights = self.constants("SLOPES", self.limits.slopes[:, :, 0])
+            weights = self.table("SLOPES", self.limits.slopes[:, :, 0])
             weight = [f"{weights}[{k * N} + i]" for k in range(d)]
         else:
             weights = self.name("of_slopes")
@@ -67,7 +67,7 @@ class LinearTile(TensorTile):
         return rows
 
     def make_linear(self, v, share, where, slopes, centre):
-        one, linear = self.constants("ONE", self.limits.one), self.constants("LINEAR", self.limits.linear)
+        one, linear = self.table("ONE", self.limits.one), self.table("LINEAR", self.limits.linear)
         terms = " + ".join(f"{s}*({linear}[{k * self.N} + i] - {c}*{one}[i])" for k, (s, c) in enumerate(zip(slopes, centre)))
         q, zero = self.unknown(v), self.tile.dialect.literal(0.0)
         self.emit(f"for i in range({self.N}):", *indented(self.tile.lanes([
@@ -81,8 +81,8 @@ class LinearTile(TensorTile):
         mean, q = self.temporary(1)[0], self.unknown(v)
         function = self.limiter.function(function, q=1, mean=1, **dict.fromkeys(rows, 1))
         self.emit(f"for i in range({self.N}):", *indented([
-            *self.tile.lanes([f"{mean} = {self.mean_of(v)}*{self.constants('ONE', self.limits.one)}[i]"]),
-            *self.tile.over_lanes(function, [q], q=[q], mean=[mean], **rows)]))
+            *self.tile.lanes([f"{mean} = {self.mean_of(v)}*{self.table('ONE', self.limits.one)}[i]"]),
+            *self.over_lanes(function, [q], q=[q], mean=[mean], **rows)]))
         self.note([q])
 
     def least(self, function, start):

@@ -10,6 +10,7 @@ from math import prod
 
 from ....methods.dg.limiter import Block
 from ....physics.codegen import Python
+from ....physics.run_time_numbers import with_numbers
 from ..dg.kernel_source import Lane, indented
 from ..simd import matmul
 
@@ -25,28 +26,33 @@ class LimiterSource:
     <list>_in_<array>             where that lies which is read: [tile, place, lane];  around_counts: how many places of a tile
                                   of vertices there are before the first elements come again
     numbers, around               numbers of the vertices in tiles, and where averages around them lie, [place, vertex]
-    of_<name>                     rows of the limits, outer or threshold;  by_<name>: factor of a product, packed"""
+    of_<name>                     rows of the limits, outer or threshold;  by_<name>: factor of a product, packed
+    constants_<kernel>            of the functions that take the law's parameters; their values are in `constants`"""
 
     @staticmethod
     def tile_of(source, limiter):
         return Tile(source, limiter)
 
     def __init__(self, source, limiter):
-        self.tile, self.limiter, self.size = source, limiter, 1
-        self.texts = {"keep": self.over_tiles("what limiting an element needs of others", limiter.keep)} if limiter.kept else {}
+        self.tile, self.limiter, self.size, self.constants = source, limiter, 1, {}
+        self.texts = {}
+        if limiter.kept:
+            self.texts["keep"] = self.over_tiles("keep", "what limiting an element needs of others")
         if limiter.around_vertices:
             self.texts["extremes"] = self.extremes()
-        self.texts["limit"] = self.over_tiles("limiting a state", limiter.limit)
+        self.texts["limit"] = self.over_tiles("limit", "limiting a state")
 
-    def over_tiles(self, what, flow):
-        """(text, names of the arrays) of a kernel."""
+    def over_tiles(self, kernel, what):
+        """(text, names of the arrays) of a kernel that does what the method of this name of the limiter says."""
         e = self.tile_of(self.tile, self.limiter)
-        flow(e)
-        return self.module(e, what, [*e.load(), *e.lines, *e.write()])
+        getattr(self.limiter, kernel)(e)
+        self.constants[kernel] = e.constants
+        return self.module(e, what, [*e.load(), *e.lines, *e.write()], e.load_constants(f"constants_{kernel}"))
 
-    def module(self, e, what, lines):
+    def module(self, e, what, lines, begin=()):
         self.size = max(self.size, e.size)
-        text = e.tile.module(what, f"w, state, {', '.join(e.names)}", ["for tile in range(first, last):", *indented(lines)],
+        work = [*begin, "for tile in range(first, last):", *indented(lines)]
+        text = e.tile.module(what, f"w, state, {', '.join(e.names)}", work,
                              [f"{name} = {definition}" for name, definition in e.definitions.items()])
         return text, list(e.names)
 
@@ -76,8 +82,8 @@ class Tile:
         s.with_numbers = {}                                        # its scratch array is not that of the stage
         self.limiter, self.V, self.N, self.L = limiter, s.V, s.N, s.L
         self.lines, self.level, self.size, self.names, self.definitions = [], 0, 0, {}, {}
-        self.uses_geometry, self.changes = False, False
-        s.at = {name: self.allocate(rows) for name, rows in (("Q", s.V * s.N), ("P", len(s.P)), ("G", s.d * s.d))}
+        self.uses_geometry, self.changes, self.constants, self.rows_of_constants = False, False, [], []
+        s.at = {"C0": 0} | {name: self.allocate(rows) for name, rows in (("Q", s.V * s.N), ("P", len(s.P)), ("G", s.d * s.d))}
         self.state = self.rows_of("Q", s.V, s.N)
         self.kept, self.stored = {}, {}
         for name, (variables, rows) in limiter.kept.items():
@@ -116,6 +122,21 @@ class Tile:
 
     def rows_of(self, name, variables, rows):
         return self.block(self.tile.at[name], variables, rows, range(rows))
+
+    def over_lanes(self, function, targets, **places):
+        """Lines that evaluate a function in all lanes. If it takes the law's parameters its constants come at run time."""
+        s = self.tile
+        if "m" in function.inputs and function not in s.with_numbers:
+            evaluated = with_numbers(function)
+            s.with_numbers[function] = evaluated, self.allocate(len(evaluated.values)) // self.L
+            self.constants += evaluated.values
+            self.rows_of_constants += range(self.size - len(evaluated.values), self.size)
+        return s.over_lanes(function, targets, **places)
+
+    def load_constants(self, array):
+        """Lines that put the constants of the functions into their rows, which other kernels have used for something else."""
+        return [line for i, row in enumerate(self.rows_of_constants)
+                for line in self.tile.lanes([f"{Lane(row * self.L)} = {self.name(array)}[{i}]"])]
 
     def load(self):
         """Lines that copy a tile, and what its limiting reads, into the scratch array."""
@@ -188,7 +209,7 @@ class Tile:
         function = self.limiter.function(function, **counts)
         result = into or self.temporary(len(function.graph.outputs))
         m = {"m": ("P", 0, "", 1)} if "m" in rows else {}
-        self.emit(*self.tile.over_lanes(function, result, **rows | m))
+        self.emit(*self.over_lanes(function, result, **rows | m))
         if into:
             self.note(into)
         return result
@@ -239,7 +260,7 @@ class Tile:
             s.at["VALUES"] = at = self.allocate(V * height)
             self.emit(*(f"{product}({self.name(matrix)}, 0, w, {s.at['Q'] + v * self.N * L}, w, {at + v * height * L})"
                         for v in used))
-            lines = s.over_lanes(function, least, q=("VALUES", 0, f" + i*{L}", height), least=least, m=("P", 0, "", 1))
+            lines = self.over_lanes(function, least, q=("VALUES", 0, f" + i*{L}", height), least=least, m=("P", 0, "", 1))
             self.emit(f"for i in range({count}):", *indented(lines))
         return least
 
@@ -252,7 +273,7 @@ class Tile:
         given = dict(q=beside, own=own, **rows)
         counts = {name: value if name == "m" else len(value) for name, value in given.items()}
         m = {"m": ("P", 0, "", 1)} if "m" in rows else {}
-        update = [*s.lanes(body), *s.over_lanes(self.limiter.function(function, **counts), waves, **given | m)]
+        update = [*s.lanes(body), *self.over_lanes(self.limiter.function(function, **counts), waves, **given | m)]
         body = []
         for v, value in enumerate(waves):
             high, low = (Lane(at + (v * 2 * K + j) * L, f" + i*{2 * L}") for j in (0, 1))

@@ -24,11 +24,11 @@ class TensorTile(Tile):
         return rows
 
     def at_nodes(self, function, v, **rows):
-        s, L = self.tile, self.L
+        L = self.L
         (q, *_), mean = self.state[v], Lane(self.mean[0].at, f" + v*{L}") if v == "v" else self.mean[v]
         at_node = Lane(q.at, f"{q.step} + i*{L}")
         function = self.limiter.function(function, q=1, mean=1, **dict.fromkeys(rows, 1))
-        lines = s.over_lanes(function, [at_node], q=[at_node], mean=[mean], **rows)
+        lines = self.over_lanes(function, [at_node], q=[at_node], mean=[mean], **rows)
         self.emit(f"for i in range({self.N}):", *indented(lines))
         self.note([q])
 
@@ -44,7 +44,7 @@ class TensorTile(Tile):
             self.emit(*(line for v in used for line in s.ends("w", f"{s.at['VALUES'] + v * s.F * s.M * L}",
                                                               "w", f"{s.at['Q'] + v * self.N * L}")))
         for rows, count in places:
-            lines = s.over_lanes(function, least, q=(rows, 0, f" + i*{L}", count), least=least, m=("P", 0, "", 1))
+            lines = self.over_lanes(function, least, q=(rows, 0, f" + i*{L}", count), least=least, m=("P", 0, "", 1))
             self.emit(f"for i in range({count}):", *indented(lines))
         return least
 
