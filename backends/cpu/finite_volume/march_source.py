@@ -63,7 +63,8 @@ class MarchSource:
         self.with_numbers, self.numbers = {}, []          # {function: (as evaluated, its first constant)}; all constants
         self.halo = self.ghosts * chain.count("x")
         self.width = -(-(strip + 2 * self.halo + self.L) // self.L) * self.L
-        self.open_rows = rows is not None and not tables.grid.periodic[rows]
+        periodic = tables.grid.periodic if chain else (False,) * tables.dim          # a look reads no cells beyond its own
+        self.periodic_columns, self.open_rows = periodic[0], rows is not None and not periodic[rows]
         self.ahead = 2 * self.ghosts - 1 if self.open_rows else 0
 
     # The scratch array.
@@ -315,7 +316,7 @@ class MarchSource:
 
     def columns_beyond(self, i, field):
         """Lines that make the ghost cells at both ends of a row, where the axis is not periodic."""
-        if self.t.grid.periodic[0]:
+        if self.periodic_columns:
             return []
         g, lines = self.ghosts, []
         for side, test in zip(self.t.sides[0], ("x0 == 0", "x0 + cells == columns")):
@@ -367,7 +368,7 @@ class MarchSource:
                  f"left, right = max(x0 - {halo}, 0), min(x0 + cells + {halo}, columns)", f"shift = {halo} - x0",
                  f"for v in range({V}):", f"    for c in range(left, right, {self.L}):",
                  f"        copy(state, place + v*variable_stride + c, w, at + v*{self.width} + c + shift)"]
-        if halo and self.t.grid.periodic[0]:
+        if halo and self.periodic_columns:
             for ends in (f"x0 - {halo}, 0", f"columns, x0 + cells + {halo}"):
                 lines += [f"    for c in range({ends}):",
                           f"        w[at + v*{self.width} + c + shift] = state[place + v*variable_stride + c % columns]"]
@@ -386,7 +387,7 @@ class MarchSource:
     def load_places(self):
         """Lines that put the coordinates of the cells along x into their row, those beyond the sides too."""
         first, inside = self.fields["x"].first, self.fields["x_inside"].first
-        wrapped = " % columns" if self.t.grid.periodic[0] else ""
+        wrapped = " % columns" if self.periodic_columns else ""
         return [f"for c in range(2*{self.halo} + cells):", f"    column = x0 + c - {self.halo}",
                 f"    w[{first} + c] = lower_x + (real(column) + half)*h_x",
                 f"    w[{inside} + c] = lower_x + (real(column{wrapped}) + half)*h_x"]

@@ -1,6 +1,6 @@
 """Text of the kernel of a boundary condition of a grid: the state beyond a side. The kernels of sweeps call it by its address.
 
-It depends on law and condition alone, not on scheme or grid."""
+It depends on law and condition alone, not on scheme, grid or side."""
 import numpy as np
 
 from ....physics.codegen import write_module
@@ -39,7 +39,7 @@ class Sides:
     texts   {name: text} of the kernels"""
 
     def __init__(self, tables, dtype):
-        self.texts, self.kernels, self.constants, table = {}, [], [], []
+        self.texts, self.kernels, self.constants, table = {}, {}, [], []
         for pair in tables.sides:
             for side in pair:
                 if side.outside is None:
@@ -47,7 +47,8 @@ class Sides:
                     continue
                 source = SideSource(tables, side, dtype)
                 self.texts[side.outside.name] = text = source.text()
-                self.kernels.append(write_module(text, f"side_{tables.dim}d_{dtype}").run)
+                if text not in self.kernels:
+                    self.kernels[text] = write_module(text, f"side_{tables.dim}d_{dtype}").run
                 self.constants.append(np.array([0.0, *source.numbers], dtype)[1:])
-                table.append((self.kernels[-1].address, self.constants[-1].ctypes.data))
+                table.append((self.kernels[text].address, self.constants[-1].ctypes.data))
         self.table = np.array(table, np.int64).ravel()

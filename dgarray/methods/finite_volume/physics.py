@@ -107,10 +107,10 @@ class GridPhysics(Physics):
 
     def outside(self, name, condition, axis, side):
         """The function of (q, x, t, m) that gives the state beyond a side of the grid from that of the mirrored cell inside;
-        x: centre of the cell beyond."""
-        n = tuple((2.0 * side - 1) * k for k in self.normal(axis))
+        x: centre of the cell beyond.  The normal is an argument whose numbers are known, as parameters of the law are."""
+        normal = {f"n{k}": (2.0 * side - 1) * component for k, component in enumerate(self.normal(axis))}
 
-        def outside(q, x, t, m):
-            state = call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=self.law), f"boundary {name!r}")
+        def outside(q, x, t, m, n):
+            state = call(condition, dict(q=q, n=tuple(n), x=x, t=t, m=m, law=self.law), f"boundary {name!r}")
             return self.checked(state, f"boundary {name!r}", condition)
-        return Pointwise(outside, self.state, f"boundary {name!r}")
+        return Pointwise(outside, self.state | {"n": normal}, f"boundary {name!r}")
