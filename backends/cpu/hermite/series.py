@@ -39,7 +39,9 @@ class Series:
         self.U, self.box = recursion.stride * self.odd, self.pairs * (self.n + 1) ** self.d * L
         self.size = self.U + len(recursion.kept) * self.box
         terms = {"begin": recursion.begin, "own": {}, "step": recursion.step, "gain": recursion.gain}
-        self.values = {part: sorted({a for terms in some.values() for a in terms.values()}) for part, some in terms.items()}
+        # In the order of the terms, not of size, so that the text does not depend on which spacing is the largest.
+        self.values = {part: list(dict.fromkeys(a for terms in some.values() for a in terms.values()))
+                       for part, some in terms.items()}
         self.reach = {m: {shift for terms in recursion.gain.values() for shift, k in terms if k == m} for m in recursion.kept}
         self.routines, program, stage_list, self.factored = {part: [] for part in PARTS}, [], [], []
         self.sums = Sums(self) if at_once else None
