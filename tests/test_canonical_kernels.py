@@ -84,6 +84,57 @@ def test_one_kernel_for_all_grids_gases_and_sides_of_finite_volumes(scheme):
         assert len({texts(stepper=name) for name in ("ssp33", "rk4", "ssp54", "lsrk54")}) == 2
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("condition", [dg.wall, dg.outflow, dg.absorbing])
+def test_all_sides_of_a_grid_have_one_kernel(condition, dim):
+    law = dg.Acoustics(dim)
+    sim = dg.Simulation(dg.Grid((0,) * dim, (1,) * dim, 16), law, dg.FiniteVolume(), boundary=condition,
+                        initial=lambda x: (x[0],) * len(law.variables), backend="numpy")
+    names = [name for name in sim.operator.kernel_texts() if name.startswith("boundary")]
+    assert len(names) == 2 * dim and len({sim.operator.kernel_texts()[name] for name in names}) == 1
+
+
+def test_the_kernel_that_checks_a_state_does_not_know_whether_a_grid_is_periodic():
+    looks = set()
+    for periodic in (True, False, (True, False), (False, True)):
+        grid = dg.Grid((0, 0), (1, 1), 16, periodic=periodic)
+        sim = dg.Simulation(grid, dg.Euler(2), dg.FiniteVolume(), boundary=None if periodic is True else dg.wall,
+                            initial=STATES[dg.Euler], backend="numpy")
+        looks.add(sim.operator.operations.watch.text)
+    assert len(looks) == 1
+
+
+LIMITERS = {
+    "characteristic": (dg.ModalDG(1, limiter="vertex", limiter_variables="characteristic"), "triangle"),
+    "primitive": (dg.ModalDG(1, limiter="barth-jespersen", limiter_variables="primitive", indicator="kxrcf"), "triangle"),
+    "modal": (dg.ModalDG(2, limiter="vertex", positivity=True), "triangle"),
+    "nodal": (dg.NodalDG(2, limiter="vertex", positivity=True), "triangle"),
+    "tensor": (dg.TensorDG(2, positivity=True), "quadrilateral")}
+
+
+@pytest.mark.parametrize("name", LIMITERS)
+def test_limiters_of_all_gases_have_one_kernel(name):
+    method, shape = LIMITERS[name]
+    found = [problem(method, dg.Euler(2, gamma=gamma), boundary, shape).operator.kernel_texts()
+             for gamma in (1.4, 1.3, 5 / 3) for boundary in (dg.wall, dg.outflow)]
+    assert len({tuple(text for name, text in texts.items() if not name.startswith("boundary")) for texts in found}) == 1
+    assert any("limit" in name for name in found[0])
+
+
+@pytest.mark.parametrize("law, others", [
+    (dg.Acoustics(2), (dg.Acoustics(2, density=1.4), dg.Acoustics(2, density=0.3, sound_speed=1.7))),
+    (dg.Maxwell(3), (dg.Maxwell(3, eps=2.3), dg.Maxwell(3, eps=0.3, mu=1.7)))])
+def test_one_kernel_for_all_media_and_walls_of_hermite(law, others):
+    """Where spacings differ it is another one than where they are equal: these share factors."""
+    def text(law=law, upper=1.0, cells=12, cfl=0.9, periodic=True):
+        grid = dg.Grid((0,) * law.dim, np.broadcast_to(upper, law.dim), cells, periodic=periodic)
+        sim = dg.Simulation(grid, law, dg.Hermite(2), initial=lambda x: (x[0],) * len(law.variables), backend="numpy",
+                            boundary=None if periodic else dg.wall if isinstance(law, dg.Acoustics) else dg.pec, cfl=cfl)
+        return sim.operator.kernel_texts()["half-step"]
+    assert len({text(), text(upper=3.0), text(cells=14), text(cfl=0.5), text(periodic=False), *map(text, others)}) == 1
+    assert len({text(upper=[(1, 2, 3)[i] for i in order[:law.dim]]) for order in ((0, 1, 2), (1, 0, 2), (2, 1, 0))}) == 1
+
+
 def rows(text):
     """The operations that `explain(sim, steps=True)` prints: {name: (computed by, reads, writes)} of the first stage."""
     lines = text.split("\n\n")[0].splitlines()
