@@ -10,7 +10,6 @@ from ....methods.check import Check
 from ....methods.finite_volume.schemes import FirstOrder
 from ....methods.finite_volume.sweeps import Sweeps
 from ....physics.codegen import write_module
-from ....stepping import registers
 from ..shared_loop import ONE_THREAD
 from ..simd.tiles import aligned
 from .march_source import MarchSource
@@ -33,7 +32,7 @@ class SweepsFused(Sweeps):
         self.pitch, self.plane = layout(tables, backend.dtype)
         self.margin = CHAIN * tables.ghosts
         self.passes = [Pass(self, *one) for one in passes(tables)] if tables.split else []
-        self.stages, self.tendency, self.known, self.final, self.spare = {}, None, None, None, None
+        self.tendency, self.known, self.final, self.spare = None, None, None, None
 
     def zeros(self):
         t = self.tables
@@ -60,7 +59,7 @@ class SweepsFused(Sweeps):
         return all(self.backend.finite(np.ascontiguousarray(rows)) for rows in q)
 
     def kernel_texts(self, stepper):
-        all_passes = self.passes or self.parts_of_stage(bool(registers(stepper)[1]))
+        all_passes = self.passes or self.parts_of_stage
         return {", ".join(one.source.chain): one.text for one in all_passes} | self.sides.texts
 
     def step(self, stepper, states, k, t, dt, exponent=None):
@@ -128,9 +127,8 @@ class SweepsFused(Sweeps):
 
     def stage(self, q, out, k, q0, t, dt, row):
         numbers = row.A, row.v, row.w * dt, row.alpha, row.beta, row.B, row.C * dt
-        parts = self.parts_of_stage(k is not None)
-        for number, one in enumerate(parts):
-            ends = number == len(parts) - 1
+        for one in self.parts_of_stage:
+            ends = one is self.parts_of_stage[-1]
             target = out if ends else self.room_for_tendency()
             check = one.run(q, target, [t] * len(one.chain), t, 1.0, ends and row is self.final, 0.0,
                             (self.tendency, q0, k), numbers)
@@ -139,15 +137,13 @@ class SweepsFused(Sweeps):
             check = self.check(out, t)
         self.known = check if row is self.final else None
 
-    def parts_of_stage(self, register):
-        """The passes of a stage, with or without a register: in 3D two, for a march has two axes."""
-        if register not in self.stages:
-            x = "x", 0, 0.0
-            chains = {1: [([x], None)], 2: [([("rows", 1, 0.0), x], 1)],
-                      3: [([("rows", 1, 0.0), x], 1), ([("rows", 2, 0.0)], 2)]}[self.tables.dim]
-            self.stages[register] = [Pass(self, *one, StageSource, adds=i > 0, ends=i == len(chains) - 1, register=register)
-                                     for i, one in enumerate(chains)]
-        return self.stages[register]
+    @cached_property
+    def parts_of_stage(self):
+        """The passes of a stage: in 3D two, for a march has two axes."""
+        x = "x", 0, 0.0
+        chains = {1: [([x], None)], 2: [([("rows", 1, 0.0), x], 1)],
+                  3: [([("rows", 1, 0.0), x], 1), ([("rows", 2, 0.0)], 2)]}[self.tables.dim]
+        return [Pass(self, *one, StageSource, adds=i > 0, ends=i == len(chains) - 1) for i, one in enumerate(chains)]
 
     def room_for_tendency(self):
         """Where the first part of a stage in 3D keeps the tendency."""
@@ -207,11 +203,13 @@ class Pass:
         parameters, strides = o.parameters
         stride = 0 if self.rows is None else strides[rows]
         times = [real(time) for time in (*t, 0, 0, 0)[:3]]
-        arrays = [o.flat(q if array is None else array) for array in (*arrays, None, None, None)[:3]]
+        tendency, start, register = arrays or (None,) * 3
+        arrays = [o.flat(q if array is None else array) for array in (tendency, start, register)]
         look = last or tables.repairs and not repeats(tables)
         arguments = (o.flat(q), o.flat(out), *arrays, parameters, o.sides.table, self.count, grid.cells[0], self.row_stride,
                      o.plane, stride, o.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
-                     real(k / h[rows]), *times, real(dt), real(t_look), last, look, *map(real, row))
+                     real(k / h[rows]), *times, real(dt), real(t_look), last, look, register is not None,
+                     *map(real, row))
         counts = np.zeros(2, int)
 
         def work(worker):

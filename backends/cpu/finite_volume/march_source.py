@@ -468,8 +468,9 @@ def run(counts, pieces, slab_places, found, w, {', '.join(ARGUMENTS)}):
 # pieces (piece, 6): first row, row after the last, first cell and number of cells of the strip, where row 0 lies in memory and
 # in the parameters;  slab_places: the coordinate along the third axis;  found (piece, 2): largest wave rate, and 1 where a
 # state is not sound;  count, columns: rows, and cells of a row, in all;  lower, h: coordinates;  k: dt/h;  parameters with
-# `margin` cells around;  sides: the table of `side_source.Sides`;  t0, t1, t2: times of the members of the chain;  A to C: the
-# row of the stepper's table
+# `margin` cells around;  sides: the table of `side_source.Sides`;  t0, t1, t2: times of the members of the chain;
+# with_register: whether the stepper has one;  A to C: the row of its table
 ARGUMENTS = ("state", "out", "tendency", "start", "register", "parameters", "sides", "count", "columns", "row_stride",
              "variable_stride", "m_row_stride", "margin", "lower_x", "h_x", "lower_rows", "h_rows", "k_x", "k_rows", "t0",
-             "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "A", "v_", "w_", "alpha", "beta", "B", "C")
+             "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "with_register", "A", "v_", "w_", "alpha", "beta",
+             "B", "C")

@@ -1,4 +1,6 @@
 """Text of the kernel of a Runge-Kutta stage of finite volumes: the fluxes along all axes, row by row, and the update."""
+from functools import cached_property
+
 from ....physics.pointwise import Pointwise
 from ..dg.kernel_source import indented
 from .march_source import MarchSource
@@ -9,13 +11,12 @@ class StageSource(MarchSource):
 
     chain    "rows", "x": the axes whose fluxes are added to the tendency r of a row
     adds     whether r begins with what the part before has found, else with the sources
-    ends     whether the part makes the new state, else r goes to memory
-    register whether the stepper has one"""
+    ends     whether the part makes the new state, else r goes to memory"""
 
     base = "r"
 
-    def __init__(self, tables, dtype, rows, chain, strip, adds, ends, register):
-        self.adds, self.ends, self.register = adds, ends, register
+    def __init__(self, tables, dtype, rows, chain, strip, adds, ends):
+        self.adds, self.ends = adds, ends
         super().__init__(tables, dtype, rows, chain, strip)
 
     def states(self, i):
@@ -42,7 +43,7 @@ class StageSource(MarchSource):
         for i, kind in enumerate(self.chain):
             step = {"x": self.sweep_x, "rows": self.sweep_rows}[kind]
             body += [f"# {kind}", *step(i, delays, columns)]
-        body += [f"row = N - {behind}", "if first <= row < end:", *indented(self.finish(columns))]
+        body += [f"row = N - {behind}", "if first <= row < end:", *indented(self.finish())]
         return self.module(self.marched(delays, around, body))
 
     def begin(self, columns):
@@ -62,32 +63,43 @@ class StageSource(MarchSource):
         call = self.call(self.physics.sources_line.function, read, [(r.place(v), "i") for v in range(self.V)])
         return self.over_columns(*columns, call)
 
-    def finish(self, columns):
+    def finish(self):
         """Lines that make the new state of a row, or keep its tendency for the next part."""
         if not self.ends:
             return ["at = 0", *self.store(self.fields["r"], "tendency")]
-        lines = []
-        for name in ("start", "register")[:1 + self.register]:
-            lines += self.from_memory(name, self.fields[name])
+        new, register = self.fields["q1"], self.fields["register"]
+        return ["if with_register:", *indented(self.update(True)), "else:", *indented(self.update(False)), "at = 0",
+                *self.look(new), *self.store(new), "if with_register:", *indented(self.store(register, "register"))]
+
+    def update(self, register):
+        """Lines that make the new state of a row, and the register of the stepper if it has one."""
+        names = ["start", "register"] if register else ["start"]
+        lines = [line for name in names for line in self.from_memory(name, self.fields[name])]
 
         def read(argument, number):
             if argument in ("q", "r", "start", "register"):
                 field = self.fields["q0" if argument == "q" else argument]
                 return "load", field.place(number), f"{field.slot('row')} + i"
             return "given", argument
-        targets = [(self.fields["q1"].place(v), "i") for v in range(self.V)]
-        targets += [(self.fields["register"].place(v), "i") for v in range(self.V)] * self.register
-        lines += [*self.over_columns(*columns, self.call(self.stage, read, targets)), "at = 0",
-                  *self.look(self.fields["q1"]), *self.store(self.fields["q1"])]
-        return lines + (self.store(self.fields["register"], "register") if self.register else [])
+        targets = [(self.fields[name].place(v), "i") for name in ("q1", *names[1:]) for v in range(self.V)]
+        call = self.call(self.stage_with_register if register else self.stage, read, targets)
+        return lines + self.over_columns(f"{self.halo}", f"{self.halo} + cells", call)
 
-    @property
+    @cached_property
     def stage(self):
+        """out = alpha q0 + beta q + C r."""
+        def stage(q, r, start, alpha, beta, C):
+            return tuple(alpha * a + (beta * b + C * c) for a, b, c in zip(start, q, r))
+        numbers = dict.fromkeys(("alpha", "beta", "C"))
+        return Pointwise(stage, dict.fromkeys(("q", "r", "start"), self.V) | numbers, "stage")
+
+    @cached_property
+    def stage_with_register(self):
         """k = A k + v q + w r,  out = alpha q0 + beta q + B k + C r: (out, k)."""
         def stage(q, r, start, register, A, v_, w_, alpha, beta, B, C):
-            kept = tuple(A * k + v_ * a + w_ * b for k, a, b in zip(register, q, r)) if self.register else ()
+            kept = tuple(A * k + v_ * a + w_ * b for k, a, b in zip(register, q, r))
             new = tuple(alpha * a + (beta * b + C * c) for a, b, c in zip(start, q, r))
-            return (*(tuple(B * a + b for a, b in zip(kept, new)) if self.register else new), *kept)
+            return (*(B * a + b for a, b in zip(kept, new)), *kept)
         numbers = dict.fromkeys(("A", "v_", "w_", "alpha", "beta", "B", "C"))
         return Pointwise(stage, dict.fromkeys(("q", "r", "start", "register"), self.V) | numbers, "stage")
 
