@@ -63,7 +63,8 @@ def values(item):
     if not hasattr(item, "callspec"):
         return []
     given = item.callspec.params
-    sets = [[name.strip() for name in names.split(",")] for names in (mark.args[0] for mark in item.iter_markers("parametrize"))]
+    named = (mark.args[0] for mark in item.iter_markers("parametrize"))
+    sets = [[name.strip() for name in names.split(",")] for names in named]
     sets += [[name] for name in given if not any(name in names for names in sets)]
     return [(number, tuple(value if isinstance(value, (int, float, str)) else id(value) for value in map(given.get, names)))
             for number, names in enumerate(sets)]

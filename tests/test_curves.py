@@ -230,7 +230,7 @@ def test_parts_of_a_mesh(dim):
 
 def test_maps_of_a_higher_degree_than_the_method_are_refused():
     for order in (0, 1, 2):
-        message = rf"TensorDG\(order={order}\) needs cells .*; take order=3 or more, or mesh.mapped"
+        message = rf"order={order} needs quadrilaterals with maps of at most that degree, .*; take order=3 or more, or mesh"
         with pytest.raises(ValueError, match=message):
             run(bent_mesh(2), dg.Acoustics(2), dg.TensorDG(order), lambda x: (0, 0, 0), boundary=dg.wall)
 

@@ -155,13 +155,43 @@ def test_a_face_that_meets_two_triangles_is_refused():
         build_mixed(points, {"hexahedron": [range(8)], "tetra": [(1, 2, 6, 8), (1, 6, 5, 8)]}, elements=np.array([5, 6, 7]))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_what_prisms_do_not_have_is_refused(shape):
-    mesh = dg.box(cells=2, shape=shape)
-    with pytest.raises(MeshError, match="prisms are straight, order 2 is not allowed; allowed: 1"):
-        mesh.mapped(lambda x: x, 2)
-    with pytest.raises(MeshError, match=r"refined\(\) is (not for prisms|for meshes of one shape); read a finer mesh"):
-        mesh.refined()
+@pytest.mark.parametrize("periodic", [False, True])
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("make", [dg.rectangle, dg.box])
+def test_refined_meshes_of_several_shapes(make, degree, periodic):
+    """Children fill their parent; names, interfaces and periods are kept, and no face is left open."""
+    def bent(x):
+        push = 0.05 * np.prod([np.sin(np.pi * c) for c in x], axis=0)
+        return tuple(c + push for c in x)
+    mesh = make(cells=4, shape="mixed", periodic=periodic).with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
+    mesh = mesh.with_interfaces({"section": ("a", "b")}).mapped(bent, degree)
+    fine, count = mesh.refined(), 2 ** mesh.dim
+    families = fine.measures[np.argsort(fine.numbers)].reshape(-1, count).sum(axis=1)
+    assert np.abs(families - mesh.measures[np.argsort(mesh.numbers)]).max() < 1e-15 and fine.order == degree
+    assert len(fine.boundary_faces) == count // 2 * len(mesh.boundary_faces) and not len(fine.unnamed)
+    assert {name: count // 2 * len(rows) for name, rows in mesh.boundaries.items()} == {
+        name: len(rows) for name, rows in fine.boundaries.items()}
+    assert {name: count * len(cells) for name, cells in mesh.regions.items()} == {
+        name: len(cells) for name, cells in fine.regions.items()}
+    rows = fine.interfaces["section"]
+    assert len(rows) == count // 2 * len(mesh.interfaces["section"]) and fine.periods == mesh.periods
+    assert np.all(np.isin(rows[:, 0], fine.regions["a"]))
+    assert fine.refined().cell_count == count ** 2 * mesh.cell_count
+    with pytest.raises(MeshError, match=r"refined\(where\) is for meshes of quadrilaterals or hexahedra alone"):
+        mesh.refined("a")
+
+
+def test_an_error_falls_at_its_order_on_refined_meshes():
+    def exact(x, t):
+        s = np.sin(2 * np.pi * (x[0] + x[1] + x[2] - 3 ** 0.5 * t))
+        return tuple(c * s for c in (1.0, *3 * [3 ** -0.5]))
+    errors, mesh = [], dg.box(cells=4, shape="mixed", periodic=True)
+    for _ in range(2):
+        sim = simulation(mesh, dg.Acoustics(3), 1, lambda x: exact(x, 0.0), exact=exact)
+        sim.run(until=0.05)
+        errors.append(sim.report["l2_error"]["total"])
+        mesh = mesh.refined()
+    assert np.log2(errors[0] / errors[1]) > 1.6, errors
 
 
 @pytest.mark.parametrize("shape", SHAPES)

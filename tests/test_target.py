@@ -19,7 +19,8 @@ MORE = [["test_hermite_kernels.py"], ["test_hermite_sums.py", "test_hermite_row_
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("processor, width, tests", [("haswell", 32, SOME), *(("x86-64", 16, tests) for tests in (SOME, *MORE))],
+@pytest.mark.parametrize("processor, width, tests", [
+    ("haswell", 32, SOME), *(("x86-64", 16, tests) for tests in (SOME, *MORE))],
                          ids=["32", "16", "16 Hermite", "16 parts of Hermite", "16 limiters"])
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="processors of another kind are named")
 def test_kernels_agree_with_the_reference_at_this_width(processor, width, tests):

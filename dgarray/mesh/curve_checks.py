@@ -1,34 +1,27 @@
 """Checks of curved cells: their maps can be inverted, and neighbours have the same geometry on the face that they share."""
 import numpy as np
 
+from ..reference import simplex, tensor_cell
+from ..reference.faces import corner_weights
 from ..reference.shapes import shape_of
 from ..wording import plural
 from . import cell_maps, curved_geometry, hanging
 from .elements import Elements
-from .errors import TO_SPLIT, MeshError
+from .errors import MeshError
 
 # Distance, relative to the size of a face, at which two places count as one: coordinates in files often have 7 digits.
 TOLERANCE = 1e-6
 NAMED = 3          # cells that a message names
 
 
-def refuse_prisms(shape, what):
-    """Raise MeshError if the cells are prisms, which are straight in all meshes."""
-    if shape.name == "prism":
-        raise MeshError(f"{what} prism cells are not supported; allowed: straight ones, mapped(function) without an order; "
-                        f"{TO_SPLIT}")
-
-
 def checked(points, cells, nodes, label):
     """A copy of the geometry nodes with the points at the corners; None where all cells are straight to rounding.
 
-    Raises MeshError unless they are finite, and as many for each cell as a map of some order has, and for curved prisms."""
+    Raises MeshError unless they are finite, and as many for each cell as a map of some order has."""
     shape, nodes = shape_of(points, cells), np.array(nodes, dtype=np.float64)
     if nodes.ndim != 3 or len(nodes) != len(cells) or nodes.shape[2] != shape.dim:
         raise MeshError(f"geometry nodes of the shape {nodes.shape} do not fit {len(cells)} cells in {shape.dim}D; allowed: "
                         "(cell, node, dim)")
-    if shape.name == "prism":
-        raise MeshError("prisms with geometry nodes are not supported; prisms are straight")
     try:
         order = cell_maps.order_of(shape, nodes.shape[1])
     except ValueError as error:
@@ -37,10 +30,7 @@ def checked(points, cells, nodes, label):
     if len(bad):
         raise MeshError(f"{label(bad[0])} has geometry nodes that are not finite; {plural(len(bad), 'such cell')} in all")
     nodes[:, list(cell_maps.corner_nodes(shape, order))] = points[cells]
-    if not cell_maps.are_curved(Elements(points, cells, None, nodes)).any():
-        return None
-    refuse_prisms(shape, "curved")
-    return nodes
+    return nodes if cell_maps.are_curved(Elements(points, cells, None, nodes)).any() else None
 
 
 def orient(points, cells, nodes, label):
@@ -83,8 +73,7 @@ def refuse(mesh, label, cells, r):
 def check_shared(mesh, label):
     """Raise MeshError unless the two cells at each inner face have the same points on it; on periodic faces, the same but for
     one translation of the face."""
-    for cells, r, others, there, translated, remedy in (*_alike(mesh), *_of_half_the_size(mesh)):
-        x, y = cell_maps.positions(mesh, r, cells), cell_maps.positions(mesh, there, others)
+    for x, y, cells, others, translated, remedy in (*_alike(mesh), *_of_half_the_size(mesh)):
         gap = y - x
         gap -= np.where(translated, gap.mean(axis=1), 0)[:, None]
         size = np.linalg.norm(np.ptp(x, axis=1), axis=0) if mesh.dim > 1 else np.ones(len(cells))
@@ -97,9 +86,8 @@ def check_shared(mesh, label):
 
 
 def _alike(mesh):
-    """Faces that are whole faces of two cells: (cells, points of the face in their reference cell, the other cells, the points
-    there, whether a face is periodic, what a message advises), a list of faces at a time."""
-    shape, vertices = mesh.cell_shape, _on_vertices(mesh)
+    """Faces that are whole faces of two cells: (points there by the map of one cell, by that of the other, (dim, point, face);
+    the cells, the other cells, whether a face is periodic, what a message advises), a list of faces at a time."""
     cell, face = np.nonzero(mesh.neighbour_face >= 0)
     other, other_face = mesh.neighbour_cell[cell, face], mesh.neighbour_face[cell, face]
     once = (cell < other) | (cell == other) & (face < other_face)
@@ -107,43 +95,49 @@ def _alike(mesh):
     glued = np.zeros(mesh.neighbour_face.shape, dtype=bool)
     for rows in (mesh.glued[:, :2], mesh.glued[:, 2:]):
         glued[tuple(rows.T)] = True
-    for (own_face, their_face, *match), pairs in _kinds(face, other_face, mesh.orientation[cell, face]):
-        r = vertices @ shape.corners[list(shape.faces[own_face])]
-        there = vertices @ shape.corners[list(shape.faces[their_face])][match]
-        yield cell[pairs], r, other[pairs], there, glued[cell[pairs], own_face], "give both cells the same nodes there"
+    first = np.cumsum([0, *(block.cell_count for block in mesh.blocks)])
+    of_block = [np.searchsorted(first, cells, side="right") - 1 for cells in (cell, other)]
+    for (one, two, own_face, their_face, *match), pairs in _kinds(*of_block, face, other_face, mesh.orientation[cell, face]):
+        left, right = mesh.blocks[one], mesh.blocks[two]
+        corners, there = (list(block.cell_shape.faces[side]) for block, side in ((left, own_face), (right, their_face)))
+        on_vertices = _on_vertices(mesh.dim, max(left.order, right.order), len(corners))
+        x, y = (cell_maps.positions(block, on_vertices @ block.cell_shape.corners[at], cells[pairs] - first[number])
+                for block, number, at, cells in (
+                    (left, one, corners, cell), (right, two, np.array(there)[match[:len(there)]], other)))
+        yield x, y, cell[pairs], other[pairs], glued[cell[pairs], face[pairs]], "give both cells the same nodes there"
 
 
 def _of_half_the_size(mesh):
-    """The same of faces that meet larger ones."""
-    shape, here = mesh.cell_shape, mesh.hanging
+    """The same of faces that meet larger ones, whose cells have one shape."""
+    here = mesh.hanging
     if not len(here):
         return
-    vertices = _on_vertices(mesh)
+    shape = mesh.cell_shape
+    vertices = _on_vertices(mesh.dim, mesh.order, len(shape.faces[0]))
     for part, corners in enumerate(hanging.parts(mesh.dim)):
         small = here.small[:, part]
         for (own_face, their_face, *match), pairs in _kinds(small[:, 1], here.large[:, 1], here.orientation[:, part]):
-            on_large = curved_geometry.face_weights(shape, vertices @ corners[match])
-            yield (small[pairs, 0], vertices @ shape.corners[list(shape.faces[own_face])], here.large[pairs, 0],
-                   on_large @ shape.corners[list(shape.faces[their_face])], False,
+            on_large = corner_weights(len(shape.faces[0]), vertices @ corners[match])
+            x = cell_maps.positions(mesh, vertices @ shape.corners[list(shape.faces[own_face])], small[pairs, 0])
+            y = cell_maps.positions(mesh, on_large @ shape.corners[list(shape.faces[their_face])], here.large[pairs, 0])
+            yield (x, y, small[pairs, 0], here.large[pairs, 0], False,
                    "curve a mesh first, and then refine it, so that small cells follow the large ones that they meet")
 
 
-def _on_vertices(mesh):
-    """The geometry nodes of a face as weights of its vertices, (point, vertex)."""
-    shape = mesh.cell_shape
-    return curved_geometry.face_weights(shape, face_points(shape, mesh.order)) if shape.dim > 1 else np.ones((1, 1))
+def _on_vertices(dim, order, corners):
+    """The geometry nodes of a face with so many corners as weights of them, (point, corner)."""
+    return corner_weights(corners, face_points(dim, order, corners)) if dim > 1 else np.ones((1, 1))
 
 
-def _kinds(face, other_face, match):
-    """Pairs of faces by their local faces and orientation: ((face, other face, *orientation), numbers of the pairs)."""
-    kinds, kind = np.unique(np.column_stack([face, other_face, match]), axis=0, return_inverse=True)
+def _kinds(*columns):
+    """Rows of whole numbers that are alike, from columns (face,) or (face, number): (the row, numbers of its faces)."""
+    kinds, kind = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     for number, which in enumerate(kinds):
-        yield which, np.flatnonzero(kind.ravel() == number)
+        yield which.tolist(), np.flatnonzero(kind.ravel() == number)
 
 
-def face_points(shape, order):
-    """The geometry nodes of a face in the reference cell of one dimension less, (point, dim - 1)."""
-    if not shape.simplex:
-        return cell_maps.reference_cell(shape, order, "lobatto").face_points[0][:, 1:]
-    cell = cell_maps.geometry_cell(shape, order)
-    return cell.face_barycentric(0)[:, 1:] * 2 - 1
+def face_points(dim, order, corners):
+    """The geometry nodes of a face with so many corners of cells in `dim` dimensions, in its coordinates (point, dim - 1)."""
+    if corners > dim:
+        return tensor_cell(dim - 1, order, "lobatto").nodes
+    return simplex(dim, order).face_barycentric(0)[:, 1:] * 2 - 1

@@ -3,7 +3,8 @@
 n dS = cof(dx/dr) n_r dS_r, with the cofactors of dx/dr and the normal n_r and area dS_r of the reference cell's face."""
 import numpy as np
 
-from ..reference import quadrature
+from ..reference import cell_quadrature, quadrature
+from ..reference.faces import corner_weights
 from ..reference.quadrature import product
 from . import cell_maps, geometry
 
@@ -12,7 +13,10 @@ def measures(mesh):
     """Integral of det dx/dr over each cell, (cell,), negative where it is turned over; exact to rounding."""
     shape, order = mesh.cell_shape, cell_maps.map_order(mesh)
     degree = shape.dim * (order - 1) if shape.simplex else shape.dim * order - 1
-    r, weights = (quadrature if shape.simplex else product)(shape.dim, max(degree, 1))
+    if shape.simplex or shape.name == "prism":
+        r, weights = cell_quadrature(shape, max(degree, 1))
+    else:
+        r, weights = product(shape.dim, degree)
     return np.concatenate([np.sum(cell_maps.determinant(cell_maps.jacobians(mesh, r, some)) * weights[:, None], axis=0)
                            for some in cell_maps.blocks(len(mesh.cells), len(r))])
 
@@ -22,9 +26,10 @@ def faces(mesh):
     shape = mesh.cell_shape
     areas, vectors = np.empty((len(mesh.cells), len(shape.faces))), np.empty((len(mesh.cells), len(shape.faces), shape.dim))
     of_reference = geometry.area_vectors(shape.corners, np.arange(len(shape.vertices))[None])[0]
-    s, weights = face_quadrature(shape, 2 * cell_maps.map_order(mesh) + 4)
     for face, normal in enumerate(of_reference):
-        r = s @ shape.corners[list(shape.faces[face])]
+        corners = list(shape.faces[face])
+        s, weights = face_quadrature(len(corners), shape.dim - 1, 2 * cell_maps.map_order(mesh) + 4)
+        r = s @ shape.corners[corners]
         for some in cell_maps.blocks(len(mesh.cells), len(r)):
             n = np.sum(cell_maps.cofactors(cell_maps.jacobians(mesh, r, some)) * normal, axis=-1) * weights[:, None, None]
             areas[some, face], vectors[some, face] = np.linalg.norm(n, axis=2).sum(axis=0), n.sum(axis=0)
@@ -59,28 +64,18 @@ def children(mesh, places):
     return result.reshape(-1, *result.shape[2:])
 
 
-def face_quadrature(shape, degree):
-    """Quadrature on a face: weights of its vertices (point, vertex) at the points, in the order of `Shape.faces`, and shares
-    (point,) of its area."""
-    if shape.dim == 1:
+def face_quadrature(corners, dim, degree):
+    """Quadrature on a face of dimension `dim` with so many corners: their weights (point, corner) at the points, in the order
+    of `Shape.faces`, and shares (point,) of its area."""
+    if dim == 0:
         return np.ones((1, 1)), np.ones(1)
-    r, weights = (quadrature if shape.simplex else product)(shape.dim - 1, degree)
-    return face_weights(shape, r), weights / weights.sum()
-
-
-def face_weights(shape, r):
-    """Weights (point, vertex) of a face's vertices at the reference points r (point, dim - 1) of the face."""
-    if shape.simplex:
-        tail = (r + 1) / 2
-        return np.column_stack([1 - tail.sum(axis=1), tail])
-    corners = np.array([[1 if number >> axis & 1 else -1 for axis in range(shape.dim - 1)]
-                        for number in range(2 ** (shape.dim - 1))])
-    return np.prod((1 + corners * r[:, None]) / 2, axis=2)
+    r, weights = (quadrature if corners == dim + 1 else product)(dim, degree)
+    return corner_weights(corners, r), weights / weights.sum()
 
 
 def quality(mesh):
     """Least quality of the straight cells whose edges are the tangents dx/dr at a geometry node, (cell,): of simplices the
-    normalised radius ratio, of others the scaled Jacobian; 0 where det dx/dr <= 0."""
+    normalised radius ratio, of others the scaled Jacobian, as `geometry.scaled_jacobians`; 0 where det dx/dr <= 0."""
     shape, found = mesh.cell_shape, []
     r = cell_maps.geometry_cell(shape, cell_maps.map_order(mesh)).nodes
     for some in cell_maps.blocks(len(mesh.cells), len(r)):
@@ -89,6 +84,8 @@ def quality(mesh):
         values = np.zeros(valid.shape)
         if shape.simplex:
             values[valid] = tangent_ratios(shape, J[valid])
+        elif shape.name == "prism":
+            values[valid] = tangent_prisms(J[valid])
         else:
             values[valid] = cell_maps.determinant(J[valid]) / np.prod(np.linalg.norm(J[valid], axis=1), axis=1)
         found.append(values.min(axis=0))
@@ -101,6 +98,14 @@ def tangent_ratios(shape, J):
     cells = np.arange(len(points)).reshape(len(J), -1)
     area = np.linalg.norm(geometry.area_vectors(points, cells), axis=2).sum(axis=1)
     return geometry.radius_ratios(points, cells, shape.dim * geometry.signed_measures(points, cells) / area)
+
+
+def tangent_prisms(J):
+    """Least scaled Jacobian at the corners of each prism with the edges J (n, dim, dim): of two edges of the triangle, whose
+    third is their difference, and the one along the line."""
+    a, b, up = np.moveaxis(J, -1, 0)
+    lengths = np.sort(np.linalg.norm([a, b, b - a], axis=2), axis=0)
+    return 2 / np.sqrt(3) * cell_maps.determinant(J) / (lengths[1] * lengths[2] * np.linalg.norm(up, axis=1))
 
 
 def check_points(shape, order):

@@ -3,7 +3,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import cell_maps, refine, refine_tensor
+from . import cell_maps, refine, refine_prism, refine_tensor
 
 LEVELS = 2          # how often curved cells are halved
 LINES = 8          # short lines of a curved edge
@@ -16,6 +16,8 @@ def parts_of(shape, levels=LEVELS):
     for _ in range(levels):
         if shape.simplex:
             points, cells, *_ = refine.split(points, cells)
+        elif shape.name == "prism":
+            points, cells, *_ = refine_prism.split(points, cells)
         else:
             points, cells, *_ = refine_tensor.split(points, cells, shape.tensor_order)
         cells = cells.reshape(-1, cells.shape[2])

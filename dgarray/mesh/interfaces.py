@@ -5,7 +5,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..wording import choose
 from .errors import MeshError
-from .faces import face_points, find_faces
+from .faces import face_points
 from .geometry import area_vectors
 
 
@@ -101,7 +101,7 @@ def of_children(mesh, facets):
     """The interfaces of a refined mesh. facets: {name: (corners (face, vertex), the normal of the old face of each)}."""
     found = {}
     for name, (corners, normals_of_old) in facets.items():
-        rows = find_faces(mesh.cells, corners, mesh.cell_shape.faces)
+        rows = mesh.find_faces(corners)
         away = np.sum(mesh.normals[tuple(rows.T)] * normals_of_old, axis=1) < 0
         found[name] = np.where(away[:, None], other_side(mesh.neighbours, rows), rows)
     return found

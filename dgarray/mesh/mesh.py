@@ -30,7 +30,7 @@ from . import interfaces as inner_faces
 from .describe import names as names_in
 from .describe import sizes
 from .errors import MeshError, MeshWarning
-from .faces import Neighbours, centres, connect, face_points
+from .faces import Neighbours, centres, connect, face_points, find_faces
 from .hanging import Hanging
 from .locality import hilbert_order
 from .partition import Share
@@ -105,7 +105,7 @@ class Mesh:
             array.setflags(write=False)
 
     def __repr__(self):
-        names = ", ".join(f"{name} {len(rows)}" for name, rows in self.boundaries.items())
+        names = ", ".join(f"{name} {len(rows)}" for name, rows in self.boundaries.items() if not name.startswith(" "))
         unnamed = f"; {len(self.unnamed)} unnamed boundary faces" if len(self.unnamed) else ""
         curved = f", {np.count_nonzero(self.is_curved)} curved, of order {self.order}" if self.order > 1 else ""
         counts = " and ".join(plural(block.cell_count, f"{block.cell_type} cell") for block in self.blocks) + curved
@@ -287,6 +287,11 @@ class Mesh:
         beside quadrilaterals repeat their last one."""
         return face_points(self.cells, rows, self.cell_shape.faces)
 
+    def find_faces(self, corners: ArrayLike) -> np.ndarray:
+        """Rows (count, 2) of the faces with these point numbers (count, vertex), in any order; -1 where there is none, the
+        first of the two cells where a face is interior."""
+        return find_faces(self.cells, corners, self.cell_shape.faces)
+
     def face_centres(self, rows: ArrayLike) -> np.ndarray:
         """Centres (count, dim) of the faces `rows` (count, 2)."""
         if self.order > 1:
@@ -345,8 +350,6 @@ class Mesh:
         The children of the cell with number k have the numbers 2^dim k and following, a cell that stays has 2^dim k.
         Raises MeshError for unknown names, and where cells of more than twice the size would meet."""
         self._must_be_whole("refined")
-        if self.cell_type == "prism":
-            raise MeshError(f"{self.source}: refined() is not for prisms; read a finer mesh")
         arrays, sides, inner = refinement.split(self, where)
         mesh = build(**arrays)
         mesh = replace(mesh, interfaces=inner_faces.of_children(mesh, inner))
@@ -385,7 +388,6 @@ class Mesh:
         Raises MeshError where the map turns cells over, makes them concave, folded or flat, or is not finite. Warns as
         `build` does."""
         self._must_be_whole("mapped")
-        self._must_stay_straight(order)
         return mapping.mapped(self, function, order)
 
     def curved(self, order: int, function: Callable, boundary: str | Sequence[str] | None = None) -> Mesh:
@@ -401,7 +403,6 @@ class Mesh:
         Raises MeshError for an order or a name that there is not, another shape of what the function returns, and where
         cells become folded or flat."""
         self._must_be_whole("curved")
-        self._must_stay_straight(order)
         return curves.curved(self, order, function, boundary)
 
     def plot(self, path: str | PathLike | None = None, ax: Any = None, boundary: str | Sequence[str] | None = None,
@@ -417,11 +418,6 @@ class Mesh:
         Returns the axes, with a path the path. Raises MeshError for a name that does not exist, ValueError for a path that
         cannot be written to, or path and ax together, ImportError without matplotlib."""
         return picture.plot(self, path, ax, boundary, cells)
-
-    def _must_stay_straight(self, order):
-        """Raise MeshError for maps of a degree above 1 where there are prisms."""
-        if order not in (None, 1) and any(block.cell_type == "prism" for block in self.blocks):
-            raise MeshError(f"{self.source}: prisms are straight, order {order} is not allowed; allowed: 1")
 
     def _must_be_whole(self, change):
         """Raise MeshError for a part of a mesh, which cannot be changed alone."""

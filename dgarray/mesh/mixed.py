@@ -10,11 +10,13 @@ import numpy as np
 
 from ..reference.shapes import NAMED_SHAPES, SHAPES
 from ..wording import plural
-from . import cell_maps, checks, clean, curve_checks, mapping
+from . import cell_maps, checks, clean, curve_checks, mapping, periodic, refine_mixed
+from . import interfaces as inner_faces
 from .elements import Elements
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points, find_faces, pairs, together, widened
 from .locality import hilbert_order
+from .memory import check_room
 from .mesh import Mesh
 
 if TYPE_CHECKING:
@@ -139,6 +141,14 @@ class MixedMesh(Mesh):
         vertices = self.orientation.shape[2]
         return self._by_block(rows, lambda block, own: widened(block.face_points(own), vertices))
 
+    def find_faces(self, corners: ArrayLike) -> np.ndarray:
+        """As `Mesh.find_faces`."""
+        rows = np.full((len(corners), 2), -1)
+        for block, first in zip(self.blocks, self.first):
+            here = block.find_faces(corners)
+            rows = np.where((rows[:, :1] < 0) & (here[:, :1] >= 0), here + [first, 0], rows)
+        return rows
+
     def face_centres(self, rows: ArrayLike) -> np.ndarray:
         """Centres (count, dim) of the faces `rows` (count, 2)."""
         return self._by_block(rows, lambda block, own: block.face_centres(own))
@@ -159,7 +169,6 @@ class MixedMesh(Mesh):
 
     def mapped(self, function: Callable, order: int | None = None) -> MixedMesh:
         """As `Mesh.mapped`."""
-        self._must_stay_straight(order)
         source = f"{self.source}, mapped"
         try:
             order = self.order if order is None else mapping.checked_order(order)
@@ -184,8 +193,22 @@ class MixedMesh(Mesh):
         raise MeshError(f"{self.source}: curved() is for meshes of one shape; take mapped(function, order)")
 
     def refined(self, where: Any = None) -> Mesh:
-        """Refused: raises MeshError."""
-        raise MeshError(f"{self.source}: refined() is for meshes of one shape; read a finer mesh")
+        """As `Mesh.refined`, of all cells; raises MeshError where only some are chosen."""
+        self._must_be_whole("refined")
+        if where is not None:
+            raise MeshError(f"{self.source}: refined(where) is for meshes of quadrilaterals or hexahedra alone; cells of "
+                            "several shapes are all refined at once")
+        check_room(f"{self.source}, refined,", 2 ** self.dim * self.cell_count, self.dim, simplex=False)
+        arrays, children = refine_mixed.split(self)
+        mesh = build_mixed(**arrays)
+        mesh = replace(mesh, interfaces=inner_faces.of_children(mesh, {
+            name: (children(self.face_points(rows)).reshape(-1, self.orientation.shape[2]),
+                   np.repeat(self.normals[tuple(rows.T)], 2 ** (self.dim - 1), axis=0))
+            for name, rows in self.interfaces.items()}))
+        if not len(self.glued):
+            return mesh
+        sides = (children(corners).reshape(-1, corners.shape[1]) for corners in periodic.sides(self))
+        return mesh._glued(*periodic.pairs(mesh, *sides), self.periods)
 
 
 def padded(arrays, value):
@@ -202,7 +225,6 @@ def all_nodes(blocks):
         return None
     found = []
     for block in blocks:
-        curve_checks.refuse_prisms(block.cell_shape, "curved cells beside")
         straight = block.geometry_nodes is None
         r = cell_maps.geometry_cell(block.cell_shape, order).nodes
         found.append(cell_maps.positions(block, r).transpose(2, 1, 0) if straight else block.geometry_nodes)
@@ -281,9 +303,8 @@ def _build(points, given, facets, groups, numbers, elements, source, found, geom
                      {name: np.sort(rank[np.asarray(group)]) for name, group in groups.items()}, numbers[order], neighbours,
                      source=source, geometry_nodes=all_nodes(blocks))
     clean.check_folds(mesh, labelled)
-    for block, begin in zip(mesh.blocks, mesh.first):
-        if block.geometry_nodes is not None:
-            curve_checks.check_shared(block, lambda k, begin=begin: labelled(begin + k))
+    if mesh.order > 1:
+        curve_checks.check_shared(mesh, labelled)
     notes += [*more, *checks.notes(mesh, labelled)]
     object.__setattr__(mesh, "notes", tuple(notes))
     return mesh

@@ -3,7 +3,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from .errors import MeshError
-from .faces import centres, find_faces, is_triangle
+from .faces import centres, is_triangle
 
 # Distance, relative to the size of the cell behind a face, at which two points count as one.
 TOLERANCE = 1e-6
@@ -45,13 +45,25 @@ def match(mesh, first, second):
     return rows, others[partner], vertex, translation
 
 
+def sides(mesh):
+    """Points (count, vertex) of the glued faces of a mesh, and of those that they meet, in the order in which they do."""
+    own, other = mesh.glued[:, :2], mesh.glued[:, 2:]
+    corners, others = mesh.face_points(own), mesh.face_points(other)
+    meets = np.take_along_axis(others, mesh.orientation[own[:, 0], own[:, 1], :others.shape[1]], axis=1)
+    three = is_triangle(corners)
+    meets[three, 3:] = meets[three, 2:3]
+    return corners, meets
+
+
 def pairs(mesh, corners, others):
     """Rows (count, 2) of the faces with the points `corners` (count, vertex), rows of those with the points `others`,
     and how their vertices meet, (count, vertex), when corners[k, i] meets others[k, i]."""
-    rows, partners = (find_faces(mesh.cells, points, mesh.cell_shape.faces) for points in (corners, others))
+    rows, partners = map(mesh.find_faces, (corners, others))
     place = np.argmax(mesh.face_points(rows)[:, :, None] == corners[:, None, :], axis=2)
     meets = np.take_along_axis(others, place, axis=1)
-    return rows, partners, np.argmax(meets[:, :, None] == mesh.face_points(partners)[:, None, :], axis=2)
+    vertex = np.argmax(meets[:, :, None] == mesh.face_points(partners)[:, None, :], axis=2)
+    vertex[is_triangle(corners), 3:] = 3
+    return rows, partners, vertex
 
 
 def _middle(x):

@@ -4,7 +4,7 @@ Corners first, then the nodes inside the edges, the faces and the cell. Gmsh 4, 
 vtkQuadraticPyramid of VTK. VTK has no order of nodes for pyramids above the second."""
 import numpy as np
 
-from .file_nodes import gmsh_order
+from .gmsh_nodes import gmsh_order
 
 # Corners of the reference cell, and its edges and faces in the order and the directions of each program.
 CORNERS = {"wedge": ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (0, 1, 1)),
@@ -16,6 +16,10 @@ EDGES = {("wedge", "gmsh"): ((0, 1), (0, 2), (0, 3), (1, 2), (1, 4), (2, 5), (3,
 FACES = {("wedge", "gmsh"): ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (0, 3, 5, 2), (1, 2, 5, 4)),
          ("wedge", "vtk"): ((0, 1, 2), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)),
          ("pyramid", "gmsh"): ((0, 3, 2, 1),), ("pyramid", "vtk"): ((0, 3, 2, 1),)}
+
+# The order of cells by their number of nodes; those of 15 and 13 lack the nodes inside of faces.
+WEDGES = {(k + 1) ** 2 * (k + 2) // 2: k for k in range(1, 11)} | {15: 2}
+PYRAMIDS = {5: 1, 13: 2, 14: 2}
 
 
 def prism_order(name, order, program):
@@ -43,6 +47,25 @@ def program_of(name, x):
         between = zip(range(len(CORNERS[name]), x.shape[1]), (*EDGES[name, program], *faces))
         return sum(np.linalg.norm(x[:, node] - x[:, list(corners)].mean(axis=1), axis=1).sum() for node, corners in between)
     return min(("vtk", "gmsh"), key=bend)
+
+
+def find(places, wanted, order):
+    """Numbers (...) of the nodes at the places `wanted` (..., dim) among `places` (node, dim)."""
+    base = (order + 1) ** np.arange(places.shape[1])
+    key = places @ base
+    ordered = np.argsort(key)
+    return ordered[np.searchsorted(key[ordered], wanted @ base)]
+
+
+def with_middles(x, places):
+    """The nodes x (cell, node, dim) of wedges of order 2, at the first of the `places` (node, 3), with the middles of
+    quadrilateral faces, which they lack: half the sum of the nodes of a face's edges less a quarter of that of its corners."""
+    unit, around = np.array(CORNERS["wedge"]), np.array([face for face in FACES["wedge", "vtk"] if len(face) == 4])
+    edges = find(places, unit[around] + unit[np.roll(around, -1, axis=1)], 2)
+    there = find(places, unit[around].sum(axis=1) // 2, 2)
+    result = np.concatenate([x, np.empty((len(x), len(around), 3))], axis=1)
+    result[:, there] = x[:, edges].sum(axis=2) / 2 - x[:, around].sum(axis=2) / 4
+    return result
 
 
 def _in_edge(order, program):

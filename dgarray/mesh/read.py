@@ -55,10 +55,10 @@ def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None
     nodes name nothing. The first bytes say what a file is, the suffix only where they do not. Files may be compressed (.gz,
     .bz2, .xz).
 
-    The shapes are lines, triangles, quadrilaterals, tetrahedra, prisms (wedges) and hexahedra; prisms are straight. Other cells
-    of the orders 2 to 10 (meshio's triangle6, quad9, tetra10, hexahedron27 and so on, also quad8 and hexahedron20, and VTK's
-    Lagrange cells) become curved cells, or straight ones where they are all straight to rounding. Hexahedra from Gmsh have the
-    order 9 at most.
+    The shapes are lines, triangles, quadrilaterals, tetrahedra, prisms (wedges) and hexahedra. Cells of the orders 2 to 10
+    (meshio's triangle6, quad9, tetra10, wedge18, hexahedron27 and so on, also quad8, wedge15 and hexahedron20, and VTK's
+    Lagrange cells) become curved cells, or straight ones where they are all straight to rounding. Hexahedra and wedges from
+    Gmsh have the order 9 at most.
 
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
     Raises MeshError, one line with file, place and remedy, for a file that cannot be used. Warns with `mesh.notes`."""

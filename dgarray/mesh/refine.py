@@ -35,12 +35,18 @@ def split(points, cells):
         low, high = np.sort(pairs, axis=1).T
         return len(points) + np.searchsorted(key, low * len(points) + high)
 
-    numbers = np.array(CHILDREN[dim])[None]
-    if dim == 3:
-        inner = _octahedra(new_points, local)
-        numbers = np.concatenate([np.broadcast_to(numbers, (len(cells), *numbers.shape[1:])), inner], axis=1)
+    numbers = parts_of(new_points, local)
     children = local[np.arange(len(cells))[:, None, None], numbers]
     return new_points, children, lambda facets: _split_facets(facets, midpoint), _places(dim)[numbers]
+
+
+def parts_of(points, local):
+    """Local numbers of the children's corners, (cell or 1, child, dim + 1), of cells with the points `local` (cell, number)."""
+    dim = {1: 0, 3: 1, 6: 2, 10: 3}[local.shape[1]]
+    numbers = np.array(CHILDREN[dim])[None]
+    if dim < 3:
+        return numbers
+    return np.concatenate([np.broadcast_to(numbers, (len(local), *numbers.shape[1:])), _octahedra(points, local)], axis=1)
 
 
 def _places(dim):

@@ -15,7 +15,9 @@ def split(points, cells, order):
     and places (1, child, corner, dim) are the children's corners in the reference cell.
 
     order: the corners of `cells` in tensor order; the children have their corners in the order of `cells`"""
-    middles = Middles(points, cells[:, order])
+    places = lattice(int(cells.shape[1]).bit_length() - 1)
+    middles = Middles(points, {count: np.concatenate([cells[:, order][:, part] for part in places if len(part) == count])
+                               for count in sorted({len(part) for part in places} - {1})})
     children, back = refined(middles, cells[:, order]), np.argsort(order)
     corners = np.array([corner[::-1] for corner in product((-1, 1), repeat=int(cells.shape[1]).bit_length() - 1)])
     places = (corners[:, None] + corners[back]) / 2
@@ -33,9 +35,12 @@ def refined(middles, cells):
     """Children (cell, child, corner) of cells or facets of any dimension, corners and children in tensor order."""
     dim = int(cells.shape[1]).bit_length() - 1
     local = np.stack([middles.numbers(cells[:, corners]) for corners in lattice(dim)], axis=1)
-    strides = 3 ** np.arange(dim)
-    offsets = np.array([corner[::-1] for corner in product((0, 1), repeat=dim)]) @ strides
-    return local[:, offsets[:, None] + offsets]
+    return local[:, offsets(dim)[:, None] + offsets(dim)]
+
+
+def offsets(dim):
+    """Numbers of the corners of the first child among the points of a refined cell."""
+    return np.array([corner[::-1] for corner in product((0, 1), repeat=dim)]) @ 3 ** np.arange(dim)
 
 
 class Middles:
@@ -43,12 +48,10 @@ class Middles:
 
     points   the old points, then those in the middle of 2, of 4 and of 8 corners"""
 
-    def __init__(self, points, cells):
-        """cells: (cell, corner) in tensor order"""
+    def __init__(self, points, middles):
+        """middles: {count: (row, corner)} of that many corners, in whose middle a new point lies"""
         self.points, self.known = [points], {}
-        places = lattice(int(cells.shape[1]).bit_length() - 1)
-        for count in sorted({len(corners) for corners in places} - {1}):
-            rows = np.concatenate([cells[:, corners] for corners in places if len(corners) == count])
+        for count, rows in middles.items():
             rows = rows[np.sort(np.unique(keys(rows), return_index=True)[1])]
             self.known[count] = rows, sum(map(len, self.points))
             self.points.append(points[rows].mean(axis=1))

@@ -1,7 +1,7 @@
 """Which cells of a mesh are split, and the arrays of the mesh that this gives."""
 import numpy as np
 
-from . import cell_maps, curved_geometry, refine, refine_tensor
+from . import cell_maps, curved_geometry, periodic, refine, refine_prism, refine_tensor
 from .elements import Elements
 from .errors import MeshError
 from .memory import check_room
@@ -11,11 +11,11 @@ def split(mesh, where):
     """(arguments of `build`, point numbers of both sides of glued faces, interfaces {name: (point numbers of the faces, the
     normal of the old face of each)}), with the cells `where` split; see `Mesh.refined`."""
     shape, parts, some = mesh.cell_shape, 2 ** mesh.dim, chosen(mesh, where)
-    if shape.name == "prism":
-        raise MeshError(f"{mesh.source}: refined() is not for prism cells; make or read a finer mesh")
     check_room(f"{mesh.source}, refined,", len(some) + (parts - 1) * int(some.sum()), mesh.dim, shape.simplex)
     if shape.simplex:
         points, children, of_facets, places = refine.split(mesh.points, mesh.cells)
+    elif shape.name == "prism":
+        points, children, of_facets, places = refine_prism.split(mesh.points, mesh.cells)
     else:
         points, children, of_facets, places = refine_tensor.split(mesh.points, mesh.cells[some], shape.tensor_order)
     nodes = None
@@ -43,15 +43,13 @@ def split(mesh, where):
     if len(uneven):
         raise MeshError(f"{mesh.source}: periodic boundaries must be refined on both sides; {mesh.place(own[uneven[0]])} and "
                         f"{mesh.place(other[uneven[0]])} would not match")
-    match = mesh.orientation[own[:, 0], own[:, 1]]
-    sides = mesh.face_points(own), np.take_along_axis(mesh.face_points(other), match, axis=1)
     every = np.arange(len(some))
     return dict(points=points, cells=np.concatenate([mesh.cells[~some], children.reshape(-1, children.shape[2])]),
                 facets={name: facets(mesh.face_points(rows), rows[:, 0]) for name, rows in mesh.boundaries.items()},
                 groups={name: family(cells, first, some[cells]) for name, cells in mesh.regions.items()},
                 numbers=family(every, parts * mesh.numbers, some), source=mesh.source, inherited=mesh.notes,
                 geometry_nodes=nodes), [
-        facets(corners, own[:, 0]) for corners in sides], {
+        facets(corners, own[:, 0]) for corners in periodic.sides(mesh)], {
         name: (facets(mesh.face_points(rows), rows[:, 0]), normals(rows))
         for name, rows in mesh.interfaces.items()}
 
@@ -61,7 +59,7 @@ def chosen(mesh, where):
     some = np.zeros(len(mesh.cells), dtype=bool)
     if where is None:
         return ~some
-    if mesh.cell_shape.simplex:
+    if mesh.cell_shape.simplex or mesh.cell_shape.name == "prism":
         raise MeshError(f"{mesh.source}: refined(where) is for quadrilaterals and hexahedra; {mesh.cell_type} cells are all "
                         "refined at once")
     names = [where] if isinstance(where, str) else where

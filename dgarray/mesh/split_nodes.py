@@ -2,24 +2,18 @@
 import re
 
 import numpy as np
-from meshio._mesh import topological_dimension
 
+from . import file_nodes
 from .errors import MeshError
 from .faces import keys
 from .file_nodes import nodes_in_file, order_in_file
-from .prism_nodes import prism_order, program_of
+from .prism_nodes import PYRAMIDS, WEDGES, find, prism_order, program_of
 from .split_tables import KINDS
 from .vtk_nodes import node_order
 
-# meshio 5.3.5 reads these types, but does not know their dimension.
-topological_dimension.update({"wedge15": 3, "pyramid13": 3})
 # The types that meshio gives cells whose nodes have VTK's order at every order.
-LAGRANGE = {"VTK_LAGRANGE_TRIANGLE": "triangle", "VTK_LAGRANGE_QUADRILATERAL": "quad", "VTK_LAGRANGE_TETRAHEDRON": "tetra",
-            "VTK_LAGRANGE_HEXAHEDRON": "hexahedron", "VTK_LAGRANGE_WEDGE": "wedge", "VTK_LAGRANGE_PYRAMID": "pyramid"}
+LAGRANGE = file_nodes.LAGRANGE | {"VTK_LAGRANGE_PYRAMID": "pyramid"}
 LATTICE_TYPES = {kind: name for name, kind in LAGRANGE.items()}
-# The order of cells by their number of nodes; those of 15 and 13 lack the nodes inside of faces.
-WEDGES = {(k + 1) ** 2 * (k + 2) // 2: k for k in range(1, 11)} | {15: 2}
-PYRAMIDS = {5: 1, 13: 2, 14: 2}
 
 
 def kind_of(name):
@@ -62,19 +56,9 @@ def lattice(name, x):
 
     Raises MeshError for cells that cannot be cut."""
     order, kind = order_of_cells(name, x.shape[1]), kind_of(name)
-    if kind not in ("wedge", "pyramid"):
-        return KINDS[kind], order, nodes_in_file(name, order)
-    # Of cells of order 2 meshio gives some types VTK's order, and others that of the file.
-    program = "vtk" if name in LAGRANGE else program_of(kind, x) if order == 2 else "gmsh"
-    return KINDS[kind], order, prism_order(kind, order, program)
-
-
-def find(places, wanted, order):
-    """Numbers (...) of the nodes at the places `wanted` (..., dim) among `places` (node, dim)."""
-    base = (order + 1) ** np.arange(places.shape[1])
-    key = places @ base
-    ordered = np.argsort(key)
-    return ordered[np.searchsorted(key[ordered], wanted @ base)]
+    if kind != "pyramid":
+        return KINDS[kind], order, nodes_in_file(name, order, x)
+    return KINDS[kind], order, prism_order(kind, order, program_of(kind, x) if order == 2 else "gmsh")
 
 
 def piece_nodes(kind, order, places, pieces):

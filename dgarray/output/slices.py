@@ -32,6 +32,8 @@ def cut(ds, plane, time=None, order=None):
     shape, some, whole = dg.cell_shape, np.arange(len(dg.cells)), (dg.points, dg.cells)
     if dg.geometry_nodes is not None:
         some = near_plane(dg, origin, normal)
+        if not len(some):
+            raise missed(text, dg.axes, dg.bounds)
         whole = parted(dg, some)
     parts = simplices(*whole, shape)
     parent, weights, points, corners = pieces(*parts, origin, normal)

@@ -15,6 +15,7 @@ from dgarray.output.picture import checked, colours, extent, label, limits_of, l
 from dgarray.output.surface import boundaries
 from dgarray.output.triangles import lattice, lines_between, outlines, sides, subdivision
 from dgarray.reference import FACES, SHAPES
+from dgarray.reference.faces import corner_weights
 from dgarray.spaces.curved_surface import simplex_surface
 from dgarray.wording import choose
 
@@ -61,11 +62,8 @@ class Scene:
         names = (surface,) if isinstance(surface, str) else tuple(surface or ())
         on_grid, self.place = ds.attrs["cell_type"] == "grid", f" on {', '.join(names)}" if names else ""
         if names and not on_grid:
-            if any(one.attrs["cell_type"] == "prism" for one in datasets):
-                raise ValueError(f"surface={surface!r}: pictures of surfaces of prisms are not drawn; draw slices, or write a "
-                                 "file by to_vtk('out.vtkhdf')")
-            self.parts = [(SurfacePart if one.dg.cell_shape.simplex else TensorSurfacePart)(one, variable, rows)
-                          for one, rows in zip(datasets, boundary_rows(datasets, names)) if len(rows)]
+            self.parts = [part for one, rows in zip(datasets, boundary_rows(datasets, names))
+                          for part in surface_parts(one, variable, rows)]
         else:
             planes = [side_plane(ds, name) for name in names] or slice or middle_planes(given)
             self.parts = [(GridPart if on_grid else SlicePart)(seen(given, variable, plane), variable) for plane in planes]
@@ -184,34 +182,51 @@ class SlicePart:
         return lines_between(pyvista, points, face_points(cells, rows, self.flat.dg.cell_shape.faces))
 
 
-class TensorSurfacePart:
-    """Faces of hexahedra, rows (cell, local face), with the polynomials on them; each face is shown as two triangles."""
+def surface_parts(ds, variable, rows):
+    """The parts of a picture that show the faces `rows` (cell, local face) of a dataset."""
+    shape = ds.dg.cell_shape
+    if shape.simplex:
+        return [SurfacePart(ds, variable, rows)] if len(rows) else []
+    corners = np.array([len(face) for face in shape.faces])[rows[:, 1]]
+    return [FacesPart(ds, variable, rows[corners == count], count) for count in np.unique(corners)]
 
-    halves = np.array([[(-1, -1), (1, -1), (1, 1)], [(-1, -1), (1, 1), (-1, 1)]])          # (half, corner, 2)
 
-    def __init__(self, ds, variable, rows):
-        self.ds, self.variable, self.rows, self.count = ds, variable, rows, 2 * len(rows)
+class FacesPart:
+    """Faces of hexahedra or prisms with so many corners, rows (cell, local face), with the polynomials on them; a quadrilateral
+    is shown as two triangles."""
+
+    pieces = {3: np.array([[(-1, -1), (1, -1), (-1, 1)]]),          # (piece, corner, 2)
+              4: np.array([[(-1, -1), (1, -1), (1, 1)], [(-1, -1), (1, 1), (-1, 1)]])}
+
+    def __init__(self, ds, variable, rows, corners):
+        self.ds, self.variable, self.rows, self.corners = ds, variable, rows, corners
+        self.count = len(self.pieces[corners]) * len(rows)
 
     def place(self, corners):
-        """As `SurfacePart.place`: positions (half of a face, point, 3)."""
-        within = (corners @ self.halves).reshape(-1, 2)
-        self.interpolation = [self.ds.dg.reference.interpolation(on_face) for on_face in on_faces(within)]
-        return self.at(within).reshape(self.count, len(corners), 3)
+        """As `SurfacePart.place`: positions (piece of a face, point, 3)."""
+        on_face = (corners @ self.pieces[self.corners]).reshape(-1, 2)
+        self.interpolation = [(there, self.ds.dg.reference.interpolation(points)) for there, points in self.by_face(on_face)]
+        return self.at(on_face).reshape(self.count, len(corners), 3)
 
-    def at(self, within):
-        """Positions (face, point, 3) of the points `within` (point, 2) of the reference face."""
-        x = np.empty((len(self.rows), len(within), 3))
-        for face, points in enumerate(on_faces(within)):
-            there = self.rows[:, 1] == face
+    def by_face(self, on_face):
+        """(which of the rows, points (point, 3) of the reference cell) for each local face, of the points `on_face` (point, 2)
+        of the reference face."""
+        shape = self.ds.dg.cell_shape
+        for face in np.unique(self.rows[:, 1]):
+            yield self.rows[:, 1] == face, corner_weights(self.corners, on_face) @ shape.corners[list(shape.faces[face])]
+
+    def at(self, on_face):
+        """Positions (face, point, 3) of the points `on_face` (point, 2) of the reference face."""
+        x = np.empty((len(self.rows), len(on_face), 3))
+        for there, points in self.by_face(on_face):
             x[there] = cell_maps.positions(self.ds.dg, points, self.rows[there, 0]).T
         return x
 
     def read(self, time):
-        """The field (half of a face, point) at one time."""
+        """The field (piece of a face, point) at one time."""
         values = self.ds.dg.values(self.variable, time)[self.rows[:, 0]].astype("float64")
-        result = np.empty((len(self.rows), len(self.interpolation[0])))
-        for face, matrix in enumerate(self.interpolation):
-            there = self.rows[:, 1] == face
+        result = np.empty((len(self.rows), len(self.interpolation[0][1])))
+        for there, matrix in self.interpolation:
             result[there] = values[there] @ matrix.T
         return result.reshape(self.count, -1)
 
@@ -219,9 +234,10 @@ class TensorSurfacePart:
         """As `SurfacePart.edges`."""
         dg, shape = self.ds.dg, self.ds.dg.cell_shape
         if dg.geometry_nodes is not None:
-            return curved_edges(pyvista, SHAPES[2, 4], lambda r: np.moveaxis(self.at(r), -1, 0), mesh)
-        used, corners = np.unique(face_points(dg.cells, self.rows, shape.faces), return_inverse=True)
-        facets = pyvista.PolyData.from_regular_faces(dg.points[used], corners.reshape(-1, 4)[:, [0, 1, 3, 2]])
+            return curved_edges(pyvista, SHAPES[2, self.corners], lambda r: np.moveaxis(self.at(r), -1, 0), mesh)
+        around = [0, 1, 3, 2] if self.corners == 4 else [0, 1, 2]
+        used, corners = np.unique(face_points(dg.cells, self.rows, shape.faces)[:, around], return_inverse=True)
+        facets = pyvista.PolyData.from_regular_faces(dg.points[used], corners.reshape(-1, self.corners))
         facets = facets.compute_normals(consistent_normals=True, split_vertices=False)
         return facets.extract_all_edges() if mesh else facets.extract_feature_edges(
             SHARP, boundary_edges=True, feature_edges=True, manifold_edges=False, non_manifold_edges=False)
@@ -247,11 +263,6 @@ def along(r, first, last):
     there = np.flatnonzero(np.abs(r - first - share[:, None] * (last - first)).max(axis=1) < 1e-9)
     there = there[np.argsort(share[there])]
     return np.column_stack([there[:-1], there[1:]])
-
-
-def on_faces(within):
-    """Points (face, point, 3) of the faces of the reference hexahedron, from points (point, 2) of the reference face."""
-    return np.array([np.insert(within, axis, side, axis=1) for axis in range(3) for side in (-1, 1)])
 
 
 class SurfacePart:

@@ -417,8 +417,9 @@ and the tests compare it.
 ## What "yes" guarantees
 
 {len(RUNS)} runs against manufactured solutions (`tests/test_matrix.py`) cover, for each law, every pair of: dimension, method,
-cells (straight, curved, of several shapes, of two orders that meet), numerical flux, boundary condition, medium (constant, a
-jump at faces, smooth). On three meshes, each twice as fine as the one before, the error falls at the order stated here:
+cells (straight, curved, of several shapes straight or curved, of two orders that meet), numerical flux, boundary condition, medium
+(constant, a jump at faces, smooth). On three meshes, each twice as fine as the one before, the error falls at the order stated
+here:
 
 | | order |
 |---|---|
@@ -436,7 +437,7 @@ Finite volumes lose order at such sides for two reasons. Their ghost cells exten
 of a split step moves only a part of the solution, while the state at the side has already moved as a whole.
 
 For linear laws and discontinuous Galerkin methods a step is a matrix. On small meshes no power of it grows, up to the 4096th.
-For nonlinear laws and finite volumes, noise around a state at rest stays bounded for 1000 default steps. [The time
+For nonlinear laws and finite volumes, noise around a state at rest stays bounded for 500 default steps. [The time
 step](time-step.md) has larger meshes. Limiters are tested at shocks, not here.
 
 These symmetries hold to rounding (`tests/test_symmetries.py`): mirrors, quarter turns, the exchange of axes, the duality of TE

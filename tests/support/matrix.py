@@ -34,14 +34,15 @@ ONLY = {"hllc": {"Euler"}, "roe": {"Euler"}, "hlld": {"MHD"}, "split form of ran
 BOUNDARIES = ("periodic", "prescribed", "a function of your own", "wall", "curved_wall", "pec", "pmc", "pressure_release",
               "absorbing", "incident", "scattered", "outflow", "far_field", "inflow")
 MEDIA = ("constant", "jump", "smooth")
-SEVERAL = "mixed", "orders"          # shapes with several element sets
+SEVERAL = "mixed", "curved mixed", "orders"          # shapes with several element sets
+CURVED = "curved", "curved mixed"
 IN_TIME = "prescribed", "a function of your own", "incident"          # the exact state beyond the side, which changes in time
 CONTINUED = "absorbing", "outflow", "far_field", "inflow", "scattered"          # made of the state inside
 
 
 class Run(NamedTuple):
-    """A run of the matrix; `shape`: "straight" or "curved" cells, cells of several shapes ("mixed"), two orders that meet
-    ("orders"), "grid"."""
+    """A run of the matrix; `shape`: "straight" or "curved" cells, cells of several shapes ("mixed", "curved mixed", in 3D
+    curved prisms), two orders that meet ("orders"), "grid"."""
 
     law: str
     dim: str
@@ -61,9 +62,9 @@ def possible(run):
     tensor = isinstance(METHODS[run.method], dg.TensorDG)
     if any(run.law not in ONLY.get(value, LAWS) for value in run):
         return False
-    if fv != (run.shape == "grid") or d == "1" and (tensor or run.shape in ("curved", "mixed")):
+    if fv != (run.shape == "grid") or d == "1" and (tensor or run.shape in CURVED or run.shape == "mixed"):
         return False
-    if run.shape == "mixed" and run.method != "NodalDG" or run.shape in SEVERAL and run.boundary == "periodic":
+    if "mixed" in run.shape and run.method != "NodalDG" or run.shape in SEVERAL and run.boundary == "periodic":
         return False
     if run.method == "weno" and run.flux != "upwind" or fv and run.flux == "central":
         return False          # weno splits fluxes; finite volumes with a flux without dissipation are unstable
@@ -74,7 +75,7 @@ def possible(run):
         return False          # refused: the energy would grow
     if run.boundary == "absorbing" and (run.medium != "constant" or run.method == "weno"):
         return False          # the exact solution is a plane wave; weno refuses
-    return not (run.shape == "curved" and (run.boundary == "periodic" or run.medium == "jump"))
+    return not (run.shape in CURVED and (run.boundary == "periodic" or run.medium == "jump"))
 
 
 def runs(law):
@@ -164,11 +165,11 @@ def mesh_of(run, cells):
     else:
         tensor = isinstance(METHODS[run.method], dg.TensorDG)
         shapes = {(2, False): "triangle", (3, False): "tetra", (2, True): "quadrilateral", (3, True): "hexahedron"}
-        shape = "mixed" if run.shape == "mixed" else shapes[dim, tensor]
+        shape = {"mixed": "mixed", "curved mixed": "mixed" if dim == 2 else "prism"}.get(run.shape, shapes[dim, tensor])
         mesh = (dg.rectangle if dim == 2 else dg.box)(cells=cells, periodic=glue, shape=shape)
     if run.medium == "jump" or run.shape == "orders":
         mesh = mesh.with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
-    if run.shape == "curved":
+    if run.shape in CURVED:
         def bent(x):
             push = np.prod([np.sin(np.pi * c) for c in x], axis=0)
             return tuple(c + (0.05, -0.04, 0.03)[k] * push for k, c in enumerate(x))

@@ -15,7 +15,7 @@ from ...spaces.tensor import TensorSpace
 from ...wording import choose
 from .joins import CUT, joins, with_joins
 from .limiting import Limiting, needs_pressure
-from .method import DG, check_limiting, check_limits, check_problem, shown_limiting
+from .method import DG, PLURALS, check_limiting, check_limits, check_problem, shown_limiting
 from .mortar_forms import mortar_form
 from .mortars import Mortars
 from .neighbourhood import Neighbourhood
@@ -133,8 +133,9 @@ class TensorDG(DG):
         if self.shock_capturing is not None:
             needs_pressure(problem.law, f"shock_capturing={self.shock_capturing!r}")
         if mesh.whole.order > max(self.order, 1):
-            raise ValueError(f"TensorDG(order={self.order}) needs cells whose maps have at most its own degree, not {mesh!r}; "
-                             f"take order={mesh.whole.order} or more, or mesh.mapped(lambda x: x, order={max(self.order, 1)})")
+            raise ValueError(f"order={self.order} needs {PLURALS[mesh.cell_type]} with maps of at most that degree, not "
+                             f"{mesh!r}; take order={mesh.whole.order} or more, or "
+                             f"mesh.mapped(lambda x: x, order={max(self.order, 1)})")
         meets = len(mesh.hanging) or len(mesh.boundaries.get(CUT, ()))
         self.check_energy(problem, meets)
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
