@@ -417,9 +417,9 @@ and the tests compare it.
 ## What "yes" guarantees
 
 {len(RUNS)} runs against manufactured solutions (`tests/test_matrix.py`) cover, for each law, every pair of: dimension, method,
-cells (straight, curved, of several shapes straight or curved, of two orders that meet), numerical flux, boundary condition, medium
-(constant, a jump at faces, smooth). On three meshes, each twice as fine as the one before, the error falls at the order stated
-here:
+cells (straight, curved, of several shapes straight or curved, of two orders that meet), numerical flux, boundary condition,
+medium (constant, a jump at faces, smooth). On three meshes, each twice as fine as the one before, the error falls at the order
+stated here:
 
 | | order |
 |---|---|
