@@ -3,6 +3,7 @@ from itertools import groupby
 
 import numpy as np
 
+from ...methods.dg.curved_form import CurvedForm
 from ...methods.dg.shock_form import ShockForm
 from ...methods.dg.split_form import SplitForm
 from ...methods.dg.tensor_form import TensorForm
@@ -10,6 +11,7 @@ from ...methods.dg.weak_form import WeakForm
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
+from .dg.curved import CurvedArrays
 from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
 from .dg.tensor import ShockFused, SplitFused, TensorFused
@@ -46,5 +48,5 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is WeakForm:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused,
+        return {CurvedForm: CurvedArrays, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused,
                 SplitForm: SplitFused, ShockForm: ShockFused}.get(recipe, recipe)

@@ -26,6 +26,7 @@ from ..simd import matmul, target
 from ..simd.tiles import aligned, in_tiles
 from .boundary import BoundaryFaces
 from .filter_source import filter_text
+from .mortars import FusedMortars
 from .stage_source import StageSource
 from .state_check_source import check_text
 
@@ -350,18 +351,46 @@ class NodalFused(WeakForm):
 
     # At joins: see `dgarray.methods.dg.mortars`.
 
+    mortar_list = FusedMortars
+
+    def values_operations(self, q):
+        return [] if self.trace is None else super().values_operations(q)
+
     @cached_property
     def joined_cells(self):
         """Numbers of the elements with faces at joins."""
         return np.unique(self.tables.joint.faces[:, 0])
 
+    @cached_property
+    def joined_values(self):
+        """Values at the points of all faces of these elements, (variable, face * face point, element)."""
+        return np.empty((self.tables.variables, len(self.trace), len(self.joined_cells)), self.backend.dtype)
+
+    @property
+    def face_bytes(self):
+        return self.joined_values.nbytes
+
     def fill_faces(self, q):
-        values = self.take(q, self.joined_cells)
-        self.values_at_faces = values if self.trace is None else self.backend.product(self.trace, values)
+        """Compute the values at faces that mortars take, `joined_values`."""
+        self.joined_values[...] = self.backend.product(self.trace, self.take(q, self.joined_cells))
 
     def face_places(self, rows, corners=None):
-        cells, sides = np.asarray(rows).T
-        return self.tables.points_of(sides, corners).T * len(self.joined_cells) + np.searchsorted(self.joined_cells, cells)
+        points = self.tables.points_of(rows[:, 1], corners)
+        if self.trace is None:
+            return self.places_in_tiles(rows, points, self.tables.rows)
+        return points.T * len(self.joined_cells) + np.searchsorted(self.joined_cells, rows[:, 0])
+
+    def places_in_tiles(self, rows, numbers, count):
+        """Where the rows of these numbers (face, point) lie, of `count` rows of each variable, of the elements of the faces
+        `rows`: (point, face)."""
+        tile, lane = np.divmod(rows[:, 0], self.lanes)
+        return (tile * self.tables.variables * count + numbers.T) * self.lanes + lane
+
+    def face_array(self, q):
+        """Where kernels find the values at faces, and how far the variables are apart: in the state itself, where its nodes are
+        the points of the faces."""
+        return (q, self.tables.rows * self.lanes) if self.trace is None else (
+            self.joined_values.reshape(-1), self.joined_values[0].size)
 
     def kernel_texts(self, stepper):
         limits = self.linear_limiter if self.linear else self.fused_limiter

@@ -1,6 +1,8 @@
 """Text of the kernel of mortars: values of both sides at a tile of mortars, the flux there, and what each side gets of it."""
 from .kernel_source import KernelSource, indented
 
+GIVEN = "GPCABOX"          # rows that are given of a mortar
+
 
 class MortarSource(KernelSource):
     """As `KernelSource` for a `dgarray.methods.dg.mortars.MortarList`; a tile is L mortars.
@@ -10,40 +12,50 @@ class MortarSource(KernelSource):
     RL, RR   what the face points of each side get
     G        normals, areas and positions, (row, mortar point);  P: the law's parameters that vary, of both sides there
     C        what the sides multiply their values with
-    A, B     of a side in split form: area vectors at its face points and at the mortar points;  O: parameters at the former
-    E, EM    its entropy variables at both;  EN: the mean of V over the face;  FP: a flux between two points"""
+    A, O, X  of a side in split or in strong form: area vectors, parameters and positions at its face points
+    B        of a side in split form: area vectors at the mortar points
+    E, EM    its entropy variables at both;  EN: the mean of V over the face;  FP: a flux between two points, or at one
+
+    The matrices of both sides are arguments, so one kernel serves all orientations of faces."""
 
     def __init__(self, mortars, dtype):
         left, right = (side.tables for side in mortars.sides)
-        self.matrices, self.function = mortars.matrices_on_host, mortars.function
-        self.points = [matrix.shape[1] for matrix, _ in self.matrices]          # of each side's faces
+        self.function, self.same = mortars.function, mortars.same
+        self.points = [matrix.shape[1] for matrix, _ in mortars.matrices_on_host]          # of each side's faces
         self.count = len(mortars.points)
         self.names = [list(values) for values in mortars.parameters]
-        self.splits = mortars.splits
+        self.splits, self.owns, self.adds = mortars.splits, mortars.owns, [side.adds for side in mortars.sides]
         self.fluxes = len(mortars.function.graph.outputs) // left.variables
         self.apart = self.fluxes > 1 or self.splits[0] is not None          # whether the right side has rows FX of its own
         super().__init__(left.law, dtype)
         self.d = left.dim
-        between = (function for split in self.splits if split is not None
-                   for function in (split.function, split.to_entropy, split.from_entropy) if function is not None)
-        self.set_rows(self.row_counts(), dict.fromkeys((self.function, *between)))
+        more = [function for split in self.splits if split is not None
+                for function in (split.function, split.to_entropy, split.from_entropy) if function is not None]
+        more += [own.function for own in self.owns if own is not None]
+        self.set_rows(self.row_counts(), dict.fromkeys((self.function, *more)))
+        if self.same:
+            self.at |= {f"M{side}": self.at[f"V{side}"] for side in "LR"}
 
     def row_counts(self):
         V, (left, right), m, d = self.V, self.points, self.count, self.d
-        parameters, split = sum(map(len, self.names)), {}
-        for side, points, names, i in zip("LR", self.points, self.names, self.splits):
-            if i is not None:
-                split |= {f"A{side}": d * points, f"B{side}": d * m, f"O{side}": len(names) * points, f"E{side}": V * points,
-                          f"EM{side}": V * m, f"EN{side}": V, "FP": 2 * V}
-        return {"VL": V * left, "VR": V * right, "ML": V * m, "MR": V * m, "FX": (1 + self.apart) * V * m, "RL": V * left,
+        parameters, more = sum(map(len, self.names)), {}
+        for side, points, names, split, own in zip("LR", self.points, self.names, self.splits, self.owns):
+            if split is not None or own is not None:
+                more |= {f"A{side}": d * points, **({} if split is None else {f"B{side}": d * m}),
+                         f"O{side}": len(names) * points}
+            if own is not None:
+                more |= {"FP": 2 * V, **({} if own.x is None else {f"X{side}": d * points})}
+            if split is not None:
+                more |= {f"E{side}": V * points, f"EM{side}": V * m, f"EN{side}": V, "FP": 2 * V}
+        at_mortar = {} if self.same else {"ML": V * m, "MR": V * m}
+        return {"VL": V * left, "VR": V * right, **at_mortar, "FX": (1 + self.apart) * V * m, "RL": V * left,
                 "RR": V * right, "G": m * (2 * d + 1), "P": m * parameters, "C": 2,
-                **dict(sorted(split.items(), key=lambda item: item[0][:1] not in "ABO"))}
+                **dict(sorted(more.items(), key=lambda item: item[0][0] not in GIVEN))}
 
     @property
     def geometry_count(self):
-        """Rows of what is given of a mortar: those of G, P and C, and of A, B and O."""
-        rows = self.row_counts()
-        return sum(count for name, count in rows.items() if name[0] in "GPCABO")
+        """Rows of what is given of a mortar."""
+        return sum(count for name, count in self.row_counts().items() if name[0] in GIVEN)
 
     def text(self):
         """The kernel."""
@@ -55,9 +67,10 @@ class MortarSource(KernelSource):
             count = self.points[side]
             lines += [f"for j in range({count}):",
                       f"    gather_q({faces}, {faces}_stride, {faces}_places, (tile*{count} + j)*{L}, w, "
-                      f"{self.at['V' + name]} + j*{V * L})",
-                      f"to_{name}(TO_{name}, w, {self.at['M' + name]}, {V}, w, {self.at['V' + name]})",
-                      *self.entropy(side, name)]
+                      f"{self.at['V' + name]} + j*{V * L})"]
+            if not self.same:
+                lines += [f"to_{name}(TO_{name}, w, {self.at['M' + name]}, {V}, w, {self.at['V' + name]})",
+                          *self.entropy(side, name)]
         step, first = f" + j*{V * L}", len(self.names[0])
         parameters = [{name: self.lane("P", (i + start) * m, f" + j*{L}") for i, name in enumerate(names)}
                       for names, start in zip(self.names, (0, first))]
@@ -70,17 +83,39 @@ class MortarSource(KernelSource):
             lines += [f"for row in range({V * m}):",
                       f"    copy(w, {self.at['FX']} + row*{L}, w, {self.at['FX']} + ({V * m} + row)*{L})"]
         for side, (name, given) in enumerate((("L", "given_left"), ("R", "given_right"))):
-            M, flux = self.points[side], self.at["FX"] + side * self.apart * V * m * L
-            lines += [*self.between(side, name, flux, parameters[side]),
-                      f"back_{name}(BACK_{name}, w, {self.at['R' + name]}, {V}, w, {flux})",
-                      "for lane in range(filled):",
-                      f"    face = {given}_faces[tile*{L} + lane]*{V * M}",
-                      f"    factor = w[{self.at['C'] + side * L} + lane]",
-                      f"    for j in range({M}):", f"        for v in range({V}):",
-                      f"            {given}[face + v*{M} + j] += factor*w[{self.at['R' + name]} + (j*{V} + v)*{L} + lane]"]
+            M, flux, result = self.points[side], self.at["FX"] + side * self.apart * V * m * L, self.at["R" + name]
+            if self.same and self.owns[side] is None:
+                result = flux
+            elif self.same:
+                lines += [f"for row in range({V * m}):", f"    copy(w, {flux} + row*{L}, w, {result} + row*{L})"]
+            else:
+                lines += [*self.between(side, name, flux, parameters[side]),
+                          f"back_{name}(BACK_{name}, w, {result}, {V}, w, {flux})"]
+            lines += [*self.own(side, name, result),
+                      f"for j in range({M}):", "    for lane in range(filled):",
+                      f"        place = {given}_places[(tile*{M} + j)*{L} + lane]",
+                      f"        factor = w[{self.at['C'] + side * L} + lane]",
+                      f"        for v in range({V}):",
+                      f"            {given}[place + v*{given}_stride] {'+' * self.adds[side]}= "
+                      f"factor*w[{result} + (j*{V} + v)*{L} + lane]"]
         return self.module("mortars", "w, left, left_stride, left_places, right, right_stride, right_places, geometry, "
-                           "given_left, given_left_faces, given_right, given_right_faces, count, clock, number_of_stage",
+                           "given_left, given_left_stride, given_left_places, given_right, given_right_stride, "
+                           "given_right_places, TO_L, BACK_L, TO_R, BACK_R, count, clock, number_of_stage",
                            ["t = clock[1 + number_of_stage]", "for tile in range(first, last):", *indented(lines)])
+
+    def own(self, side, name, result):
+        """Lines that take the own flux of a side in strong form off what its face points get."""
+        V, L, M, own = self.V, self.L, self.points[side], self.owns[side]
+        if own is None:
+            return []
+        step = f" + j*{L}"
+        m = {parameter: self.lane("O" + name, i * M, step) for i, parameter in enumerate(self.names[side])}
+        x = {} if own.x is None else {"x": ("X" + name, 0, step, M)}
+        body = self.over_lanes(own.function, [self.lane("FP", v) for v in range(V)], q=("V" + name, 0, f" + j*{V * L}", 1),
+                               a=("A" + name, 0, step, M), m=m, **x)
+        row = f"w[{result} + (j*{V} + v)*{L} + lane]"
+        return [f"for j in range({M}):", *indented(body), f"    for v in range({V}):",
+                *indented(self.lanes([f"{row} -= w[{self.at['FP']} + v*{L} + lane]"]), 2)]
 
     def entropy(self, side, name):
         """Lines that put the states with the interpolated entropy variables of a side in split form into its rows M."""
@@ -121,11 +156,8 @@ class MortarSource(KernelSource):
 
     def definitions(self):
         V, m, lines = self.V, self.count, []
-        for name, (to, back), M, split in zip("LR", self.matrices, self.points, self.splits):
-            back = back if split is None else split.back
-            lines += [f"TO_{name} = np.array({to.ravel().tolist()}, np.{self.dtype})",
-                      f"BACK_{name} = np.array({back.ravel().tolist()}, np.{self.dtype})",
-                      f"to_{name} = lines.along(np.{self.dtype}, {m}, [({M}, {V}, 1)], ({V}, 1))",
+        for name, M, split in zip("LR", self.points, self.splits):
+            lines += [f"to_{name} = lines.along(np.{self.dtype}, {m}, [({M}, {V}, 1)], ({V}, 1))",
                       f"back_{name} = lines.along(np.{self.dtype}, {M}, [({m}, {V}, 1)], ({V}, 1), add={split is not None})"]
             if split is not None:
                 count = len(split.function.graph.outputs) // V

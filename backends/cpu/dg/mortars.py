@@ -1,10 +1,11 @@
-"""Mortars on the CPU: one loop over tiles of mortars for each joint."""
+"""Mortars on the CPU: one loop over tiles of mortars for each `Join`."""
 import numpy as np
 
 from ....methods.dg.mortars import MortarList
 from ....methods.operation import Operation
 from ....physics.codegen import write_module
 from ..shared_loop import Loop
+from ..simd import target
 from ..simd.tiles import aligned, in_tiles
 from .mortar_source import MortarSource
 
@@ -12,39 +13,48 @@ MANY = 8          # tiles of mortars from which a second thread helps
 
 
 class FusedMortars(MortarList):
-    """As `MortarList`, by one kernel for each pair of orders, kind of joint and law."""
+    """As `MortarList`, by one kernel for each pair of orders, kind of join and law."""
 
-    def __init__(self, left, right, joint):
-        super().__init__(left, right, joint)
-        dtype, lanes = self.backend.dtype, left.lanes
+    def __init__(self, left, right, join):
+        super().__init__(left, right, join)
+        dtype = self.backend.dtype
+        lanes = target.lanes(dtype)
         self.source = MortarSource(self, dtype)
         mortars = self.areas.shape
         x = np.zeros((left.tables.dim, *mortars)) if self.x is None else self.x
         parameters = [np.broadcast_to(values, mortars) for side in self.parameters for values in side.values()]
         rows = [*self.normals, self.areas, *x, *parameters, -self.scales[0][None], self.scales[1][None],
-                *(rows for split in self.splits if split is not None for rows in self.rows_of(split))]
+                *(rows for i in (0, 1) for rows in self.rows_of(i))]
         self.geometry = in_tiles(np.concatenate(rows).astype(dtype), lanes)
-        self.indices = [in_tiles(places, lanes) for places in self.places]
+        self.gathered = [in_tiles(places, lanes) for places in self.places]
+        self.put = [in_tiles(slots[0], lanes) for slots in self.slots]
+        self.flat = [np.ascontiguousarray(matrix, dtype).ravel() for pair in self.matrices_of_kernel() for matrix in pair]
         self.tiles, self.count = -(-mortars[1] // lanes), mortars[1]
         self.kernel = write_module(self.source.text(), f"mortars_{left.tables.dim}d_{dtype}").run
         self.scratch = [(aligned(self.source.size * lanes, dtype),) for _ in range(self.backend.threads)]
         for w, in self.scratch:
             self.source.put_numbers(w)
 
-    @staticmethod
-    def rows_of(split):
-        """What a side in split form needs more: area vectors, and parameters at the face's nodes."""
-        own = [np.broadcast_to(values, split.areas.shape[1:]) for values in split.own.values()]
-        return [*split.areas, *split.vectors, *own]
+    def matrices_of_kernel(self):
+        """(to the mortar points, back) of both sides."""
+        return [(to, back if split is None else split.back) for (to, back), split in zip(self.matrices_on_host, self.splits)]
 
-    def loop(self, number):
-        """The loop that computes these mortars, at a time of the clock."""
-        left, right = self.sides
-        strides = [side.tables.face_nodes.size * side.lanes for side in self.sides]
-        return Loop(self.kernel, 1, self.tiles, self.scratch, (
-            left.faces_values, strides[0], self.indices[0], right.faces_values, strides[1], self.indices[1], self.geometry,
-            left.given_by_face.reshape(-1), self.columns[0], right.given_by_face.reshape(-1), self.columns[1], self.count,
-            left.clock, number), 1 if self.tiles < MANY else self.tiles)
+    def rows_of(self, i):
+        """What a side in split or strong form needs more: area vectors, parameters and positions at its face points."""
+        split, own = self.splits[i], self.owns[i]
+        if split is None and own is None:
+            return []
+        vectors, parameters = (own.vectors, own.parameters) if split is None else (split.areas, split.own)
+        at_points = [np.broadcast_to(values, vectors.shape[1:]) for values in parameters.values()]
+        return [*vectors, *(() if split is None else split.vectors), *at_points,
+                *(() if own is None or own.x is None else own.x)]
 
-    def operation(self, number):
-        return Operation("mortars", loop=self.loop(number), reads=("values at faces",), writes=self.writes)
+    def operation(self, states, number):
+        arrays, strides = zip(*(side.face_array(q) for side, q in zip(self.sides, states)))
+        given = [side.given_by_face.reshape(-1) for side in self.sides]
+        apart = [side.given_by_face.shape[2] for side in self.sides]
+        loop = Loop(self.kernel, 1, self.tiles, self.scratch, (
+            arrays[0], strides[0], self.gathered[0], arrays[1], strides[1], self.gathered[1], self.geometry,
+            given[0], apart[0], self.put[0], given[1], apart[1], self.put[1], *self.flat, self.count,
+            self.sides[0].clock, number), 1 if self.tiles < MANY else self.tiles)
+        return Operation("mortars", loop=loop, reads=("values at faces",), writes=self.writes)

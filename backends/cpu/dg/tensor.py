@@ -10,7 +10,6 @@ from ....methods.operation import Operation
 from ..limiter.tensor import TensorLimiterFused
 from ..simd.tiles import aligned
 from .fused import NodalFused
-from .mortars import FusedMortars
 from .shock_source import ShockSource
 from .split_source import SplitSource
 from .tensor_source import TensorSource
@@ -58,22 +57,20 @@ class TensorFused(NodalFused, TensorForm):
         loop = self.loop_of(trace, q, self.faces_values)._replace(tiles=self.all_tiles)
         return Operation("values at faces", loop=loop, reads=("state",), writes={"values at faces": self.faces_values.nbytes})
 
-    # At joints: see `dgarray.methods.dg.mortars`.
+    # At joins: see `dgarray.methods.dg.mortars`.
 
-    mortar_list = FusedMortars
-
-    def fill_faces(self, q):
-        self.backend.perform([self.values_operation(q)])
+    def values_operations(self, q):
+        return [self.values_operation(q)]
 
     def face_places(self, rows, corners=None):
-        cells, sides = np.asarray(rows).T
-        tile, lane = np.divmod(cells, self.lanes)
-        points = self.tables.face_nodes[sides].T
-        return (tile * self.tables.variables * self.tables.face_nodes.size + points) * self.lanes + lane
+        return self.places_in_tiles(rows, self.tables.points_of(rows[:, 1], corners), self.tables.face_nodes.size)
 
     def values_at(self, places):
         step = self.tables.face_nodes.size * self.lanes
         return np.stack([self.faces_values[places + v * step] for v in range(self.tables.variables)])
+
+    def face_array(self, q):
+        return self.faces_values, self.tables.face_nodes.size * self.lanes
 
     def stage_loop(self, q, out, k, q0, row, number=0):
         return self.loop_of(self._kernel("tensor", self.source.stage_text), q, *self.before(), *self.updated(q, out, k, q0),

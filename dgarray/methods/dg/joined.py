@@ -11,9 +11,10 @@ class Joined:
     """The base class of `DGArrays`: the faces of `NodalTables.joint`, where mortars give the flux.
 
     mortar_list   the class of their mortars
-    mortars       the `Mortars` of these operations alone, where all joins lie between their own elements"""
+    mortars       the `Mortars` of these operations alone, where all joins lie between their own elements
+    several       whether some face at joins has several mortars"""
 
-    mortar_list, mortars = MortarList, None
+    mortar_list, mortars, several = MortarList, None, True
 
     @cached_property
     def given_by_face(self):
@@ -36,17 +37,17 @@ class Joined:
 
     def join_operations(self, q, number=0):
         """The operations that compute the fluxes at joins between the own elements, at a time of the clock."""
-        return [] if self.mortars is None else self.mortars.operations([self.values_operation(q)], number)
+        return [] if self.mortars is None else self.mortars.operations({None: q}, number)
 
     @property
     def given_names(self):
         """Names of the arrays of fluxes that are computed before `face_flux`."""
         return ["fluxes at joins"] * bool(self.tables.joint)
 
-    def values_operation(self, q):
-        """The operation that computes the values at faces that mortars take."""
-        return Operation("values at faces", lambda: self.fill_faces(q), reads=("state",),
-                         writes={"values at faces": self.face_bytes})
+    def values_operations(self, q):
+        """The operations that compute the values at faces that mortars take."""
+        return [Operation("values at faces", lambda: self.fill_faces(q), reads=("state",),
+                          writes={"values at faces": self.face_bytes})]
 
     @property
     def face_bytes(self):
@@ -71,8 +72,14 @@ class Joined:
 
     @property
     def own_part(self):
-        """Which share of F.n the part of F.n - F* is, in the weak form of - F*, that elements take at their own face nodes."""
-        return -0.5 * (self.tables.mortar_form == "linear") + (not self.tables.weak)
+        """Which share of F.n elements take at their own face nodes besides what mortars give: in the form `linear`, and in the
+        strong form where several mortars meet a face."""
+        return -0.5 * (self.tables.mortar_form == "linear") + (not self.tables.weak and self.several)
+
+    @property
+    def adds(self):
+        """Whether mortars add to what faces have got before, from `inside_joints` or from other mortars."""
+        return self.several or bool(self.own_part)
 
     def inside_operation(self, number):
         """The operation `inside_joints`, at a time of the clock."""
@@ -81,7 +88,7 @@ class Joined:
                          writes={"fluxes at joins": self.given_by_face.nbytes})
 
     def inside_joints(self, t):
-        """Set the given flux to the part of F.n - F*, in the weak form of - F*, that elements take at their own face nodes."""
+        """Set the given flux to what elements take at their own face nodes."""
         if not self.own_part:
             self.given[...] = 0
             return

@@ -9,10 +9,11 @@ mortars of its face.  With the weights w and area J_m of the mortar, the face qu
     split       W_i f_i = sum_m w_m P_mi (F#(q_i, q_m, a_im) + J_m F*_m - sum_j P_mj F#(q_j, q_m, a_jm)),
                 a_im = (a_i + a_m) / 2
 
-so that what leaves one side enters the other.  `projected` holds degree N.  At Gauss-Lobatto nodes `linear` and `split` hold
-degree N - 1, and keep summation by parts: what an element's own state does to its energy or entropy inside and at its faces
-cancels, and what is left is that of F* at the mortar points, as where nodes agree.  In `split` the states q_m there have the
-interpolated entropy variables, but at strong shocks.  At Gauss nodes, where W = M, `projected` is `linear`.
+so that what leaves one side enters the other; a side in strong form gets f - F(q).a.  `projected` holds degree N.  At
+Gauss-Lobatto nodes `linear` and `split` hold degree N - 1, and keep summation by parts: what an element's own state does to its
+energy or entropy inside and at its faces cancels, and what is left is that of F* at the mortar points, as where nodes agree.
+In `split` the states q_m there have the interpolated entropy variables, but at strong shocks.  At Gauss nodes, where W = M,
+`projected` is `linear`.
 Kopriva 1996; Kopriva, Woodruff & Hussaini 2002; Friedrich, Winters, Del Rey Fernandez, Gassner, Parsani & Carpenter 2018;
 Chan, Bencomo & Del Rey Fernandez 2021.
 """
@@ -29,24 +30,37 @@ from ..operation import Operation
 class Mortars:
     """The mortars between the operations of some sets: see `dgarray.methods.dg.joined`.
 
-    sets     the operations of each set
+    sets     {name: the operations of each set}
     joins    `Join`s"""
 
     def __init__(self, sets, joins):
-        self.sets, self.lists = [each for each in sets if each.tables.joint], []
-        for join in joins:
-            left, right = (sets[number] for number in join.sets)
-            alike = left.mortar_list is right.mortar_list          # else array expressions serve both
-            self.lists.append((left.mortar_list if alike else MortarList)(left, right, join))
+        self.sets, self.lists, self.joins = sets, [], list(joins)
+        for number, each in enumerate(sets.values()):
+            if each.tables.joint:
+                each.several = self.meet_several(number, each.tables)
+        for join in self.joins:
+            left, right = (list(sets.values())[number] for number in join.sets)
+            self.lists.append(left.mortar_list(left, right, join))
 
-    def operations(self, values, number):
-        """The `Operation`s that compute the fluxes at all joins, at a time of the clock; values: those that compute the sets'
-        values at faces.
+    def meet_several(self, number, tables):
+        """Whether some face at joins of the set of that number has several mortars, or none."""
+        faces = [tables.number_of_joint(rows) for join in self.joins for which, rows in zip(join.sets, (join.left, join.right))
+                 if which == number]
+        return bool((np.bincount(np.concatenate([[], *faces]).astype(int), minlength=len(tables.joint.faces)) != 1).any())
 
-        What needs no values comes first, so that those that do follow each other."""
-        own = [[each.inside_operation(number) for each in self.sets if bool(each.own_part) == needs]
-               for needs in (False, True)]
-        return [*own[0], *values, *own[1], *(mortars.operation(number) for mortars in self.lists)]
+    def operations(self, states, number):
+        """The `Operation`s that compute the fluxes at all joins of these states, {name of a set: q}, at a time of the clock.
+
+        What needs no values at faces comes first, so that those that do follow each other."""
+        own, values = ([], []), []
+        for name, each in self.sets.items():
+            if each.tables.joint:
+                values += [operation._replace(of=name) for operation in each.values_operations(states[name])]
+                if each.adds:
+                    own[bool(each.own_part)].append(each.inside_operation(number))
+        names = list(self.sets)
+        pairs = ([states[names[side]] for side in join.sets] for join in self.joins)
+        return [*own[0], *values, *own[1], *(mortars.operation(pair, number) for mortars, pair in zip(self.lists, pairs))]
 
 
 class MortarList:
@@ -57,17 +71,22 @@ class MortarList:
         corners = len(join.orientation)
         self.forms = [side.tables.mortar_form for side in self.sides]
         self.points, self.matrices_on_host = matrices_of(join, *(side.tables for side in self.sides))
+        rows = self.rows = join.left, join.right
+        self.same = all(same_points(to) for to, _ in self.matrices_on_host)          # then in the order of the left side
+        self.order = [to.argmax(axis=1) if self.same else slice(None) for to, _ in self.matrices_on_host]
         self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in self.matrices_on_host]
-        rows = join.left, join.right
-        self.places = [side.face_places(faces, corners) for side, faces in zip(self.sides, rows)]
+        self.places = [places if not self.same else places[self.backend.integers(order)] for places, order in zip(
+            (side.face_places(faces, corners) for side, faces in zip(self.sides, rows)), self.order)]
         self.columns = [side.tables.number_of_joint(faces) for side, faces in zip(self.sides, rows)]
-        self.slots = [self.backend.integers(side.given_places(columns, side.tables.positions_on_faces(faces[:, 1], corners).T))
-                      for side, columns, faces in zip(self.sides, self.columns, rows)]
+        self.slots = [self.backend.integers(side.given_places(
+            columns, side.tables.positions_on_faces(faces[:, 1], corners).T[order]))
+            for side, columns, faces, order in zip(self.sides, self.columns, rows, self.order)]
         self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
         self.function = flux_between(left.tables.physics, right.tables.physics, self.forms)
         self.set_geometry(self.matrices_on_host[0][0])
         self.splits = [SplitSide(self, i) if form == "split" and not same_points(to) else None
                        for i, (form, (to, _)) in enumerate(zip(self.forms, self.matrices_on_host))]
+        self.owns = [None if side.tables.weak or side.several else OwnFlux(self, i) for i, side in enumerate(self.sides)]
 
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
@@ -89,8 +108,9 @@ class MortarList:
             found[name] = np.asarray(call(tables.law.parameters[name], dict(x=tuple(self.backend.host(x))), name), float)
         return {name: self.backend.array(np.broadcast_to(values, values.shape)) for name, values in found.items()}
 
-    def operation(self, number):
-        """The `Operation` that adds the fluxes of these mortars to what both sides get, at a time of the clock."""
+    def operation(self, states, number):
+        """The `Operation` that gives both sides the fluxes of these mortars, of the states of both sets at a time of the
+        clock."""
         return Operation("mortars", lambda: self(self.sides[0].stage_times[number]), reads=("values at faces",),
                          writes=self.writes)
 
@@ -108,12 +128,22 @@ class MortarList:
         for i, (sign, side, (_, back), slots, scale) in enumerate(
                 zip((-1, 1), self.sides, self.matrices, self.slots, self.scales)):
             flux = self.stacked(fluxes[-len(r):] if i else fluxes[:len(l)])
-            f = self.splits[i].between(own[i], (l, r)[i], flux, t) if self.splits[i] else self.backend.product(back, flux)
-            side.given_by_face.reshape(-1)[slots] += sign * scale * f
+            if self.splits[i]:
+                f = self.splits[i].between(own[i], (l, r)[i], flux, t)
+            else:
+                f = flux if self.same else self.backend.product(back, flux)
+            if self.owns[i]:
+                f = f - self.owns[i](own[i], t)
+            if side.adds:
+                side.given_by_face.reshape(-1)[slots] += sign * scale * f
+            else:
+                side.given_by_face.reshape(-1)[slots] = sign * scale * f
 
     def at_mortar(self, i, values):
         """The state of a side at the mortar points, from that at the face's nodes."""
         split = self.splits[i]
+        if self.same:
+            return tuple(values)
         if split is None or split.from_entropy is None:
             return tuple(self.backend.product(self.matrices[i][0], values))
         return split.states(values)
@@ -129,6 +159,29 @@ class MortarList:
 def same_points(to):
     """Whether the mortar points are the nodes of the face, in any order; then f is F* there."""
     return len(to) == len(to.T) and np.allclose(to, to.round(), rtol=0, atol=1e-12)
+
+
+class OwnFlux:
+    """F(q).a of a side in strong form, at the points of its face, whose area vectors a point from left to right."""
+
+    def __init__(self, mortars, i):
+        self.side, rows, corners = mortars.sides[i], mortars.rows[i], len(mortars.join.orientation)
+        tables, backend = self.side.tables, mortars.backend
+        vectors, order = (1 - 2 * i) * tables.area_vectors(rows, corners), mortars.order[i]
+        self.function, self.vectors = tables.functions.along, backend.array(vectors[:, order])
+        needed = tables.media.names or self.function.depends_on("x")
+        points = tables.reference.face_polynomials(corners).points[order]
+        self.x = backend.array(positions_of(tables, rows, points)) if needed else None
+        self.parameters = mortars.parameters_of(self.side, rows[:, 0], self.x)
+
+    def __call__(self, q, t):
+        """(variable, face point, face) from the values q there."""
+        inputs = {} if self.x is None else {"x": tuple(self.x)}
+        fluxes = self.function(q=tuple(q), a=tuple(self.vectors), t=t, m=self.parameters, **inputs)
+        result = self.side.xp.empty(q.shape, q.dtype)
+        for v, flux in enumerate(fluxes):
+            result[v] = flux
+        return result
 
 
 class SplitSide:

@@ -45,7 +45,8 @@ class SetsOperator(Operator):
         first = {each.zone: self.operators[each.name].shape[:2] for each in reversed(sets)}
         self.unknowns = {"q" if zone is None else zone: (*first[zone], len(cells)) for zone, cells in self.zones.items()}
         self._place_limits()
-        self.mortars = Mortars([operator.operations for operator in self.operators.values()], joins(problem.mesh, self.set_of))
+        self.mortars = Mortars({name: operator.operations for name, operator in self.operators.items()},
+                               joins(problem.mesh, self.set_of))
 
     def _place_limits(self):
         """Let the limiters of all sets see the elements of the others."""
@@ -264,8 +265,7 @@ class SetsOperator(Operator):
 
     def join_operations(self, state, number=0):
         """The operations that compute the fluxes at all joins, at a time of the clock."""
-        return self.mortars.operations([operator.operations.values_operation(state[name])._replace(of=name)
-                                        for name, operator in self.operators.items() if operator.tables.joint], number)
+        return self.mortars.operations(state, number)
 
     def rhs(self, state, t):
         self.set_clock(1.0, [t])

@@ -191,7 +191,7 @@ class TensorOperator(DGOperator):
             if self.operations.linear:
                 tables.limits.place(Neighbourhood(problem.mesh), slice(0, tables.elements))
             lists = joins(problem.mesh, np.zeros(tables.elements, int))
-            self.operations.mortars = Mortars([self.operations], lists)
+            self.operations.mortars = Mortars({None: self.operations}, lists)
 
     def limit(self, stepper):
         """(factor, 1): dt = factor / rate, with the rate of `TensorForm.rate`, the sum over the axes of the speeds in the
