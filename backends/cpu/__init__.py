@@ -11,7 +11,7 @@ from ...methods.dg.weak_form import WeakForm
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
-from .dg.curved import CurvedArrays
+from .dg.curved import CurvedFused
 from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
 from .dg.tensor import ShockFused, SplitFused, TensorFused
@@ -48,5 +48,5 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is WeakForm:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {CurvedForm: CurvedArrays, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused,
+        return {CurvedForm: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused,
                 SplitForm: SplitFused, ShockForm: ShockFused}.get(recipe, recipe)

@@ -58,8 +58,7 @@ class NodalFused(WeakForm):
         values = list(tables.parameters.values())
         self.values = (np.stack(values) if values else np.ones((1, tables.elements))).astype(backend.dtype)
         self.tiled_values = self.tiled(self.own(np.concatenate([self.values, *self._inside()])), backend.dtype)
-        self.mass_I, self.mass_P = (matmul.pack(a, backend.dtype) for a in (
-            (tables.media.to_points, tables.media.back) if self.source.mass else (np.zeros((1, 1)),) * 2))
+        self.mass_I, self.mass_P = (matmul.pack(a, backend.dtype) for a in self.source.mass_matrices)
         flat = (self.own(getattr(tables, name).reshape(-1, tables.elements))
                 for name in self.source.geometry_names)
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))

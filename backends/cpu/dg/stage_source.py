@@ -60,7 +60,7 @@ class StageSource(TileSource, Prefetch):
         rows, stride = self.values
         body = self.over_lanes(function, targets, q=(rows, 0, f" + i*{L}", stride), m=self.parameters("volume", "i"),
                                **self.at_point("i"))
-        return [f"for i in range({B}):", *indented([*self.positions(function, "i"), *body])]
+        return [f"for i in range({B}):", *indented([*self.metrics_at("i"), *self.positions(function, "i"), *body])]
 
     def faces(self):
         """Lines that put the jumps into their rows; they ask for what the update of this tile goes through."""
@@ -76,7 +76,7 @@ class StageSource(TileSource, Prefetch):
         return [f"for f in range({self.F}):", *indented(outside),
                 f"    for j in range({M}):",
                 "        node = FACE_NODES[f, j]",
-                *indented(self.positions(function, "node", "FACE_POINTS"), 2),
+                *indented([*self.metrics_at("node", "FACE_POINTS"), *self.positions(function, "node", "FACE_POINTS")], 2),
                 *indented(own, 2),
                 f"        gather_q({values}, {stride}, exterior, (tile*{self.F * M} + f*{M} + j)*{L}, w, {self.at['QR']})",
                 *indented([*self.prefetch_at_faces(UPDATED), *body], 2)]

@@ -68,7 +68,7 @@ def at_the_points(s, checked):
             results.append(f"{good} = select(good, {good}, zero)")
         for f in visits.get(place, []):
             functions.append(s.t.functions.wave_speed)
-            values += s.evaluate(functions[-1], [f"s{f}"], n=("G", d * d + f * d, "", 1), **of_state)
+            values += s.evaluate(functions[-1], [f"s{f}"], n=("G", s.rate_rows + f * d, "", 1), **of_state)
             here = s.lane("S", f)
             results.append(f"{here} = select((s{f} <= {here}) | ({here} != {here}), {here}, s{f})")
         needs_x = next((function for function in functions if function.depends_on("x")), functions[0])
@@ -81,8 +81,8 @@ def rates(s):
     is infinite or no number."""
     L, d = s.L, s.d
     largest, sound = flag(s, "largest"), flag(s, "sound")
-    here, scale = f"w[{s.at['S']} + f*{L} + lane]", s.lane("G", d * d + s.F * d, f" + f*{L}")
-    faces = sum_of_products(*((s.lane("S", f), s.lane("G", d * d + s.F * d + f)) for f in range(s.F)))
+    here, scale = f"w[{s.at['S']} + f*{L} + lane]", s.lane("G", s.rate_rows + s.F * d, f" + f*{L}")
+    faces = sum_of_products(*((s.lane("S", f), s.lane("G", s.rate_rows + s.F * d + f)) for f in range(s.F)))
     return ["if exponent == one:", *indented(s.lanes([
                 f"total = {faces}", f"{sound} = select(total < infinity, {sound}, zero)",
                 f"{largest} = select(total > {largest}, total, {largest})"])),

@@ -1,4 +1,6 @@
 """Text of kernels over tiles of elements: where a tile's values lie, and how they are moved."""
+import numpy as np
+
 from ..simd import expressions, matmul
 from .kernel_source import KernelSource
 
@@ -46,6 +48,7 @@ class TileSource(KernelSource):
         self.reduced = padded(self.low) if self.low else 0
         self.column = self.W + self.reduced + self.F * self.M                    # rows of one variable's right-hand sides
         self.first = 0 if self.modal else self.W                                 # of the operands of the last product
+        self.rate_rows = self.d * self.d                 # of G, where the faces' normals and scales for wave rates begin
         self.set_rows(self.row_counts(), vars(tables.functions).values())
         self.at = dict.fromkeys(("BQ", "T"), 0) | self.at
         # The state at the points, and rows of a variable.
@@ -81,6 +84,12 @@ class TileSource(KernelSource):
             name: self.lane("P", first + i * count, f" + {point}*{self.L}") for i, name in enumerate(self.smooth)}
 
     @property
+    def mass_matrices(self):
+        """The matrices from the unknowns to the points where the capacity divides, and back by projection."""
+        media = self.t.media
+        return (media.to_points, media.back) if self.mass else (np.zeros((1, 1)),) * 2
+
+    @property
     def finishes(self):
         """Whether `finish` does anything, for any numbers: see `NodalTables.finishes`."""
         graph = self.with_numbers[self.t.functions.finish][0].graph
@@ -107,6 +116,10 @@ class TileSource(KernelSource):
         geometry = (self.at["P"] - self.at["G"]) // self.L
         return [*self.load("state", self.V * self.N, "Q"), *self.load("geometry", geometry, "G"),
                 *(self.load("tiled_values", self.values_rows, "P") if self.P else [])]
+
+    def metrics_at(self, point, table="POINTS"):
+        """Lines that put the metrics at a point into their rows, where they vary inside of elements."""
+        return []
 
     def at_point(self, point):
         """Where dr_k/dx and x of a point of the volume lie."""

@@ -6,7 +6,7 @@ from .weak_form import WeakForm
 
 
 class CurvedForm(WeakForm):
-    """As `WeakForm`, with metrics at each point, by array expressions on every backend."""
+    """As `WeakForm`, with metrics at each point, by array expressions."""
 
     work = ("curved elements",)
 

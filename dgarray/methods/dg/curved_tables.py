@@ -39,8 +39,22 @@ class PointMetrics:
 
     @property
     def shapes(self):
-        d, P, S, E = self.dim, len(self.points), len(self.trace), self.elements
-        return {"gradients": (d, d, P, E), "inverse": (P, E), "normals": (d, S, E), "scale": (S, E)}
+        d, P, S, F, E = self.dim, len(self.points), len(self.trace), self.sides, self.elements
+        return {"gradients": (d, d, P, E), "inverse": (P, E), "normals": (d, S, E), "scale": (S, E),
+                "rate_normals": (F, d, E), "rate_scale": (F, E)}
+
+    def rows_of(self, name):
+        d = self.dim
+        return {"at_points": d * len(self.points), "at_face_points": d * len(self.trace)}.get(name) or super().rows_of(name)
+
+    def metrics_read(self, needs_x):
+        return ["rate_normals", "rate_scale", "gradients", "inverse", "normals", "scale",
+                *["at_points", "at_face_points"] * needs_x]
+
+    rate_normals = property(lambda self: self.rate_metrics[0])
+    rate_scale = property(lambda self: self.rate_metrics[1])
+    at_points = property(lambda self: self.coordinates())
+    at_face_points = property(lambda self: self.coordinates(self.face_points))
 
     @cached_property
     def _metrics(self):
