@@ -79,10 +79,10 @@ def test_the_volume_of_a_prism_with_warped_faces():
     assert mesh.measures[0] == pytest.approx(flux / 3, rel=1e-13)
 
 
-def test_shapes_and_joint_faces():
+def test_shapes_and_join_faces():
     mesh = dg.box(cells=4, shape="mixed")
     assert [(block.cell_type, block.cell_count) for block in mesh.blocks] == [("tetra", 96), ("prism", 64), ("hexahedron", 16)]
-    assert [len(block.joint_faces) for block in mesh.blocks] == [32, 48, 16]
+    assert [len(block.join_faces) for block in mesh.blocks] == [32, 48, 16]
     assert "96 tetra, 64 prism, 16 hexahedron, 3D" in describe(mesh)
     part = mesh.part(np.arange(90, 170))
     assert [block.cell_count for block in part.blocks] == [6, 64, 10]

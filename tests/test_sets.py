@@ -373,7 +373,7 @@ def test_a_mesh_of_two_shapes():
     assert mesh.cell_count == 16 + 8 and mesh.measures.sum() == pytest.approx(1.0, rel=1e-14)
     assert np.abs((mesh.normals * mesh.face_measures[:, :, None]).sum(axis=1)).max() < 1e-14
     assert len(mesh.boundary_faces) == 16 and not len(mesh.unnamed)
-    assert [len(block.joint_faces) for block in mesh.blocks] == [4, 4]
+    assert [len(block.join_faces) for block in mesh.blocks] == [4, 4]
     for name, axis, value in (("left", 0, 0.0), ("right", 0, 1.0), ("bottom", 1, 0.0), ("top", 1, 1.0)):
         assert np.allclose(mesh.face_centres(mesh.boundaries[name])[:, axis], value)
     cell, face = np.nonzero(mesh.neighbour_face >= 0)
@@ -419,4 +419,4 @@ def test_files_with_two_shapes(tmp_path):
         read = dg.read_mesh(path)
         assert [block.cell_count for block in read.blocks] == [16, 8] and read.order == order
         assert read.measures.sum() == pytest.approx(mesh.measures.sum(), rel=1e-12)
-        assert [len(block.joint_faces) for block in read.blocks] == [4, 4]
+        assert [len(block.join_faces) for block in read.blocks] == [4, 4]

@@ -100,7 +100,7 @@ def test_observed_orders(joint, order):
     assert rows[-1]["eoc"] > order + 0.5
 
 
-def test_polynomials_of_the_order_are_exact_at_joints():
+def test_polynomials_of_the_order_are_exact_at_joins():
     """Where one polynomial lies on both sides no error enters."""
     mesh = mesh_of(2, warped=False).mapped(lambda x: (x[0] + 0.5 * x[1], x[1] - 0.2 * x[0]))
 

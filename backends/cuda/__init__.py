@@ -36,7 +36,7 @@ class CudaBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe in (WeakForm, TensorForm) and tables.media.names:
             return recipe          # kernels take one value of a parameter per element
-        if recipe in (WeakForm, TensorForm) and (tables.joint or isinstance(tables.limits, LinearLimits)):
+        if recipe in (WeakForm, TensorForm) and (tables.join_faces or isinstance(tables.limits, LinearLimits)):
             return recipe          # none of the flux that mortars give, and none for the limiter of elements of any shape
         if recipe is TensorForm:
             return recipe if tables.limits is not None else TensorCuda

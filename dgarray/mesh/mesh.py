@@ -69,7 +69,7 @@ class Mesh:
     geometry_nodes  (cell, node, dim) points through which the polynomial maps of curved cells go, at the nodes of the reference
                  cell `dgarray.mesh.cell_maps.geometry_cell(cell_shape, order)`; None where all cells are straight
 
-    joint_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
+    join_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
 
     All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra, prisms or hexahedra, straight or
     curved; those of a `dgarray.mesh.mixed.MixedMesh` have several.
@@ -88,7 +88,7 @@ class Mesh:
     share: Share | None = None
     hanging: Hanging = None
     geometry_nodes: np.ndarray | None = None
-    joint_faces: np.ndarray = None
+    join_faces: np.ndarray = None
     interfaces: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -96,8 +96,8 @@ class Mesh:
             object.__setattr__(self, "glued", np.empty((0, 4), dtype=np.int64))
         if self.hanging is None:
             object.__setattr__(self, "hanging", hanging.none(self.neighbours.orientation.shape[2]))
-        if self.joint_faces is None:
-            object.__setattr__(self, "joint_faces", np.empty((0, 2), dtype=np.int64))
+        if self.join_faces is None:
+            object.__setattr__(self, "join_faces", np.empty((0, 2), dtype=np.int64))
         arrays = [self.points, self.cells, self.numbers, self.glued, self.neighbours.cell, self.neighbours.face,
                   self.neighbours.orientation, *self.boundaries.values(), *self.interfaces.values(), *self.regions.values()]
         arrays += [] if self.geometry_nodes is None else [self.geometry_nodes]
@@ -215,7 +215,7 @@ class Mesh:
     def boundary_faces(self) -> np.ndarray:
         """(count, 2) rows (cell, local face) of all faces of own cells that meet nothing."""
         alone = self.neighbour_face[:self.owned] < 0
-        for rows in (self.hanging.sides, self.joint_faces):
+        for rows in (self.hanging.sides, self.join_faces):
             alone[tuple(rows.T)] = False
         return np.argwhere(alone)
 
@@ -437,7 +437,7 @@ class Mesh:
         corners = np.where(kept >= 0, np.searchsorted(used, kept), kept)
         cell, face = place[self.neighbour_cell[cells]], self.neighbour_face[cells]
         lost = (face >= 0) & (cell < 0)
-        for sides, faces in (self.hanging.sides.T, self.joint_faces.T):
+        for sides, faces in (self.hanging.sides.T, self.join_faces.T):
             here = place[sides] >= 0
             lost[place[sides[here]], faces[here]] = True
         cell = np.where(lost | (face < 0), np.arange(len(cells))[:, None], cell)

@@ -70,7 +70,7 @@ class MixedMesh(Mesh):
 
     @cached_property
     def blocks(self) -> tuple[Mesh, ...]:
-        """A `Mesh` of the cells of each shape, on the points of all; faces to cells of other shapes are its `joint_faces`."""
+        """A `Mesh` of the cells of each shape, on the points of all; faces to cells of other shapes are its `join_faces`."""
         return tuple(self._block(np.flatnonzero(self.of_shape == number), shape) for number, shape in enumerate(self.shapes))
 
     def _block(self, cells, shape):
@@ -94,7 +94,7 @@ class MixedMesh(Mesh):
                     {name: numbers[(numbers >= first) & (numbers < last)] - first for name, numbers in self.regions.items()},
                     self.numbers[cells], neighbours, (), self.source, glued, geometry_nodes=nodes,
                     interfaces={name: rows_here(rows) for name, rows in self.interfaces.items()},
-                    joint_faces=np.argwhere(joint))
+                    join_faces=np.argwhere(joint))
 
     def of_blocks(self, function: Callable) -> np.ndarray:
         """function(block) of all blocks, one behind the other; rows of faces that a cell does not have are 0."""

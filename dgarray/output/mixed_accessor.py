@@ -181,7 +181,7 @@ class MixedAccessor:
 
     def datasets(self, time: float | None = None) -> list[xr.Dataset]:
         """One dataset of each shape, of the highest order of its zones; time: as for `Accessor.whole`."""
-        return [without_joints(next(iter(each.zones.values())).dg.whole(time)) if len(each.zones) == 1 else each.whole(time)
+        return [without_joins(next(iter(each.zones.values())).dg.whole(time)) if len(each.zones) == 1 else each.whole(time)
                 for each in self._shapes]
 
     def to_vtk(self, path: str | PathLike, variables: str | Sequence[str] | None = None, time: float | None = None,
@@ -228,7 +228,7 @@ class MixedAccessor:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
 
-def without_joints(ds):
+def without_joins(ds):
     """A zone's dataset without the boundary where it meets other zones."""
     names = ds["boundary"].attrs["flag_meanings"].split() if "boundary" in ds else []
     if JOINT not in names:

@@ -111,7 +111,7 @@ class EdgesFused(NodalFused):
     @staticmethod
     def serves(tables, dtype):
         """Whether these operations are the choice for a problem."""
-        return tables.weak and not tables.joint and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
+        return tables.weak and not tables.join_faces and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
 
     def _matrices(self):
         t = self.tables

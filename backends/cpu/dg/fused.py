@@ -356,28 +356,28 @@ class NodalFused(WeakForm):
         return [] if self.trace is None else super().values_operations(q)
 
     @cached_property
-    def joined_cells(self):
+    def cells_at_joins(self):
         """Numbers of the elements with faces at joins."""
-        return np.unique(self.tables.joint.faces[:, 0])
+        return np.unique(self.tables.join_faces.faces[:, 0])
 
     @cached_property
-    def joined_values(self):
+    def values_at_joins(self):
         """Values at the points of all faces of these elements, (variable, face * face point, element)."""
-        return np.empty((self.tables.variables, len(self.trace), len(self.joined_cells)), self.backend.dtype)
+        return np.empty((self.tables.variables, len(self.trace), len(self.cells_at_joins)), self.backend.dtype)
 
     @property
     def face_bytes(self):
-        return self.joined_values.nbytes
+        return self.values_at_joins.nbytes
 
     def fill_faces(self, q):
-        """Compute the values at faces that mortars take, `joined_values`."""
-        self.joined_values[...] = self.backend.product(self.trace, self.take(q, self.joined_cells))
+        """Compute the values at faces that mortars take, `values_at_joins`."""
+        self.values_at_joins[...] = self.backend.product(self.trace, self.take(q, self.cells_at_joins))
 
     def face_places(self, rows, corners=None):
         points = self.tables.points_of(rows[:, 1], corners)
         if self.trace is None:
             return self.places_in_tiles(rows, points, self.tables.rows)
-        return points.T * len(self.joined_cells) + np.searchsorted(self.joined_cells, rows[:, 0])
+        return points.T * len(self.cells_at_joins) + np.searchsorted(self.cells_at_joins, rows[:, 0])
 
     def places_in_tiles(self, rows, numbers, count):
         """Where the rows of these numbers (face, point) lie, of `count` rows of each variable, of the elements of the faces
@@ -389,7 +389,7 @@ class NodalFused(WeakForm):
         """Where kernels find the values at faces, and how far the variables are apart: in the state itself, where its nodes are
         the points of the faces."""
         return (q, self.tables.rows * self.lanes) if self.trace is None else (
-            self.joined_values.reshape(-1), self.joined_values[0].size)
+            self.values_at_joins.reshape(-1), self.values_at_joins[0].size)
 
     def kernel_texts(self, stepper):
         limits = self.linear_limiter if self.linear else self.fused_limiter

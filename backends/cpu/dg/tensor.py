@@ -47,7 +47,7 @@ class TensorFused(NodalFused, TensorForm):
             last[first:first + self.tables.rows_of(name)] = 0
 
     def tile_operations(self, q, out, k, q0, row, number=0):
-        values = [] if self.tables.joint else [self.values_operation(q)]          # joins have them before
+        values = [] if self.tables.join_faces else [self.values_operation(q)]          # joins have them before
         return [*values, *super().tile_operations(q, out, k, q0, row, number)]
 
     stage_reads = ("state", "values at faces")

@@ -5,12 +5,12 @@ import numpy as np
 
 from ..recipe import Fetched, Recipe
 from .blocks import block_size
-from .joined import Joined
+from .join_faces import JoinFaces
 
 ALL = slice(None)
 
 
-class DGArrays(Joined, Recipe):
+class DGArrays(JoinFaces, Recipe):
     """Arrays of a discontinuous Galerkin method on a backend, copies of those of `NodalTables`; a state is q[variable, node,
     element].
 

@@ -1,12 +1,12 @@
 """Where elements meet that a set's own face lists do not join: faces between two sets, and faces of half the size.
 
-A set is some elements of a mesh as a mesh of their own, whose faces to others have the boundary name `CUT`.
+A set is some elements of a mesh as a mesh of their own, whose faces to others have the boundary name `JOIN`.
 """
 from typing import NamedTuple
 
 import numpy as np
 
-CUT = " joint"          # no mesh file has names like it
+JOIN = " join"          # no mesh file has names like it
 JOINS = "joins"         # their name among the sets, where memory is shown
 
 
@@ -63,12 +63,12 @@ def _sorted(left, right, part, orientation, of_set, number):
         yield Join((a, b), *rows, part, tuple(vertices))
 
 
-def joined(q):
-    """The boundary condition at `CUT`: none, because mortars give the flux."""
-    raise TypeError("mortars give the flux at a joint")
+def by_mortars(q):
+    """The boundary condition at `JOIN`: none, because mortars give the flux."""
+    raise TypeError("mortars give the flux at a join")
 
 
 def with_joins(mesh, boundary):
-    """The boundary conditions on a set of a mesh, with `joined` at its joins."""
+    """The boundary conditions on a set of a mesh, with `by_mortars` at its joins."""
     given = dict(boundary) if isinstance(boundary, dict) else {} if boundary is None else {"default": boundary}
-    return {**given, CUT: joined} if len(mesh.boundaries.get(CUT, ())) else given
+    return {**given, JOIN: by_mortars} if len(mesh.boundaries.get(JOIN, ())) else given

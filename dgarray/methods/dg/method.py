@@ -14,7 +14,7 @@ from ...wording import choose
 from ..method import Method
 from .boundary_setup import asking, boundary_groups, face_values, on_part
 from .curved_form import CurvedForm
-from .joins import CUT, JOINS, joined
+from .joins import JOIN, JOINS, by_mortars
 from .limiting import LIMITERS
 from .media import varying_inside
 from .physics import Physics
@@ -22,8 +22,7 @@ from .sets import bent, set_joins, sets_of
 from .sets_operator import SetsOperator
 from .spectrum import limiting_part
 from .stability import check_stepper
-from .tables import CUT as PART
-from .tables import nothing
+from .tables import CUT, nothing
 from .weak_form import WeakForm
 
 SIMPLICES = "line", "triangle", "tetra"
@@ -96,7 +95,7 @@ class DG(Method):
             zones.setdefault(each.zone, []).append(each)
         zones.pop(None, None)
         return {name: (sets[0].method, replace(sets[0].problem, mesh=problem.mesh.part(np.sort(np.concatenate(
-            [each.cells for each in sets])), CUT))) for name, sets in zones.items()}
+            [each.cells for each in sets])), JOIN))) for name, sets in zones.items()}
 
     def check(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
@@ -162,8 +161,8 @@ class DG(Method):
             cells = limiting_part(mesh, self.first_rates(problem), places)
         given = problem.boundary if isinstance(problem.boundary, dict) else {"default": problem.boundary}
         boundary = {name: condition for name, condition in given.items() if condition is not None}
-        boundary |= on_part(asking(mesh, problem.boundary), cells) | {PART: nothing}
-        return replace(problem, mesh=mesh.part(cells, PART), boundary=boundary)
+        boundary |= on_part(asking(mesh, problem.boundary), cells) | {CUT: nothing}
+        return replace(problem, mesh=mesh.part(cells, CUT), boundary=boundary)
 
     def first_rates(self, problem):
         """Numbers (element,), the largest for elements at joins, some of each pair of sets that meet, and some of each set."""
@@ -232,7 +231,7 @@ def check_problem(problem, weak=False, shapes=SIMPLICES):
     if law.dim != mesh.dim:
         raise ValueError(f"the mesh has dimension {mesh.dim} ({mesh.cell_type} cells), but the law has {law.dim}: {law!r}")
     physics = Physics(law, problem.flux or upwind, problem.source, problem.numbers, weak)
-    groups = [group for group in boundary_groups(mesh, problem.boundary) if group[2] is not joined]
+    groups = [group for group in boundary_groups(mesh, problem.boundary) if group[2] is not by_mortars]
     jumps = [physics.boundary_jump(name, condition) for name, _, condition in groups]
     for function in (*vars(physics.functions).values(), *jumps):
         function.graph                                    # noqa: B018  tracing is the check

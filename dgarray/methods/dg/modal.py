@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ...physics.fluxes import upwind
 from ...wording import choose
 from .curved_tables import CurvedModalTables
-from .joins import CUT
+from .joins import JOIN
 from .limiting import Limiting
 from .method import DG, SIMPLICES, check_degree, check_limits, check_orders, check_problem
 from .operator import ModalOperator
@@ -74,7 +74,7 @@ class ModalDG(DG):
         check_limits(self, problem)
         if bent(problem.mesh).any():
             self.limiting.check_linear(f"ModalDG on the curved cells of {problem.mesh.source}")
-        elif len(problem.mesh.boundaries.get(CUT, ())):
+        elif len(problem.mesh.boundaries.get(JOIN, ())):
             self.limiting.check_linear(f"ModalDG where {problem.mesh.source} has elements of several orders or laws, or curved "
                                        "ones beside straight ones")
 

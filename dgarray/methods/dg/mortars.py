@@ -28,7 +28,7 @@ from ..operation import Operation
 
 
 class Mortars:
-    """The mortars between the operations of some sets: see `dgarray.methods.dg.joined`.
+    """The mortars between the operations of some sets: see `dgarray.methods.dg.join_faces`.
 
     sets     {name: the operations of each set}
     joins    `Join`s"""
@@ -36,7 +36,7 @@ class Mortars:
     def __init__(self, sets, joins):
         self.sets, self.lists, self.joins = sets, [], list(joins)
         for number, each in enumerate(sets.values()):
-            if each.tables.joint:
+            if each.tables.join_faces:
                 each.several = self.meet_several(number, each.tables)
         for join in self.joins:
             left, right = (list(sets.values())[number] for number in join.sets)
@@ -44,9 +44,9 @@ class Mortars:
 
     def meet_several(self, number, tables):
         """Whether some face at joins of the set of that number has several mortars, or none."""
-        faces = [tables.number_of_joint(rows) for join in self.joins for which, rows in zip(join.sets, (join.left, join.right))
+        faces = [tables.number_at_joins(rows) for join in self.joins for which, rows in zip(join.sets, (join.left, join.right))
                  if which == number]
-        return bool((np.bincount(np.concatenate([[], *faces]).astype(int), minlength=len(tables.joint.faces)) != 1).any())
+        return bool((np.bincount(np.concatenate([[], *faces]).astype(int), minlength=len(tables.join_faces.faces)) != 1).any())
 
     def operations(self, states, number):
         """The `Operation`s that compute the fluxes at all joins of these states, {name of a set: q}, at a time of the clock.
@@ -54,7 +54,7 @@ class Mortars:
         What needs no values at faces comes first, so that those that do follow each other."""
         own, values = ([], []), []
         for name, each in self.sets.items():
-            if each.tables.joint:
+            if each.tables.join_faces:
                 values += [operation._replace(of=name) for operation in each.values_operations(states[name])]
                 if each.adds:
                     own[bool(each.own_part)].append(each.inside_operation(number))
@@ -77,7 +77,7 @@ class MortarList:
         self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in self.matrices_on_host]
         self.places = [places if not self.same else places[self.backend.integers(order)] for places, order in zip(
             (side.face_places(faces, corners) for side, faces in zip(self.sides, rows)), self.order)]
-        self.columns = [side.tables.number_of_joint(faces) for side, faces in zip(self.sides, rows)]
+        self.columns = [side.tables.number_at_joins(faces) for side, faces in zip(self.sides, rows)]
         self.slots = [self.backend.integers(side.given_places(
             columns, side.tables.positions_on_faces(faces[:, 1], corners).T[order]))
             for side, columns, faces, order in zip(self.sides, self.columns, rows, self.order)]

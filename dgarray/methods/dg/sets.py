@@ -12,7 +12,7 @@ from ...mesh.cell_maps import STRAIGHT
 from ...wording import choose, plural
 from ..problem import Problem
 from .boundary_setup import asking, on_part
-from .joins import CUT, joins, with_joins
+from .joins import JOIN, joins, with_joins
 
 
 class ElementSet(NamedTuple):
@@ -50,7 +50,7 @@ def sets_of(method, problem):
         names = dict.fromkeys(name for name in (
             order, law, *[mesh.blocks[shape].cell_type] * (len(mesh.blocks) > 1)) if name is not None)
         zone = "+".join(names) if apart else None
-        part = mesh.part(cells, CUT)
+        part = mesh.part(cells, JOIN)
         own_law = constant_in(problem.law if laws is None else laws[law], part)
         boundary = with_joins(part, problem.boundary)
         boundary = boundary | on_part(of_faces, cells) if of_faces else boundary

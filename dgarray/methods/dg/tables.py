@@ -9,7 +9,7 @@ from ...reference import modal_cell, reference_cell
 from ...reference.columns import multiply
 from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
-from .joins import joined
+from .joins import by_mortars
 from .limiting import Limiting, Limits
 from .linear_limiter import LinearLimits
 from .media import Media, inside
@@ -72,7 +72,7 @@ class NodalTables:
         self.functions = self.physics.functions
         self.set_reference()
         self.groups = [
-            Group(self, name, faces, values, None if condition is joined else self.physics.boundary_jump(name, condition))
+            Group(self, name, faces, values, None if condition is by_mortars else self.physics.boundary_jump(name, condition))
             for name, faces, condition, values in conditions(mesh, boundary)]
 
     def build(self):
@@ -159,19 +159,19 @@ class NodalTables:
     def search(self):
         """How the eigenvalues for the largest stable step are searched for, see `dgarray.methods.dg.spectrum.search_of`; None
         where the step comes from the measured table, as it does with joins."""
-        return None if self.joint else search_of(self)
+        return None if self.join_faces else search_of(self)
 
     # At joins, see `dgarray.methods.dg.mortars`.
 
     @property
-    def joint(self):
+    def join_faces(self):
         """The `Group` of the faces where mortars give the flux; None: there are none."""
         return next((group for group in self.groups if group.jump is None), None)
 
-    def number_of_joint(self, rows):
-        """The number of each of the faces `rows` (face, 2) among those of `joint`."""
+    def number_at_joins(self, rows):
+        """The number of each of the faces `rows` (face, 2) among those of `join_faces`."""
         number = np.full((self.elements, self.sides), -1)
-        number[tuple(self.joint.faces.T)] = np.arange(len(self.joint.faces))
+        number[tuple(self.join_faces.faces.T)] = np.arange(len(self.join_faces.faces))
         return number[tuple(rows.T)]
 
     def points_of(self, sides, corners=None):
@@ -294,7 +294,7 @@ class Group:
     name           of the boundary, for messages
     faces          (count, 2) rows (element, local face)
     values         {name: (count,)} numbers of the faces that the condition asks for, see `boundary_setup.face_values`
-    jump           the pointwise function of the face flux, see `Physics.boundary_jump`; None at joints, where mortars give it
+    jump           the pointwise function of the face flux, see `Physics.boundary_jump`; None at joins, where mortars give it
     nodes, slots   (face node, count) indices, see `dgarray.methods.dg.connectivity.boundary_nodes`"""
 
     def __init__(self, tables, name, faces, values, jump):
@@ -349,7 +349,7 @@ class ModalTables(NodalTables):
     @cached_property
     def limits(self):
         """`Limits` where elements have all neighbours in their own set and are straight, else `LinearLimits`."""
-        if self.limiting == NO_LIMITS or self.curved or self.joint or not self.modal:
+        if self.limiting == NO_LIMITS or self.curved or self.join_faces or not self.modal:
             return super().limits
         return Limits(self.limiting, self)
 

@@ -13,7 +13,7 @@ from ...physics.laws import Advection
 from ...reference.tensor import KINDS, tensor_cell
 from ...spaces.tensor import TensorSpace
 from ...wording import choose
-from .joins import CUT, joins, with_joins
+from .joins import JOIN, joins, with_joins
 from .limiting import Limiting, needs_pressure
 from .method import DG, PLURALS, check_limiting, check_limits, check_problem, shown_limiting
 from .mortar_forms import mortar_form
@@ -136,7 +136,7 @@ class TensorDG(DG):
             raise ValueError(f"order={self.order} needs {PLURALS[mesh.cell_type]} with maps of at most that degree, not "
                              f"{mesh!r}; take order={mesh.whole.order} or more, or "
                              f"mesh.mapped(lambda x: x, order={max(self.order, 1)})")
-        meets = len(mesh.hanging) or len(mesh.boundaries.get(CUT, ()))
+        meets = len(mesh.hanging) or len(mesh.boundaries.get(JOIN, ()))
         self.check_energy(problem, meets)
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
         if meets and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
@@ -172,7 +172,7 @@ class TensorDG(DG):
         tables = AffineTensorTables if are_affine(problem.mesh) else TensorTables
         mesh, boundary = problem.mesh, problem.boundary
         if len(mesh.hanging):
-            mesh = mesh.part(np.arange(len(mesh.cells)), CUT)
+            mesh = mesh.part(np.arange(len(mesh.cells)), JOIN)
             boundary = with_joins(mesh, boundary)
         return tables(mesh, self.order, problem.law, boundary, problem.flux or upwind, problem.source, self.nodes,
                       self.volume_flux, self.limiting, self.shock_capturing)

@@ -7,8 +7,8 @@ from ..operation import Operation
 from .mortars import MortarList
 
 
-class Joined:
-    """The base class of `DGArrays`: the faces of `NodalTables.joint`, where mortars give the flux.
+class JoinFaces:
+    """The base class of `DGArrays`: the faces of `NodalTables.join_faces`, where mortars give the flux.
 
     mortar_list   the class of their mortars
     mortars       the `Mortars` of these operations alone, where all joins lie between their own elements
@@ -18,10 +18,10 @@ class Joined:
 
     @cached_property
     def given_by_face(self):
-        """s (F.n - F*), in the weak form - s F*, at the face points of each face of the tables' joint, (face, variable, face
+        """s (F.n - F*), in the weak form - s F*, at the face points of each face at joins, (face, variable, face
         point), which mortars set before `face_flux`."""
         tables = self.tables
-        faces = len(tables.joint.faces) if tables.joint else 0
+        faces = len(tables.join_faces.faces) if tables.join_faces else 0
         return self.backend.zeros((faces, tables.variables, tables.face_nodes.shape[1]))
 
     @property
@@ -30,7 +30,7 @@ class Joined:
         return self.given_by_face.transpose(1, 2, 0)
 
     def given_places(self, faces, points):
-        """Where in `given_by_face` these points (point, face) of the joint's faces with these numbers (face,) are, (variable,
+        """Where in `given_by_face` these points (point, face) of the faces at joins with these numbers (face,) are, (variable,
         point, face)."""
         variables, count = self.tables.variables, self.tables.face_nodes.shape[1]
         return (faces * variables + np.arange(variables)[:, None, None]) * count + points
@@ -42,7 +42,7 @@ class Joined:
     @property
     def given_names(self):
         """Names of the arrays of fluxes that are computed before `face_flux`."""
-        return ["fluxes at joins"] * bool(self.tables.joint)
+        return ["fluxes at joins"] * bool(self.tables.join_faces)
 
     def values_operations(self, q):
         """The operations that compute the values at faces that mortars take."""
@@ -78,29 +78,29 @@ class Joined:
 
     @property
     def adds(self):
-        """Whether mortars add to what faces have got before, from `inside_joints` or from other mortars."""
+        """Whether mortars add to what faces have got before, from `own_fluxes` or from other mortars."""
         return self.several or bool(self.own_part)
 
     def inside_operation(self, number):
-        """The operation `inside_joints`, at a time of the clock."""
-        return Operation("own fluxes at joins", lambda: self.inside_joints(self.stage_times[number]),
+        """The operation `own_fluxes`, at a time of the clock."""
+        return Operation("own fluxes at joins", lambda: self.own_fluxes(self.stage_times[number]),
                          reads=("values at faces",) * bool(self.own_part),
                          writes={"fluxes at joins": self.given_by_face.nbytes})
 
-    def inside_joints(self, t):
+    def own_fluxes(self, t):
         """Set the given flux to what elements take at their own face nodes."""
         if not self.own_part:
             self.given[...] = 0
             return
-        group, places, x = self.joint_inputs
+        group, places, x = self.join_inputs
         a = tuple(self.own_part * n * group["scale"] for n in group["normals"])
         fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), a=a, t=self.time(t), m=group["parameters"], **x)
         for v, flux in enumerate(fluxes):
             self.given[v] = flux
 
     @cached_property
-    def joint_inputs(self):
-        """The joint's entry of `groups`, the places of its faces, and the argument x there."""
-        group = self._group(self.tables.joint)
+    def join_inputs(self):
+        """The entry of `groups` of the faces at joins, their places, and the argument x there."""
+        group = self._group(self.tables.join_faces)
         x = {"x": self._points(group["nodes"])} if self.needs_x else {}
-        return group, self.face_places(self.tables.joint.faces), x
+        return group, self.face_places(self.tables.join_faces.faces), x
