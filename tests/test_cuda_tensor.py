@@ -27,9 +27,10 @@ def reference_of(system, order, dtype, warped, nodes="gauss"):
 @pytest.mark.parametrize("order", range(5))
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_stage_agrees_with_the_reference(device, system, order, warped):
-    """Every law, cells with one metric and with many, the dtypes and kinds of nodes taking turns."""
+    """Every law, cells with one metric and with many, the dtypes and kinds of nodes taking turns, where they are allowed."""
     turn = order + SYSTEMS.index(system)
-    dtype, nodes = ("float64", "float32")[turn % 2], "lobatto" if order and turn % 3 == 0 else "gauss"
+    allowed = order and (system, warped) != ("maxwell3", True)
+    dtype, nodes = ("float64", "float32")[turn % 2], "lobatto" if allowed and turn % 3 == 0 else "gauss"
     reference = reference_of(system, order, dtype, warped, nodes)
     operations = TensorCuda(CudaBackend(dtype, device), reference.tables)
     for row in (stepping.LSRK54.stages[2], stepping.SSP33.stages[1]):
