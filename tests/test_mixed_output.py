@@ -233,3 +233,23 @@ def test_recorders_on_several_shapes():
     assert np.allclose(tree.dg.record("points")["p"][0], exact(np.array([(0.3, 0.4), (0.8, 0.6)]).T)[0], rtol=0, atol=1e-13)
     with pytest.raises(ValueError, match="record 'f': a transform of the whole volume is for cells of one shape; give points="):
         sim({"f": dg.Fourier(1.0)}).run(0.01)
+
+
+@pytest.mark.parametrize("make, order", [(dg.rectangle, 3), (dg.box, 2)])
+def test_live_pictures_of_several_shapes(make, order, tmp_path):
+    """The values drawn are those of the field at the points of the picture, before and after a step."""
+    pytest.importorskip("matplotlib")
+    from dgarray.output import Live
+    mesh = make(cells=4, shape="mixed")
+
+    def f(x):
+        return (x[0] - 2 * x[1] + x[-1] ** 2, *(0 * c for c in x))
+    sim = dg.Simulation(mesh, dg.Acoustics(mesh.dim), dg.NodalDG(order), dg.wall, f, backend="numpy", kernels="array")
+    live = Live(sim.layout(), "p", tmp_path / "live.png")
+    operator = sim.operator
+    live.update(operator.fetch(operator.state(sim.project())).result(), 0.0)
+    assert (tmp_path / "live.png").stat().st_size > 5000 and live.range is not None
+    low, high = (-1.0, 1.0) if mesh.dim == 2 else (-1.75, 1.25)          # in space at z = 0.5; y is the last axis in the plane
+    assert live.range == (pytest.approx(low, abs=0.01), pytest.approx(high, abs=0.01))
+    sim.run(until=0.01, live=live)
+    live.close()

@@ -21,6 +21,10 @@ class JoinedPicture:
         self.ax, self.limits = ax, self.pictures[0].limits
         ax.set(xlim=bounds[:, 0], ylim=bounds[:, 1])
 
+    def evaluate(self, values):
+        """The field at the points of the picture, (point,), from nodal values (element, node) of each dataset."""
+        return np.concatenate([picture.evaluate(own).ravel() for picture, own in zip(self.pictures, values)])
+
     def read(self, time):
         """The field at the points of the picture at one time, (point,): those of one dataset after those of another."""
         return np.concatenate([picture.read(time).ravel() for picture in self.pictures])

@@ -32,7 +32,7 @@ class Live:
         if live.due():
             live.update(host(q), t)
 
-    layout    Layout or GridLayout of the run's dataset; on a grid the values at the nodes are drawn
+    layout    Layout, ZonedLayout or GridLayout of the run's dataset; on a grid the values at the nodes are drawn
     variable  name of the variable
     path      image file to update; None for a window, or VARIABLE.png in the current folder if there is no screen
     seconds   least time between two pictures; longer if drawing would take more than a tenth of the time
@@ -44,20 +44,24 @@ class Live:
 
     def __init__(self, layout: Any, variable: str, path: str | PathLike | None = None, seconds: float = 1.0, slice: Any = None,
                  **options: Any):
-        if layout.whole is None:
-            raise ValueError(f"live pictures are of cells of one shape; the run has {layout!r}; draw it by tree.dg.plot")
-        layout = layout.whole
-        self.number = layout.variables.index(choose("variable", variable, layout.variables, " in the run; it has"))
+        layouts = layout.whole if isinstance(layout.whole, list) else [layout.whole]
+        variables, self.dim = layouts[0].variables, layouts[0].dim
+        self.number = variables.index(choose("variable", variable, variables, " in the run; it has"))
         self.variable, self.seconds = variable, seconds
-        if slice is not None and layout.dim < 3:
-            raise ValueError(f"slice={slice!r} is for 3D; the run is {layout.dim}D")
-        self.plane, self.elements = slice, None
-        self.layout = layout.only(variable)
-        if layout.dim == 3:
+        if slice is not None and self.dim < 3:
+            raise ValueError(f"slice={slice!r} is for 3D; the run is {self.dim}D")
+        self.plane, self.several = slice, len(layouts) > 1
+        self.parts, first = [], 0
+        for each in layouts:          # layout, where its values (node, element) are in the state, which elements are drawn
+            some = np.s_[:each.shape[1], first:first + len(each.cells)] if self.several else np.s_[:,]
+            self.parts.append((each.only(variable), some, None))
+            first += len(each.cells) if self.several else 0
+        if self.dim == 3:
             self._only_what_is_cut()
         self.path = writable(path) if path is not None else None
-        self.picture = flat_picture(self._flat(np.zeros(self.layout.shapes[variable]), 0.0), variable, pyplot=self.path is None,
-                                    triangles=TRIANGLES, **options)
+        nothing = [np.zeros(each.shapes[variable]) for each, _, _ in self.parts]
+        self.picture = flat_picture(self._flat(nothing, 0.0), variable, pyplot=self.path is None, triangles=TRIANGLES,
+                                    **options)
         self.window = self.path is None and _is_window(self.picture.ax.figure)
         if self.path is None and not self.window:
             self._close_figure()
@@ -82,9 +86,9 @@ class Live:
             return
         start = monotonic()
         q = np.asarray(q[self.number])[None]
-        u = self.layout.fields(q if self.elements is None else q[:, :, self.elements])[self.variable]
-        if self.layout.dim == 3:
-            u = self._flat(u, t).dg.values(self.variable)
+        u = [layout.fields(own if elements is None else own[:, :, elements])[self.variable]
+             for layout, some, elements in self.parts for own in [q[:, *some]]]
+        u = self._flat(u, t).dg.values(self.variable) if self.dim == 3 else u if self.several else u[0]
         u = self.picture.evaluate(u)
         low, high = extent(u)
         self.range = (low, high) if self.range is None else (min(low, self.range[0]), max(high, self.range[1]))
@@ -117,15 +121,18 @@ class Live:
     def _only_what_is_cut(self):
         """Keep the cells that touch the plane: all others would be sorted out again at every picture."""
         if self.plane is None:
-            self.plane = f"z={self.layout.middle_height()!r}"
+            heights = [layout.middle_height() for layout, _, _ in self.parts]
+            self.plane = f"z={float(min(heights) + max(heights)) / 2!r}"
         origin, normal, _ = parse(self.plane, AXES)
-        self.layout, self.elements = self.layout.at_plane(origin, normal)
-        if self.elements is not None and not len(self.elements):
+        cut = [(*layout.at_plane(origin, normal), some) for layout, some, _ in self.parts]
+        self.parts = [(layout, some, elements) for layout, elements, some in cut if elements is None or len(elements)]
+        if not self.parts:
             raise ValueError(f"the plane {self.plane} misses the mesh")
 
     def _flat(self, u, t):
-        """The 1D or 2D dataset that is drawn, of the values u (element, node), or (z, y, x), at the time t."""
-        return seen(self.layout.dataset([t], {self.variable: u[None]}), self.variable, self.plane)
+        """The 1D or 2D dataset that is drawn, or one of each shape, of the values of each part at the time t."""
+        datasets = [layout.dataset([t], {self.variable: values[None]}) for (layout, _, _), values in zip(self.parts, u)]
+        return seen(datasets if self.several else datasets[0], self.variable, self.plane)
 
 
 def _is_window(figure):

@@ -11,7 +11,7 @@ from dgarray.output.accessor import Accessor
 from dgarray.output.flags import joined_flags
 from dgarray.output.joined_slices import cut_all
 from dgarray.output.surface import boundaries
-from dgarray.output.tree_accessor import JOINT, TreeAccessor
+from dgarray.output.tree_accessor import JOIN, TreeAccessor
 from dgarray.output.ugrid import joined
 from dgarray.output.vtk import export
 from dgarray.wording import choose
@@ -231,13 +231,13 @@ class MixedAccessor:
 def without_joins(ds):
     """A zone's dataset without the boundary where it meets other zones."""
     names = ds["boundary"].attrs["flag_meanings"].split() if "boundary" in ds else []
-    if JOINT not in names:
+    if JOIN not in names:
         return ds
-    ds, joint = ds.isel(boundary_face=np.flatnonzero(ds["boundary"].values != names.index(JOINT))), names.index(JOINT)
-    names.remove(JOINT)
+    ds, number = ds.isel(boundary_face=np.flatnonzero(ds["boundary"].values != names.index(JOIN))), names.index(JOIN)
+    names.remove(JOIN)
     flags = ds["boundary"].attrs | {"flag_meanings": " ".join(names), "flag_values": list(range(len(names)))}
     values = ds["boundary"].values
-    return ds.assign_coords(boundary=("boundary_face", values - (values > joint).astype(values.dtype), flags))
+    return ds.assign_coords(boundary=("boundary_face", values - (values > number).astype(values.dtype), flags))
 
 
 def accessor_of_tree(tree):

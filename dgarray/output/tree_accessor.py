@@ -17,7 +17,7 @@ from dgarray.output.verify import naming_damage
 if TYPE_CHECKING:
     import xarray as xr
 
-JOINT = "joint"          # boundary where a zone meets others
+JOIN = "join"          # boundary where a zone meets others
 OFFERED = [name for name in dir(Accessor) if not name.startswith("_")]
 
 
@@ -79,7 +79,7 @@ class TreeAccessor:
             for parts, array in zip(found, (ds.dg.points, ds.dg.cells + corners, ds["cell_number"].values)):
                 parts.append(array)
             elements, corners = elements + len(ds.dg.cells), corners + len(ds.dg.points)
-        named.pop(JOINT, None)
+        named.pop(JOIN, None)
         texts = [{name: highest[name].attrs[key] for name in self.variables} for key in ("long_name", "units")]
         return Layout(highest.dg.dim, highest.dg.order, *map(np.concatenate, found), self.variables, *texts,
                       dict(highest.attrs), *({name: np.concatenate(rows) for name, rows in places.items()}
