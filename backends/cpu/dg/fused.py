@@ -366,6 +366,10 @@ class NodalFused(WeakForm):
         return np.empty((self.tables.variables, len(self.trace), len(self.cells_at_joins)), self.backend.dtype)
 
     @property
+    def faces_read(self):
+        return "state" if self.trace is None else "values at faces"
+
+    @property
     def face_bytes(self):
         return self.values_at_joins.nbytes
 

@@ -57,4 +57,5 @@ class FusedMortars(MortarList):
             arrays[0], strides[0], self.gathered[0], arrays[1], strides[1], self.gathered[1], self.geometry,
             given[0], apart[0], self.put[0], given[1], apart[1], self.put[1], *self.flat, self.count,
             self.sides[0].clock, number), 1 if self.tiles < MANY else self.tiles)
-        return Operation("mortars", loop=loop, reads=("values at faces",), writes=self.writes)
+        reads = dict.fromkeys(side.faces_read for side in self.sides)
+        return Operation("mortars", loop=loop, reads=tuple(reads), writes=self.writes)

@@ -49,6 +49,8 @@ class JoinFaces:
         return [Operation("values at faces", lambda: self.fill_faces(q), reads=("state",),
                           writes={"values at faces": self.face_bytes})]
 
+    faces_read = "values at faces"          # the name of the array that mortars read
+
     @property
     def face_bytes(self):
         """Bytes of the values at faces that mortars take."""
