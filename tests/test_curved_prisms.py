@@ -1,4 +1,6 @@
 """Curved prisms, alone and beside curved tetrahedra and hexahedra: geometry, files, exact solutions, output."""
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -160,6 +162,19 @@ def test_curved_prisms_in_files(kind, order, program, suffix, tmp_path):
     assert nearest.max() < 1e-9 and read.measures.sum() == pytest.approx(1.0, rel=1e-9)
     if kind != "wedge15":          # which lacks the middles of faces
         assert np.allclose(np.sort(read.measures), np.sort(mesh.measures), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name, order, error", [("o2", 2, 2e-3), ("o2_short", 2, 2e-3), ("o3", 3, 1e-3)])
+def test_curved_prisms_of_gmsh(name, order, error):
+    """A cylinder of radius and height 1, as Gmsh writes it."""
+    mesh = dg.read_mesh(Path(__file__).parent / "data" / f"gmsh_prisms_{name}.msh")
+    assert mesh.cell_type == "prism" and mesh.order == order and mesh.is_curved.all() and list(mesh.boundaries) == [
+        "bottom", "top", "side"]
+    assert mesh.measures.sum() == pytest.approx(np.pi, rel=error)
+    rows = mesh.boundaries["side"]
+    assert mesh.face_measures[tuple(rows.T)].sum() == pytest.approx(2 * np.pi, rel=error)
+    middle = np.linalg.norm(mesh.face_centres(rows)[:, :2], axis=1)
+    assert np.abs(middle - 1).max() < 2e-3          # that of a straight face is off by 1 - cos(pi / 7) = 0.1
 
 
 # Runs.
