@@ -42,6 +42,19 @@ def test_slices_are_whole_and_exact(found, plane, area):
         assert cut.dg.integral("p") == pytest.approx(1 / 4 - 0.09, rel=1e-12)
 
 
+@pytest.mark.parametrize("shape", ["prism", "mixed"])
+def test_a_single_point(shape):
+    """In a cell of each shape, so that there is none in those of the others; by a recorder and by `sample`."""
+    mesh = dg.box(cells=2, shape=shape)
+    for block in mesh.blocks:
+        x = block.centroids[:1]
+        sim = dg.Simulation(mesh, dg.Acoustics(3), dg.NodalDG(2), initial=f, boundary=dg.wall, backend="numpy",
+                            kernels="array", record={"probe": dg.Points(x)}, until=1e-3)
+        ds, exact = sim.run(), float(f(x.T)[0][0])
+        assert ds.dg.record("probe")["p"].values[0] == pytest.approx(exact, abs=1e-12)
+        assert ds.dg.sample(x, time=0)["p"].values == pytest.approx(exact, abs=1e-12)
+
+
 def test_files_have_all_cells(found, tmp_path):
     pyvista = pytest.importorskip("pyvista")
     grid = pyvista.read(found.dg.to_vtk(tmp_path / "prisms.vtu"))

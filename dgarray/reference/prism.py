@@ -161,7 +161,7 @@ def legendre_slopes(t, order):
 
 def times(slow, fast):
     """Products of functions (point, i) and (point, j), (point, i * j), j fastest."""
-    return np.einsum("pi,pj->pij", slow, fast).reshape(len(slow), -1)
+    return np.einsum("pi,pj->pij", slow, fast).reshape(len(slow), slow.shape[1] * fast.shape[1])          # of no points, too
 
 
 def prism_face_basis(corners, order):
