@@ -13,9 +13,6 @@ class CurvedSource(StageSource):
     def __init__(self, tables, dtype):
         super().__init__(tables, dtype)
         self.rate_rows, self.at_one_point = 0, tables.sides * (tables.dim + 1)
-        self.first_of, first = {}, 0
-        for name in self.geometry_names:
-            self.first_of[name], first = first, first + tables.rows_of(name)
 
     def row_counts(self):
         d = self.d

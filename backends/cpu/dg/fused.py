@@ -155,10 +155,10 @@ class NodalFused(WeakForm):
 
     def _no_flux_beyond(self):
         """Take gradients and face scales off the lanes beyond the last own element: nothing changes there."""
-        d, faces = self.tables.dim, len(self.tables.scale)
         last = self.geometry.reshape(self.tiles, -1, self.lanes)[-1, :, self.filled:]
-        last[:d * d] = 0
-        last[d * d + d * faces:d * d + d * faces + faces] = 0
+        for name in {"gradients", "scale", "rate_scale", "subcells"}.intersection(self.source.first_of):
+            first = self.source.first_of[name]
+            last[first:first + self.tables.rows_of(name)] = 0
 
     def _exterior(self, rows=None):
         """Where each face node's outside value of variable 0 lies in the tiled state, or in other values of so many rows."""

@@ -40,12 +40,6 @@ class TensorFused(NodalFused, TensorForm):
     def _matrices(self):
         return (np.zeros((1, 1)),) * 4
 
-    def _no_flux_beyond(self):
-        last = self.geometry.reshape(self.tiles, -1, self.lanes)[-1, :, self.filled:]
-        for name in {"gradients", "scale", "subcells"}.intersection(self.source.first_of):
-            first = self.source.first_of[name]
-            last[first:first + self.tables.rows_of(name)] = 0
-
     def tile_operations(self, q, out, k, q0, row, number=0):
         values = [] if self.tables.join_faces else [self.values_operation(q)]          # joins have them before
         return [*values, *super().tile_operations(q, out, k, q0, row, number)]

@@ -21,9 +21,6 @@ class TensorSource(StageSource):
     def __init__(self, tables, dtype):
         self.n = len(tables.cell.x)
         super().__init__(tables, dtype)
-        self.first_of, first = {}, 0
-        for name in self.geometry_names:
-            self.first_of[name], first = first, first + tables.rows_of(name)
         self.affine, self.result_rows, self.piece = tables.affine, self.N, PIECE
 
     def row_counts(self):

@@ -30,7 +30,10 @@ class TileSource(KernelSource):
     def __init__(self, tables, dtype):
         super().__init__(tables.law, dtype)
         self.t, self.needs_x, self.geometry_names = tables, tables.needs_x_inside, tables.metrics_read(tables.needs_x_inside)
-        self.geometry_rows = sum(map(tables.rows_of, self.geometry_names))
+        self.first_of, self.geometry_rows = {}, 0          # where the rows of each of the metrics begin, and rows in all
+        for name in self.geometry_names:
+            self.first_of[name] = self.geometry_rows
+            self.geometry_rows += tables.rows_of(name)
         self.d, self.N, self.B = tables.dim, tables.rows, len(tables.points)
         self.F, self.M = tables.face_nodes.shape
         self.modal = tables.trace is not None
