@@ -15,9 +15,10 @@ class ArrayBackend:
     dtype     of the arrays
     name      "numpy" or "cupy"
     threads   CPU threads that compute; None: one for every processor that this process may use; ValueError for more
-    note      why "auto" has chosen the CPU; empty otherwise"""
+    note      why "auto" has chosen the CPU; empty otherwise
+    messages  the `dgarray.methods.messages.Messages` of a part of a mesh; None: one process has all"""
 
-    kernels, note = "array", ""
+    kernels, note, messages = "array", "", None
     new_workers = Workers
     hermite_variant = "two-kernel"          # Hermite's variant that is fastest here for systems
     hermite_varying = "array"               # kernels of Hermite's method for coefficients that vary

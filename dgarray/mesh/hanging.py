@@ -20,7 +20,8 @@ class Hanging:
     large        (face, 2)            rows (cell, local face)
     small        (face, part, 2)      the face on each part
     orientation  (face, part, vertex) vertex i of a small face lies on corner orientation[.., i] of its part of the large face
-    """
+
+    In a part of a mesh small cells that are not there have the number -1."""
 
     large: np.ndarray
     small: np.ndarray
@@ -32,7 +33,7 @@ class Hanging:
     @property
     def sides(self):
         """All faces concerned, rows (cell, local face)."""
-        return np.concatenate([self.large, self.small.reshape(-1, 2)])
+        return np.concatenate([self.large, self.small[self.small[..., 0] >= 0]])
 
 
 def none(vertices):

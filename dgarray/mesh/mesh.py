@@ -159,8 +159,8 @@ class Mesh:
 
     @property
     def owned(self) -> int:
-        """How many cells are the mesh's own, the first ones: all, but in a part of a mesh."""
-        return len(self.cells) if self.share is None else self.share.owned
+        """How many cells are the mesh's own, of one shape the first ones: all, but in a part of a mesh."""
+        return len(self.cells) if self.share is None else int(np.count_nonzero(self.share.own))
 
     @property
     def numbers_in_whole(self) -> np.ndarray:
@@ -214,7 +214,9 @@ class Mesh:
     @cached_property
     def boundary_faces(self) -> np.ndarray:
         """(count, 2) rows (cell, local face) of all faces of own cells that meet nothing."""
-        alone = self.neighbour_face[:self.owned] < 0
+        alone = self.neighbour_face < 0
+        if self.share is not None:
+            alone[~self.share.own] = False
         for rows in (self.hanging.sides, self.join_faces):
             alone[tuple(rows.T)] = False
         return np.argwhere(alone)
@@ -424,11 +426,12 @@ class Mesh:
         if self.share is not None:
             raise MeshError(f"{self.source} cannot be {change}; the whole mesh can, before it is cut")
 
-    def part(self, cells: ArrayLike, cut: str = "cut") -> Mesh:
+    def part(self, cells: ArrayLike, cut: str = "cut", alone: bool = True) -> Mesh:
         """A mesh of some of the cells, in the same order; faces to cells left out, and to smaller or larger ones, get the
         boundary name `cut`.
 
-        Names, regions, the file's numbering and periodic faces are kept; boundaries without faces stay, empty."""
+        Names, regions, the file's numbering and periodic faces are kept; boundaries without faces stay, empty.
+        alone: whether cells of several shapes become a plain `Mesh` where those here have one"""
         cells = np.asarray(cells, np.int64)
         place = np.full(len(self.cells), -1)
         place[cells] = np.arange(len(cells))

@@ -123,7 +123,8 @@ class MixedMesh(Mesh):
     @cached_property
     def boundary_faces(self) -> np.ndarray:
         """(count, 2) rows (cell, local face) of all faces that meet nothing."""
-        return np.concatenate([block.boundary_faces + [first, 0] for block, first in zip(self.blocks, self.first)])
+        found = np.concatenate([block.boundary_faces + [first, 0] for block, first in zip(self.blocks, self.first)])
+        return found if self.share is None else found[self.share.own[found[:, 0]]]
 
     def _by_block(self, rows, function):
         """function(block, rows there) of faces `rows` (count, 2), numbers or coordinates (count, ...)."""
@@ -159,13 +160,10 @@ class MixedMesh(Mesh):
         near = np.isin(self.cells, corners[corners >= 0]).any(axis=1)
         return [name for name, rows in self.boundaries.items() if near[rows[:, 0]].any()]
 
-    def part(self, cells: ArrayLike, cut: str = "cut") -> Mesh:
+    def part(self, cells: ArrayLike, cut: str = "cut", alone: bool = True) -> Mesh:
         """As `Mesh.part`; a plain `Mesh` where all the cells have one shape."""
-        cells = np.asarray(cells, np.int64)
-        whole = super().part(cells, cut)
-        if len(whole.shapes) > 1:
-            return whole
-        return whole.blocks[0]
+        whole = super().part(np.asarray(cells, np.int64), cut)
+        return whole if len(whole.shapes) > 1 or not alone else whole.blocks[0]
 
     def mapped(self, function: Callable, order: int | None = None) -> MixedMesh:
         """As `Mesh.mapped`."""

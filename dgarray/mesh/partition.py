@@ -1,21 +1,25 @@
 """A mesh cut into parts: the cells that each part owns, and copies of those that it needs of others.
 
-A part is a `Mesh` of its own. Its cells come in three groups, each in the order of the whole mesh:
+A part is a `Mesh` of its own. Its cells of one shape come in three groups, each in the order of the whole mesh:
 
-    independent   own cells that have only own cells for neighbours
-    the rim       own cells with a neighbour in another part
-    copies        cells of other parts that share a face with an own cell, one part after the other
+    independent   own cells that need own cells alone
+    the rim       own cells that need some of another part
+    copies        cells of other parts that own cells need, one part after the other
 
+A cell needs those with which it shares a face or a part of one, or, where the method asks for it, a vertex.
 A process can compute the first group while the values of the copies are on their way, and the rim when they have arrived.
-After every stage of a step each part sends the new values of the cells in `Share.send` and receives those in `Share.receive`.
+Before every stage of a step each part sends the values of the cells in `Share.send` and receives those in `Share.receive`.
 The faces of a part are faces of own cells. A copy has neighbours where it touches own cells; its other faces belong to nobody.
 """
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import coo_array
 
 from .errors import MeshError
 from .faces import Neighbours
+from .hanging import Hanging
+from .neighbourhood import Neighbourhood
 
 BEYOND = " beyond"          # boundary name of the copies' far faces while a part is made; no mesh file has names like it
 
@@ -27,25 +31,27 @@ class Share:
     whole         the `Mesh` that was cut
     part, parts   the number of this part, and how many there are
     cells         (cell,) numbers in the whole mesh of this part's cells, own ones and copies
-    independent   the first so many cells have only own cells for neighbours
-    owned         the first so many cells are the part's own; the others are copies
+    own           (cell,) whether a cell is the part's own, not a copy
+    rim           (cell,) whether it is an own one that needs copies
     send          {other part: numbers here of the own cells that it has copies of, in the order of its copies}
-    receive       {other part: slice of the copies here of its cells}
+    receive       {other part: numbers here of the copies of its cells}
     """
 
     whole: object
     part: int
     parts: int
     cells: np.ndarray
-    independent: int
-    owned: int
+    own: np.ndarray
+    rim: np.ndarray
     send: dict
     receive: dict
 
-    def own_faces(self, rows):
-        """The faces `rows` (count, 2) of the whole mesh that are faces of own cells: which of them, and their rows here."""
-        here = np.full(len(self.whole.cells), -1)
-        here[self.cells[:self.owned]] = np.arange(self.owned)
+    def faces_here(self, rows, copies=False):
+        """The faces `rows` (count, 2) of the whole mesh that are faces of own cells here, or of copies too: which of them, and
+        their rows here."""
+        here = np.full(self.whole.cell_count, -1)
+        some = slice(None) if copies else self.own
+        here[self.cells[some]] = np.arange(len(self.cells))[some]
         kept = np.flatnonzero(here[rows[:, 0]] >= 0)
         return kept, np.column_stack([here[rows[kept, 0]], rows[kept, 1]])
 
@@ -54,61 +60,112 @@ def split(mesh, parts):
     """The part of each cell, (cell,): consecutive cells in that many parts of nearly the same size.
 
     Consecutive cells are near each other, see `dgarray.mesh.locality`. Raises MeshError where a part would be empty."""
-    count = len(mesh.cells)
+    count = mesh.cell_count
     if not 1 <= parts <= count:
         raise MeshError(f"{mesh.source} cannot be cut into {parts!r} parts; allowed: 1 to {count}, its number of cells")
     return np.arange(count) * parts // count
 
 
-def partition(mesh, owner):
+def partition(mesh, owner, around="faces"):
     """The parts of a mesh, a list of meshes with a `Share`.
 
-    owner: (cell,) the part of each cell, numbers from 0; `split` makes one.
+    owner: (cell,) the part of each cell, numbers from 0; `split` makes one
+    around: what a cell needs: those that share "faces" with it, or "vertices" too
     A mesh is refined and made periodic before it is cut.
-    Raises MeshError for hanging nodes, parts of a part, another number of cells, parts without cells."""
+    Raises MeshError for parts of a part, another number of cells, parts without cells."""
     owner = np.asarray(owner)
-    if len(mesh.hanging):
-        raise MeshError(f"{mesh.source} cannot be cut into parts: it has hanging nodes")
     parts = int(owner.max(initial=0)) + 1
     if mesh.share is not None:
         raise MeshError(f"{mesh.source} is a part of a mesh already; cut the whole mesh")
-    if owner.shape != (len(mesh.cells),) or owner.dtype.kind not in "iu" or owner.min(initial=0) < 0:
-        raise MeshError(f"owner must be {len(mesh.cells)} whole numbers from 0, the part of each cell of {mesh.source}")
+    if owner.shape != (mesh.cell_count,) or owner.dtype.kind not in "iu" or owner.min(initial=0) < 0:
+        raise MeshError(f"owner must be {mesh.cell_count} whole numbers from 0, the part of each cell of {mesh.source}")
     if len(empty := np.flatnonzero(np.bincount(owner, minlength=parts) == 0)):
         raise MeshError(f"{mesh.source}: part {empty[0]} of {parts} has no cells")
-    away = owner[mesh.neighbour_cell] != owner[:, None]
-    groups = [_cells_of(mesh, owner, away, part) for part in range(parts)]
-    place = np.empty(len(owner), np.int64)          # of each cell in the part that owns it
-    for independent, rim, _ in groups:
-        place[independent], place[rim] = np.arange(len(independent)), len(independent) + np.arange(len(rim))
-    send = [{} for _ in groups]
-    for part, (_, _, copies) in enumerate(groups):
-        for other in np.unique(owner[copies]):
-            send[other][part] = place[copies[owner[copies] == other]]
-    return [_part(mesh, owner, part, parts, groups[part], send[part]) for part in range(parts)]
+    cell, other = needed(mesh, around)
+    cut = owner[cell] != owner[other]
+    part, copy = np.unique(np.stack([owner[cell[cut]], other[cut]]), axis=1)
+    rim = np.zeros(len(owner), bool)
+    rim[cell[cut]] = True
+    shape = np.repeat(np.arange(len(mesh.blocks)), [block.cell_count for block in mesh.blocks])
+    pieces = []
+    for number in range(parts):
+        own, copies = np.flatnonzero(owner == number), copy[part == number]
+        cells = np.concatenate([own[~rim[own]], own[rim[own]], copies[np.argsort(owner[copies], kind="stable")]])
+        pieces.append(cells[np.argsort(shape[cells], kind="stable")])
+    here = np.empty(len(owner), np.int64)          # number of each cell in the part that owns it
+    for number, cells in enumerate(pieces):
+        own = owner[cells] == number
+        here[cells[own]] = np.flatnonzero(own)
+    shares = []
+    for number, cells in enumerate(pieces):
+        of = owner[cells]
+        receive = {int(other): np.flatnonzero(of == other) for other in np.unique(of[of != number])}
+        shares.append(Share(mesh, number, parts, cells, of == number, rim[cells] & (of == number), {}, receive))
+    for share in shares:
+        for other, copies in share.receive.items():
+            shares[other].send[share.part] = here[share.cells[copies]]
+    return [cut_out(share) for share in shares]
 
 
-def _cells_of(mesh, owner, away, part):
-    """Numbers of the cells of a part: the independent ones, the rim, the copies."""
-    own = np.flatnonzero(owner == part)
-    rim = own[away[own].any(axis=1)]
-    copies = np.unique(mesh.neighbour_cell[rim][away[rim]])
-    return own[~away[own].any(axis=1)], rim, copies[np.argsort(owner[copies], kind="stable")]
+def needed(mesh, around):
+    """Pairs of cells (cell,), (other,) of which the first needs the second: each both ways."""
+    near = Neighbourhood(mesh)
+    if around == "faces":
+        cell = np.broadcast_to(np.arange(mesh.cell_count), near.neighbours.shape)
+        apart = near.neighbours != cell
+        return cell[apart], near.neighbours[apart]
+    place, vertex = np.nonzero(near.around >= 0)
+    touches = coo_array((np.ones(len(place), np.int8), (near.around[place, vertex], vertex))).tocsr() > 0
+    pairs = (touches.astype(np.int32) @ touches.T.astype(np.int32)).tocoo()
+    return pairs.row.astype(np.int64), pairs.col.astype(np.int64)
 
 
-def _part(mesh, owner, part, parts, groups, send):
-    cells = np.concatenate(groups)
-    independent, owned = len(groups[0]), len(groups[0]) + len(groups[1])
-    first = np.searchsorted(owner[groups[2]], np.arange(parts + 1)) + owned
-    share = Share(mesh, part, parts, cells, independent, owned, send,
-                  {other: slice(int(first[other]), int(first[other + 1])) for other in range(parts)
-                   if first[other] < first[other + 1]})
-    piece = mesh.part(cells, BEYOND)
-    own, far = np.arange(len(cells))[:, None], (np.arange(len(cells)) >= owned)[:, None] & (piece.neighbour_cell >= owned)
-    neighbours = Neighbours(np.where(far, own, piece.neighbour_cell), np.where(far, -1, piece.neighbour_face),
+def cut_out(share):
+    """The `Mesh` that a `Share` describes."""
+    mesh, own = share.whole, share.own
+    piece = mesh.part(share.cells, BEYOND, alone=False)
+    number = np.arange(len(share.cells))[:, None]
+    far = ~own[:, None] & ~own[piece.neighbour_cell]
+    neighbours = Neighbours(np.where(far, number, piece.neighbour_cell), np.where(far, -1, piece.neighbour_face),
                             piece.orientation)
-    boundaries = {name: rows[rows[:, 0] < owned] for name, rows in piece.boundaries.items() if name != BEYOND}
-    interfaces = {name: rows[rows[:, 0] < owned] for name, rows in piece.interfaces.items()}
-    glued = piece.glued[(piece.glued[:, ::2] < owned).any(axis=1)]
-    return replace(piece, share=share, neighbours=neighbours, boundaries=boundaries, interfaces=interfaces, glued=glued,
-                   source=f"{mesh.source}, part {part} of {parts}")
+    boundaries, interfaces = ({name: rows[own[rows[:, 0]]] for name, rows in given.items() if name != BEYOND}
+                              for given in (piece.boundaries, piece.interfaces))
+    nodes = mesh.geometry_nodes
+    return replace(piece, share=share, neighbours=neighbours, boundaries=boundaries, interfaces=interfaces,
+                   glued=piece.glued[own[piece.glued[:, ::2]].any(axis=1)], hanging=hanging_here(share),
+                   geometry_nodes=None if nodes is None else nodes[share.cells],
+                   source=f"{mesh.source}, part {share.part} of {share.parts}")
+
+
+def hanging_here(share):
+    """The `Hanging` faces of a part: those with an own cell on either side. -1 for small cells that are not here."""
+    hanging = share.whole.hanging
+    if not len(hanging):
+        return hanging
+    here = np.full(share.whole.cell_count, -1)
+    here[share.cells] = np.arange(len(share.cells))
+    own = np.append(share.own, False)          # the last one stands for those that are not here
+    large, small = hanging.large.copy(), hanging.small.copy()
+    large[:, 0], small[..., 0] = here[large[:, 0]], here[small[..., 0]]
+    small[~own[large[:, 0]][:, None] & ~own[small[..., 0]], 0] = -1
+    kept = (large[:, 0] >= 0) & (small[..., 0] >= 0).any(axis=1)
+    return Hanging(large[kept], small[kept], hanging.orientation[kept])
+
+
+def within(part, mesh, cells):
+    """The part of `mesh`, the `cells` (cell,) of a whole mesh alone in their order, that has of these what `part` has.
+
+    part: a `Mesh` with a `Share` of that whole mesh; returns (numbers of the cells in `part`, the part of `mesh`); None where
+    it has none of them"""
+    share = part.share
+    number = np.full(share.whole.cell_count, -1)
+    number[cells] = np.arange(len(cells))
+    here = np.flatnonzero(number[share.cells] >= 0)
+    if not len(here):
+        return None
+    place = np.full(len(share.cells), -1)
+    place[here] = np.arange(len(here))
+    send, receive = ({other: place[numbers][place[numbers] >= 0] for other, numbers in given.items()}
+                     for given in (share.send, share.receive))
+    return here, cut_out(replace(share, whole=mesh, cells=number[share.cells[here]], own=share.own[here], rim=share.rim[here],
+                                 send=send, receive=receive))

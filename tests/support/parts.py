@@ -1,56 +1,138 @@
-"""A problem on the parts of a mesh, side by side in one process: what processes do with messages, done with plain copies."""
+"""A problem on the parts of a mesh, side by side in one process: threads in place of processes, queues in place of messages."""
+from concurrent.futures import ThreadPoolExecutor
+from queue import Empty, Queue
+from threading import Event
+
 import numpy as np
 
+from dgarray import backends
 from dgarray.mesh.partition import partition
+from dgarray.methods.messages import Messages
+
+PATIENCE = 600          # seconds after which a message is not waited for any longer
+
+
+class Stopped(RuntimeError):
+    """Another part has failed."""
+
+
+class Queued(Messages):
+    """The messages of one of several threads.
+
+    queues: {(from, to): Queue};  failed: the event that one of them has failed"""
+
+    def __init__(self, part, parts, queues, failed):
+        self.part, self.parts, self.queues, self.failed = part, parts, queues, failed
+
+    def send(self, other, values):
+        self.queues[self.part, other].put(values.copy())
+
+    def _next(self, other):
+        for _ in range(10 * PATIENCE):
+            try:
+                return self.queues[other, self.part].get(timeout=0.1)
+            except Empty:
+                if self.failed.is_set():
+                    raise Stopped from None
+        raise TimeoutError(f"part {self.part} waits for {other}")
+
+    def receive(self, other, values):
+        values[...] = self._next(other)
+
+    def largest(self, values):
+        others = [part for part in range(self.parts) if part != self.part]
+        for other in others:
+            self.send(other, values)
+        return np.max([values, *(self._next(other) for other in others)], axis=0)
+
+
+def discretising(method, law, boundary, kernels="array", dtype="float64", threads=None, **options):
+    """A function (mesh, messages) that discretises a problem on a mesh or a part of one."""
+    def discretise(mesh, messages=None):
+        backend = backends.get("numpy", kernels, dtype, threads)
+        backend.messages = messages
+        return method.discretise(mesh, law, boundary, backend, **options)
+    return discretise
 
 
 class Parts:
     """Operators on the parts of a mesh that advance together.
 
-    discretise(mesh): the operator of the problem on a mesh;  owner: (cell,) the part of each cell of the mesh"""
+    discretise(mesh, messages): the operator of the problem on a mesh, on a backend of its own
+    owner: (cell,) the part of each cell of the mesh;  around: as of `partition`"""
 
-    def __init__(self, mesh, owner, discretise):
-        self.meshes = partition(mesh, owner)
-        self.operators = [discretise(part) for part in self.meshes]
+    def __init__(self, mesh, owner, discretise, around="faces"):
+        self.meshes = partition(mesh, owner, around)
+        count, failed = len(self.meshes), Event()
+        queues = {(a, b): Queue() for a in range(count) for b in range(count) if a != b}
+        self.failed, self.operators = failed, []
+        for number, part in enumerate(self.meshes):
+            self.operators.append(discretise(part, Queued(number, count, queues, failed)))
+        self.pool = ThreadPoolExecutor(count)
 
-    def scatter(self, q):
-        """The states of the parts of a state q[variable, row, element] of the whole mesh on the host."""
-        return [operator.state(q[:, :, part.share.cells]) for part, operator in zip(self.meshes, self.operators)]
+    def together(self, work, *arguments):
+        """work(operator, an argument of each) of all parts at once; what they return."""
+        def of_part(*of_each):
+            try:
+                return work(*of_each)
+            except BaseException:
+                self.failed.set()
+                raise
+        found = [self.pool.submit(of_part, *of_each) for of_each in zip(self.operators, *arguments)]
+        errors = [error for each in found if (error := each.exception()) is not None]
+        for error in sorted(errors, key=lambda error: isinstance(error, Stopped)):
+            raise error
+        return [each.result() for each in found]
 
-    def gather(self, states):
-        """The state of the whole mesh on the host, of the own elements of all parts."""
-        pieces = [operator.host(state)[:, :, :part.owned] for part, operator, state in zip(self.meshes, self.operators, states)]
-        cells = np.concatenate([part.share.cells[:part.owned] for part in self.meshes])
-        return np.concatenate(pieces, axis=2)[:, :, np.argsort(cells)]
+    def project(self, initial):
+        return [operator.state(operator.project(initial)) for operator in self.operators]
 
-    def exchange(self, states):
-        """Copy the state of every part's elements that others have copies of to these copies."""
-        for number, (part, operator, state) in enumerate(zip(self.meshes, self.operators, states)):
-            for other, places in part.share.receive.items():
-                sent = self.operators[other].operations.take(states[other], self.meshes[other].share.send[number])
-                operator.operations.put(state, np.arange(places.start, places.stop), sent)
+    def gather(self, whole, states):
+        """The plain arrays {zone: values} on the whole mesh, of the own elements of all parts."""
+        result = {zone: np.full(values.shape, np.nan, whole.dtype) for zone, values in zones(whole, whole.host(
+            whole.zeros())).items()}
+        for part, operator, state in zip(self.meshes, self.operators, states):
+            for zone, values in zones(operator, operator.host(state)).items():
+                here = cells_of(operator, zone)
+                own = part.share.own[here]
+                places = np.searchsorted(cells_of(whole, zone), part.share.cells[here[own]])
+                result[zone][:, :, places] = values[:, :, own]
+        return result
 
     def largest_step(self, states, t):
-        """The step of the whole mesh: the least over the parts."""
-        peaks = [operator.peak(q, t) for operator, q in zip(self.operators, states)]
-        peak = None if None in peaks else max(peaks)
-        return min(operator.max_dt(q, t, operator.stepper, peak=peak) for operator, q in zip(self.operators, states))
+        """The step of the whole mesh, on which all parts agree."""
+        steps = set(self.together(lambda operator, state: operator.largest_step(state, t), states))
+        assert len(steps) == 1
+        return steps.pop()
 
     def advance(self, states, dts):
-        """The state of the whole mesh after steps of these lengths; the copies are renewed after every stage."""
-        t = 0.0
-        for dt in dts:
-            for stage in zip(*(o.stages(state, t, dt) for o, state in zip(self.operators, states)), strict=True):
-                new = [state for _, state in stage]
-                self.exchange(new)
-            # Copies, because an operator goes through the same arrays in the next step.
-            states, t = [operator.state(operator.host(q)) for operator, q in zip(self.operators, new)], t + dt
-        return self.gather(states)
+        """The states after steps of these lengths."""
+        return self.together(lambda operator, state: advanced(operator, state, dts), states)
+
+
+def cells_of(operator, zone):
+    """The elements of a zone, numbers of the operator's mesh."""
+    return operator.zones[zone] if operator.zones else np.arange(operator.mesh.cell_count)
+
+
+def zones(operator, arrays):
+    """Plain arrays as {zone: values}; None for the only one."""
+    return arrays if isinstance(arrays, dict) else {None: arrays}
+
+
+def advanced(operator, state, dts):
+    t = 0.0
+    for dt in dts:
+        state, t = operator.advance(state, t, dt), t + dt
+    return state
 
 
 def advance(operator, q, dts):
-    """The state q after steps of these lengths, of the whole mesh, as a run takes them."""
-    state, t = operator.state(q), 0.0
-    for dt in dts:
-        state, t = operator.advance(state, t, dt), t + dt
-    return operator.host(state)
+    """The plain arrays after steps of these lengths, of the whole mesh, as a run takes them."""
+    return operator.host(advanced(operator, operator.state(q), dts))
+
+
+def same(found, expected):
+    """Whether plain arrays of all zones are the same, bit for bit."""
+    expected = expected if isinstance(expected, dict) else {None: expected}
+    return set(found) == set(expected) and all(np.array_equal(found[zone], values) for zone, values in expected.items())

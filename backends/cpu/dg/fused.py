@@ -57,7 +57,7 @@ class NodalFused(WeakForm):
         self.piece = self.piece_of(self.source, self.tiles, backend)
         values = list(tables.parameters.values())
         self.values = (np.stack(values) if values else np.ones((1, tables.elements))).astype(backend.dtype)
-        self.tiled_values = self.tiled(self.own(np.concatenate([self.values, *self._inside()])), backend.dtype)
+        self.tiled_values = self.tiled(np.concatenate([self.values, *self._inside()]), backend.dtype)
         self.mass_I, self.mass_P = (matmul.pack(a, backend.dtype) for a in self.source.mass_matrices)
         flat = (self.own(getattr(tables, name).reshape(-1, tables.elements))
                 for name in self.source.geometry_names)
@@ -218,7 +218,7 @@ class NodalFused(WeakForm):
         out = np.empty_like(q)
         self._by_tile(out)[self.tiles:] = 0
         self.set_clock(1.0, [t])
-        self.backend.perform([*self.join_operations(q), *self.tile_operations(q, out, None, None, Stage(C=1.0))])
+        self.backend.perform([*self.outside_operations(q), *self.tile_operations(q, out, None, None, Stage(C=1.0))])
         return out
 
     def set_clock(self, dt, times):
@@ -226,7 +226,7 @@ class NodalFused(WeakForm):
         self.clock[0], self.clock[1:1 + len(times)] = dt, times
 
     def update_operations(self, q, out, k, q0, row, number=0):
-        return [*self.join_operations(q, number), *self.tile_operations(q, out, k, q0, row, number)]
+        return [*self.outside_operations(q, number), *self.tile_operations(q, out, k, q0, row, number)]
 
     def checking(self, q, number, exponent):
         if exponent is None:
@@ -307,12 +307,8 @@ class NodalFused(WeakForm):
         return (q, self.tables.owned, self.I, self.T, self.geometry, self.tiled_values, self.clock, number,
                 self.backend.dtype.type(exponent))
 
-    def rate(self, q, t, exponent, peak=None):
-        """As the reference, but each element's rates are scaled by their own largest, so that no `peak` is needed."""
+    def rate(self, q, t, exponent):
         return self.check(q, t, exponent).rate
-
-    def peak(self, q, t):
-        return None
 
     def admissible(self, q, t):
         return super().admissible(self.host(q), t)

@@ -22,7 +22,7 @@ class LimiterFused:
         self.limiter = self.flow(tables.limits, tables.law, tables.physics.parameters, dtype)
         self.source = self.text(operations.source, self.limiter)
         around = self.limits.around if self.limits.options.around else np.zeros((1, 1), int)
-        self.tiles, self.vertex_tiles = operations.tiles, -(-around.shape[1] // self.lanes)
+        self.tiles, self.vertex_tiles = operations.all_tiles, -(-around.shape[1] // self.lanes)
         self.scratch = [(aligned(self.source.size * self.lanes, dtype),) for _ in range(operations.backend.threads)]
         self._arrays = {}
 
@@ -40,6 +40,8 @@ class LimiterFused:
             loop = self.operations.loop_of(kernel, q, *arrays)._replace(scratch=self.scratch)
             if name == "extremes":
                 loop = loop._replace(size=of_vertices[0], tiles=of_vertices[1])
+            elif name == "keep":          # of copies of other parts' elements, too
+                loop = loop._replace(tiles=self.tiles)
             found.append(Operation(f"limiter: {name}", loop=loop, reads=("new state",), writes={"new state": q.nbytes}))
         return found
 

@@ -111,7 +111,7 @@ class ModalCuda(DeviceOperations):
         for launch in self._limits(q).values():
             launch()
 
-    def rate(self, q, t, exponent, peak=None):
+    def rate(self, q, t, exponent):
         real = self.backend.dtype.type
         self._trace(q)
         self.launch("rate", q, self.flux, self.found, self.matrix, self.points, self.geometry, real(t), real(exponent),

@@ -72,11 +72,8 @@ class DeviceOperations(WeakForm):
         at = self.layout.at(self.rows, np.arange(self.rows)[:, None], np.asarray(elements, np.int64))
         state[self.backend.integers(at)] = self.backend.array(values.reshape(self.rows, -1))
 
-    def rate(self, q, t, exponent, peak=None):
-        return super().rate(self._rows(q), t, exponent, peak)
-
-    def peak(self, q, t):
-        return super().peak(self._rows(q), t)
+    def rate(self, q, t, exponent):
+        return super().rate(self._rows(q), t, exponent)
 
     def admissible(self, q, t):
         return super().admissible(self._rows(q), t)

@@ -9,6 +9,7 @@ from ...physics.boundary import refuse_factory
 from ...physics.laws.law import argument, check_bounds, check_function
 from ...physics.trace import call
 from ...wording import choose, plural
+from .joins import by_mortars
 
 
 def conditions(mesh, boundary):
@@ -20,7 +21,7 @@ def conditions(mesh, boundary):
     groups = [(*group, face_values(mesh.whole, *group[1:])) for group in boundary_groups(mesh.whole, boundary)]
     if mesh.share is None:
         return groups
-    kept = [mesh.share.own_faces(faces) for _, faces, _, _ in groups]
+    kept = [mesh.share.faces_here(faces, copies=condition is by_mortars) for _, faces, condition, _ in groups]
     return [(name, rows, condition, {key: numbers[which] for key, numbers in values.items()})
             for (which, rows), (name, _, condition, values) in zip(kept, groups)]
 

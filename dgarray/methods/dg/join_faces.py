@@ -12,9 +12,10 @@ class JoinFaces:
 
     mortar_list   the class of their mortars
     mortars       the `Mortars` of these operations alone, where all joins lie between their own elements
-    several       whether some face at joins has several mortars"""
+    several       whether some face at joins has several mortars
+    copies        the `Copies` of these operations alone, on a part of a mesh"""
 
-    mortar_list, mortars, several = MortarList, None, True
+    mortar_list, mortars, several, copies = MortarList, None, True, None
 
     @cached_property
     def given_by_face(self):
@@ -35,9 +36,14 @@ class JoinFaces:
         variables, count = self.tables.variables, self.tables.face_nodes.shape[1]
         return (faces * variables + np.arange(variables)[:, None, None]) * count + points
 
-    def join_operations(self, q, number=0):
-        """The operations that compute the fluxes at joins between the own elements, at a time of the clock."""
-        return [] if self.mortars is None else self.mortars.operations({None: q}, number)
+    def outside_operations(self, q, number=0):
+        """The operations that bring what elements of these alone need besides each other, at a time of the clock: copies of
+        other parts' elements, and fluxes at joins."""
+        return [*self.copies_operations(q), *([] if self.mortars is None else self.mortars.operations({None: q}, number))]
+
+    def copies_operations(self, q):
+        """The operations that renew the copies of other parts' elements in a state."""
+        return [] if self.copies is None else self.copies.operations({None: q})
 
     @property
     def given_names(self):

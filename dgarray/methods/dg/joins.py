@@ -39,7 +39,13 @@ def joins(mesh, of_set):
     hanging = mesh.hanging
     lists += [(hanging.small[:, part], hanging.large, part, hanging.orientation[:, part])
               for part in range(hanging.small.shape[1])]
-    return [join for each in lists for join in _sorted(*each, of_set, number)]
+    return [join for left, *each in lists for join in _sorted(*_present(left, *each), of_set, number)]
+
+
+def _present(left, right, part, orientation):
+    """The same without faces of small cells that a part of a mesh does not have."""
+    here = left[:, 0] >= 0
+    return left[here], right[here], part, orientation[here]
 
 
 def by_corners(mesh, rows):

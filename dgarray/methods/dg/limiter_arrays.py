@@ -61,10 +61,10 @@ class LimiterArrays:
         return self.xp.concatenate([self.operations.interpolate, self.operations.trace])
 
     def __call__(self, q):
-        """Limit the state q in place."""
+        """Limit the own elements of the state q in place."""
         self._keep(q)
         extremes = self._extremes(q) if self.limiter.around_vertices else None
-        self._blocks(q, self.limiter.limit, extremes)
+        self._blocks(q, self.limiter.limit, self.operations.tables.owned, extremes)
 
     def troubled(self, q):
         """Where the state q is not smooth to the indicator, (element,)."""
@@ -73,11 +73,11 @@ class LimiterArrays:
 
     def _keep(self, q):
         if self.limiter.kept:
-            self._blocks(q, self.limiter.keep)
+            self._blocks(q, self.limiter.keep, q.shape[2])
 
-    def _blocks(self, q, task, extremes=None):
+    def _blocks(self, q, task, count, extremes=None):
         rows = self.rows_at_once(self.limiter, self.operations.tables) // AT_ONCE
-        blocks = self.operations.blocks(q.shape[2], rows)
+        blocks = self.operations.blocks(count, rows)
         self.backend.workers.run(lambda piece, _: task(self.elements(q, blocks[piece], extremes)), len(blocks))
 
     def means(self, q):

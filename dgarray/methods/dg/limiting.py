@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import ConvexHull
 
+from ...mesh.neighbourhood import Neighbourhood
 from ...reference import simplex
 from ...wording import choose
 from .indicator import sensors
-from .neighbourhood import Neighbourhood
 
 LIMITERS = "barth-jespersen", "barth-jespersen-vertices", "vertex"
 VARIABLES, INDICATORS = ("conserved", "primitive", "characteristic"), ("kxrcf",)
@@ -99,7 +99,7 @@ class Limits:
 
     def __init__(self, options, tables):
         self.options, self.order, self.dim, self.mesh = options, tables.order, tables.dim, tables.mesh
-        self.neighbourhood = Neighbourhood(tables.mesh)
+        self.neighbourhood = Neighbourhood.of(tables.mesh)
         self.reference = tables.reference
         self.unit = float(self.reference.interpolate[0, 0])
         self.degrees = np.array([sum(mode) for mode in self.reference.basis.basis.mode_ids])

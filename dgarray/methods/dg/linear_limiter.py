@@ -7,9 +7,9 @@ from functools import cached_property, reduce
 import numpy as np
 
 from ...mesh.hanging import corners_of_parts
+from ...mesh.neighbourhood import Neighbourhood
 from ...reference import modal_cell, quadrature
 from .indicator import Kxrcf, sensors
-from .neighbourhood import Neighbourhood
 from .positivity import NodalPositivity
 from .shares import any_of, dot, larger, largest_of, least_share, room_at_vertices, smaller
 
@@ -136,7 +136,7 @@ class LinearLimits:
         self.options, self.tables, self.dim, self.order = options, tables, tables.dim, tables.order
         self.shape, self.sensors, self.corners = tables.mesh.cell_shape, sensors(tables.law), tables.mesh.cell_shape.corners
         self.faces_inside = tables.trace is None or tables.diagonal and tables.kind == "lobatto"
-        self.place(Neighbourhood(tables.mesh), slice(0, tables.elements))
+        self.place(Neighbourhood.of(tables.mesh), slice(0, tables.elements))
 
     def place(self, neighbourhood, own):
         """Make these elements the `own` of a neighbourhood."""

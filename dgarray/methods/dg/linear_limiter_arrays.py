@@ -50,8 +50,8 @@ class LinearLimiterArrays(LimiterArrays):
         tables = self.operations.tables
         return tables.variables * (2 * tables.rows + len(tables.face_points))
 
-    def _blocks(self, q, task, extremes=None):
-        blocks = self.operations.blocks(q.shape[2], self.rows)
+    def _blocks(self, q, task, count, extremes=None):
+        blocks = self.operations.blocks(count, self.rows)
         self.backend.workers.run(lambda piece, _: task(self.elements(q, blocks[piece], extremes)), len(blocks))
 
     @cached_property
@@ -80,13 +80,13 @@ class LinearLimiterArrays(LimiterArrays):
         return self.weights["centre"]
 
     def keep(self, q):
-        self._blocks(q, self.limiter.keep)
+        self._blocks(q, self.limiter.keep, q.shape[2])
 
     def extremes_operation(self):
         return self.shared.operation()
 
     def finish(self, q):
-        self._blocks(q, self.limiter.limit, self.shared.extremes if self.limiter.kept else None)
+        self._blocks(q, self.limiter.limit, self.operations.tables.owned, self.shared.extremes if self.limiter.kept else None)
 
     def operations_on(self, q):
         """([the operation that keeps what others read], [the one that limits]) of a state in the operations' own layout."""

@@ -79,7 +79,7 @@ class DG(Method):
 
     def in_sets(self, problem):
         """Whether elements differ from one another, in shape, order, law or in whether they are curved."""
-        mesh = problem.mesh
+        mesh = problem.mesh.whole
         return (isinstance(self.order, dict) or problem.law.laws is not None or len(mesh.blocks) > 1
                 or len(np.unique(bent(mesh))) > 1)
 
@@ -131,7 +131,14 @@ class DG(Method):
         """The operator of a problem on a backend: a `DGOperator`, or a `SetsOperator` of several sets."""
         if self.in_sets(problem):
             return SetsOperator(problem, self, sets_of(self, problem), backend)
-        return self.alone(problem).operator_of_set(problem, backend)
+        operator = self.alone(problem).operator_of_set(problem, backend)
+        operator.connect(backend.messages)
+        return operator
+
+    @property
+    def needs(self):
+        """What an element needs of a mesh that is cut, see `dgarray.mesh.partition.partition`."""
+        return "vertices" if self.limiting.limiter else "faces"
 
     def alone(self, problem):
         """The method where all elements are alike."""
@@ -194,14 +201,6 @@ def check_limiting(method):
         method.limiting.check(order)
 
 
-def check_limits(method, problem):
-    """Raise ValueError where the limiter of a method does not fit the law, or lacks the elements around a part of a mesh."""
-    method.limiting.check_law(problem.law)
-    if method.limiting.limiter and problem.mesh.share is not None:
-        raise ValueError(f"{method!r} limits slopes by all neighbours, of which {problem.mesh.source} has no copies; "
-                         "limiters work on whole meshes")
-
-
 def shown_limiting(method):
     """The options of the limiter that are not the default, as a repr shows them."""
     return "".join(f", {name}={value!r}" for name in ("limiter", "indicator", "positivity") if (value := getattr(method, name)))
@@ -254,6 +253,3 @@ def check_mesh(problem, shapes):
     if strange:
         other = f"TensorDG; {TO_SPLIT}" if "line" in shapes else "NodalDG or ModalDG, or another mesh"
         raise ValueError(f"this method works on {cells}, not on {strange[0]} cells: {mesh!r}; take {other}")
-    if mesh.share is not None and mesh.cell_shape.simplex and mesh.whole.is_curved.any():
-        raise ValueError(f"{mesh!r} is a part of a mesh with curved {mesh.cell_type} cells, which run whole; take TensorDG on "
-                         "quadrilaterals or hexahedra, or mesh.mapped(lambda x: x, order=1)")

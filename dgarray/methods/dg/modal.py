@@ -11,7 +11,7 @@ from ...wording import choose
 from .curved_tables import CurvedModalTables
 from .joins import JOIN
 from .limiting import Limiting
-from .method import DG, SIMPLICES, check_degree, check_limits, check_orders, check_problem
+from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
 from .operator import ModalOperator
 from .sets import bent
 from .tables import ModalTables
@@ -68,10 +68,10 @@ class ModalDG(DG):
     def check_set(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed.
 
-        The limiter must fit the law, and needs the whole mesh. On curved cells, and where there are several sets, it is the one
+        The limiter must fit the law. On curved cells, and where there are several sets, it is the one
         of `dgarray.methods.dg.linear_limiter`."""
         check_problem(problem, weak=True)
-        check_limits(self, problem)
+        self.limiting.check_law(problem.law)
         if bent(problem.mesh).any():
             self.limiting.check_linear(f"ModalDG on the curved cells of {problem.mesh.source}")
         elif len(problem.mesh.boundaries.get(JOIN, ())):

@@ -30,23 +30,17 @@ from ..operation import Operation
 class Mortars:
     """The mortars between the operations of some sets: see `dgarray.methods.dg.join_faces`.
 
-    sets     {name: the operations of each set}
-    joins    `Join`s"""
+    sets      {name: the operations of each set}
+    joins     `Join`s
+    several   {name: whether a face of that set may have several mortars}"""
 
-    def __init__(self, sets, joins):
+    def __init__(self, sets, joins, several):
         self.sets, self.lists, self.joins = sets, [], list(joins)
-        for number, each in enumerate(sets.values()):
-            if each.tables.join_faces:
-                each.several = self.meet_several(number, each.tables)
+        for name, each in sets.items():
+            each.several = several[name]
         for join in self.joins:
             left, right = (list(sets.values())[number] for number in join.sets)
             self.lists.append(left.mortar_list(left, right, join))
-
-    def meet_several(self, number, tables):
-        """Whether some face at joins of the set of that number has several mortars, or none."""
-        faces = [tables.number_at_joins(rows) for join in self.joins for which, rows in zip(join.sets, (join.left, join.right))
-                 if which == number]
-        return bool((np.bincount(np.concatenate([[], *faces]).astype(int), minlength=len(tables.join_faces.faces)) != 1).any())
 
     def operations(self, states, number):
         """The `Operation`s that compute the fluxes at all joins of these states, {name of a set: q}, at a time of the clock.

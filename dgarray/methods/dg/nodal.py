@@ -11,7 +11,7 @@ from ...wording import choose
 from .curved_tables import CurvedTables
 from .filter import ExponentialFilter
 from .limiting import Limiting
-from .method import DG, PLURALS, STRONG, check_degree, check_limiting, check_limits, check_orders, check_problem, shown_limiting
+from .method import DG, PLURALS, STRONG, check_degree, check_limiting, check_orders, check_problem, shown_limiting
 from .operator import DGOperator
 from .sets import bent
 from .tables import NO_LIMITS, NodalTables, QuadratureTables
@@ -91,7 +91,7 @@ class NodalDG(DG):
     def check_set(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
         check_problem(problem, weak=self.quadrature is not None, shapes=STRONG)
-        check_limits(self, problem)
+        self.limiting.check_law(problem.law)
 
     def tables(self, problem):
         """The `NodalTables` of a problem, or its `QuadratureTables`; the numerical flux is by default `upwind`."""

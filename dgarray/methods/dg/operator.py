@@ -9,6 +9,7 @@ from ...reference import cell_quadrature
 from ...reference.columns import multiply
 from ...stepping import real_limit
 from ..check import Check
+from ..messages import Copies
 from ..operator import ArrayOperator
 from ..physics import real
 from .error_estimate import error_estimate
@@ -22,7 +23,11 @@ PROJECTED = 4096          # elements that are projected at a time, for the initi
 class DGOperator(ArrayOperator):
     """The operator of nodal DG: dq/dt, time steps, projection and error estimate.
 
-    The state is q (variable, node, element)."""
+    The state is q (variable, node, element).
+
+    messages   the `Messages` by which a part of a mesh is connected with the others; else None"""
+
+    messages = None
 
     def __init__(self, problem, method, tables, backend):
         super().__init__(problem, method, tables.build(), backend.operations(method.operations(tables), tables), backend)
@@ -100,7 +105,13 @@ class DGOperator(ArrayOperator):
         """Largest stable time step at the state; check: its `Check` from `advance_checked`, or None."""
         return self.max_dt(state, t, self.stepper, check)
 
-    def max_dt(self, q, t, stepper, check=None, peak=None):
+    def connect(self, messages):
+        """Let the operator of a part of a mesh renew its copies of other parts' elements by these `Messages`."""
+        if messages is not None and self.mesh.share is not None:
+            self.messages = messages
+            self.operations.copies = Copies(messages, {None: (self.operations, self.mesh.share)})
+
+    def max_dt(self, q, t, stepper, check=None):
         """Largest stable time step at the state q with a stepper.
 
         If the wave speed depends on neither state nor time, the step comes from the eigenvalues of this operator, which are
@@ -109,16 +120,14 @@ class DGOperator(ArrayOperator):
         stepper's stability limit on the negative real axis.
 
         check: the `Check` of q, whose rate is used if it has one
-        peak: on a part of a mesh, the maximum over all parts of what `peak` returns. The step of the whole mesh is the minimum
-        over its parts; without `peak` it may differ from that of an uncut mesh in the last digits.
         Raises ValueError for a stepper that has no stable step at this order."""
         check_stepper(self.method.order, stepper)
         speed = self.tables.functions.wave_speed
         if speed.depends_on("q") or speed.depends_on("t"):
-            return self._step_of_table(q, t, stepper, check, peak)
+            return self._step_of_table(q, t, stepper, check)
         if stepper.name not in self._steps:
             step = self._step_of_spectrum(stepper)
-            self._steps[stepper.name] = step if step > 0 else self._step_of_table(q, t, stepper, peak=peak)
+            self._steps[stepper.name] = step if step > 0 else self._step_of_table(q, t, stepper)
         return self._steps[stepper.name]
 
     @property
@@ -132,12 +141,7 @@ class DGOperator(ArrayOperator):
     def searched(self, places):
         return 0 if self.search is None else searched(self.search[0], self.tables.variables * self.tables.rows, places)
 
-    def peak(self, q, t):
-        """The wave rate by which rates at the state q are scaled (see `WeakForm.rate`), for `max_dt` on a part of a mesh; None:
-        the backend's rates are not scaled."""
-        return self.operations.peak(q, t)
-
-    def _step_of_table(self, q, t, stepper, check=None, peak=None):
+    def _step_of_table(self, q, t, stepper, check=None):
         """The step from the measured table, dt = factor / rate.  In the weak form the rate has exponent 1, with the bound
 
         dt <= min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|, s as in `WeakForm.rate`.
@@ -148,7 +152,9 @@ class DGOperator(ArrayOperator):
         Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 2001, section 2.2."""
         factor, exponent = self.limit(stepper)
         known = check is not None and check.exponent == exponent
-        rate = check.rate if known else self.operations.rate(q, t, exponent, peak)
+        rate = check.rate if known else self.operations.rate(q, t, exponent)
+        if self.messages is not None:
+            rate = self.messages.largest(np.array([rate]))[0]
         rate = rate / factor + self.tables.damping / real_limit(stepper)
         return 1 / rate if rate != 0 else np.inf
 

@@ -4,11 +4,13 @@ Each set is a problem of its own, with kernels of its own, in which all that is 
 Helluy, Strub, Massaro & Roberts 2015, section 3.2, call them volume zones.
 """
 from copy import copy
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ...mesh.cell_maps import STRAIGHT
+from ...mesh.partition import within
 from ...wording import choose, plural
 from ..problem import Problem
 from .boundary_setup import asking, on_part
@@ -20,20 +22,27 @@ class ElementSet(NamedTuple):
 
     name       of the set;  zone: name of the output that it belongs to, None where there is one for all
     cells      numbers of its elements in the mesh
-    method, problem   of its elements alone, whose faces to others are joins"""
+    method, problem   of its elements alone, whose faces to others are joins
+    several    whether a face of these elements may meet several smaller ones"""
 
     name: str
     zone: str | None
     cells: np.ndarray
     method: object
     problem: Problem
+    several: bool
 
 
 def sets_of(method, problem):
     """The `ElementSet`s of a problem: by shape, order and law, whose output is a zone each, and in it curved elements apart.
 
+    A part of a mesh has those of the whole mesh that have elements here.
     Raises ValueError for regions that do not exist, and elements in none or several of them."""
     mesh, laws = problem.mesh, problem.law.laws
+    if mesh.share is not None:
+        whole = sets_of(method, replace(problem, mesh=mesh.whole))
+        here = [(each, within(mesh, each.problem.mesh, each.cells)) for each in whole]
+        return [each._replace(cells=found[0], problem=replace(each.problem, mesh=found[1])) for each, found in here if found]
     orders = method.order if isinstance(method.order, dict) else None
     of_faces = asking(mesh, problem.boundary)
     apart = len(mesh.blocks) > 1 or orders is not None or laws is not None
@@ -57,8 +66,13 @@ def sets_of(method, problem):
         own = Problem(part, own_law, boundary, problem.flux, problem.source)
         name = "+".join([*names, *["curved"] * curved]) or "straight"
         own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])
-        result.append(ElementSet(name, zone, cells, own_method, own))
+        result.append(ElementSet(name, zone, cells, own_method, own, meet_several(mesh, cells)))
     return sorted(result, key=lambda each: each.name)
+
+
+def meet_several(mesh, cells):
+    """Whether a face of these cells meets several smaller ones."""
+    return bool(np.isin(mesh.hanging.large[:, 0], cells).any())
 
 
 def set_joins(mesh, sets):

@@ -5,9 +5,11 @@ from functools import cached_property
 import numpy as np
 
 from ...backends.arrays import ArrayBackend
+from ...mesh.neighbourhood import Neighbourhood
 from ...physics.trace import call
 from ...stepping import sequence
 from ..check import Check
+from ..messages import Copies
 from ..operation import OperationLists
 from ..operator import Operator, check_array
 from ..recipe import Fetched
@@ -16,7 +18,6 @@ from .joins import JOINS, joins
 from .linear_limiter import LinearLimits
 from .linear_limiter_arrays import LinearLimiterArrays
 from .mortars import Mortars
-from .neighbourhood import Neighbourhood
 from .sets import sets_of
 from .spectrum import limiting_part, rounded_down, search_of_sets, searched, stable_step
 from .tables import CUT, nothing
@@ -45,8 +46,11 @@ class SetsOperator(Operator):
         first = {each.zone: self.operators[each.name].shape[:2] for each in reversed(sets)}
         self.unknowns = {"q" if zone is None else zone: (*first[zone], len(cells)) for zone, cells in self.zones.items()}
         self._place_limits()
-        self.mortars = Mortars({name: operator.operations for name, operator in self.operators.items()},
-                               joins(problem.mesh, self.set_of))
+        operations = {name: operator.operations for name, operator in self.operators.items()}
+        self.mortars = Mortars(operations, joins(problem.mesh, self.set_of), {each.name: each.several for each in sets})
+        self.messages = None if problem.mesh.share is None else backend.messages
+        self.copies = None if self.messages is None else Copies(self.messages, {
+            each.name: (operations[each.name], each.problem.mesh.share) for each in sets})
 
     def _place_limits(self):
         """Let the limiters of all sets see the elements of the others."""
@@ -54,7 +58,7 @@ class SetsOperator(Operator):
         if not tables[0].limiting.limiter:          # positivity needs nothing of other elements
             return
         if len(tables[0].limits.neighbourhood.cells) < len(self.set_of):          # not placed yet
-            around, first = Neighbourhood(self.mesh, np.concatenate([each.cells for each in self.sets])), 0
+            around, first = Neighbourhood.of(self.mesh, np.concatenate([each.cells for each in self.sets])), 0
             for each in tables:
                 if not isinstance(each.limits, LinearLimits):
                     each.limits = LinearLimits(each.limiting, each)
@@ -73,7 +77,12 @@ class SetsOperator(Operator):
         before, after = ([each._replace(of=name) for name, pair in found.items() for each in pair[i]] for i in (0, 1))
         if before:
             before.append(next(iter(self.operators.values())).operations.linear_limiter.extremes_operation())
+            before = [*self.copies_operations(states), *before]
         return [*before, *after]
+
+    def copies_operations(self, states):
+        """The operations that renew the copies of other parts' elements in these states."""
+        return [] if self.copies is None else self.copies.operations(states)
 
     def on(self, backend):
         """The same problem on another backend, with the same tables."""
@@ -209,12 +218,23 @@ class SetsOperator(Operator):
     def largest_step(self, state, t, check=None):
         """The largest step that the eigenvalues of all sets together allow, where wave speeds do not change and the problem is
         not too large to find them; else the smallest of the sets' largest steps."""
-        if self.search is not None:
-            if self.stepper.name not in self._steps:
-                self._steps[self.stepper.name] = self._step_of_spectrum()
-            if self._steps[self.stepper.name] > 0:
-                return self._steps[self.stepper.name]
-        return float(np.min(list(self._each(lambda o, q: o.max_dt(q, t, self.stepper), state).values())))          # nan of any
+        if self.stepper.name not in self._steps:
+            whole = self.of_whole
+            self._steps[self.stepper.name] = np.nan if whole.search is None else whole.step_of_spectrum()
+        if self._steps[self.stepper.name] > 0:
+            return self._steps[self.stepper.name]
+        step = np.min(list(self._each(lambda o, q: o.max_dt(q, t, self.stepper), state).values()))          # nan of any
+        return float(step if self.messages is None else -self.messages.largest(np.array([-step]))[0])
+
+    @property
+    def of_whole(self):
+        """The operator on the whole mesh if this one is on a part, else this one."""
+        if self.mesh.share is None:
+            return self
+        problem = replace(self.problem, mesh=self.mesh.whole)
+        operator = SetsOperator(problem, self.method, sets_of(self.method, problem), ArrayBackend(np, "float64", "numpy"))
+        operator.stepper = self.stepper
+        return operator
 
     @cached_property
     def search(self):
@@ -230,7 +250,7 @@ class SetsOperator(Operator):
         return [(name, what, thing) for name, operator in self.operators.items() for _, what, thing in operator.holdings()] + [
             (JOINS, "joins", self.mortars), (JOINS, "joins", self)]
 
-    def _step_of_spectrum(self):
+    def step_of_spectrum(self):
         """The largest step by the operator's eigenvalues, by array expressions in float64; nan where there is none."""
         search, count = self.search
         whole, backend = count == len(self.set_of), ArrayBackend(np, "float64", "numpy", self.backend.threads)
@@ -263,13 +283,14 @@ class SetsOperator(Operator):
     def set_clock(self, dt, times):
         self._each(lambda o: o.operations.set_clock(dt, times))
 
-    def join_operations(self, state, number=0):
-        """The operations that compute the fluxes at all joins, at a time of the clock."""
-        return self.mortars.operations(state, number)
+    def outside_operations(self, state, number=0):
+        """The operations that bring what sets need of outside, at a time of the clock: copies of other parts' elements, and
+        fluxes at joins."""
+        return [*self.copies_operations(state), *self.mortars.operations(state, number)]
 
     def rhs(self, state, t):
         self.set_clock(1.0, [t])
-        self.backend.perform(self.join_operations(state))
+        self.backend.perform(self.outside_operations(state))
         return self._each(lambda o, q: o.rhs(q, t), state)
 
     @property
@@ -281,7 +302,7 @@ class SetsOperator(Operator):
         own = self._each(lambda o, q: o.states(q), state)
         plans = [sequence(self.stepper, own[name][0], o.operations.in_place) for name, o in self.operators.items()]
         for number, rows in enumerate(zip(*plans)):
-            found = self.join_operations({name: q for name, (_, q, _, _) in zip(own, rows)}, number)
+            found = self.outside_operations({name: q for name, (_, q, _, _) in zip(own, rows)}, number)
             for (name, operator), (_, k), (row, q, out, q0) in zip(self.operators.items(), own.values(), rows):
                 found += [each._replace(of=name)
                           for each in operator.operations.update_operations(q, out, k, q0, row, number)]

@@ -8,6 +8,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from ...mesh.neighbourhood import Neighbourhood
+from ...mesh.partition import within
 from ...physics.fluxes import central, upwind
 from ...physics.laws import Advection
 from ...reference.tensor import KINDS, tensor_cell
@@ -15,10 +17,9 @@ from ...spaces.tensor import TensorSpace
 from ...wording import choose
 from .joins import JOIN, joins, with_joins
 from .limiting import Limiting, needs_pressure
-from .method import DG, PLURALS, check_limiting, check_limits, check_problem, shown_limiting
+from .method import DG, PLURALS, check_limiting, check_problem, shown_limiting
 from .mortar_forms import mortar_form
 from .mortars import Mortars
-from .neighbourhood import Neighbourhood
 from .operator import DGOperator
 from .physics import Physics
 from .shock_form import ShockForm
@@ -129,14 +130,14 @@ class TensorDG(DG):
     def check_set(self, problem):
         mesh = problem.mesh
         check_problem(problem, weak=True, shapes=SHAPES)
-        check_limits(self, problem)
+        self.limiting.check_law(problem.law)
         if self.shock_capturing is not None:
             needs_pressure(problem.law, f"shock_capturing={self.shock_capturing!r}")
         if mesh.whole.order > max(self.order, 1):
             raise ValueError(f"order={self.order} needs {PLURALS[mesh.cell_type]} with maps of at most that degree, not "
                              f"{mesh!r}; take order={mesh.whole.order} or more, or "
                              f"mesh.mapped(lambda x: x, order={max(self.order, 1)})")
-        meets = len(mesh.hanging) or len(mesh.boundaries.get(JOIN, ()))
+        meets = len(mesh.whole.hanging) or len(mesh.whole.boundaries.get(JOIN, ()))
         self.check_energy(problem, meets)
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
         if meets and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
@@ -171,9 +172,11 @@ class TensorDG(DG):
         """The `TensorTables` of a problem; the numerical flux is by default `upwind`."""
         tables = AffineTensorTables if are_affine(problem.mesh) else TensorTables
         mesh, boundary = problem.mesh, problem.boundary
-        if len(mesh.hanging):
-            mesh = mesh.part(np.arange(len(mesh.cells)), JOIN)
-            boundary = with_joins(mesh, boundary)
+        if len(mesh.whole.hanging):
+            every = np.arange(mesh.whole.cell_count)
+            apart = mesh.whole.part(every, JOIN)
+            boundary = with_joins(apart, boundary)
+            mesh = apart if mesh.share is None else within(mesh, apart, every)[1]
         return tables(mesh, self.order, problem.law, boundary, problem.flux or upwind, problem.source, self.nodes,
                       self.volume_flux, self.limiting, self.shock_capturing)
 
@@ -187,11 +190,11 @@ class TensorOperator(DGOperator):
 
     def __init__(self, problem, method, tables, backend):
         super().__init__(problem, method, tables, backend)
-        if len(problem.mesh.hanging):
+        if len(problem.mesh.whole.hanging):
             if self.operations.linear:
-                tables.limits.place(Neighbourhood(problem.mesh), slice(0, tables.elements))
+                tables.limits.place(Neighbourhood.of(problem.mesh), slice(0, tables.elements))
             lists = joins(problem.mesh, np.zeros(tables.elements, int))
-            self.operations.mortars = Mortars({None: self.operations}, lists)
+            self.operations.mortars = Mortars({None: self.operations}, lists, {None: True})
 
     def limit(self, stepper):
         """(factor, 1): dt = factor / rate, with the rate of `TensorForm.rate`, the sum over the axes of the speeds in the

@@ -85,7 +85,7 @@ class TensorForm(WeakForm):
             r[v] = value
         return r
 
-    def rate(self, q, t, exponent=1.0, peak=None):
+    def rate(self, q, t, exponent=1.0):
         """The largest wave rate, max over all nodes of sum_k s(J a^k) / J, 1 / time: the speeds in the reference cell.
 
         nan if a rate is not finite."""
@@ -95,9 +95,6 @@ class TensorForm(WeakForm):
             self.tables.dim)), t=self.time(t), m=self.at(own), **scale, **self.position(own))[0]
         rate = self.backend.largest(rates)
         return rate if 0 <= rate < float("inf") else float("nan")
-
-    def peak(self, q, t):
-        return None
 
 
 def _pairs(dim):

@@ -32,7 +32,7 @@ class WeakForm(DGArrays):
         def keep(columns, r):
             out[:, :, columns] = r
         self.set_clock(1.0, [t])
-        self.backend.perform([*self.join_operations(q), *self.tendency_operations(q, keep, {"dq/dt": out.nbytes})])
+        self.backend.perform([*self.outside_operations(q), *self.tendency_operations(q, keep, {"dq/dt": out.nbytes})])
         return out
 
     def tendency_operations(self, q, use, writes, number=0):
@@ -179,12 +179,13 @@ class WeakForm(DGArrays):
             terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
             self.backend.combine(out[here], *terms, *([(row.C * self.dt, r)] if row.C else []))
         writes = {"new state": out.nbytes} | ({"register": k.nbytes} if row.w or row.v else {})
-        return [*self.join_operations(q, number), *self.tendency_operations(q, update, writes, number)]
+        return [*self.outside_operations(q, number), *self.tendency_operations(q, update, writes, number)]
 
     def limit_operations(self, out):
-        """The operations that limit a new state."""
+        """The operations that limit a new state; where the limiter looks at neighbours, copies of some are renewed before."""
         before, after = self.limiting_operations(out)
-        return [*before, *([self.linear_limiter.extremes_operation()] if before else []), *after]
+        copies = self.copies_operations(out) if self.tables.limiting.limiter else []
+        return [*copies, *before, *([self.linear_limiter.extremes_operation()] if before else []), *after]
 
     def limiting_operations(self, out):
         """([the operations that keep what elements of other sets read], [those that limit]) of a new state."""
@@ -192,7 +193,7 @@ class WeakForm(DGArrays):
             return [], []
         if self.linear:
             return self.linear_limiter.operations_on(out)
-        return [], [Operation("limiter", lambda: self.limiter(self.own(out)), reads=("new state",),
+        return [], [Operation("limiter", lambda: self.limiter(out), reads=("new state",),
                               writes={"new state": out.nbytes})]
 
     @cached_property
@@ -215,8 +216,7 @@ class WeakForm(DGArrays):
         return LinearLimiterArrays(self)
 
     def limit(self, q):
-        """Limit the state q (variable, row, element) in place, with copies of other parts' elements, if the method has a
-        limiter."""
+        """Limit the state q (variable, row, element) in place, if the method has a limiter."""
         if self.linear:
             self.backend.perform(self.limit_operations(q))
         elif self.limiter is not None:
@@ -229,24 +229,20 @@ class WeakForm(DGArrays):
         blocks = self.blocks(self.tables.owned, q.shape[1])
         self.backend.workers.run(lambda piece, _: task(blocks[piece]), len(blocks))
 
-    def rate(self, q, t, exponent, peak=None):
+    def rate(self, q, t, exponent):
         """The largest wave rate, max over elements of (sum over faces of (s J_face / J)^exponent)^(1 / exponent), 1 / time.
 
         s is the wave speed normal to the face, its maximum over the element's points.  In the strong form these are all nodes;
         by quadrature, the points of all faces and, above order 1, of the volume, or only those of the face if the speed does
         not depend on the state.
-        peak: the maximum of `peak` over all parts, if the mesh is a part of one; None: that of this mesh
         Returns nan if a rate is not finite."""
         faces = self._face_rates(q, t)
-        peak = max(self.backend.largest(values) for values in faces) if peak is None else peak
-        if not 0 < peak < np.inf:
-            return peak if peak == 0 else np.nan
-        # Scaled by the peak, because powers of large rates overflow in float32.
-        return peak * self.backend.largest(sum((values / peak) ** exponent for values in faces)) ** (1 / exponent)
-
-    def peak(self, q, t):
-        """Largest s J_face / J of all faces, 1 / time, by which `rate` scales all rates."""
-        return max(self.backend.largest(values) for values in self._face_rates(q, t))
+        peak = reduce(self.xp.maximum, faces)
+        if not 0 <= self.backend.largest(peak) < np.inf:
+            return np.nan
+        # Scaled by the element's largest, because powers of large rates overflow in float32.
+        scale = self.xp.where(peak > 0, peak, 1)
+        return self.backend.largest(peak * sum((values / scale) ** exponent for values in faces) ** (1 / exponent))
 
     def _face_rates(self, q, t):
         """s J_face / J of the own elements: a list with an array (element,) for each local face; see `rate`."""

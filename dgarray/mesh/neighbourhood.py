@@ -25,6 +25,11 @@ class Neighbourhood:
         self.mesh = mesh
         self.cells = np.arange(mesh.cell_count) if cells is None else cells
 
+    @classmethod
+    def of(cls, mesh, cells=None):
+        """The neighbourhood in a mesh, or in a part of one."""
+        return (cls if mesh.share is None else PartOfNeighbourhood)(mesh, cells)
+
     @cached_property
     def number(self):
         """The number of the element of each cell."""
@@ -129,3 +134,53 @@ class Neighbourhood:
     def size(self):
         distance = np.linalg.norm(self.mesh.points[self.corners] - self.mesh.centroids[self.cells][:, None], axis=2)
         return distance.max(axis=1) / np.ptp(self.mesh.points, axis=0).max()
+
+
+class PartOfNeighbourhood(Neighbourhood):
+    """The neighbourhood in a part of a mesh: as in the whole mesh, of the elements that are here.
+
+    What own cells need is; where copies need others the lists name an element that is."""
+
+    @cached_property
+    def whole(self):
+        return Neighbourhood(self.mesh.share.whole)
+
+    @cached_property
+    def in_whole(self):
+        """Number of each element in the whole mesh."""
+        return self.mesh.share.cells[self.cells]
+
+    @cached_property
+    def here(self):
+        """The element of each cell of the whole mesh, -1 where it is not here."""
+        here = np.full(self.mesh.share.whole.cell_count, -1)
+        here[self.in_whole] = np.arange(len(self.cells))
+        return here
+
+    parts = property(lambda self: self.whole.parts)
+    rows = property(lambda self: self.whole.rows)
+
+    @cached_property
+    def _across(self):
+        found, row = (values[:, self.in_whole] for values in self.whole._across)
+        own = np.indices(found.shape)
+        absent = self.here[found] < 0
+        return np.where(absent, own[1], self.here[found]), np.where(absent, own[0], row)
+
+    @cached_property
+    def _vertices(self):
+        """Numbers in the whole mesh of the vertices of these elements, and (corner, element) their numbers here."""
+        vertices, numbers = np.unique(self.whole.vertices[:, self.in_whole], return_inverse=True)
+        return vertices, numbers.reshape(-1, len(self.cells))
+
+    vertices = property(lambda self: self._vertices[1])
+
+    @cached_property
+    def around(self):
+        around = self.here[self.whole.around[:, self._vertices[0]]]
+        first = np.take_along_axis(around, (around >= 0).argmax(axis=0)[None], axis=0)
+        return np.where(around < 0, first, around)
+
+    at_boundary = cached_property(lambda self: self.whole.at_boundary[:, self.in_whole])
+    alone = cached_property(lambda self: self.whole.alone[:, self.in_whole])
+    size = cached_property(lambda self: self.whole.size[self.in_whole])

@@ -1,0 +1,73 @@
+"""Values between the parts of a mesh: what each part sends, and the copies that it renews with what it receives."""
+import numpy as np
+
+from .operation import Operation
+
+
+class Messages:
+    """The base class of ways between the parts of a mesh; it connects one part with the others.
+
+    send(other, values)      hand over values, an array of the host, for the part of that number; returns at once
+    receive(other, values)   wait for the next ones from there, and put them into this array
+    largest(values)          the largest of each of these numbers over all parts, nan where one is; all parts call it"""
+
+    def send(self, other, values):
+        raise TypeError(f"{type(self).__name__} has no function send(other, values)")
+
+    def receive(self, other, values):
+        raise TypeError(f"{type(self).__name__} has no function receive(other, values)")
+
+    def largest(self, values):
+        raise TypeError(f"{type(self).__name__} has no function largest(values)")
+
+
+class Copies:
+    """The copies of other parts' elements, renewed by one message from each part.
+
+    messages   the `Messages` of this part
+    pieces     {name of an element set: (its operations, its `Share`)}; the values of all sets go in one message"""
+
+    def __init__(self, messages, pieces):
+        self.messages, self.pieces = messages, pieces
+        self.sent, self.received = ({other: [] for other in sorted({other for _, share in pieces.values()
+                                                                    for other in getattr(share, way)})}
+                                    for way in ("send", "receive"))
+        for way, found in (("send", self.sent), ("receive", self.received)):
+            for name, (operations, share) in pieces.items():
+                for other, elements in getattr(share, way).items():
+                    if len(elements):
+                        found[other].append((name, elements, self._size(operations, elements)))
+        self.dtype = next(iter(pieces.values()))[0].backend.dtype
+
+    @staticmethod
+    def _size(operations, elements):
+        """Shape of the values of some elements."""
+        return operations.tables.variables, operations.tables.rows, len(elements)
+
+    def _buffer(self, pieces):
+        return np.empty(sum(int(np.prod(shape)) for _, _, shape in pieces), self.dtype)
+
+    def operations(self, states):
+        """The operations that renew the copies in these states, {name of a set: q}."""
+        sent, received = (sum(self._buffer(pieces).nbytes for pieces in found.values())
+                          for found in (self.sent, self.received))
+        return [Operation("send to other parts", lambda: self.send(states), reads=("state",), writes={"messages": sent}),
+                Operation("receive copies", lambda: self.receive(states), reads=("messages",), writes={"state": received})]
+
+    def send(self, states):
+        for other, pieces in self.sent.items():
+            values, first = self._buffer(pieces), 0
+            for name, elements, shape in pieces:
+                last = first + int(np.prod(shape))
+                values[first:last] = self.pieces[name][0].take(states[name], elements).ravel()
+                first = last
+            self.messages.send(other, values)
+
+    def receive(self, states):
+        for other, pieces in self.received.items():
+            values, first = self._buffer(pieces), 0
+            self.messages.receive(other, values)
+            for name, elements, shape in pieces:
+                last = first + int(np.prod(shape))
+                self.pieces[name][0].put(states[name], elements, values[first:last].reshape(shape))
+                first = last
