@@ -1,11 +1,9 @@
 """Arrays on NumPy or CuPy, and the operations that every method needs: products, reductions, copies to and from the host."""
 import numpy as np
 
-from ..reference.columns import multiply
+from ..reference.columns import PIECE, multiply
 from ..system_memory import host_free
 from .workers import Workers
-
-PIECE = 1 << 18                # multiply-adds of a product that a BLAS library still computes on one thread
 
 
 class ArrayBackend:
@@ -59,7 +57,8 @@ class ArrayBackend:
         return bool(self.xp.all(self.xp.isfinite(q)))
 
     def largest(self, values):
-        return float(self.xp.max(values))
+        """The largest of these numbers >= 0; 0 where there are none."""
+        return float(self.xp.max(values)) if values.size else 0.0
 
     def product(self, matrix, values):
         """matrix @ values[v] for every variable v, a new array (variable, row of the matrix, element).

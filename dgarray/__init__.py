@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from . import checkout as checkout  # first, because the others import from `dgarray.backends`
 from . import xarray_accessor
+from .launched import processes
 from .version import __version__ as __version__
 from .wording import choose
 
@@ -103,3 +104,5 @@ if not TYPE_CHECKING:          # to a type checker it would mean that every name
 
 
 xarray_accessor.register()
+if processes() > 1:          # what goes wrong in all of them is said once
+    import_module(".run.ranks", __name__).watch()

@@ -22,6 +22,11 @@ class Stage(NamedTuple):
     C: float = 0.0
     v: float = 0.0
 
+    def of(self, r, q, k, q0):
+        """The new (k, q) of a step of length 1."""
+        k = self.A * k + self.v * q + self.w * r
+        return k, self.alpha * q0 + self.beta * q + self.B * k + self.C * r
+
 
 class LSRK54:
     """Five stages, fourth order, two registers.  Carpenter & Kennedy 1994, NASA TM 109112, solution 3."""
@@ -147,9 +152,7 @@ def amplification(stepper, z, one=1.0, product=np.multiply):
     q0 = q = z * 0 + one
     k = z * 0
     for s in stepper.stages:
-        r = product(z, q)
-        k = s.A * k + s.v * q + s.w * r
-        q = s.alpha * q0 + s.beta * q + s.B * k + s.C * r
+        k, q = s.of(product(z, q), q, k, q0)
     return q
 
 
@@ -165,9 +168,7 @@ def monotonicity_radius(stepper):
     k, rows = 0 * q, []
     for number, s in enumerate(stepper.stages):
         rows.append(q)
-        r = np.eye(1, count + 1, number + 1)[0]
-        k = s.A * k + s.v * q + s.w * r
-        q = s.alpha * q0 + s.beta * q + s.B * k + s.C * r
+        k, q = s.of(np.eye(1, count + 1, number + 1)[0], q, k, q0)
     K = np.zeros((count + 1, count + 1))
     K[:, :count] = np.array([*rows, q])[:, 1:]
 

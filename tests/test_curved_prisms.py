@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dgarray as dg
-from dgarray.analysis.totals import totals_of_state
+from dgarray.analysis.totals import totals_of_arrays
 from dgarray.mesh import MeshError, cell_maps
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.mesh import build
@@ -208,7 +208,7 @@ def test_free_stream_and_conservation(shape, degree, order):
             parts = rates.values() if isinstance(rates, dict) else [rates]
             assert max(np.abs(part).max() for part in parts) < 1e-11
         else:
-            totals = totals_of_state(operator, rates)
+            totals = totals_of_arrays(operator, rates)
             assert abs(totals["rho"]) < 1e-13 and abs(totals["E"]) < 1e-13
 
 

@@ -17,6 +17,7 @@ FOLDERS = {"backends": "dgarray.backends", "cases": "dgarray.cases"}
 # What each part may import of ours.  Parts are the modules and folders directly under dgarray.
 ALLOWED = {
     "checkout": set(),
+    "launched": set(),
     "version": set(),
     "wording": set(),
     "system_memory": set(),
@@ -36,8 +37,8 @@ ALLOWED = {
     "analysis": {"physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
     "bench": {"array_memory", "atomic_write", "physics", "wording", "reference", "mesh", "methods", "backends", "stepping",
               "output", "run", "cases"},
-    "run": {"array_memory", "html_table", "physics", "wording", "version", "reference", "mesh", "spaces", "methods", "backends",
-            "stepping", "output", "analysis"},
+    "run": {"array_memory", "html_table", "launched", "physics", "wording", "version", "reference", "mesh", "spaces", "methods",
+            "backends", "stepping", "output", "analysis"},
 }
 TOP = {"cli", "__init__", "__main__", "cases", "first_contact"}
 

@@ -34,7 +34,8 @@ def test_what_a_part_has(mesh):
         for number, part in enumerate(parts):
             share, own = part.share, owner == number
             independent, rim, copies = np.split(share.cells, [np.count_nonzero(share.own & ~share.rim), part.owned])
-            assert share.own[:part.owned].all() and not share.own[part.owned:].any() and part.whole is mesh and (share.part, share.parts) == (number, len(parts))
+            assert share.own[:part.owned].all() and not share.own[part.owned:].any()
+            assert part.whole is mesh and (share.part, share.parts) == (number, len(parts))
             assert np.array_equal(np.sort(share.cells[share.own]), np.flatnonzero(own))
             assert all(np.array_equal(group, np.sort(group)) for group in (independent, rim))
             assert own[mesh.neighbour_cell[independent]].all() and not own[mesh.neighbour_cell[rim]].all(axis=1).any()
@@ -207,12 +208,21 @@ def test_steppers(name, kernels):
     same_steps(mesh, dg.NodalDG(2), law, boundary, kernels, "float64", field(law), source=source, stepper=name)
 
 
+MANY = {"elements": lambda: dg.ModalDG(2, surface="elements"), "edges": lambda: dg.ModalDG(2, surface="edges"),
+        "nodal": lambda: dg.NodalDG(3), "tensor": lambda: dg.TensorDG(2),
+        "split": lambda: dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha, shock_capturing=0.5)}
+
+
 @pytest.mark.usually(1)
-@pytest.mark.parametrize("method", ["elements", "edges", "nodal"])
+@pytest.mark.parametrize("method", MANY)
 def test_many_pieces(method):
-    """Parts of several pieces of tiles, whatever the number of threads."""
-    mesh, law, boundary, around = gas_problem(2, dg.rectangle(cells=(40, 40)))
-    method = dg.NodalDG(2) if method == "nodal" else dg.ModalDG(2, surface=method)
+    """Parts of several pieces of tiles, whatever the number of threads: those that need no other part are computed while
+    messages are on their way."""
+    shape = "triangle" if method in ("elements", "edges", "nodal") else "quadrilateral"
+    mesh, law, boundary, around = gas_problem(2, dg.rectangle(cells=(40, 40), shape=shape))
+    part = discretising(MANY[method](), law, boundary, "fused", threads=2)(partition(mesh, split(mesh, 2))[0])
+    assert part.operations.independent_pieces > 1
+    method = MANY[method]()
     for threads in (1, 2):
         same_steps(mesh, method, law, boundary, "fused", "float64", around, [split(mesh, 2), scattered(mesh, 3)], flux=dg.hllc,
                    threads=threads)

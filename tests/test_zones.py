@@ -8,7 +8,6 @@ import dgarray as dg
 from dgarray import cases
 from dgarray.cli import main
 from dgarray.mesh import MeshError
-from dgarray.mesh.partition import partition, split
 from dgarray.output import open_output, verify
 
 
@@ -338,8 +337,6 @@ def test_meshes_that_are_refused():
         dg.rectangle(cells=2).refined([0])
     with pytest.raises(MeshError, match="refined on both sides"):
         dg.rectangle(cells=3, shape="quadrilateral", periodic=True).refined([0])
-    with pytest.raises(MeshError, match="cannot be cut"):
-        partition(mesh_of(2), split(mesh_of(2), 2))
     for regions, message in (({"core": middle}, "already"), ({"new": lambda x: x[0]}, "True or False"),
                              ({"new": [9]}, "0 to 8"), (3, "give {name")):
         with pytest.raises(MeshError, match=message):

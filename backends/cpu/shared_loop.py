@@ -31,11 +31,12 @@ class Loop(NamedTuple):
     scratch: list        # of each thread, a tuple of arrays
     arguments: tuple
     most: int            # threads that make it faster
+    first: int = 0       # the piece with which it begins
 
 
 def run_loops(loops, workers):
     """Run some loops one after the other, on as many threads as one of them is faster with."""
-    counts = np.zeros(2 * len(loops), int)
+    counts = np.repeat([loop.first for loop in loops], 2)
 
     def work(worker):
         for number, loop in enumerate(loops):

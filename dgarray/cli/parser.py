@@ -7,7 +7,9 @@ import signal
 import sys
 import threading
 import warnings
+from contextlib import contextmanager, redirect_stdout
 
+from ..launched import processes
 from ..wording import nearest
 from . import bench_commands, list_command, output_commands, run_commands
 
@@ -20,7 +22,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         message = message.removeprefix("argument ").replace(": expected one argument", " needs a value")
-        self.exit(BAD_INPUT, f"{self.prog}: {message}; see {self.prog} --help\n")
+        sys.exit(failed(f"{self.prog}: {message}; see {self.prog} --help", BAD_INPUT))
 
     def parse_known_args(self, args=None, namespace=None):
         """Refuse what does not exist by the parser whose it is: argparse would let the first one report it."""
@@ -83,6 +85,8 @@ def build_parser():
     run = command("run", run_commands.run_case, "Run a case, or a script that defines one, and print a summary.")
     run.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
     add_run_options(run)
+    run.add_argument("--ranks", type=whole, metavar="N",
+                     help="start as so many processes by MPI, each with a part of the mesh (as mpiexec -n N dgarray run does)")
     run.add_argument("--order", type=whole, metavar="N", help="polynomial order")
     run.add_argument("--every", type=number, metavar="DT", help="interval between snapshots")
     run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
@@ -219,10 +223,10 @@ def main(arguments=None):
     went bad; 130 and 143 after Ctrl-C and SIGTERM, 141 where nobody reads the output any more."""
     arguments = sys.argv[1:] if arguments is None else arguments
     options = build_parser().parse_args(arguments)
-    options.call = shlex.join(["dgarray", *arguments])
+    options.call, options.arguments = shlex.join(["dgarray", *arguments]), arguments
     warnings.showwarning = lambda message, *_: print(f"dgarray: warning: {' '.join(str(message).split())}", file=sys.stderr)
     try:
-        with Stopped():
+        with Stopped(), spoken_once(options):
             status_of_command = options.function(options)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -230,15 +234,45 @@ def main(arguments=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + 13
     except KeyboardInterrupt as stop:
-        print(f"dgarray {options.command}: {stop if str(stop) else 'interrupted'}", file=sys.stderr)
-        return getattr(stop, "status", 130)
+        return failed(f"dgarray {options.command}: {stop if str(stop) else 'interrupted'}", getattr(stop, "status", 130))
     except Exception as error:
         if options.debug:
             raise
         from .errors import one_line, status
-        print(f"dgarray {options.command}: {one_line(error)}", file=sys.stderr)
-        return status(error)
+        return failed(f"dgarray {options.command}: {one_line(error)}", status(error))
     return status_of_command or 0
+
+
+@contextmanager
+def spoken_once(options):
+    """While entered, rank 0 of several speaks and writes for all."""
+    if processes() > 1 and rank_of_several() > 0:
+        vars(options).update({name: None for name in ("json", "live") if hasattr(options, name)})
+        warnings.simplefilter("ignore")
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+            yield
+    else:
+        yield
+
+
+def rank_of_several():
+    from ..run.ranks import ranks
+    found = ranks()
+    return 0 if found is None else found.part
+
+
+def failed(line, status):
+    """Show why a command ends; of several ranks all end. Returns the exit status."""
+    from ..run.ranks import end_together, ranks
+    try:
+        several = ranks()
+    except ImportError:
+        several = None
+    if several is None:
+        print(line, file=sys.stderr)
+    else:
+        end_together(several, status, line)
+    return status
 
 
 if __name__ == "__main__":

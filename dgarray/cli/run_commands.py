@@ -63,7 +63,10 @@ def simulation(options):
 
 def run_case(options):
     from ..output.report import summary
+    from ..run.ranks import launch
     from ..run.simulation import positive
+    if options.ranks is not None:
+        launch(options.ranks, options.arguments)
     check_json(options.json)
     if options.restart is not None and (options.out not in (None, options.restart) or options.overwrite):
         raise ValueError(f"--restart {options.restart} continues that store; leave out "
@@ -84,7 +87,8 @@ def run_case(options):
         if not options.quiet:
             if sim.backend.note:
                 print(f"backend {sim.backend.name}: {sim.backend.note}")
-            print(sim.memory(None, options.every, out, quick=True), flush=True)
+            if sim.ranks is None:
+                print(sim.memory(None, options.every, out, quick=True), flush=True)
         sim.run(None, options.every, out, options.overwrite, not options.quiet, **keywords)
         if not options.quiet:
             print(summary(sim.report, roofline(sim)))

@@ -66,11 +66,26 @@ def split(mesh, parts):
     return np.arange(count) * parts // count
 
 
-def partition(mesh, owner, around="faces"):
-    """The parts of a mesh, a list of meshes with a `Share`.
+def balanced(mesh, parts, costs):
+    """The part of each cell, (cell,): parts of about the same cost that have few faces between them, by METIS.
 
-    owner: (cell,) the part of each cell, numbers from 0; `split` makes one
+    costs: (cell,) whole numbers from 1, what a cell costs beside others
+    Raises MeshError where a part would be empty, ImportError without pymetis. Karypis & Kumar 1998."""
+    import pymetis
+    first = split(mesh, parts)
+    cell, other = needed(mesh, "faces")
+    order = np.lexsort((other, cell))
+    ends = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(first)))])
+    owner = np.array(pymetis.part_graph(parts, xadj=ends, adjncy=other[order], vweights=np.asarray(costs))[1])
+    return owner if len(np.unique(owner)) == parts else first
+
+
+def partition(mesh, owner, around="faces", only=None):
+    """The parts of a mesh, a list of meshes with a `Share`; or one of them.
+
+    owner: (cell,) the part of each cell, numbers from 0; `split` and `balanced` make one
     around: what a cell needs: those that share "faces" with it, or "vertices" too
+    only: the number of the part that is asked for
     A mesh is refined and made periodic before it is cut.
     Raises MeshError for parts of a part, another number of cells, parts without cells."""
     owner = np.asarray(owner)
@@ -104,7 +119,7 @@ def partition(mesh, owner, around="faces"):
     for share in shares:
         for other, copies in share.receive.items():
             shares[other].send[share.part] = here[share.cells[copies]]
-    return [cut_out(share) for share in shares]
+    return [cut_out(share) for share in shares] if only is None else cut_out(shares[only])
 
 
 def needed(mesh, around):

@@ -21,7 +21,7 @@ class Check(NamedTuple):
     @classmethod
     def of_parts(cls, exponent, parts):
         """Combine the checks of several parts of a state; parts: (part, 3) rows (rate, finite, admissible)."""
-        return cls(bool(parts[:, 1].all()), bool(parts[:, 2].all()), float(np.max(parts[:, 0])), exponent)
+        return cls(bool(parts[:, 1].all()), bool(parts[:, 2].all()), float(np.max(parts[:, 0], initial=0.0)), exponent)
 
     @property
     def sound(self):

@@ -7,9 +7,12 @@ from .operation import Operation
 class Messages:
     """The base class of ways between the parts of a mesh; it connects one part with the others.
 
+    part, parts              the number of this part, and how many there are
     send(other, values)      hand over values, an array of the host, for the part of that number; returns at once
     receive(other, values)   wait for the next ones from there, and put them into this array
-    largest(values)          the largest of each of these numbers over all parts, nan where one is; all parts call it"""
+    everyones(thing)         the list of what each part gives, in the order of the parts; all parts call it"""
+
+    part, parts = 0, 1
 
     def send(self, other, values):
         raise TypeError(f"{type(self).__name__} has no function send(other, values)")
@@ -17,8 +20,12 @@ class Messages:
     def receive(self, other, values):
         raise TypeError(f"{type(self).__name__} has no function receive(other, values)")
 
+    def everyones(self, thing):
+        raise TypeError(f"{type(self).__name__} has no function everyones(thing)")
+
     def largest(self, values):
-        raise TypeError(f"{type(self).__name__} has no function largest(values)")
+        """The largest of each of these numbers over all parts, nan where one is; all parts call it."""
+        return np.max(self.everyones(np.asarray(values)), axis=0)
 
 
 class Copies:

@@ -46,9 +46,13 @@ class Method:
     derivatives                  whether output also holds the scaled derivatives of a `GridSpace`
     by_region                    whether laws may be given by region
     has_products                 whether laws may have nonconservative products
-    zones(problem)               {name: (method, problem)} of parts of the mesh with output of their own; {}: one for all"""
+    zones(problem)               {name: (method, problem)} of parts of the mesh with output of their own; {}: one for all
+    needs                        what an element needs of a mesh that is cut into parts: "faces" or "vertices", see
+                                 `dgarray.mesh.partition.partition`; None: the method runs in one process
+    costs(problem)               what an element costs beside others, (element,), where it runs in several"""
 
     order, order_gain, has_flux, strict, derivatives, by_region, has_products = 1, 1, False, False, False, False, False
+    needs = None
 
     def _repr_html_(self):
         """The method as a table of its options for notebooks."""

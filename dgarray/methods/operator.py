@@ -42,7 +42,9 @@ class Operator:
     method             the method that has made this operator
     search             how the largest step is searched for; None: it is not
     check_every        steps between two checks of the state; more than one where a check waits for a device
-    tables             the sizes from which the roofline model counts operations and bytes; None: there is no count"""
+    tables             the sizes from which the roofline model counts operations and bytes; None: there is no count
+    one                whether plain arrays are one array, of the name q in `unknowns`, and not a dict
+    writes             whether this process writes the files of a run: of several, one does"""
 
     unknowns: Any = {}
     method: Any = None
@@ -50,6 +52,8 @@ class Operator:
     tables: Any = None
     search: Any = None
     check_every = 1
+    one = False
+    writes = True
 
     def __init__(self, problem: Problem, backend: Any):
         self.problem, self.backend = problem, backend
@@ -147,6 +151,9 @@ class Operator:
 
     def checked(self, arrays: Any) -> Any:
         """Check and return plain arrays of a user. Raises ValueError for names, shapes or dtypes that no state has."""
+        if self.one:
+            check_array(arrays, self.unknowns["q"], "the state", "(variable, node, element) = ")
+            return arrays
         if not isinstance(arrays, dict) or set(arrays) != set(self.unknowns):
             got = ", ".join(map(str, arrays)) if isinstance(arrays, dict) else type(arrays).__name__
             raise ValueError(f"the state is {got}; it must be a dict of the arrays {', '.join(self.unknowns)}")
@@ -156,23 +163,25 @@ class Operator:
 
     def saved(self, state: Any) -> dict[str, np.ndarray]:
         """The state as {name: array of the host}, for a checkpoint."""
+        if self.one:
+            return {"q": self.host(state)}
         return {f"state/{name}": array for name, array in self.host(state).items()}
 
     def restored(self, arrays: Any) -> Any:
         """The plain arrays of a state from the arrays of a checkpoint: the inverse of `saved`."""
-        return {name: arrays[f"state/{name}"] for name in self.unknowns}
+        return arrays["q"] if self.one else {name: arrays[f"state/{name}"] for name in self.unknowns}
 
     def parts(self, arrays: Any) -> list:
         """The plain arrays of a state as a list, in the order of `unknowns`."""
-        return [arrays[name] for name in self.unknowns]
+        return [arrays] if self.one else [arrays[name] for name in self.unknowns]
 
     def joined(self, parts: Sequence[Any]) -> Any:
         """The plain arrays of a state from a list of them: the inverse of `parts`."""
-        return dict(zip(self.unknowns, parts))
+        return parts[0] if self.one else dict(zip(self.unknowns, parts))
 
-    def in_zones(self, state: Any) -> list[tuple[Operator, Any]]:
-        """[(operator of a zone, its part of a state or of plain arrays)]: here one, that of all."""
-        return [(self, state)]
+    def in_zones(self, arrays: Any) -> list[tuple[Operator, Any]]:
+        """[(operator of a zone, its part of plain arrays on the host)]: here one, that of all."""
+        return [(self, arrays)]
 
     def project(self, f: Callable, t: float = 0.0) -> Any:
         """The state that represents f(x, t), as plain arrays on the host; f returns a tuple with one component per variable."""
@@ -310,6 +319,8 @@ class ArrayOperator(Operator):
     operations   a `dgarray.methods.recipe.Recipe` on the backend: what a step computes
     tables       matrices, metrics and index lists, from which the operations are made"""
 
+    one = True
+
     def __init__(self, problem, method, tables, operations, backend):
         super().__init__(problem, backend)
         self.method, self.tables, self.operations = method, tables, operations
@@ -356,22 +367,6 @@ class ArrayOperator(Operator):
     def put(self, state, q):
         """Set a state of the backend to the state q (variable, row, place) of the host."""
         state[...] = self.state(q)
-
-    def checked(self, q):
-        check_array(q, self.shape, "the state", "(variable, node, element) = ")
-        return q
-
-    def saved(self, state):
-        return {"q": self.host(state)}
-
-    def restored(self, arrays):
-        return arrays["q"]
-
-    def parts(self, q):
-        return [q]
-
-    def joined(self, parts):
-        return parts[0]
 
     def stage(self, q, out, k, q0, t, dt, row):
         """One stage, from q to `out`: the row `row` of a stepper's table, see `dgarray.stepping`."""

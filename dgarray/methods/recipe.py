@@ -40,6 +40,14 @@ class Recipe:
         """Set the time step and the times that operations read: those of a step's stages, and of its end."""
         self.dt, self.stage_times = dt, times
 
+    def update(self, row, dt, r, q, out, k, q0):
+        """k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r, in place; k is None where the stepper has none."""
+        if k is not None and (row.w or row.v):
+            terms = [(factor, array) for factor, array in ((row.A, k), (row.v, q)) if factor]
+            self.backend.combine(k, *terms, *([(row.w * dt, r)] if row.w else []))
+        terms = [(factor, array) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
+        self.backend.combine(out, *terms, *([(row.C * dt, r)] if row.C else []))
+
     def stage_operations(self, q, out, k, q0, row, number=0):
         """The `Operation`s of one stage, at the clock's time step and its time with that number; other arguments as those of
         `stage`."""

@@ -10,7 +10,7 @@ def summary(report, roofline=""):
     place = report["place"]
     lines = [f"{report['case'] or report['law']}: {report['method']} on {plural(report['elements'], place)}, "
              f"{report['dofs']} degrees of freedom, {report['backend']} {report['kernels']} {report['dtype']}, "
-             f"{plural(report['threads'], 'thread')}",
+             f"{plural(report['threads'], 'thread')}" + (f" on each of {report['ranks']} ranks" if "ranks" in report else ""),
              f"{plural(report['steps'], 'step')} to t = {report['time']:.6g}, dt = {report['dt']:.4g}"
              + (", steady" if report["steady"] is not None else "")]
     table = Table(box=None, pad_edge=False)

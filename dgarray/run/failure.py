@@ -82,8 +82,9 @@ class Failure:
     def dump(self, path, law):
         """Write the last good state around the first bad place, and which places are bad: see `dgarray.output.layouts.dump`."""
         first, variable = self.where[0, :2] if len(self.where) else (0, 0)
-        dump(path, self.operator.space, law, self.t, self.operator.nodal(self.good), law.variables[variable], first,
-             self.where[:, 0])
+        values = self.operator.nodal(self.good)
+        if self.operator.writes:
+            dump(path, self.operator.space, law, self.t, values, law.variables[variable], first, self.where[:, 0])
 
 
 def near(names):

@@ -8,8 +8,9 @@ from math import inf
 import numpy as np
 
 from ..analysis.totals import totals_of_arrays
-from ..output import checkpoint, store_of
+from ..output import checkpoint, open_output, store_of
 from ..output.checkpoint import digest
+from ..output.store import Arrivals
 from .failure import SolutionError
 from .provenance import began, call_of
 from .restart import digest_of_exact, identity
@@ -28,10 +29,12 @@ class Run:
     def __init__(self, sim, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump, compress,
                  callback=(None, 1)):
         self.sim, self.operator, self.until, self.every, self.out = sim, operator, until, every, out
+        self.ranks, self.writes = sim.ranks, operator.writes
         self.seconds, self.interval = checkpoint, checkpoint_every
         self.progress, self.live, self.compress, self.callback = progress, live, compress, callback
         self.loop = TimeLoop(sim, operator, until, dump)
         self.recordings = {name: recorder.attach(name, operator) for name, recorder in sim.record.items()}
+        self.shows = self._agreed(live is not None)[0]          # whether rank 0 has a live picture
         self.store, self.clock, self.first_step, self.begin, self.initial = None, self.loop.clock, 0, None, None
         self.estimate = None
 
@@ -40,8 +43,7 @@ class Run:
         facts = self._resume(*resumed) if resumed else self._begin()
         self.ready = time.perf_counter()
         self.began = began(self.sim.call or call_of(self.sim, self.until, self.every, bool(resumed)))
-        with store_of(self.sim.layout(self.until, self.every, self.began), self.out, self.sim.backend.dtype, overwrite,
-                   [r.series for r in self.recordings.values()], facts and facts["counts"], self.compress) as self.store:
+        with self._opened(overwrite, facts) as self.store:
             try:
                 with Signals() as signals:
                     if facts is None:
@@ -52,9 +54,26 @@ class Run:
                 self._finish()
                 self.estimate = self.operator.error_estimate(self.loop)
             except SolutionError as error:
-                error.dataset = self.store.dataset()
+                error.dataset = self._dataset()
                 raise
-            return self.store.dataset()
+            return self._dataset()
+
+    def _opened(self, overwrite, facts):
+        """The store; with a path only rank 0 has it."""
+        if self.out is not None and not self.writes:
+            return WrittenElsewhere(self.out)
+        return store_of(self.sim.layout(self.until, self.every, self.began), self.out, self.sim.backend.dtype, overwrite,
+                        [r.series for r in self.recordings.values()], facts and facts["counts"], self.compress)
+
+    def _dataset(self):
+        if self.ranks is not None:
+            self.ranks.everyones(None)          # rank 0 has written by then
+        return self.store.dataset()
+
+    @property
+    def _last(self):
+        """Time of the last snapshot in the store."""
+        return self.store.last if self.ranks is None else self.ranks.once(lambda: self.store.last)
 
     def _begin(self):
         """Set the initial state; there is no checkpoint to go on from."""
@@ -80,9 +99,9 @@ class Run:
         due, interval = time.monotonic() + (self.seconds or inf), self.interval or inf
         passed = loop.t // interval
         for target in snapshot_times(self.until, self.every):
-            if target - store.last <= ROUNDING * target:          # it is there already
+            if target - self._last <= ROUNDING * target:          # it is there already
                 continue
-            if loop.ended and store.last >= loop.t:
+            if loop.ended and self._last >= loop.t:
                 break
             while loop.t < target and not loop.ended:
                 self._watched(loop.advance, target)
@@ -92,12 +111,17 @@ class Run:
                 self._sample()
                 if loop.steps % FLUSH == 0:
                     self._flush()
-                if signals.received:
-                    self._stop(signals.received)
-                if time.monotonic() >= due or loop.t // interval > passed:
+                received, late = self._agreed(signals.received or 0, time.monotonic() >= due)
+                if received:
+                    self._stop(int(received))
+                if late or loop.t // interval > passed:
                     self._checkpoint()
                     due, passed = time.monotonic() + (self.seconds or inf), loop.t // interval
             self._snapshot()
+
+    def _agreed(self, *numbers):
+        """The largest of each of these numbers over all ranks."""
+        return numbers if self.ranks is None else self.ranks.largest(numbers)
 
     def _watched(self, function, *arguments):
         """Call a function of the loop; where the state goes bad, keep the last good one."""
@@ -131,10 +155,16 @@ class Run:
                     recording.sample(loop.state, loop.t, loop.steps)
         if self.progress is not None and loop.steps > self.first_step:
             self.progress.update(loop.t, loop.dt, loop.steps)
-        if self.live is not None and self.live.due():
+        if self.shows and self._agreed(self.writes and self.live.due())[0]:
             self._look()
             with self.clock("live picture"):
-                self.live.update(self.operator.fetch(loop.state).result(), loop.t)
+                self._show()
+
+    def _show(self):
+        """Update the live picture."""
+        values = self.operator.fetch(self.loop.state).result()
+        if self.writes:
+            self.live.update(values, self.loop.t)
 
     def _flush(self):
         """Write the rows of the records that have gathered."""
@@ -166,7 +196,8 @@ class Run:
                      "random": [random.getstate(), [generator[0], *generator[2:]]],
                      "run": identity(self.sim)}
             arrays |= self.operator.saved(loop.state) | {"random": generator[1]}
-            checkpoint.save(self.out, loop.steps, arrays, facts)
+            if self.writes:
+                checkpoint.save(self.out, loop.steps, arrays, facts)
 
     def _stop(self, number):
         """Save the state and raise Interrupted."""
@@ -178,14 +209,14 @@ class Run:
         raise Interrupted(number, f"stopped by {word} at t = {self.loop.t:.6g} (step {self.loop.steps}); {saved}")
 
     def _keep_good(self):
-        if self.loop.t > self.store.last:
+        if self.loop.t > self._last:
             self._snapshot()
         self._finish_early()
 
     def _finish(self):
         """Write the records that are known at the end only, the last checkpoint and the last live picture."""
-        if self.live is not None:
-            self.live.update(self.operator.fetch(self.loop.state).result(), self.loop.t)
+        if self.shows:
+            self._show()
         for name, recording in self.recordings.items():
             if not recording.series.over_time:
                 self.store.put(name, recording.result())
@@ -196,6 +227,23 @@ class Run:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._finish()
+
+
+class WrittenElsewhere(Arrivals):
+    """What stands for the store at a path on the ranks that do not write it."""
+
+    last, counts = inf, None
+
+    def __init__(self, path):
+        self.path = path
+
+    def append(self, *what):
+        """Nothing: rank 0 writes the same."""
+
+    extend = put = sync = close = append
+
+    def dataset(self):
+        return open_output(self.path)
 
 
 def progress_of(progress, until, sim):

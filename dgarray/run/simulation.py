@@ -16,9 +16,11 @@ import scipy.sparse.linalg
 
 from .. import backends
 from ..analysis.probes import Recorder
+from ..backends.workers import Workers
 from ..html_table import table
 from ..mesh import Grid, Mesh
 from ..methods.method import Method
+from ..methods.on_ranks import OnRanks
 from ..methods.problem import Problem
 from ..output import GRID_RESERVED, RESERVED, ZonedLayout, check_path, problem_picture, store_of
 from ..output.codecs import check_compress
@@ -31,7 +33,9 @@ from ..wording import choose
 from .failure import check_dump
 from .measured_memory import known, measured
 from .memory import check as check_memory
+from .own_part import check_ranks, own_part
 from .provenance import provenance
+from .ranks import ranks as started_ranks
 from .report import report
 from .restart import checkpoint_of, compression_of, described
 from .run import Run, progress_of
@@ -49,7 +53,7 @@ if TYPE_CHECKING:
     from .steps import State
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
-           "dtype", "threads", "stepper", "cfl", "dt", "steady", "record", "case", "results")
+           "dtype", "threads", "ranks", "stepper", "cfl", "dt", "steady", "record", "case", "results")
 
 LINEAR = 1e4          # rounding errors by which the sum of two right-hand sides may differ from that of the sum
 HELPERS = {"live": "an object with due and update, such as dgarray.output.Live(...)",
@@ -71,7 +75,9 @@ class Simulation:
     backend               "numpy", "cupy" (a GPU), or "auto" (default): the GPU if there is one
     kernels               "fused": generated kernels; "array": array expressions; by default fused where the method has them
     dtype                 "float64" (default) or "float32"
-    threads               number of threads of a CPU, by default all processors
+    threads               number of threads of a CPU, by default all processors; of each rank its share of them
+    ranks                 None (default): all processes that an MPI launcher has started compute together, each on a part of the
+                          mesh; 1: this one computes alone
     stepper               of DG "lsrk54" (default), "rk4", "ssp33", "ssp54"; for orders 0 and 1 also "rk2", "ssp22"
     cfl                   time step as a share of the largest stable one, above 0, by default 0.9; above 1 it warns
     dt                    time step in units of time, fixed by hand instead
@@ -85,7 +91,8 @@ class Simulation:
     def __init__(self, mesh: Mesh | Grid, law: Law | dict[str, Any], method: Method, boundary: Any = None,
                  initial: Callable | None = None, *, flux: Callable | None = None, source: Callable | None = None,
                  exact: Callable | None = None, until: float | None = None, every: float | None = None, backend: str = "auto",
-                 kernels: str | None = None, dtype: Any = "float64", threads: int | None = None, stepper: str | None = None,
+                 kernels: str | None = None, dtype: Any = "float64", threads: int | None = None, ranks: int | None = None,
+                 stepper: str | None = None,
                  cfl: float = 0.9, dt: float | None = None, steady: float | None = None,
                  record: dict[str, Any] | None = None, case: str | None = None, results: Callable | None = None):
         given = locals()
@@ -96,6 +103,8 @@ class Simulation:
         for name, value, kinds in (("mesh", mesh, (Mesh, Grid)), ("law", law, Law), ("method", method, Method)):
             if not isinstance(value, kinds):
                 raise ValueError(f"{name}={value!r} is not allowed; give a {name}, e.g. {EXAMPLES[name]}")
+        if getattr(mesh, "share", None) is not None:
+            raise ValueError(f"{mesh.source} is a part of a mesh; give the whole mesh, which the ranks of a run cut")
         method.check_law(law)
         missing = [name for name in ("dim", "variables", "flux", "wave_speed") if not getattr(law, name, None)]
         if missing:
@@ -119,11 +128,17 @@ class Simulation:
             warnings.warn(f"cfl={cfl} is above 1: the run will be unstable", stacklevel=2)
         self.problem = Problem(mesh, law, boundary, flux, source)
         method.check(self.problem)
+        if ranks not in (None, 1) or isinstance(ranks, bool):
+            raise ValueError(f"ranks={ranks!r} is not allowed; it must be None or 1; start several by mpiexec -n {ranks}, or "
+                             f"dgarray run --ranks {ranks}")
+        self.ranks = None if ranks == 1 else started_ranks()
+        if self.ranks is not None:
+            check_ranks(self.ranks, method, mesh, backend)
         self.record = check_records(record, law)
         backends.check(backend, kernels, dtype, threads)
         # "auto" looks for a GPU when the backend is first needed: until then `replace` may give another.
-        chosen = backend != "auto" or threads is not None
-        self._backend = backends.get(backend, kernels, dtype, threads) if chosen else None
+        chosen = backend != "auto" or threads is not None or self.ranks is not None
+        self._backend = self._chosen_backend() if chosen else None
         self.report: Any = None
         self.call = None          # the command line that runs it, None from Python
         self._operator, self._running = None, Lock()
@@ -154,8 +169,16 @@ class Simulation:
     def backend(self) -> Any:
         """Where arrays live and which kernels work on them, see `dgarray.backends.get`."""
         if self._backend is None:
-            self._backend = backends.get(*(self.options[name] for name in ("backend", "kernels", "dtype", "threads")))
+            self._backend = self._chosen_backend()
         return self._backend
+
+    def _chosen_backend(self):
+        name, kernels, dtype, threads = (self.options[name] for name in ("backend", "kernels", "dtype", "threads"))
+        if self.ranks is None:
+            return backends.get(name, kernels, dtype, threads)
+        backend = backends.get("numpy", kernels, dtype, threads or max(1, Workers().threads // self.ranks.beside))
+        backend.messages = self.ranks
+        return backend
 
     @property
     def kernels(self) -> str:
@@ -170,8 +193,11 @@ class Simulation:
         return self._operator
 
     def _discretised(self):
-        o = self.options
-        return self.method.discretise(self.mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"], self.stepper)
+        o, mesh = self.options, self.mesh
+        if self.ranks is not None:
+            mesh = own_part(self.ranks, self.problem, self.method)
+        operator = self.method.discretise(mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"], self.stepper)
+        return operator if self.ranks is None else OnRanks(self.problem, self.method, operator, self.ranks)
 
     @cached_property
     def provenance(self):
@@ -251,13 +277,14 @@ class Simulation:
             resumed = checkpoint_of(self, out, until) if restart else None
             if out is not None and resumed is None:
                 overwrite = overwrite or restart
-                check_path(out, overwrite)
+                self._once(check_path, out, overwrite)
             if self._operator is not None:          # the arrays of the last run are given back first
                 self._operator = None
                 gc.collect()
-            check_memory(self.memory(until, every, out, quick=True), self.backend)
+            self._check_memory(until, every, out)
             began = time.perf_counter()
-            with progress_of(progress, until, self) as progress:
+            first = self.ranks is None or self.ranks.part == 0          # the rank that shows what goes on
+            with progress_of(progress if first else None, until, self) as progress:
                 operator = self._operator = self._discretised()
                 self._check_exact()
                 run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error,
@@ -267,6 +294,17 @@ class Simulation:
             return result
         finally:
             self._running.release()
+
+    def _check_memory(self, until, every, out):
+        """Raise MemoryError where a run in one process does not fit."""
+        if self.ranks is None:
+            check_memory(self.memory(until, every, out, quick=True), self.backend)
+
+    def _once(self, function, *arguments):
+        """Call a function by one process for all; what it raises all raise."""
+        if self.ranks is None:
+            return function(*arguments)
+        return self.ranks.once(function, *arguments)
 
     def _check_exact(self):
         """Raise ValueError before the run if the exact solution could not be compared after it."""
@@ -284,7 +322,7 @@ class Simulation:
         positive("until", until)
         if every is not None:
             positive("every", every)
-        check_memory(self.memory(until, every, out=True, quick=True), self.backend)
+        self._check_memory(until, every, True)
         return steps(self, self.operator, until, every)
 
     # The problem as arrays q[variable, node, element] (modal: mode for node) of the backend's library, in the run's dtype.
@@ -362,8 +400,11 @@ class Simulation:
         """What a run takes, a `dgarray.run.memory.Plan`; snapshots that no output takes are in it.
 
         It is measured on small parts of the problem: in seconds, and with kernels that are not compiled yet in half a minute.
+        On several ranks it is the plan of one process that computes alone.
         quick   measure only if the states and the mesh, which are known, do not tell already whether the run fits; else the
                 plan has these alone"""
+        if self.ranks is not None:
+            return self.replace(ranks=1).memory(until, every, out, quick)
         o = self.options
         until, every = o["until"] if until is None else until, o["every"] if every is None else every
         for name, value in (("until", until), ("every", every)):

@@ -59,8 +59,7 @@ class NodalFused(WeakForm):
         self.values = (np.stack(values) if values else np.ones((1, tables.elements))).astype(backend.dtype)
         self.tiled_values = self.tiled(np.concatenate([self.values, *self._inside()]), backend.dtype)
         self.mass_I, self.mass_P = (matmul.pack(a, backend.dtype) for a in self.source.mass_matrices)
-        flat = (self.own(getattr(tables, name).reshape(-1, tables.elements))
-                for name in self.source.geometry_names)
+        flat = (getattr(tables, name).reshape(-1, tables.elements) for name in self.source.geometry_names)
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
         self.connect()
         around = int(np.diff(self.halo[0]).max(initial=0))
@@ -154,8 +153,10 @@ class NodalFused(WeakForm):
         return self.tables.owned - (self.tiles - 1) * self.lanes
 
     def _no_flux_beyond(self):
-        """Take gradients and face scales off the lanes beyond the last own element: nothing changes there."""
-        last = self.geometry.reshape(self.tiles, -1, self.lanes)[-1, :, self.filled:]
+        """Take gradients and face scales off the lanes beyond the last element: nothing changes there. What kernels put into
+        lanes with copies of other parts' elements nobody reads."""
+        beyond = self.tables.elements - (self.all_tiles - 1) * self.lanes
+        last = self.geometry.reshape(self.all_tiles, -1, self.lanes)[-1, :, beyond:]
         for name in {"gradients", "scale", "rate_scale", "subcells"}.intersection(self.source.first_of):
             first = self.source.first_of[name]
             last[first:first + self.tables.rows_of(name)] = 0
@@ -226,7 +227,30 @@ class NodalFused(WeakForm):
         self.clock[0], self.clock[1:1 + len(times)] = dt, times
 
     def update_operations(self, q, out, k, q0, row, number=0):
-        return [*self.outside_operations(q, number), *self.tile_operations(q, out, k, q0, row, number)]
+        found = self.tile_operations(q, out, k, q0, row, number)
+        if self.copies is None or self.mortars is not None or not self.independent_pieces:
+            return [*self.outside_operations(q, number), *found]
+        send, receive = self.copies_operations(q)
+        early, late = self.around_messages(found)
+        return [send, *early, receive, *late]
+
+    @cached_property
+    def independent_pieces(self):
+        """How many pieces of tiles, from the first on, have elements alone that need none of other parts."""
+        share = self.tables.mesh.share
+        return np.count_nonzero(share.own & ~share.rim) // (self.piece * self.lanes)
+
+    def around_messages(self, operations):
+        """The operations of a stage in two parts: what can be done while messages are on their way, and what needs copies.
+
+        The last operation changes elements; those before it prepare all tiles, copies included."""
+        *before, stage = operations
+        whole = self.tables.owned // (self.piece * self.lanes)          # pieces without copies
+        early = [each._replace(loop=each.loop._replace(tiles=self.tiles)) for each in before]
+        late = [each._replace(loop=each.loop._replace(first=whole)) for each in before]
+        inside = stage._replace(loop=stage.loop._replace(tiles=self.independent_pieces * self.piece),
+                                name=f"{stage.name} of independent elements")
+        return [*early, inside], [*late, stage._replace(loop=stage.loop._replace(first=self.independent_pieces))]
 
     def checking(self, q, number, exponent):
         if exponent is None:
@@ -279,10 +303,13 @@ class NodalFused(WeakForm):
         pair = [self._by_tile(a)[:self.tiles] for a in (q, p)]
         whole = range(0, self.tiles - 1, self.piece)
         parts = [[a[first:min(first + self.piece, self.tiles - 1)] for a in pair] for first in whole]
-        return self._largest([*parts, [a[-1:, :, :, :self.filled] for a in pair]], axes=(0, 2, 3))
+        last = [[a[-1:, :, :, :self.filled] for a in pair]] if self.tiles else []
+        return self._largest([*parts, *last], axes=(0, 2, 3))
 
     def finite(self, q):
         """As the reference; the lanes beyond the last element do not count."""
+        if not self.tiles:
+            return True
         size = q.size // self.all_tiles
         whole = (self.tiles - 1) * size
         last = q[whole:whole + size].reshape(-1, self.lanes)[:, :self.filled]

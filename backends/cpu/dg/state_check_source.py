@@ -30,7 +30,7 @@ def check_text(s):
 
 
 def repeat_the_last(s):
-    """Lines that put the last element's state into the lanes beyond it, which stand still and may hold anything."""
+    """Lines that put the last own element's state into the lanes beyond it, which may hold anything; they have no rates."""
     here = f"{s.at['Q']} + row*{s.L} + "
     return [f"filled = owned - tile*{s.L}", f"if filled < {s.L}:", f"    for row in range({s.V * s.N}):",
             f"        for lane in range(filled, {s.L}):", f"            w[{here}lane] = w[{here}filled - 1]"]
@@ -84,10 +84,10 @@ def rates(s):
     here, scale = f"w[{s.at['S']} + f*{L} + lane]", s.lane("G", s.rate_rows + s.F * d, f" + f*{L}")
     faces = sum_of_products(*((s.lane("S", f), s.lane("G", s.rate_rows + s.F * d + f)) for f in range(s.F)))
     return ["if exponent == one:", *indented(s.lanes([
-                f"total = {faces}", f"{sound} = select(total < infinity, {sound}, zero)",
+                f"total = select(lane < filled, {faces}, zero)", f"{sound} = select(total < infinity, {sound}, zero)",
                 f"{largest} = select(total > {largest}, total, {largest})"])),
             "else:", *indented(s.lanes([
                 "peak = total = zero", f"for f in range({s.F}):", f"    value = {here}*{scale}",
                 "    if not value < infinity:", f"        {sound} = zero", "    peak = max(peak, value)",
                 "if peak > 0:", f"    for f in range({s.F}):", f"        total += ({here}*{scale}/peak)**exponent",
-                f"    {largest} = max({largest}, peak*total**(one/exponent))"]))]
+                f"    {largest} = max({largest}, select(lane < filled, peak*total**(one/exponent), zero))"]))]

@@ -7,7 +7,7 @@ ROUNDING = 64             # an error of one step below this many rounding errors
 def error_estimate(operator, loop):
     """{"time": error, "space": error}, L2 norms over all variables at the end of a run, or None.
 
-    operator: of the run, with `in_zones(state)`;  loop: its `dgarray.run.time_loop.TimeLoop`, whose copy of the state is
+    operator: of the run, with `in_zones(arrays)`;  loop: its `dgarray.run.time_loop.TimeLoop`, whose copy of the state is
     overwritten
     Time: the last step is repeated as two half steps. The difference, divided by 1 - 2^-p for a stepper of order p, is the
     error of one step (Richardson extrapolation; Hairer, Norsett & Wanner 1993, section II.4). The errors of all steps are
@@ -16,7 +16,8 @@ def error_estimate(operator, loop):
     There is no estimate where a zone has an order below 2, where limiters or finite volumes on subcells change what steps
     compute (a step and two halves then differ by their choices, not by the stepper's error), or after a run that ended early;
     "time" is None where only rounding is left."""
-    zones = [zone for zone, _ in operator.in_zones(loop.state)]
+    arrays = operator.host(loop.state)
+    zones = [zone for zone, _ in operator.in_zones(arrays)]
     chooses = any(zone.tables.limits is not None or zone.tables.sensor is not None for zone in zones)
     if len(loop.since) != 1 or chooses or min(zone.method.nodal_order for zone in zones) < 2:
         return None
@@ -25,19 +26,18 @@ def error_estimate(operator, loop):
     for i in (0, 1):
         halved = operator.advance(halved, t + i * dt / 2, dt / 2)
     difference, size, beyond = 0.0, 0.0, 0.0
-    for zone, (_, state), (_, other) in zip(zones, operator.in_zones(loop.state), operator.in_zones(halved)):
-        other -= state
-        difference += energies(zone, other).sum()
-        parts = energies(zone, state)
+    for (zone, given), (_, other) in zip(operator.in_zones(arrays), operator.in_zones(operator.host(halved))):
+        difference += energies(zone, other - given).sum()
+        parts = energies(zone, given)
         size, beyond = size + parts.sum(), beyond + lacking(parts)
     one_step = np.sqrt(difference) / (1 - 2.0 ** -operator.stepper.order)
     known = one_step > ROUNDING * np.finfo(operator.dtype).eps * np.sqrt(size)
     return {"time": float(loop.steps * one_step) if known else None, "space": float(np.sqrt(beyond))}
 
 
-def energies(operator, state):
-    """Squared L2 norm of the part of each degree of a state, summed over all variables, (degree,)."""
-    return operator.space.energies(operator.nodal(operator.host(state))).sum(axis=0)
+def energies(operator, arrays):
+    """Squared L2 norm of the part of each degree of the plain arrays of a state, summed over all variables, (degree,)."""
+    return operator.space.energies(operator.nodal(arrays)).sum(axis=0)
 
 
 def lacking(parts):

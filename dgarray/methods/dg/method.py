@@ -29,6 +29,7 @@ SIMPLICES = "line", "triangle", "tetra"
 STRONG = *SIMPLICES, "prism"          # shapes with dense matrices, on which NodalDG has a strong form
 PLURALS = {"line": "lines", "triangle": "triangles", "tetra": "tetrahedra", "quadrilateral": "quadrilaterals",
            "hexahedron": "hexahedra", "prism": "prisms"}
+BENT = 4              # how often the time of a straight triangle or tetrahedron a curved one takes, see docs/performance.md
 DEGREES = 50          # the highest degree of the quadrature rules on triangles
 
 
@@ -137,8 +138,15 @@ class DG(Method):
 
     @property
     def needs(self):
-        """What an element needs of a mesh that is cut, see `dgarray.mesh.partition.partition`."""
         return "vertices" if self.limiting.limiter else "faces"
+
+    def costs(self, problem):
+        """What a stage of each element costs, (element,), beside others: its unknowns, times `BENT` where it is curved."""
+        costs = np.empty(problem.mesh.cell_count)
+        for each in sets_of(self, problem):
+            unknowns = number_of_unknowns(each.problem.mesh.cell_shape, each.method.order)
+            costs[each.cells] = unknowns * (BENT if bent(each.problem.mesh).any() else 1)
+        return costs
 
     def alone(self, problem):
         """The method where all elements are alike."""

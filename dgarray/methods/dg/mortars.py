@@ -23,6 +23,7 @@ from ...mesh.hanging import parts
 from ...physics.pointwise import Pointwise
 from ...physics.trace import call
 from ...reference import quadrature, tensor_cell
+from ...reference.columns import multiply
 from ...reference.faces import corner_weights, face_corners
 from ..operation import Operation
 
@@ -85,7 +86,7 @@ class MortarList:
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
         tables = self.sides[0].tables
-        vectors = np.einsum("mp,dpf->dmf", to_mortar, tables.area_vectors(self.join.left, len(self.join.orientation)))
+        vectors = multiply(to_mortar, tables.area_vectors(self.join.left, len(self.join.orientation)))
         areas = np.linalg.norm(vectors, axis=0)
         self.normals, self.areas = self.backend.array(vectors / areas), self.backend.array(areas)
         varying = any(side.tables.media.names for side in self.sides)

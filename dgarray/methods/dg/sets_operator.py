@@ -11,7 +11,7 @@ from ...stepping import sequence
 from ..check import Check
 from ..messages import Copies
 from ..operation import OperationLists
-from ..operator import Operator, check_array
+from ..operator import Operator
 from ..recipe import Fetched
 from .error_estimate import error_estimate
 from .joins import JOINS, joins
@@ -195,24 +195,6 @@ class SetsOperator(Operator):
             arrays.backend.perform(arrays.limit_operations(state))
         return self.merged(state)
 
-    def checked(self, arrays):
-        if not self.one:
-            return super().checked(arrays)
-        check_array(arrays, self.unknowns["q"], "the state", "(variable, node, element) = ")
-        return arrays
-
-    def saved(self, state):
-        return {"q": self.host(state)} if self.one else super().saved(state)
-
-    def restored(self, arrays):
-        return arrays["q"] if self.one else super().restored(arrays)
-
-    def parts(self, arrays):
-        return [arrays] if self.one else super().parts(arrays)
-
-    def joined(self, parts):
-        return parts[0] if self.one else super().joined(parts)
-
     # A step.
 
     def largest_step(self, state, t, check=None):
@@ -346,8 +328,8 @@ class SetsOperator(Operator):
     def error_estimate(self, loop):
         return error_estimate(self, loop)
 
-    def in_zones(self, state):
-        parts = self.split(state)
+    def in_zones(self, arrays):
+        parts = self.split(arrays)
         return [(operator, parts[name]) for name, operator in self.operators.items()]
 
     # Checks of a state.

@@ -172,12 +172,7 @@ class WeakForm(DGArrays):
         """The operations that compute r = dq/dt at (q, t), then k = A k + v q + w dt r and
         out = alpha q0 + beta q + B k + C dt r, see `dgarray.stepping.Stage`."""
         def update(columns, r):
-            here = (slice(None), slice(None), columns)
-            if row.w or row.v:
-                terms = [(factor, array[here]) for factor, array in ((row.A, k), (row.v, q)) if factor]
-                self.backend.combine(k[here], *terms, *([(row.w * self.dt, r)] if row.w else []))
-            terms = [(factor, array[here]) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
-            self.backend.combine(out[here], *terms, *([(row.C * self.dt, r)] if row.C else []))
+            self.update(row, self.dt, r, *(None if array is None else array[:, :, columns] for array in (q, out, k, q0)))
         writes = {"new state": out.nbytes} | ({"register": k.nbytes} if row.w or row.v else {})
         return [*self.outside_operations(q, number), *self.tendency_operations(q, update, writes, number)]
 
@@ -300,8 +295,8 @@ class WeakForm(DGArrays):
 
     def _largest(self, parts, axes=(1, 2)):
         """Largest |q - p| and largest |q| over `axes`, from pairs (q, p) of parts of two states; see `change`."""
-        return np.max([[self.backend.host(self.xp.max(self.xp.abs(a), axis=axes)) for a in (q - p, q)] for q, p in parts],
-                      axis=0).astype(float)
+        found = [[self.backend.host(self.xp.max(self.xp.abs(a), axis=axes)) for a in (q - p, q)] for q, p in parts]
+        return np.max([np.zeros((2, self.tables.variables)), *found], axis=0)
 
     @property
     def work(self):

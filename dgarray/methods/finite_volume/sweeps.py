@@ -104,12 +104,8 @@ class Sweeps(Recipe):
                 target[(v, *rows)] = value
 
     def stage(self, q, out, k, q0, t, dt, row):
-        """k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r,  r = -sum over axes of dF_k/dx_k + s."""
-        r = self.rhs(q, t)
-        if k is not None and (row.w or row.v):
-            k[...] = row.A * k + row.v * q + row.w * dt * r
-        out[...] = sum(factor * array for factor, array in (
-            (row.alpha, q0), (row.beta, q), (row.B, k), (row.C * dt, r)) if factor)
+        """The `update` with r = -sum over axes of dF_k/dx_k + s."""
+        self.update(row, dt, self.rhs(q, t), q, out, k, q0)
         if self.tables.repairs:
             self.repair_stage(q, out, k, t, dt, row)
 

@@ -1,0 +1,157 @@
+"""The ranks of a run: the processes that an MPI launcher has started, each with a part of the mesh.
+
+All ranks execute the same script. What they compute together they call together; one of them, rank 0, writes files.
+"""
+import atexit
+import os
+import shutil
+import sys
+import time
+import traceback
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from ..backends.workers import Workers
+from ..launched import processes
+from ..methods.messages import Messages
+
+INSTALL = "pip install 'dgarray[mpi]'"
+PATIENCE = 2.0          # seconds in which all ranks fail, where they fail for the same reason
+NAP = 0.01
+
+
+class Ranks(Messages):
+    """The messages of one rank with the others, by MPI."""
+
+    def __init__(self, comm):
+        self.comm, self.endings, self.part, self.parts = comm, comm.Dup(), comm.rank, comm.size
+        self._sent = []
+        atexit.register(self.leave)
+
+    def send(self, other, values):
+        self._sent = [pair for pair in self._sent if not pair[0].Test()]
+        self._sent.append((self.comm.Isend(values, other), values))          # who sends keeps the values until they are gone
+
+    def receive(self, other, values):
+        self.comm.Recv(values, other)
+
+    def everyones(self, thing):
+        return self.comm.allgather(thing)
+
+    def largest(self, values):
+        given = np.array(values, float)
+        found = np.empty((self.parts, *given.shape))
+        self.comm.Allgather(given, found)
+        return found.max(axis=0)
+
+    def once(self, function, *arguments):
+        """Call a function on rank 0 alone; all ranks get what it returns, or raise what it raises."""
+        result = None, None
+        if self.part == 0:
+            try:
+                result = function(*arguments), None
+            except Exception as error:
+                result = None, error
+        value, error = self.comm.bcast(result)
+        if error is not None:
+            raise error
+        return value
+
+    @cached_property
+    def beside(self):
+        """How many ranks there are on this machine."""
+        from mpi4py import MPI
+        here = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+        count = here.size
+        here.Free()
+        return count
+
+    def leave(self):
+        """Wait until all that was sent has gone; called once, at the end of the process."""
+        atexit.unregister(self.leave)
+        for request, _ in self._sent:
+            request.Wait()
+        self.endings.Free()
+
+    def all_have_failed(self):
+        """Whether all ranks call this function within some seconds."""
+        asked, until = self.endings.Ibarrier(), time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            if asked.Test():
+                return True
+            time.sleep(NAP)
+        return False
+
+    def end(self, status):
+        """End all ranks at once."""
+        self.comm.Abort(status)
+
+
+_found = []          # the ranks, once they have been asked for
+
+
+def ranks():
+    """The `Ranks` of this run; None where it is one process.
+
+    Raises ImportError where an MPI launcher has started several and mpi4py is missing."""
+    if not _found:
+        _found.append(None)
+        if processes() > 1:
+            try:
+                from mpi4py import MPI
+            except ImportError:
+                raise ImportError(f"{processes()} processes have been started together, which needs mpi4py: "
+                                  f"{INSTALL}") from None
+            if MPI.COMM_WORLD.size > 1:
+                _found[0] = Ranks(MPI.COMM_WORLD)
+                sys.excepthook = end_all
+    return _found[0]
+
+
+def watch():
+    """Let errors that nobody handles end all ranks, and be said once where all have the same."""
+    with suppress(ImportError):
+        ranks()
+
+
+def end_all(kind, error, trace):
+    """Show an error that nobody has handled, once where all ranks have it, and end all ranks."""
+    found = _found[0]
+    end_together(found, 1, "".join(traceback.format_exception(kind, error, trace)).rstrip())
+
+
+def end_together(found, status, text):
+    """Show why this rank ends: once where all ranks end, which is the caller's; else end all of them with an exit status."""
+    if found.all_have_failed():
+        if found.part == 0:
+            print(text, file=sys.stderr, flush=True)
+        return
+    print(f"rank {found.part} of {found.parts}: {text}", file=sys.stderr, flush=True)
+    found.end(status)
+
+
+def launch(count, arguments):
+    """Start `dgarray` with these arguments as so many ranks, in place of this process.
+
+    Raises ValueError for a number below 1, and where MPI is missing."""
+    found, available = ranks(), Workers().threads
+    if count < 1 or found is None and count > available:
+        raise ValueError(f"--ranks {count} is not allowed; it must be a whole number from 1 to {available}, the processors "
+                         "here; mpiexec starts more, and on several machines")
+    if found is not None and found.parts != count:
+        raise ValueError(f"--ranks {count}: {found.parts} ranks run already; leave out --ranks, or start one process")
+    if found is not None or count == 1:
+        return
+    try:
+        import mpi4py  # noqa: F401
+    except ImportError:
+        raise ValueError(f"--ranks {count} needs mpi4py and an MPI library: {INSTALL}") from None
+    beside = Path(sys.executable).with_name("mpiexec")
+    mpiexec = str(beside) if beside.is_file() else shutil.which("mpiexec")
+    if mpiexec is None:
+        raise ValueError(f"--ranks {count} needs the program mpiexec, which is not there: {INSTALL}")
+    sys.stdout.flush()
+    os.execv(mpiexec, [mpiexec, "-n", str(count), sys.executable, "-m", "dgarray", *arguments])

@@ -1,0 +1,145 @@
+"""Meshes cut into parts, with several element sets, hanging nodes, curved cells and limiters: the same bits as whole meshes."""
+import numpy as np
+import pytest
+from test_partition import same_steps, scattered
+
+import dgarray as dg
+from dgarray import backends
+from dgarray.mesh.partition import partition, split
+from dgarray.methods.messages import Messages
+from dgarray.physics.laws.by_region import law_of
+
+TRIANGLES, QUADS = dg.rectangle(cells=(7, 6)), dg.rectangle(cells=(7, 6), shape="quadrilateral")
+PERIODIC = dg.rectangle(cells=(7, 6), periodic=True)
+MIXED, MIXED3 = dg.rectangle(cells=(6, 5), shape="mixed"), dg.box(cells=(4, 3, 3), shape="mixed")
+TETS, PRISMS = dg.box(cells=3), dg.box(cells=3, shape="prism")
+EULER, WALLED = dg.Euler(2), dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha)
+SHOCKS = dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha, shock_capturing=0.5, positivity=True)
+LIMITED = dg.NodalDG(2, limiter="vertex")
+
+
+def wavy(mesh):
+    def f(x):
+        return tuple(c + 0.04 * (-1) ** i * np.prod(np.sin(np.pi * np.array(x)), axis=0) for i, c in enumerate(x))
+    return mesh.mapped(f, order=2)
+
+
+def halves(mesh):
+    return mesh.with_regions({"west": lambda x: x[0] < 0.5, "east": lambda x: x[0] >= 0.5})
+
+
+def refined(mesh):
+    """With cells of two sizes."""
+    return mesh.refined(np.flatnonzero(np.linalg.norm(mesh.centroids - 0.5, axis=1) < 0.25))
+
+
+def of_orders(method, west, east, **options):
+    return method({"west": west, "east": east}, **options)
+
+
+def waves(law):
+    return lambda x, t: tuple(np.sin(3 * sum(x) + i) for i in range(len(law.variables)))
+
+
+def jump(law):
+    """A denser ball of gas."""
+    def state(x, t):
+        near = (x[0] - 0.4) ** 2 + (x[-1] - 0.6) ** 2 < 0.05
+        velocity = (0.3 + 0 * x[0], *(-0.2 + 0 * c for c in x[1:]))
+        return law.conservative((np.where(near, 1.0, 0.5), *velocity, np.where(near, 1.0, 0.4)))
+    return state
+
+
+BOTTOM = TRIANGLES.curved(2, lambda x: (x[0], x[1] - 0.05 * np.sin(np.pi * x[0])), "bottom")
+TWO_LAWS = law_of({"west": dg.Acoustics(2), "east": dg.Acoustics(2, sound_speed=lambda x: 1 + 0.2 * x[0])})
+LINEAR = {
+    "triangles and quadrilaterals": (dg.NodalDG(3), MIXED), "tetrahedra, prisms and hexahedra": (dg.NodalDG(2), MIXED3),
+    "prisms": (dg.NodalDG(2), PRISMS), "curved mixed": (dg.NodalDG(3), wavy(MIXED)),
+    "curved prisms": (dg.NodalDG(2), wavy(PRISMS)),
+    "curved nodal": (dg.NodalDG(3), wavy(TRIANGLES)), "curved modal": (dg.ModalDG(2), wavy(TRIANGLES)),
+    "curved quadrature": (dg.NodalDG(2, quadrature=5), wavy(TRIANGLES)), "one curved side": (dg.NodalDG(2), BOTTOM),
+    "nodal orders": (of_orders(dg.NodalDG, 2, 4), halves(TRIANGLES)),
+    "modal orders": (of_orders(dg.ModalDG, 1, 3), halves(TRIANGLES)),
+    "tensor orders": (of_orders(dg.TensorDG, 2, 3), halves(QUADS)), "orders in 3D": (of_orders(dg.NodalDG, 1, 2), halves(TETS)),
+    "laws": (dg.NodalDG(2), halves(TRIANGLES)), "two sizes, gauss": (dg.TensorDG(2), refined(QUADS)),
+    "two sizes, lobatto": (dg.TensorDG(2, "lobatto"), refined(QUADS)), "two sizes, nodal": (dg.NodalDG(2), refined(QUADS)),
+    "two sizes in 3D": (dg.TensorDG(2), refined(dg.box(cells=(4, 4, 3), shape="hexahedron"))),
+    "two sizes, curved": (dg.TensorDG(2), refined(wavy(QUADS))),
+    "two sizes, two orders": (of_orders(dg.TensorDG, 2, 3), halves(refined(QUADS))),
+}
+GAS = {
+    "split": (WALLED, refined(QUADS)), "shocks": (SHOCKS, refined(QUADS)),
+    "vertex": (dg.ModalDG(1, limiter="vertex"), TRIANGLES), "periodic": (dg.ModalDG(1, limiter="vertex"), PERIODIC),
+    "vertex, positivity": (dg.ModalDG(2, limiter="vertex", positivity=True), TRIANGLES),
+    "barth-jespersen": (dg.ModalDG(1, limiter="barth-jespersen"), TRIANGLES),
+    "barth-jespersen-vertices": (dg.ModalDG(1, limiter="barth-jespersen-vertices"), TRIANGLES),
+    "primitive": (dg.ModalDG(1, limiter="vertex", limiter_variables="primitive"), TRIANGLES),
+    "characteristic": (dg.ModalDG(1, limiter="vertex", limiter_variables="characteristic"), TRIANGLES),
+    "indicator": (dg.ModalDG(2, limiter="vertex", indicator="kxrcf"), TRIANGLES),
+    "tetrahedra": (dg.ModalDG(1, limiter="vertex"), TETS), "nodal": (LIMITED, TRIANGLES), "mixed": (LIMITED, MIXED),
+    "mixed, indicator": (dg.NodalDG(2, limiter="vertex", indicator="kxrcf"), MIXED),
+    "mixed in 3D": (dg.NodalDG(1, limiter="vertex"), MIXED3), "curved": (dg.ModalDG(2, limiter="vertex"), wavy(TRIANGLES)),
+    "curved mixed": (LIMITED, wavy(MIXED)), "orders": (of_orders(dg.ModalDG, 1, 2, limiter="vertex"), halves(TRIANGLES)),
+    "tensor": (dg.TensorDG(2, limiter="vertex", indicator="kxrcf"), QUADS),
+    "two sizes": (dg.TensorDG(2, limiter="vertex", positivity=True), refined(QUADS)),
+}
+KINDS = "array", "fused"
+
+
+def dtype_of(name, problems):
+    """Every third problem in float32, by kernels."""
+    return "float32" if list(problems).index(name) % 3 == 2 else "float64"
+
+
+def owners_of(mesh):
+    return [split(mesh, 7), scattered(mesh, 3)]
+
+
+@pytest.mark.usually(lambda name, kernels: (kernels, name) in {
+    ("array", "triangles and quadrilaterals"), ("array", "two sizes, two orders"), ("array", "one curved side"),
+    ("array", "modal orders")})
+@pytest.mark.parametrize("kernels", KINDS)
+@pytest.mark.parametrize("name", LINEAR)
+def test_waves(name, kernels):
+    method, mesh = LINEAR[name]
+    law, dtype = TWO_LAWS if name == "laws" else dg.Acoustics(mesh.dim), "float64"
+    if kernels == "fused":
+        dtype = dtype_of(name, LINEAR)
+    same_steps(mesh, method, law, dg.wall, kernels, dtype, waves(law), owners_of(mesh))
+
+
+@pytest.mark.usually(lambda name, kernels: (kernels, name) in {
+    ("array", "indicator"), ("array", "mixed"), ("array", "two sizes"), ("fused", "vertex")})
+@pytest.mark.parametrize("kernels", KINDS)
+@pytest.mark.parametrize("name", GAS)
+def test_gas_with_limiters(name, kernels):
+    """Limiting an element needs those around its vertices, before they are limited themselves."""
+    method, mesh = GAS[name]
+    law, dtype = dg.Euler(mesh.dim), dtype_of(name, GAS) if kernels == "fused" else "float64"
+    same_steps(mesh, method, law, None if mesh.periods else dg.wall, kernels, dtype, jump(law), owners_of(mesh), flux=dg.hllc,
+               stepper="ssp33")
+
+
+@pytest.mark.parametrize("mesh", [MIXED, MIXED3, refined(QUADS), PERIODIC], ids=repr)
+def test_what_is_around_own_cells_is_there(mesh):
+    """By vertices: every cell that shares one with an own cell, over periodic boundaries and hanging nodes too."""
+    points = np.round(mesh.points, 9) % 1 if mesh.periods else mesh.points
+    for part in partition(mesh, scattered(mesh, 3), "vertices"):
+        present = np.zeros(mesh.cell_count, bool)
+        present[part.share.cells] = True
+        for cell in part.share.cells[part.share.own]:
+            corners = points[mesh.cells[cell][mesh.cells[cell] >= 0]]
+            touching = [other for other, row in enumerate(mesh.cells)
+                        if (np.abs(points[row[row >= 0]][:, None] - corners).max(axis=2) < 1e-9).any()]
+            assert present[touching].all()
+
+
+def test_operations_of_a_part():
+    """Copies are renewed before each stage, and again before a limiter looks at them."""
+    part = partition(TRIANGLES, split(TRIANGLES, 2), "vertices")[0]
+    backend = backends.get("numpy", "array")
+    backend.messages = Messages()
+    operator = dg.ModalDG(1, limiter="vertex").discretise(part, EULER, dg.wall, backend, dg.hllc, None, "ssp33")
+    names = [operation.name for operation in operator.step_operations(operator.zeros())[0]]
+    assert names == ["send to other parts", "receive copies", "face fluxes", "volume, lift and update", "send to other parts",
+                     "receive copies", "limiter"]

@@ -1,0 +1,248 @@
+"""Runs over several processes: the same results as by one, whoever starts them; what goes wrong is said once and ends all."""
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dgarray as dg
+from dgarray.output import open_output
+
+pytest.importorskip("mpi4py", reason="pip install 'dgarray[mpi]' brings mpi4py, an MPI library and pymetis")
+BIN = Path(sys.executable).parent
+MPIEXEC = BIN / "mpiexec"
+pytestmark = pytest.mark.skipif(not MPIEXEC.is_file(), reason="the environment has no mpiexec: pip install 'dgarray[mpi]'")
+ROOT, PATIENCE = Path(__file__).parents[1], 240
+
+PROBLEMS = '''
+import sys
+import numpy as np
+import dgarray as dg
+
+
+def ball(x):
+    return np.exp(-30 * sum((c - 0.45) ** 2 for c in x))
+
+
+def halves(mesh):
+    return mesh.with_regions({"west": lambda x: x[0] < 0.5, "east": lambda x: x[0] >= 0.5})
+
+
+def gas(x):
+    return dg.Euler(2).conservative((1 + 0.5 * (ball(x) > 0.5), 0.3 + 0 * x[0], 0 * x[0], 1 + ball(x)))
+
+
+def wave(mesh, method, law=None, **options):
+    law = law or dg.Acoustics(mesh.dim)
+    zero = (0,) * (len(law.variables) - 1)
+    return dg.Simulation(mesh, law, method, dg.wall, lambda x: (ball(x), *(0 * x[0] for _ in zero)), until=0.1, every=0.05,
+                         **options)
+
+
+def mixed():
+    """Cells of two shapes, with all recorders."""
+    mesh = dg.rectangle(cells=(6, 5), shape="mixed")
+    return wave(mesh, dg.NodalDG(2), record={
+        "probes": dg.Points([(0.2, 0.3), (0.7, 0.8)]), "inside": dg.VolumeIntegral(lambda q, x, t, m: q[0] ** 2),
+        "sides": dg.BoundaryIntegral("left", lambda q, x, t, m, n: q[0] * n[0]), "most": dg.Extrema(every=2),
+        "tones": dg.Fourier([1.0, 2.0], points=[(0.5, 0.5)]), "wall": dg.SurfaceFields("right", every=3)})
+
+
+def shock():
+    """A limiter, which needs what is around vertices, with the step from the state."""
+    return dg.Simulation(dg.rectangle(cells=8), dg.Euler(2), dg.ModalDG(1, limiter="vertex", positivity=True), dg.wall, gas,
+                         until=0.1, flux=dg.hllc, stepper="ssp33")
+
+
+def medium():
+    """A law whose parameters vary, orders by region, an exact solution to compare with."""
+    law = dg.Acoustics(2, sound_speed=lambda x: 1 + 0.2 * x[0])
+    return wave(halves(dg.rectangle(cells=6)), dg.NodalDG({"west": 2, "east": 3}), law,
+                exact=lambda x, t: (ball(x), 0 * x[0], 0 * x[0]))
+
+
+def hanging():
+    """Cells of two sizes, shocks captured."""
+    mesh = dg.rectangle(cells=6, shape="quadrilateral").refined([7, 8, 13])
+    method = dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha, shock_capturing=0.5)
+    return dg.Simulation(mesh, dg.Euler(2), method, dg.wall, gas, until=0.05, flux=dg.hllc, steady=1e-9)
+
+
+def run(name, kernels, dtype):
+    """The dataset and the report of one problem."""
+    sim = globals()[name]().replace(kernels=kernels, dtype=dtype)
+    ds = sim.run()
+    tree = {zone: each.to_dataset() for zone, each in ds.children.items()} if hasattr(ds, "children") else {"": ds}
+    report = {key: sim.report[key] for key in ("steps", "dt", "conserved", "l2_error", "error_estimate")}
+    values = {(zone, key): value.values for zone, each in tree.items() for key, value in each.variables.items()}
+    return sim, values, report
+'''
+SCRIPT = '''
+from problems import run
+import pickle, sys
+sim, *found = run(*sys.argv[2:5])
+if sim.ranks is None or sim.ranks.part == 0:
+    with open(sys.argv[1], "wb") as file:
+        pickle.dump(found, file)
+'''
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "problems.py").write_text(PROBLEMS)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def started(*arguments, folder, ranks=None):
+    """A process, or so many by mpiexec, in a folder."""
+    command = [str(MPIEXEC), "-n", str(ranks)] if ranks else []
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    return subprocess.Popen([*command, sys.executable, *map(str, arguments)], cwd=folder, env=environment, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def ended(process):
+    """(exit status, stdout, lines of stderr)."""
+    out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out, err.splitlines()
+
+
+def finished(*arguments, folder, ranks=None):
+    return ended(started(*arguments, folder=folder, ranks=ranks))
+
+
+def same(found, expected):
+    (values, report), (given, told) = found, expected
+    assert values.keys() == given.keys()
+    for key, value in given.items():
+        assert np.array_equal(values[key], value, equal_nan=value.dtype.kind in "fc"), key
+    assert report == told
+
+
+@pytest.mark.usually(0, 1)
+@pytest.mark.parametrize("name, kernels, dtype", [("mixed", "fused", "float64"), ("shock", "array", "float64"),
+                                                  ("medium", "fused", "float32"), ("hanging", "fused", "float64")])
+def test_the_same_bits_as_one_process(name, kernels, dtype, folder):
+    """Snapshots, records, steps, totals, errors and their estimates."""
+    def found(file, ranks):
+        status, _, err = finished("script.py", file, name, kernels, dtype, folder=folder, ranks=ranks)
+        assert status == 0, "\n".join(err)
+        return pickle.loads((folder / file).read_bytes())
+    one = found("one", None)
+    for ranks in (2, 3):
+        same(found(f"of {ranks}", ranks), one)
+
+
+def datasets(path):
+    found = open_output(path)
+    return {name: each.to_dataset() for name, each in found.children.items()} if isinstance(found, xr.DataTree) else {"": found}
+
+
+CASE = '''
+from problems import mixed as case
+'''
+
+
+def test_command_line_output_and_restart(folder):
+    """A store is what one process writes, however many go on with it."""
+    (folder / "case.py").write_text(CASE)
+    options = "case.py", "--until", "0.08", "--every", "0.02", "--checkpoint-every", "0.04"
+    status, out, err = finished("-m", "dgarray", "run", *options, "--out", "one.zarr", folder=folder)
+    assert status == 0 and "on each of" not in out
+    status, out, err = finished("-m", "dgarray", "run", *options, "--out", "several.zarr", folder=folder, ranks=3)
+    assert status == 0 and out.count("thread on each of 3 ranks") == 1, err
+    longer = "-m", "dgarray", "run", "case.py", "--until", "0.12", "--every", "0.02", "--restart"
+    for more in (["several.zarr", "--ranks", "2"], ["one.zarr"]):
+        status, _, err = finished(*longer, *more, folder=folder)
+        assert status == 0, err
+    one, several = datasets(folder / "one.zarr"), datasets(folder / "several.zarr")
+    for zone, ds in one.items():
+        assert len(ds.time) == 7
+        for name, value in ds.variables.items():
+            assert np.array_equal(several[zone][name].values, value.values, equal_nan=value.dtype.kind in "fc"), name
+
+
+def test_what_is_wrong_is_said_once(folder):
+    (folder / "case.py").write_text(CASE)
+    (folder / "bad.py").write_text("import dgarray as dg\ndg.Simulation(dg.rectangle(cells=4), dg.Acoustics(2), dg.NodalDG(2), "
+                                   "{'lefft': dg.wall})\n")
+    (folder / "many.py").write_text("from problems import mixed\nmixed().replace(ranks=2)\n")
+    cases = [(("bad.py",), 1, r"ValueError: boundary 'lefft' does not exist"),
+             (("many.py",), 1, r"ValueError: ranks=2 is not allowed; it must be None or 1"),
+             (("-m", "dgarray", "run", "caze.py"), 2, r"dgarray run: .*caze.py"),
+             (("-m", "dgarray", "run", "case.py", "--utnil", "1"), 2, r"the option --utnil does not exist"),
+             (("-m", "dgarray", "run", "case.py", "--ranks", "3"), 2, r"--ranks 3: 2 ranks run already"),
+             (("-m", "dgarray", "run", "sod_grid"), 2, r"FiniteVolume\(.*\) runs in one process, not on 2 ranks"),
+             (("-m", "dgarray", "run", "case.py", "--dt", "0.5", "--every", "50", "--until", "500"), 3,
+              r"is not finite at t = .* in element")]
+    running = [(started(*arguments, folder=folder, ranks=2), status, words) for arguments, status, words in cases]
+    for process, status, words in running:
+        found, _, err = ended(process)
+        lines = [line for line in err if re.search(words, line)]
+        assert (found, len(lines)) == (status, 1), "\n".join(err)
+
+
+def test_wrong_numbers_of_ranks(folder):
+    for number in ("0", "100000"):
+        status, _, err = finished("-m", "dgarray", "run", "tm_cavity", "--ranks", number, folder=folder)
+        assert status == 2 and len(err) == 1
+        assert err[0].startswith(f"dgarray run: --ranks {number} is not allowed; it must be a whole number from 1 to ")
+
+
+LONG = '''
+from problems import *
+case = lambda: wave(dg.rectangle(cells=12), dg.NodalDG(3)).replace(until=1e4, every=1e4)
+'''
+
+
+def running(folder):
+    """A long run of two ranks that is under way, and the process numbers of the ranks."""
+    (folder / "long.py").write_text(LONG.replace("case = lambda:", "def case():\n    return"))
+    process = started("-m", "dgarray", "run", "long.py", "--out", "out.zarr", "--checkpoint-every", "0.1", folder=folder,
+                      ranks=2)
+    until = time.monotonic() + PATIENCE
+    while not list(folder.glob("out.zarr/checkpoints/*")) and time.monotonic() < until and process.poll() is None:
+        time.sleep(0.1)
+    time.sleep(1.0)
+    table = [(int(stat[1]), int(path.name), (path / "cmdline").read_bytes().decode().split("\0"))
+             for path in Path("/proc").iterdir() if path.name.isdigit() and (path / "stat").exists()
+             for stat in [(path / "stat").read_text().rpartition(")")[2].split()]]
+    ranks = sorted(number for _, number, command in table if "out.zarr" in command and "mpiexec" not in command[0])
+    return process, ranks
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.thorough)])
+def test_one_rank_is_stopped(number, folder):
+    """Killed, the others end within seconds; asked to stop, all save the state."""
+    process, ranks = running(folder)
+    assert len(ranks) == 2, ended(process)
+    os.kill(ranks[1], number)
+    begin = time.monotonic()
+    status, _, err = ended(process)
+    assert status != 0 and time.monotonic() - begin < 30
+    if number == signal.SIGTERM:
+        assert status == 128 + number and sum("saved in out.zarr" in line for line in err) == 1, err
+    ds = dg.output.open_output(folder / "out.zarr")
+    assert np.isfinite(ds.p.values).all()
+    status, _, err = finished("-m", "dgarray", "run", "long.py", "--restart", "out.zarr", "--until", "0.001", "--quiet",
+                              folder=folder)
+    assert status == 0 and "nothing is left to do" in err[-1], err
+
+
+def test_alone_among_several(folder):
+    """With ranks=1 every process computes a problem of its own."""
+    (folder / "study.py").write_text(
+        "from problems import *\nfrom mpi4py import MPI\nrank = MPI.COMM_WORLD.rank\n"
+        "sim = wave(dg.rectangle(cells=3 + rank), dg.NodalDG(1), ranks=1, threads=1)\nds = sim.run()\n"
+        "print(f'rank {rank}: {ds.sizes[\"element\"]} elements')\n")
+    status, out, err = finished("study.py", folder=folder, ranks=2)
+    assert status == 0 and sorted(out.split("\n")[:2]) == ["rank 0: 18 elements", "rank 1: 32 elements"], err
