@@ -23,6 +23,23 @@ class Messages:
     def everyones(self, thing):
         raise TypeError(f"{type(self).__name__} has no function everyones(thing)")
 
+    def once(self, function, *arguments):
+        """What a function returns, called by the first part alone; what it raises all raise. All parts call it."""
+        result = None
+        if self.part == 0:
+            try:
+                result = function(*arguments), None
+            except Exception as error:
+                result = None, error
+        value, error = self.from_first(result)
+        if error is not None:
+            raise error
+        return value
+
+    def from_first(self, thing):
+        """What the first part gives; all parts call it."""
+        return self.everyones(thing)[0]
+
     def largest(self, values):
         """The largest of each of these numbers over all parts, nan where one is; all parts call it."""
         return np.max(self.everyones(np.asarray(values)), axis=0)

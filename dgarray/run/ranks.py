@@ -20,14 +20,15 @@ from ..methods.messages import Messages
 
 INSTALL = "pip install 'dgarray[mpi]'"
 PATIENCE = 2.0          # seconds in which all ranks fail, where they fail for the same reason
-NAP = 0.01
+NAP = 0.002
 
 
 class Ranks(Messages):
     """The messages of one rank with the others, by MPI."""
 
     def __init__(self, comm):
-        self.comm, self.endings, self.part, self.parts = comm, comm.Dup(), comm.rank, comm.size
+        self.comm, self.endings, self.waiting = comm, comm.Dup(), comm.Dup()
+        self.part, self.parts = comm.rank, comm.size
         self._sent = []
         atexit.register(self.leave)
 
@@ -47,18 +48,12 @@ class Ranks(Messages):
         self.comm.Allgather(given, found)
         return found.max(axis=0)
 
-    def once(self, function, *arguments):
-        """Call a function on rank 0 alone; all ranks get what it returns, or raise what it raises."""
-        result = None, None
-        if self.part == 0:
-            try:
-                result = function(*arguments), None
-            except Exception as error:
-                result = None, error
-        value, error = self.comm.bcast(result)
-        if error is not None:
-            raise error
-        return value
+    def from_first(self, thing):
+        """As inherited; who waits for long leaves the processors to others meanwhile."""
+        there = self.waiting.Ibarrier()
+        while not there.Test():
+            time.sleep(NAP)
+        return self.comm.bcast(thing)
 
     @cached_property
     def beside(self):
@@ -75,6 +70,7 @@ class Ranks(Messages):
         for request, _ in self._sent:
             request.Wait()
         self.endings.Free()
+        self.waiting.Free()
 
     def all_have_failed(self):
         """Whether all ranks call this function within some seconds."""

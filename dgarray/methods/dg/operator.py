@@ -126,7 +126,8 @@ class DGOperator(ArrayOperator):
         if speed.depends_on("q") or speed.depends_on("t"):
             return self._step_of_table(q, t, stepper, check)
         if stepper.name not in self._steps:
-            step = self._step_of_spectrum(stepper)
+            search = self._step_of_spectrum
+            step = search(stepper) if self.messages is None else self.messages.once(search, stepper)
             self._steps[stepper.name] = step if step > 0 else self._step_of_table(q, t, stepper)
         return self._steps[stepper.name]
 
@@ -169,9 +170,7 @@ class DGOperator(ArrayOperator):
 
     def _step_of_spectrum(self, stepper):
         """The step from the operator's eigenvalues, by array expressions in float64, so that it is the same on every backend;
-        nan where the table must be used instead.
-
-        Every part of a mesh computes the step of the whole mesh."""
+        nan where the table must be used instead. On a part of a mesh it is that of the whole."""
         tables = self.tables.of_whole
         rates = np.broadcast_to(tables.rates(), tables.elements)
         if tables.search is None or not np.isfinite(rates).all():

@@ -200,19 +200,20 @@ class SetsOperator(Operator):
     def largest_step(self, state, t, check=None):
         """The largest step that the eigenvalues of all sets together allow, where wave speeds do not change and the problem is
         not too large to find them; else the smallest of the sets' largest steps."""
-        if self.stepper.name not in self._steps:
-            whole = self.of_whole
-            self._steps[self.stepper.name] = np.nan if whole.search is None else whole.step_of_spectrum()
-        if self._steps[self.stepper.name] > 0:
+        if self.stepper.name not in self._steps and self.search is not None:
+            self._steps[self.stepper.name] = (self._step_of_whole() if self.messages is None else
+                                              self.messages.once(self._step_of_whole))
+        if self._steps.get(self.stepper.name, 0) > 0:
             return self._steps[self.stepper.name]
         step = np.min(list(self._each(lambda o, q: o.max_dt(q, t, self.stepper), state).values()))          # nan of any
         return float(step if self.messages is None else -self.messages.largest(np.array([-step]))[0])
 
+    def _step_of_whole(self):
+        return (self if self.mesh.share is None else self.of_whole).step_of_spectrum()
+
     @property
     def of_whole(self):
-        """The operator on the whole mesh if this one is on a part, else this one."""
-        if self.mesh.share is None:
-            return self
+        """The operator on the whole mesh of which this one is on a part."""
         problem = replace(self.problem, mesh=self.mesh.whole)
         operator = SetsOperator(problem, self.method, sets_of(self.method, problem), ArrayBackend(np, "float64", "numpy"))
         operator.stepper = self.stepper
@@ -234,6 +235,8 @@ class SetsOperator(Operator):
 
     def step_of_spectrum(self):
         """The largest step by the operator's eigenvalues, by array expressions in float64; nan where there is none."""
+        if self.search is None:
+            return np.nan
         search, count = self.search
         whole, backend = count == len(self.set_of), ArrayBackend(np, "float64", "numpy", self.backend.threads)
         arrays = self.on(backend) if whole else self._limiting_part(count, backend)
