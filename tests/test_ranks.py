@@ -1,4 +1,5 @@
 """Runs over several processes: the same results as by one, whoever starts them; what goes wrong is said once and ends all."""
+import json
 import os
 import pickle
 import re
@@ -157,8 +158,11 @@ def test_command_line_output_and_restart(folder):
     options = "case.py", "--until", "0.08", "--every", "0.02", "--checkpoint-every", "0.04"
     status, out, err = finished("-m", "dgarray", "run", *options, "--out", "one.zarr", folder=folder)
     assert status == 0 and "on each of" not in out
-    status, out, err = finished("-m", "dgarray", "run", *options, "--out", "several.zarr", folder=folder, ranks=3)
-    assert status == 0 and out.count("thread on each of 3 ranks") == 1, err
+    status, out, err = finished("-m", "dgarray", "run", *options, "--out", "several.zarr", "--json", "report.json",
+                                folder=folder, ranks=3)
+    assert status == 0 and out.count("thread on each of 3 ranks") == out.count("KiB sent a time") == 1, err
+    ranks = json.loads((folder / "report.json").read_text())["ranks"]
+    assert sum(ranks["elements"]) == 45 and all(len(each) == 3 and min(each) > 0 for each in ranks.values())
     longer = "-m", "dgarray", "run", "case.py", "--until", "0.12", "--every", "0.02", "--restart"
     for more in (["several.zarr", "--ranks", "2"], ["one.zarr"]):
         status, _, err = finished(*longer, *more, folder=folder)

@@ -10,7 +10,7 @@ def summary(report, roofline=""):
     place = report["place"]
     lines = [f"{report['case'] or report['law']}: {report['method']} on {plural(report['elements'], place)}, "
              f"{report['dofs']} degrees of freedom, {report['backend']} {report['kernels']} {report['dtype']}, "
-             f"{plural(report['threads'], 'thread')}" + (f" on each of {report['ranks']} ranks" if "ranks" in report else ""),
+             f"{plural(report['threads'], 'thread')}" + on_ranks(report),
              f"{plural(report['steps'], 'step')} to t = {report['time']:.6g}, dt = {report['dt']:.4g}"
              + (", steady" if report["steady"] is not None else "")]
     table = Table(box=None, pad_edge=False)
@@ -34,7 +34,22 @@ def summary(report, roofline=""):
     shares = ", ".join(f"{name} {share:.0%}" for name, share in report["shares"].items())
     lines.append(f"{report['dof_updates_per_s'] / 1e6:.4g} M DOF updates/s, {report['wall_s']:.3g} s stepping "
                  f"({shares}), {report['setup_s']:.3g} s set-up")
+    if "ranks" in report:
+        lines.append(of_messages(report["ranks"], report["wall_s"]))
     return "\n".join([*lines, roofline] if roofline else lines)
+
+
+def on_ranks(report):
+    return f" on each of {len(report['ranks']['elements'])} ranks" if "ranks" in report else ""
+
+
+def of_messages(ranks, wall):
+    """One line about the ranks: how even their parts are, and what messages cost them."""
+    least, most = min(ranks["elements"]), max(ranks["elements"])
+    packing, waiting = (max(ranks[name]) / wall if wall else 0.0 for name in ("packing_s", "waiting_s"))
+    return (f"ranks: {least} to {most} elements and at most {max(ranks['copies'])} copies each; at most "
+            f"{max(ranks['bytes']) / 1024:,.0f} KiB sent a time, {packing:.0%} of the stepping for packing, {waiting:.0%} "
+            "for waiting")
 
 
 def rendered(table):

@@ -111,6 +111,11 @@ class DGOperator(ArrayOperator):
             self.messages = messages
             self.operations.copies = Copies(messages, {None: (self.operations, self.mesh.share)})
 
+    @property
+    def copies(self):
+        """The `Copies` of other parts' elements, on a part of a mesh."""
+        return self.operations.copies
+
     def max_dt(self, q, t, stepper, check=None):
         """Largest stable time step at the state q with a stepper.
 
