@@ -1,6 +1,6 @@
 """Kernels of the limiter on tiles: the flow of `dgarray.methods.dg.limiter` as text, its functions of numbers as compiled code.
 
-Three kernels at most, one after the other: `keep` keeps of each element what others look at, where that is not its averages;
+Three kernels at most, one after the other: `keep` keeps what limiting other elements reads, where that is not averages;
 `extremes` finds the largest and least around each vertex; `limit` changes a tile in place.  The last reads nothing of other
 elements but what the first two have kept and averages, which nobody changes, so tiles are limited in any order.
 """
@@ -225,7 +225,7 @@ class Tile:
         return into or result
 
     def array_of(self, source):
-        """(array, rows from one variable to the next, rows in all) of what others look at."""
+        """(array, rows from one variable to the next, rows in all) of what limiting other elements reads."""
         if source == "state":
             return "state", self.N, self.V
         if source == "extremes":

@@ -1,6 +1,7 @@
 """Kernels of the limiter on the device: the flow of `dgarray.methods.dg.limiter` as text, a thread for each element.
 
-Three kernels at most: `keep` what others look at, the `extremes` around vertices with a thread for each of these, and `limit`.
+Three kernels at most: `keep` what limiting other elements reads, the `extremes` around vertices with a thread for each of
+these, and `limit`.
 Of other elements only averages and what the first two have kept are read, which nobody changes meanwhile, so the threads limit
 a state in place in any order.
 """
@@ -141,7 +142,7 @@ class Thread:
         return into or results
 
     def array_of(self, source):
-        """(array, rows from one variable to the next, rows in all) of what others look at."""
+        """(array, rows from one variable to the next, rows in all) of what limiting other elements reads."""
         if source == "state":
             return "state", self.source.N, self.source.V
         if source == "extremes":

@@ -81,7 +81,7 @@ class LimiterArrays:
         self.backend.workers.run(lambda piece, _: task(self.elements(q, blocks[piece], extremes)), len(blocks))
 
     def means(self, q):
-        """What others look at, (variable, row, element)."""
+        """What limiting other elements reads, (variable, row, element)."""
         return self.kept["means"] if self.limiter.means == "means" else q[:, :1]
 
     def _extremes(self, q):
