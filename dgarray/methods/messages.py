@@ -1,5 +1,7 @@
 """Values between the parts of a mesh: what each part sends, and the copies that it renews with what it receives."""
+from math import prod
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,6 +49,18 @@ class Messages:
         return np.max(self.everyones(np.asarray(values)), axis=0)
 
 
+class Section(NamedTuple):
+    """What a message has of one element set.
+
+    name      of the set;  elements: numbers of the elements there
+    place     slice of the message;  shape: of these values, (variable, row, element)"""
+
+    name: str
+    elements: np.ndarray
+    place: slice
+    shape: tuple
+
+
 class Copies:
     """The copies of other parts' elements, renewed by one message from each part.
 
@@ -57,24 +71,31 @@ class Copies:
     packing = waiting = 0.0
 
     def __init__(self, messages, pieces):
-        self.messages, self.pieces = messages, pieces
-        self.sent, self.received = ({other: [] for other in sorted({other for _, share in pieces.values()
-                                                                    for other in getattr(share, way)})}
-                                    for way in ("send", "receive"))
-        for way, found in (("send", self.sent), ("receive", self.received)):
-            for name, (operations, share) in pieces.items():
-                for other, elements in getattr(share, way).items():
-                    if len(elements):
-                        found[other].append((name, elements, self._size(operations, elements)))
-        self.dtype = next(iter(pieces.values()))[0].backend.dtype
+        self.messages = messages
+        self.sets = {name: operations for name, (operations, _) in pieces.items()}
+        self.sent = self._sections({name: share.send for name, (_, share) in pieces.items()})
+        self.received = self._sections({name: share.receive for name, (_, share) in pieces.items()})
+        self.dtype = next(iter(self.sets.values())).backend.dtype
 
-    @staticmethod
-    def _size(operations, elements):
-        """Shape of the values of some elements."""
-        return operations.tables.variables, operations.tables.rows, len(elements)
+    def _sections(self, elements):
+        """{other part: `Section`s of a message} from {name: {other part: elements of that set}}."""
+        found = {}
+        for name, given in elements.items():
+            tables = self.sets[name].tables
+            for other, numbers in given.items():
+                sections, shape = found.setdefault(other, []), (tables.variables, tables.rows, len(numbers))
+                first = sections[-1].place.stop if sections else 0
+                sections.append(Section(name, numbers, slice(first, first + prod(shape)), shape))
+        return dict(sorted(found.items()))
 
-    def _buffer(self, pieces):
-        return np.empty(sum(int(np.prod(shape)) for _, _, shape in pieces), self.dtype)
+    def _message(self, sections):
+        return np.empty(sections[-1].place.stop, self.dtype)
+
+    @property
+    def bytes(self):
+        """Bytes that are sent and received each time."""
+        return tuple(sum(sections[-1].place.stop for sections in found.values()) * self.dtype.itemsize
+                     for found in (self.sent, self.received))
 
     def operations(self, states):
         """The operations that renew the copies in these states, {name of a set: q}."""
@@ -82,31 +103,21 @@ class Copies:
         return [Operation("send to other parts", lambda: self.send(states), reads=("state",), writes={"messages": sent}),
                 Operation("receive copies", lambda: self.receive(states), reads=("messages",), writes={"state": received})]
 
-    @property
-    def bytes(self):
-        """Bytes that are sent and received each time."""
-        return tuple(sum(int(np.prod(shape)) for pieces in found.values() for _, _, shape in pieces) * self.dtype.itemsize
-                     for found in (self.sent, self.received))
-
     def send(self, states):
         begin = perf_counter()
-        for other, pieces in self.sent.items():
-            values, first = self._buffer(pieces), 0
-            for name, elements, shape in pieces:
-                last = first + int(np.prod(shape))
-                values[first:last] = self.pieces[name][0].take(states[name], elements).ravel()
-                first = last
+        for other, sections in self.sent.items():
+            values = self._message(sections)
+            for name, elements, place, _ in sections:
+                values[place] = self.sets[name].take(states[name], elements).ravel()
             self.messages.send(other, values)
         self.packing += perf_counter() - begin
 
     def receive(self, states):
         begin, waited = perf_counter(), self.waiting
-        for other, pieces in self.received.items():
-            values, first, asked = self._buffer(pieces), 0, perf_counter()
+        for other, sections in self.received.items():
+            values, asked = self._message(sections), perf_counter()
             self.messages.receive(other, values)
             self.waiting += perf_counter() - asked
-            for name, elements, shape in pieces:
-                last = first + int(np.prod(shape))
-                self.pieces[name][0].put(states[name], elements, values[first:last].reshape(shape))
-                first = last
+            for name, elements, place, shape in sections:
+                self.sets[name].put(states[name], elements, values[place].reshape(shape))
         self.packing += perf_counter() - begin - (self.waiting - waited)
