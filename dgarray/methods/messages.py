@@ -40,6 +40,11 @@ class Messages:
             raise error
         return value
 
+    def at_first(self, thing):
+        """As `everyones`, for the first part alone; the others get None. All parts call it."""
+        found = self.everyones(thing)
+        return found if self.part == 0 else None
+
     def from_first(self, thing):
         """What the first part gives; all parts call it."""
         return self.everyones(thing)[0]

@@ -14,7 +14,10 @@ class OnRanks(Operator):
     A state is that of the own part. Plain arrays, values at elements and what is said about them are those of the whole mesh,
     the same on all ranks, as one process has them; all ranks call these functions together.
 
-    inner   the operator on the own part, which renews its copies of others' elements by `messages`"""
+    inner        the operator on the own part, which renews its copies of others' elements by `messages`
+    everywhere   whether all ranks get snapshots and what checkpoints hold, or rank 0 alone, which writes them"""
+
+    everywhere = True
 
     def __init__(self, problem, method, inner, messages):
         super().__init__(problem, inner.backend)
@@ -78,10 +81,14 @@ class OnRanks(Operator):
 
     # From parts to the whole, and back.
 
-    def assembled(self, pieces, counts):
-        """{zone: (..., element)} of the whole mesh from each rank's {zone: (places, values (..., element))}."""
+    def assembled(self, pieces, counts, everywhere=True):
+        """{zone: (..., element)} of the whole mesh from each rank's {zone: (places, values (..., element))}; None where it is
+        for rank 0 alone and this is another one."""
+        found = self.messages.everyones(pieces) if everywhere else self.messages.at_first(pieces)
+        if found is None:
+            return None
         result = {}
-        for rank in self.messages.everyones(pieces):
+        for rank in found:
             for zone, (places, values) in rank.items():
                 if zone not in result:
                     result[zone] = np.full((*values.shape[:-1], counts[zone]), np.nan, values.dtype)
@@ -89,12 +96,12 @@ class OnRanks(Operator):
                 grown[:, :values.shape[1]][..., places] = values
         return result
 
-    def gathered(self, arrays):
-        """Plain arrays of the whole mesh from those of the own part."""
+    def gathered(self, arrays, everywhere=True):
+        """Plain arrays of the whole mesh from those of the own part, or None as of `assembled`."""
         here = {None: arrays} if not isinstance(arrays, dict) else arrays
         found = self.assembled({zone: (self.places[zone][self.own_of[zone]], values[..., self.own_of[zone]])
-                                for zone, values in here.items()}, self.counts)
-        return found if isinstance(arrays, dict) else found[None]
+                                for zone, values in here.items()}, self.counts, everywhere)
+        return found if isinstance(arrays, dict) or found is None else found[None]
 
     def restricted(self, arrays):
         """Plain arrays of the own part, copies included, from those of the whole mesh."""
@@ -124,6 +131,10 @@ class OnRanks(Operator):
 
     def copy(self, state, target):
         self.inner.copy(state, target)
+
+    def saved(self, state):
+        arrays = self.gathered(self.inner.host(state), self.everywhere)
+        return {} if arrays is None else self.named(arrays)
 
     def put(self, state, arrays):
         self.inner.put(state, self.restricted(arrays))
@@ -198,7 +209,7 @@ class OnRanks(Operator):
         return self.gathered(self.inner.snapshot(self.restricted(arrays)))
 
     def fetch_snapshot(self, state):
-        return Fetched(self.gathered(self.inner.snapshot(self.inner.host(state))))
+        return Fetched(self.gathered(self.inner.snapshot(self.inner.host(state)), self.everywhere))
 
     @cached_property
     def number(self):

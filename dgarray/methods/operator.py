@@ -163,9 +163,11 @@ class Operator:
 
     def saved(self, state: Any) -> dict[str, np.ndarray]:
         """The state as {name: array of the host}, for a checkpoint."""
-        if self.one:
-            return {"q": self.host(state)}
-        return {f"state/{name}": array for name, array in self.host(state).items()}
+        return self.named(self.host(state))
+
+    def named(self, arrays: Any) -> dict[str, np.ndarray]:
+        """Plain arrays by the names that they have in a checkpoint."""
+        return {"q": arrays} if self.one else {f"state/{name}": array for name, array in arrays.items()}
 
     def restored(self, arrays: Any) -> Any:
         """The plain arrays of a state from the arrays of a checkpoint: the inverse of `saved`."""

@@ -21,6 +21,7 @@ from ..methods.messages import Messages
 INSTALL = "pip install 'dgarray[mpi]'"
 PATIENCE = 2.0          # seconds in which all ranks fail, where they fail for the same reason
 NAP = 0.002
+SPINS = 100             # looks for a message, of about a microsecond each, before the processor is offered to others
 
 
 class Ranks(Messages):
@@ -37,15 +38,20 @@ class Ranks(Messages):
         self._sent.append((self.comm.Isend(values, other), values))          # who sends keeps the values until they are gone
 
     def receive(self, other, values):
-        self.comm.Recv(values, other)
+        finish(self.comm.Irecv(values, other))
 
     def everyones(self, thing):
+        finish(self.waiting.Ibarrier())
         return self.comm.allgather(thing)
+
+    def at_first(self, thing):
+        finish(self.waiting.Ibarrier())
+        return self.comm.gather(thing)
 
     def largest(self, values):
         given = np.array(values, float)
         found = np.empty((self.parts, *given.shape))
-        self.comm.Allgather(given, found)
+        finish(self.comm.Iallgather(given, found))
         return found.max(axis=0)
 
     def from_first(self, thing):
@@ -84,6 +90,15 @@ class Ranks(Messages):
     def end(self, status):
         """End all ranks at once."""
         self.comm.Abort(status)
+
+
+def finish(request):
+    """Wait for a message; after a while others get the processor in between, where there are more ranks than cores."""
+    for _ in range(SPINS):
+        if request.Test():
+            return
+    while not request.Test():
+        os.sched_yield()
 
 
 _found = []          # the ranks, once they have been asked for

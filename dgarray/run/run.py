@@ -30,6 +30,8 @@ class Run:
                  callback=(None, 1)):
         self.sim, self.operator, self.until, self.every, self.out = sim, operator, until, every, out
         self.ranks, self.writes = sim.ranks, operator.writes
+        if self.ranks is not None:
+            operator.everywhere = out is None
         self.seconds, self.interval = checkpoint, checkpoint_every
         self.progress, self.live, self.compress, self.callback = progress, live, compress, callback
         self.loop = TimeLoop(sim, operator, until, dump)
