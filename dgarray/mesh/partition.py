@@ -73,10 +73,9 @@ def balanced(mesh, parts, costs):
     Raises MeshError where a part would be empty, ImportError without pymetis. Karypis & Kumar 1998."""
     import pymetis
     first = split(mesh, parts)
-    cell, other = needed(mesh, "faces")
-    order = np.lexsort((other, cell))
+    cell, other = np.unique(np.stack(needed(mesh, "faces")), axis=1)          # two cells may share several faces
     ends = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(first)))])
-    owner = np.array(pymetis.part_graph(parts, xadj=ends, adjncy=other[order], vweights=np.asarray(costs))[1])
+    owner = np.array(pymetis.part_graph(parts, xadj=ends, adjncy=other, vweights=np.asarray(costs))[1])
     return owner if len(np.unique(owner)) == parts else first
 
 

@@ -64,8 +64,8 @@ class OnRanks(Operator):
         return self.inner.kernel_texts()
 
     def report(self):
-        """And of each rank: its elements, the copies that it has of others', bytes that it sends each time, seconds for
-        messages: to put them together and apart, and to wait for others."""
+        """What one process reports, and under "ranks" lists with a number of each rank: its elements, its copies of others'
+        elements, bytes that it sends each time, seconds for putting messages together and apart and for waiting for others."""
         copies = self.inner.copies
         own = {"elements": int(np.count_nonzero(self.own)), "copies": int(np.count_nonzero(~self.own)),
                "bytes": copies.bytes[0], "packing_s": copies.packing, "waiting_s": copies.waiting}

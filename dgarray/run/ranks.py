@@ -20,7 +20,7 @@ from ..methods.messages import Messages
 
 INSTALL = "pip install 'dgarray[mpi]'"
 PATIENCE = 2.0          # seconds in which all ranks fail, where they fail for the same reason
-NAP = 0.002
+NAP = 0.002             # seconds between two looks for what may take long
 SPINS = 100             # looks for a message, of about a microsecond each, before the processor is offered to others
 
 
