@@ -76,6 +76,31 @@ def hanging():
     return dg.Simulation(mesh, dg.Euler(2), method, dg.wall, gas, until=0.05, flux=dg.hllc, steady=1e-9)
 
 
+def grid():
+    """Finite volumes, with all recorders."""
+    exact = lambda x, t=0.0: dg.Euler(2).conservative((1 + 0.5 * ball(x), 0.3 + 0 * x[0], 0 * x[0], 1 + ball(x)))
+    return dg.Simulation(dg.Grid((0, 0), (1, 1), (20, 24)), dg.Euler(2), dg.FiniteVolume("muscl"), dg.wall, exact, until=0.1,
+                         every=0.05, exact=exact, record={
+        "probes": dg.Points([(0.2, 0.3), (0.7, 0.8)]), "inside": dg.VolumeIntegral(lambda q, x, t, m: q[0] ** 2),
+        "sides": dg.BoundaryIntegral("left", lambda q, x, t, m, n: q[0] * n[0]), "most": dg.Extrema(every=2),
+        "top": dg.BoundaryIntegral("top", lambda q, x, t, m, n: q[0] * n[1]), "wall": dg.SurfaceFields("top", every=3),
+        "tones": dg.Fourier([1.0, 2.0], points=[(0.5, 0.5)])})
+
+
+def derivatives():
+    """Hermite's method, whose output has derivatives, in a medium, with a sponge."""
+    law, sides = dg.Acoustics(2, sound_speed=lambda x: 1 + 0.2 * x[1]), {"bottom": dg.Sponge(0.2), "default": dg.wall}
+    return wave(dg.Grid((0, 0), (1, 1), (12, 14)), dg.Hermite(2, derivatives=True), law, record={
+        "probes": dg.Points([(0.2, 0.3)]), "tones": dg.Fourier([1.0, 2.0])}).replace(boundary=sides,
+        initial=lambda x: (np.exp(-30 * ((x[0] - 0.45) ** 2 + (x[1] - 0.45) ** 2)), 0 * x[0], 0 * x[0]))
+
+
+def own():
+    """The method of one's own that the documentation shows."""
+    import yee
+    return yee.case(cells=12, until=0.3)
+
+
 def run(name, kernels, dtype):
     """The dataset and the report of one problem."""
     sim = globals()[name]().replace(kernels=kernels, dtype=dtype)
@@ -111,6 +136,8 @@ def launcher():
 def folder(tmp_path):
     (tmp_path / "problems.py").write_text(PROBLEMS)
     (tmp_path / "script.py").write_text(SCRIPT)
+    example = (ROOT / "docs" / "own-method.md").read_text().partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "yee.py").write_text(example)
     return tmp_path
 
 
@@ -140,9 +167,11 @@ def same(found, expected):
     assert report == told
 
 
-@pytest.mark.usually(0, 1)
+@pytest.mark.usually(0, 1, 6)
 @pytest.mark.parametrize("name, kernels, dtype", [("mixed", "fused", "float64"), ("shock", "array", "float64"),
-                                                  ("medium", "fused", "float32"), ("hanging", "fused", "float64")])
+                                                  ("medium", "fused", "float32"), ("hanging", "fused", "float64"),
+                                                  ("grid", "fused", "float64"), ("derivatives", "array", "float64"),
+                                                  ("own", "array", "float32")])
 def test_the_same_bits_as_one_process(name, kernels, dtype, folder):
     """Snapshots, records, steps, totals, errors and their estimates."""
     def found(file, ranks):
@@ -196,7 +225,7 @@ def test_what_is_wrong_is_said_once(folder):
              (("-m", "dgarray", "run", "caze.py"), 2, r"dgarray run: .*caze.py"),
              (("-m", "dgarray", "run", "case.py", "--utnil", "1"), 2, r"the option --utnil does not exist"),
              (("-m", "dgarray", "run", "case.py", "--ranks", "3"), 2, r"--ranks 3: 2 ranks run already"),
-             (("-m", "dgarray", "run", "sod_grid"), 2, r"FiniteVolume\(.*\) runs in one process, not on 2 ranks"),
+             (("-m", "dgarray", "run", "sod_grid"), 2, r"Grid\(.*\) is in 1D, which runs in one process, not on 2 ranks"),
              (("-m", "dgarray", "run", "case.py", "--dt", "0.5", "--every", "50", "--until", "500"), 3,
               r"is not finite at t = .* in element")]
     running = [(started(*arguments, folder=folder, ranks=2), status, words) for arguments, status, words in cases]

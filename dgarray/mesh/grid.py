@@ -60,7 +60,7 @@ class Grid:
             object.__setattr__(self, name, value)
 
     cell_type, notes, structured = "grid", (), True
-    place, location = "node", "nodes"
+    place, location, share = "node", "nodes", None
 
     def _repr_html_(self):
         """The grid as a table for notebooks."""

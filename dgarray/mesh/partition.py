@@ -73,7 +73,7 @@ def balanced(mesh, parts, costs):
     Raises MeshError where a part would be empty, ImportError without pymetis. Karypis & Kumar 1998."""
     import pymetis
     first = split(mesh, parts)
-    cell, other = np.unique(np.stack(needed(mesh, "faces")), axis=1)          # two cells may share several faces
+    cell, other = pairs(*needed(mesh, "faces"), len(first))          # two cells may share several faces
     ends = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(first)))])
     owner = np.array(pymetis.part_graph(parts, xadj=ends, adjncy=other, vweights=np.asarray(costs))[1])
     return owner if len(np.unique(owner)) == parts else first
@@ -97,28 +97,30 @@ def partition(mesh, owner, around="faces", only=None):
         raise MeshError(f"{mesh.source}: part {empty[0]} of {parts} has no cells")
     cell, other = needed(mesh, around)
     cut = owner[cell] != owner[other]
-    part, copy = np.unique(np.stack([owner[cell[cut]], other[cut]]), axis=1)
+    part, copy = pairs(owner[cell[cut]], other[cut], len(owner))          # a part, and a cell of another one that it needs
     rim = np.zeros(len(owner), bool)
     rim[cell[cut]] = True
     shape = np.repeat(np.arange(len(mesh.blocks)), [block.cell_count for block in mesh.blocks])
-    pieces = []
-    for number in range(parts):
+
+    def by_shape(cells):
+        return cells[np.argsort(shape[cells], kind="stable")]
+
+    def share(number):
         own, copies = np.flatnonzero(owner == number), copy[part == number]
-        cells = np.concatenate([own[~rim[own]], own[rim[own]], copies[np.argsort(owner[copies], kind="stable")]])
-        pieces.append(cells[np.argsort(shape[cells], kind="stable")])
-    here = np.empty(len(owner), np.int64)          # number of each cell in the part that owns it
-    for number, cells in enumerate(pieces):
-        own = owner[cells] == number
-        here[cells[own]] = np.flatnonzero(own)
-    shares = []
-    for number, cells in enumerate(pieces):
+        cells = by_shape(np.concatenate([own[~rim[own]], own[rim[own]], copies[np.argsort(owner[copies], kind="stable")]]))
         of = owner[cells]
-        receive = {int(other): np.flatnonzero(of == other) for other in np.unique(of[of != number])}
-        shares.append(Share(mesh, number, parts, cells, of == number, rim[cells] & (of == number), {}, receive))
-    for share in shares:
-        for other, copies in share.receive.items():
-            shares[other].send[share.part] = here[share.cells[copies]]
-    return [cut_out(share) for share in shares] if only is None else cut_out(shares[only])
+        receive = {int(each): np.flatnonzero(of == each) for each in np.unique(of[of != number])}
+        here = np.full(len(owner), -1)
+        here[cells] = np.arange(len(cells))
+        given = owner[copy] == number
+        send = {int(each): here[by_shape(copy[given & (part == each)])] for each in np.unique(part[given])}
+        return Share(mesh, number, parts, cells, of == number, rim[cells] & (of == number), send, receive)
+    return [cut_out(share(number)) for number in range(parts)] if only is None else cut_out(share(only))
+
+
+def pairs(first, second, count):
+    """The different ones among pairs of whole numbers, in their order; count: more than any second number."""
+    return np.divmod(np.unique(first * np.int64(count) + second), count)
 
 
 def needed(mesh, around):

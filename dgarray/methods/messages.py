@@ -13,7 +13,7 @@ class Messages:
 
     part, parts              the number of this part, and how many there are
     send(other, values)      hand over values, an array of the host, for the part of that number; returns at once
-    receive(other, values)   wait for the next ones from there, and put them into this array
+    expect(other, values)    begin to receive the next ones from there into this array; returns a function that waits for them
     everyones(thing)         the list of what each part gives, in the order of the parts; all parts call it"""
 
     part, parts = 0, 1
@@ -21,8 +21,8 @@ class Messages:
     def send(self, other, values):
         raise TypeError(f"{type(self).__name__} has no function send(other, values)")
 
-    def receive(self, other, values):
-        raise TypeError(f"{type(self).__name__} has no function receive(other, values)")
+    def expect(self, other, values):
+        raise TypeError(f"{type(self).__name__} has no function expect(other, values)")
 
     def everyones(self, thing):
         raise TypeError(f"{type(self).__name__} has no function everyones(thing)")
@@ -109,7 +109,9 @@ class Copies:
                 Operation("receive copies", lambda: self.receive(states), reads=("messages",), writes={"state": received})]
 
     def send(self, states):
+        """Send what others have copies of; what they send may come from now on."""
         begin = perf_counter()
+        self.expected = {other: self._expected(other, sections) for other, sections in self.received.items()}
         for other, sections in self.sent.items():
             values = self._message(sections)
             for name, elements, place, _ in sections:
@@ -117,11 +119,15 @@ class Copies:
             self.messages.send(other, values)
         self.packing += perf_counter() - begin
 
+    def _expected(self, other, sections):
+        values = self._message(sections)
+        return values, self.messages.expect(other, values)
+
     def receive(self, states):
         begin, waited = perf_counter(), self.waiting
         for other, sections in self.received.items():
-            values, asked = self._message(sections), perf_counter()
-            self.messages.receive(other, values)
+            (values, wait), asked = self.expected[other], perf_counter()
+            wait()
             self.waiting += perf_counter() - asked
             for name, elements, place, shape in sections:
                 self.sets[name].put(states[name], elements, values[place].reshape(shape))

@@ -48,11 +48,14 @@ class Method:
     has_products                 whether laws may have nonconservative products
     zones(problem)               {name: (method, problem)} of parts of the mesh with output of their own; {}: one for all
     needs                        what an element needs of a mesh that is cut into parts: "faces" or "vertices", see
-                                 `dgarray.mesh.partition.partition`; None: the method runs in one process
-    costs(problem)               what an element costs beside others, (element,), where it runs in several"""
+                                 `dgarray.mesh.partition.partition`
+    costs(problem)               what an element costs beside others, (element,), where it runs in several processes
+    halo(problem)                on a grid: how many rows of nodes or cells beside its own a part of the grid needs, so that one
+                                 step of its own rows is that of the whole grid; rows are counted along the last axis
+    A method with neither `needs` nor `halo` runs in one process."""
 
     order, order_gain, has_flux, strict, derivatives, by_region, has_products = 1, 1, False, False, False, False, False
-    needs = None
+    needs = halo = None
 
     def _repr_html_(self):
         """The method as a table of its options for notebooks."""

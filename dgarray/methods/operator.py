@@ -43,6 +43,9 @@ class Operator:
     search             how the largest step is searched for; None: it is not
     check_every        steps between two checks of the state; more than one where a check waits for a device
     tables             the sizes from which the roofline model counts operations and bytes; None: there is no count
+    halo               what renews the copies of other parts' rows of a grid within a step, a `dgarray.methods.halo.Halo`;
+                       None: nothing does
+    row_axis           the axis along which the rows of a grid lie in the arrays of plain arrays, counted from the end
     one                whether plain arrays are one array, of the name q in `unknowns`, and not a dict
     writes             whether this process writes the files of a run: of several, one does"""
 
@@ -51,12 +54,17 @@ class Operator:
     stepper: Any = None
     tables: Any = None
     search: Any = None
+    halo: Any = None
     check_every = 1
     one = False
     writes = True
 
     def __init__(self, problem: Problem, backend: Any):
         self.problem, self.backend = problem, backend
+
+    @property
+    def row_axis(self) -> int:
+        return -self.mesh.dim
 
     @property
     def mesh(self) -> Any:

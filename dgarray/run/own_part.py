@@ -1,6 +1,7 @@
-"""The part of the mesh on which a rank computes."""
+"""The part of the mesh or grid on which a rank computes."""
 import numpy as np
 
+from ..mesh.grid_part import GridPart, row_share
 from ..mesh.partition import balanced, partition
 from .ranks import INSTALL
 
@@ -9,16 +10,27 @@ COSTS = 8          # a whole number for the cheapest cell, of which others are r
 
 def check_ranks(ranks, method, mesh, backend):
     """Raise ValueError for what runs in one process alone."""
-    if method.needs is None:
-        raise ValueError(f"{method!r} runs in one process, not on {ranks.parts} ranks; NodalDG, ModalDG and TensorDG do")
+    if (method.halo if mesh.structured else method.needs) is None:
+        lacks = ("function halo(problem), the number of rows beside its own that a part of the grid needs" if mesh.structured
+                 else "attribute needs, which says what an element needs of a part of a mesh")
+        raise ValueError(f"{method!r} runs in one process, not on {ranks.parts} ranks: {type(method).__name__} has no {lacks}")
+    if mesh.structured and mesh.dim == 1:
+        raise ValueError(f"{mesh!r} is in 1D, which runs in one process, not on {ranks.parts} ranks")
     if backend == "cupy":
         raise ValueError(f"backend 'cupy' is for one process, not for {ranks.parts} ranks; give 'numpy'")
-    if mesh.cell_count < ranks.parts:
+    if not mesh.structured and mesh.cell_count < ranks.parts:
         raise ValueError(f"{mesh!r} has {mesh.cell_count} cells, too few for {ranks.parts} ranks")
 
 
 def own_part(ranks, problem, method):
-    """The part of a problem's mesh of this rank: all parts cost about the same, by METIS."""
+    """The part of a problem's mesh of this rank: of a mesh all parts cost about the same, by METIS; of a grid they have about
+    the same number of rows along its last axis.
+
+    Raises ValueError for a grid with too few rows."""
+    if problem.mesh.structured:
+        grid = method.space(problem).grid
+        return GridPart(grid, row_share(grid, ranks.part, ranks.parts, method.halo(problem)))
+
     def cut():
         costs = method.costs(problem)
         return balanced(problem.mesh, ranks.parts, np.maximum(1, np.round(COSTS * costs / costs.min())).astype(int))

@@ -37,8 +37,9 @@ class Ranks(Messages):
         self._sent = [pair for pair in self._sent if not pair[0].Test()]
         self._sent.append((self.comm.Isend(values, other), values))          # who sends keeps the values until they are gone
 
-    def receive(self, other, values):
-        finish(self.comm.Irecv(values, other))
+    def expect(self, other, values):
+        request = self.comm.Irecv(values, other)
+        return lambda: finish(request)
 
     def everyones(self, thing):
         finish(self.waiting.Ibarrier())
@@ -50,9 +51,15 @@ class Ranks(Messages):
 
     def largest(self, values):
         given = np.array(values, float)
-        found = np.empty((self.parts, *given.shape))
-        finish(self.comm.Iallgather(given, found))
-        return found.max(axis=0)
+        unknown = np.isnan(given)          # MPI does not say what the maximum with nan is
+        found = np.empty((2, *given.shape))
+        finish(self.comm.Iallreduce(np.stack([np.where(unknown, -np.inf, given), unknown]), found, self.maximum))
+        return np.where(found[1] > 0, np.nan, found[0])
+
+    @cached_property
+    def maximum(self):
+        from mpi4py import MPI
+        return MPI.MAX
 
     def from_first(self, thing):
         """As inherited; who waits for long leaves the processors to others meanwhile."""

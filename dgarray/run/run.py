@@ -113,7 +113,8 @@ class Run:
                 self._sample()
                 if loop.steps % FLUSH == 0:
                     self._flush()
-                received, late = self._agreed(signals.received or 0, time.monotonic() >= due)
+                now = signals.received or 0, time.monotonic() >= due
+                received, late = now if self.ranks is None else self.operator.told(*now)
                 if received:
                     self._stop(int(received))
                 if late or loop.t // interval > passed:

@@ -20,7 +20,8 @@ from ..backends.workers import Workers
 from ..html_table import table
 from ..mesh import Grid, Mesh
 from ..methods.method import Method
-from ..methods.on_ranks import OnRanks
+from ..methods.on_grid_parts import OnGridParts
+from ..methods.on_mesh_parts import OnMeshParts
 from ..methods.problem import Problem
 from ..output import GRID_RESERVED, RESERVED, ZonedLayout, check_path, problem_picture, store_of
 from ..output.codecs import check_compress
@@ -197,7 +198,9 @@ class Simulation:
         if self.ranks is not None:
             mesh = own_part(self.ranks, self.problem, self.method)
         operator = self.method.discretise(mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"], self.stepper)
-        return operator if self.ranks is None else OnRanks(self.problem, self.method, operator, self.ranks)
+        if self.ranks is None:
+            return operator
+        return (OnGridParts if mesh.structured else OnMeshParts)(self.problem, self.method, operator, self.ranks)
 
     @cached_property
     def provenance(self):

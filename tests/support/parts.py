@@ -1,4 +1,4 @@
-"""A problem on the parts of a mesh, side by side in one process: threads in place of processes, queues in place of messages."""
+"""A problem on parts of a mesh or grid, side by side in one process: threads in place of processes, queues for messages."""
 from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, Queue
 from threading import Event
@@ -6,8 +6,10 @@ from threading import Event
 import numpy as np
 
 from dgarray import backends
+from dgarray.mesh.grid_part import GridPart, row_share
 from dgarray.mesh.partition import partition
 from dgarray.methods.messages import Messages
+from dgarray.methods.on_grid_parts import OnGridParts
 
 PATIENCE = 600          # seconds after which a message is not waited for any longer
 
@@ -36,8 +38,10 @@ class Queued(Messages):
                     raise Stopped from None
         raise TimeoutError(f"part {self.part} waits for {other}")
 
-    def receive(self, other, values):
-        values[...] = self._next(other)
+    def expect(self, other, values):
+        def wait():
+            values[...] = self._next(other)
+        return wait
 
     def everyones(self, thing):
         for other in range(self.parts):
@@ -55,7 +59,30 @@ def discretising(method, law, boundary, kernels="array", dtype="float64", thread
     return discretise
 
 
-class Parts:
+class Together:
+    """So many threads with `messages` for each, which work side by side."""
+
+    def __init__(self, count):
+        queues = {(a, b): Queue() for a in range(count) for b in range(count) if a != b}
+        self.failed, self.pool = Event(), ThreadPoolExecutor(count)
+        self.messages = [Queued(number, count, queues, self.failed) for number in range(count)]
+
+    def together(self, work, *arguments):
+        """work(what each part has, an argument of each) of all parts at once; what they return."""
+        def of_part(*of_each):
+            try:
+                return work(*of_each)
+            except BaseException:
+                self.failed.set()
+                raise
+        found = [self.pool.submit(of_part, *of_each) for of_each in zip(self.each, *arguments)]
+        errors = [error for each in found if (error := each.exception()) is not None]
+        for error in sorted(errors, key=lambda error: isinstance(error, Stopped)):
+            raise error
+        return [each.result() for each in found]
+
+
+class Parts(Together):
     """Operators on the parts of a mesh that advance together.
 
     discretise(mesh, messages): the operator of the problem on a mesh, on a backend of its own
@@ -63,26 +90,8 @@ class Parts:
 
     def __init__(self, mesh, owner, discretise, around="faces"):
         self.meshes = partition(mesh, owner, around)
-        count, failed = len(self.meshes), Event()
-        queues = {(a, b): Queue() for a in range(count) for b in range(count) if a != b}
-        self.failed, self.operators = failed, []
-        for number, part in enumerate(self.meshes):
-            self.operators.append(discretise(part, Queued(number, count, queues, failed)))
-        self.pool = ThreadPoolExecutor(count)
-
-    def together(self, work, *arguments):
-        """work(operator, an argument of each) of all parts at once; what they return."""
-        def of_part(*of_each):
-            try:
-                return work(*of_each)
-            except BaseException:
-                self.failed.set()
-                raise
-        found = [self.pool.submit(of_part, *of_each) for of_each in zip(self.operators, *arguments)]
-        errors = [error for each in found if (error := each.exception()) is not None]
-        for error in sorted(errors, key=lambda error: isinstance(error, Stopped)):
-            raise error
-        return [each.result() for each in found]
+        super().__init__(len(self.meshes))
+        self.each = self.operators = [discretise(part, messages) for part, messages in zip(self.meshes, self.messages)]
 
     def project(self, initial):
         return [operator.state(operator.project(initial)) for operator in self.operators]
@@ -136,3 +145,18 @@ def same(found, expected):
     """Whether plain arrays of all zones are the same, bit for bit."""
     expected = expected if isinstance(expected, dict) else {None: expected}
     return set(found) == set(expected) and all(np.array_equal(found[zone], values) for zone, values in expected.items())
+
+
+class GridParts(Together):
+    """Operators on parts of a grid, each a view of the whole problem; they are made and advance together.
+
+    discretise: as of `Parts`;  problem, method: what it discretises"""
+
+    def __init__(self, problem, method, discretise, count):
+        super().__init__(count)
+        grid, self.each = method.space(problem).grid, self.messages
+
+        def make(messages):
+            part = GridPart(grid, row_share(grid, messages.part, count, method.halo(problem)))
+            return OnGridParts(problem, method, discretise(part, messages), messages)
+        self.each = self.operators = self.together(make)

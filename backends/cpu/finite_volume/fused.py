@@ -56,7 +56,7 @@ class SweepsFused(Sweeps):
     host = plain
 
     def finite(self, q):
-        return all(self.backend.finite(np.ascontiguousarray(rows)) for rows in q)
+        return all(self.backend.finite(np.ascontiguousarray(rows)) for rows in self.own(q))
 
     def kernel_texts(self, stepper):
         all_passes = self.passes or self.parts_of_stage
@@ -73,7 +73,7 @@ class SweepsFused(Sweeps):
         for one in self.passes:
             last = exponent is not None and one is self.passes[-1]
             check = one.run(q, out, one.times(t, dt), t + dt, dt / 2, last, dt / 2)
-            if self.tables.repairs and one.swept and not check.sound:
+            if self.tables.repairs and one.swept and not self.all_sound(check):
                 axis = one.swept[0]
                 self.repair([axis], q, one.times(t, dt)[0], [(out, dt / 2)])
                 check = self.check(out, t + dt) if last else None
@@ -90,12 +90,16 @@ class SweepsFused(Sweeps):
             new = next(turns)
             check = one.run(at, new, one.times(t, dt), t + dt, dt / 2, one is self.passes[-1], dt / 2)
             at = new
-        if not check.sound:
+        if not self.all_sound(check):
             (at, _), _ = Sweeps.step(self, stepper, [q, out], k, t, dt)
             check = self.check(at, t + dt)
         rest = [state for state in (q, out, self.spare) if state is not at]
         self.spare = rest[1]
         return [at, rest[0]], check if exponent is not None else None
+
+    def all_sound(self, check):
+        """Whether the states of all parts of the grid are sound."""
+        return not self.over_all(not check.sound)
 
     @cached_property
     def parameters(self):
@@ -127,12 +131,14 @@ class SweepsFused(Sweeps):
 
     def stage(self, q, out, k, q0, t, dt, row):
         numbers = row.A, row.v, row.w * dt, row.alpha, row.beta, row.B, row.C * dt
+        if self.halo is not None:
+            self.halo.send([q], -self.tables.dim)
         for one in self.parts_of_stage:
             ends = one is self.parts_of_stage[-1]
             target = out if ends else self.room_for_tendency()
             check = one.run(q, target, [t] * len(one.chain), t, 1.0, ends and row is self.final, 0.0,
-                            (self.tendency, q0, k), numbers)
-        if self.tables.repairs and not check.sound:
+                            (self.tendency, q0, k), numbers, sent=True)
+        if self.tables.repairs and not self.all_sound(check):
             self.repair_stage(q, out, k, t, dt, row)
             check = self.check(out, t)
         self.known = check if row is self.final else None
@@ -166,20 +172,29 @@ class Pass:
         self.text = self.source.text()
         self.module = write_module(self.text, f"finite_volume_{t.dim}d_{dtype}")
         grid, n = t.grid, t.grid.cells
-        self.count = 1 if rows is None else n[rows]
+        # Rows have their numbers in the whole grid; `shift` leads to their places in memory.
+        self.count, self.wrap, self.shift = (1, 1, 0) if rows is None else (n[rows], n[rows], 0)
+        first_row, end_row, self.reach = 0, self.count, 0
+        if rows is not None and rows == t.cut:
+            share, self.reach = t.share, t.ghosts * self.source.chain.count("rows")
+            self.count, self.shift, first_row, end_row = share.count, share.low - share.first, share.first, share.end
         strides = {k: prod(n[1:k]) * operations.pitch for k in range(1, t.dim)}
         self.row_stride = strides.get(rows, 0)
         others = [k for k in range(1, t.dim) if k != rows]
-        slabs = [(0, 0.0)] if not others else [(i * strides[others[0]], x) for i, x in enumerate(grid.axes[others[0]])]
-        chunk = max(1, min(ROWS, -(-self.count // max(1, 4 * operations.backend.threads // len(slabs)))))
-        pieces, places = [], []
-        for i, (slab, place) in enumerate(slabs):
-            for first in range(0, self.count, chunk):
+        slabs = [(0, 0, 0.0)] if not others else [(i, i * strides[others[0]], grid.axes[others[0]][i])
+                                                  for i in range(*t.cells(others[0]))]
+        chunk = max(1, min(ROWS, -(-(end_row - first_row) // max(1, 4 * operations.backend.threads // len(slabs)))))
+        pieces, places, near = [], [], []
+        for i, slab, place in slabs:
+            for first in range(first_row, end_row, chunk):
                 for x0, cells in strips(n[0], self.source.halo, self.source.L):
-                    end = min(first + chunk, self.count)
+                    end = min(first + chunk, end_row)
                     pieces.append((first, end, x0, cells, slab, self.slab_row(others, i)))
                     places.append(place)
-        self.pieces, self.places = np.array(pieces, np.int64), np.array(places, dtype)
+                    near.append(self.reach and (first - self.reach < first_row or end + self.reach > end_row))
+        # Pieces that read copies of other parts' rows come last.
+        pieces, places, near = np.array(pieces, np.int64), np.array(places, dtype), np.array(near, bool)
+        self.pieces = [(pieces[some], places[some]) for some in (~near, near) if some.any()]
         self.scratch = [aligned(self.source.room, dtype) for _ in range(operations.backend.threads)]
         for w in self.scratch:
             self.source.put_numbers(w)
@@ -191,12 +206,15 @@ class Pass:
     def times(self, t, dt):
         return [t + share * dt for _, _, share in self.chain]
 
-    def run(self, q, out, t, t_look, k, last, dt=0.0, arrays=(), row=(0.0,) * 7):
-        """Compute `out` from q; the `Check` of it, whose rate is found in the last pass only.
+    def run(self, q, out, t, t_look, k, last, dt=0.0, arrays=(), row=(0.0,) * 7, sent=False):
+        """Compute `out` from q; the `Check` of it, whose rate is found in the last pass only. Where a part of a grid needs
+        copies of q they are renewed meanwhile; sent: whether those that others need are on their way already.
 
         t: times of the chain's members;  k: the time by which fluxes are multiplied;  dt: that of sources;  arrays: tendency,
         start and register, row: numbers, of a stage"""
-        o, found = self.operations, np.empty((len(self.pieces), 2), q.dtype)
+        o = self.operations
+        if self.reach and not sent:
+            o.halo.send([q], -o.tables.dim)
         tables, grid, real = o.tables, o.tables.grid, q.dtype.type
         h, low = grid.spacing, grid.lower
         rows = 0 if self.rows is None else self.rows
@@ -206,15 +224,21 @@ class Pass:
         tendency, start, register = arrays or (None,) * 3
         arrays = [o.flat(q if array is None else array) for array in (tendency, start, register)]
         look = last or tables.repairs and not repeats(tables)
-        arguments = (o.flat(q), o.flat(out), *arrays, parameters, o.sides.table, self.count, grid.cells[0], self.row_stride,
-                     o.plane, stride, o.margin, real(low[0]), real(h[0]), real(low[rows]), real(h[rows]), real(k / h[0]),
-                     real(k / h[rows]), *times, real(dt), real(t_look), last, look, register is not None,
-                     *map(real, row))
-        counts = np.zeros(2, int)
+        arguments = (o.flat(q), o.flat(out), *arrays, parameters, o.sides.table, self.count, grid.cells[0], self.shift,
+                     self.wrap, self.row_stride, o.plane, stride, o.margin, real(low[0]), real(h[0]), real(low[rows]),
+                     real(h[rows]), real(k / h[0]), real(k / h[rows]), *times, real(dt), real(t_look), last, look,
+                     register is not None, *map(real, row))
+        looks = []
+        for turn, (pieces, places) in enumerate(self.pieces):
+            if self.reach and turn == len(self.pieces) - 1:
+                o.halo.receive()
+            counts, found = np.zeros(2, int), np.empty((len(pieces), 2), q.dtype)
 
-        def work(worker):
-            self.module.run(counts, self.pieces, self.places, found, self.scratch[worker], *arguments)
-        o.backend.workers.each(work, len(self.pieces) if q.size > ONE_THREAD else 1)
+            def work(worker):
+                self.module.run(counts, pieces, places, found, self.scratch[worker], *arguments)  # noqa: B023  called at once
+            o.backend.workers.each(work, len(pieces) if q.size > ONE_THREAD else 1)
+            looks.append(found)
+        found = np.concatenate(looks)
         rate, unsound = float(np.max(found[:, 0])), bool(found[:, 1].any())
         finite = not unsound or o.finite(q if q is out else out)
         return Check(finite, not unsound, rate, 1.0) if last else Check(finite, not unsound)

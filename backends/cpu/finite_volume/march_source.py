@@ -63,7 +63,7 @@ class MarchSource:
         self.with_numbers, self.numbers = {}, []          # {function: (as evaluated, its first constant)}; all constants
         self.halo = self.ghosts * chain.count("x")
         self.width = -(-(strip + 2 * self.halo + self.L) // self.L) * self.L
-        periodic = tables.grid.periodic if chain else (False,) * tables.dim          # a look reads no cells beyond its own
+        periodic = tables.periodic if chain else (False,) * tables.dim          # a look reads no cells beyond its own
         self.periodic_columns, self.open_rows = periodic[0], rows is not None and not periodic[rows]
         self.ahead = 2 * self.ghosts - 1 if self.open_rows else 0
 
@@ -361,10 +361,10 @@ class MarchSource:
         """Lines that load the next row of the state, and of the parameters."""
         first, halo, V = self.fields["q0"], self.halo, self.V
         lines_of_strip = -(-self.strip * self.dtype.itemsize // 64)
-        soon = [f"soon = slab + min(N + {SOON}, count - 1)*row_stride + x0", f"for v in range({V}):",
+        soon = [f"soon = slab + (min(N + {SOON}, count - 1) + row_shift)*row_stride + x0", f"for v in range({V}):",
                 *(f"    prefetch({array}, soon + v*variable_stride, {lines_of_strip})" for array in ("state", "out"))]
         lines = [*(soon if self.rows is not None else []), f"at = {first.first} + {first.slot('N')}",
-                 "place = slab + (N % count)*row_stride" if not self.open_rows else "place = slab + N*row_stride",
+                 f"place = slab + {'(N + row_shift)' if self.open_rows else '((N + row_shift) % wrap)'}*row_stride",
                  f"left, right = max(x0 - {halo}, 0), min(x0 + cells + {halo}, columns)", f"shift = {halo} - x0",
                  f"for v in range({V}):", f"    for c in range(left, right, {self.L}):",
                  f"        copy(state, place + v*variable_stride + c, w, at + v*{self.width} + c + shift)"]
@@ -379,8 +379,9 @@ class MarchSource:
         if not self.t.varying:
             return []
         field = self.fields["m"]
-        return ["if N < count + margin:", f"    at = {field.first} + {field.slot('N')}",
-                "    place = slab_row + (N + margin)*m_row_stride + x0 + margin", f"    for v in range({field.components}):",
+        return [f"if N < high_0 + {self.ghosts}:", f"    at = {field.first} + {field.slot('N')}",
+                "    place = slab_row + (N + row_shift + margin)*m_row_stride + x0 + margin",
+                f"    for v in range({field.components}):",
                 f"        for c in range({2 * self.halo} + cells):",
                 f"            w[at + v*{self.width} + c] = parameters[v, place + c - {self.halo}]"]
 
@@ -395,7 +396,7 @@ class MarchSource:
     def store(self, field, array="out"):
         """Lines that put a row from the place `at` on into an array in memory."""
         at = f"at + {field.first} + v*{self.width} + {self.halo}"
-        return ["place = slab + row*row_stride + x0", f"for v in range({self.V}):",
+        return ["place = slab + (row + row_shift)*row_stride + x0", f"for v in range({self.V}):",
                 f"    whole = cells // {self.L} * {self.L}", f"    for c in range(0, whole, {self.L}):",
                 f"        copy(w, {at} + c, {array}, place + v*variable_stride + c)", "    for c in range(whole, cells):",
                 f"        {array}[place + v*variable_stride + c] = w[{at} + c]"]
@@ -467,10 +468,11 @@ def run(counts, pieces, slab_places, found, w, {', '.join(ARGUMENTS)}):
 
 # pieces (piece, 6): first row, row after the last, first cell and number of cells of the strip, where row 0 lies in memory and
 # in the parameters;  slab_places: the coordinate along the third axis;  found (piece, 2): largest wave rate, and 1 where a
-# state is not sound;  count, columns: rows, and cells of a row, in all;  lower, h: coordinates;  k: dt/h;  parameters with
+# state is not sound;  count, columns: rows, and cells of a row, in all;  row_shift: what is added to a row's number for its
+# place in memory, wrap: rows there, fewer than all in a part of a grid;  lower, h: coordinates;  k: dt/h;  parameters with
 # `margin` cells around;  sides: the table of `side_source.Sides`;  t0, t1, t2: times of the members of the chain;
 # with_register: whether the stepper has one;  A to C: the row of its table
-ARGUMENTS = ("state", "out", "tendency", "start", "register", "parameters", "sides", "count", "columns", "row_stride",
-             "variable_stride", "m_row_stride", "margin", "lower_x", "h_x", "lower_rows", "h_rows", "k_x", "k_rows", "t0",
-             "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "with_register", "A", "v_", "w_", "alpha", "beta",
-             "B", "C")
+ARGUMENTS = ("state", "out", "tendency", "start", "register", "parameters", "sides", "count", "columns", "row_shift", "wrap",
+             "row_stride", "variable_stride", "m_row_stride", "margin", "lower_x", "h_x", "lower_rows", "h_rows", "k_x",
+             "k_rows", "t0", "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "with_register", "A", "v_", "w_",
+             "alpha", "beta", "B", "C")

@@ -104,5 +104,6 @@ class StageSource(MarchSource):
         return Pointwise(stage, dict.fromkeys(("q", "r", "start", "register"), self.V) | numbers, "stage")
 
     def from_memory(self, array, field):
-        return ["place = slab + row*row_stride + x0", f"for v in range({self.V}):", f"    for c in range(0, cells, {self.L}):",
+        return ["place = slab + (row + row_shift)*row_stride + x0", f"for v in range({self.V}):",
+                f"    for c in range(0, cells, {self.L}):",
                 f"        copy({array}, place + v*variable_stride + c, w, {field.first + self.halo} + v*{self.width} + c)"]

@@ -159,7 +159,7 @@ class DGOperator(ArrayOperator):
         factor, exponent = self.limit(stepper)
         known = check is not None and check.exponent == exponent
         rate = check.rate if known else self.operations.rate(q, t, exponent)
-        if self.messages is not None:
+        if self.messages is not None and not known:          # a check is that of all parts
             rate = self.messages.largest(np.array([rate]))[0]
         rate = rate / factor + self.tables.damping / real_limit(stepper)
         return 1 / rate if rate != 0 else np.inf

@@ -74,6 +74,10 @@ class FiniteVolume(Method):
         """Order of accuracy in space: 1, 2 or 5."""
         return SCHEMES[self.scheme].order
 
+    def halo(self, problem):
+        """Rows of neighbours that a part of a grid has: those that a sweep reads, or in 3D two of them at once."""
+        return SCHEMES[self.scheme].ghosts * (2 if self.splitting and problem.mesh.dim == 3 else 1)
+
     def chosen_variables(self, law):
         """The variables that are reconstructed for a law. Raises ValueError where the law does not have them."""
         has = {"conserved": True, "primitive": law.primitive is not None and law.conservative is not None,

@@ -16,7 +16,9 @@ class FiniteVolumeOperator(ArrayOperator):
         super().__init__(problem, method, tables, backend.operations(Sweeps, tables), backend)
         self.shape = tables.shape
         self.unknowns = {"q": self.shape}
-        self.fetch = self.operations.fetch
+        self.fetch, self.halo = self.operations.fetch, self.operations.halo
+        if self.halo is not None:
+            tables.damping = self.operations.over_all(tables.damping)
         if tables.law.admissible is not None:
             self.check_every = 1
 

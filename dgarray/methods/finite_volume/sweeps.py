@@ -7,6 +7,7 @@ second order, and each sweep may use the largest stable step of its own axis. St
 import numpy as np
 
 from ..check import Check
+from ..halo import Halo
 from ..recipe import Fetched, Recipe
 from .heat import heated
 from .lines import evaluate
@@ -30,6 +31,7 @@ class Sweeps(Recipe):
         self.backend, self.tables, self.xp, self.replaced, self.warmed = backend, tables, backend.xp, 0, 0
         self.m = {name: backend.array(values) for name, values in tables.parameters.items()}
         self.x = tuple(self.xp.broadcast_to(backend.array(x), tables.grid.shape) for x in tables.grid.places())
+        self.halo = None if tables.share is None else Halo(backend.messages, tables.share)
 
     # The state.
 
@@ -50,11 +52,34 @@ class Sweeps(Recipe):
         return Fetched(self.host(q).reshape(len(q), 1, -1))
 
     def finite(self, q):
-        return self.backend.finite(q)
+        return self.backend.finite(self.own(q))
+
+    def own(self, values):
+        """Values (..., z, y, x) of the rows along the last axis that are not copies of those of other parts of the grid."""
+        return values[(..., self.tables.own, *(slice(None),) * (self.tables.dim - 1))]
+
+    @property
+    def own_m(self):
+        """The varying parameters in the own cells."""
+        return {name: self.own(values) for name, values in self.m.items()}
+
+    @property
+    def own_x(self):
+        """The own cells' centres."""
+        return tuple(map(self.own, self.x))
+
+    def renew(self, q):
+        """Renew the copies of other parts' cells."""
+        if self.halo is not None:
+            self.halo.renew([q], -self.tables.dim)
+
+    def over_all(self, number):
+        """The largest of a number of each part of the grid."""
+        return number if self.halo is None else self.halo.messages.largest([number])[0]
 
     def change(self, q, before):
         """Largest change since the state `before` and largest absolute value of each variable, (2, variable)."""
-        axes = tuple(range(1, q.ndim))
+        axes, q, before = tuple(range(1, q.ndim)), self.own(q), self.own(before)
         found = self.xp.stack([self.xp.abs(q - before).max(axis=axes), self.xp.abs(q).max(axis=axes)])
         return self.backend.host(found).astype(float)
 
@@ -77,29 +102,34 @@ class Sweeps(Recipe):
     def add_sources(self, q, t, dt):
         """The sources alone for the time dt, in place."""
         if self.tables.physics.sources:
-            line = self.tables.physics.source_step
-            fields = {"q": (0, tuple(q)), "m": (0, self.m), "x": (0, self.x)}
-            new = evaluate([line], fields, {"out": (0, q.shape[-1])}, {"t": t, "dt": dt})["out"]
-            for v, values in enumerate(new):
-                q[v] = values
+            self.evaluate_own(self.tables.physics.source_step, q, q, t=t, dt=dt)
+
+    def evaluate_own(self, line, q, result, **numbers):
+        """Evaluate a line of one field that reads q, m and x of the same cell, at the own cells."""
+        (field,), q = line.writes, self.own(q)
+        fields = {"q": (0, tuple(q)), "m": (0, self.own_m), "x": (0, self.own_x)}
+        for target, values in zip(self.own(result), evaluate([line], fields, {field: (0, q.shape[-1])}, numbers)[field]):
+            target[...] = values
 
     def sweep(self, axis, q, out, t, dt):
         """Solve dq/dt + dF_k/dx_k = 0 along one axis for the time dt; t: at which conditions at the boundary are taken."""
+        if axis == self.tables.cut:
+            self.renew(q)
         self.add_fluxes(axis, q, "q", q, out, t, dt)
         if self.tables.repairs:
             self.repair([axis], q, t, [(out, dt)])
 
     def add_fluxes(self, axis, q, base, values, out, t, dt):
         """out = values - dt/h (differences of the fluxes of q along an axis) / C; base: the field that `values` are."""
-        lines, n = [*self.tables.sweeps[axis], self.tables.physics.update(base)], self.tables.grid.cells[axis]
+        lines, (first, end) = [*self.tables.sweeps[axis], self.tables.physics.update(base)], self.tables.cells(axis)
         numbers = self.numbers(axis, t, dt)
-        target, given = self.along(axis, out), self.along(axis, values)
+        target, given = (self.along(axis, array)[..., first:end] for array in (out, values))
         for rows in self.pieces(axis):
             fields = self.fields(axis, q, t, rows)
             if base != "q":
                 fields[base] = 0, tuple(given[(slice(None), *rows)])
             with np.errstate(all="ignore"):          # states that are not sound are looked for afterwards
-                new = evaluate(lines, fields, {"out": (0, n)}, numbers)["out"]
+                new = evaluate(lines, fields, {"out": (0, end - first)}, numbers)["out"]
             for v, value in enumerate(new):
                 target[(v, *rows)] = value
 
@@ -116,11 +146,10 @@ class Sweeps(Recipe):
 
     def rhs(self, q, t):
         """r = -sum over axes of dF_k/dx_k / C + s / C, a new array."""
+        self.renew(q)
         r, physics = self.xp.zeros_like(q), self.tables.physics
         if physics.sources:
-            fields = {"q": (0, tuple(q)), "m": (0, self.m), "x": (0, self.x)}
-            for v, values in enumerate(evaluate([physics.sources_line], fields, {"r": (0, q.shape[-1])}, {"t": t})["r"]):
-                r[v] = values
+            self.evaluate_own(physics.sources_line, q, r, t=t)
         for axis in range(self.tables.dim):
             self.add_fluxes(axis, q, "r", r, r, t, 1.0)
         return r
@@ -135,34 +164,32 @@ class Sweeps(Recipe):
         """Which pencils along an axis are computed at once: indices of `along` before its last axis."""
         if self.tables.dim == 1:
             return [()]
-        count, *others = (n for k, n in enumerate(self.tables.grid.shape) if k != self.tables.dim - 1 - axis)
+        shape = self.tables.grid.shape
+        count, *others = (n for k, n in enumerate(shape) if k != self.tables.dim - 1 - axis)
         size = max(1, PIECE // (self.tables.grid.cells[axis] * int(np.prod(others))))
-        return [(slice(first, min(first + size, count)),) for first in range(0, count, size)]
+        first, end = (0, count) if axis == self.tables.dim - 1 else (self.tables.own.start, self.tables.own.stop)
+        return [(slice(low, min(low + size, end)),) for low in range(first, end, size)]
 
     def fields(self, axis, q, t, rows):
         """The fields q, m and x, as `evaluate` takes them, of some pencils along an axis with their ghost layers."""
-        layers, n = self.tables.ghosts, self.tables.grid.cells[axis]
-        q = self.along(axis, q)[(slice(None), *rows)]
-        numbers = [side.places(layers, n) for side in self.tables.sides[axis]]
-        m = {name: self.padded(self.along(axis, values)[rows], numbers) for name, values in self.m.items()}
-        x = tuple(self.padded(self.along(axis, values)[rows], numbers) for values in self.x)
-        h, low, high = self.tables.grid.spacing[axis], self.tables.grid.lower[axis], self.tables.grid.upper[axis]
-        beyond = np.arange(layers) + 0.5
-        x[axis][..., :layers], x[axis][..., -layers:] = (self.backend.array(c) for c in (low - h * beyond[::-1],
-                                                                                         high + h * beyond))
-        q = self.padded(q, numbers)
-        for side, cells in zip(self.tables.sides[axis], (slice(None, layers), slice(-layers, None))):
-            if side.outside is not None:
+        layers, ends = self.tables.ghosts, (slice(None, self.tables.ghosts), slice(-self.tables.ghosts, None))
+        m = {name: self.padded(axis, self.along(axis, values)[rows]) for name, values in self.m.items()}
+        x = tuple(self.padded(axis, self.along(axis, values)[rows]) for values in self.x)
+        for cells in ends:
+            x[axis][..., cells] = self.backend.array(self.tables.line(axis)[cells])
+        q = self.padded(axis, self.along(axis, q)[(slice(None), *rows)])
+        for side, cells in zip(self.tables.sides[axis], ends):
+            if side.outside is not None and not self.tables.copies(axis, side.end):
                 state = side.outside(q=tuple(a[..., cells] for a in q), t=t, x=tuple(a[..., cells] for a in x),
                                      m={name: values[..., cells] for name, values in m.items()})
                 for a, value in zip(q, state):
                     a[..., cells] = value
         return {"q": (-layers, tuple(q)), "m": (-layers, m), "x": (-layers, x)}
 
-    def padded(self, values, numbers):
-        """Values along the last axis with those of the cells `numbers` (lower, upper) before and behind them, a new array."""
-        low, high = (values[..., cells] for cells in numbers)
-        return self.xp.concatenate([low, values, high], axis=-1)
+    def padded(self, axis, values):
+        """Values along an axis, which is their last one, with those from which ghost layers are made, a new array."""
+        (first, end), (low, high) = self.tables.cells(axis), self.tables.around(axis)
+        return self.xp.concatenate([values[..., low], values[..., first:end], values[..., high]], axis=-1)
 
     # Checks.
 
@@ -176,13 +203,15 @@ class Sweeps(Recipe):
         Dumbser, Zanotti, Loubere & Diot 2014; here faces change, not cells, so that the sum over all cells stays."""
         before = None          # the cells of the rounds so far
         for _ in range(ROUNDS):
-            bad = ~self.sound(targets[0][0], t)
-            if not bool(bad.any()):
+            bad = self.unsound(targets[0][0], t)
+            if not self.over_all(bool(bad.any())):
                 return
             new = bad if before is None else bad & ~before
-            if not bool(new.any()):
+            if not self.over_all(bool(new.any())):
                 break
             now = new if before is None else before | new
+            if self.tables.cut in axes:
+                self.halo.renew([now], -self.tables.dim, 1)
             for axis in axes:
                 self.replace_fluxes(axis, q, t, targets, now, before)
             before = now
@@ -195,11 +224,11 @@ class Sweeps(Recipe):
 
     def parts_of(self, axis, q, t, dt):
         """The number of equal parts of a sweep for which the flux `positive` keeps states admissible."""
-        largest, n = 0.0, self.tables.grid.cells[axis]
+        largest, (first, end) = 0.0, self.tables.cells(axis)
         for rows in self.pieces(axis):
-            s = evaluate([self.tables.speeds[axis]], self.fields(axis, q, t, rows), {"s": (-1, n)}, {"t": t})["s"][0]
+            s = evaluate([self.tables.speeds[axis]], self.fields(axis, q, t, rows), {"s": (-1, end - first)}, {"t": t})["s"][0]
             largest = max(largest, self.backend.largest(s))
-        return min(PARTS, int(np.ceil(largest * dt / self.tables.grid.spacing[axis])))
+        return min(PARTS, int(np.ceil(self.over_all(largest) * dt / self.tables.grid.spacing[axis])))
 
     def sweep_in_parts(self, axis, q, out, t, dt, parts):
         """A sweep from q to `out` as several shorter ones."""
@@ -212,31 +241,39 @@ class Sweeps(Recipe):
 
     def lend(self, q, t):
         """Give the cells whose internal energy is not positive some of other cells, in place."""
-        poor = ~self.sound(q, t)
-        if not bool(poor.any()):
+        poor = self.unsound(q, t)
+        if not self.over_all(bool(poor.any())):
             return
-        law, number = self.tables.law, self.tables.law.variables.index("E")
+        energy = self.own(q[self.tables.law.variables.index("E")])
         with np.errstate(all="ignore"):
-            heat = self.tables.physics.internal_energy(q=tuple(q), m=self.m)[0]
-        if self.backend.finite(heat):
+            heat = self.own(self.tables.physics.internal_energy(q=tuple(q), m=self.m)[0])
+        if not self.over_all(not self.backend.finite(heat)):
             self.warmed += int(self.backend.host(poor.sum()))
-            q[number] += heated(self.xp, heat, q[number], self.tables.grid.periodic[:law.dim]) - heat
+            before, total = (self.of_whole(values) for values in (heat, energy))
+            after = heated(self.xp, before, total, self.tables.periodic)
+            energy += (after if self.halo is None else after[self.tables.share.first:self.tables.share.end]) - heat
+
+    def of_whole(self, values):
+        """Values of the own rows of all parts of the grid, in the order of the rows."""
+        return values if self.halo is None else self.xp.concatenate(self.halo.messages.everyones(values))
 
     def replace_fluxes(self, axis, q, t, targets, cells, done):
         """Change the fluxes through the faces of some cells along an axis; those of the cells `done` are changed already."""
-        tables, n, mask = self.tables, self.tables.grid.cells[axis], self.along(axis, cells)
+        tables, (first, end) = self.tables, self.tables.cells(axis)
+        n, mask, done = end - first, *(self.mask(axis, each) for each in (cells, done))
         rows = self.xp.nonzero(mask.any(axis=-1)) if tables.dim > 1 else ()
         faces = self.faces_of(axis, mask[rows])
         if done is not None:
-            faces = faces & ~self.faces_of(axis, self.along(axis, done)[rows])
+            faces = faces & ~self.faces_of(axis, done[rows])
         fields = self.fields(axis, q, t, rows)
         with np.errstate(all="ignore"):
             high, low = (evaluate(lines, fields, {"flux": (-1, n)}, self.numbers(axis, t, targets[0][1]))["flux"]
                          for lines in (tables.sweeps[axis], [tables.simple[axis]]))
-        self.replaced += int(self.backend.host(faces.sum()))
+        counted = faces if axis != tables.cut or tables.share.end == tables.share.count else faces[..., :-1]
+        self.replaced += int(self.backend.host(counted.sum()))          # a face between two parts once
         change = tuple(self.xp.where(faces, a - b, 0) for a, b in zip(low, high))
         for target, dt in targets:
-            view = self.along(axis, target)
+            view = self.along(axis, target)[..., first:end]
             given = {"out": (0, tuple(view[(slice(None), *rows)])), "flux": (-1, change), "m": fields["m"]}
             new = evaluate([tables.physics.update("out")], given, {"out": (0, n)}, self.numbers(axis, t, dt))["out"]
             for v, value in enumerate(new):
@@ -246,12 +283,28 @@ class Sweeps(Recipe):
         """The numbers of the lines of a sweep: t, and k = dt / h."""
         return {"t": t, "k": dt / self.tables.grid.spacing[axis]}
 
+    def mask(self, axis, cells):
+        """Which cells, for fluxes along an axis, which is then the last one: copies count along the axis that is cut alone."""
+        if cells is None or self.halo is None or axis == self.tables.cut:
+            return cells if cells is None else self.along(axis, cells)
+        kept = self.xp.zeros_like(cells)
+        self.own(kept)[...] = self.own(cells)
+        return self.along(axis, kept)
+
     def faces_of(self, axis, cells):
         """Which faces along the last axis belong to some cells, one more than cells: masks."""
-        none = self.xp.zeros_like(cells[..., :1])
-        low, high = (cells[..., -1:], cells[..., :1]) if self.tables.grid.periodic[axis] else (none, none)
-        cells = self.xp.concatenate([low, cells, high], axis=-1)
+        first, end = self.tables.cells(axis)
+        wraps, none = self.tables.periodic[axis], self.xp.zeros_like(cells[..., :1])
+        beyond = [cells[..., place:place + 1] if self.tables.copies(axis, side) else cells[..., [other]] if wraps else none
+                  for side, (place, other) in enumerate(((first - 1, end - 1), (end, first)))]
+        cells = self.xp.concatenate([beyond[0], cells[..., first:end], beyond[1]], axis=-1)
         return cells[..., 1:] | cells[..., :-1]
+
+    def unsound(self, q, t):
+        """Which own cells have a state that is not sound, (z, y, x)."""
+        found, sound = self.xp.zeros(q.shape[1:], bool), self.sound(q, t)
+        self.own(found)[...] = ~self.own(sound)
+        return found
 
     def sound(self, q, t):
         """Whether the state of each cell is finite and admissible, (z, y, x)."""
@@ -262,10 +315,10 @@ class Sweeps(Recipe):
     def rate(self, q, t):
         """The largest s_k / h_k over cells and axes k, without splitting of their sum over the axes: see `GridTables.rate`."""
         with np.errstate(all="ignore"):
-            found = self.tables.rate(q=tuple(q), t=t, m=self.m, x=self.x)[0]
+            found = self.tables.rate(q=tuple(self.own(q)), t=t, m=self.own_m, x=self.own_x)[0]
         return self.backend.largest(found) if getattr(found, "ndim", 0) else float(found)
 
     def check(self, q, t):
         """The `Check` of a state with its rate."""
         finite = self.finite(q)
-        return Check(finite, finite and bool(self.sound(q, t).all()), self.rate(q, t) if finite else np.nan, 1.0)
+        return Check(finite, finite and bool(self.own(self.sound(q, t)).all()), self.rate(q, t) if finite else np.nan, 1.0)

@@ -22,6 +22,8 @@ class GridTables:
     shape        of a state, (variable, z, y, x);  ghosts: layers beyond the ends of an axis
     scheme       of `schemes.SCHEMES`;  split: whether a step sweeps axis by axis
     physics      `GridPhysics`;  sides: (lower, upper) `ghosts.Side` for each axis
+    periodic     whether each axis is;  share: the `dgarray.mesh.grid_part.RowShare` of a part of a grid, else None
+    cut, own     the axis along which the grid is cut, None if it is not, and the own rows along the last axis
     sweeps       for each axis the lines that end with the fluxes, `flux`;  simple: for each axis the line of the flux
                  `positive` of the averages, which keeps admissible states so, and speeds: that of its speed
     varying      names of the law's parameters that vary in space;  parameters: {name: (z, y, x)} of these
@@ -36,6 +38,9 @@ class GridTables:
         self.physics = physics = GridPhysics(self.law, problem.flux or upwind, problem.source, problem.numbers,
                                              self.grid.spacing)
         self.sides = sides_of(self.grid, problem.boundary, physics)
+        self.periodic = tuple(low.outside is None for low, _ in self.sides)
+        self.share = self.grid.share
+        self.cut, self.own = (None, slice(0, self.grid.shape[0])) if self.share is None else (self.dim - 1, self.share.own)
         self.sweeps = [read_later(self.scheme.lines(physics, axis, method, self.split)) for axis in range(self.dim)]
         self.simple = [physics.face_flux(axis, "q", "q", positive(self.law)) for axis in range(self.dim)]
         self.speeds = [physics.face_speed(axis) for axis in range(self.dim)]
@@ -69,6 +74,27 @@ class GridTables:
         steps."""
         share = self.scheme.boundary_time
         return share / 2, (1 + share) / 2
+
+    def cells(self, axis):
+        """The cells along an axis at which something is computed: (first, end)."""
+        return (self.own.start, self.own.stop) if axis == self.cut else (0, self.grid.cells[axis])
+
+    def copies(self, axis, end):
+        """Whether the cells beyond an end of an axis are copies of those of another part."""
+        return axis == self.cut and (self.share.low, self.share.high)[end] > 0
+
+    def around(self, axis):
+        """Numbers of the cells along an axis from which ghost layers are made, (below, above), lowest layer first."""
+        (first, end), g = self.cells(axis), self.ghosts
+        copies = list(range(first - g, first)), list(range(end, end + g))
+        return [copies[side.end] if self.copies(axis, side.end) else side.places(g, end) for side in self.sides[axis]]
+
+    def line(self, axis):
+        """Coordinates along an axis of a line of cells with its ghost layers, (cell,)."""
+        grid, h, beyond = self.grid, self.grid.spacing[axis], np.arange(self.ghosts) + 0.5
+        centres = grid.axes[axis] if axis != self.cut else grid.whole.axes[axis]
+        whole = np.concatenate([grid.lower[axis] - h * beyond[::-1], centres, grid.upper[axis] + h * beyond])
+        return whole if axis != self.cut else whole[self.share.first:self.share.end + 2 * self.ghosts]
 
     @cached_property
     def parameters(self):

@@ -117,6 +117,10 @@ class Hermite(Method):
         terms, decay = system.terms()
         return not decay and all(i == j for i, _, j, _ in terms)
 
+    def halo(self, problem):
+        """One row: half a step reads the nodes half a cell away, on either side."""
+        return 1
+
     def unknowns_of_place(self, problem):
         return ((self.order + 1) ** problem.mesh.dim,) * 2
 

@@ -17,8 +17,12 @@ class HermiteOperator(ArrayOperator):
     at the nodes, with j_x fastest."""
 
     def __init__(self, problem, method, tables, backend):
+        if tables.grid.share is not None:
+            tables.speeds = backend.messages.largest(tables.speeds)
         super().__init__(problem, method, tables.build(), backend.operations(HalfSteps, tables), backend)
         self.put = self.operations.put
+
+    row_axis = -1          # nodes lie one after the other, row by row
 
     def nodal(self, q):
         """The coefficients that the output holds, (variable, coefficient, node), of a state q on the host: all of them if the

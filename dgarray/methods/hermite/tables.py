@@ -124,7 +124,8 @@ class HermiteTables:
     def along(self, half, axis, low_sign, high_sign):
         """The `Neighbours` along an axis in a half-step.
 
-        low_sign, high_sign: (variable, N + 1) factors at the lower and the upper side, see `signs`; None on a periodic axis"""
+        low_sign, high_sign: (variable, N + 1) factors at the lower and the upper side, see `signs`; None on a periodic axis,
+        also of a part of the grid, whose copies at its ends are of no use then"""
         n, ones = self.grid.cells[axis], np.ones((self.variables, self.order + 1, 1))
         if self.grid.periodic[axis]:
             numbers = np.arange(n)
@@ -133,7 +134,8 @@ class HermiteTables:
         if half == 0:
             return Neighbours(np.arange(n), np.arange(1, n + 1), np.repeat(ones, n, -1), np.repeat(ones, n, -1))
         numbers, low_signs, high_signs = np.arange(n + 1), np.repeat(ones, n + 1, -1), np.repeat(ones, n + 1, -1)
-        low_signs[..., 0], high_signs[..., n] = low_sign, high_sign
+        if low_sign is not None:
+            low_signs[..., 0], high_signs[..., n] = low_sign, high_sign
         return Neighbours(np.maximum(numbers - 1, 0), np.minimum(numbers, n - 1), low_signs, high_signs)
 
     def signs(self, name, condition):

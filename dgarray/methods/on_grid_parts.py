@@ -1,0 +1,127 @@
+"""The operator of a problem whose grid is cut into parts, one for each rank of a run over several processes."""
+from math import prod
+
+import numpy as np
+
+from .halo import Halo
+from .on_ranks import OnRanks
+
+
+class OnGridParts(OnRanks):
+    """As `OnRanks`, on parts of a grid, each some rows along its last axis.
+
+    Where the operator on a part does not renew its copies itself, they are renewed after every step; so they are those of the
+    state between steps."""
+
+    def __init__(self, problem, method, inner, messages):
+        super().__init__(problem, method, inner, messages)
+        self.share, self.clock = inner.mesh.share, inner.halo or Halo(messages, inner.mesh.share)
+        self.unknowns = {name: self._whole_shape(shape) for name, shape in inner.unknowns.items()}
+        self.row = prod(inner.mesh.shape[1:])          # places in a row
+
+    # In an array (..., row and places of it, ...) the rows lie along `row_axis`, each with `_width` entries of it.
+
+    def _width(self, size):
+        """Entries of a row in an array of the own part; arrays of values between rows have one less than there are rows."""
+        return -(-size // len(self.share.rows))
+
+    def _whole_shape(self, shape):
+        axis, rows = self.inner.row_axis + len(shape), len(self.share.rows)
+        width, between = self._width(shape[axis]), shape[axis] < rows
+        size = width * self.share.count - (between and not self.problem.mesh.periodic[-1])
+        return (*shape[:axis], size, *shape[axis + 1:])
+
+    def _own(self, array, axis):
+        """The own rows of an array of the own part."""
+        own, width = self.share.own, self._width(array.shape[axis])
+        return array[(slice(None),) * (axis + array.ndim) + (slice(own.start * width, own.stop * width),)]
+
+    def _here(self, array, axis, size):
+        """The rows here, `size` entries, of an array of the whole grid."""
+        width, axis = self._width(size), axis + array.ndim
+        rows = self.share.rows[:size // width]
+        split = array.reshape(*array.shape[:axis], -1, width, *array.shape[axis + 1:])
+        return np.take(split, rows % split.shape[axis], axis).reshape(*array.shape[:axis], size, *array.shape[axis + 1:])
+
+    def _assembled(self, values, axis, everywhere=True):
+        """The values of all parts one after the other along an axis; None where they are for rank 0 alone and this is another
+        one."""
+        found = self.messages.everyones(values) if everywhere else self.messages.at_first(values)
+        return None if found is None else np.concatenate(found, axis)
+
+    # From parts to the whole, and back.
+
+    def gathered(self, arrays, everywhere=True):
+        axis = self.inner.row_axis
+        found = [self._assembled(self._own(array, axis), axis, everywhere) for array in self.inner.parts(arrays)]
+        return None if found[0] is None else self.inner.joined(found)
+
+    def restricted(self, arrays):
+        axis, shapes = self.inner.row_axis, self.inner.unknowns.values()
+        return self.inner.joined([self._here(array, axis, shape[axis])
+                                  for array, shape in zip(self.inner.parts(arrays), shapes)])
+
+    def shown(self, values, everywhere=True):
+        return self._assembled(self._own(values, -1), -1, everywhere)
+
+    over_elements = shown
+
+    def own_places(self, places):
+        own = self.share.own
+        first, end = own.start * self.row, own.stop * self.row
+        return (places >= first) & (places < end), places + (self.share.first - self.share.low) * self.row
+
+    def here(self, places):
+        own = (places >= self.share.first * self.row) & (places < self.share.end * self.row)
+        return np.where(own, places - (self.share.first - self.share.low) * self.row, -1)
+
+    # The problem.
+
+    @property
+    def coefficients(self):
+        return list(self.method.tables(self.problem).parameters.values()) if self.inner.coefficients else []
+
+    def report(self):
+        """What one process reports, counts added up, and of each rank what `of_ranks` says."""
+        own = self.share.end - self.share.first
+        copies = len(self.share.rows) - own
+        counts = self.messages.everyones(self.inner.report())
+        return self.of_ranks(own * self.row, copies * self.row, self.clock.sent, self.clock) | {
+            name: sum(each[name] for each in counts) for name in counts[0]}
+
+    # A step.
+
+    def _renewed(self, state):
+        """The state with copies of neighbours' rows as they are there now."""
+        if self.inner.halo is None:
+            self.clock.renew(self._arrays(state), -self.problem.mesh.dim)
+        return state
+
+    @staticmethod
+    def _arrays(state):
+        return list(state.values()) if isinstance(state, dict) else [state]
+
+    def largest_step(self, state, t, check=None):
+        """The smallest of the largest stable steps of all parts; a check's rate is that of all already."""
+        if check is not None and check.rate is not None:
+            return super().largest_step(state, t, check)
+        return float(-self.messages.largest([-super().largest_step(state, t, check)])[0])
+
+    def advance(self, state, t, dt):
+        return self._renewed(self.inner.advance(state, t, dt))
+
+    def advance_checked(self, state, t, dt):
+        new, check = super().advance_checked(state, t, dt)
+        return self._renewed(new), check
+
+    def stages(self, state, t, dt):
+        for time, new in self.inner.stages(state, t, dt):
+            yield time, new
+        self._renewed(new)
+
+    def step_operations(self, state):
+        stages = self.inner.step_operations(state)
+        messages = self.clock.operations(self._arrays(state), -self.problem.mesh.dim)
+        if self.inner.halo is None:
+            return [*stages[:-1], [*stages[-1], *messages]]
+        return [[*messages, *stage] for stage in stages]
