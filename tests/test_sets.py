@@ -164,7 +164,7 @@ def energy_rate(sim):
     operator, random = sim.operator, np.random.default_rng(0)
     state = operator.state(operator.project(lambda x: tuple(random.standard_normal(x[0].shape) for _ in sim.law.variables)))
     change = energy = 0.0
-    for (each, q), (_, r) in zip(operator.in_zones(state), operator.in_zones(operator.rhs(state, 0.0))):
+    for (_, each, q, _), (_, _, r, _) in zip(operator.in_zones(state), operator.in_zones(operator.rhs(state, 0.0))):
         q, r = (each.nodal(each.host(values)) for values in (q, r))
         for part in each.space.parts(extra=0):
             for u, v in zip(part.values(q), part.values(r)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..physics.pointwise import Pointwise, components
+from ..spaces.parts import of_places
 from .probes import Recorder, Recording, whole
 from .record_layout import Series
 from .sampling import at_nodes, taker, title
@@ -76,23 +77,23 @@ class VolumeIntegral(Recorder):
 
     def attach(self, name: str, operator: Operator) -> Recording:
         """The Recording of this recorder in one run."""
-        role = f"record {name!r}"
-        first = next(operator.space.parts(role, self.degree))
+        role, here = f"record {name!r}", operator.here
+        first = next(here.space.parts(role, self.degree))
         if self.function is None:
             names = totals_of(operator.law)
 
             def measure(state, t):
                 return totals_of_state(operator, state).values()
         else:
-            integrand = _Integrand(role, operator, self.function, self.names, first)
+            integrand = _Integrand(role, here, self.function, self.names, first)
             names = integrand.names
 
             def measure(state, t):
-                total, q = np.zeros(len(names)), at_nodes(operator, state)
-                for part in operator.space.parts(role, self.degree):
+                total, q = np.zeros(len(names)), at_nodes(here, state)
+                for part in of_places(here.space.parts(role, self.degree), operator.own):
                     values = integrand(part.shape, q=part.values(q), t=t, **integrand.inputs(part))
                     total += [part.integrate(value) for value in values]
-                return total
+                return operator.summed({"": total})[""]
         attrs = {"long_name": "integral over the domain"}
         return Recording(Series(name, {}, dict.fromkeys(names, ((), attrs))), self.every, measure)
 

@@ -6,6 +6,7 @@ at t = 0 and after every step.  Values are float64 whatever the dtype of the run
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import cycle
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -148,14 +149,24 @@ class Extrema(Recorder):
                     series[f"{v}_{short}{suffix}"] = (), {"long_name": f"{before}{long} nodal value of {v}",
                                                           "units": units(law, of)}
 
+        here, own, places = operator.here, slice(None), range(operator.space.count)
+        if operator.own is not None:
+            own = np.flatnonzero(operator.own)
+            own = own[np.argsort(operator.numbers_of(own))]
+            places = operator.numbers_of(own)
+
         def measure(state, t):
-            result, q = [], at_nodes(operator, state)
-            if operator.space.mixed:
-                q = operator.space.filled(q)
+            q, found, result = at_nodes(here, state), [], []
+            if here.space.mixed:
+                q = here.space.filled(q)
+            q = q[:, :, own]
             for values in (q[number] for number in chosen.values()):
-                for find in (np.argmin, np.argmax):
-                    node, element = np.unravel_index(find(values), values.shape)
-                    result += [values[node, element], *operator.space.position(node, element)]
+                for sign in (1, -1):
+                    node, element = np.unravel_index(np.argmin(sign * values), values.shape)
+                    found.append((sign * values[node, element], node, places[element]))
+            for sign, each in zip(cycle((1, -1)), zip(*operator.everyones(found))):          # the first of those that are least
+                value, node, element = min(each)
+                result += [sign * value, *operator.space.position(node, element)]
             return result
         return Recording(Series(name, {}, series), self.every, measure)
 

@@ -2,21 +2,23 @@
 import numpy as np
 
 from ..physics.pointwise import Pointwise
+from ..spaces.parts import of_places
 
 
-def totals(operator, values):
+def totals(operator, values, own=None):
     """{variable: integral of C q} and, where the law has one, {"energy": integral of its energy density}.
 
     values (variable, row, place) of the operator's space, on the host; C is the law's capacity (1 without).  They are the
     integrals that the scheme conserves: exact for polynomials and for energies quadratic in q; where its mass matrix is
     weight-adjusted, those of `Operator.conserved`, with the energy sum C q^2 / 2; of tensor-product DG by the quadrature of
-    its nodes; on a grid by the trapezoidal rule over the nodes."""
+    its nodes; on a grid by the trapezoidal rule over the nodes.
+    own: (place,) over which places; None: over all"""
     law, numbers, count = operator.law, operator.problem.numbers, len(operator.law.variables)
     capacity = Pointwise(law.capacity, {"m": numbers}, "capacity") if law.capacity else None
     energy = Pointwise(law.energy, {"q": count, "m": numbers}, "energy") if law.energy else None
-    names, weighted = totals_of(law), operator.conserved(values)
+    names, weighted = totals_of(law), operator.conserved(values if own is None else np.where(own, values, 0))
     total = np.zeros(len(names))
-    for part in operator.space.parts(extra=0):
+    for part in of_places(operator.space.parts(extra=0), own):
         here, m = part.values(values), operator.parameters(part)
         factors = capacity(m=m) if capacity else (1.0,) * count
         densities = [c * u for c, u in zip(factors, here)] + ([energy(q=here, m=m)[0]] if energy else [])
@@ -31,12 +33,12 @@ def totals(operator, values):
 
 def totals_of_state(operator, state):
     """The same of a state on the backend; in several zones the sum of each zone's, by its own quadrature."""
-    return totals_of_arrays(operator, operator.host(state))
+    return totals_of_arrays(operator, operator.arrays(state))
 
 
 def totals_of_arrays(operator, arrays):
-    """The same of the plain arrays of a state on the host."""
-    return summed(totals(zone, zone.nodal(part)) for zone, part in operator.in_zones(arrays))
+    """The same of the plain arrays of a state on the host. On several ranks the sum of each one's."""
+    return operator.summed(summed(totals(zone, zone.nodal(part), own) for _, zone, part, own in operator.in_zones(arrays)))
 
 
 def summed(found):

@@ -88,6 +88,10 @@ class GridPart(Grid):
     def axes(self):
         return (*self.whole.axes[:-1], self.whole.axes[-1][self.share.rows])
 
+    def weights(self):
+        *others, last = self.whole.weights()
+        return (*others, last[self.share.rows])
+
     def staggered(self, shift):
         *others, last = self.whole.staggered(shift)
         if shift[-1]:          # one in every cell between the rows here

@@ -1,8 +1,11 @@
 """The operator of a problem whose grid is cut into parts, one for each rank of a run over several processes."""
+from dataclasses import replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
 
+from ..mesh.grid_part import GridPart
 from .halo import Halo
 from .on_ranks import OnRanks
 
@@ -18,6 +21,8 @@ class OnGridParts(OnRanks):
         self.share, self.clock = inner.mesh.share, inner.halo or Halo(messages, inner.mesh.share)
         self.unknowns = {name: self._whole_shape(shape) for name, shape in inner.unknowns.items()}
         self.row = prod(inner.mesh.shape[1:])          # places in a row
+        self.own = np.zeros(len(self.share.rows) * self.row, bool)
+        self.own[self.own_order] = True
 
     # In an array (..., row and places of it, ...) the rows lie along `row_axis`, each with `_width` entries of it.
 
@@ -56,7 +61,7 @@ class OnGridParts(OnRanks):
         found = [self._assembled(self._own(array, axis), axis, everywhere) for array in self.inner.parts(arrays)]
         return None if found[0] is None else self.inner.joined(found)
 
-    def restricted(self, arrays):
+    def cut_out(self, arrays):
         axis, shapes = self.inner.row_axis, self.inner.unknowns.values()
         return self.inner.joined([self._here(array, axis, shape[axis])
                                   for array, shape in zip(self.inner.parts(arrays), shapes)])
@@ -66,12 +71,26 @@ class OnGridParts(OnRanks):
 
     over_elements = shown
 
-    def own_places(self, places):
-        own = self.share.own
-        first, end = own.start * self.row, own.stop * self.row
-        return (places >= first) & (places < end), places + (self.share.first - self.share.low) * self.row
+    def variables_of(self, arrays):
+        axis = self.inner.row_axis
+        for array in self.inner.parts(arrays):
+            for each in array if array.ndim + axis else [array]:
+                yield self._assembled(self._own(each, axis), axis, everywhere=False)
 
-    def here(self, places):
+    @cached_property
+    def own_space(self):
+        grid = GridPart(self.space.grid, replace(self.share, low=0, high=0))
+        return self.method.space(replace(self.problem, mesh=grid))
+
+    @property
+    def own_order(self):
+        own = self.share.own
+        return slice(own.start * self.row, own.stop * self.row)
+
+    def numbers_of(self, places):
+        return places + (self.share.first - self.share.low) * self.row
+
+    def number_here(self, places):
         own = (places >= self.share.first * self.row) & (places < self.share.end * self.row)
         return np.where(own, places - (self.share.first - self.share.low) * self.row, -1)
 

@@ -1,11 +1,11 @@
 """The operator of a problem whose mesh is cut into parts, one for each rank of a run over several processes."""
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from ..backends.arrays import ArrayBackend
 from .on_ranks import OnRanks
-from .operator import ArrayOperator
 
 
 class OnMeshParts(OnRanks):
@@ -83,7 +83,7 @@ class OnMeshParts(OnRanks):
                                 for zone, values in here.items()}, self.counts, everywhere)
         return found if isinstance(arrays, dict) or found is None else found[None]
 
-    def restricted(self, arrays):
+    def cut_out(self, arrays):
         """Plain arrays of the own part, copies included, from those of the whole mesh."""
         if not isinstance(arrays, dict):
             return arrays[:, :, self.places[None]]
@@ -98,8 +98,26 @@ class OnMeshParts(OnRanks):
         filled[:, :values.shape[1]] = values[:, :, self.own]
         return self.assembled({None: (self.cells[self.own], filled)}, {None: self.space.count})[None]
 
-    def own_places(self, places):
-        return self.own[places], self.cells[places]
+    def variables_of(self, arrays):
+        here = arrays if isinstance(arrays, dict) else {None: arrays}
+        for name, (variables, *_) in self.unknowns.items():
+            zone = name if self._zones else None
+            for v in range(variables):
+                found = self.assembled({zone: (self.places[zone][self.own_of[zone]], here[zone][v:v + 1, :, self.own_of[zone]])}
+                                       if zone in here else {}, self.counts, everywhere=False)
+                yield found and found[zone]
+
+    @cached_property
+    def own_order(self):
+        own = np.flatnonzero(self.own)
+        return own[np.argsort(self.cells[own])]
+
+    @cached_property
+    def own_space(self):
+        return self.method.space(replace(self.problem, mesh=self.problem.mesh.part(self.cells[self.own_order], " cut")))
+
+    def numbers_of(self, places):
+        return self.cells[places]
 
     @cached_property
     def number(self):
@@ -108,8 +126,5 @@ class OnMeshParts(OnRanks):
         number[self.cells[self.own]] = np.flatnonzero(self.own)
         return number
 
-    def here(self, places):
+    def number_here(self, places):
         return self.number[places]
-
-    def in_zones(self, arrays):
-        return [(self, arrays)] if isinstance(self.inner, ArrayOperator) else self.whole.in_zones(arrays)

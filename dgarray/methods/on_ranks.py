@@ -1,10 +1,18 @@
 """The operator of a problem that is cut into parts, one for each rank of a run over several processes."""
+from typing import NamedTuple
+
 import numpy as np
 
-from .operator import Operator
+from .operator import Operator, digest
 from .recipe import Fetched
 
 SELDOM = 8          # steps
+
+
+class OwnPart(NamedTuple):
+    """What stands for plain arrays of the whole problem: those of the own part."""
+
+    arrays: object
 
 
 class OnRanks(Operator):
@@ -14,16 +22,20 @@ class OnRanks(Operator):
     the same on all ranks, as one process has them; all ranks call these functions together. A derived class has
 
     gathered(arrays, everywhere)   plain arrays of the whole problem from those of the own part
-    restricted(arrays)             plain arrays of the own part, copies included, from those of the whole problem
+    own                            which places of the own part are own ones, (place,)
+    cut_out(arrays)                plain arrays of the own part, copies included, from those of the whole problem
     shown(values, everywhere)      what `snapshot` returns, of the whole problem from that of the own part
     over_elements(values)          values (variable, row, place) of the whole problem from those of the own part
-    own_places(places)             which of these places of the own part are own ones, and numbers of all in the whole problem
-    here(places)                   numbers of these places of the whole problem in the own part, -1 for those of others
+    numbers_of(places)             numbers in the whole problem of these places of the own part
+    number_here(places)            numbers of these places of the whole problem in the own part, -1 for those of others
+    variables_of(arrays)           each variable of plain arrays of the own part, one after the other, of the whole problem;
+                                   None but for rank 0
+    own_space                      the function space of the own places, and `own_order` the places in its order
 
     inner        the operator on the own part, which renews its copies of others' values by `messages`
     everywhere   whether all ranks get snapshots and what checkpoints hold, or rank 0 alone, which writes them"""
 
-    everywhere = True
+    everywhere, own = True, None
     word, heard = (), ()          # numbers of this rank that all shall know, and the largest of all ranks' when they agreed
 
     def __init__(self, problem, method, inner, messages):
@@ -79,6 +91,45 @@ class OnRanks(Operator):
     def project(self, f, t=0.0):
         return self.gathered(self.inner.project(f, t))
 
+    def restricted(self, arrays):
+        """Plain arrays of the own part, copies included, from those of the whole problem, or from what stands for them."""
+        return arrays.arrays if isinstance(arrays, OwnPart) else self.cut_out(arrays)
+
+    # What is asked of all places.
+
+    here = property(lambda self: self.inner)
+
+    def in_zones(self, arrays):
+        return [(name, operator, part, self.own if own is None else own)
+                for name, operator, part, own in self.inner.in_zones(self.restricted(arrays))]
+
+    def everyones(self, found):
+        return self.messages.everyones(found)
+
+    def summed(self, found):
+        result = {}
+        for each in self.messages.everyones(found):
+            for name, value in each.items():
+                result[name] = result[name] + value if name in result else value
+        return result
+
+    def initial(self, f):
+        return OwnPart(self.inner.project(f))
+
+    def arrays(self, state):
+        return OwnPart(self.inner.host(state))
+
+    def digest(self, arrays):
+        found = digest(values for values in self.variables_of(self.restricted(arrays)) if values is not None)
+        return self.messages.from_first(found)
+
+    def error(self, state, exact, t):
+        values = self.inner.nodal(self.inner.host(state))[:, :, self.own_order]
+        if not self.own_space.structured:          # copies may have more nodes
+            values = values[:, :self.own_space.sizes["node"]]
+        found = self.own_space.error(values, exact, t)
+        return np.sqrt(sum(np.square(each) for each in self.messages.everyones(found)))
+
     # A step.
 
     def largest_step(self, state, t, check=None):
@@ -130,8 +181,8 @@ class OnRanks(Operator):
 
     def _rows(self, rows):
         """Rows (place, variable, row) of the own part as those of the whole problem."""
-        own, numbers = self.own_places(rows[:, 0])
-        found = np.concatenate(self.messages.everyones(np.column_stack([numbers, rows[:, 1:]])[own]))
+        rows = rows[self.own[rows[:, 0]]]
+        found = np.concatenate(self.messages.everyones(np.column_stack([self.numbers_of(rows[:, 0]), rows[:, 1:]])))
         return found[np.lexsort(found.T[::-1])]
 
     def change(self, state, before):
@@ -155,7 +206,7 @@ class OnRanks(Operator):
         return Fetched(self.shown(self.inner.snapshot(self.inner.host(state)), self.everywhere))
 
     def take(self, state, places):
-        numbers = self.here(np.asarray(places))
+        numbers = self.number_here(np.asarray(places))
         here = np.flatnonzero(numbers >= 0)
         values = self.inner.take(state, numbers[here])
         result = np.full((len(values), max(self.messages.everyones(values.shape[1])), len(places)), np.nan, values.dtype)

@@ -6,6 +6,7 @@ value and the scaled derivatives at the node.
 from __future__ import annotations
 
 from functools import cached_property
+from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -189,9 +190,50 @@ class Operator:
         """The plain arrays of a state from a list of them: the inverse of `parts`."""
         return parts[0] if self.one else dict(zip(self.unknowns, parts))
 
-    def in_zones(self, arrays: Any) -> list[tuple[Operator, Any]]:
-        """[(operator of a zone, its part of plain arrays on the host)]: here one, that of all."""
-        return [(self, arrays)]
+    def in_zones(self, arrays: Any) -> list[tuple[str | None, Operator, Any, Any]]:
+        """[(name of a zone, its operator, its part of plain arrays on the host, which of its places are this process's own,
+        (place,))]: here one, None for its name, and None where all places are."""
+        return [(None, self, arrays, None)]
+
+    # What is asked of all places. On several ranks each answers for its own, and the answers are put together.
+
+    @property
+    def here(self) -> Operator:
+        """The operator whose places this process has: itself."""
+        return self
+
+    @property
+    def own(self) -> np.ndarray | None:
+        """Which of the places of `here` are this process's own, (place,); None: all."""
+        return None
+
+    def numbers_of(self, places: np.ndarray) -> np.ndarray:
+        """The numbers in the whole problem of places of `here`."""
+        return places
+
+    def summed(self, found: dict) -> dict:
+        """{name: value} with the sums of what all processes have found."""
+        return found
+
+    def everyones(self, found: Any) -> list:
+        """What each process has found."""
+        return [found]
+
+    def initial(self, f: Callable) -> Any:
+        """As `project` at t = 0, to be put into a state or to be asked about: plain arrays, or what stands for them."""
+        return self.project(f)
+
+    def arrays(self, state: Any) -> Any:
+        """As `host`, to be asked about only: plain arrays, or what stands for them."""
+        return self.host(state)
+
+    def digest(self, arrays: Any) -> str:
+        """Eight digits that tell what `initial` gives apart."""
+        return digest(self.parts(arrays))
+
+    def error(self, state: Any, exact: Callable, t: float) -> np.ndarray:
+        """L2 norm of the difference from exact(x, t) of each variable, (variable,)."""
+        return self.space.error(self.fetch(state).result(), exact, t)
 
     def project(self, f: Callable, t: float = 0.0) -> Any:
         """The state that represents f(x, t), as plain arrays on the host; f returns a tuple with one component per variable."""
@@ -311,6 +353,14 @@ class Operator:
     def take(self, state: Any, places: np.ndarray) -> np.ndarray:
         """The values of `nodal` at some places, (variable, row, place of `places`), on the host."""
         return self.nodal(self.host(state))[:, :, places]
+
+
+def digest(arrays):
+    """Eight digits that tell lists of arrays apart."""
+    found = sha256()
+    for array in arrays:
+        found.update(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else b"")
+    return found.hexdigest()[:8]
 
 
 def check_array(array, shape, what, meaning):

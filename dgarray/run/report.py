@@ -12,8 +12,7 @@ def report(sim, run, setup, result):
     wall = sum(clock.seconds.get(name, 0.0) for name in ("time step", "stages", "finite check"))
     errors, dofs, end = None, run.operator.dofs, totals_of_state(run.operator, loop.state)
     if o["exact"] is not None:
-        last = run.operator.fetch(loop.state).result()
-        errors = with_total(sim.law.variables, run.operator.space.error(last, o["exact"], loop.t))
+        errors = with_total(sim.law.variables, run.operator.error(loop.state, o["exact"], loop.t))
     return {
         "case": o["case"], "method": repr(sim.method), "law": repr(sim.law), "order": sim.method.highest_order,
         "backend": sim.backend.name, "kernels": sim.kernels,

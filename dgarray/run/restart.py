@@ -73,7 +73,7 @@ def checkpoint_of(sim, out, until):
                    if here != then[kind].get(name, here)]
         if changed:
             warnings.warn(f"continuing from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=4)
-    if digest(*sim.operator.parts(sim.operator.project(sim.initial))) != facts["initial"]:
+    if sim.operator.digest(sim.operator.initial(sim.initial)) != facts["initial"]:
         errors = "; the reported errors are those against the exact solution given now" * (o["exact"] is not None)
         warnings.warn(f"continuing from t = {facts['t']:.6g}: the initial state differs from that of {out}, and is not used"
                       f"{errors}", stacklevel=4)

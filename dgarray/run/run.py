@@ -9,7 +9,6 @@ import numpy as np
 
 from ..analysis.totals import totals_of_arrays
 from ..output import checkpoint, open_output, store_of
-from ..output.checkpoint import digest
 from ..output.store import Arrivals
 from .failure import SolutionError
 from .provenance import began, call_of
@@ -80,7 +79,7 @@ class Run:
     def _begin(self):
         """Set the initial state; there is no checkpoint to go on from."""
         first = self.loop.start_from_initial()
-        self.begin, self.initial = totals_of_arrays(self.operator, first), digest(*self.operator.parts(first))
+        self.begin, self.initial = totals_of_arrays(self.operator, first), self.operator.digest(first)
 
     def _resume(self, arrays, facts):
         """Set the state of the checkpoint; the store goes on with the rows that it had then."""

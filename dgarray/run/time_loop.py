@@ -35,7 +35,8 @@ class TimeLoop:
     # The state.
 
     def start(self, q):
-        """Set the state to plain arrays of the host, with all kernels compiled: a step of length zero may round."""
+        """Set the state to plain arrays of the host, or what `Operator.initial` gives, with all kernels compiled: a step of
+        length zero may round."""
         self.operator.put(self.state, q)
         self.state = self._advanced(0.0)
         self.operator.check(self.state, self.t)
@@ -44,7 +45,7 @@ class TimeLoop:
 
     def start_from_initial(self):
         """Set the initial state and return it. Raises ValueError where it is not finite or not admissible."""
-        law, first = self.sim.law, self.operator.project(self.sim.initial)
+        law, first = self.sim.law, self.operator.initial(self.sim.initial)
         fault = self.fault(first, 0.0)
         if fault:
             hint = "; of rho, v and p law.conservative makes them" if law.conservative else ""

@@ -18,7 +18,7 @@ class MixedSpace:
     @property
     def count(self):
         """Number of elements."""
-        return self.mesh.cell_count
+        return len(self.mesh.cells)
 
     @property
     def sizes(self):

@@ -4,6 +4,7 @@ A place is an element of a mesh or a node of a grid. Its rows are the element's 
 at the grid's node. Fields are arrays q (variable, row, place).
 """
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,16 @@ class Part(NamedTuple):
     values: Callable
     spread: Callable
     integrate: Callable
+
+
+def of_places(parts, own):
+    """`Part`s of the volume whose integrals are those over the places where `own` (place,) is true; None: over all."""
+    for part in parts:
+        yield part if own is None else part._replace(integrate=partial(_integral_of, part, own))
+
+
+def _integral_of(part, own, f):
+    return part.integrate(np.where(part.spread(own), f, 0))
 
 
 class Evaluation(NamedTuple):

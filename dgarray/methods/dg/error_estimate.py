@@ -16,20 +16,21 @@ def error_estimate(operator, loop):
     There is no estimate where a zone has an order below 2, where limiters or finite volumes on subcells change what steps
     compute (a step and two halves then differ by their choices, not by the stepper's error), or after a run that ended early;
     "time" is None where only rounding is left."""
-    arrays = operator.host(loop.state)
-    zones = [zone for zone, _ in operator.in_zones(arrays)]
-    chooses = any(zone.tables.limits is not None or zone.tables.sensor is not None for zone in zones)
-    if len(loop.since) != 1 or chooses or min(zone.method.nodal_order for zone in zones) < 2:
+    arrays = operator.arrays(loop.state)
+    refused = any(zone.tables.limits is not None or zone.tables.sensor is not None or zone.method.nodal_order < 2
+                  for _, zone, _, _ in operator.in_zones(arrays))
+    if len(loop.since) != 1 or operator.summed({"refused": refused})["refused"]:
         return None
     (t, dt), halved = loop.since[0], loop.copy
     operator.forget()
     for i in (0, 1):
         halved = operator.advance(halved, t + i * dt / 2, dt / 2)
-    difference, size, beyond = 0.0, 0.0, 0.0
-    for (zone, given), (_, other) in zip(operator.in_zones(arrays), operator.in_zones(operator.host(halved))):
-        difference += energies(zone, other - given).sum()
-        parts = energies(zone, given)
-        size, beyond = size + parts.sum(), beyond + lacking(parts)
+    found = {}
+    for (name, zone, given, own), (*_, other, _) in zip(operator.in_zones(arrays), operator.in_zones(operator.arrays(halved))):
+        found[name] = np.stack([energies(zone, each if own is None else np.where(own, each, 0)) for each in (
+            given, other - given)])
+    parts = operator.summed(found).values()
+    difference, size, beyond = (sum(each) for each in zip(*((b.sum(), a.sum(), lacking(a)) for a, b in parts)))
     one_step = np.sqrt(difference) / (1 - 2.0 ** -operator.stepper.order)
     known = one_step > ROUNDING * np.finfo(operator.dtype).eps * np.sqrt(size)
     return {"time": float(loop.steps * one_step) if known else None, "space": float(np.sqrt(beyond))}

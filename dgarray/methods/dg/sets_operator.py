@@ -333,7 +333,8 @@ class SetsOperator(Operator):
 
     def in_zones(self, arrays):
         parts = self.split(arrays)
-        return [(operator, parts[name]) for name, operator in self.operators.items()]
+        return [(name, operator, parts[name], None if operator.mesh.share is None else operator.mesh.share.own)
+                for name, operator in self.operators.items()]
 
     # Checks of a state.
 
