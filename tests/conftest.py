@@ -46,7 +46,11 @@ def usual(item):
 
 def needed(items):
     """Those of the items of one test in which every two values of its sets of parameters meet: first those of the README's
-    command, then, one after the other, the one in which the most pairs are new."""
+    command, then, one after the other, the one in which the most pairs are new. With the marker `one_in` these are found among
+    every n-th item."""
+    one_in = items[0].get_closest_marker("one_in")
+    items = [item for number, item in enumerate(items)
+             if not one_in or number % one_in.args[0] == 0 or not item.get_closest_marker("thorough")]
     pairs = {item: frozenset(combinations(values(item), 2)) for item in items}
     if any(len(values(item)) < 3 for item in items):
         return items

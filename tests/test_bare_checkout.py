@@ -108,11 +108,8 @@ def test_first_contact_says_that_cupy_is_missing(checkout):
 
 @pytest.mark.thorough
 def test_all_gpu_tests_are_collected(checkout):
-    """As many as here, by a package that is not installed."""
+    """By a package that is not installed."""
     command = "-q", "-m", "gpu", "--collect-only", "-p", "no:cacheprovider", "-p", "no:xdist"
-    counts = []
-    for folder, blocked in ((checkout, OTHERS), (ROOT, ())):
-        status, out, error = python(folder, TESTS, *command, blocked=blocked)
-        assert status == 0, out[-2000:] + error
-        counts.append(int(re.search(r"(\d+)/\d+ tests collected", out)[1]))
-    assert counts[0] == counts[1] > 400
+    status, out, error = python(checkout, TESTS, *command, blocked=OTHERS)
+    assert status == 0, out[-2000:] + error
+    assert int(re.search(r"(\d+)/\d+ tests collected", out)[1]) > 400

@@ -31,6 +31,7 @@ def test_blasts_at_low_beta_stay_positive(method, flux, kernels):
     check(magnetic(method, flux, kernels, pressure=1000, field=45), least=1)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.thorough
 @pytest.mark.parametrize("method", [FIRST, MUSCL, UNSPLIT, WENO, dg.FiniteVolume("muscl", limiter="minmod")], ids=str)
 @pytest.mark.parametrize("flux", [dg.rusanov, dg.hll, dg.hlld])

@@ -42,6 +42,7 @@ USUAL = [("triangles", "maxwellTE", "nodal", 2, "float32"), ("tetrahedra", "acou
          ("prisms", "maxwell3", "nodal", 1, "float32")]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usually(lambda kind, system, method, order, dtype: (kind, system, method, order, dtype) in USUAL)
 @pytest.mark.parametrize("kind, system, method, order, dtype", CASES)
 def test_stage_agrees_with_the_arrays(kind, system, method, order, dtype):
@@ -98,6 +99,7 @@ PAIRS = [(name, system, flux, dtype) for name in JOINED
          for flux, dtype in [(("upwind", "float32"), ("rusanov", "float64"), ("central", "float64"))[(i + len(name)) % 3]]]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usually(lambda name, system: system in ("acoustics2", "acoustics3") and name in ("rim", "shapes in space"))
 @pytest.mark.parametrize("name, system, flux, dtype", PAIRS)
 def test_steps_across_joins_agree_with_the_arrays(name, system, flux, dtype):

@@ -364,6 +364,7 @@ def random_state(operator, seed):
     return states(shape[0] - 2, seed, shape[1] * shape[2]).reshape(shape)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(6)
 @pytest.mark.parametrize("dim, kind, dtype", [
     *((dim, kind, "float64") for dim in DIMS for kind in FLUXES),

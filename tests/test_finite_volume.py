@@ -275,6 +275,7 @@ ALL = [*TRIED, *((law, dim, method, *((None, 32), (dg.wall if law != "burgers" e
 USUAL = [("mhd", 2, "muscl", None, 64), ("varying", 1, "quick", dg.wall, 64), ("burgers", 2, "weno", None, 64)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(lambda law, dim, method, boundary, bits: (law, dim, method, boundary, bits) in USUAL)
 @pytest.mark.parametrize("law, dim, method, boundary, bits", ALL)
 def test_kernels_are_the_array_expressions(law, dim, method, boundary, bits):

@@ -49,6 +49,7 @@ def test_a_case_is_a_function_of_keywords(name):
     assert inspect.getdoc(getattr(cases, name)).splitlines()[0].endswith((".", ";"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(lambda name, scheme: (SCHEMES.index(scheme) + ON_GRIDS.index(name)) % 3 == 0)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name, keywords", SMALL, ids=label)

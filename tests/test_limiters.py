@@ -203,6 +203,7 @@ def test_the_indicator_finds_jumps_and_nothing_else():
             assert np.array_equal(limited(operator, c)[:, :, ~found], c[:, :, ~found])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(1, 9)
 @pytest.mark.parametrize("order, options", ALL, ids=NAMES)
 def test_fused_kernels_and_strict_arrays(order, options):
@@ -372,6 +373,7 @@ def test_bad_input_is_named_in_one_line(make, message):
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(0)
 @pytest.mark.parametrize("dim, order, options, dtype", [
     (1, 1, BARTH | POSITIVE, "float32"), (2, 1, BARTH, "float64"), (3, 1, BARTH | POSITIVE, "float64"),

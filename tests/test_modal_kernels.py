@@ -8,6 +8,7 @@ import dgarray as dg
 from dgarray import backends
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(lambda system, order: (system, order) in {("advection1", 6), ("acoustics1", 3), ("maxwellTM", 2)})
 @pytest.mark.parametrize("system, order", [(system, order) for number, system in enumerate(SYSTEMS) for order in range(7)
                                            if (number + order) % 7 in (3, 6)])
@@ -43,6 +44,7 @@ def test_gas(dim, order, flux, dtype):
         agree(fused, reference, order, dtype, 100)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(lambda quadrature, order: order == 2 and not quadrature)
 @pytest.mark.parametrize("order", range(7))
 @pytest.mark.parametrize("quadrature", [False, True])

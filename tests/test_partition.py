@@ -122,6 +122,7 @@ def field(law):
 NUMBER = {system: number for number, system in enumerate(SYSTEMS)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(lambda system, order, kernels, dtype: (
     (kernels, dtype, order) == ("array", "float64", 4 - NUMBER[system] % 4)
     and system in ("advection2", "acoustics1", "maxwell3")
@@ -135,6 +136,7 @@ def test_nodal(system, order, kernels, dtype):
     same_steps(mesh, dg.NodalDG(order), law, boundary, kernels, dtype, field(law), source=source)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(lambda system, order, surface, kernels, dtype: (kernels, dtype, surface) == ("array", "float64", "edges")
                      and order == NUMBER[system] % 3 and NUMBER[system] % 4 == 3
                      or (system, order, surface, kernels, dtype) == ("acoustics1", 1, "elements", "fused", "float64"))

@@ -88,6 +88,7 @@ def steps(operator, initial, lengths=None):
             operator.change(state, operator.state(q)), operator.unknowns, told, len(operator.not_finite(end))]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(lambda name, kernels: kernels == "array" or name in ("muscl", "hermite"))
 @pytest.mark.parametrize("name, kernels, dtype", RUNS)
 def test_parts_give_the_whole(name, kernels, dtype):

@@ -95,6 +95,7 @@ def owners_of(mesh):
     return [split(mesh, 7), scattered(mesh, 3)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usually(lambda name, kernels: (kernels, name) in {
     ("array", "triangles and quadrilaterals"), ("array", "two sizes, two orders"), ("array", "one curved side"),
     ("array", "modal orders")})
@@ -108,6 +109,7 @@ def test_waves(name, kernels):
     same_steps(mesh, method, law, dg.wall, kernels, dtype, waves(law), owners_of(mesh))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usually(lambda name, kernels: (kernels, name) in {
     ("array", "indicator"), ("array", "mixed"), ("array", "two sizes"), ("fused", "vertex")})
 @pytest.mark.parametrize("kernels", KINDS)

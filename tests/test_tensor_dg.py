@@ -147,6 +147,7 @@ def test_smooth_media(law, order):
 
 # Kernels.
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype, most", [("float64", 1e-13), ("float32", 1e-5)])
 @pytest.mark.parametrize("dim, order, nodes, warped", [
     (2, 0, "gauss", True), (2, 1, "lobatto", True), (2, 4, "gauss", False), (2, 8, "gauss", True), (3, 1, "gauss", True),
@@ -177,6 +178,7 @@ CONDITIONS = {
 TAKE_A_STATE = {dg.prescribed, dg.incident, dg.far_field, dg.inflow}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name, number", [(name, number) for name, found in CONDITIONS.items() for number in range(len(found))])
 @pytest.mark.parametrize("warped", [True, False])
 @pytest.mark.usually(lambda name, number, warped: (name, number, warped) == ("maxwell", 5, True))

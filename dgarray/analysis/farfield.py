@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
-from scipy.special import spherical_jn, spherical_yn
 
+from ..physics.boundary import pec
 from ..reference import quadrature, simplex
 from ..reference.tensor import KINDS as TENSOR_NODES
 from ..reference.tensor import tensor_cell
 from ..spaces.surface import AXES, Surface
+from .scattering_spheres import sphere_bistatic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -98,7 +99,8 @@ def mie_cross_section(ka: float, angles: ArrayLike) -> tuple[np.ndarray, np.ndar
     """Exact bistatic cross-sections sigma / a^2 of a perfectly conducting sphere of radius a in the planes of E and of H.
 
     sigma_E / a^2 = 4 pi / (ka)^2 |sum_n c_n (a_n tau_n + b_n pi_n)|^2, in sigma_H pi and tau exchanged,
-    c_n = (2n+1) / (n(n+1)), a_n = psi_n' / xi_n', b_n = psi_n / xi_n at ka, psi_n(x) = x j_n(x), xi_n(x) = x h_n^(2)(x)
+    c_n = (2n+1) / (n(n+1)), a_n = psi_n' / xi_n', b_n = psi_n / xi_n at ka, psi_n(x) = x j_n(x), xi_n(x) = x h_n^(2)(x);
+    spheres of other media: `dgarray.analysis.scattering_spheres.sphere_bistatic`
 
     ka      wave number times radius
     angles  (angle,) degrees from the direction in which the wave travels: 0 forward, 180 back
@@ -106,18 +108,9 @@ def mie_cross_section(ka: float, angles: ArrayLike) -> tuple[np.ndarray, np.ndar
     Balanis 2012, section 11.8.2; Bohren & Huffman 1983, section 4.4, for an infinite conductivity."""
     if not (isinstance(ka, Real) and ka > 0):
         raise ValueError(f"ka={ka!r} is not allowed; it must be a positive number")
-    cosine = np.cos(np.radians(np.asarray(angles, float)))
-    in_E, in_H = np.zeros(cosine.shape, complex), np.zeros(cosine.shape, complex)
-    before, now = np.zeros_like(cosine), np.ones_like(cosine)        # pi_(n-1) and pi_n
-    for n in range(1, int(ka + 4 * ka ** (1 / 3)) + 12):
-        j, dj, y, dy = (f(n, ka, derivative) for f in (spherical_jn, spherical_yn) for derivative in (False, True))
-        psi, dpsi, xi, dxi = ka * j, j + ka * dj, ka * (j - 1j * y), j - 1j * y + ka * (dj - 1j * dy)
-        a, b, c = dpsi / dxi, psi / xi, (2 * n + 1) / (n * (n + 1))
-        tau = n * cosine * now - (n + 1) * before
-        in_E += c * (a * tau + b * now)
-        in_H += c * (a * now + b * tau)
-        before, now = now, ((2 * n + 1) * cosine * now - (n + 1) * before) / n
-    return tuple(4 * np.pi / ka**2 * np.abs(s) ** 2 for s in (in_E, in_H))
+    angles = np.asarray(angles, float)
+    in_E, in_H = sphere_bistatic(ka / (2 * np.pi), angles.ravel(), 1.0, pec).values[0]
+    return in_E.reshape(angles.shape), in_H.reshape(angles.shape)
 
 
 def check_fields(fields):

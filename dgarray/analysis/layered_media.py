@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROUNDING = 1e-13        # an imaginary part that is smaller than this part of the value counts as zero
 
 
-def positive_values(values: ArrayLike, name: str) -> np.ndarray:
+def positive_values(values, name):
     """A number or numbers as an array (n,). Raises ValueError unless all are finite and positive, in one dimension."""
     found = np.atleast_1d(np.asarray(values))
     if found.ndim != 1 or not found.size or found.dtype.kind not in "fiu" or not np.all(np.isfinite(found) & (found > 0)):
@@ -32,7 +32,7 @@ def positive_values(values: ArrayLike, name: str) -> np.ndarray:
     return found.astype(float)
 
 
-def increasing_radii(radius: float | ArrayLike) -> np.ndarray:
+def increasing_radii(radius):
     """Outer radii of the layers from the centre outward, (layer,). Raises ValueError unless they are positive and increase."""
     radii = positive_values(radius, "radius")
     if not np.all(np.diff(radii) > 0):
@@ -40,7 +40,7 @@ def increasing_radii(radius: float | ArrayLike) -> np.ndarray:
     return radii
 
 
-def finite_numbers(values: ArrayLike, name: str) -> np.ndarray:
+def finite_numbers(values, name):
     """A number or numbers as an array (n,). Raises ValueError unless all are finite and real, in one dimension."""
     found = np.atleast_1d(np.asarray(values))
     if found.ndim != 1 or found.dtype.kind not in "fiu" or not np.all(np.isfinite(found)):
@@ -48,28 +48,31 @@ def finite_numbers(values: ArrayLike, name: str) -> np.ndarray:
     return found.astype(float)
 
 
-def one_per_layer(values: Media, layers: int, name: str) -> list[Medium]:
+def one_per_layer(values, layers, name):
     """The media of the layers as a list; one value holds for all. Raises ValueError for another number of them."""
-    if not isinstance(values, (list, tuple, np.ndarray)) or np.ndim(values) == 0 and isinstance(values, np.ndarray):
+    if not isinstance(values, (list, tuple, np.ndarray)):
         return [values] * layers
+    if isinstance(values, np.ndarray) and values.ndim == 0:
+        return [values[()]] * layers
     if len(values) != layers:
-        raise ValueError(f"{name} has {plural(len(values), 'value')} for {plural(layers, 'layer')}; give one for each layer, or "
-                         "one for all")
+        raise ValueError(f"{name} has {plural(len(values), 'value')} for {plural(layers, 'layer')}; "
+                         "give one for each layer, or one for all")
     return list(values)
 
 
-def medium_values(value: Medium, frequencies: np.ndarray, name: str) -> np.ndarray:
+def medium_values(value, frequencies, name):
     """eps or mu of one medium, (frequency,), complex, with Im <= 0 (-0.0 where it is real).
 
     Raises ValueError for what is no number or function of frequency, for 0, and for a medium that amplifies."""
     if value is pec:
-        raise ValueError(f"{name}=pec is not allowed; only eps of the innermost layer and eps_behind of a slab can be a conductor")
+        raise ValueError(f"{name}=pec is not allowed; a conductor can be the innermost layer of a sphere or "
+                         "cylinder, by eps, and the medium behind a slab, by eps_behind")
     if not (callable(value) or isinstance(value, Complex)):
         raise ValueError(f"{name}={value!r} is not allowed; it must be a number or a function of frequency")
     found = np.asarray(value(frequencies) if callable(value) else value)
     if found.shape not in ((), frequencies.shape) or found.dtype.kind not in "fiuc":
-        raise ValueError(f"{name} returned the shape {found.shape} and type {found.dtype} for {plural(len(frequencies), 'value')} "
-                         "of frequency; it must return one number for each")
+        raise ValueError(f"{name} returned the shape {found.shape} and type {found.dtype} for frequencies of the shape "
+                         f"{frequencies.shape}; it must return one number for each")
     found = np.broadcast_to(found, frequencies.shape).astype(complex)
     for wrong, why in ((~np.isfinite(found) | (found == 0), "it must be finite and not 0"),
                        (found.imag > ROUNDING * np.abs(found), "such a medium amplifies; with exp(i omega t) a passive medium "
@@ -82,25 +85,37 @@ def medium_values(value: Medium, frequencies: np.ndarray, name: str) -> np.ndarr
     return found
 
 
-def lossless_values(value: Medium, frequencies: np.ndarray, name: str) -> np.ndarray:
+def lossless_values(value, frequencies, name):
     """eps or mu of the medium of the incident wave, (frequency,). Raises ValueError unless it is real and positive."""
     found = medium_values(value, frequencies, name)
     wrong = (found.real <= 0) | (np.abs(found.imag) > ROUNDING * np.abs(found))
     if wrong.any():
         first = int(np.argmax(wrong))
-        raise ValueError(f"{name} = {found[first]:.6g} at the frequency {frequencies[first]:.6g} is not allowed; the medium of the "
-                         "incident wave must be real and positive")
+        raise ValueError(f"{name} = {found[first]:.6g} at the frequency {frequencies[first]:.6g} is not allowed; the medium "
+                         "of the incident wave must be real and positive")
     found.imag = -0.0
     return found
 
 
-def stacked(media: list[tuple[Medium, Medium, str]], around: list[tuple[Medium, Medium, str]],
-            frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """eps and mu (medium, frequency) of passive `media` and then of the lossless ones `around`, each (eps, mu, ending of its
-    names in messages). A conductor gets 1."""
+def layered_body(frequency, radius, eps, mu, eps_outside, mu_outside):
+    """Checked frequencies and radii (layer,) of a sphere or cylinder; eps, mu and wave numbers k (layer + 1, frequency), the
+    medium outside last, and whether the innermost layer is a conductor."""
+    frequencies, radii = positive_values(frequency, "frequency"), increasing_radii(radius)
+    eps, mu = (one_per_layer(values, len(radii), name) for values, name in ((eps, "eps"), (mu, "mu")))
+    conducting = eps[0] is pec
+    layers = [(e, m, f" of layer {number}") for number, (e, m) in enumerate(zip(eps, mu))]
+    eps, mu = stacked(layers, (eps_outside, mu_outside, "_outside"), frequencies, conductor=0)
+    return frequencies, radii, eps, mu, 2 * np.pi * frequencies * np.sqrt(eps) * np.sqrt(mu), conducting
+
+
+def stacked(media, incident, frequencies, conductor):
+    """eps and mu (medium, frequency) of passive media and then of the lossless one that the incident wave travels in.
+
+    media, incident   (eps, mu, ending of their names in messages)
+    conductor         number of the medium that may be `pec`; it gets 1"""
     both = []
     for part, name in enumerate(("eps", "mu")):
-        rows = [np.ones(len(frequencies), complex) if medium[0] is pec else
-                medium_values(medium[part], frequencies, name + medium[2]) for medium in media]
-        both.append(np.array(rows + [lossless_values(medium[part], frequencies, name + medium[2]) for medium in around]))
+        rows = [np.ones(len(frequencies), complex) if medium[0] is pec and number == conductor else
+                medium_values(medium[part], frequencies, name + medium[2]) for number, medium in enumerate(media)]
+        both.append(np.array([*rows, lossless_values(incident[part], frequencies, name + incident[2])]))
     return both[0], both[1]

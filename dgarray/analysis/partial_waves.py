@@ -1,7 +1,7 @@
 """Partial waves of layered spheres and circular cylinders, without overflow at any order, size or absorption.
 
-In each medium a radial function is u = c (J - A H).  On spheres J = psi_n(k r) = k r j_n(k r), H = xi_n(k r) = k r h_n^(2)(k r);
-on cylinders J = J_n(k r), H = H_n^(2)(k r).  At every face u and u' / p are continuous, with p = mu or eps.  Both families obey
+In each medium a radial function is u = c (J - A H).  On spheres J = psi_n(z) = z j_n(z), H = xi_n(z) = z h_n^(2)(z), on
+cylinders J = J_n(z), H = H_n^(2)(z), z = k r.  At every face u and u' / p are continuous, p = mu or eps.  Both families obey
 
     f_n' = f_(n-1) - n / z f_n,     f_(n-1)' = (n - c) / z f_(n-1) - f_n,     c = 0 on spheres, 1 on cylinders.
 
@@ -27,8 +27,8 @@ def number_of_terms(size):
     Raises ValueError for bodies of more than 1e5 / (2 pi) wavelengths."""
     size = float(np.max(size))
     if not size <= LARGEST:
-        raise ValueError(f"the size k a = 2 pi f a sqrt(eps mu) is {size:.3g}; the largest is {LARGEST:g}. Frequencies and radii are "
-                         "in units in which light of the medium eps = mu = 1 travels at speed 1")
+        raise ValueError(f"the size k a = 2 pi f a sqrt(eps mu) is {size:.3g}; the largest is {LARGEST:g}. Frequencies and "
+                         "radii are in units in which light travels at speed 1 where eps = mu = 1")
     return int(size + 12 * size ** (1 / 3)) + 15
 
 
@@ -69,7 +69,8 @@ class RadialWaves:
 
     def regular_over_outgoing(self):
         """J_n / H_n, (n, point); z real."""
-        return cumulative(self.first_regular / self.first_outgoing * np.exp(1j * self.z), self.regular_steps / self.outgoing_steps)
+        first = self.first_regular / self.first_outgoing * np.exp(1j * self.z)
+        return cumulative(first, self.regular_steps / self.outgoing_steps)
 
     def exchanged(self, inner):
         """(J_n / H_n at the points of `inner`) / (J_n / H_n at these), bounded in layers that absorb and at high orders."""
@@ -167,7 +168,8 @@ def scattered_waves(k, p, radii, core, terms, lowest):
     """Coefficients a_n of the scattered wave -a_n H for an incident wave J, and the powers Re a_n - |a_n|^2 that the body
     absorbs, both (n, frequency). Arguments as for `layers_of`.
 
-    a_n = (J / H) (h - J' / J) / (h - H' / H),  Re a_n - |a_n|^2 = Im(h) (-Im H' / H) / |h - H' / H|^2,  h = u' / u on the body"""
+    a_n = (J / H) (h - J' / J) / (h - H' / H),   h = u' / u on the body,
+    Re a_n - |a_n|^2 = Im(h) (-Im H' / H) / |h - H' / H|^2"""
     outside = layers_of(k, p, radii, core, terms, lowest)[-1]
     face, value, slope = outside.inner, outside.value, outside.slope
     below = slope - value * face.d_outgoing

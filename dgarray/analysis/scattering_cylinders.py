@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from ..physics.boundary import pec
 from ..wording import choose
-from .layered_media import finite_numbers, increasing_radii, one_per_layer, positive_values, stacked
+from .layered_media import finite_numbers, layered_body
 from .partial_waves import CYLINDER, RadialWaves, layers_of, number_of_terms, scattered_waves
 
 if TYPE_CHECKING:
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 # u, then the components of the other field.
 VARIABLES = {"TM": ("Ez", "Hx", "Hy"), "TE": ("Hz", "Ex", "Ey")}
 BLOCK_VALUES = 1 << 18      # values (n, point) held at once
-NEAREST = 1e-9              # least distance from the axis, in radii, at which series are evaluated
+NEAREST = 1e-16             # least distance from the axis, in radii, at which series are evaluated
 
 
 def cylinder_widths(frequency: ArrayLike, radius: float | ArrayLike, eps: Media, mu: Media = 1.0, eps_outside: Medium = 1.0,
                     mu_outside: Medium = 1.0, polarisation: str = "TM") -> xr.Dataset:
-    """Exact widths, or 2D cross-sections, of scattering, absorption and extinction of a circular cylinder of any number of layers.
+    """Exact widths (2D cross-sections) of scattering, absorption and extinction of a circular cylinder of any number of layers.
 
     W_sca = 4 / k sum_n |a_n|^2,   W_ext = 4 / k sum_n Re a_n,   n = -infinity ... infinity,   k = 2 pi f sqrt(eps mu) outside;
     W_abs from the power that enters the cylinder, W_ext = W_sca + W_abs.  Over 2 a they are the efficiencies.
@@ -36,8 +35,8 @@ def cylinder_widths(frequency: ArrayLike, radius: float | ArrayLike, eps: Media,
     frequency   (frequency,) or a number
     radius      outer radii of the layers from the axis outward, (layer,), or a number
     eps, mu     of the layers: one value, or a sequence with one for each layer.  A value is a number, or a function of
-                frequency, (frequency,) -> (frequency,); complex with Im <= 0 where the layer absorbs.  eps=dgarray.pec makes the
-                innermost layer a perfect conductor
+                frequency, (frequency,) -> (frequency,); complex with Im <= 0 where the layer absorbs.  eps=dgarray.pec makes
+                the innermost layer a perfect conductor
     eps_outside, mu_outside   of the medium around, real and positive, numbers or functions
     polarisation   "TM", E along the axis, or "TE", H along the axis
     Returns a Dataset of scattering, absorption, extinction (frequency), lengths.
@@ -78,8 +77,9 @@ def cylinder_fields(frequency: ArrayLike, points: ArrayLike, radius: float | Arr
                     layer: ArrayLike | None = None) -> xr.Dataset:
     """The exact fields in and around a layered circular cylinder on the z axis, complex, for the incident wave u = exp(-i k x).
 
-    u = sum_n (-i)^n (J_n(k r) - a_n H_n^(2)(k r)) exp(i n phi) outside, sum_n c_n (J_n(k r) - A_n H_n^(2)(k r)) exp(i n phi) in a
-    layer; TM: u = Ez, H = i / (omega mu) (dEz/dy, -dEz/dx);  TE: u = Hz, E = -i / (omega eps) (dHz/dy, -dHz/dx)
+    u = sum_n (-i)^n (J_n(k r) - a_n H_n^(2)(k r)) exp(i n phi) outside,
+    u = sum_n (-i)^n c_n (J_n(k r) - A_n H_n^(2)(k r)) exp(i n phi) in a layer, n = -infinity ... infinity;
+    TM: u = Ez, H = i / (omega mu) (dEz/dy, -dEz/dx);  TE: u = Hz, E = -i / (omega eps) (dHz/dy, -dHz/dx)
 
     points      (point, 2) positions x, y
     part        "total", or "scattered": the total field minus the incident wave, inside of the cylinder too
@@ -87,8 +87,8 @@ def cylinder_fields(frequency: ArrayLike, points: ArrayLike, radius: float | Arr
                 whole number or (point,).  By default that in which a point lies.  Give it at nodes on faces, where components
                 across the face jump, and on curved cells, whose nodes may lie slightly off the circle
     frequency, radius, eps, mu, eps_outside, mu_outside, polarisation   as for `cylinder_widths`
-    Returns a Dataset of Ez, Hx, Hy or of Hz, Ex, Ey (frequency, point) with the coordinates x, y.  The total field in a conductor
-    is 0.
+    Returns a Dataset of Ez, Hx, Hy or of Hz, Ex, Ey (frequency, point) with the coordinates x, y.  The total field in a
+    conductor is 0.
     ValueError as `cylinder_widths`, and for points of another shape, another part, and layers that do not exist.
     Balanis 2012, section 11.5; Bohren & Huffman 1983, section 8.4."""
     choose("part", part, ("total", "scattered"))
@@ -106,7 +106,8 @@ def cylinder_fields(frequency: ArrayLike, points: ArrayLike, radius: float | Arr
     attrs = {"Ez": "electric field", "Hz": "magnetic field"}
     data = {name: (("frequency", "point"), values, {"long_name": f"{attrs[name[0] + 'z']}, {name[1]} component"})
             for name, values in zip(VARIABLES[polarisation], fields)}
-    coords = {"frequency": ("frequency", body.frequencies, {"long_name": "frequency"}), "x": ("point", x[0]), "y": ("point", x[1])}
+    coords = {"frequency": ("frequency", body.frequencies, {"long_name": "frequency"}),
+              "x": ("point", x[0]), "y": ("point", x[1])}
     return xr.Dataset(data, coords, body.attrs | {"part": part})
 
 
@@ -116,27 +117,24 @@ def layer_numbers(layer, r, body):
         return np.searchsorted(body.radii, r * (1 - 1e-12), side="right" if body.core else "left")
     found = np.asarray(layer)
     if found.shape not in ((), r.shape) or found.dtype.kind not in "iu" or np.any((found < 0) | (found > len(body.radii))):
-        raise ValueError(f"layer={layer!r} is not allowed; it must be a whole number from 0 to {len(body.radii)}, or one for each "
-                         "point")
+        raise ValueError(f"layer={layer!r} is not allowed; it must be a whole number from 0 to {len(body.radii)}, or one for "
+                         "each point")
     return np.broadcast_to(found, r.shape)
 
 
 class Cylinder:
     """The checked arguments of the functions above.
 
-    frequencies (frequency,), radii (layer,), eps, mu, k (layer + 1, frequency), outside medium last
-    p      mu for TM, eps for TE: u and u' / p are continuous
+    frequencies (frequency,), radii (layer,)
+    k, p   (layer + 1, frequency), outside medium last; p = mu for TM, eps for TE: u and u' / p are continuous
     core   (u, u') on a conductor; None without one"""
 
     def __init__(self, frequency, radius, eps, mu, eps_outside, mu_outside, polarisation):
         choose("polarisation", polarisation, VARIABLES)
-        self.frequencies, self.radii = positive_values(frequency, "frequency"), increasing_radii(radius)
-        eps, mu = (one_per_layer(values, len(self.radii), name) for values, name in ((eps, "eps"), (mu, "mu")))
-        self.core = None if eps[0] is not pec else (0, 1) if polarisation == "TM" else (1, 0)
-        layers = [(e, m, f" of layer {number}") for number, (e, m) in enumerate(zip(eps, mu))]
-        self.eps, self.mu = stacked(layers, [(eps_outside, mu_outside, "_outside")], self.frequencies)
-        self.k = 2 * np.pi * self.frequencies * np.sqrt(self.eps) * np.sqrt(self.mu)
-        self.sign, self.p = (1, self.mu) if polarisation == "TM" else (-1, self.eps)
+        body = layered_body(frequency, radius, eps, mu, eps_outside, mu_outside)
+        self.frequencies, self.radii, eps, mu, self.k, conducting = body
+        self.sign, self.p, core = (1, mu, (0, 1)) if polarisation == "TM" else (-1, eps, (1, 0))
+        self.core = core if conducting else None
         self.terms = number_of_terms(self.k[-1].real * self.radii[-1])
         self.attrs = {"polarisation": polarisation, "radius": self.radii.tolist()}
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from ..physics.boundary import pec
-from .layered_media import finite_numbers, increasing_radii, one_per_layer, positive_values, stacked
+from .layered_media import finite_numbers, layered_body
 from .partial_waves import SPHERE, number_of_terms, scattered_waves
 
 if TYPE_CHECKING:
@@ -21,18 +20,18 @@ if TYPE_CHECKING:
 PLANES = ("E", "H")
 
 
-def sphere_cross_sections(frequency: ArrayLike, radius: float | ArrayLike, eps: Media, mu: Media = 1.0, eps_outside: Medium = 1.0,
-                          mu_outside: Medium = 1.0) -> xr.Dataset:
+def sphere_cross_sections(frequency: ArrayLike, radius: float | ArrayLike, eps: Media, mu: Media = 1.0,
+                          eps_outside: Medium = 1.0, mu_outside: Medium = 1.0) -> xr.Dataset:
     """Exact cross-sections of scattering, absorption and extinction of a sphere of any number of concentric layers.
 
-    C_sca = 2 pi / k^2 sum_n (2n+1) (|a_n|^2 + |b_n|^2),   C_ext = 2 pi / k^2 sum_n (2n+1) Re(a_n + b_n),   k = 2 pi f sqrt(eps mu)
-    outside; C_abs from the power that enters the sphere, C_ext = C_sca + C_abs.  Over pi a^2 they are the efficiencies.
+    C_sca = 2 pi / k^2 sum_n (2n+1) (|a_n|^2 + |b_n|^2),   C_ext = 2 pi / k^2 sum_n (2n+1) Re(a_n + b_n),   C_abs by the power
+    that enters the sphere, so that C_ext = C_sca + C_abs;   k = 2 pi f sqrt(eps mu) outside.  Efficiencies are C / (pi a^2).
 
     frequency   (frequency,) or a number
     radius      outer radii of the layers from the centre outward, (layer,), or a number
     eps, mu     of the layers: one value, or a sequence with one for each layer.  A value is a number, or a function of
-                frequency, (frequency,) -> (frequency,); complex with Im <= 0 where the layer absorbs.  eps=dgarray.pec makes the
-                innermost layer a perfect conductor
+                frequency, (frequency,) -> (frequency,); complex with Im <= 0 where the layer absorbs.  eps=dgarray.pec makes
+                the innermost layer a perfect conductor
     eps_outside, mu_outside   of the medium around, real and positive, numbers or functions
     Returns a Dataset of scattering, absorption, extinction (frequency), areas.
     ValueError for a frequency or radius that is not positive, radii that do not increase, media that amplify (Im > 0), another
@@ -48,8 +47,9 @@ def sphere_cross_sections(frequency: ArrayLike, radius: float | ArrayLike, eps: 
 
 def sphere_bistatic(frequency: ArrayLike, angles: ArrayLike, radius: float | ArrayLike, eps: Media, mu: Media = 1.0,
                     eps_outside: Medium = 1.0, mu_outside: Medium = 1.0) -> xr.DataArray:
-    """Exact bistatic cross-sections sigma = 4 pi r^2 |E_scattered|^2 / |E_incident|^2 of a layered sphere in the planes of E and H.
+    """Exact bistatic cross-sections of a layered sphere in the planes of E and of H.
 
+    sigma = 4 pi r^2 |E_scattered|^2 / |E_incident|^2 far away;
     sigma_E = 4 pi / k^2 |sum_n c_n (a_n tau_n + b_n pi_n)|^2, in sigma_H pi and tau exchanged, c_n = (2n+1) / (n(n+1)),
     pi_n = P_n^1(cos angle) / sin angle, tau_n = dP_n^1(cos angle) / d angle
 
@@ -73,14 +73,9 @@ def sphere_bistatic(frequency: ArrayLike, angles: ArrayLike, radius: float | Arr
 
 
 def mie(frequency, radius, eps, mu, eps_outside, mu_outside):
-    """Checked frequencies and radii, k outside (frequency,), the coefficients (a_n, b_n) from n = 1 on, (n, frequency), and what
-    each partial wave loses to absorption."""
-    frequencies, radii = positive_values(frequency, "frequency"), increasing_radii(radius)
-    eps, mu = (one_per_layer(values, len(radii), name) for values, name in ((eps, "eps"), (mu, "mu")))
-    conducting = eps[0] is pec
-    layers = [(e, m, f" of layer {number}") for number, (e, m) in enumerate(zip(eps, mu))]
-    eps, mu = stacked(layers, [(eps_outside, mu_outside, "_outside")], frequencies)
-    k = 2 * np.pi * frequencies * np.sqrt(eps) * np.sqrt(mu)
+    """Checked frequencies and radii, k outside (frequency,), the coefficients (a_n, b_n) from n = 1 on, (n, frequency), and the
+    powers that these partial waves lose."""
+    frequencies, radii, eps, mu, k, conducting = layered_body(frequency, radius, eps, mu, eps_outside, mu_outside)
     terms = number_of_terms(k[-1].real * radii[-1])
     # In a the radial function is that of H, with u' / eps continuous, in b that of E, with u' / mu.
     waves = [scattered_waves(k, p, radii, core if conducting else None, terms, SPHERE)

@@ -75,8 +75,10 @@ class FiniteVolume(Method):
         return SCHEMES[self.scheme].order
 
     def halo(self, problem):
-        """Rows of neighbours that a part of a grid has: those that a sweep reads, or in 3D two of them at once."""
-        return SCHEMES[self.scheme].ghosts * (2 if self.splitting and problem.mesh.dim == 3 else 1)
+        """Rows of neighbours that a part of a grid has: those that a sweep reads, or in 3D two of them at once, where no sweep
+        is repaired before the next."""
+        apart = self.safe and self.scheme != "first-order"
+        return SCHEMES[self.scheme].ghosts * (2 if self.splitting and problem.mesh.dim == 3 and not apart else 1)
 
     def chosen_variables(self, law):
         """The variables that are reconstructed for a law. Raises ValueError where the law does not have them."""
