@@ -64,10 +64,14 @@ class Halo:
         self.packing += perf_counter() - begin - (self.waiting - waited)
 
     def _rows(self, arrays, axis, count, rows):
-        """Views of rows of arrays. rows: function of their number, and of 1 for an array with one row less than the part has,
-        else 0, that gives their slice"""
-        return [array[(slice(None),) * (array.ndim + axis) + (rows(count, len(self.share.rows) - array.shape[axis]),)]
-                for array in arrays]
+        """Views of rows of arrays, with axes in the order in which numbers lie in memory. rows: function of their number, and
+        of 1 for an array with one row less than the part has, else 0, that gives their slice"""
+        found = []
+        for array in arrays:
+            some = rows(count, len(self.share.rows) - array.shape[axis])
+            order = sorted(range(array.ndim), key=lambda k, strides=array.strides: -strides[k])
+            found.append(array[(slice(None),) * (array.ndim + axis) + (some,)].transpose(order))
+        return found
 
     def operations(self, arrays, axis, layers=None):
         """The operations that do what `renew` does."""
