@@ -60,7 +60,7 @@ BODIES = [(1.0, 2.25), (1.0, dg.pec), ((0.5, 1.0), (dg.pec, 2 - 0.5j)),
           ((0.8, 1.0), (3 - 8j, 4.0)), ((0.3, 1.0), (4.0, -3.0))]
 
 
-@pytest.mark.parametrize("body", BODIES, ids=str)
+@pytest.mark.parametrize("body", BODIES)
 def test_what_is_neither_scattered_nor_absorbed_goes_on(body):
     """Extinction is forward scattering, absorption what enters the body: two computations."""
     sizes = np.array([0.05, 1.0, 7.3, 60.0])
@@ -74,7 +74,7 @@ def test_what_is_neither_scattered_nor_absorbed_goes_on(body):
         assert (np.abs(cylinders.absorption) < 1e-10 * cylinders.extinction).all() == lossless
 
 
-@pytest.mark.parametrize("body", BODIES, ids=str)
+@pytest.mark.parametrize("body", BODIES)
 def test_bistatic_patterns_integrate_to_scattering(body):
     cosines, weights = np.polynomial.legendre.leggauss(60)
     frequency = np.array([1.0, 9.0]) / (2 * np.pi)
@@ -110,7 +110,7 @@ def test_a_coated_small_sphere_can_be_invisible():
 @pytest.mark.parametrize("body, same", [
     (((0.3, 0.6, 1.0), 2.25 - 0.1j), (1.0, 2.25 - 0.1j)), (((0.5, 1.0), (3.0, 1.0)), (0.5, 3.0)),
     (((0.5, 1.0), (dg.pec, 1.0)), (0.5, dg.pec)), (((1e-6, 1.0), (9.0, 2.0)), (1.0, 2.0)),
-    (((1.0, 1 + 1e-11), (2.0, 7.0)), (1.0, 2.0)), (((0.6, 1.0), (5.0, 2 - 400j)), (1.0, 2 - 400j))], ids=str)
+    (((1.0, 1 + 1e-11), (2.0, 7.0)), (1.0, 2.0)), (((0.6, 1.0), (5.0, 2 - 400j)), (1.0, 2 - 400j))])
 def test_layers_that_make_no_difference(body, same):
     frequency, angles = np.array([0.2, 2.0, 9.0]), (0, 50, 180)
     assert_allclose(sphere_bistatic(frequency, angles, *body), sphere_bistatic(frequency, angles, *same), rtol=2e-6)
@@ -221,7 +221,7 @@ def on_circle(radius, count=40):
 
 
 @pytest.mark.parametrize("polarisation", POLARISATIONS)
-@pytest.mark.parametrize("body", LAYERS, ids=str)
+@pytest.mark.parametrize("body", LAYERS)
 @pytest.mark.parametrize("frequency", [0.2, 3.0, 12.0])
 def test_fields_of_cylinders_are_continuous_where_they_must_be(polarisation, body, frequency):
     along, *across = ("Ez", "Hx", "Hy") if polarisation == "TM" else ("Hz", "Ex", "Ey")
@@ -238,7 +238,7 @@ def test_fields_of_cylinders_are_continuous_where_they_must_be(polarisation, bod
 
 
 @pytest.mark.parametrize("polarisation", POLARISATIONS)
-@pytest.mark.parametrize("body", LAYERS, ids=str)
+@pytest.mark.parametrize("body", LAYERS)
 def test_fields_of_cylinders_solve_maxwells_equations(polarisation, body):
     """i omega eps E = curl H and i omega mu H = -curl E, by differences of sixth order, in every layer."""
     frequency, h, radii = 0.6, 5e-3, (0.0, *body[0], 1.6)
