@@ -76,8 +76,7 @@ class Halo:
     def operations(self, arrays, axis, layers=None):
         """The operations that do what `renew` does."""
         row = sum(array.nbytes // array.shape[axis] for array in arrays)
-        sent, received = ((layers or there) * row if there else 0 for there in (self.share.low, self.share.high))
+        size = sum((layers or there) * row for there in (self.share.low, self.share.high) if there)
         return [Operation("send rows to neighbours", lambda: self.send(arrays, axis, layers), reads=("state",),
-                          writes={"messages": sent + received}),
-                Operation("receive rows", self.receive, reads=("messages",),
-                          writes={"state": sent + received})]
+                          writes={"messages": size}),
+                Operation("receive rows", self.receive, reads=("messages",), writes={"state": size})]

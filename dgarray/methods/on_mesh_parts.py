@@ -55,10 +55,6 @@ class OnMeshParts(OnRanks):
     def parameters(self, part):
         return self.whole.parameters(part) if self.varying else {}
 
-    def conserved(self, values):
-        tables = self.inner.tables
-        return self.whole.conserved(values) if tables.curved or tables.media.weighted else None
-
     # From parts to the whole, and back.
 
     def assembled(self, pieces, counts, everywhere=True):

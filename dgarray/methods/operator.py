@@ -44,9 +44,9 @@ class Operator:
     search             how the largest step is searched for; None: it is not
     check_every        steps between two checks of the state; more than one where a check waits for a device
     tables             the sizes from which the roofline model counts operations and bytes; None: there is no count
+    own                which of the places of `here` are this process's own, (place,); None: all
     halo               what renews the copies of other parts' rows of a grid within a step, a `dgarray.methods.halo.Halo`;
                        None: nothing does
-    row_axis           the axis along which the rows of a grid lie in the arrays of plain arrays, counted from the end
     one                whether plain arrays are one array, of the name q in `unknowns`, and not a dict
     writes             whether this process writes the files of a run: of several, one does"""
 
@@ -56,6 +56,7 @@ class Operator:
     tables: Any = None
     search: Any = None
     halo: Any = None
+    own: Any = None
     check_every = 1
     one = False
     writes = True
@@ -65,6 +66,7 @@ class Operator:
 
     @property
     def row_axis(self) -> int:
+        """The axis of a grid's rows in each of a state's plain arrays, counted from the end."""
         return -self.mesh.dim
 
     @property
@@ -201,11 +203,6 @@ class Operator:
     def here(self) -> Operator:
         """The operator whose places this process has: itself."""
         return self
-
-    @property
-    def own(self) -> np.ndarray | None:
-        """Which of the places of `here` are this process's own, (place,); None: all."""
-        return None
 
     def numbers_of(self, places: np.ndarray) -> np.ndarray:
         """The numbers in the whole problem of places of `here`."""
@@ -356,7 +353,7 @@ class Operator:
 
 
 def digest(arrays):
-    """Eight digits that tell lists of arrays apart."""
+    """Eight digits that tell lists of arrays apart, from any iterable of arrays."""
     found = sha256()
     for array in arrays:
         found.update(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else b"")

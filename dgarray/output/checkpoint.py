@@ -8,7 +8,6 @@ import os
 import warnings
 import zipfile
 import zlib
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -106,11 +105,3 @@ def load(out):
         return arrays, facts
     raise ValueError(f"{out} has no checkpoint that can be read{': ' * bool(damaged)}{'; '.join(map(str, damaged))}; "
                      "start anew with --overwrite (overwrite=True) or another path")
-
-
-def digest(*arrays):
-    """Eight digits that tell arrays apart."""
-    found = sha256()
-    for array in arrays:
-        found.update(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else b"")
-    return found.hexdigest()[:8]

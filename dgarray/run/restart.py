@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..methods.operator import digest
 from ..output import checkpoint
-from ..output.checkpoint import digest
 from ..output.codecs import compression
 from ..output.files import groups, read_metadata
 from ..physics.laws.law import shown
@@ -26,16 +26,16 @@ def digest_of_exact(sim, t, dt):
             values = [at_points(exact, x, time, count, f"the exact solution{place(exact)}") for time in (t, t + dt)]
     except Exception:
         return None
-    return digest(*(np.array(np.broadcast_to(value, x[0].shape), float) for each in values for value in each))
+    return digest(np.array(np.broadcast_to(value, x[0].shape), float) for each in values for value in each)
 
 
 def identity(sim):
     """What must be the same for a run to go on from a checkpoint (`fixed`), what may change, though not bit for bit
     (`bits`), and what makes another problem from there on (`problem`)."""
     o, mesh, operator = sim.options, sim.mesh, sim.operator
-    cells = f"{operator.space.count} {mesh.cell_type} cells, digest {digest(*mesh.identity)}"
+    cells = f"{operator.space.count} {mesh.cell_type} cells, digest {digest(mesh.identity)}"
     fixed = {"mesh": cells, "law": repr(sim.law), "method": repr(sim.method),
-             "coefficients of the law": [digest(values) for values in operator.coefficients],
+             "coefficients of the law": [digest([values]) for values in operator.coefficients],
              "records": {name: repr(recorder) for name, recorder in sim.record.items()}}
     bits = {"backend": sim.backend.name, "kernels": sim.kernels, "dtype": str(sim.backend.dtype),
             "threads": sim.backend.threads, "stepper": sim.stepper.name, "cfl": o["cfl"], "dt": o["dt"],
