@@ -14,7 +14,7 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
     from .analysis.integrals import BoundaryIntegral, VolumeIntegral
     from .analysis.probes import Extrema, Points, SurfaceFields
     from .analysis.riemann import riemann
-    from .mesh import Grid, Mesh, box, interval, read_mesh, rectangle
+    from .mesh import Grid, Mesh, box, interval, pml, read_mesh, rectangle
     from .methods import ExponentialFilter, FiniteVolume, GridOperator, Hermite, Method, ModalDG, NodalDG, Operator, TensorDG
     from .output import OutputError
     from .physics.boundary import (
@@ -34,20 +34,25 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
         scattered,
         wall,
     )
+    from .physics.dispersion import Debye, Drude, Lorentz, Poles
+    from .physics.dispersion_fit import fit
     from .physics.explain import explain
     from .physics.fluxes import central, hll, hllc, hlld, kennedy_gruber, ranocha, roe, rusanov, upwind
+    from .physics.incident_fields import current, dipole, gaussian_beam
     from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
     from .run.failure import SolutionError
     from .run.signals import Interrupted
     from .run.simulation import Simulation
 
 __all__ = [
-    "Acoustics", "Advection", "BoundaryIntegral", "Euler", "ExponentialFilter", "Extrema", "FiniteVolume", "Fourier", "Grid",
-    "GridOperator", "Hermite", "Interrupted", "Law", "MHD", "Maxwell", "Mesh", "Method", "ModalDG", "NodalDG", "Operator",
-    "OutputError", "Points", "Simulation", "SolutionError", "Sponge", "SurfaceFields", "TensorDG", "VolumeIntegral",
-    "absorbing", "box", "central", "curved_wall", "eoc", "explain", "far_field", "hll", "hllc", "hlld", "incident", "inflow",
-    "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "prescribed", "pressure_outflow", "pressure_release",
-    "ranocha",
+    "Acoustics", "Advection", "BoundaryIntegral", "Debye", "Drude", "Euler", "ExponentialFilter", "Extrema", "FiniteVolume",
+    "Fourier", "Grid", "GridOperator", "Hermite", "Interrupted", "Law", "Lorentz", "MHD", "Maxwell", "Mesh",
+    "Method", "ModalDG", "NodalDG", "Operator", "OutputError", "Points", "Poles", "Simulation", "SolutionError", "Sponge",
+    "SurfaceFields", "TensorDG", "VolumeIntegral",
+    "absorbing", "box", "central", "current", "curved_wall", "dipole", "eoc", "explain", "far_field", "fit",
+    "gaussian_beam", "hll", "hllc", "hlld", "incident",
+    "inflow", "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "pml", "prescribed", "pressure_outflow",
+    "pressure_release", "ranocha",
     "read_mesh", "rectangle", "riemann", "roe", "rusanov", "scattered", "upwind", "wall",
 ]
 
@@ -55,13 +60,15 @@ __all__ = [
 HOMES = {name: module for module, names in {
     "analysis.convergence": "eoc", "analysis.fourier": "Fourier", "analysis.integrals": "BoundaryIntegral VolumeIntegral",
     "analysis.probes": "Extrema Points SurfaceFields", "analysis.riemann": "riemann",
-    "mesh": "Grid Mesh box interval read_mesh rectangle",
+    "mesh": "Grid Mesh box interval pml read_mesh rectangle",
     "methods": "ExponentialFilter FiniteVolume GridOperator Hermite Method ModalDG NodalDG Operator TensorDG",
     "output": "OutputError",
     "physics.boundary": "Sponge absorbing curved_wall far_field incident inflow outflow pec plane_wave pmc prescribed "
                         "pressure_outflow pressure_release scattered wall",
+    "physics.dispersion": "Debye Drude Lorentz Poles", "physics.dispersion_fit": "fit",
     "physics.explain": "explain",
     "physics.fluxes": "central hll hllc hlld kennedy_gruber ranocha roe rusanov upwind",
+    "physics.incident_fields": "current dipole gaussian_beam",
     "physics.laws": "Acoustics Advection Euler Law MHD Maxwell",
     "run.failure": "SolutionError", "run.signals": "Interrupted", "run.simulation": "Simulation",
 }.items() for name in names.split()}

@@ -7,10 +7,12 @@ import xarray as xr
 from dgarray.cases.common import MESHES
 from dgarray.cases.maxwell_sphere import HALF_PULSE, bistatic, corner_radii, damping, equal_radius, pulse, refined_sphere
 from references import table_path
+from scipy.special import hankel2
 
-from dgarray import Fourier, Maxwell, NodalDG, Simulation, TensorDG, absorbing, box, cases
+from dgarray import Fourier, Maxwell, NodalDG, Simulation, TensorDG, absorbing, box, cases, rectangle
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
 from dgarray.reference.tensor import tensor_cell
+from dgarray.spaces.curved_surface import simplex_surface
 from dgarray.spaces.surface import Surface
 from dgarray.spaces.tensor_surface import TensorSurface
 
@@ -210,6 +212,103 @@ def test_mie_has_the_limits_of_rayleigh_and_of_optics():
     assert mie_cross_section(ka, [0])[0][0] == pytest.approx(np.pi * ka**2, rel=0.1)
     assert mie_cross_section(ka, [180])[0][0] == pytest.approx(np.pi, rel=0.05)
 
+
+# In 2D.
+
+PLANAR = np.array([[np.cos(a), np.sin(a)] for a in np.arange(0, 2 * np.pi, 0.3)])
+
+
+def curve_of(kind, order=4, cells=4):
+    """The boundary of the square -1 < x, y < 1, straight or with bulging sides, in edges of triangles or quadrilaterals."""
+    shape = "quadrilateral" if kind in ("gauss", "lobatto") else "triangle"
+    mesh = rectangle((-1, -1), (1, 1), cells=cells, shape=shape)
+    if kind != "straight":
+        mesh = mesh.mapped(lambda x: (x[0] * (1.2 - 0.2 * x[1] ** 2), x[1] * (1.2 - 0.2 * x[0] ** 2)), order=3)
+    surface = (TensorSurface(mesh, tensor_cell(2, order, kind), mesh.boundary_faces) if shape == "quadrilateral" else
+               simplex_surface(mesh, order, mesh.boundary_faces))
+    coords = {name: fixed[:2] for name, fixed in surface.coords(mesh.numbers).items()}
+    nodes = {"nodes": kind} if shape == "quadrilateral" else {}
+    return xr.Dataset(coords=coords, attrs={"dim": 2, "order": order, "boundary": "all", **nodes})
+
+
+def with_wave(curve, polarisation, u):
+    """A dataset on the curve of u(x) -> (u, du/dx, du/dy): u = Ez and H = i / (omega mu) (dEz/dy, -dEz/dx), or u = Hz and
+    E = -i / (omega eps) (dHz/dy, -dHz/dx)."""
+    value, dx, dy = u(np.array([curve[axis].values for axis in "xy"]))
+    tm = polarisation == "TM"
+    scale = 1j / (2 * np.pi * FREQUENCY * (MU if tm else -EPS))
+    names = ("Ez", "Hx", "Hy") if tm else ("Hz", "Ex", "Ey")
+    data = {name: (("frequency", "face", "face_node"), np.array([part], complex))
+            for name, part in zip(names, (value, scale * dy, -scale * dx))}
+    return curve.assign(data).assign_coords(frequency=("frequency", [FREQUENCY]))
+
+
+def line_source(x):
+    R = x - PLACE[:2, None, None]
+    r = np.hypot(*R)
+    slope = -K * hankel2(1, K * r) / r
+    return hankel2(0, K * r), slope * R[0], slope * R[1]
+
+
+def oblique(x):
+    wave = np.exp(-1j * K * (0.6 * x[0] + 0.8 * x[1]))
+    return wave, -0.6j * K * wave, -0.8j * K * wave
+
+
+def far_in_plane(fields, **options):
+    """(component, direction) of the far field."""
+    result = near_to_far(fields, PLANAR, EPS, MU, **options)
+    return np.array([component.values[0] for component in result.data_vars.values()])
+
+
+def exact_in_plane(polarisation):
+    """H0(k rho) = sqrt(2 i / (pi k rho)) exp(-i k rho); of Hz the field E = Z Hz z x u."""
+    wave = np.sqrt(2j / (np.pi * K)) * np.exp(1j * K * PLANAR @ PLACE[:2])
+    return wave[None] if polarisation == "TM" else Z * wave * np.array([-PLANAR[:, 1], PLANAR[:, 0]])
+
+
+@pytest.mark.parametrize("polarisation", ["TM", "TE"])
+@pytest.mark.parametrize("kind", ["straight", "curved", "gauss", "lobatto"])
+def test_line_sources_in_2d(kind, polarisation):
+    errors = [error(far_in_plane(with_wave(curve_of(kind, order), polarisation, line_source)), exact_in_plane(polarisation))
+              for order in (3, 5, 7)]
+    assert errors[0] < 2e-2
+    assert errors[1] < errors[0] / 10
+    assert errors[2] < 2e-6
+
+
+@pytest.mark.parametrize("polarisation", ["TM", "TE"])
+def test_what_comes_from_outside_adds_nothing_in_2d(polarisation):
+    fields = with_wave(curve_of("straight", 8), polarisation, oblique)
+    assert np.abs(far_in_plane(fields)).max() < 1e-7 * np.abs(exact_in_plane(polarisation)).max()
+
+
+@pytest.mark.parametrize("polarisation", ["TM", "TE"])
+def test_widths_of_a_line_source(polarisation):
+    """sigma = 2 pi |u|^2 / |u_incident|^2 = 4 / k of u = H0; of Hz with E = Z Hz."""
+    fields = with_wave(curve_of("curved", 8), polarisation, line_source)
+    far = near_to_far(fields, PLANAR, EPS, MU)
+    assert list(far.data_vars) == (["Ez"] if polarisation == "TM" else ["Ex", "Ey"])
+    assert far.sizes == {"frequency": 1, "direction": len(PLANAR)} and "direction_z" not in far
+    sigma = cross_section(far, 1.0 if polarisation == "TM" else Z)
+    assert np.allclose(sigma, 4 / K, rtol=1e-6) and sigma.attrs["long_name"] == "bistatic width"
+
+
+def test_enclosed_areas():
+    for kind in ("curved", "gauss"):
+        assert enclosed_volume(with_wave(curve_of(kind), "TM", oblique)) == pytest.approx(4 + 4 * 0.2 * 4 / 3, rel=1e-12)
+
+
+@pytest.mark.parametrize("change, directions, message", [
+    (lambda f: f.drop_vars("Hy"), PLANAR, "the fields lack Hy; give a record of Hx, Hy, Ez on a boundary or interface"),
+    (lambda f: f, DIRECTIONS, r"shape \(40, 3\); it must be \(direction, 2\)"),
+    (lambda f: f.isel(face=slice(1, None)), PLANAR, "not closed: the integral of its normals is")])
+def test_fields_in_2d_that_do_not_do_are_named(change, directions, message):
+    with pytest.raises(ValueError, match=message):
+        near_to_far(change(with_wave(curve_of("straight"), "TM", oblique)), directions)
+
+
+# What does not do.
 
 @pytest.mark.parametrize("change, message", [
     (lambda f: f.drop_vars("Hy"), "lack Hy"),

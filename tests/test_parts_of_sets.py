@@ -12,6 +12,7 @@ from dgarray.physics.laws.by_region import law_of
 TRIANGLES, QUADS = dg.rectangle(cells=(7, 6)), dg.rectangle(cells=(7, 6), shape="quadrilateral")
 PERIODIC = dg.rectangle(cells=(7, 6), periodic=True)
 MIXED, MIXED3 = dg.rectangle(cells=(6, 5), shape="mixed"), dg.box(cells=(4, 3, 3), shape="mixed")
+LAYERED = dg.pml(TRIANGLES, 0.2, 2)
 TETS, PRISMS = dg.box(cells=3), dg.box(cells=3, shape="prism")
 EULER, WALLED = dg.Euler(2), dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha)
 SHOCKS = dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha, shock_capturing=0.5, positivity=True)
@@ -66,6 +67,8 @@ LINEAR = {
     "two sizes in 3D": (dg.TensorDG(2), refined(dg.box(cells=(4, 4, 3), shape="hexahedron"))),
     "two sizes, curved": (dg.TensorDG(2), refined(wavy(QUADS))),
     "two sizes, two orders": (of_orders(dg.TensorDG, 2, 3), halves(refined(QUADS))),
+    "a layer": (dg.NodalDG(2), LAYERED), "a layer, tensor": (dg.TensorDG(2), dg.pml(QUADS, 0.2, 2)),
+    "a layer, modal": (dg.ModalDG(1), LAYERED), "a layer in 3D": (dg.NodalDG(2), dg.pml(TETS, 0.3, 1, boundary="left")),
 }
 GAS = {
     "split": (WALLED, refined(QUADS)), "shocks": (SHOCKS, refined(QUADS)),
@@ -84,6 +87,7 @@ GAS = {
     "two sizes": (dg.TensorDG(2, limiter="vertex", positivity=True), refined(QUADS)),
 }
 KINDS = "array", "fused"
+MEDIA = {"west": 1.0, "east": 2.0 + dg.Debye(1.0, 0.3) + dg.Lorentz(0.5, 5.0, 0.4)}
 
 
 def dtype_of(name, problems):
@@ -107,6 +111,15 @@ def test_waves(name, kernels):
     if kernels == "fused":
         dtype = dtype_of(name, LINEAR)
     same_steps(mesh, method, law, dg.wall, kernels, dtype, waves(law), owners_of(mesh))
+
+
+@pytest.mark.parametrize("kernels", KINDS)
+@pytest.mark.parametrize("method, mesh", [(dg.NodalDG(2), halves(LAYERED)), (dg.TensorDG(2), halves(QUADS))],
+                         ids=["a layer", "no layer"])
+def test_dispersive_media(method, mesh, kernels):
+    """Also in a layer, where both kinds of internal variables meet."""
+    law = dg.Maxwell(2, eps=MEDIA)
+    same_steps(mesh, method, law, dg.pec, kernels, "float64", waves(law), owners_of(mesh))
 
 
 @pytest.mark.one_in(3)

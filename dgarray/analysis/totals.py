@@ -31,6 +31,19 @@ def totals(operator, values, own=None):
     return dict(zip(names, map(float, total)))
 
 
+def energy_inside(operator, values, own=None):
+    """{"energy": integral of the energy that internal variables hold}; {} where the law has none.
+
+    values (variable, row, place) of the internal variables at the nodes;  own: as of `totals`"""
+    internal = operator.law.internal
+    if internal is None or internal.energy is None or operator.law.energy is None or not internal.names:
+        return {}
+    inputs = {"w": len(internal.names), "x": operator.law.dim, "m": operator.problem.numbers}
+    density = Pointwise(internal.energy, inputs, "energy")
+    return {"energy": sum(float(part.integrate(density(w=part.values(values), x=part.x, m=operator.parameters(part))[0]))
+                          for part in of_places(operator.space.parts(extra=0), own))}
+
+
 def totals_of_state(operator, state):
     """The same of a state on the backend; in several zones the sum of each zone's, by its own quadrature."""
     return totals_of_arrays(operator, operator.arrays(state))
@@ -38,13 +51,16 @@ def totals_of_state(operator, state):
 
 def totals_of_arrays(operator, arrays):
     """The same of the plain arrays of a state on the host. On several ranks the sum of each one's."""
-    return operator.summed(summed(totals(zone, zone.nodal(part), own) for _, zone, part, own in operator.in_zones(arrays)))
+    found = []
+    for _, zone, part, own in operator.in_zones(arrays):
+        found += [totals(zone, zone.nodal(part), own), energy_inside(zone, zone.internal(part), own)]
+    return operator.summed(summed(found))
 
 
 def summed(found):
     """The sums of several {name: total}."""
     found = list(found)
-    return {name: sum(each[name] for each in found) for name in found[0]}
+    return {name: sum(each[name] for each in found if name in each) for name in found[0]}
 
 
 def totals_of(law):

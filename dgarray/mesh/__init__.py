@@ -1,12 +1,13 @@
-"""Meshes of lines, triangles and tetrahedra: read, generate, refine, make periodic, describe; and uniform grids."""
+"""Meshes of lines, triangles and tetrahedra: read, generate, refine, make periodic, add layers, describe; and uniform grids."""
 from .describe import describe
 from .errors import MeshError, MeshWarning
 from .generate import box, interval, rectangle
 from .grid import Grid
 from .mesh import Mesh
 from .mesh import build as from_arrays
+from .pml import pml
 from .read import read_mesh
 from .unstructured import polygon
 
-__all__ = ["Grid", "Mesh", "MeshError", "MeshWarning", "box", "describe", "from_arrays", "interval", "polygon",
-           "read_mesh", "rectangle"]
+__all__ = ["Grid", "Mesh", "MeshError", "MeshWarning", "box", "describe", "from_arrays", "interval", "pml",
+           "polygon", "read_mesh", "rectangle"]

@@ -18,7 +18,7 @@ STEPS = 12
 
 def notes(mesh, label):
     """Tuple of one-line warnings about `mesh`; `label(cell)` names a cell. Raises MeshError on hanging nodes."""
-    found = _slivers(mesh, label) + touching_faces(mesh, label)
+    found = slivers(mesh, label) + touching_faces(mesh, label)
     count, part = components(mesh)
     if count > 1:
         sizes = ", ".join(str(size) for size in np.sort(np.bincount(part))[::-1][:8])
@@ -36,7 +36,8 @@ def components(mesh):
     return connected_components(graph, directed=False)
 
 
-def _slivers(mesh, label):
+def slivers(mesh, label):
+    """A note on cells of bad quality, in a list; an empty one where there are none."""
     quality = mesh.quality()
     count = int(np.count_nonzero(quality < SLIVER))
     if not count:

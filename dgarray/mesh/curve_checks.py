@@ -100,7 +100,7 @@ def _alike(mesh):
     for (one, two, own_face, their_face, *match), pairs in _kinds(*of_block, face, other_face, mesh.orientation[cell, face]):
         left, right = mesh.blocks[one], mesh.blocks[two]
         corners, there = (list(block.cell_shape.faces[side]) for block, side in ((left, own_face), (right, their_face)))
-        on_vertices = _on_vertices(mesh.dim, max(left.order, right.order), len(corners))
+        on_vertices = on_corners(mesh.dim, max(left.order, right.order), len(corners))
         x, y = (cell_maps.positions(block, on_vertices @ block.cell_shape.corners[at], cells[pairs] - first[number])
                 for block, number, at, cells in (
                     (left, one, corners, cell), (right, two, np.array(there)[match[:len(there)]], other)))
@@ -113,7 +113,7 @@ def _of_half_the_size(mesh):
     if not len(here):
         return
     shape = mesh.cell_shape
-    vertices = _on_vertices(mesh.dim, mesh.order, len(shape.faces[0]))
+    vertices = on_corners(mesh.dim, mesh.order, len(shape.faces[0]))
     for part, corners in enumerate(hanging.parts(mesh.dim)):
         small = here.small[:, part]
         for (own_face, their_face, *match), pairs in _kinds(small[:, 1], here.large[:, 1], here.orientation[:, part]):
@@ -124,7 +124,7 @@ def _of_half_the_size(mesh):
                    "curve a mesh first, and then refine it, so that small cells follow the large ones that they meet")
 
 
-def _on_vertices(dim, order, corners):
+def on_corners(dim, order, corners):
     """The geometry nodes of a face with so many corners as weights of them, (point, corner)."""
     return corner_weights(corners, face_points(dim, order, corners)) if dim > 1 else np.ones((1, 1))
 

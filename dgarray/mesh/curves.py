@@ -45,15 +45,16 @@ def curved(mesh, order, function, boundary=None):
     return warned(copy, 4)
 
 
-def chosen_faces(mesh, boundary):
-    """Rows (count, 2) of the faces of a named boundary, of several in a tuple, or of all."""
+def chosen_faces(mesh, boundary, can="be curved"):
+    """Rows (count, 2) of the faces of a named boundary, of several in a tuple, or of all. Raises MeshError for other names;
+    can: what boundaries alone can."""
     if boundary is None:
         return mesh.boundary_faces
     names = boundary if isinstance(boundary, (tuple, list)) else (boundary,)
     for name in names:
         if name not in mesh.boundaries:
             mesh.named(name)
-            raise MeshError(f"{name!r} is a region of {mesh.source}; only boundaries can be curved")
+            raise MeshError(f"{name!r} is a region of {mesh.source}; only boundaries can {can}")
     return np.concatenate([mesh.boundaries[name] for name in names])
 
 

@@ -42,7 +42,7 @@ def measures(mesh):
 
 
 def names(mesh):
-    """Names, periods, hanging and unnamed faces, warnings, [(title, text)]."""
+    """Names, periods, layers, hanging and unnamed faces, warnings, [(title, text)]."""
     lines = [
         ("boundaries", _names({name: len(rows) for name, rows in mesh.boundaries.items()}, "faces")),
         *([("interfaces", _names({name: len(rows) for name, rows in mesh.interfaces.items()}, "faces"))]
@@ -51,6 +51,7 @@ def names(mesh):
     ]
     lines += [("periodic", f"{one!r} and {other!r} by ({', '.join(f'{v:g}' for v in shift)})")
               for one, other, shift in mesh.periods]
+    lines += [("layer", repr(layer)) for layer in mesh.layers]
     if len(mesh.hanging):
         lines.append(("hanging", f"{len(mesh.hanging)} faces that meet {2 ** (mesh.dim - 1)} of half their size"))
     if len(mesh.unnamed):

@@ -5,7 +5,7 @@ import numpy as np
 
 
 def digest(mesh):
-    """The SHA-256 of a mesh or grid as "sha256:...": of its points, cells, neighbours, maps of curved cells, and names.
+    """The SHA-256 of a mesh or grid as "sha256:...": of its points, cells, neighbours, maps of curved cells, names, and layers.
 
     The same file gives the same digits on every machine; a file with other numbers, or other names, gives others."""
     found = sha256()
@@ -15,6 +15,8 @@ def digest(mesh):
         for name, members in sorted(groups.items()):
             found.update(name.encode())
             add(found, np.asarray(members, "int64"))
+    if layers := getattr(mesh, "layers", ()):
+        found.update(repr(layers).encode())
     return f"sha256:{found.hexdigest()}"
 
 

@@ -68,6 +68,7 @@ class Mesh:
     hanging      the faces that meet smaller ones, a `dgarray.mesh.hanging.Hanging`
     geometry_nodes  (cell, node, dim) points through which the polynomial maps of curved cells go, at the nodes of the reference
                  cell `dgarray.mesh.cell_maps.geometry_cell(cell_shape, order)`; None where all cells are straight
+    layers       absorbing layers, each a `BoxLayer` or `RoundLayer` of `dgarray.mesh.layers`; `pml` makes them
 
     join_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
 
@@ -90,6 +91,7 @@ class Mesh:
     geometry_nodes: np.ndarray | None = None
     join_faces: np.ndarray = None
     interfaces: dict[str, np.ndarray] = field(default_factory=dict)
+    layers: tuple = ()
 
     def __post_init__(self):
         if self.glued is None:
@@ -109,7 +111,8 @@ class Mesh:
         unnamed = f"; {len(self.unnamed)} unnamed boundary faces" if len(self.unnamed) else ""
         curved = f", {np.count_nonzero(self.is_curved)} curved, of order {self.order}" if self.order > 1 else ""
         counts = " and ".join(plural(block.cell_count, f"{block.cell_type} cell") for block in self.blocks) + curved
-        return f"<Mesh {self.source}: {counts}; {names or 'no boundary names'}{unnamed}>"
+        layers = "".join(f"; layer {layer.region!r}" for layer in self.layers)
+        return f"<Mesh {self.source}: {counts}; {names or 'no boundary names'}{unnamed}{layers}>"
 
     def _repr_html_(self):
         """The mesh as a table for notebooks: counts, extent, names, notes."""
@@ -354,7 +357,7 @@ class Mesh:
         self._must_be_whole("refined")
         arrays, sides, inner = refinement.split(self, where)
         mesh = build(**arrays)
-        mesh = replace(mesh, interfaces=inner_faces.of_children(mesh, inner))
+        mesh = replace(mesh, layers=self.layers, interfaces=inner_faces.of_children(mesh, inner))
         if where is not None:
             checks.touching_faces(mesh, lambda k: f"cell {mesh.numbers[k]}")
         return mesh._glued(*periodic.pairs(mesh, *sides), self.periods) if len(self.glued) else mesh
@@ -387,9 +390,10 @@ class Mesh:
                 cells of a curved mesh become straight
         Numbers, names, regions and periods are kept; a periodic boundary must stay a translation of its partner. Cells that
         are all straight to rounding are stored so.
-        Raises MeshError where the map turns cells over, makes them concave, folded or flat, or is not finite. Warns as
-        `build` does."""
+        Raises MeshError where the map turns cells over, makes them concave, folded or flat, or is not finite, and for a mesh
+        with absorbing layers. Warns as `build` does."""
         self._must_be_whole("mapped")
+        self._must_have_no_layers()
         return mapping.mapped(self, function, order)
 
     def curved(self, order: int, function: Callable, boundary: str | Sequence[str] | None = None) -> Mesh:
@@ -426,6 +430,11 @@ class Mesh:
         if self.share is not None:
             raise MeshError(f"{self.source} cannot be {change}; the whole mesh can, before it is cut")
 
+    def _must_have_no_layers(self):
+        """Raise MeshError for a mesh with layers, whose places a map does not know."""
+        if self.layers:
+            raise MeshError(f"{self.source} has the layer {self.layers[0].region!r}; map the mesh first, then add layers")
+
     def part(self, cells: ArrayLike, cut: str = "cut", alone: bool = True) -> Mesh:
         """A mesh of some of the cells, in the same order; faces to cells left out, and to smaller or larger ones, get the
         boundary name `cut`.
@@ -453,7 +462,7 @@ class Mesh:
         glued[:, ::2] = place[glued[:, ::2]]
         return type(self)(self.points[used], corners, boundaries, regions, self.numbers[cells],
                           Neighbours(cell, np.where(lost, -1, face), self.orientation[cells]), (), self.source,
-                          glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods, interfaces=interfaces,
+                          glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods, interfaces=interfaces, layers=self.layers,
                           geometry_nodes=self.geometry_nodes[cells] if self.is_curved[cells].any() else None)
 
     def _glued(self, rows, others, orientation, periods):

@@ -94,7 +94,7 @@ class MixedMesh(Mesh):
                     {name: numbers[(numbers >= first) & (numbers < last)] - first for name, numbers in self.regions.items()},
                     self.numbers[cells], neighbours, (), self.source, glued, geometry_nodes=nodes,
                     interfaces={name: rows_here(rows) for name, rows in self.interfaces.items()},
-                    join_faces=np.argwhere(joint))
+                    join_faces=np.argwhere(joint), layers=self.layers)
 
     def of_blocks(self, function: Callable) -> np.ndarray:
         """function(block) of all blocks, one behind the other; rows of faces that a cell does not have are 0."""
@@ -167,6 +167,7 @@ class MixedMesh(Mesh):
 
     def mapped(self, function: Callable, order: int | None = None) -> MixedMesh:
         """As `Mesh.mapped`."""
+        self._must_have_no_layers()
         source = f"{self.source}, mapped"
         try:
             order = self.order if order is None else mapping.checked_order(order)
@@ -199,7 +200,7 @@ class MixedMesh(Mesh):
         check_room(f"{self.source}, refined,", 2 ** self.dim * self.cell_count, self.dim, simplex=False)
         arrays, children = refine_mixed.split(self)
         mesh = build_mixed(**arrays)
-        mesh = replace(mesh, interfaces=inner_faces.of_children(mesh, {
+        mesh = replace(mesh, layers=self.layers, interfaces=inner_faces.of_children(mesh, {
             name: (children(self.face_points(rows)).reshape(-1, self.orientation.shape[2]),
                    np.repeat(self.normals[tuple(rows.T)], 2 ** (self.dim - 1), axis=0))
             for name, rows in self.interfaces.items()}))
@@ -232,23 +233,24 @@ def all_nodes(blocks):
 def build_mixed(points: ArrayLike, cells: dict[str, ArrayLike], facets: dict[str, ArrayLike] | None = None,
                 groups: dict[str, ArrayLike] | None = None, *, numbers: ArrayLike | None = None,
                 elements: ArrayLike | None = None, source: str = "mesh", found: Sequence[str] = (),
-                geometry_nodes: dict[str, ArrayLike] | None = None) -> Mesh:
+                inherited: Sequence[str] | None = None, geometry_nodes: dict[str, ArrayLike] | None = None) -> Mesh:
     """The mesh of cells of several shapes, {name of the shape: (cell, corner)}, as `build` makes one of cells of one shape.
 
     Cells are counted through all shapes, in the order of `cells`, by `groups`, `numbers` and `elements`. geometry_nodes: {name
-    of the shape: (cell, node, dim)}, for all shapes or none.
+    of the shape: (cell, node, dim)}, for all shapes or none. inherited: as for `build`.
     Raises MeshError as `build`, and for named faces between two cells. Warns with each of the notes."""
     try:
         mesh = _build(np.array(points, dtype=np.float64), {name: np.array(rows, np.int64) for name, rows in cells.items()},
-                      facets or {}, groups or {}, numbers, elements, source, found, geometry_nodes)
+                      facets or {}, groups or {}, numbers, elements, source, found, inherited, geometry_nodes)
     except MeshError as error:
         raise MeshError(f"{source}: {error}") from None
-    for note in mesh.notes:
-        warnings.warn(f"{source}: {note}", MeshWarning, stacklevel=3)
+    if inherited is None:
+        for note in mesh.notes:
+            warnings.warn(f"{source}: {note}", MeshWarning, stacklevel=3)
     return mesh
 
 
-def _build(points, given, facets, groups, numbers, elements, source, found, geometry_nodes):
+def _build(points, given, facets, groups, numbers, elements, source, found, inherited, geometry_nodes):
     names = sorted(given, key=lambda name: len(NAMED_SHAPES[name].vertices))
     starts = dict(zip(given, np.cumsum([0] + [len(rows) for rows in given.values()])))
     count = sum(map(len, given.values()))
@@ -303,8 +305,8 @@ def _build(points, given, facets, groups, numbers, elements, source, found, geom
     clean.check_folds(mesh, labelled)
     if mesh.order > 1:
         curve_checks.check_shared(mesh, labelled)
-    notes += [*more, *checks.notes(mesh, labelled)]
-    object.__setattr__(mesh, "notes", tuple(notes))
+    notes = tuple(inherited) if inherited is not None else (*notes, *more, *checks.notes(mesh, labelled))
+    object.__setattr__(mesh, "notes", notes)
     return mesh
 
 

@@ -65,7 +65,7 @@ def chosen(mesh, where):
     names = [where] if isinstance(where, str) else where
     if isinstance(names, (list, tuple)) and names and all(isinstance(name, str) for name in names):
         for name in names:
-            some[_region(mesh, name)] = True
+            some[region(mesh, name, "refined")] = True
         return some
     numbers = np.asarray(where)
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or not numbers.size or not (
@@ -76,9 +76,10 @@ def chosen(mesh, where):
     return some
 
 
-def _region(mesh, name):
+def region(mesh, name, taker):
+    """Numbers of the cells of a region. Raises MeshError for other names; taker: what asks for a region."""
     cells = mesh.named(name)
     if name not in mesh.regions:
-        raise MeshError(f"{name!r} is a boundary of {mesh.source}; refined takes regions: "
+        raise MeshError(f"{name!r} is a boundary of {mesh.source}; {taker} takes regions: "
                         f"{', '.join(mesh.regions) or 'there are none'}")
     return cells

@@ -9,7 +9,7 @@ from ..wording import plural
 from . import clean, curved_geometry, geometry
 from .errors import MeshError
 from .split_nodes import LATTICE_TYPES, completed, kind_of, lattice, order_of_cells, piece_nodes
-from .split_tables import codes, halves, tables
+from .split_tables import cell_codes, codes, halves, tables
 
 SIMPLICES = {2: "triangle", 3: "tetra"}
 # The centre's table is taken where the smallest inradius of its pieces is so many times that of the best other table.
@@ -79,7 +79,7 @@ def cut(points, nodes, kind, order, places, rank):
     """(points, nodes of the pieces (piece, node), number of the cell of each piece (piece,)) of cells of a kind with the nodes
     (cell, node). The centres of straight cells that are cut around them join the points."""
     corners, centre = nodes[:, :len(kind.corners)], len(kind.corners)
-    bits = np.sum(codes(rank, corners[:, kind.quads]) << np.arange(len(kind.quads)), axis=1)
+    bits = cell_codes(kind, rank, corners)
     found, cells = [], []
     for code in np.unique(bits):
         members = np.flatnonzero(bits == code)

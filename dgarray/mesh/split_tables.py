@@ -56,6 +56,11 @@ def codes(rank, quads):
     return np.take(rank, quads, mode="clip").argmin(axis=-1) % 2
 
 
+def cell_codes(kind, rank, corners):
+    """The `code` (cell,) of `tables` for cells of a kind with the points `corners` (cell, corner)."""
+    return np.sum(codes(rank, corners[:, kind.quads]) << np.arange(len(kind.quads)), axis=1)
+
+
 @cache
 def tables(name, code):
     """The ways to cut a cell of a kind: arrays (piece, dim + 1) of corners, positively oriented, the number after the last

@@ -15,19 +15,20 @@ class OnMeshParts(OnRanks):
         super().__init__(problem, method, inner, messages)
         share = inner.mesh.share
         self.cells, self.own = share.cells, share.own
-        here = inner.zones or {None: np.arange(len(self.cells))}
-        found = [each for rank in messages.everyones({zone: self.cells[numbers[self.own[numbers]]]
-                                                      for zone, numbers in here.items()}) for each in rank.items()]
-        cells = {zone: np.sort(np.concatenate([numbers for name, numbers in found if name == zone]))
-                 for zone in sorted({zone for zone, _ in found}, key=str)}
-        self._zones = cells if inner.zones else {}
-        # Of each zone here: its elements' places in the arrays of the whole mesh, which of these are own, their numbers there.
-        self.places = {zone: np.searchsorted(cells[zone], self.cells[numbers]) for zone, numbers in here.items()}
-        self.own_of = {zone: self.own[numbers] for zone, numbers in here.items()}
+        self.one = all(messages.everyones(inner.one))
+        here = inner.cells_of_arrays
+        found = [each for rank in messages.everyones({name: self.cells[numbers[self.own[numbers]]]
+                                                      for name, numbers in here.items()}) for each in rank.items()]
+        cells = {name: np.sort(np.concatenate([numbers for other, numbers in found if other == name]))
+                 for name in sorted({name for name, _ in found})}
+        zones = [each for rank in messages.everyones(list(inner.zones)) for each in rank]
+        self._zones = {zone: cells["q" if zone is None else zone] for zone in sorted(set(zones), key=str)}
+        # Of each array here: its elements' places in that of the whole mesh, which of these are own.
+        self.places = {name: np.searchsorted(cells[name], self.cells[numbers]) for name, numbers in here.items()}
+        self.own_of = {name: self.own[numbers] for name, numbers in here.items()}
         shapes = {name: shape[:2] for rank in messages.everyones(inner.unknowns) for name, shape in rank.items()}
-        self.counts = {zone: len(numbers) for zone, numbers in cells.items()}
-        self.unknowns = {"q" if zone is None else zone: (*shapes["q" if zone is None else zone], count)
-                         for zone, count in self.counts.items()}
+        self.counts = {name: len(numbers) for name, numbers in cells.items()}
+        self.unknowns = {name: (*shapes[name], count) for name, count in self.counts.items()}
 
     zones = property(lambda self: self._zones)
 
@@ -50,7 +51,8 @@ class OnMeshParts(OnRanks):
     def report(self):
         """What one process reports, and of each rank what `of_ranks` says."""
         own, copies = np.count_nonzero(self.own), self.inner.copies
-        return self.of_ranks(own, len(self.own) - own, copies.bytes[0], copies) | (self.whole.report() if self._zones else {})
+        several = set(self._zones) - {None}
+        return self.of_ranks(own, len(self.own) - own, copies.bytes[0], copies) | (self.whole.report() if several else {})
 
     def parameters(self, part):
         return self.whole.parameters(part) if self.varying else {}
@@ -58,34 +60,40 @@ class OnMeshParts(OnRanks):
     # From parts to the whole, and back.
 
     def assembled(self, pieces, counts, everywhere=True):
-        """{zone: (..., element)} of the whole mesh from each rank's {zone: (places, values (..., element))}; None where it is
+        """{array: (..., element)} of the whole mesh from each rank's {array: (places, values (..., element))}; None where it is
         for rank 0 alone and this is another one."""
         found = self.messages.everyones(pieces) if everywhere else self.messages.at_first(pieces)
         if found is None:
             return None
         result = {}
         for rank in found:
-            for zone, (places, values) in rank.items():
-                if zone not in result:
-                    result[zone] = np.full((*values.shape[:-1], counts[zone]), np.nan, values.dtype)
-                grown = result[zone]
+            for name, (places, values) in rank.items():
+                if name not in result:
+                    result[name] = np.full((*values.shape[:-1], counts[name]), np.nan, values.dtype)
+                grown = result[name]
                 grown[:, :values.shape[1]][..., places] = values
         return result
 
     def gathered(self, arrays, everywhere=True):
         """Plain arrays of the whole mesh from those of the own part, or None as of `assembled`."""
-        here = {None: arrays} if not isinstance(arrays, dict) else arrays
-        found = self.assembled({zone: (self.places[zone][self.own_of[zone]], values[..., self.own_of[zone]])
-                                for zone, values in here.items()}, self.counts, everywhere)
-        return found if isinstance(arrays, dict) or found is None else found[None]
+        found = self._together(arrays, everywhere)
+        return found["q"] if self.one and found is not None else found
+
+    def _together(self, arrays, everywhere):
+        here = arrays if isinstance(arrays, dict) else {"q": arrays}
+        return self.assembled({name: (self.places[name][self.own_of[name]], values[..., self.own_of[name]])
+                               for name, values in here.items()}, self.counts, everywhere)
 
     def cut_out(self, arrays):
         """Plain arrays of the own part, copies included, from those of the whole mesh."""
         if not isinstance(arrays, dict):
-            return arrays[:, :, self.places[None]]
-        return {zone: arrays[zone][:, :, places] for zone, places in self.places.items()}
+            return arrays[:, :, self.places["q"]]
+        here = {name: arrays[name][:, :, places] for name, places in self.places.items()}
+        return here["q"] if self.inner.one else here
 
-    shown = gathered
+    def shown(self, values, everywhere=True):
+        found = self._together(values, everywhere)
+        return found if isinstance(values, dict) or found is None else found["q"]
 
     def over_elements(self, values):
         """Values (variable, node, element) of the whole mesh from those of the own part."""
@@ -95,13 +103,13 @@ class OnMeshParts(OnRanks):
         return self.assembled({None: (self.cells[self.own], filled)}, {None: self.space.count})[None]
 
     def variables_of(self, arrays):
-        here = arrays if isinstance(arrays, dict) else {None: arrays}
+        here = arrays if isinstance(arrays, dict) else {"q": arrays}
         for name, (variables, *_) in self.unknowns.items():
-            zone = name if self._zones else None
             for v in range(variables):
-                found = self.assembled({zone: (self.places[zone][self.own_of[zone]], here[zone][v:v + 1, :, self.own_of[zone]])}
-                                       if zone in here else {}, self.counts, everywhere=False)
-                yield found and found[zone]
+                own = self.own_of.get(name)
+                found = self.assembled({name: (self.places[name][own], here[name][v:v + 1, :, own])} if name in here else {},
+                                       self.counts, everywhere=False)
+                yield found and found[name]
 
     @cached_property
     def own_order(self):

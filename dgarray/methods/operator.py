@@ -100,6 +100,11 @@ class Operator:
         return {}
 
     @property
+    def cells_of_arrays(self) -> dict[str, np.ndarray]:
+        """{name of a plain array: numbers of its places in the mesh}: all, where the method does not say otherwise."""
+        return {name: np.arange(shape[-1]) for name, shape in self.unknowns.items()}
+
+    @property
     def coefficients(self) -> list:
         """Arrays of the law's coefficients, which a restart compares with those of the interrupted run."""
         return []
@@ -328,6 +333,9 @@ class Operator:
     def nodal(self, arrays: Any) -> np.ndarray:
         """Values for output, (variable, row, place), from plain arrays on the host."""
         raise TypeError(f"{type(self).__name__} has no function nodal(arrays)")
+
+    def internal(self, arrays: Any) -> np.ndarray | None:
+        """As `nodal`, the values of the internal variables of the law; None: there are none."""
 
     def conserved(self, values: np.ndarray) -> Any:
         """What the scheme conserves, where it is not the integral of C q: integrals (variable,) of polynomials p that stand for

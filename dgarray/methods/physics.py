@@ -16,25 +16,40 @@ def real(value, variable):
 class Physics:
     """A law, a numerical flux and a source, as functions whose results are checked.
 
-    law, flux, source: of the problem;  parameters: {name: number} of the law, None for one that varies in space
+    law, flux, source: of the problem;  internal: the law's `Internal`, or None
+    parameters: {name: number} of the law, None for one that varies in space
     state: the inputs of functions of a state, as `dgarray.physics.pointwise.Pointwise` takes them;  sources: {role: function}
+    moving: number of the law's variables;  variables: of these and the internal ones, which follow them and have no flux
 
     In the functions q, l, r are states (l, r: left and right of a face), n is a unit normal that points from left to right, and
     m, ml, mr are the law's parameters."""
 
     def __init__(self, law, flux, source, parameters):
         self.law, self.flux, self.source, self.parameters = law, flux, source, parameters
-        given = {"law's source": law.source, "source": source}
+        self.internal = internal = law.internal
+        given = {"law's source": None if internal and internal.replaces_source else law.source, "source": source}
         self.sources = {role: function for role, function in given.items() if function is not None}
-        self.state = {"q": len(law.variables), "x": law.dim, "t": None, "m": parameters}
+        self.moving = len(law.variables)
+        self.variables = self.moving + (0 if internal is None else len(internal.names))
+        self.state = {"q": self.variables, "x": law.dim, "t": None, "m": parameters}
         self.numerical = numerical_flux(flux, law)
+
+    def of_law(self, q):
+        """The law's variables of a state."""
+        return q[:self.moving]
+
+    def widened(self, components, value=0.0):
+        """Components of the law's variables, and this value for each internal one."""
+        return (*components, *(value,) * (self.variables - self.moving))
 
     def flux_along(self, n, q, x, t, m):
         """The flux F(q) . n along n, one component per variable."""
-        return self.checked(call(self.law.flux, dict(q=q, n=n, x=x, t=t, m=m), "flux"), "the law's flux")
+        flux = call(self.law.flux, dict(q=self.of_law(q), n=n, x=x, t=t, m=m), "flux")
+        return self.widened(self.checked(flux, "the law's flux"))
 
     def checked(self, result, role, function=None):
-        """The components that a function of the law or the user returned. Raises ValueError unless it is one per variable."""
+        """The components that a function of the law or the user returned. Raises ValueError unless it is one for each of the
+        law's variables."""
         return components(result, len(self.law.variables), role + place(function), self.law.variables)
 
     def at_points(self, function, x, t, role):
@@ -44,27 +59,37 @@ class Physics:
 
     def star(self, numerical, l, r, n, x, t, ml, mr):
         """F*, the numerical flux between two states."""
-        sides = dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr)
-        return self.checked(call(numerical, sides, "numerical flux"), "the numerical flux")
+        sides = dict(l=self.of_law(l), r=self.of_law(r), n=n, x=x, t=t, ml=ml, mr=mr)
+        return self.widened(self.checked(call(numerical, sides, "numerical flux"), "the numerical flux"))
 
     def with_sources(self, r, q, x, t, m):
-        """r + s(q, x, t), with the sum s of the law's source and the user's."""
+        """r + s(q, x, t), with the sum s of the law's source and the user's; of internal variables r + their rate."""
+        own, w = self.of_law(q), q[self.moving:]
         for role, source in self.sources.items():
-            added = self.checked(call(source, dict(q=q, x=x, t=t, m=m), role), f"the {role}", source)
-            r = tuple(a + b for a, b in zip(r, added))
-        return r
+            added = self.checked(call(source, dict(q=own, x=x, t=t, m=m), role), f"the {role}", source)
+            r = tuple(a + b for a, b in zip(r, self.widened(added)))
+        if self.internal is None:
+            return r
+        given = dict(q=own, w=w, x=x, t=t, m=m)
+        added = self.checked(call(self.internal.adds, given, "adds"), "adds, of internal variables")
+        rates = components(call(self.internal.rate, given, "rate"), len(w), "the rate of internal variables",
+                           self.internal.names)
+        return tuple(a + b for a, b in zip(r, (*added, *rates)))
 
     def over_capacity(self, r, m):
         """r / C, with the law's capacity C if it has one."""
         if self.law.capacity is None:
             return r
-        return tuple(a / c for a, c in zip(r, self.checked(call(self.law.capacity, dict(m=m), "capacity"), "the capacity")))
+        factors = self.checked(call(self.law.capacity, dict(m=m), "capacity"), "the capacity")
+        return (*(a / c for a, c in zip(r, factors)), *r[self.moving:])
 
     def wave_speed(self, q, n, x, t, m):
-        return components(call(self.law.wave_speed, dict(q=q, n=n, x=x, t=t, m=m), "wave speed"), 1, "the wave speed")
+        given = dict(q=self.of_law(q), n=n, x=x, t=t, m=m)
+        return components(call(self.law.wave_speed, given, "wave speed"), 1, "the wave speed")
 
     def admissible(self, q, x, t, m):
-        return components(call(self.law.admissible, dict(q=q, x=x, t=t, m=m), "admissibility"), 1, "the law's admissible")
+        given = dict(q=self.of_law(q), x=x, t=t, m=m)
+        return components(call(self.law.admissible, given, "admissibility"), 1, "the law's admissible")
 
 
 def numerical_flux(flux, law):

@@ -221,7 +221,7 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     medium     of a law whose medium varies, that of the wave: the name of a region, or {parameter: number} such as
                {"eps": 1.0} for those that vary; a boundary that the field is given to must have it everywhere
     Maxwell: H = k x E / Z.  Acoustics: v = p k / (rho c).
-    ValueError if k is no unit vector, E is not normal to it, or the wave's medium is not known or has losses."""
+    ValueError if k is no unit vector, E is not normal to it, or the wave's medium is not known, has losses or is dispersive."""
     k = tuple(float(c) for c in np.atleast_1d(direction))
     if len(k) != law.dim or abs(dot(k, k) - 1) > 1e-9:
         raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with {law.dim} components")
@@ -255,11 +255,14 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     return field
 
 
-def medium_of(law, medium):
-    """The parameters {name: number} of the medium of a plane wave, and the names of those that vary in the law.
+def medium_of(law, medium, field="a plane wave"):
+    """The parameters {name: number} of the medium of a field, and the names of those that vary in the law.
 
     medium: None, the name of a region, or {argument of the law: number}. ValueError where it does not say a number of each
-    parameter that varies."""
+    parameter that varies, and where it is dispersive."""
+    for value in law.dispersive.values():
+        if not isinstance(value, dict) or (isinstance(medium, str) and medium in value):
+            raise ValueError(f"{field} needs a medium without dispersion, but the law is {law!r}")
     varies = [name for name, value in law.parameters.items() if not isinstance(value, Real)]
     names = {argument(law, name): name for name in varies}
     if isinstance(medium, dict):
@@ -275,7 +278,7 @@ def medium_of(law, medium):
     missing = [argument(law, name) for name in varies if name not in given]
     if missing:
         values = ", ".join(f"{name!r}: ..." for name in missing)
-        raise ValueError(f"a plane wave needs a uniform medium, but {' and '.join(missing)} of {law!r} "
+        raise ValueError(f"{field} needs a uniform medium, but {' and '.join(missing)} of {law!r} "
                          f"{'varies' if len(missing) == 1 else 'vary'}; give that of the wave, medium={{{values}}}"
                          + " or a region's name" * any(isinstance(law.parameters[name], dict) for name in varies))
     for name, value in given.items():

@@ -4,7 +4,7 @@ Called with arrays a `Pointwise` is the reference; its `graph` is what the gener
 """
 from collections import namedtuple
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 
 from .trace import call, trace
 
@@ -96,6 +96,18 @@ class Pointwise:
             elif argument not in arrays:
                 arrays[argument] = 0.0 if spec is None else (0.0,) * spec
         return components(call(self.function, arrays, self.name))
+
+
+def picked(function, numbers):
+    """A `Pointwise` function with these components of the result of another one alone; that one, where they are all."""
+    if list(numbers) == list(range(len(function.graph.outputs))):
+        return function
+
+    @wraps(function.function)
+    def some(*arguments, **named):
+        result = components(function.function(*arguments, **named))
+        return tuple(result[number] for number in numbers)
+    return Pointwise(some, function.inputs, function.name)
 
 
 def place(function):

@@ -70,13 +70,14 @@ class Failure:
         many = len(np.unique(self.where[:, 0]))
         count = self.operator.stage_count
         stage = "" if self.stage is None or count == 1 else f", stage {self.stage} of {count}"
-        what = law.variables[variable] if self.word == "finite" else "the state"
+        names_of = dict(enumerate(law.variables))
+        what = names_of.get(variable, "an internal variable") if self.word == "finite" else "the state"
         where = mesh.named_place(element)
         message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in {where}, {near(names)}; "
                    f"{many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected; the last good state is at "
                    f"t = {self.t:.6g}")
         return SolutionError(message, self.time, self.step, self.stage,
-                             law.variables[variable] if self.word == "finite" else None, int(mesh.numbers[element]),
+                             names_of.get(variable) if self.word == "finite" else None, int(mesh.numbers[element]),
                              mesh.centre(element), names)
 
     def dump(self, path, law):
@@ -84,7 +85,8 @@ class Failure:
         first, variable = self.where[0, :2] if len(self.where) else (0, 0)
         values = self.operator.nodal(self.good)
         if self.operator.writes:
-            dump(path, self.operator.space, law, self.t, values, law.variables[variable], first, self.where[:, 0])
+            named = law.variables[min(variable, len(law.variables) - 1)]
+            dump(path, self.operator.space, law, self.t, values, named, first, self.where[:, 0])
 
 
 def near(names):

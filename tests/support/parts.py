@@ -97,15 +97,14 @@ class Parts(Together):
         return [operator.state(operator.project(initial)) for operator in self.operators]
 
     def gather(self, whole, states):
-        """The plain arrays {zone: values} on the whole mesh, of the own elements of all parts."""
-        result = {zone: np.full(values.shape, np.nan, whole.dtype) for zone, values in zones(whole, whole.host(
-            whole.zeros())).items()}
+        """The plain arrays {name: values} on the whole mesh, of the own elements of all parts."""
+        result = {name: np.full(values.shape, np.nan, whole.dtype) for name, values in named(whole.host(whole.zeros())).items()}
         for part, operator, state in zip(self.meshes, self.operators, states):
-            for zone, values in zones(operator, operator.host(state)).items():
-                here = cells_of(operator, zone)
+            for name, values in named(operator.host(state)).items():
+                here = operator.cells_of_arrays[name]
                 own = part.share.own[here]
-                places = np.searchsorted(cells_of(whole, zone), part.share.cells[here[own]])
-                result[zone][:, :, places] = values[:, :, own]
+                places = np.searchsorted(whole.cells_of_arrays[name], part.share.cells[here[own]])
+                result[name][:, :, places] = values[:, :, own]
         return result
 
     def largest_step(self, states, t):
@@ -119,14 +118,9 @@ class Parts(Together):
         return self.together(lambda operator, state: advanced(operator, state, dts), states)
 
 
-def cells_of(operator, zone):
-    """The elements of a zone, numbers of the operator's mesh."""
-    return operator.zones[zone] if operator.zones else np.arange(operator.mesh.cell_count)
-
-
-def zones(operator, arrays):
-    """Plain arrays as {zone: values}; None for the only one."""
-    return arrays if isinstance(arrays, dict) else {None: arrays}
+def named(arrays):
+    """Plain arrays as a dict."""
+    return arrays if isinstance(arrays, dict) else {"q": arrays}
 
 
 def advanced(operator, state, dts):
@@ -142,9 +136,9 @@ def advance(operator, q, dts):
 
 
 def same(found, expected):
-    """Whether plain arrays of all zones are the same, bit for bit."""
-    expected = expected if isinstance(expected, dict) else {None: expected}
-    return set(found) == set(expected) and all(np.array_equal(found[zone], values) for zone, values in expected.items())
+    """Whether plain arrays are the same, bit for bit."""
+    found, expected = named(found), named(expected)
+    return set(found) == set(expected) and all(np.array_equal(found[name], values) for name, values in expected.items())
 
 
 class GridParts(Together):

@@ -13,7 +13,7 @@ class BoundarySource(KernelSource):
                 vary, what the condition knows of the face"""
 
     def __init__(self, tables, group, dtype):
-        super().__init__(tables.law, dtype)
+        super().__init__(tables.law, dtype, tables.variables)
         self.function, self.d, self.needs_x = group.jump, tables.dim, group.jump.depends_on("x")
         self.P, self.of_faces = list(tables.varying), list(group.values)
         self.per_point = self.d + 1 + self.d * self.needs_x + len(self.P) + len(self.of_faces)

@@ -22,6 +22,7 @@ class EdgeSource(StageSource):
 
     def __init__(self, tables, dtype):
         super().__init__(tables, dtype)
+        self.gathered = self.V
         self.height = matmul.padded(self.F * self.M)
         self.geometry = (self.at["P"] - self.at["G"]) // self.L
         self.medium = self.d + 2 + 2 * len(self.P) + self.d * self.M * self.needs_x          # first row of parameters at points

@@ -32,14 +32,19 @@ class Lane(str):
 class KernelSource:
     """Text of a kernel with V variables whose values lie in a scratch array w, in rows of L lanes at offsets that are literals.
 
+    moving   number of the variables that have a flux, which come first
     at     where the rows of a name begin in w;  C0: the constants of the functions
     P      names of the law's parameters that vary"""
 
     added = ()               # products that are added to what is in their rows
     scratch = "w"            # arrays of each thread
 
-    def __init__(self, law, dtype):
-        self.law, self.dtype, self.V, self.L = law, np.dtype(dtype), len(law.variables), target.lanes(dtype)
+    def __init__(self, law, dtype, variables=None):
+        """variables: how many, by default those of the law"""
+        self.law, self.dtype, self.L = law, np.dtype(dtype), target.lanes(dtype)
+        self.moving = len(law.variables)
+        self.V = self.moving if variables is None else variables
+        self.gathered = self.moving          # of how many variables `gather_q` brings values together
         self.dialect = Python(str(self.dtype))
         self.functions = {}                                                      # {name: what it evaluates, as text}
 
@@ -127,7 +132,7 @@ class KernelSource:
                     for name, (rows, inner) in self.products().items() if rows]
         return self.text_of(what, f"{before}\n\n@njit(**OPTIONS){loop_text(arguments, work)}", [
             *products, "prefetch, select, fma = vector.prefetch, vector.select, expressions.fma",
-            f"copy = vector.copy(np.{self.dtype})", f"gather_q = vector.gather({self.V}, np.{self.dtype})",
+            f"copy = vector.copy(np.{self.dtype})", f"gather_q = vector.gather({self.gathered}, np.{self.dtype})",
             f"condition = boundary.condition(np.{self.dtype})", *self.definitions(), *extra])
 
     def text_of(self, what, body, definitions):

@@ -25,7 +25,7 @@ class MortarSource(KernelSource):
         self.count = len(mortars.points)
         self.names = [list(values) for values in mortars.parameters]
         self.splits, self.owns, self.adds = mortars.splits, mortars.owns, [side.adds for side in mortars.sides]
-        self.fluxes = len(mortars.function.graph.outputs) // left.variables
+        self.fluxes = len(mortars.function.graph.outputs) // left.moving
         self.apart = self.fluxes > 1 or self.splits[0] is not None          # whether the right side has rows FX of its own
         super().__init__(left.law, dtype)
         self.d = left.dim

@@ -30,7 +30,7 @@ class StageSource(TileSource, Prefetch):
     def face_values(self):
         """Lines that fill `faces`, [tile, variable, face point, lane], of a piece's own tiles and of those around it."""
         L, V, N, count, height = self.L, self.V, self.N, self.F * self.M, matmul.padded(self.F * self.M)
-        keep = [f"for v in range({V}):", f"    for i in range({count}):",
+        keep = [f"for v in range({self.moving}):", f"    for i in range({count}):",
                 f"        copy(w, {self.at['T']} + (v*{height} + i)*{L}, faces, ((place*{V} + v)*{count} + i)*{L})"]
         gather = [f"for i in range({V * N}):", f"    for lane in range({L}):",
                   f"        w[{self.at['Q']} + i*{L} + lane] = state[halo[around*{L} + lane] + i*{L}]"]
@@ -42,7 +42,7 @@ class StageSource(TileSource, Prefetch):
     def own_face_values(self):
         """Lines that read them back."""
         L, V, count, height = self.L, self.V, self.F * self.M, matmul.padded(self.F * self.M)
-        return [f"for v in range({V}):", f"    for i in range({count}):",
+        return [f"for v in range({self.moving}):", f"    for i in range({count}):",
                 f"        copy(faces, (((tile - first)*{V} + v)*{count} + i)*{L}, w, {self.at['T']} + (v*{height} + i)*{L})"
                 ] if self.modal else []
 
@@ -50,13 +50,14 @@ class StageSource(TileSource, Prefetch):
         L = self.L
         reduce = [f"    reduce_(R, 0, w, {self.at['RHS']} + v*{self.column * L}, w, "
                   f"{self.at['RHS'] + self.W * L} + v*{self.column * L})"] * bool(self.low)
-        return [*self.at_points(), *self.fluxes(), *([f"for v in range({self.V}):", *reduce] if reduce else [])]
+        return [*self.at_points(), *self.fluxes(), *([f"for v in range({self.within}):", *reduce] if reduce else [])]
 
     def fluxes(self):
         """Lines that put F(q) . grad r_k at the points, and sources of modal DG, into their rows."""
         B, L = self.B, self.L
-        function = self.t.functions.volume
-        targets = [self.lane("RHS", v * self.column + k * B, f" + i*{L}") for k in range(self.W // B) for v in range(self.V)]
+        function = self.volume_function
+        targets = [self.lane("RHS", v * self.column + k * B, f" + i*{L}")
+                   for k in range(self.W // B) for v in range(self.within)]
         rows, stride = self.values
         body = self.over_lanes(function, targets, q=(rows, 0, f" + i*{L}", stride), m=self.parameters("volume", "i"),
                                **self.at_point("i"))
@@ -64,8 +65,7 @@ class StageSource(TileSource, Prefetch):
 
     def faces(self):
         """Lines that put the jumps into their rows; they ask for what the update of this tile goes through."""
-        M, L, V = self.M, self.L, self.V
-        function = self.t.functions.left
+        M, L, V, function = self.M, self.L, self.moving, self.left
         body = self.over_lanes(function, self.face_targets(), l=("QL", 0, "", 1), r=("QR", 0, "", 1), **self.at_face(),
                                ml=self.parameters("faces", "node"),
                                mr=self.parameters("outside", f"(f*{M} + j)", beyond=True))
@@ -87,7 +87,7 @@ class StageSource(TileSource, Prefetch):
     def boundaries(self):
         """Lines that overwrite the jumps of this tile's boundary faces, by their conditions, and at joins by what is given."""
         V, M, targets = self.V, self.M, self.face_targets()
-        (q, q_at, q_stride), stride = self.own_at_faces(), targets[-1].at - targets[-2].at if V > 1 else 0
+        (q, q_at, q_stride), stride = self.own_at_faces(), targets[-1].at - targets[-2].at if len(targets) > 1 else 0
         return ["for p in range(patch_start[tile], patch_start[tile + 1]):",
                 "    lane, f, row = patches[3*p], patches[3*p + 1], patches[3*p + 2]",
                 "    group, at = outside[2*row], outside[2*row + 1]",
@@ -104,12 +104,14 @@ class StageSource(TileSource, Prefetch):
         return "w", self.at[rows], height * self.L
 
     def face_targets(self):
-        """Where the flux at point j of face f lies, of every variable."""
-        return [self.lane("RHS", self.flux_row(v), f" + (f*{self.M} + j)*{self.L}") for v in range(self.V)]
+        """Where the flux at point j of face f lies, of every variable that has one."""
+        return [self.lane("RHS", self.flux_row(v), f" + (f*{self.M} + j)*{self.L}") for v in range(self.moving)]
 
     def finish(self):
         L, V, padded = self.L, self.V, matmul.padded(self.N)
-        lines = [f"for v in range({V}):",
+        zero = [f"for row in range({self.within * padded}, {V * padded}):",
+                *indented(self.lanes([f"w[{self.at['R']} + row*{L} + lane] = 0"]))] if self.within < V else []
+        lines = [*zero, f"for v in range({self.within}):",
                  f"    lift(EL, 0, w, {self.at['RHS'] + self.first * L} + v*{self.column * L}, w, "
                  f"{self.at['R']} + v*{padded * L})",
                  *self.prefetch_tile("state", "tile + size" if self.modal else "tile + 1"), *self.prefetch_neighbours()]

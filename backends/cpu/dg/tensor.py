@@ -61,7 +61,7 @@ class TensorFused(NodalFused, TensorForm):
 
     def values_at(self, places):
         step = self.tables.face_nodes.size * self.lanes
-        return np.stack([self.faces_values[places + v * step] for v in range(self.tables.variables)])
+        return np.stack([self.faces_values[places + v * step] for v in range(self.tables.moving)])
 
     def face_array(self, q):
         return self.faces_values, self.tables.face_nodes.size * self.lanes

@@ -5,6 +5,7 @@ array `faces` [tile, variable, face point, lane].  The second evaluates the face
 gathers from that array; then for each axis and each of its lines the fluxes at the line's nodes, and one product with them and
 with the face fluxes at both ends; then sources, capacity and update.
 """
+from ....physics.pointwise import picked
 from .kernel_source import indented
 from .stage_source import CLOCK, TIMES, UPDATED, StageSource
 from .tile_source import PIECE
@@ -28,6 +29,10 @@ class TensorSource(StageSource):
         return {"Q": V * self.N, "G": self.geometry_rows if self.t.affine else d * d + d + 1, "P": self.values_rows,
                 "MR": len(self.P), "X": d, "QL": V, "QR": V, "FV": V * self.n, "FL": V * self.F * self.M, "R": V * self.N,
                 "K": 2, "S": self.F}
+
+    def more(self):
+        self.along = picked(self.t.functions.along, range(self.moving))
+        return [self.along]
 
     def products(self):
         return {}
@@ -79,7 +84,7 @@ class TensorSource(StageSource):
         lines = self.ends("faces", f"(tile*{self.V} + v)*{self.F * self.M * self.L}",
                           "state", f"(tile*{self.V} + v)*{self.N * self.L}")
         return self.module("the values at the faces", f"{self.scratch}, state, faces",
-                           ["for tile in range(first, last):", f"    for v in range({self.V}):", *indented(lines, 2)])
+                           ["for tile in range(first, last):", f"    for v in range({self.moving}):", *indented(lines, 2)])
 
     # The loop of a stage.
 
@@ -92,8 +97,9 @@ class TensorSource(StageSource):
                            [*TIMES, "for tile in range(first, last):", *indented(tile)])
 
     def faces(self):
-        M, S, L, function = self.M, self.F * self.M, self.L, self.t.functions.left
-        own = [f"copy(faces, ((tile*{self.V} + {v})*{S} + f*{M} + j)*{L}, w, {self.at['QL'] + v * L})" for v in range(self.V)]
+        M, S, L, function = self.M, self.F * self.M, self.L, self.left
+        own = [f"copy(faces, ((tile*{self.V} + {v})*{S} + f*{M} + j)*{L}, w, {self.at['QL'] + v * L})"
+               for v in range(self.moving)]
         bring, places = self.at_face_point(function)
         body = self.over_lanes(function, self.face_targets(), l=("QL", 0, "", 1), r=("QR", 0, "", 1), **places,
                                ml=self.parameters("faces", f"(f*{M} + j)"),
@@ -108,23 +114,25 @@ class TensorSource(StageSource):
         return "faces", f"tile*{self.V * S * self.L}", S * self.L
 
     def face_targets(self):
-        return [self.lane("FL", v * self.F * self.M, f" + (f*{self.M} + j)*{self.L}") for v in range(self.V)]
+        return [self.lane("FL", v * self.F * self.M, f" + (f*{self.M} + j)*{self.L}") for v in range(self.moving)]
 
     def divergence(self):
-        """Lines that put the divergence into the rows R."""
-        return [line for axis in range(self.d) for line in self.axis(axis)]
+        """Lines that put the divergence into the rows R, and zeros into those of variables without a flux."""
+        rest = [f"for row in range({self.moving * self.N}, {self.V * self.N}):",
+                *indented(self.lanes([f"w[{self.at['R']} + row*{self.L} + lane] = 0"]))] if self.moving < self.V else []
+        return [*rest, *(line for axis in range(self.d) for line in self.axis(axis))]
 
     def axis(self, k):
         """Lines that add one axis's part of the divergence to the rows R, one line of nodes after the other."""
         L, n, M, N, d = self.L, self.n, self.M, self.N, self.d
-        function, step = self.t.functions.along, self.n ** k
+        function, step = self.along, self.n ** k
         bring, places = self.metrics(function, {"a": ("gradients", k * d, "", k * d, d)}, "point", N)
-        body = self.over_lanes(function, [self.lane("FV", v * n, f" + j*{L}") for v in range(self.V)],
+        body = self.over_lanes(function, [self.lane("FV", v * n, f" + j*{L}") for v in range(self.moving)],
                                q=("Q", 0, f" + point*{L}", N), m=self.parameters("volume", "point"), **places)
         return [f"for o in range({n ** (d - 1 - k)}):", f"    for i in range({step}):", f"        for j in range({n}):",
                 f"            point = (o*{n} + j)*{step} + i", *indented([*bring, *body], 3),
                 *indented(self.prefetch_following(f"{k * n ** (d - 1)} + o*{step} + i"), 2),
-                f"        line_{k}(LINE, w, {self.at['R']} + (o*{n * step} + i)*{L}, {self.V}, w, {self.at['FV']},",
+                f"        line_{k}(LINE, w, {self.at['R']} + (o*{n * step} + i)*{L}, {self.moving}, w, {self.at['FV']},",
                 f"               w, {self.at['FL']} + ({2 * k * M} + o*{step} + i)*{L})"]
 
     def prefetch_following(self, turn):

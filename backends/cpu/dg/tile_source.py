@@ -1,6 +1,7 @@
 """Text of kernels over tiles of elements: where a tile's values lie, and how they are moved."""
 import numpy as np
 
+from ....physics.pointwise import picked
 from ..simd import expressions, matmul
 from .kernel_source import KernelSource
 
@@ -11,6 +12,7 @@ CACHED = 1 << 19         # bytes of unknowns and face values of a piece
 class TileSource(KernelSource):
     """As `KernelSource` for tiles of L elements; all of a tile lies in the scratch array.
 
+    The first variables have fluxes, so many as `moving`; others are internal ones and have sources alone.
     A variable has N unknowns, B values at points of the volume, and W operands there for the product with [-D_1 .. -D_d], of
     which another product first makes few (nodal DG: D_k = E R_k).  F faces have M points each.
 
@@ -28,7 +30,7 @@ class TileSource(KernelSource):
     scratch = "w, faces"
 
     def __init__(self, tables, dtype):
-        super().__init__(tables.law, dtype)
+        super().__init__(tables.law, dtype, tables.variables)
         self.t, self.needs_x, self.geometry_names = tables, tables.needs_x_inside, tables.metrics_read(tables.needs_x_inside)
         self.first_of, self.geometry_rows = {}, 0          # where the rows of each of the metrics begin, and rows in all
         for name in self.geometry_names:
@@ -52,7 +54,13 @@ class TileSource(KernelSource):
         self.column = self.W + self.reduced + self.F * self.M                    # rows of one variable's right-hand sides
         self.first = 0 if self.modal else self.W                                 # of the operands of the last product
         self.rate_rows = self.d * self.d                 # of G, where the faces' normals and scales for wave rates begin
-        self.set_rows(self.row_counts(), vars(tables.functions).values())
+        self.within = self.V if tables.physics.sources_inside else self.moving          # variables with integrals of the volume
+        self.left = picked(tables.functions.left, range(self.moving))
+        blocks = len(tables.functions.volume.graph.outputs) // self.V
+        self.volume_function = picked(tables.functions.volume, [k * self.V + v for k in range(blocks)
+                                                                for v in range(self.within)])
+        functions = [*vars(tables.functions).values(), self.left, self.volume_function, *self.more()]
+        self.set_rows(self.row_counts(), dict.fromkeys(functions))
         self.at = dict.fromkeys(("BQ", "T"), 0) | self.at
         # The state at the points, and rows of a variable.
         self.values = ("BQ", padded(self.B)) if tables.interpolate is not None else ("Q", self.N)
@@ -61,6 +69,10 @@ class TileSource(KernelSource):
         self.piece = max(2, min(PIECE, CACHED // bytes_of_tile)) if self.modal else PIECE
         self.height = self.F * self.M                    # rows of a variable's face values of a piece
         self.result_rows = padded(self.N)                # rows of a variable's dq/dt
+
+    def more(self):
+        """Other functions that the kernels evaluate."""
+        return []
 
     def row_counts(self):
         """How many rows of the scratch array each name has."""
@@ -140,7 +152,7 @@ class TileSource(KernelSource):
 
     def trace(self):
         """Lines that put the values at the face points, where these are not among the unknowns, into their rows."""
-        return [f"for v in range({self.V}):", f"    trace(T, 0, w, {self.at['Q']} + v*{self.N * self.L}, "
+        return [f"for v in range({self.moving}):", f"    trace(T, 0, w, {self.at['Q']} + v*{self.N * self.L}, "
                 f"w, {self.at['T']} + v*{matmul.padded(self.F * self.M) * self.L})"] if self.modal else []
 
     def products(self):

@@ -31,10 +31,10 @@ class JoinFaces:
         return self.given_by_face.transpose(1, 2, 0)
 
     def given_places(self, faces, points):
-        """Where in `given_by_face` these points (point, face) of the faces at joins with these numbers (face,) are, (variable,
-        point, face)."""
+        """Where in `given_by_face` these points (point, face) of the faces at joins with these numbers (face,) are, (variable
+        of the law, point, face)."""
         variables, count = self.tables.variables, self.tables.face_nodes.shape[1]
-        return (faces * variables + np.arange(variables)[:, None, None]) * count + points
+        return (faces * variables + np.arange(self.tables.moving)[:, None, None]) * count + points
 
     def outside_operations(self, q, number=0):
         """The operations that bring what elements of these alone need besides each other, at a time of the clock: copies of
@@ -75,8 +75,8 @@ class JoinFaces:
         return self.backend.integers(self.tables.points_of(sides, corners).T * self.tables.elements + cells)
 
     def values_at(self, places):
-        """Values at face points that `face_places` found, (variable, point, face)."""
-        return self.values_at_faces.reshape(self.tables.variables, -1)[:, places]
+        """Values at face points that `face_places` found, (variable of the law, point, face)."""
+        return self.values_at_faces.reshape(self.tables.variables, -1)[:self.tables.moving, places]
 
     @property
     def own_part(self):

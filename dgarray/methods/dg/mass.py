@@ -25,7 +25,7 @@ def conserved(tables, values):
     if not tables.modal:
         to_points, back = to_points @ V, to_modes @ back
     weighted, varying = (range(tables.variables), media.volume) if tables.curved else (media.weighted, media.mass)
-    step, total = max(1, BLOCK // to_points.size), np.zeros((2, tables.variables))
+    step, total = max(1, BLOCK // to_points.size), np.zeros((2, tables.moving))
     for first in range(0, tables.elements, step):
         cells = slice(first, first + step)
         jacobian = 1 / tables.inverse[:, cells] if tables.curved else tables.mesh.measures[cells] / volume
@@ -39,7 +39,7 @@ def conserved(tables, values):
 def capacities(tables, varying, cells):
     """C of each variable in some elements, from the parameters that are one number per element and those that vary inside."""
     if tables.law.capacity is None:
-        return [1.0] * tables.variables
+        return [1.0] * tables.moving
     m = {name: numbers[..., cells] for name, numbers in (tables.parameters | varying).items()}
     return Pointwise(tables.law.capacity, {"m": tables.physics.parameters}, "capacity")(m=m)
 

@@ -14,9 +14,11 @@ from ...wording import choose
 from ..method import Method
 from .boundary_setup import asking, boundary_groups, face_values, on_part
 from .curved_form import CurvedForm
+from .internal_sets import has_internal
 from .joins import JOIN, JOINS, by_mortars
 from .limiting import LIMITERS
 from .media import varying_inside
+from .mortar_forms import takes_energy
 from .physics import Physics
 from .sets import bent, set_joins, sets_of
 from .sets_operator import SetsOperator
@@ -79,10 +81,11 @@ class DG(Method):
         return stepper
 
     def in_sets(self, problem):
-        """Whether elements differ from one another, in shape, order, law or in whether they are curved."""
+        """Whether elements differ from one another, in shape, order, law or in whether they are curved, or have internal
+        variables."""
         mesh = problem.mesh.whole
         return (isinstance(self.order, dict) or problem.law.laws is not None or len(mesh.blocks) > 1
-                or len(np.unique(bent(mesh))) > 1)
+                or len(np.unique(bent(mesh))) > 1 or has_internal(mesh, problem.law))
 
     def of_set(self, shape, order):
         """The method on elements of one `Shape` and order."""
@@ -106,6 +109,7 @@ class DG(Method):
             return
         for each in sets_of(self, problem):
             each.method.check_set(each.problem)
+            check_internal(each)
 
     def kernels(self, backend, law=None, mesh=None):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
@@ -198,6 +202,34 @@ def number_of_unknowns(shape, order):
     if shape.simplex:
         return comb(order + shape.dim, shape.dim)
     return comb(order + 2, 2) * (order + 1) if shape.name == "prism" else (order + 1) ** shape.dim
+
+
+def check_internal(of_set):
+    """Raise ValueError for options of a method that do not go together with internal variables, of an `ElementSet`."""
+    if of_set.problem.law.internal is None:
+        return
+    check_layer(of_set)
+    given = [name for name in ("limiter", "positivity", "volume_flux", "filter") if getattr(of_set.method, name, None)]
+    if given:
+        raise ValueError(f"{given[0]}={getattr(of_set.method, given[0])!r} is not allowed where elements have internal "
+                         f"variables, as those of {of_set.name!r} (an absorbing layer, a dispersive medium); leave it out")
+
+
+def check_layer(of_set):
+    """Raise ValueError for an absorbing layer in which waves would grow, of an `ElementSet`.
+
+    Slabs of cells are stable. Elsewhere the layer's equations have coefficients that vary inside of elements: round layers are
+    stable on quadrilaterals and hexahedra, others on all shapes, both with numerical fluxes that have dissipation."""
+    layer, problem = of_set.layer, of_set.problem
+    if layer is None or layer.straight and layer.slabs:
+        return
+    shape, physics = problem.mesh.cell_shape.name, Physics(problem.law, problem.flux or upwind, None, problem.numbers)
+    if not layer.straight and shape not in ("quadrilateral", "hexahedron"):
+        raise ValueError(f"the round layer {layer.region!r} has {PLURALS[shape]}, on which waves in it grow; its cells must be "
+                         "quadrilaterals or hexahedra, or the layer that of a box")
+    if not takes_energy(physics):
+        raise ValueError(f"flux={problem.flux.__name__} has no dissipation, and waves grow with it in the layer "
+                         f"{layer.region!r}; take another, or a layer of new cells around a box, pml(mesh, thickness, cells)")
 
 
 def check_limiting(method):

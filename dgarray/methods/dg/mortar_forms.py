@@ -22,8 +22,8 @@ def mortar_form(physics, nodes, volume_flux):
 def takes_energy(physics):
     """Whether the numerical flux of a linear law has dissipation: whether it tells its two states apart."""
     law, random = physics.law, np.random.default_rng(0)
-    v, d, m = len(law.variables), law.dim, physics.parameters
-    star = Pointwise(lambda l, r, n, x, t, ml, mr: physics.star(physics.numerical, l, r, n, x, t, ml, mr),
+    v, d, m = physics.moving, law.dim, physics.parameters
+    star = Pointwise(lambda l, r, n, x, t, ml, mr: physics.of_law(physics.star(physics.numerical, l, r, n, x, t, ml, mr)),
                      {"l": v, "r": v, "n": d, "x": d, "t": None, "ml": m, "mr": m}, "numerical flux")
     l, r, n, x = (tuple(random.uniform(1, 2, count)) for count in (v, v, d, d))
     given = {side: {name: 1.5 for name, number in m.items() if number is None} for side in ("ml", "mr")}

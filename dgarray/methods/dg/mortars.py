@@ -163,7 +163,7 @@ class OwnFlux:
         self.side, rows, corners = mortars.sides[i], mortars.rows[i], len(mortars.join.orientation)
         tables, backend = self.side.tables, mortars.backend
         vectors, order = (1 - 2 * i) * tables.area_vectors(rows, corners), mortars.order[i]
-        self.function, self.vectors = tables.functions.along, backend.array(vectors[:, order])
+        self.function, self.vectors = own_flux(tables.physics), backend.array(vectors[:, order])
         needed = tables.media.names or self.function.depends_on("x")
         points = tables.reference.face_polynomials(corners).points[order]
         self.x = backend.array(positions_of(tables, rows, points)) if needed else None
@@ -268,6 +268,14 @@ def there(join, r):
     return corner_weights(count, r) @ corners[list(join.orientation)]
 
 
+def own_flux(physics):
+    """The pointwise function F(q) . a of the law's variables alone, of a `Physics`."""
+    if physics.internal is None:
+        return physics.functions.along
+    return Pointwise(lambda q, a, x, t, m: physics.of_law(physics.along(q, a, x, t, m)),
+                     {**physics.functions.along.inputs, "q": physics.moving}, "flux")
+
+
 def flux_between(left, right, forms):
     """The pointwise function of what both sides with these `Physics` get, from left to right: J F*, the numerical flux where
     both have a law of the same kind, else the mean of both fluxes and Rusanov's dissipation; plus the side's nonconservative
@@ -277,19 +285,20 @@ def flux_between(left, right, forms):
     law, v = left.law, len(left.law.variables)
 
     def alike(l, r, n, x, t, ml, mr):
-        return left.star(left.numerical, l, r, n, x, t, ml, mr)
+        return left.of_law(left.star(left.numerical, l, r, n, x, t, ml, mr))
 
     def mixed(l, r, n, x, t, ml, mr):
         fluxes = left.own_flux(n, l, x, t, ml), right.own_flux(n, r, x, t, mr)
         speed = np.maximum(left.wave_speed(l, n, x, t, ml)[0], right.wave_speed(r, n, x, t, mr)[0])
         return tuple((f + g) / 2 - speed * (b - a) / 2 for a, b, f, g in zip(l, r, *fluxes))
-    same = type(law) is type(right.law) and set(left.parameters) == set(right.parameters)
+    names = [set(side.parameters) - set(side.internal.parameters if side.internal else ()) for side in (left, right)]
+    same = type(law) is type(right.law) and names[0] == names[1]
     two = "linear" in forms or any(side.law.products for side in (left, right))
 
     def function(l, r, n, s, x, t, ml, mr):
         star = (alike if same else mixed)(l, r, n, x, t, ml, mr)
         sides = ((left, l, r, ml), (right, r, l, mr)) if two else ()
-        fluxes = [side.with_products(star, q, other, n) for side, q, other, _ in sides] or [star]
+        fluxes = [side.of_law(side.with_products(star, q, other, n)) for side, q, other, _ in sides] or [star]
         for i, (side, q, _, m) in enumerate(sides):
             if forms[i] == "linear":
                 fluxes[i] = tuple(f - g / 2 for f, g in zip(fluxes[i], side.flux_along(n, q, x, t, m)))

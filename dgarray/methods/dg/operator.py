@@ -71,7 +71,15 @@ class DGOperator(ArrayOperator):
         return state
 
     def nodal(self, q):
-        """Values at the nodes, (variable, node, element), of a state q (variable, row, element) on the host."""
+        """Values of the law's variables at the nodes, (variable, node, element), of a state q (variable, row, element) on the
+        host."""
+        return self.at_nodes(q[:self.tables.moving])
+
+    def internal(self, q):
+        return self.at_nodes(q[self.tables.moving:])
+
+    def at_nodes(self, q):
+        """Values at the nodes of variables of a state."""
         return q
 
     def conserved(self, values):
@@ -203,7 +211,7 @@ class DGOperator(ArrayOperator):
 
         f returns a tuple with one real component per variable; raises ValueError for anything else."""
         tables, (points, matrix) = self.tables, self.projection()
-        q = np.empty(self.shape)
+        q = np.zeros(self.shape)
         for first in range(0, tables.elements, PROJECTED):
             some = slice(first, first + PROJECTED)
             x = tuple(tables.positions(points, some))
@@ -234,7 +242,7 @@ class DGOperator(ArrayOperator):
 class ModalOperator(DGOperator):
     """The operator of modal DG; the state is the coefficients c[variable, mode, element]."""
 
-    def nodal(self, q):
+    def at_nodes(self, q):
         return self.tables.reference.nodal.astype(q.dtype, copy=False) @ q
 
     def fetch(self, state):

@@ -31,7 +31,7 @@ class Physics(physics.Physics):
 
     def __init__(self, law, flux, source, parameters, weak=False, collocated=None):
         super().__init__(law, flux, source, parameters)
-        self.weak, d, v = weak, law.dim, len(law.variables)
+        self.weak, d, v = weak, law.dim, self.variables
         self.collocated = not weak if collocated is None else collocated
         m = {"ml": parameters, "mr": parameters}
         self.functions = SimpleNamespace(
@@ -52,7 +52,7 @@ class Physics(physics.Physics):
     @property
     def sources_inside(self):
         """Whether `volume` returns the sources."""
-        return bool(self.sources) and not self.collocated
+        return bool(self.sources or self.internal) and not self.collocated
 
     def flux_along(self, n, q, x, t, m):
         return self.with_products(self.own_flux(n, q, x, t, m), q, q, n)
@@ -68,8 +68,9 @@ class Physics(physics.Physics):
         """A flux plus the law's nonconservative products at l."""
         if self.law.products is None:
             return flux
-        added = self.checked(call(self.law.products, dict(l=l, r=r, n=n), "products"), "the law's products")
-        return tuple(f + p for f, p in zip(flux, added))
+        added = self.checked(call(self.law.products, dict(l=self.of_law(l), r=self.of_law(r), n=n), "products"),
+                             "the law's products")
+        return tuple(f + p for f, p in zip(flux, self.widened(added)))
 
     def inside(self, n, q, x, t, m):
         """The flux from which F* is subtracted at a face: the element's own F(q) . n in the strong form, 0 in the weak form."""
@@ -93,7 +94,7 @@ class Physics(physics.Physics):
         given = {"face": dict.fromkeys(condition.of_faces.names)} if hasattr(condition, "of_faces") else {}
 
         def jump(q, n, s, x, t, m, face=None):
-            asked = dict(q=q, n=n, x=x, t=t, m=m, law=self.law, **dict.fromkeys(given, face))
+            asked = dict(q=self.of_law(q), n=n, x=x, t=t, m=m, law=self.law, **dict.fromkeys(given, face))
             outside = call(condition, asked, f"boundary {name!r}")
             outside = self.checked(outside, f"boundary {name!r}", condition)
             star = self.with_products(self.star(numerical, q, outside, n, x, t, m, m), q, outside, n)

@@ -14,6 +14,7 @@ from ...mesh.partition import within
 from ...wording import choose, plural
 from ..problem import Problem
 from .boundary_setup import asking, on_part
+from .internal_sets import internal_kinds, with_internal
 from .joins import JOIN, joins, with_joins
 
 
@@ -23,7 +24,8 @@ class ElementSet(NamedTuple):
     name       of the set;  zone: name of the output that it belongs to, None where there is one for all
     cells      numbers of its elements in the mesh
     method, problem   of its elements alone, whose faces to others are joins
-    several    whether a face of these elements may meet several smaller ones"""
+    several    whether a face of these elements may meet several smaller ones
+    layer      the absorbing layer that they are in, or None"""
 
     name: str
     zone: str | None
@@ -31,10 +33,12 @@ class ElementSet(NamedTuple):
     method: object
     problem: Problem
     several: bool
+    layer: object
 
 
 def sets_of(method, problem):
-    """The `ElementSet`s of a problem: by shape, order and law, whose output is a zone each, and in it curved elements apart.
+    """The `ElementSet`s of a problem: by shape, order and law, whose output is a zone each, and in it elements apart that are
+    curved, or have internal variables.
 
     A part of a mesh has those of the whole mesh that have elements here.
     Raises ValueError for regions that do not exist, and elements in none or several of them."""
@@ -50,24 +54,39 @@ def sets_of(method, problem):
                         for given, what in ((orders, "order"), (laws, "law")))
     counts = [block.cell_count for block in mesh.blocks]
     shape, curved = np.repeat(np.arange(len(counts)), counts), bent(mesh)
-    keys = np.stack([*(np.zeros(len(shape), int) if codes is None else codes for codes in (by_order, by_law)), shape, curved])
+    of_kind, internal = by_internal(mesh, [problem.law] if laws is None else list(laws.values()), by_law)
+    keys = np.stack([*(np.zeros(len(shape), int) if codes is None else codes for codes in (by_order, by_law)), shape, curved,
+                     of_kind])
     kinds, which = np.unique(keys, axis=1, return_inverse=True)
     result = []
-    for number, (order, law, shape, curved) in enumerate(kinds.T.tolist()):
+    for number, (order, law, shape, curved, inside) in enumerate(kinds.T.tolist()):
         cells = np.flatnonzero(which.ravel() == number)
         order, law = (None if given is None else list(given)[code] for given, code in ((orders, order), (laws, law)))
         names = dict.fromkeys(name for name in (
             order, law, *[mesh.blocks[shape].cell_type] * (len(mesh.blocks) > 1)) if name is not None)
         zone = "+".join(names) if apart else None
         part = mesh.part(cells, JOIN)
-        own_law = constant_in(problem.law if laws is None else laws[law], part)
+        own_law = with_internal(constant_in(problem.law if laws is None else laws[law], part), internal[inside], mesh)
         boundary = with_joins(part, problem.boundary)
         boundary = boundary | on_part(of_faces, cells) if of_faces else boundary
         own = Problem(part, own_law, boundary, problem.flux, problem.source)
-        name = "+".join([*names, *["curved"] * curved]) or "straight"
+        name = "+".join([*map(str, names), *filter(None, [internal[inside].name]), *["curved"] * curved]) or "straight"
         own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])
-        result.append(ElementSet(name, zone, cells, own_method, own, meet_several(mesh, cells)))
+        result.append(ElementSet(name, zone, cells, own_method, own, meet_several(mesh, cells), internal[inside].layer))
     return sorted(result, key=lambda each: each.name)
+
+
+def by_internal(mesh, laws, of_law):
+    """(the number of the `Kind` of each element, (cell,); these `Kind`s).
+
+    of_law: which of the laws each element has, (cell,); None with one law"""
+    codes, found = np.zeros(mesh.cell_count, int), []
+    for number, law in enumerate(laws):
+        kinds, which = internal_kinds(mesh, law)
+        here = slice(None) if of_law is None else of_law == number
+        codes[here] = which[here] + len(found)
+        found += kinds
+    return codes, found
 
 
 def meet_several(mesh, cells):

@@ -26,7 +26,8 @@ from .tables import CUT, nothing
 class SetsOperator(Operator):
     """The operator of several element sets; a state is {set: q (variable, row, element)} in the layout of each set's backend.
 
-    Plain arrays, as users see them, are {zone: q (variable, row, element)}, or one q where the whole mesh is one zone. For
+    Plain arrays, as users see them, are {zone: q (variable, row, element)}, or one q where the whole mesh is one zone. Internal
+    variables are arrays of their own, by the name of their set: "pml internal", and then the one zone has the name "q". For
     recorders, norms and messages the elements have the numbers of the mesh, and all zones the highest order, whose polynomials
     hold those of lower order.
 
@@ -42,9 +43,14 @@ class SetsOperator(Operator):
         self.set_of, self.number = (np.empty(problem.mesh.cell_count, int) for _ in range(2))          # of each element, and
         for i, each in enumerate(sets):                                                                # its number there
             self.set_of[each.cells], self.number[each.cells] = i, np.arange(len(each.cells))
-        self.one = list(self.zones) == [None]          # whether plain arrays are one
-        first = {each.zone: self.operators[each.name].shape[:2] for each in reversed(sets)}
-        self.unknowns = {"q" if zone is None else zone: (*first[zone], len(cells)) for zone, cells in self.zones.items()}
+        self.internals = {f"{name} internal": name for name, operator in self.operators.items()
+                          if operator.tables.variables > operator.tables.moving}
+        self.one = list(self.zones) == [None] and not self.internals          # whether plain arrays are one
+        first = {each.zone: self.operators[each.name].tables for each in reversed(sets)}
+        self.unknowns = {key_of(zone): (first[zone].moving, first[zone].rows, len(cells)) for zone, cells in self.zones.items()}
+        for name, of_set in self.internals.items():
+            tables = self.operators[of_set].tables
+            self.unknowns[name] = (tables.variables - tables.moving, *self.operators[of_set].shape[1:])
         self._place_limits()
         operations = {name: operator.operations for name, operator in self.operators.items()}
         self.mortars = Mortars(operations, joins(problem.mesh, self.set_of), {each.name: each.several for each in sets})
@@ -116,7 +122,7 @@ class SetsOperator(Operator):
                 for what, text in operator.operations.kernel_texts(self.stepper).items()}
 
     def report(self):
-        if self.one:
+        if list(self.zones) == [None]:
             return {}
         return {"zones": {zone: {"order": first.method.order, "elements": len(cells), "law": repr(first.problem.law)}
                           for zone, cells in self.zones.items()
@@ -150,16 +156,29 @@ class SetsOperator(Operator):
         """Plain arrays as {set: q}; what is such a dict stays one."""
         if isinstance(arrays, dict) and set(arrays) == set(self.operators):
             return arrays
-        zones, result = {None: arrays} if self.one else arrays, {}
+        zones, result = {"q": arrays} if self.one else arrays, {}
         for each in self.sets:
             cells = self.zones[each.zone]
-            q = zones[each.zone]
+            q = zones[key_of(each.zone)]
             alone = len(cells) == len(each.cells)
             result[each.name] = q if alone else q[:, :, self._integers(q, np.searchsorted(cells, each.cells))]
+        for name, of_set in self.internals.items():
+            parts = [result[of_set], zones[name]]
+            result[of_set] = (np if isinstance(zones[name], np.ndarray) else self.backend.xp).concatenate(parts)
         return result
 
     def merged(self, parts):
         """Plain arrays from {set: q}: the inverse of `split`."""
+        counts = {name: operator.tables.moving for name, operator in self.operators.items()}
+        found = self.by_zone({name: q[:counts[name]] for name, q in parts.items()})
+        if self.one:
+            return found
+        found = {"q": found} if list(self.zones) == [None] else found
+        return found | {name: parts[of_set][counts[of_set]:] for name, of_set in self.internals.items()}
+
+    def by_zone(self, parts):
+        """{zone: values of the law's variables (variable, row, element)} from those of each set, one array where there is one
+        zone for all."""
         zones = {}
         for each in self.sets:
             cells, q = self.zones[each.zone], parts[each.name]
@@ -170,7 +189,7 @@ class SetsOperator(Operator):
                 xp = np if isinstance(q, np.ndarray) else self.backend.xp
                 zones[each.zone] = xp.empty((*q.shape[:2], len(cells)), q.dtype)
             zones[each.zone][:, :, self._integers(q, np.searchsorted(cells, each.cells))] = q
-        return zones[None] if self.one else zones
+        return zones[None] if list(self.zones) == [None] else zones
 
     def _integers(self, q, numbers):
         """Numbers where the array q is."""
@@ -355,7 +374,8 @@ class SetsOperator(Operator):
                                for each, rows in zip(self.sets, found.values())])
 
     def change(self, state, before):
-        return np.max(list(self._each(lambda o, q, p: o.change(q, p), state, before).values()), axis=0)
+        changes = self._each(lambda o, q, p: o.change(q, p), state, before).values()
+        return np.max([change[:, :len(self.law.variables)] for change in changes], axis=0)
 
     # Values for output and recorders.
 
@@ -363,6 +383,12 @@ class SetsOperator(Operator):
     def zones(self):
         return {zone: np.sort(np.concatenate([each.cells for each in self.sets if each.zone == zone]))
                 for zone in dict.fromkeys(each.zone for each in self.sets)}
+
+    @property
+    def cells_of_arrays(self):
+        cells = {each.name: each.cells for each in self.sets}
+        return {key_of(zone): numbers for zone, numbers in self.zones.items()} | {
+            name: cells[of_set] for name, of_set in self.internals.items()}
 
     @cached_property
     def to_highest(self):
@@ -394,10 +420,15 @@ class SetsOperator(Operator):
         return np.full((len(self.law.variables), self.space.sizes["node"], elements), np.nan, self.dtype)
 
     def snapshot(self, arrays):
-        return self.merged(self._each(lambda o, q: o.nodal(q), self.split(arrays)))
+        return self.by_zone(self._each(lambda o, q: o.nodal(q), self.split(arrays)))
 
     def fetch(self, state):
         return Fetched(self.nodal(self.host(state)))
 
     def fetch_snapshot(self, state):
         return Fetched(self.snapshot(self.host(state)))
+
+
+def key_of(zone):
+    """The name of a zone's array among plain arrays."""
+    return "q" if zone is None else zone

@@ -27,6 +27,8 @@ class NodalTables:
 
     outer, inner                    number of faces at the boundary, and between two elements
     varying                         names of the law's parameters that vary in space
+    variables, moving               number of the variables of a state, and of those that have a flux, which come first; the
+                                    others are internal ones, see `dgarray.physics.internal`
     elements, owned                 number of all elements, and of the mesh's own, which come first. They differ on a part of a
                                     mesh only, where copies of other parts' elements follow the own ones
     cell                            the `dgarray.reference.Simplex` on whose nodes the output holds values
@@ -62,14 +64,14 @@ class NodalTables:
 
     def __init__(self, mesh, order, law, boundary, flux, source):
         self.mesh, self.order, self.law, self.boundary = mesh, order, law, boundary
-        self.dim, self.elements, self.owned, self.variables = mesh.dim, len(mesh.cells), mesh.owned, len(law.variables)
+        self.dim, self.elements, self.owned = mesh.dim, len(mesh.cells), mesh.owned
         self.outer = len(mesh.boundary_faces)
         self.sides = mesh.neighbour_face.shape[1]
         self.inner = (self.elements * self.sides - self.outer) // 2
         self.varying = [name for name, value in law.parameters.items() if callable(value) or isinstance(value, dict)]
         numbers = {name: None if name in self.varying else float(value) for name, value in law.parameters.items()}
         self.physics = Physics(law, flux, source, numbers, self.weak, self.collocated)
-        self.functions = self.physics.functions
+        self.functions, self.variables, self.moving = self.physics.functions, self.physics.variables, self.physics.moving
         self.set_reference()
         self.groups = [
             Group(self, name, faces, values, None if condition is by_mortars else self.physics.boundary_jump(name, condition))
@@ -224,12 +226,13 @@ class NodalTables:
 
     @cached_property
     def damping(self):
-        """The law's largest damping rate, 1 / time; 0 without one."""
+        """The law's largest damping rate, and how fast its internal variables change at most, 1 / time; 0 without either."""
+        inside_of = self.law.internal.fastest or 0.0 if self.law.internal else 0.0
         if self.law.damping is None:
-            return 0.0
+            return inside_of
         damping, whole = Pointwise(self.law.damping, {"m": self.physics.parameters}, "damping"), self.mesh.whole
         varying = {name: inside(whole, self.law.parameters[name], self.points) for name in self.media.names}
-        return float(np.max(damping(m=parameters_on(whole, self.law) | varying)[0]))
+        return float(np.max(damping(m=parameters_on(whole, self.law) | varying)[0])) + inside_of
 
     @cached_property
     def needs_x(self):
@@ -264,7 +267,17 @@ class NodalTables:
         parts = [speed * scale for speed, scale in zip(speeds, scales)]
         if any(np.min(part) < 0 for part in parts):
             raise ValueError(f"the wave_speed of {type(self.law).__name__} is negative; it must be an absolute value")
-        return sum(parts)
+        return sum(parts) + self.internal_rates(x)
+
+    def internal_rates(self, x):
+        """How fast internal variables of about 1 change at the points x (dim) of each element, a number or (element,)."""
+        internal = self.law.internal
+        if internal is None or not internal.names:
+            return 0.0
+        rate = Pointwise(internal.rate, {**self.physics.state, "q": self.moving, "w": len(internal.names)}, "rate")
+        ones = dict(q=(1.0,) * self.moving, w=(1.0,) * len(internal.names))
+        with np.errstate(all="ignore"):
+            return sum(np.abs(value) for value in rate(**ones, x=x, t=0.0, m=self.parameters))
 
     def coordinates(self, points=None):
         """x at reference points (point, dim) in every element, (dim, point, element); the default is `points`."""

@@ -129,7 +129,8 @@ class TensorTables(NodalTables):
         if np.min(total) < 0:
             raise ValueError(f"the wave_speed of {type(self.law).__name__} is negative; it must be an absolute value")
         total = total if self.affine else total / self.jacobian
-        return np.max(np.broadcast_to(total, (self.rows, self.elements)), axis=0)
+        largest = np.max(np.broadcast_to(total, (self.rows, self.elements)), axis=0)
+        return largest + self.internal_rates(tuple(self.mesh.centroids.T))
 
 
 def two_point(physics, volume_flux):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..linear_response import internal_of, layer_chains
 from .law import Law, check_dim, check_parameters, counted, dot
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ class Acoustics(Law):
         v = (zl * vl + zr * vr - alpha * (r[0] - l[0])) / (zl + zr)
         p = (zr * l[0] + zl * r[0] - alpha * (zl * zr) * (vr - vl)) / (zl + zr)
         return (v, *(p * k for k in n))
+
+    def response(self, media, layer, several, speed):
+        """See `Law.response`."""
+        fields = [(0, None, []), (tuple(range(1, 1 + self.dim)), -1, [])]
+        return internal_of(self, layer, layer_chains(layer, speed, several, self.dim, fields))
 
     def energy(self, q, m):
         """(p^2 / (rho c^2) + rho |v|^2) / 2."""

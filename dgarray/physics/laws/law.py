@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ...html_table import table
+from ..dispersion import Dispersion
 from ..law_formulas import law_formulas
 from ..trace import parameters
 from .units import units_of
@@ -28,6 +29,7 @@ class Law:
     arguments    {name of a parameter: what the constructor calls it}, where that is another name
     capacity     (m) -> C, one factor per variable
     source       (q, x, t, m) -> s
+    internal     a `dgarray.physics.internal.Internal`: unknowns with ordinary differential equations beside the law's; for DG
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
     hllc, roe, hlld, ranocha, kennedy_gruber   (l, r, n, ml, mr) -> the numerical fluxes of these names
     products     (l, r, n) -> nonconservative products at l of a jump from l to r, linear in n: A(l) times a mean of l and r, so
@@ -60,6 +62,7 @@ class Law:
     positive, not_negative   names of parameters that must be above, or not below, zero everywhere
     family       which measured time step applies: "scalar", "system" or "curl"; by default by the number of variables. A linear
                  law whose waves run both ways alike, as those of acoustics, may say "system": its step is found sooner
+    dispersive   {name of a parameter: its `dgarray.physics.dispersion.Dispersion`, or {region: Dispersion}}
     laws         {region: law} if this law stands for several, see `dgarray.physics.laws.by_region`
     """
 
@@ -73,6 +76,7 @@ class Law:
     given_units: Any = None
     capacity: Any = None
     source: Any = None
+    internal: Any = None
     upwind: Any = None
     hllc: Any = None
     roe: Any = None
@@ -102,12 +106,33 @@ class Law:
     damping: Any = None
     family: str | None = None
     laws: dict[str, Any] | None = None
+    dispersive: dict[str, Any] = {}
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
 
+    def response(self, media, layer, several, speed):
+        """The `Internal` that some elements need beside the law, or None.
+
+        media     {name of a parameter: its `dgarray.physics.dispersion.Dispersion` there}
+        layer     the absorbing layer that they are in (see `dgarray.mesh.layers`), or None;  several: whether several of its
+                  stretches differ from 1 at one point;  speed: the fastest wave in it
+        Raises ValueError for a layer, where the law does not know what it does in one."""
+        if layer is not None:
+            raise ValueError(f"perfectly matched layers, as {layer.region!r} of the mesh, are for Maxwell and Acoustics, not "
+                             f"for {self!r}; take a mesh without, and a boundary condition such as dgarray.absorbing")
+        return self.internal
+
     def __repr__(self):
-        given = "".join(f", {argument(self, name)}={shown(value)}" for name, value in self.parameters.items())
+        given = "".join(f", {argument(self, name)}={shown(value)}" for name, value in self.given.items())
         return f"{type(self).__name__}(dim={self.dim}{given}{self.units_shown})"
+
+    @property
+    def given(self):
+        """{name: value} of the parameters as the user gave them, with those that are dispersive."""
+        found = dict(self.parameters)
+        for name, value in self.dispersive.items():
+            found[name] = self.parameters[name] | value if isinstance(value, dict) else value
+        return found
 
     @property
     def units_shown(self):
@@ -166,6 +191,26 @@ def check_dim(dim):
     if dim not in (1, 2, 3):
         raise ValueError(f"dim={dim!r} is not allowed; it must be 1, 2 or 3")
     return int(dim)
+
+
+def dispersive_apart(parameters, allowed):
+    """({name: value}, {name: Dispersion or {region: Dispersion}}): the parameters of a law with the values at infinite
+    frequency in place of dispersive ones, and these; allowed: names of parameters that may be dispersive.
+
+    Raises ValueError for those of other parameters, and for media that are not passive."""
+    numbers, dispersive = {}, {}
+    for name, value in parameters.items():
+        inside = value if isinstance(value, dict) else {None: value}
+        found = {region: each for region, each in inside.items() if isinstance(each, Dispersion)}
+        if found and name not in allowed:
+            raise ValueError(f"{name}={value!r} is not allowed; {' and '.join(allowed)} alone may be dispersive")
+        for each in found.values():
+            each.check_passive()
+        high = {region: each.high if region in found else each for region, each in inside.items()}
+        numbers[name] = high if isinstance(value, dict) else high[None]
+        if found:
+            dispersive[name] = found if isinstance(value, dict) else found[None]
+    return numbers, dispersive
 
 
 def check_parameters(law):

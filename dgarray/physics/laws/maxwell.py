@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .law import Law, check_dim, check_parameters, counted, dot
+from ..linear_response import Conduction, Polarisation, internal_of, layer_chains, stored_energy
+from .law import Law, check_dim, check_parameters, counted, dispersive_apart, dot
 
 if TYPE_CHECKING:
     from ..annotations import Components, Parameter
@@ -29,7 +30,8 @@ class Maxwell(Law):
 
     dim           1 (fields Ez, Hy), 2, or 3 (default)
     polarisation  in 2D "TM" (Hx, Hy, Ez; default) or "TE" (Ex, Ey, Hz)
-    eps, mu       permittivity and permeability, positive: a number, {region: number}, or a function of x;
+    eps, mu       permittivity and permeability, positive: a number, {region: number}, or a function of x; in place of a number
+                  a dispersive one, such as 2.0 + dgarray.Debye(1.0, 0.5), for discontinuous Galerkin methods;
                   by default vacuum, eps = mu = 1, with units="SI" 8.854e-12 F/m and 1.257e-6 H/m
     sigma         conductivity, not negative, by default 0; as eps
     units         None (normalised), "SI" (V/m, A/m, F/m, H/m, S/m, m, s) or {name: text}: for labels, attributes and the
@@ -59,7 +61,7 @@ class Maxwell(Law):
         self.long_names = {v: f"{kind[v[0]]} field, {v[1]} component" for v in self.variables}
         vacuum = VACUUM if units == "SI" else (1.0, 1.0)
         eps, mu = (default if given is None else given for given, default in zip((eps, mu), vacuum))
-        self.parameters = {"eps": eps, "mu": mu, "sigma": sigma}
+        self.parameters, self.dispersive = dispersive_apart({"eps": eps, "mu": mu, "sigma": sigma}, ("eps", "mu"))
         check_parameters(self)
         self.say_units(units)
 
@@ -119,6 +121,18 @@ class Maxwell(Law):
     def damping(self, m):
         """sigma / eps."""
         return m.sigma / m.eps
+
+    def response(self, media, layer, several, speed):
+        """See `Law.response`."""
+        terms = {name: [Polarisation(term, media[name].high) for term in media[name].terms] if name in media else []
+                 for name in ("eps", "mu")}
+        conducts = layer is not None and self.parameters["sigma"] != 0
+        terms["eps"] += [Conduction(self.damping)] * conducts
+        number = {variable: v for v, variable in enumerate(self.variables)}
+        fields = [(tuple(number.get(field + axis) for axis in "xyz"), 1, [terms[name]] if terms[name] else [])
+                  for field, name in (("E", "eps"), ("H", "mu"))]
+        chains = layer_chains(layer, speed, several, self.dim, fields)
+        return internal_of(self, layer, chains, None if layer else stored_energy(chains), conducts)
 
     def energy(self, q, m):
         """(eps |E|^2 + mu |H|^2) / 2."""

@@ -1,0 +1,115 @@
+"""Quadrature on closed curves and surfaces, on whose faces a recorder has kept transforms of fields."""
+from functools import cached_property
+
+import numpy as np
+
+from ..reference import quadrature, simplex
+from ..reference.tensor import KINDS as TENSOR_NODES
+from ..reference.tensor import tensor_cell
+from ..spaces.surface import AXES, Surface
+
+ASKED = "a record of {} on a boundary or interface that encloses the sources, Fourier(frequencies, boundary=...)"
+
+
+class ClosedSurface:
+    """The closed surface, in 2D curve, on which `fields` are given, a Dataset of a record `Fourier(..., boundary=...)`.
+
+    dim, axes   2 or 3, and their names
+    x           (dim, face, point) positions of the points of quadrature
+    weights     (face, point) with the faces' measures
+    normals     (dim, face, point), on straight faces of simplices (dim, face, 1); unit normals out of the enclosed volume
+    matrix      (point, face_node) that evaluates fields at the points
+    volume      that it encloses, in 2D the area
+
+    variables   names that the fields must have besides positions, normals, areas and orders
+    degree      of the quadrature on each face, 2 order + 4 by default
+    Raises ValueError where the fields lack something and where the surface is not closed."""
+
+    def __init__(self, fields, variables, degree=None):
+        self.axes = check_fields(fields, variables)
+        self.dim = len(self.axes)
+        self.fields = fields if "frequency" in fields.dims else fields.expand_dims("frequency")
+        order, kind = int(fields.attrs["order"]), fields.attrs.get("nodes")
+        degree = 2 * order + 4 if degree is None else degree
+        of_faces = on_tensor_faces if kind in TENSOR_NODES else on_simplices
+        self.x, self.weights, normals, self.matrix = of_faces(fields, self.axes, order, degree)
+        gap = np.linalg.norm((normals * self.weights).sum(axis=(1, 2))) / self.weights.sum()
+        if not gap < 1e-6:
+            raise ValueError(f"the surface is not closed: the integral of its normals is {gap:.2g} times its area, but must be "
+                             "0; give a boundary that encloses a volume")
+        volume = float(np.sum(self.x * normals * self.weights)) / self.dim
+        self.normals, self.volume = normals * np.sign(volume), abs(volume)
+
+    @cached_property
+    def frequencies(self):
+        """(frequency,) in cycles per unit of time."""
+        return self.fields["frequency"].values.astype(float)
+
+    def values(self, name):
+        """The values of a variable at the points, (frequency, face, point); 0.0 where the fields do not have it."""
+        return nodal(self.fields, name) @ self.matrix.T if name in self.fields else 0.0
+
+    def three(self, vectors):
+        """Vectors (dim, face, n) as three-vectors (3, face, n)."""
+        return np.concatenate([vectors, np.zeros((3 - self.dim, *vectors.shape[1:]))])
+
+
+def check_fields(fields, variables):
+    """Names of the axes of transforms of `variables` on faces. Raises ValueError where the fields lack something."""
+    axes = AXES if "z" in fields.coords else AXES[:2]
+    needed = [*axes, *(f"normal_{axis}" for axis in axes), "area", "frequency", *variables]
+    if fields.attrs.get("nodes") in TENSOR_NODES:
+        needed.append("weight")
+    missing = [name for name in needed if name not in fields]
+    if missing or not {"face", "face_node"} <= set(fields.dims) or "order" not in fields.attrs:
+        lacking = ", ".join(missing) or "the dims face, face_node or the attribute order"
+        raise ValueError(f"the fields lack {lacking}; give " + ASKED.format(", ".join(variables)))
+    return axes
+
+
+def on_simplices(fields, axes, order, degree):
+    """Positions, weights, normals and matrix as of `ClosedSurface` on the faces of triangles or tetrahedra; the normals are
+    those of the record."""
+    dim = len(axes)
+    r, weights = quadrature(dim - 1, degree)
+    # A surface without faces: the interpolation is the same on all of them.
+    surface = Surface(np.empty((0, dim)), np.empty((0, dim + 1), np.int64), order, ())
+    matrix, at_nodes = surface.interpolation(r), vector(fields, axes, "")
+    normals = np.array([fields[f"normal_{axis}"].values for axis in axes])
+    if normals.ndim == 3:
+        normals, weights = curved_normals(surface, at_nodes, normals, r, weights)
+    else:
+        normals, weights = normals[:, :, None], fields["area"].values[:, None] * (weights / weights.sum())
+    return at_nodes @ matrix.T, weights, normals, matrix
+
+
+def on_tensor_faces(fields, axes, order, degree):
+    """The same on the faces of quadrilaterals or hexahedra: n dS is interpolated from the nodes, which keeps its integral by
+    their weights."""
+    dim = len(axes) - 1
+    face, fine = tensor_cell(dim, order, fields.attrs["nodes"]), tensor_cell(dim, degree // 2)
+    matrix = face.interpolation(fine.nodes)
+    vectors = (vector(fields, axes, "normal_") * (nodal(fields, "weight") / face.weights)) @ matrix.T
+    areas = np.linalg.norm(vectors, axis=0)
+    return vector(fields, axes, "") @ matrix.T, areas * fine.weights, vectors / areas, matrix
+
+
+def curved_normals(surface, x, outward, r, weights):
+    """Unit normals (dim, face, point) and weights (face, point) of curved faces through x (dim, face, face_node), whose normals
+    at the nodes are `outward`: n dS = dx/dr_1 x dx/dr_2 dr, in 2D (dy/dr, -dx/dr) dr."""
+    face = simplex(surface.dim - 1, surface.order)
+    slopes = [x @ (face.interpolation(r) @ D @ surface.interpolation(face.nodes)).T for D in face.differentiation]
+    vectors = np.cross(*slopes, axis=0) if len(slopes) == 2 else np.stack([slopes[0][1], -slopes[0][0]])
+    areas = np.linalg.norm(vectors, axis=0)
+    turned = np.sign(np.sum(vectors.sum(axis=2) * outward.sum(axis=2), axis=0))
+    return vectors / areas * turned[:, None], areas * weights
+
+
+def nodal(fields, name):
+    """The values (..., face, face_node) of a variable."""
+    return fields[name].transpose(..., "face", "face_node").values
+
+
+def vector(fields, axes, name):
+    """The components (dim, face, face_node) of a vector, such as "normal_", or "" of the positions."""
+    return np.array([nodal(fields, name + axis) for axis in axes])

@@ -1,0 +1,219 @@
+"""Cross-sections of scattering, absorption and extinction over frequency, from the transforms of one pulse's fields.
+
+Time dependence exp(i omega t).  In 2D they are lengths, also called widths.  Bohren & Huffman 1983, sections 3.3 and 3.4.
+"""
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from ..physics.laws.law import dot
+from ..physics.laws.maxwell import cross
+from ..physics.pointwise import at_points
+from ..wording import choose
+from .closed_surface import ClosedSurface
+from .farfield import variables_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+PER_PERIOD = 8              # samples of the incident field in the shortest period, at first
+MOST_SAMPLES = 1 << 16
+ACCURACY = 1e-5             # change of its transforms, relative to the largest, at which samples are enough
+LEFT = 1e-3                 # share of its largest value that the incident field may have at the ends of the record
+LEAST_POWER = 1e-12         # incident power, relative to the largest, below which a frequency is refused
+LOOKS = 513                 # at the incident field in time, for its largest value
+BLOCK_VALUES = 1 << 20      # values of the incident field held at once
+
+
+def cross_sections(fields: xr.Dataset, incident: Callable, formulation: str = "scattered", centre: ArrayLike | None = None,
+                   degree: int | None = None) -> xr.Dataset:
+    """Cross-sections of scattering, absorption and extinction over frequency, by the power through a closed surface.
+
+    C_sca = integral of Re(E_s x H_s*) . n dS / I,          C_abs = -integral of Re(E x H*) . n dS / I,
+    C_ext = -integral of Re(E_i x H_s* + E_s x H_i*) . n dS / I,   I = |Re(E_i x H_i*)|,   E = E_i + E_s;
+    of acoustics p v* stands for E x H*.  The fields are Fourier transforms, so one pulse serves each frequency that it has.
+    C_ext = C_sca + C_abs; of a plane wave it is what the far field in the forward direction gives (optical theorem).
+
+    The body lies inside of the surface, which may be its own; between them and around, the medium has no losses.
+
+    fields        Dataset of a record `Fourier(frequencies, boundary=...)` of all variables, without a window, on a boundary or
+                  interface around the body, in 2D or 3D; it begins before the incident field reaches the surface, and ends when
+                  all fields have left it
+    incident      the incident field, a function (x, t) -> state, such as a `plane_wave`: that of the run
+    formulation   what the record holds: "scattered", the scattered field alone, as with the boundary condition
+                  `scattered`, or "total", the sum, as with `incident`
+    centre        point (dim) at which the intensity I of the incident field is taken, by default the centroid of the surface;
+                  of a plane wave it is the same everywhere
+    degree        of the quadrature on each face, 2 order + 4 by default
+    Returns a Dataset of scattering, absorption, extinction (frequency), areas, in 2D lengths.
+    ValueError where fields lack something, the surface is not closed, the incident field has no power at a frequency or is not
+    resolved by 65536 samples, for another formulation and another centre.  Warns where the incident field is at the surface as
+    the record begins or ends.
+    Bohren & Huffman 1983, section 3.4."""
+    flow = PowerFlow(fields, incident, formulation, centre, degree)
+    return xr.Dataset({name: flow.cross_section(name) for name in ("scattering", "absorption", "extinction")})
+
+
+def scattering_cross_section(fields: xr.Dataset, incident: Callable, formulation: str = "scattered",
+                             centre: ArrayLike | None = None, degree: int | None = None) -> xr.DataArray:
+    """Cross-section of scattering (frequency), integral of Re(E_s x H_s*) . n dS / I; arguments as of `cross_sections`."""
+    return PowerFlow(fields, incident, formulation, centre, degree).cross_section("scattering")
+
+
+def absorption_cross_section(fields: xr.Dataset, incident: Callable, formulation: str = "scattered",
+                             centre: ArrayLike | None = None, degree: int | None = None) -> xr.DataArray:
+    """Cross-section of absorption (frequency), -integral of Re(E x H*) . n dS / I; arguments as of `cross_sections`."""
+    return PowerFlow(fields, incident, formulation, centre, degree).cross_section("absorption")
+
+
+def extinction_cross_section(fields: xr.Dataset, incident: Callable, formulation: str = "scattered",
+                             centre: ArrayLike | None = None, degree: int | None = None) -> xr.DataArray:
+    """Cross-section of extinction (frequency), -integral of Re(E_i x H_s* + E_s x H_i*) . n dS / I; arguments as of
+    `cross_sections`."""
+    return PowerFlow(fields, incident, formulation, centre, degree).cross_section("extinction")
+
+
+class PowerFlow:
+    """The power through a closed surface; arguments as of `cross_sections`.
+
+    Fields are {variable: (frequency, face, point)}."""
+
+    def __init__(self, fields, incident, formulation, centre, degree):
+        choose("formulation", formulation, ("scattered", "total"))
+        if not callable(incident):
+            raise ValueError(f"incident={incident!r} is not allowed; give the incident field, a function of x and t such as "
+                             "dgarray.plane_wave(...)")
+        axes = "xyz" if "z" in fields.coords else "xy"
+        self.names = ("p", *(f"v{axis}" for axis in axes)) if "p" in fields else variables_of(fields)
+        self.surface, self.formulation = ClosedSurface(fields, self.names, degree), formulation
+        if len(np.ravel(fields.attrs.get("time_span", ()))) != 2:
+            raise ValueError("the fields lack the attribute time_span, the first and last time of the transform, as "
+                             "ds.dg.record(...) gives it")
+        self.centre = self.centroid if centre is None else np.asarray(centre, float)
+        if self.centre.shape != (self.surface.dim,):
+            raise ValueError(f"centre={centre!r} is not allowed; it must be a point with {self.surface.dim} coordinates")
+        self.transform = Transform(incident, self.names, fields.attrs["time_span"], self.surface.frequencies)
+        some = self.surface.x[:, ::max(1, self.surface.x.shape[1] // 8), 0]
+        self.transform.resolve(np.column_stack([self.centre, some]))
+
+    @property
+    def centroid(self):
+        """Mean position of the surface, (dim,)."""
+        return np.sum(self.surface.x * self.surface.weights, axis=(1, 2)) / self.surface.weights.sum()
+
+    @cached_property
+    def recorded(self):
+        return {name: self.surface.values(name) for name in self.names}
+
+    @cached_property
+    def incident(self):
+        x = self.surface.x
+        values = self.transform(x.reshape(len(x), -1))
+        return {name: each.reshape(-1, *x.shape[1:]) for name, each in zip(self.names, values)}
+
+    @cached_property
+    def scattered(self):
+        if self.formulation == "scattered":
+            return self.recorded
+        return {name: self.recorded[name] - self.incident[name] for name in self.names}
+
+    @cached_property
+    def total(self):
+        if self.formulation == "total":
+            return self.recorded
+        return {name: self.recorded[name] + self.incident[name] for name in self.names}
+
+    @cached_property
+    def intensity(self):
+        """I (frequency,). Raises ValueError for a frequency without power."""
+        values = self.transform(self.centre[:, None])[:, :, 0]
+        of_wave = dict(zip(self.names, values))
+        power = np.sqrt(sum(np.square(c) for c in self.density(of_wave, of_wave)))
+        poor = np.flatnonzero(~(power > LEAST_POWER * power.max()))
+        if len(poor):
+            raise ValueError(f"the incident field has no power at the frequency {self.surface.frequencies[poor[0]]:g}; choose "
+                             "frequencies of the pulse, and a centre where the field is")
+        return power
+
+    def density(self, one, other):
+        """Re(E_one x H_other*), of acoustics Re(p_one v_other*), a tuple of components."""
+        if "p" in self.names:
+            return tuple((one["p"] * np.conj(other[name])).real for name in self.names[1:])
+        E, H = ([field.get(letter + axis, 0.0) for axis in "xyz"] for letter, field in (("E", one), ("H", other)))
+        return tuple(np.real(c) for c in cross(E, [np.conj(c) for c in H])[:self.surface.dim])
+
+    def through(self, one, other):
+        """The integral of `density` . n over the surface, (frequency,)."""
+        surface = self.surface
+        return np.sum(dot(surface.normals, self.density(one, other)) * surface.weights, axis=(1, 2))
+
+    def cross_section(self, name):
+        """One of them as a DataArray (frequency)."""
+        if name == "scattering":
+            power = self.through(self.scattered, self.scattered)
+        elif name == "absorption":
+            power = -self.through(self.total, self.total)
+        else:
+            power = -self.through(self.incident, self.scattered) - self.through(self.scattered, self.incident)
+        words = f"{name} {'cross-section' if self.surface.dim == 3 else 'width'}"
+        return xr.DataArray(power / self.intensity, {"frequency": self.surface.fields["frequency"].variable}, ("frequency",),
+                            name, {"long_name": words})
+
+
+class Transform:
+    """Fourier transforms of a field (x, t) -> state at points over a span of time, by the recorder's trapezoidal rule."""
+
+    def __init__(self, field, names, span, frequencies):
+        self.field, self.names, self.frequencies = field, names, frequencies
+        self.first, self.last = map(float, span)
+        periods = (self.last - self.first) * np.abs(frequencies).max()
+        self.intervals = 1 << max(4, int(np.ceil(np.log2(PER_PERIOD * max(periods, 1.0)))))
+
+    def resolve(self, x):
+        """Take as many samples as the transforms at points x (dim, point) need. Raises ValueError if these are too many."""
+        times = np.linspace(self.first, self.last, LOOKS)
+        history = np.abs([self.at(x, t) for t in times]).max(axis=(1, 2))
+        for t, size, words in ((self.first, history[0], "already has {}; let it come later"),
+                               (self.last, history[-1], "still has {}; run until it has passed")):
+            if size > LEFT * history.max():
+                share = f"{size / history.max():.2g} of its largest value"
+                warnings.warn(f"at t = {t:g}, where the record begins or ends, the incident field at the surface "
+                              + words.format(share), stacklevel=4)
+        before = self(x)
+        while True:
+            self.intervals *= 2
+            found = self(x)
+            largest = np.abs(found).max(axis=(1, 2), keepdims=True)
+            if np.all(np.abs(found - before) <= ACCURACY * np.maximum(largest, ACCURACY * largest.max())):
+                break
+            if self.intervals >= MOST_SAMPLES:
+                raise ValueError(f"{MOST_SAMPLES} samples from t = {self.first:g} to {self.last:g} do not resolve the incident "
+                                 "field in time; it must be smooth and finite")
+            before = found
+
+    def at(self, x, t):
+        """The field at x (dim, point) and the time t, (variable, point)."""
+        found = at_points(self.field, tuple(x), t, len(self.names), "the incident field", self.names)
+        return np.array([np.broadcast_to(c, x.shape[1:]) for c in found], float)
+
+    def __call__(self, x):
+        """(variable, frequency, point) at x (dim, point)."""
+        times, step = np.linspace(self.first, self.last, self.intervals + 1, retstep=True)
+        weights = np.full(len(times), step)
+        weights[[0, -1]] /= 2
+        phases = weights * np.exp(-2j * np.pi * np.multiply.outer(self.frequencies, times))
+        total = np.zeros((len(self.frequencies), len(self.names) * x.shape[1]), complex)
+        rows = max(1, BLOCK_VALUES // total.shape[1])
+        for first in range(0, len(times), rows):
+            some = slice(first, first + rows)
+            values = np.array([self.at(x, t).ravel() for t in times[some]])
+            total.real += phases[:, some].real @ values
+            total.imag += phases[:, some].imag @ values
+        return total.reshape(-1, len(self.names), x.shape[1]).swapaxes(0, 1)

@@ -1,0 +1,54 @@
+"""Internal variables: unknowns of some elements that no wave carries, with ordinary differential equations at each point.
+
+Absorbing layers and dispersive media have such, and a law of one's own may."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .trace import parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ALLOWED = "q", "w", "x", "t", "m"
+
+
+@dataclass(frozen=True)
+class Internal:
+    """Internal variables w beside the variables q of a law, as the attribute `internal` of a law:
+
+        C dq/dt + div F(q) = s + adds(q, w),   dw/dt = rate(q, w)
+
+    names     of the internal variables
+    rate      function that asks for its arguments by name, of q, w, x, t and m -> dw/dt, one component for each name
+    adds      the same -> what joins the source of the law, one component for each variable of the law
+    energy    None, or the same -> density of the energy that the internal variables hold; it joins the law's
+    fastest   None, or a number: how fast they change at most, 1 / time, where the time step comes from wave speeds (a law whose
+              waves depend on the state); steps of other laws come from the eigenvalues of all equations together
+    replaces_source   whether `adds` has the law's own source in it
+    parameters   {name: number or function of x}: parameters beside the law's, which rate and adds find in m
+    They are zero at the start. ValueError for functions that ask for anything else, and names that are no words."""
+
+    names: tuple[str, ...]
+    rate: Callable
+    adds: Callable
+    energy: Callable | None = None
+    fastest: float | None = None
+    replaces_source: bool = False
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self):
+        object.__setattr__(self, "names", tuple(self.names))
+        bad = [name for name in self.names if not (isinstance(name, str) and name.isidentifier())]
+        if bad or len(set(self.names)) < len(self.names):
+            raise ValueError(f"names={self.names!r} of internal variables is not allowed; give different words")
+        for role in ("rate", "adds", "energy"):
+            function = getattr(self, role)
+            if function is None and role == "energy":
+                continue
+            if not callable(function):
+                raise ValueError(f"{role}={function!r} is not allowed; it must be a function of some of {', '.join(ALLOWED)}")
+            strange = [name for name, p in parameters(function).items() if name not in ALLOWED and p.default is p.empty]
+            if strange:
+                raise ValueError(f"{role} of internal variables asks for {', '.join(strange)}; allowed: {', '.join(ALLOWED)}")

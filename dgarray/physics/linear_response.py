@@ -1,0 +1,344 @@
+"""Linear media with memory, and layers that stretch space, as ordinary differential equations at each point.
+
+Where the frequency domain has  C lambda(s) s q = f,  s = i omega,  with lambda = 1 at infinite frequency, the time domain has
+
+    C dq/dt = f - C d(y - q)/dt,   y = lambda q,
+
+and lambda is a product of stages, each a sum of terms of first or second order in s with a state z of its own:
+
+    y_1 = q + sum of values(z),   dz/dt = rate(z, q);   y_2 = y_1 + ..., and so on.
+
+Of the last stage only the rate is asked for, which may need fewer states: see `at_end` of the terms.
+
+Taflove & Hagness 2005, chapters 7 and 9; Gedney 1996; Teixeira & Chew 1998.
+"""
+from typing import NamedTuple
+
+from .dispersion import Relaxation, Resonance
+from .internal import Internal
+
+
+def parameters_of(layer):
+    """{name: function of x} of the stretches along the axes, which become parameters of the law in a layer: constant in each
+    element, or at quadrature points."""
+    if layer is None or not layer.straight:
+        return {}
+    return {f"stretch_{'xyz'[axis]}": lambda x, axis=axis: layer.stretch(x)[axis] + 0.0 * x[axis]
+            for axis in range(len(layer.low))}
+
+
+def stretches(layer, x, m):
+    """The stretches at the points x, where the law has the parameters m."""
+    return [getattr(m, name) for name in parameters_of(layer)] if layer.straight else layer.stretch(x)
+
+
+class Section(NamedTuple):
+    """The term of the stage (alpha + s + b) / (alpha + s + d):  dz/dt = (b - d) y - (alpha + d) z.
+
+    above, below   which of the layer's stretches add up to b and to d;  speed: that these are multiplied with"""
+
+    layer: object
+    speed: float
+    above: tuple
+    below: tuple
+    states = 1
+
+    def rates(self, x, m):
+        """b and d at the points x."""
+        s = stretches(self.layer, x, m)
+        return (self.speed * sum((s[k] for k in which), 0.0) for which in (self.above, self.below))
+
+    def rate(self, z, y, x, m):
+        b, d = self.rates(x, m)
+        return ((b - d) * y - (self.speed * self.layer.shift + d) * z[0],)
+
+    def value(self, z):
+        return z[0]
+
+    def change(self, z, dz, y, x, m):
+        return dz[0]
+
+    @property
+    def fastest(self):
+        return self.speed * (self.layer.shift + (len(self.above) + len(self.below)) * self.layer.largest)
+
+    def at_end(self):
+        ends = self.layer.shift == 0 and not self.below
+        return Loss(lambda x, m: next(self.rates(x, m)), self.fastest) if ends else self
+
+
+class Polarisation(NamedTuple):
+    """The term chi(s) / high of a dispersive permittivity or permeability, high + sum of chi.
+
+    Its states are those of the term over `sizes`, so that all have the size of the field, in SI units too."""
+
+    term: object
+    high: float
+
+    @property
+    def states(self):
+        return self.term.states
+
+    @property
+    def sizes(self):
+        """How large the states of the term are in a field of size 1."""
+        if isinstance(self.term, Relaxation):
+            return (self.high,)
+        rate = max(self.term.fastest, abs(self.term.b0 / self.high) ** 0.5)
+        return 1 / rate ** 2, 1 / rate
+
+    def of_term(self, z):
+        """The states of the term."""
+        return tuple(size * each for size, each in zip(self.sizes, z))
+
+    def rate(self, z, y, x, m):
+        return tuple(each / size for size, each in zip(self.sizes, self.term.rate(self.of_term(z), y)))
+
+    def value(self, z):
+        return self.term.polarisation(self.of_term(z)) / self.high
+
+    def change(self, z, dz, y, x, m):
+        return self.term.current(self.of_term(z), self.of_term(dz)) / self.high
+
+    def energy(self, z):
+        """The energy density that it holds; None where no formula is known."""
+        return self.term.energy(self.of_term(z))
+
+    @property
+    def fastest(self):
+        return self.term.fastest
+
+    def at_end(self):
+        term = self.term
+        if isinstance(term, Resonance) and term.a0 == 0 == term.b1:
+            return Current(term.b0, term.a1, self.high)
+        if isinstance(term, Relaxation) and term.decay == 0:
+            return Loss(lambda x, m: term.residue / self.high, term.residue / self.high)
+        return self
+
+
+class Current(NamedTuple):
+    """The rate of Drude's term plasma^2 / (s^2 + damping s), strength = plasma^2, over high: plasma_h z with
+    dz/dt = -damping z + plasma_h y,  plasma_h^2 = strength / high."""
+
+    strength: float
+    damping: float
+    high: float
+    states = 1
+
+    @property
+    def plasma(self):
+        return (self.strength / self.high) ** 0.5
+
+    def rate(self, z, y, x, m):
+        return (self.plasma * y - self.damping * z[0],)
+
+    def change(self, z, dz, y, x, m):
+        return self.plasma * z[0]
+
+    def energy(self, z):
+        return self.high * z[0] * z[0] / 2
+
+    @property
+    def fastest(self):
+        return max(self.damping, self.plasma)
+
+    def at_end(self):
+        return self
+
+
+class Conduction(NamedTuple):
+    """The term sigma / (C s) of a conductivity: dz/dt = sigma y / C, with the function (m) -> sigma / C."""
+
+    quotient: object
+    states = 1
+
+    def rate(self, z, y, x, m):
+        return (self.quotient(m) * y,)
+
+    def value(self, z):
+        return z[0]
+
+    def change(self, z, dz, y, x, m):
+        return dz[0]
+
+    fastest = 0.0          # as of a law's own source
+
+    def at_end(self):
+        return Loss(lambda x, m: self.quotient(m), 0.0)
+
+
+class Loss(NamedTuple):
+    """The rate factor(x, m) y, without a state."""
+
+    factor: object
+    fastest: float
+    states = 0
+
+    def rate(self, z, y, x, m):
+        return ()
+
+    def value(self, z):
+        return 0.0
+
+    def change(self, z, dz, y, x, m):
+        return self.factor(x, m) * y
+
+    def at_end(self):
+        return self
+
+
+class Chain(NamedTuple):
+    """The stages of variables of a law.
+
+    variables   their numbers: one, or the components of a vector along the axes, None for one that the law does not have
+    stages      of each component alike, a list of lists of terms
+    radial      stages that come after these for the vector's component along the radius of a round layer"""
+
+    variables: tuple
+    stages: list
+    radial: list = []
+    layer: object = None
+
+    @property
+    def shortened(self):
+        """The same without the states of the last stage that nothing asks for."""
+        if self.radial or not self.stages:
+            return self
+        *first, last = self.stages
+        return self._replace(stages=[*first, [term.at_end() for term in last]])
+
+
+class Walk:
+    """The states of the terms one after the other, and what is found of their rates."""
+
+    def __init__(self, w, x, m):
+        self.w, self.x, self.m, self.at, self.rates = w, x, m, 0, []
+
+    def through(self, stages, y, to_end=False):
+        """(y after the stages, with to_end after the last one too; d(y - q)/dt)"""
+        total = 0.0
+        for stage in stages:
+            change, values = 0.0, []
+            for term in stage:
+                z = self.w[self.at:self.at + term.states]
+                dz, self.at = term.rate(z, y, self.x, self.m), self.at + term.states
+                self.rates += dz
+                change = change + term.change(z, dz, y, self.x, self.m)
+                values.append((term, z))
+            total = total + change
+            if stage is not stages[-1] or to_end:
+                y = y + sum(term.value(z) for term, z in values)
+        return y, total
+
+
+def states_of(stages):
+    """How many states these stages have."""
+    return sum(term.states for stage in stages for term in stage)
+
+
+def internal_of(law, layer, chains, energy=None, replaces_source=False):
+    """The `Internal` of a law with these `Chain`s, in a layer or None; None without a stage. energy: as of `Internal`."""
+    chains = [chain.shortened for chain in chains]
+    names = []
+    for chain in chains:
+        present = [v for v in chain.variables if v is not None]
+        names += [f"{law.variables[v]}_{k}" for v in present for k in range(states_of(chain.stages))]
+        names += [f"{law.variables[present[0]][0]}r_{k}" for k in range(states_of(chain.radial))]
+    if not any(chain.stages for chain in chains):
+        return None
+
+    def walked(q, w, x, m):
+        """(rates of the internal variables, d(y - q)/dt of each variable)"""
+        walk, totals = Walk(w, x, m), [0.0] * len(q)
+        for chain in chains:
+            ends = {v: walk.through(chain.stages, q[v], bool(chain.radial)) for v in chain.variables if v is not None}
+            for v, (_, total) in ends.items():
+                totals[v] = total
+            if chain.radial:
+                n = dict(zip(chain.variables, radius(chain.layer, x)))
+                _, along = walk.through(chain.radial, sum(ends[v][0] * n[v] for v in ends))
+                for v in ends:
+                    totals[v] = totals[v] + along * n[v]
+        return walk.rates, totals
+
+    def rate(q, w, x, m):
+        return tuple(walked(q, w, x, m)[0])
+
+    def adds(q, w, x, m):
+        return tuple(-c * total for c, total in zip(law.capacity(m), walked(q, w, x, m)[1]))
+    terms = [term for chain in chains for stage in [*chain.stages, *chain.radial] for term in stage]
+    fastest = max(term.fastest for term in terms)
+    return Internal(tuple(names), rate, adds, energy, fastest, replaces_source, parameters_of(layer))
+
+
+def stored_energy(chains):
+    """The function (w) -> energy density of the polarisations in these `Chain`s, where all terms have one; else None."""
+    terms = [term for chain in chains for v in chain.variables if v is not None for stage in chain.shortened.stages
+             for term in stage if term.states]
+    if not terms or any(term.energy((1.0,) * term.states) is None for term in terms):
+        return None
+
+    def energy(w):
+        total, at = 0.0, 0
+        for term in terms:
+            total, at = total + term.energy(w[at:at + term.states]), at + term.states
+        return total
+    return energy
+
+
+def sections(layer, speed, several, factors):
+    """The stages of a product of powers of a layer's stretches, pairs (number of the stretch, power).
+
+    several: whether several stretches differ from 1 at one point; else one stage does for all.  None without a layer"""
+    if layer is None:
+        return []
+    above, below = ([k for k, power in factors for _ in range(abs(power)) if power * sign > 0] for sign in (1, -1))
+    if not several:
+        return [[Section(layer, speed, tuple(above), tuple(below))]] if factors else []
+    return [[Section(layer, speed, tuple(above[k:k + 1]), tuple(below[k:k + 1]))]
+            for k in range(max(len(above), len(below)))]
+
+
+def layer_chains(layer, speed, several, dim, fields):
+    """The `Chain`s of the fields of a law in a layer, of which the equations of a wave become those in stretched coordinates:
+
+    the component i of a vector is multiplied by (s_1 s_2 s_3 / s_i^2)^power, a scalar by s_1 s_2 s_3.
+
+    layer       a `dgarray.mesh.layers.BoxLayer` or `RoundLayer`, or None
+    several     whether several of its stretches differ from 1 at one point
+    fields      (numbers of a vector's variables along the axes, None for one that there is not, power, stages that come
+                first), or of a scalar (number, None, stages)"""
+    chains, straight = [], layer is None or layer.straight
+    for variables, power, first in fields:
+        if power is None:
+            factors = [(k, 1) for k in range(dim)] if straight else [(0, 1), (1, len(layer.across) - 1)]
+            chains.append(Chain((variables,), [*first, *sections(layer, speed, several or not straight, factors)]))
+        elif straight:
+            for i, v in enumerate(variables):
+                factors = [(k, power if k != i else -power) for k in range(dim)]
+                if v is not None:
+                    chains.append(Chain((v,), [*first, *sections(layer, speed, several, factors)]))
+        else:
+            chains += round_chains(layer, speed, dim, variables, power, first)
+    return chains
+
+
+def radius(layer, x):
+    """The components of the unit vector along the radius, without that along a cylinder's axis."""
+    direction = layer.direction(x)
+    return [direction[axis] for axis in layer.across]
+
+
+def round_chains(layer, speed, dim, variables, power, first):
+    """The `Chain`s of a vector in a round layer, with the stretches s_r (number 0) and s_t (1): components along the axis of a
+    cylinder by themselves, the others as one vector."""
+    across = layer.across
+    axial = [v for i, v in enumerate(variables) if i not in across and v is not None]
+    chains = [Chain((v,), [*first, *sections(layer, speed, True, [(0, power), (1, power)])]) for v in axial]
+    plane = tuple(variables[i] for i in across)
+    if any(v is not None for v in plane):
+        transverse = [(0, power)] if len(across) == 3 else [(0, power), (1, -power)]
+        chains.append(Chain(plane, [*first, *sections(layer, speed, True, transverse)],
+                            sections(layer, speed, True, [(1, 2 * power), (0, -2 * power)]), layer))
+    return chains
