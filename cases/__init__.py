@@ -1,6 +1,7 @@
 """Ready problems: functions of keywords that return a Simulation. Each docstring gives the equations and their source."""
 from .acoustic_pulse import acoustic_pulse
 from .advection_wave import advection_wave
+from .aircraft import aircraft
 from .alfven_wave import alfven_wave
 from .ball_cavity import ball_cavity
 from .current_sheet import current_sheet
@@ -16,6 +17,7 @@ from .hermite_advection import hermite_advection
 from .hermite_cavity import hermite_cavity
 from .hermite_lens import hermite_lens
 from .hex_cavity import hex_cavity
+from .hex_pml import hex_pml
 from .hex_zones import hex_zones
 from .isentropic_vortex import isentropic_vortex
 from .kelvin_helmholtz import kelvin_helmholtz
@@ -30,6 +32,7 @@ from .mhd_tubes import brio_wu, ryu_jones
 from .orszag_tang import orszag_tang
 from .shock_bubble import shock_bubble
 from .shu_osher import shu_osher
+from .slab_spectrum import slab_spectrum
 from .sod import sod
 from .sod_grid import sod_grid
 from .supersonic_vortex import supersonic_vortex
@@ -38,9 +41,10 @@ from .tm_cavity import tm_cavity
 from .tm_obstacles import tm_obstacles
 from .vortex_curved import vortex_curved
 
-__all__ = ["acoustic_pulse", "advection_wave", "alfven_wave", "ball_cavity", "brio_wu", "current_sheet", "cylinder_flow",
-           "dielectric_slab", "disc_cavity", "double_mach", "field_loop", "forward_step", "graded_medium", "hermite_acoustics",
-           "hermite_advection", "hermite_cavity", "hermite_lens", "hex_cavity", "hex_zones", "isentropic_vortex",
-           "kelvin_helmholtz", "linear_waves", "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz",
-           "mhd_quads", "mhd_rotor", "orszag_tang", "ryu_jones", "shock_bubble", "shu_osher", "sod", "sod_grid",
-           "supersonic_vortex", "taylor_green", "tm_cavity", "tm_obstacles", "vortex_curved"]
+__all__ = ["acoustic_pulse", "advection_wave", "aircraft", "alfven_wave", "ball_cavity", "brio_wu", "current_sheet",
+           "cylinder_flow", "dielectric_slab", "disc_cavity", "double_mach", "field_loop", "forward_step", "graded_medium",
+           "hermite_acoustics", "hermite_advection", "hermite_cavity", "hermite_lens", "hex_cavity", "hex_pml", "hex_zones",
+           "isentropic_vortex", "kelvin_helmholtz", "linear_waves", "maxwell_cavity", "maxwell_sphere", "mhd_blast",
+           "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "orszag_tang", "ryu_jones", "shock_bubble", "shu_osher",
+           "slab_spectrum", "sod", "sod_grid", "supersonic_vortex", "taylor_green", "tm_cavity", "tm_obstacles",
+           "vortex_curved"]

@@ -112,6 +112,26 @@ def cross_sections(ds, path):
     figure.savefig(path, dpi=DPI)
 
 
+def spectrum(ds, path):
+    """Reflectance and transmittance of the slab with Lorentz's medium beside Fresnel's coefficients."""
+    from dgarray.cases.slab_spectrum import MEDIA, THICKNESS, spectrum
+
+    from dgarray.analysis.layered_slabs import fresnel_coefficients
+
+    found = spectrum(ds)
+    f = np.linspace(float(found.frequency[0]), float(found.frequency[-1]), 400)
+    exact, ax = fresnel_coefficients(f, THICKNESS, MEDIA["lorentz"]), axes()
+    for name, colour in (("transmittance", "C0"), ("reflectance", "C3"), ("absorptance", "0.5")):
+        values = found[name] if name in found else 1 - found.reflectance - found.transmittance
+        ax.plot(f, exact[name], color=colour, linewidth=1, label=name)
+        ax.plot(found.frequency, values, "o", color=colour, markersize=4, markerfacecolor="none")
+    ax.set(xlabel="frequency", ylabel="share of the incident power", xlim=(f[0], f[-1]), ylim=(0, 1),
+           title="slab with a resonance at the frequency 0.8")
+    ax.grid(color="0.92", linewidth=0.6)
+    ax.legend(fontsize="small")
+    ax.figure.savefig(path, dpi=DPI)
+
+
 def around_the_cylinder(ds, path):
     """The Mach number near the cylinder, with its isolines."""
     ax = axes(6.4, 4.9)
@@ -264,6 +284,35 @@ def currents(ds, path):
     scene.camera.zoom(1.15)
     framed(scene, path, f"surface current on a conducting sphere, ka = {k[-1] * radius:.3g}",
            "|n × H| over |H| of the incident wave", (0, 2.5), notes=[(0.87, 0.2, "incident wave")])
+
+
+def aircraft_currents(ds, path):
+    """The largest surface current |n x H| in time on the aircraft, from in front above and below."""
+    import pyvista
+    from dgarray.cases.aircraft import surface_current
+
+    from dgarray.reference.tensor import tensor_cell
+
+    fields, n = ds.dg.record("skin"), 6
+    strength = np.sqrt((surface_current(ds) ** 2).sum("component")).max("time").values
+    x = np.stack([fields[axis].values for axis in "xyz"], axis=-1)          # (face, point, 3)
+    r = np.linspace(-1, 1, n + 1)
+    lattice = np.stack(np.meshgrid(r, r, indexing="ij"), axis=-1).reshape(-1, 2)
+    matrix = tensor_cell(2, int(fields.attrs["order"])).interpolation(lattice)
+    number = np.arange((n + 1) ** 2).reshape(n + 1, n + 1)
+    small = np.stack([number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]], axis=-1).reshape(-1, 4)
+    quads = (np.arange(len(x))[:, None, None] * number.size + small).reshape(-1, 4)
+    skin = pyvista.PolyData.from_regular_faces((matrix @ x).reshape(-1, 3), quads)
+    skin["J"] = (strength @ matrix.T).ravel()
+    highest = float(np.quantile(skin["J"], 0.99))
+    scene = plotter()
+    for shift, turn in ((0, 0), (1, 180)):
+        part = skin.rotate_x(turn, point=(0, 0, 0)).translate((0, 0, -6.0 * shift))
+        scene.add_mesh(part, scalars="J", cmap="viridis", clim=(0, highest), ambient=0.65, diffuse=0.4, show_scalar_bar=False)
+    scene.camera_position = [(-12, -14, 10), (5, 0, -2.6), (0, 0, 1)]
+    scene.camera.zoom(1.1)
+    framed(scene, path, "largest surface current, seen from above and from below", "|n × H| over |H| of the incident wave",
+           (0, highest))
 
 
 def vortices(ds, path, time=3.0, points=65, level=1.5):

@@ -48,12 +48,18 @@ ENTRIES = {
     "tm_obstacles": Entry({"order": 3}, 0.4, pictures.obstacles, command={"variable": "Ez", "time": 2.0}, more=(
         ("movies/tm_obstacles.webp", "The same at order 5, with cells that follow the circles, to t = 2.4"),)),
     "dielectric_slab": Entry({"order": 4}, 0.5, {"variable": "Ez", "time": 1.0, "mesh": True}, ((2, 3, 4), 2)),
+    "slab_spectrum": Entry({"medium": "lorentz"}, None, pictures.spectrum, command={"variable": "Ez"}, text=(
+        "Lines are Fresnel's coefficients, dots the run: one pulse gives the whole band.")),
     "graded_medium": Entry({"order": 4, "contrast": 0.8, "waves": 2}, 0.25, {"variable": "Ez", "time": 1.0, "mesh": True},
                            ((1, 2, 3, 4), 3)),
     "maxwell_sphere": Entry({"order": 2, "ka": (1.0, 2.0)}, None, pictures.cross_sections, text=(
         "One run gives both frequencies. The recorder `Fourier` transforms the fields on the sphere during the run, and "
         "`near_to_far` computes the far fields from them. Lines are Mie's series, dots the run."), more=(
         ("pictures/surface_currents.png", "The current on the sphere at ka = 3: strength, and direction at one moment"),)),
+    "aircraft": Entry({"size": 0.6, "until": 18.0}, None, pictures.aircraft_currents,
+                      command={"variable": "Ey", "slice": "z=0"}, text=(
+        "The mesh is made by NumPy and SciPy alone: `aircraft_mesh` of `dgarray.cases.meshes.aircraft`. "
+        "At this time the wings still ring.")),
     "acoustic_pulse": Entry({"order": 4, "cells": 20}, 0.5, {"variable": "p", "time": 1.5}, ((2, 3), 2)),
     "maxwell_cavity": Entry({"order": 4, "m": 2, "n": 1, "p": 1}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.3"},
                             ((2, 3), 2)),
@@ -82,6 +88,8 @@ ENTRIES = {
                             ((1, 2, 3, 4), 3)),
     "hex_cavity": Entry({"order": 4, "cells": 3, "kind": "skewed"}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.3",
                         "mesh": True, "limits": (-0.4, 0.4)}, ((2, 3), 2)),
+    "hex_pml": Entry({"cells": 4}, 0.25, {"variable": "Ey", "time": 1.5, "slice": "z=0.1", "mesh": True}, text=(
+        "The layer is the three outer cells. What it reflects is 1e-7 of the energy of the pulse.")),
     "hex_zones": Entry({"order": 2, "cells": 4, "kind": "warped"}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.4",
                        "mesh": True, "limits": (-0.2, 0.2)}, ((1, 2), 2)),
     "disc_cavity": Entry({"order": 4, "level": 1, "m": 2}, 0.25, {"variable": "Ez", "time": 1.0, "mesh": True},

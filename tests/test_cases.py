@@ -47,6 +47,7 @@ NORMS = [
     ("dielectric_slab", {"order": 2}, 0.01, (0.4509946159, 1.114874426, 0.9019130719)),
     ("dielectric_slab", {"order": 2, "polarisation": "TE", "angle": 60.0}, 0.01,
      (0.6935300716, 0.4918769835, 1.009414392)),
+    ("slab_spectrum", {"order": 3, "medium": "drude", "until": 2.0}, 0.01, (0.2764826872, 0.2355210786)),
     ("tm_obstacles", {"order": 2, "until": 0.4}, 0.005, (0.07485704527, 0.07481401753, 0.1055265663)),
     ("acoustic_pulse", {"order": 3, "cells": 12}, 0.03, (0.2085539283, 0.1485719278, 0.1485719278)),
     ("advection_wave", {"order": 3, "dim": 1}, 0.03, (0.7070391576,)),
@@ -279,6 +280,29 @@ def test_sphere_scatters_as_mie_says():
     assert results["sigma_H_plane_90"] == pytest.approx(table_h[90], rel=0.02)
 
 
+@pytest.mark.usually(0, 1, 2)
+@pytest.mark.parametrize("medium", ["debye", "drude", "lorentz", 1.0 + dg.Debye(1.0, 0.1) + dg.Drude(3.0, 1.0)],
+                         ids=["debye", "drude", "lorentz", "sum"])
+def test_a_dispersive_slab_reflects_and_transmits_as_fresnel_says(medium):
+    results = run(cases.slab_spectrum, "fused", medium=medium, until=16.0)[0].report["results"]
+    assert results["reflectance_error"] < 2e-4 and results["transmittance_error"] < 2e-4
+    assert min(results["largest_reflectance"], results["largest_transmittance"]) > 0.2
+
+
+@pytest.mark.usually(0)
+@pytest.mark.parametrize("shape, order, most", [("hexahedron", 3, -65.0), ("tetra", 2, -60.0)])
+def test_a_layer_around_a_cube_reflects_little(shape, order, most):
+    sim, _ = run(cases.hex_pml, "fused", shape=shape, order=order, cells=4, until=1.6)
+    assert -120 < sim.report["results"]["reflected_db"] < most
+
+
+def test_an_aircraft_scatters_a_pulse():
+    """While the pulse reaches the nose, where the tangential H becomes at most twice that of the incident wave."""
+    results = run(cases.aircraft, "fused", size=0.6, until=1.9)[0].report["results"]
+    assert results["largest_current"] == pytest.approx(0.1000490778, rel=1e-6)
+    assert results["largest_current"] < 2 * np.exp(-(results["largest_at_time"] - 3.5) ** 2)
+
+
 def test_the_wave_of_the_obstacles_leaves_and_the_lens_is_in_its_way():
     sim, _ = run(cases.tm_obstacles, order=1, until=1.6)
     results = sim.report["results"]
@@ -311,6 +335,12 @@ def test_advection_wave_on_a_mesh_file(tmp_path):
     (cases.isentropic_vortex, {"start": "interpolation"}, "for modal DG; allowed: projection"),
     (cases.dielectric_slab, {"mesh": dg.rectangle()}, "slab"),
     (cases.tm_obstacles, {"mesh": dg.rectangle()}, "lens"),
+    (cases.slab_spectrum, {"medium": "water"}, "allowed: debye, drude, lorentz"),
+    (cases.slab_spectrum, {"mesh": dg.interval()}, "slab"),
+    (cases.hex_pml, {"shape": "prism"}, "allowed: hexahedron, tetra"),
+    (cases.hex_pml, {"layers": 0}, "layers=0 is not allowed"),
+    (cases.aircraft, {"mesh": dg.box()}, "skin"),
+    (cases.aircraft, {"size": 0.0}, "size=0.0 is not allowed"),
     (cases.maxwell_sphere, {"mesh": dg.box()}, "sphere")])
 def test_bad_input_is_named(case, keywords, message):
     with pytest.raises(ValueError, match=message):

@@ -4,6 +4,7 @@ import pytest
 from waves_in_media import MEDIA, Wave, advanced
 
 import dgarray as dg
+from dgarray.physics.internal import Internal
 
 METHODS = {
     "nodal": ("triangle", dg.NodalDG(2)), "modal": ("triangle", dg.ModalDG(2)),
@@ -172,3 +173,72 @@ def test_methods_on_grids_have_none(method):
     grid = dg.Grid((0, 0), (1, 1), (8, 8), periodic=True)
     with pytest.raises(ValueError, match="dispersive"):
         dg.Simulation(grid, dg.Maxwell(2, eps=1 + dg.Debye(1.0, 0.5)), method)
+
+
+# Internal variables of a law of one's own.
+
+class Relaxing(dg.Acoustics):
+    """p_t + div v = -z_t, z_t = (strength p - z) / tau."""
+
+    def __init__(self, dim, strength=0.5, tau=0.2, **options):
+        super().__init__(dim)
+        self.internal = Internal(("z",), lambda q, w, m: ((m.strength * q[0] - w[0]) / m.tau,),
+                                 lambda q, w, m: (-(m.strength * q[0] - w[0]) / m.tau, *(0.0,) * dim),
+                                 lambda q, w, m: w[0] ** 2 / (2 * m.strength),
+                                 **({"parameters": {"strength": strength, "tau": tau}} | options))
+
+
+def test_a_law_of_ones_own():
+    """A sound wave that relaxes, at its exact complex frequency; energy falls; parameters of its own."""
+    k, tau, strength = 2 * np.pi, 0.2, 0.5
+    s = np.roots([tau, 1 + strength, k * k * tau, k * k])          # s (1 + strength / (1 + s tau)) s + k^2 = 0
+    s = s[np.argmax(s.imag)]
+
+    def exact(x, t):
+        wave = np.exp(1j * k * x[0] + s * t)
+        return wave.real, (-1j * k / s * wave).real
+    errors = []
+    for n in (8, 16):
+        sim = dg.Simulation(dg.interval(0, 1, n, periodic=True), Relaxing(1), dg.NodalDG(3), initial=lambda x: exact(x, 0.0),
+                            until=0.5, exact=exact, backend="numpy", kernels="array")
+        arrays = sim.project()
+        arrays["straight internal"][0] = sim.project(
+            lambda x: ((strength / (1 + s * tau) * np.exp(1j * k * x[0])).real, 0.0))["q"][0]
+        end, energies = advanced(sim, arrays)
+        errors.append(sim.operator.error(sim.operator.state(end.q), exact, end.t)[0])
+        assert np.all(np.diff(energies) < 1e-13)
+    assert np.log2(errors[0] / errors[1]) > 3.6
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: Internal("z", abs, abs), "names='z' of internal variables is not allowed; give different words in a tuple"),
+    (lambda: Internal(("z", "z"), abs, abs), "give different words in a tuple"),
+    (lambda: Internal(("z",), 1.0, abs), "rate=1.0 is not allowed; it must be a function of some of q, w, x, t, m"),
+    (lambda: Internal(("z",), lambda u: u, abs), "rate of internal variables asks for u; allowed: q, w, x, t, m"),
+    (lambda: Internal(("z",), lambda q: q, lambda q: q, lambda t: t), "energy of internal variables asks for t; allowed: q, w"),
+    (lambda: Internal(("z",), lambda q: q, lambda q: q, fastest=-1), "fastest=-1 of internal variables is not allowed"),
+])
+def test_wrong_internal_variables(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_internal_variables_do_not_mix():
+    mesh = dg.pml(dg.interval(0, 1, 4), 0.5, 2)
+    with pytest.raises(ValueError, match="has internal variables of its own, which do not go together with those of"):
+        dg.Simulation(mesh, Relaxing(1), dg.NodalDG(2), dg.absorbing)
+
+
+def test_a_restart_with_another_medium_is_refused(tmp_path):
+    """Laws by region, and internal variables of one's own, are compared."""
+    mesh = dg.interval(0, 1, 4).with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
+
+    def sim(law):
+        return dg.Simulation(mesh, law, dg.NodalDG(2), initial=lambda x: (np.sin(x[0]), 0.0), boundary=dg.absorbing, until=0.1,
+                             backend="numpy", kernels="array")
+    laws = [{"a": dg.Maxwell(1), "b": dg.Maxwell(1, eps=1 + dg.Drude(plasma, 0.1))} for plasma in (2.0, 9.0)]
+    for name, (first, second) in {"laws": laws, "own": [Relaxing(1), Relaxing(1, tau=0.7)]}.items():
+        out = tmp_path / f"{name}.zarr"
+        sim(first).run(out=out)
+        with pytest.raises(ValueError, match="cannot be continued, because it differs in the"):
+            sim(second).run(until=0.2, out=out, restart=True)

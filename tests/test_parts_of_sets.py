@@ -87,7 +87,7 @@ GAS = {
     "two sizes": (dg.TensorDG(2, limiter="vertex", positivity=True), refined(QUADS)),
 }
 KINDS = "array", "fused"
-MEDIA = {"west": 1.0, "east": 2.0 + dg.Debye(1.0, 0.3) + dg.Lorentz(0.5, 5.0, 0.4)}
+MEDIA = {"west": 1.0, "east": 2.0 + dg.Debye(1.0, 0.3) + dg.Lorentz(0.5, 5.0, 2.0)}
 
 
 def dtype_of(name, problems):

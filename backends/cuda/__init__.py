@@ -34,8 +34,8 @@ class CudaBackend(ArrayBackend):
         return self.device.pooled_memory()
 
     def kind(self, recipe, tables):
-        if recipe in (WeakForm, TensorForm) and tables.media.names:
-            return recipe          # kernels take one value of a parameter per element
+        if recipe in (WeakForm, TensorForm) and (tables.media.names or tables.variables > tables.moving):
+            return recipe          # kernels take one value of a parameter per element, and variables that have fluxes
         if recipe in (WeakForm, TensorForm) and (tables.join_faces or isinstance(tables.limits, LinearLimits)):
             return recipe          # none of the flux that mortars give, and none for the limiter of elements of any shape
         if recipe is TensorForm:

@@ -31,17 +31,20 @@ def totals(operator, values, own=None):
     return dict(zip(names, map(float, total)))
 
 
-def energy_inside(operator, values, own=None):
+def energy_inside(operator, fields, values, own=None):
     """{"energy": integral of the energy that internal variables hold}; {} where the law has none.
 
-    values (variable, row, place) of the internal variables at the nodes;  own: as of `totals`"""
+    fields, values (variable, row, place) of the law's and of the internal variables at the nodes;  own: as of `totals`"""
     internal = operator.law.internal
     if internal is None or internal.energy is None or operator.law.energy is None or not internal.names:
         return {}
-    inputs = {"w": len(internal.names), "x": operator.law.dim, "m": operator.problem.numbers}
+    inputs = {"q": len(operator.law.variables), "w": len(internal.names), "x": operator.law.dim, "m": operator.problem.numbers}
     density = Pointwise(internal.energy, inputs, "energy")
-    return {"energy": sum(float(part.integrate(density(w=part.values(values), x=part.x, m=operator.parameters(part))[0]))
-                          for part in of_places(operator.space.parts(extra=0), own))}
+    total = 0.0
+    for part in of_places(operator.space.parts(extra=0), own):
+        given = dict(q=part.values(fields), w=part.values(values), x=part.x, m=operator.parameters(part))
+        total += float(part.integrate(density(**given)[0]))
+    return {"energy": total}
 
 
 def totals_of_state(operator, state):
@@ -53,7 +56,7 @@ def totals_of_arrays(operator, arrays):
     """The same of the plain arrays of a state on the host. On several ranks the sum of each one's."""
     found = []
     for _, zone, part, own in operator.in_zones(arrays):
-        found += [totals(zone, zone.nodal(part), own), energy_inside(zone, zone.internal(part), own)]
+        found += [totals(zone, zone.nodal(part), own), energy_inside(zone, zone.nodal(part), zone.internal(part), own)]
     return operator.summed(summed(found))
 
 

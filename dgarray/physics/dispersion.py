@@ -12,7 +12,6 @@ from numbers import Complex, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import eigvals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -213,6 +212,17 @@ class Dispersion:
                           f"Dispersion(0.0, ({times}{unit!r},))" for unit in units]
         return " + ".join(parts)
 
+    def negative_at(self) -> float | None:
+        """A frequency, in cycles, at which the real part is negative, the one where it is least; None where it never is."""
+        scales = np.array([scale for term in self.terms for scale in term.scales() if scale > 0] or [1.0])
+        around = [omega + np.linspace(-8, 8, 321) * max(width, 1e-3 * omega)
+                  for omega, width in (term.scales() for term in self.terms)]
+        omega = np.concatenate([np.geomspace(1e-3 * scales.min(), 1e3 * scales.max(), 2001), *around])
+        omega = omega[omega > 0]
+        real_parts = self.at(1j * omega).real
+        least = int(np.argmin(real_parts))
+        return float(omega[least] / (2 * np.pi)) if real_parts[least] < 0 else None
+
     def check_passive(self) -> None:
         """Raise ValueError unless the medium is passive: high > 0 and omega Im eps <= 0 at every frequency.
 
@@ -254,6 +264,8 @@ def loss_frequencies(terms):
 
 def loss_zeros(terms):
     """Frequencies above 0 at which Im chi of the sum of terms is zero, or nearly so."""
+    from scipy.linalg import eigvals  # which takes long to import
+
     systems = [system for system in (term.loss_system() for term in terms) if np.any(system[2])]
     size = sum(len(b) for _, b, _ in systems)
     if not size:

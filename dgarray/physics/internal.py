@@ -4,6 +4,7 @@ Absorbing layers and dispersive media have such, and a law of one's own may."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from .trace import parameters
@@ -23,7 +24,7 @@ class Internal:
     names     of the internal variables
     rate      function that asks for its arguments by name, of q, w, x, t and m -> dw/dt, one component for each name
     adds      the same -> what joins the source of the law, one component for each variable of the law
-    energy    None, or the same -> density of the energy that the internal variables hold; it joins the law's
+    energy    None, or a function of q, w, x and m -> density of the energy that the internal variables hold; it joins the law's
     fastest   None, or a number: how fast they change at most, 1 / time, where the time step comes from wave speeds (a law whose
               waves depend on the state); steps of other laws come from the eigenvalues of all equations together
     replaces_source   whether `adds` has the law's own source in it
@@ -39,16 +40,22 @@ class Internal:
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
-        object.__setattr__(self, "names", tuple(self.names))
-        bad = [name for name in self.names if not (isinstance(name, str) and name.isidentifier())]
-        if bad or len(set(self.names)) < len(self.names):
-            raise ValueError(f"names={self.names!r} of internal variables is not allowed; give different words")
+        names = self.names if isinstance(self.names, (tuple, list)) else None
+        good = names is not None and all(isinstance(name, str) and name.isidentifier() for name in names)
+        if not good or len(set(names)) < len(names):
+            raise ValueError(f"names={self.names!r} of internal variables is not allowed; give different words in a tuple")
+        object.__setattr__(self, "names", tuple(names))
+        if self.fastest is not None and not (isinstance(self.fastest, Real) and 0 <= self.fastest < float("inf")):
+            raise ValueError(f"fastest={self.fastest!r} of internal variables is not allowed; it must be a number from 0")
+        if not isinstance(self.parameters, dict):
+            raise ValueError(f"parameters={self.parameters!r} of internal variables is not allowed; give {{name: value}}")
         for role in ("rate", "adds", "energy"):
             function = getattr(self, role)
             if function is None and role == "energy":
                 continue
             if not callable(function):
                 raise ValueError(f"{role}={function!r} is not allowed; it must be a function of some of {', '.join(ALLOWED)}")
-            strange = [name for name, p in parameters(function).items() if name not in ALLOWED and p.default is p.empty]
+            allowed = [name for name in ALLOWED if role != "energy" or name != "t"]
+            strange = [name for name, p in parameters(function).items() if name not in allowed and p.default is p.empty]
             if strange:
-                raise ValueError(f"{role} of internal variables asks for {', '.join(strange)}; allowed: {', '.join(ALLOWED)}")
+                raise ValueError(f"{role} of internal variables asks for {', '.join(strange)}; allowed: {', '.join(allowed)}")

@@ -8,7 +8,8 @@ and lambda is a product of stages, each a sum of terms of first or second order 
 
     y_1 = q + sum of values(z),   dz/dt = rate(z, q);   y_2 = y_1 + ..., and so on.
 
-Of the last stage only the rate is asked for, which may need fewer states: see `at_end` of the terms.
+A term has `states`, their number, rate(z, y, x, m), value(z), change(z, dz, y, x, m), the rate of the value, `fastest`, about
+how fast it changes at most, and at_end(): a term for the last stage, where only the rate of the value is asked for.
 
 Taflove & Hagness 2005, chapters 7 and 9; Gedney 1996; Teixeira & Chew 1998.
 """
@@ -67,54 +68,71 @@ class Section(NamedTuple):
         return Loss(lambda x, m: next(self.rates(x, m)), self.fastest) if ends else self
 
 
-class Polarisation(NamedTuple):
-    """The term chi(s) / high of a dispersive permittivity or permeability, high + sum of chi.
+def polarisation(term, high):
+    """The term chi(s) / high of a dispersive permittivity or permeability high + sum of chi, see `dgarray.physics.dispersion`.
 
-    Its states are those of the term over `sizes`, so that all have the size of the field, in SI units too."""
+    Its states have the size of the field, in SI units too."""
+    if isinstance(term, Relaxation):
+        return Relaxing(term, high)
+    return Resonating(term, high, max(term.fastest, abs(term.b0 / high) ** 0.5))
 
-    term: object
+
+class Relaxing(NamedTuple):
+    """residue / (s + decay) / high:  dz/dt = -decay z + residue / high y,  P = high z."""
+
+    term: Relaxation
     high: float
-
-    @property
-    def states(self):
-        return self.term.states
-
-    @property
-    def sizes(self):
-        """How large the states of the term are in a field of size 1."""
-        if isinstance(self.term, Relaxation):
-            return (self.high,)
-        rate = max(self.term.fastest, abs(self.term.b0 / self.high) ** 0.5)
-        return 1 / rate ** 2, 1 / rate
-
-    def of_term(self, z):
-        """The states of the term."""
-        return tuple(size * each for size, each in zip(self.sizes, z))
+    states = 1
 
     def rate(self, z, y, x, m):
-        return tuple(each / size for size, each in zip(self.sizes, self.term.rate(self.of_term(z), y)))
+        return (self.term.residue / self.high * y - self.term.decay * z[0],)
 
     def value(self, z):
-        return self.term.polarisation(self.of_term(z)) / self.high
+        return z[0]
 
     def change(self, z, dz, y, x, m):
-        return self.term.current(self.of_term(z), self.of_term(dz)) / self.high
+        return dz[0]
 
     def energy(self, z):
-        """The energy density that it holds; None where no formula is known."""
-        return self.term.energy(self.of_term(z))
+        return self.term.energy((self.high * z[0],))
 
     @property
     def fastest(self):
         return self.term.fastest
 
     def at_end(self):
-        term = self.term
-        if isinstance(term, Resonance) and term.a0 == 0 == term.b1:
-            return Current(term.b0, term.a1, self.high)
-        if isinstance(term, Relaxation) and term.decay == 0:
-            return Loss(lambda x, m: term.residue / self.high, term.residue / self.high)
-        return self
+        loss = self.term.residue / self.high
+        return Loss(lambda x, m: loss, loss) if self.term.decay == 0 else self
+
+
+class Resonating(NamedTuple):
+    """(b0 + b1 s) / (s^2 + a1 s + a0) / high, in units of the frequency `unit`:
+
+    dz1/dt = unit z2,  dz2/dt = unit y - a0 / unit z1 - a1 z2,  P = b0 / unit^2 z1 + b1 / unit z2."""
+
+    term: Resonance
+    high: float
+    unit: float
+    states = 2
+
+    def rate(self, z, y, x, m):
+        return self.unit * z[1], self.unit * y - self.term.a0 / self.unit * z[0] - self.term.a1 * z[1]
+
+    def value(self, z):
+        return self.term.b0 / (self.unit ** 2 * self.high) * z[0] + self.term.b1 / (self.unit * self.high) * z[1]
+
+    def change(self, z, dz, y, x, m):
+        return self.value(dz)
+
+    def energy(self, z):
+        return self.term.energy((z[0] / self.unit ** 2, z[1] / self.unit))
+
+    @property
+    def fastest(self):
+        return self.term.fastest
+
+    def at_end(self):
+        return Current(self.term.b0, self.term.a1, self.high) if self.term.a0 == 0 == self.term.b1 else self
 
 
 class Current(NamedTuple):

@@ -11,6 +11,7 @@ from ..output.codecs import compression
 from ..output.files import groups, read_metadata
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, place
+from .sources import sources
 
 SAMPLES = 64          # places at which exact solutions are compared
 
@@ -36,12 +37,22 @@ def identity(sim):
     cells = f"{operator.space.count} {mesh.cell_type} cells, digest {digest(mesh.identity)}"
     fixed = {"mesh": cells, "law": repr(sim.law), "method": repr(sim.method),
              "coefficients of the law": [digest([values]) for values in operator.coefficients],
-             "records": {name: repr(recorder) for name, recorder in sim.record.items()}}
+             "records": {name: repr(recorder) for name, recorder in sim.record.items()},
+             "absorbing layers": [repr(layer) for layer in getattr(mesh, "layers", ())],
+             "laws of the regions": {str(region): repr(law) for region, law in (sim.law.laws or {}).items()},
+             "internal variables": internal_sources(sim.law)}
     bits = {"backend": sim.backend.name, "kernels": sim.kernels, "dtype": str(sim.backend.dtype),
             "threads": sim.backend.threads, "stepper": sim.stepper.name, "cfl": o["cfl"], "dt": o["dt"],
             "variant": str(operator.variant)}
     problem = {name: described(o[name]) for name in ("boundary", "flux", "source")}
     return {"fixed": fixed, "bits": bits, "problem": problem}
+
+
+def internal_sources(law):
+    """{where: source} of the functions of a user's internal variables, of a law or of those of its regions, and parameters."""
+    laws = {"law": law} if law.laws is None else law.laws
+    found = {str(name): each.internal for name, each in laws.items() if each.internal is not None}
+    return sources(found) | {f"{name}.parameters": described(each.parameters) for name, each in found.items()}
 
 
 def compression_of(out, compress):
@@ -64,7 +75,7 @@ def checkpoint_of(sim, out, until):
     o, (arrays, facts) = sim.options, checkpoint.load(out)
     now, then = json.loads(json.dumps(identity(sim))), facts["run"]
     for name, here in now["fixed"].items():
-        there = then["fixed"][name]
+        there = then["fixed"].get(name, here)          # earlier versions said less
         if here != there and not (name == "law" and there == by_parameters(sim.law)):
             raise ValueError(f"{out} cannot be continued, because it differs in the {name}: {there} in the store, {here} now")
     for kind, effect in (("bits", "the result will not be bitwise equal to that of an uninterrupted run"),

@@ -216,6 +216,8 @@ class Simulation:
             defaults["flux"] = flux_used(self.options["flux"], self.law)
         inputs = self.options | defaults | {"until": until, "every": every, "record": None}
         attrs = {name: described(value) for name, value in inputs.items() if value is not None and name != "mesh"}
+        if layers := getattr(self.mesh, "layers", ()):
+            attrs["absorbing_layers"] = [repr(layer) for layer in layers]
         attrs |= {"mesh": self.mesh.source, "mesh_notes": list(self.mesh.notes), "backend": self.backend.name,
                   "kernels": self.kernels, "threads": self.backend.threads, "cell_type": self.mesh.cell_type,
                   "records": {name: type(recorder).__name__ for name, recorder in self.record.items()},

@@ -45,6 +45,7 @@ def walk(where, value, found, seen):
         for name, item in value.parameters.items():
             walk(f"{where}.{argument(value, name)}", item, found, seen)
         walk(where, value.laws, found, seen)
+        walk(f"{where}.internal", value.internal, found, seen)
     elif callable(value) or hasattr(value, "__dict__"):
         class_of(where, value, found)
         for name, item in getattr(value, "__dict__", {}).items():

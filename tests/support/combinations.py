@@ -205,6 +205,59 @@ def vertex():
     return result
 
 
+INSIDE = METHODS | {f"TensorDG {kind}": TENSOR[kind] for kind in ("gauss", "lobatto", "split form of central")}
+WITHIN = ("a layer of new cells", "a layer of named cells", "a round layer", "a dispersive medium", "one in a region")
+
+
+def rounded(x):
+    """From a square or cube to a polygon in a circle, or a polyhedron in a sphere."""
+    size, radius = np.max(np.abs(x), axis=0), np.sqrt(sum(c * c for c in x))
+    return tuple(c * size / np.maximum(radius, 1e-9) for c in x)
+
+
+def within(what, law, method):
+    """As `outcome`, of a step on a few cells in a layer or a dispersive medium."""
+    dim, tensor = law.dim, isinstance(method, dg.TensorDG)
+    shape = {1: "line", 2: "quadrilateral" if tensor else "triangle", 3: "hexahedron" if tensor else "tetra"}[dim]
+    mesh = dg.interval(cells=2) if dim == 1 else (dg.rectangle if dim == 2 else dg.box)(cells=2, shape=shape)
+    half = mesh.with_regions({"half": lambda x: x[0] > 0.5, "rest": lambda x: x[0] < 0.5})
+    medium = 2.0 + dg.Lorentz(0.5, 3.0, 1.5)
+    try:
+        if what == "a layer of new cells":
+            mesh = dg.pml(mesh, 0.5, 1)
+        elif what == "a layer of named cells":
+            mesh = dg.pml(half, region="half")
+        elif what == "a round layer":
+            square = (dg.rectangle if dim == 2 else dg.box)((-1,) * dim, (1,) * dim, 4, shape=shape)
+            mesh = dg.pml(square.mapped(rounded, 1), 0.5, 1, shape="sphere")
+        else:
+            mesh, everywhere = half, what == "a dispersive medium"
+            law = dg.Maxwell(dim, law.polarisation, eps=medium if everywhere else {"half": medium, "rest": 1.0})
+        sim = dg.Simulation(mesh, law, method, dg.outflow, state_of(law), backend="numpy", kernels="array", threads=1)
+        operator = sim.operator
+    except (TypeError, ValueError) as error:
+        return str(error)
+    state = operator.advance(operator.state(sim.project()), 0.0, 1e-3)
+    assert operator.check(state, 0.0).sound
+    return YES
+
+
+@cache
+def internal():
+    """{(law, method, where): {dim: messages}} of laws that layers and media are for, and one that they are not for."""
+    laws = {"Maxwell": [dg.Maxwell(1), dg.Maxwell(2, "TM"), dg.Maxwell(2, "TE"), dg.Maxwell(3)],
+            "Acoustics": LAWS["Acoustics"], "Euler": LAWS["Euler"][1:2]}
+    found = {}
+    for (name, of), (method, made), what in product(laws.items(), INSIDE.items(), WITHIN):
+        if name != "Maxwell" and "medium" in what + "medium" * (what == "one in a region"):
+            continue
+        fit = [law for law in of if (law.dim > 1 or not isinstance(made, dg.TensorDG) and what != "a round layer")]
+        if name == "Euler" and method != "NodalDG":
+            continue
+        found[name, method, what] = by_dim(fit, [within(what, law, made) for law in fit])
+    return found
+
+
 @cache
 def orders():
     """{(what, order): messages} of methods and limiters by order, for Euler in 1D."""
@@ -333,6 +386,9 @@ def problems():
               for name in ("NodalDG", "ModalDG")}
     curved = dg.rectangle(cells=1).curved(2, lambda x: (x[0], x[1] + 0.1 * x[0] * (1 - x[0])), "top")
     bent = {f"{name} on curved cells": (METHODS[name], curved, dg.Acoustics(2), dg.wall) for name in ("NodalDG", "ModalDG")}
+    layered, media = dg.pml(dg.interval(cells=2), 0.5, 1), dg.Maxwell(1, eps=1 + dg.Debye(1.0, 0.5))
+    inside |= {"NodalDG in an absorbing layer": (METHODS["NodalDG"], layered, dg.Maxwell(1), dg.pec),
+               "NodalDG in a dispersive medium": (METHODS["NodalDG"], line, media, dg.pec)}
     on_grid = {"Hermite": (acoustics, dg.wall), "Hermite where coefficients vary": (varying, dg.wall),
                "Hermite with a Sponge": (acoustics, dg.Sponge(0.5))}
     of_cells = {"FiniteVolume, first-order, Euler": (dg.FiniteVolume("first-order"), gas),
@@ -528,6 +584,16 @@ Boundary conditions, with nodes "gauss":
 {table("", columns, names, lambda condition, law: cell(tensor()[law, condition]))}
 
 {refusals(tensor())}
+
+## Absorbing layers and dispersive media
+
+By Maxwell's equations; layers hold for acoustics, too. A layer of new cells comes from `pml(mesh, thickness, cells)`, one of
+named cells from `pml(mesh, region=...)`. Tests hold the order p + 1 (with `central` p) of waves in layers and in media, on
+straight, curved and mixed cells, and that no state grows (`tests/test_absorbing_layers.py`, `tests/test_dispersive_media.py`).
+
+{table("", list(INSIDE), list(WITHIN), lambda method, what: cell(internal()["Maxwell", method, what]))}
+
+{refusals(internal())}
 
 ## Methods and kernels
 

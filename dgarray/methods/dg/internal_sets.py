@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...physics.internal import Internal
 from ...physics.pointwise import Pointwise
 from ...wording import choose
 from .boundary_setup import parameters_on
@@ -40,7 +41,8 @@ def internal_kinds(mesh, law):
     regions = {}
     for name, given in law.dispersive.items():
         regions[name] = [None, *(given if isinstance(given, dict) else ())]
-        columns.append(region_codes(mesh, name, given) if isinstance(given, dict) else np.ones(count, int))
+        columns.append(region_codes(mesh, name, given, law.parameters[name]) if isinstance(given, dict) else
+                       np.ones(count, int))
     layer, several = layer_codes(mesh)
     keys, which = np.unique(np.stack([*columns, layer, several]), axis=1, return_inverse=True)
     kinds = []
@@ -51,14 +53,16 @@ def internal_kinds(mesh, law):
     return kinds, which.ravel()
 
 
-def region_codes(mesh, name, given):
-    """The number from 1 of the region of each element among those of `given`, 0 for none, (cell,)."""
+def region_codes(mesh, name, given, numbers):
+    """The number from 1 of the region of each element among those of `given`, 0 for none, (cell,); numbers: regions whose
+    elements have a number instead."""
     codes = np.zeros(mesh.cell_count, int)
-    for number, region in enumerate(given, 1):
+    for number, region in enumerate([*given, *(region for region in numbers if region not in given)], 1):
         cells = mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]
         if codes[cells].any():
-            raise ValueError(f"{name}={given!r} gives elements of the region {region!r} two values; its regions overlap")
-        codes[cells] = number
+            raise ValueError(f"{name}: elements of the region {region!r} get two values, one of them dispersive; its regions "
+                             "overlap")
+        codes[cells] = number if number <= len(given) else 0
     return codes
 
 
@@ -78,16 +82,50 @@ def layer_codes(mesh):
     return codes, several
 
 
-def with_internal(law, kind, mesh):
-    """The law of the elements of a mesh that are of a `Kind`, with the attribute `internal`; itself where it has nothing to do
-    with it."""
+def with_internal(law, kind, speed):
+    """The law of the elements of a `Kind`, with the attribute `internal` and its parameters.
+
+    speed: the fastest wave in the kind's layer.  Raises ValueError where a layer or medium does not fit the law."""
+    own = law.internal
+    if own is not None and not isinstance(own, Internal):
+        raise ValueError(f"internal={own!r} of {law!r} is not allowed; give a dgarray.physics.internal.Internal")
     media = {name: law.dispersive[name] if region is None else law.dispersive[name][region] for name, region in kind.media}
     if not media and kind.layer is None:
+        found = own
+    elif own is not None:
+        raise ValueError(f"{law!r} has internal variables of its own, which do not go together with those of a dispersive "
+                         f"medium or of an absorbing layer, as {kind.name!r}")
+    else:
+        check_media(kind, media)
+        found = law.response(media, kind.layer, kind.several, speed)
+    if found is None:
         return law
-    speed = None if kind.layer is None else fastest(law, mesh, mesh.regions[kind.layer.region])
-    found = copy(law)
-    found.internal = law.response(media, kind.layer, kind.several, speed)
-    found.parameters = law.parameters | (found.internal.parameters if found.internal else {})
+    taken = [name for name in found.names if name in law.variables]
+    if taken:
+        raise ValueError(f"names={found.names!r} of internal variables: {taken[0]!r} is a variable of {law!r}")
+    law = copy(law)
+    law.internal, law.parameters = found, law.parameters | found.parameters
+    return law
+
+
+def check_media(kind, media):
+    """Raise ValueError for a medium in a layer in which waves may run backward: then the layer makes them grow.
+
+    Becache, Joly & Vinoles 2018."""
+    for name, medium in media.items():
+        if kind.layer is not None and (frequency := medium.negative_at()) is not None:
+            raise ValueError(f"{name}={medium!r} goes on in the absorbing layer {kind.layer.region!r}, where waves would grow: "
+                             f"its real part is negative at the frequency {frequency:.4g}; end it before the layer, or take a "
+                             "medium whose real part is positive")
+
+
+def speeds_of_layers(mesh, laws, of_law):
+    """The fastest wave in each layer of a mesh, of all laws that elements there have; of_law: as of `by_internal`."""
+    found = []
+    for layer in mesh.layers:
+        cells = mesh.regions[layer.region]
+        inside = [cells if of_law is None else cells[of_law[cells] == number] for number in range(len(laws))]
+        found.append(max((fastest(law, mesh, some) for law, some in zip(laws, inside) if len(some)), default=np.nan))
     return found
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...mesh.errors import TO_SPLIT
 from ...physics.fluxes import upwind
+from ...physics.laws.law import shown
 from ...reference import reference_cell
 from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
@@ -115,7 +116,8 @@ class DG(Method):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
         vary inside of elements, and elements that meet at joins, may have another one than others."""
         joins = isinstance(self.order, dict) or law is not None and law.laws is not None
-        if not backend.joins and (joins or mesh is not None and (len(mesh.hanging) or bent(mesh).any())):
+        if not backend.joins and (joins or mesh is not None and (len(mesh.hanging) or bent(mesh).any() or mesh.layers)
+                                  or law is not None and (law.internal or law.dispersive)):
             return "array"
         laws = [law] if law is None or law.laws is None else law.laws.values()
         shapes = [None] if mesh is None else [block.cell_shape for block in mesh.blocks]
@@ -211,7 +213,7 @@ def check_internal(of_set):
     check_layer(of_set)
     given = [name for name in ("limiter", "positivity", "volume_flux", "filter") if getattr(of_set.method, name, None)]
     if given:
-        raise ValueError(f"{given[0]}={getattr(of_set.method, given[0])!r} is not allowed where elements have internal "
+        raise ValueError(f"{given[0]}={shown(getattr(of_set.method, given[0]))} is not allowed where elements have internal "
                          f"variables, as those of {of_set.name!r} (an absorbing layer, a dispersive medium); leave it out")
 
 

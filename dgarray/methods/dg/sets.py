@@ -14,7 +14,7 @@ from ...mesh.partition import within
 from ...wording import choose, plural
 from ..problem import Problem
 from .boundary_setup import asking, on_part
-from .internal_sets import internal_kinds, with_internal
+from .internal_sets import internal_kinds, speeds_of_layers, with_internal
 from .joins import JOIN, joins, with_joins
 
 
@@ -54,7 +54,9 @@ def sets_of(method, problem):
                         for given, what in ((orders, "order"), (laws, "law")))
     counts = [block.cell_count for block in mesh.blocks]
     shape, curved = np.repeat(np.arange(len(counts)), counts), bent(mesh)
-    of_kind, internal = by_internal(mesh, [problem.law] if laws is None else list(laws.values()), by_law)
+    all_laws = [problem.law] if laws is None else list(laws.values())
+    of_kind, internal = by_internal(mesh, all_laws, by_law)
+    speeds = dict(zip(mesh.layers, speeds_of_layers(mesh, all_laws, by_law)))
     keys = np.stack([*(np.zeros(len(shape), int) if codes is None else codes for codes in (by_order, by_law)), shape, curved,
                      of_kind])
     kinds, which = np.unique(keys, axis=1, return_inverse=True)
@@ -66,13 +68,14 @@ def sets_of(method, problem):
             order, law, *[mesh.blocks[shape].cell_type] * (len(mesh.blocks) > 1)) if name is not None)
         zone = "+".join(names) if apart else None
         part = mesh.part(cells, JOIN)
-        own_law = with_internal(constant_in(problem.law if laws is None else laws[law], part), internal[inside], mesh)
+        kind = internal[inside]
+        own_law = with_internal(constant_in(problem.law if laws is None else laws[law], part), kind, speeds.get(kind.layer))
         boundary = with_joins(part, problem.boundary)
         boundary = boundary | on_part(of_faces, cells) if of_faces else boundary
         own = Problem(part, own_law, boundary, problem.flux, problem.source)
-        name = "+".join([*map(str, names), *filter(None, [internal[inside].name]), *["curved"] * curved]) or "straight"
+        name = "+".join([*map(str, names), *filter(None, [kind.name]), *["curved"] * curved]) or "straight"
         own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])
-        result.append(ElementSet(name, zone, cells, own_method, own, meet_several(mesh, cells), internal[inside].layer))
+        result.append(ElementSet(name, zone, cells, own_method, own, meet_several(mesh, cells), kind.layer))
     return sorted(result, key=lambda each: each.name)
 
 

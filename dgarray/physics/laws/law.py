@@ -129,9 +129,11 @@ class Law:
     @property
     def given(self):
         """{name: value} of the parameters as the user gave them, with those that are dispersive."""
-        found = dict(self.parameters)
+        beside = () if self.internal is None else self.internal.parameters
+        found = {name: value for name, value in self.parameters.items() if name not in beside}
         for name, value in self.dispersive.items():
-            found[name] = self.parameters[name] | value if isinstance(value, dict) else value
+            numbers = found[name] if isinstance(found[name], dict) else {}
+            found[name] = numbers | value if isinstance(value, dict) else value
         return found
 
     @property

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..linear_response import Conduction, Polarisation, internal_of, layer_chains, stored_energy
+from ..linear_response import Conduction, internal_of, layer_chains, polarisation, stored_energy
 from .law import Law, check_dim, check_parameters, counted, dispersive_apart, dot
 
 if TYPE_CHECKING:
@@ -124,9 +124,9 @@ class Maxwell(Law):
 
     def response(self, media, layer, several, speed):
         """See `Law.response`."""
-        terms = {name: [Polarisation(term, media[name].high) for term in media[name].terms] if name in media else []
+        terms = {name: [polarisation(term, media[name].high) for term in media[name].terms] if name in media else []
                  for name in ("eps", "mu")}
-        conducts = layer is not None and self.parameters["sigma"] != 0
+        conducts = layer is not None and self.parameters["sigma"] != 0 and type(self).source is Maxwell.source
         terms["eps"] += [Conduction(self.damping)] * conducts
         number = {variable: v for v, variable in enumerate(self.variables)}
         fields = [(tuple(number.get(field + axis) for axis in "xyz"), 1, [terms[name]] if terms[name] else [])

@@ -1,0 +1,1 @@
+"""Mesh files of the cases, and what makes meshes for them."""
