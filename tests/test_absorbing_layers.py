@@ -246,7 +246,7 @@ def test_named_cells_are_a_layer():
     named = dg.pml(large.with_regions({"pml": lambda x: np.maximum(np.abs(x[0]), np.abs(x[1])) > 1}), region="pml")
     for mesh in (added, named):
         found.append(run(mesh, law, method, spot(law), 2.0, dg.pec)[1].dg.sample([(0.3, 0.4), (1.5, 1.6)]).Ez.values)
-    assert np.abs(found[0][-1, 0] - found[1][-1, 0]) < 1e-3 and np.abs(found[0]).max() > 0.1          # one has slabs
+    assert np.abs(found[0][-1, 0] - found[1][-1, 0]) < 1e-3 and np.abs(found[0]).max() > 0.05          # one has slabs
 
 
 def test_a_refined_mesh_has_the_layer(tmp_path):
