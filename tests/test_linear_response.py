@@ -6,7 +6,7 @@ import pytest
 
 import dgarray as dg
 from dgarray.mesh.layers import BoxLayer, RoundLayer
-from dgarray.physics.linear_response import parameters_of
+from dgarray.physics.stretched_coordinates import parameters_of
 from dgarray.physics.trace import call
 
 S = 0.3 + 2j

@@ -1,4 +1,4 @@
-"""Linear media with memory, and layers that stretch space, as ordinary differential equations at each point.
+"""Linear responses with memory as ordinary differential equations at each point.
 
 Where the frequency domain has  C lambda(s) s q = f,  s = i omega,  with lambda = 1 at infinite frequency, the time domain has
 
@@ -11,61 +11,12 @@ and lambda is a product of stages, each a sum of terms of first or second order 
 A term has `states`, their number, rate(z, y, x, m), value(z), change(z, dz, y, x, m), the rate of the value, `fastest`, about
 how fast it changes at most, and at_end(): a term for the last stage, where only the rate of the value is asked for.
 
-Taflove & Hagness 2005, chapters 7 and 9; Gedney 1996; Teixeira & Chew 1998.
+Taflove & Hagness 2005, chapter 9.
 """
 from typing import NamedTuple
 
 from .dispersion import Relaxation, Resonance
 from .internal import Internal
-
-
-def parameters_of(layer):
-    """{name: function of x} of the stretches along the axes, which become parameters of the law in a layer: constant in each
-    element, or at quadrature points."""
-    if layer is None or not layer.straight:
-        return {}
-    return {f"stretch_{'xyz'[axis]}": lambda x, axis=axis: layer.stretch(x)[axis] + 0.0 * x[axis]
-            for axis in range(len(layer.low))}
-
-
-def stretches(layer, x, m):
-    """The stretches at the points x, where the law has the parameters m."""
-    return [getattr(m, name) for name in parameters_of(layer)] if layer.straight else layer.stretch(x)
-
-
-class Section(NamedTuple):
-    """The term of the stage (alpha + s + b) / (alpha + s + d):  dz/dt = (b - d) y - (alpha + d) z.
-
-    above, below   which of the layer's stretches add up to b and to d;  speed: that these are multiplied with"""
-
-    layer: object
-    speed: float
-    above: tuple
-    below: tuple
-    states = 1
-
-    def rates(self, x, m):
-        """b and d at the points x."""
-        s = stretches(self.layer, x, m)
-        return (self.speed * sum((s[k] for k in which), 0.0) for which in (self.above, self.below))
-
-    def rate(self, z, y, x, m):
-        b, d = self.rates(x, m)
-        return ((b - d) * y - (self.speed * self.layer.shift + d) * z[0],)
-
-    def value(self, z):
-        return z[0]
-
-    def change(self, z, dz, y, x, m):
-        return dz[0]
-
-    @property
-    def fastest(self):
-        return self.speed * (self.layer.shift + (len(self.above) + len(self.below)) * self.layer.largest)
-
-    def at_end(self):
-        ends = self.layer.shift == 0 and not self.below
-        return Loss(lambda x, m: next(self.rates(x, m)), self.fastest) if ends else self
 
 
 def polarisation(term, high):
@@ -211,12 +162,13 @@ class Chain(NamedTuple):
 
     variables   their numbers: one, or the components of a vector along the axes, None for one that the law does not have
     stages      of each component alike, a list of lists of terms
-    radial      stages that come after these for the vector's component along the radius of a round layer"""
+    radial      stages that come after these for the vector's component along direction(x), a function that returns the
+                components of a unit vector"""
 
     variables: tuple
     stages: list
     radial: list = []
-    layer: object = None
+    direction: object = None
 
     @property
     def shortened(self):
@@ -255,8 +207,8 @@ def states_of(stages):
     return sum(term.states for stage in stages for term in stage)
 
 
-def internal_of(law, layer, chains, energy=None, replaces_source=False):
-    """The `Internal` of a law with these `Chain`s, in a layer or None; None without a stage. energy: as of `Internal`."""
+def internal_of(law, chains, energy=None, replaces_source=False, parameters=None):
+    """The `Internal` of a law with these `Chain`s; None without a stage. The other arguments are those of `Internal`."""
     chains = [chain.shortened for chain in chains]
     names = []
     for chain in chains:
@@ -274,7 +226,7 @@ def internal_of(law, layer, chains, energy=None, replaces_source=False):
             for v, (_, total) in ends.items():
                 totals[v] = total
             if chain.radial:
-                n = dict(zip(chain.variables, radius(chain.layer, x)))
+                n = dict(zip(chain.variables, chain.direction(x)))
                 _, along = walk.through(chain.radial, sum(ends[v][0] * n[v] for v in ends))
                 for v in ends:
                     totals[v] = totals[v] + along * n[v]
@@ -287,7 +239,7 @@ def internal_of(law, layer, chains, energy=None, replaces_source=False):
         return tuple(-c * total for c, total in zip(law.capacity(m), walked(q, w, x, m)[1]))
     terms = [term for chain in chains for stage in [*chain.stages, *chain.radial] for term in stage]
     fastest = max(term.fastest for term in terms)
-    return Internal(tuple(names), rate, adds, energy, fastest, replaces_source, parameters_of(layer))
+    return Internal(tuple(names), rate, adds, energy, fastest, replaces_source, parameters or {})
 
 
 def stored_energy(chains):
@@ -303,60 +255,3 @@ def stored_energy(chains):
             total, at = total + term.energy(w[at:at + term.states]), at + term.states
         return total
     return energy
-
-
-def sections(layer, speed, several, factors):
-    """The stages of a product of powers of a layer's stretches, pairs (number of the stretch, power).
-
-    several: whether several stretches differ from 1 at one point; else one stage does for all.  None without a layer"""
-    if layer is None:
-        return []
-    above, below = ([k for k, power in factors for _ in range(abs(power)) if power * sign > 0] for sign in (1, -1))
-    if not several:
-        return [[Section(layer, speed, tuple(above), tuple(below))]] if factors else []
-    return [[Section(layer, speed, tuple(above[k:k + 1]), tuple(below[k:k + 1]))]
-            for k in range(max(len(above), len(below)))]
-
-
-def layer_chains(layer, speed, several, dim, fields):
-    """The `Chain`s of the fields of a law in a layer, of which the equations of a wave become those in stretched coordinates:
-
-    the component i of a vector is multiplied by (s_1 s_2 s_3 / s_i^2)^power, a scalar by s_1 s_2 s_3.
-
-    layer       a `dgarray.mesh.layers.BoxLayer` or `RoundLayer`, or None
-    several     whether several of its stretches differ from 1 at one point
-    fields      (numbers of a vector's variables along the axes, None for one that there is not, power, stages that come
-                first), or of a scalar (number, None, stages)"""
-    chains, straight = [], layer is None or layer.straight
-    for variables, power, first in fields:
-        if power is None:
-            factors = [(k, 1) for k in range(dim)] if straight else [(0, 1), (1, len(layer.across) - 1)]
-            chains.append(Chain((variables,), [*first, *sections(layer, speed, several or not straight, factors)]))
-        elif straight:
-            for i, v in enumerate(variables):
-                factors = [(k, power if k != i else -power) for k in range(dim)]
-                if v is not None:
-                    chains.append(Chain((v,), [*first, *sections(layer, speed, several, factors)]))
-        else:
-            chains += round_chains(layer, speed, dim, variables, power, first)
-    return chains
-
-
-def radius(layer, x):
-    """The components of the unit vector along the radius, without that along a cylinder's axis."""
-    direction = layer.direction(x)
-    return [direction[axis] for axis in layer.across]
-
-
-def round_chains(layer, speed, dim, variables, power, first):
-    """The `Chain`s of a vector in a round layer, with the stretches s_r (number 0) and s_t (1): components along the axis of a
-    cylinder by themselves, the others as one vector."""
-    across = layer.across
-    axial = [v for i, v in enumerate(variables) if i not in across and v is not None]
-    chains = [Chain((v,), [*first, *sections(layer, speed, True, [(0, power), (1, power)])]) for v in axial]
-    plane = tuple(variables[i] for i in across)
-    if any(v is not None for v in plane):
-        transverse = [(0, power)] if len(across) == 3 else [(0, power), (1, -power)]
-        chains.append(Chain(plane, [*first, *sections(layer, speed, True, transverse)],
-                            sections(layer, speed, True, [(1, 2 * power), (0, -2 * power)]), layer))
-    return chains

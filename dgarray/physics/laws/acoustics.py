@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..linear_response import internal_of, layer_chains
+from ..linear_response import internal_of
+from ..stretched_coordinates import layer_chains, parameters_of
 from .law import Law, check_dim, check_parameters, counted, dot
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class Acoustics(Law):
     def response(self, media, layer, several, speed):
         """See `Law.response`."""
         fields = [(0, None, []), (tuple(range(1, 1 + self.dim)), -1, [])]
-        return internal_of(self, layer, layer_chains(layer, speed, several, self.dim, fields))
+        chains = layer_chains(layer, speed, several, self.dim, fields)
+        return internal_of(self, chains, parameters=parameters_of(layer))
 
     def energy(self, q, m):
         """(p^2 / (rho c^2) + rho |v|^2) / 2."""

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..linear_response import Conduction, internal_of, layer_chains, polarisation, stored_energy
+from ..linear_response import Conduction, internal_of, polarisation, stored_energy
+from ..stretched_coordinates import layer_chains, parameters_of
 from .law import Law, check_dim, check_parameters, counted, dispersive_apart, dot
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class Maxwell(Law):
         fields = [(tuple(number.get(field + axis) for axis in "xyz"), 1, [terms[name]] if terms[name] else [])
                   for field, name in (("E", "eps"), ("H", "mu"))]
         chains = layer_chains(layer, speed, several, self.dim, fields)
-        return internal_of(self, layer, chains, None if layer else stored_energy(chains), conducts)
+        return internal_of(self, chains, None if layer else stored_energy(chains), conducts, parameters_of(layer))
 
     def energy(self, q, m):
         """(eps |E|^2 + mu |H|^2) / 2."""
