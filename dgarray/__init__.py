@@ -39,6 +39,7 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
     from .physics.explain import explain
     from .physics.fluxes import central, hll, hllc, hlld, kennedy_gruber, ranocha, roe, rusanov, upwind
     from .physics.incident_fields import current, dipole, gaussian_beam
+    from .physics.interface_conditions import resistive_sheet, total_field
     from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
     from .run.failure import SolutionError
     from .run.signals import Interrupted
@@ -53,7 +54,7 @@ __all__ = [
     "gaussian_beam", "hll", "hllc", "hlld", "incident",
     "inflow", "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "pml", "prescribed", "pressure_outflow",
     "pressure_release", "ranocha",
-    "read_mesh", "rectangle", "riemann", "roe", "rusanov", "scattered", "upwind", "wall",
+    "read_mesh", "rectangle", "resistive_sheet", "riemann", "roe", "rusanov", "scattered", "total_field", "upwind", "wall",
 ]
 
 # {name: module} of the names above, and the parts of the package that are reached as `dgarray.mesh` is.
@@ -69,6 +70,7 @@ HOMES = {name: module for module, names in {
     "physics.explain": "explain",
     "physics.fluxes": "central hll hllc hlld kennedy_gruber ranocha roe rusanov upwind",
     "physics.incident_fields": "current dipole gaussian_beam",
+    "physics.interface_conditions": "resistive_sheet total_field",
     "physics.laws": "Acoustics Advection Euler Law MHD Maxwell",
     "run.failure": "SolutionError", "run.signals": "Interrupted", "run.simulation": "Simulation",
 }.items() for name in names.split()}
@@ -83,7 +85,8 @@ ELSEWHERE = {
     "neumann": "outflow (q+ = q-) or wall", "extrapolation": "outflow", "supersonic_outflow": "outflow",
     "silver_mueller": "absorbing", "radiation": "absorbing", "non_reflecting": "absorbing, of a gas far_field",
     "farfield": "far_field", "characteristic": "far_field, of linear laws absorbing",
-    "total_field": "incident", "scattered_field": "scattered", "periodic": "mesh.periodic(...), a property of the mesh",
+    "huygens": "total_field", "tfsf": "total_field", "scattered_field": "scattered",
+    "periodic": "mesh.periodic(...), a property of the mesh",
 }
 
 

@@ -128,8 +128,8 @@ def test_names_that_do_not_fit():
         mesh.with_interfaces({"skin": ("core", "around")})
     with pytest.raises(MeshError, match="region 'cor' does not exist in the mesh; it has: core, around"):
         mesh.with_interfaces({"other": ("cor", "around")})
-    with pytest.raises(MeshError, match="give two regions"):
-        mesh.with_interfaces({"other": "core"})
+    with pytest.raises(MeshError, match="give one region, or two"):
+        mesh.with_interfaces({"other": ("core", "around", "core")})
     with pytest.raises(MeshError, match="no face lies between"):
         mesh.with_interfaces({"other": ("core", "core")})
     with pytest.raises(MeshError, match="interfaces: skin"):

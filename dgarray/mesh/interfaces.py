@@ -74,21 +74,23 @@ def agreed(corners, sign):
 
 
 def between(mesh, name, regions):
-    """Rows (count, 2) of the faces between the cells of two regions, with normals out of the first into the second; see
-    `Mesh.with_interfaces`."""
+    """Rows (count, 2) of the faces between the cells of two regions, with normals out of the first into the second, or of those
+    between one region and all other cells; see `Mesh.with_interfaces`."""
     if name in (*mesh.boundaries, *mesh.regions, *mesh.interfaces):
         raise MeshError(f"{mesh.source} has the name {name!r} already; give another one")
-    if isinstance(regions, str) or len(regions) != 2:
-        raise MeshError(f"interface {name!r}: {regions!r} is not allowed; give two regions, e.g. ('air', 'glass')")
+    names = (regions,) if isinstance(regions, str) else tuple(regions)
+    if len(names) not in (1, 2):
+        raise MeshError(f"interface {name!r}: {regions!r} is not allowed; give one region, or two, e.g. ('air', 'glass')")
     try:
-        one, other = (mesh.regions[choose(f"interface {name!r}: region", region, mesh.regions, " in the mesh; it has")]
-                      for region in regions)
+        cells = [mesh.regions[choose(f"interface {name!r}: region", region, mesh.regions, " in the mesh; it has")]
+                 for region in names]
     except ValueError as error:
         raise MeshError(str(error)) from None
-    inside, beyond = (np.isin(np.arange(len(mesh.cells)), cells) for cells in (one, other))
-    rows = _between(mesh, inside, beyond)
+    inside, *beyond = (np.isin(np.arange(len(mesh.cells)), some) for some in cells)
+    rows = _between(mesh, inside, *beyond or [~inside])
     if not len(rows):
-        raise MeshError(f"interface {name!r}: no face lies between cells of {regions[0]!r} and cells of {regions[1]!r}")
+        other = f"cells of {names[1]!r}" if beyond else "others"
+        raise MeshError(f"interface {name!r}: no face lies between cells of {names[0]!r} and {other}")
     return rows
 
 

@@ -18,6 +18,7 @@ from . import (
     curve_checks,
     curved_geometry,
     curves,
+    cuts,
     geometry,
     hanging,
     mapping,
@@ -355,6 +356,7 @@ class Mesh:
         The children of the cell with number k have the numbers 2^dim k and following, a cell that stays has 2^dim k.
         Raises MeshError for unknown names, and where cells of more than twice the size would meet."""
         self._must_be_whole("refined")
+        cuts.must_be_uncut(self, "refined")
         arrays, sides, inner = refinement.split(self, where)
         mesh = build(**arrays)
         mesh = replace(mesh, layers=self.layers, interfaces=inner_faces.of_children(mesh, inner))
@@ -369,9 +371,10 @@ class Mesh:
         self._must_be_whole("given regions")
         return replace(self, regions={**self.regions, **naming.regions(self, regions)})
 
-    def with_interfaces(self, interfaces: dict[str, Sequence[str]]) -> Mesh:
+    def with_interfaces(self, interfaces: dict[str, str | Sequence[str]]) -> Mesh:
         """A copy with more named faces inside, {name: (region, other region)}: the faces between cells of both, with
-        normals out of the first region into the second. A face that meets smaller ones has none.
+        normals out of the first region into the second; or {name: region}: those around a region, with normals out of it. A
+        face that meets smaller ones has none.
 
             mesh = mesh.with_regions({"in": lambda x: x[0] < 0.3, "out": lambda x: x[0] > 0.3})
             mesh = mesh.with_interfaces({"section": ("in", "out")})
@@ -381,6 +384,15 @@ class Mesh:
         for name, regions in interfaces.items():
             self = replace(self, interfaces={**self.interfaces, str(name): inner_faces.between(self, str(name), regions)})
         return self
+
+    def cut(self, name: str) -> Mesh:
+        """A copy that is cut along the interface `name`: its faces become boundary faces, of the cells on both sides, with that
+        name. A sheet without thickness that conducts is boundary={name: dgarray.pec}.
+
+        Cut a mesh last, after it has been refined, and given periods and layers.
+        Raises MeshError for a name that is no interface."""
+        self._must_be_whole("cut")
+        return cuts.cut(self, name)
 
     def mapped(self, function: Callable, order: int | None = None) -> Mesh:
         """A copy with the points moved to function(x), x a tuple of coordinate arrays (point,); it returns such a tuple.

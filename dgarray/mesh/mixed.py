@@ -12,6 +12,7 @@ from ..reference.shapes import NAMED_SHAPES, SHAPES
 from ..wording import plural
 from . import cell_maps, checks, clean, curve_checks, mapping, periodic, refine_mixed
 from . import interfaces as inner_faces
+from .cuts import must_be_uncut
 from .elements import Elements
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect, face_points, find_faces, pairs, together, widened
@@ -194,6 +195,7 @@ class MixedMesh(Mesh):
     def refined(self, where: Any = None) -> Mesh:
         """As `Mesh.refined`, of all cells; raises MeshError where only some are chosen."""
         self._must_be_whole("refined")
+        must_be_uncut(self, "refined")
         if where is not None:
             raise MeshError(f"{self.source}: refined(where) is for meshes of quadrilaterals or hexahedra alone; cells of "
                             "several shapes are all refined at once")

@@ -12,6 +12,7 @@ from . import checks
 from .cell_maps import extent
 from .curve_checks import on_corners
 from .curves import chosen_faces
+from .cuts import must_be_uncut
 from .errors import MeshError, MeshWarning
 from .extrude import extruded, face_positions, kinds
 from .layer_arguments import check_profile, check_shape, check_use
@@ -80,6 +81,7 @@ def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
         make = box_of_region if shape == "box" else round_of_region
         layer = make(mesh, name, *geometry, profile)
         return replace(mesh, layers=(*mesh.layers, free(mesh, layer)))
+    must_be_uncut(mesh, "given a layer")
     if name in (*mesh.boundaries, *mesh.interfaces, *mesh.regions):
         raise MeshError(f"{mesh.source} has the name {name!r} already; give another one")
     make = box_around if shape == "box" else round_around

@@ -1,4 +1,6 @@
 """Text of the kernel of mortars: values of both sides at a tile of mortars, the flux there, and what each side gets of it."""
+from itertools import accumulate
+
 from .kernel_source import KernelSource, indented
 
 GIVEN = "GPCABOX"          # rows that are given of a mortar
@@ -10,7 +12,8 @@ class MortarSource(KernelSource):
     VL, VR   values at the face points of the left and the right side, (face point, variable)
     ML, MR   the same at the mortar points;  FX: the flux there, or that for the left side and that for the right one
     RL, RR   what the face points of each side get
-    G        normals, areas and positions, (row, mortar point);  P: the law's parameters that vary, of both sides there
+    G        normals, areas and positions, (row, mortar point);  P: the law's parameters that vary, of both sides there, and
+             profiles of an interface's condition
     C        what the sides multiply their values with
     A, O, X  of a side in split or in strong form: area vectors, parameters and positions at its face points
     B        of a side in split form: area vectors at the mortar points
@@ -23,7 +26,7 @@ class MortarSource(KernelSource):
         self.function, self.same = mortars.function, mortars.same
         self.points = [matrix.shape[1] for matrix, _ in mortars.matrices_on_host]          # of each side's faces
         self.count = len(mortars.points)
-        self.names = [list(values) for values in mortars.parameters]
+        self.names = [list(values) for values in (*mortars.parameters, mortars.profiles)]
         self.splits, self.owns, self.adds = mortars.splits, mortars.owns, [side.adds for side in mortars.sides]
         self.fluxes = len(mortars.function.graph.outputs) // left.moving
         self.apart = self.fluxes > 1 or self.splits[0] is not None          # whether the right side has rows FX of its own
@@ -71,13 +74,13 @@ class MortarSource(KernelSource):
             if not self.same:
                 lines += [f"to_{name}(TO_{name}, w, {self.at['M' + name]}, {V}, w, {self.at['V' + name]})",
                           *self.entropy(side, name)]
-        step, first = f" + j*{V * L}", len(self.names[0])
+        step, starts = f" + j*{V * L}", accumulate(map(len, self.names), initial=0)
         parameters = [{name: self.lane("P", (i + start) * m, f" + j*{L}") for i, name in enumerate(names)}
-                      for names, start in zip(self.names, (0, first))]
+                      for names, start in zip(self.names, starts)]
         targets = [self.lane("FX", side * V * m + v, step) for side in range(self.fluxes) for v in range(V)]
         body = self.over_lanes(self.function, targets, l=("ML", 0, step, 1),
                                r=("MR", 0, step, 1), n=("G", 0, f" + j*{L}", m), s=("G", d * m, f" + j*{L}", m),
-                               x=("G", (d + 1) * m, f" + j*{L}", m), ml=parameters[0], mr=parameters[1])
+                               x=("G", (d + 1) * m, f" + j*{L}", m), ml=parameters[0], mr=parameters[1], p=parameters[2])
         lines += [f"for j in range({m}):", *indented(body), f"filled = min(count - tile*{L}, {L})"]
         if self.apart and self.fluxes == 1:
             lines += [f"for row in range({V * m}):",

@@ -22,7 +22,8 @@ class FusedMortars(MortarList):
         self.source = MortarSource(self, dtype)
         mortars = self.areas.shape
         x = np.zeros((left.tables.dim, *mortars)) if self.x is None else self.x
-        parameters = [np.broadcast_to(values, mortars) for side in self.parameters for values in side.values()]
+        parameters = [np.broadcast_to(values, mortars)
+                      for given in (*self.parameters, self.profiles) for values in given.values()]
         rows = [*self.normals, self.areas, *x, *parameters, -self.scales[0][None], self.scales[1][None],
                 *(rows for i in (0, 1) for rows in self.rows_of(i))]
         self.geometry = in_tiles(np.concatenate(rows).astype(dtype), lanes)

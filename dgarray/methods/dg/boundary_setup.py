@@ -6,7 +6,7 @@ from functools import wraps
 import numpy as np
 
 from ...physics.boundary import refuse_factory
-from ...physics.laws.law import argument, check_bounds, check_function
+from ...physics.laws.law import argument, check_bounds, check_function, shown
 from ...physics.trace import call
 from ...wording import choose, plural
 from .joins import by_mortars
@@ -38,6 +38,7 @@ def boundary_groups(mesh, boundary):
 
     faces: rows (element, local face)
     boundary: one condition for every boundary face, or {name: condition}; the name "default" stands for all other faces
+    Conditions of interfaces, see `dgarray.physics.interface_conditions`, are left out.
     Raises ValueError for a name that the mesh does not have, a value that is not a condition, and a face with no condition or
     with two different ones."""
     if boundary is None:
@@ -47,13 +48,19 @@ def boundary_groups(mesh, boundary):
     if not isinstance(boundary, dict):
         raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
     for name, condition in boundary.items():
+        if hasattr(condition, "between"):
+            choose(f"{condition!r} is for faces inside of the mesh: interface", str(name), mesh.interfaces, "; it has")
+            continue
         if str(name) in mesh.interfaces:
-            raise ValueError(f"boundary {name!r}: its faces lie between two cells, where no condition is needed; leave it out")
+            raise ValueError(f"boundary {name!r}: its faces lie between two cells, where {shown(condition)} is not allowed; "
+                             "give dgarray.total_field(field) or dgarray.resistive_sheet(R), make both sides boundaries by "
+                             f"mesh.cut({str(name)!r}), or leave it out")
         if name != "default" or "default" in mesh.boundaries:
             choose("boundary", str(name), mesh.boundaries, " in the mesh; it has")
         refuse_factory(name, condition)
         if not callable(condition):
             raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec")
+    boundary = {name: condition for name, condition in boundary.items() if not hasattr(condition, "between")}
     owner = np.full(mesh.neighbour_face.shape, -1)
     named = [(str(name), condition) for name, condition in boundary.items() if str(name) in mesh.boundaries]
     for number, (name, condition) in enumerate(named):

@@ -1,10 +1,13 @@
-"""Where elements meet that a set's own face lists do not join: faces between two sets, and faces of half the size.
+"""Where elements meet that a set's own face lists do not join: faces between two sets, faces of half the size, and interfaces
+with a condition.
 
 A set is some elements of a mesh as a mesh of their own, whose faces to others have the boundary name `JOIN`.
 """
 from typing import NamedTuple
 
 import numpy as np
+
+from ...mesh.interfaces import other_side
 
 JOIN = " join"          # no mesh file has names like it
 JOINS = "joins"         # their name among the sets, where memory is shown
@@ -16,36 +19,42 @@ class Join(NamedTuple):
     sets          numbers of the left and of the right set, which may be one
     left, right   (face, 2) rows (element of the set, local face)
     part          which half or quarter of the right face the left one is, as in `dgarray.mesh.hanging.Hanging`; None: all
-    orientation   (vertex,) vertex i of the left face lies on vertex orientation[i] of the right face, or of its part"""
+    orientation   (vertex,) vertex i of the left face lies on vertex orientation[i] of the right face, or of its part
+    condition     what each side sees beyond these faces, see `dgarray.physics.interface_conditions`; None: the other side"""
 
     sets: tuple
     left: np.ndarray
     right: np.ndarray
     part: int | None
     orientation: tuple
+    condition: object = None
 
 
-def joins(mesh, of_set):
+def joins(mesh, of_set, interfaces=()):
     """The `Join`s of a mesh, where each element belongs to the set of that number, (element,).
 
+    interfaces   (left (face, 2), right (face, 2), condition) of each that has a condition, see `dgarray.methods.dg.interfaces`
     Elements of a set have the order of the mesh."""
     number = np.empty(len(of_set), int)
     for each in np.unique(of_set):
         number[of_set == each] = np.arange(np.count_nonzero(of_set == each))
-    cell, face = np.nonzero((mesh.neighbour_face >= 0) & (of_set[:, None] < of_set[mesh.neighbour_cell]))
-    own, other = np.stack([cell, face], 1), np.stack([mesh.neighbour_cell[cell, face], mesh.neighbour_face[cell, face]], 1)
-    lists = [(own[some], other[some], None, mesh.orientation[cell[some], face[some], :corners])
-             for corners, some in by_corners(mesh, own)]
+    meet = (mesh.neighbour_face >= 0) & (of_set[:, None] < of_set[mesh.neighbour_cell])
+    for left, right, _ in interfaces:
+        meet[tuple(left.T)] = meet[tuple(right.T)] = False
+    own = np.argwhere(meet)
+    pairs = [(own, other_side(mesh.neighbours, own), None), *interfaces]
+    lists = [(own[some], other[some], None, mesh.orientation[own[some, 0], own[some, 1], :corners], condition)
+             for own, other, condition in pairs for corners, some in by_corners(mesh, own)]
     hanging = mesh.hanging
     lists += [(hanging.small[:, part], hanging.large, part, hanging.orientation[:, part])
               for part in range(hanging.small.shape[1])]
     return [join for left, *each in lists for join in _sorted(*_present(left, *each), of_set, number)]
 
 
-def _present(left, right, part, orientation):
+def _present(left, right, part, orientation, condition=None):
     """The same without faces of small cells that a part of a mesh does not have."""
     here = left[:, 0] >= 0
-    return left[here], right[here], part, orientation[here]
+    return left[here], right[here], part, orientation[here], condition
 
 
 def by_corners(mesh, rows):
@@ -59,14 +68,14 @@ def by_corners(mesh, rows):
     return [(int(corners), counts == corners) for corners in np.unique(counts)]
 
 
-def _sorted(left, right, part, orientation, of_set, number):
+def _sorted(left, right, part, orientation, condition, of_set, number):
     """`Join`s of the faces with the same sets and orientation."""
     keys = np.column_stack([of_set[left[:, 0]], of_set[right[:, 0]], orientation])
     kinds, which = np.unique(keys, axis=0, return_inverse=True)
     for i, (a, b, *vertices) in enumerate(kinds.tolist()):
         some = which.reshape(-1) == i
         rows = [np.column_stack([number[side[some, 0]], side[some, 1]]) for side in (left, right)]
-        yield Join((a, b), *rows, part, tuple(vertices))
+        yield Join((a, b), *rows, part, tuple(vertices), condition)
 
 
 def by_mortars(q):

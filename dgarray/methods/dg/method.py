@@ -15,6 +15,7 @@ from ...wording import choose
 from ..method import Method
 from .boundary_setup import asking, boundary_groups, face_values, on_part
 from .curved_form import CurvedForm
+from .interfaces import check_interfaces, conditions_inside
 from .internal_sets import has_internal
 from .joins import JOIN, JOINS, by_mortars
 from .limiting import LIMITERS
@@ -83,10 +84,11 @@ class DG(Method):
 
     def in_sets(self, problem):
         """Whether elements differ from one another, in shape, order, law or in whether they are curved, or have internal
-        variables."""
+        variables; or an interface has a condition."""
         mesh = problem.mesh.whole
         return (isinstance(self.order, dict) or problem.law.laws is not None or len(mesh.blocks) > 1
-                or len(np.unique(bent(mesh))) > 1 or has_internal(mesh, problem.law))
+                or len(np.unique(bent(mesh))) > 1 or has_internal(mesh, problem.law)
+                or bool(conditions_inside(mesh, problem.boundary)))
 
     def of_set(self, shape, order):
         """The method on elements of one `Shape` and order."""
@@ -111,6 +113,7 @@ class DG(Method):
         for each in sets_of(self, problem):
             each.method.check_set(each.problem)
             check_internal(each)
+        check_interfaces(self, problem)
 
     def kernels(self, backend, law=None, mesh=None):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
@@ -169,7 +172,7 @@ class DG(Method):
         if not self.in_sets(problem):
             return super().sizes(problem)
         sets = sets_of(self, problem)
-        faces = sum(len(join.left) for join in set_joins(problem.mesh, sets))
+        faces = sum(len(join.left) for join in set_joins(problem, sets))
         return {each.name: len(each.cells) for each in sets} | {JOINS: faces}
 
     def part(self, problem, places):
@@ -191,7 +194,7 @@ class DG(Method):
         if self.in_sets(problem):
             sets = sets_of(self, problem)
             chosen = [each.cells for each in sets]
-            for join in set_joins(problem.mesh, sets):
+            for join in set_joins(problem, sets):
                 chosen += [sets[number].cells[np.unique(rows[:, 0])]
                            for number, rows in zip(join.sets, (join.left, join.right))]
             for cells in chosen:

@@ -26,6 +26,7 @@ from ...reference import quadrature, tensor_cell
 from ...reference.columns import multiply
 from ...reference.faces import corner_weights, face_corners
 from ..operation import Operation
+from ..physics import numerical_flux
 
 
 class Mortars:
@@ -77,7 +78,8 @@ class MortarList:
             columns, side.tables.positions_on_faces(faces[:, 1], corners).T[order]))
             for side, columns, faces, order in zip(self.sides, self.columns, rows, self.order)]
         self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
-        self.function = flux_between(left.tables.physics, right.tables.physics, self.forms)
+        self.profiles = self.profiles_of(join.condition)
+        self.function = flux_between(left.tables.physics, right.tables.physics, self.forms, join.condition, self.profiles)
         self.set_geometry(self.matrices_on_host[0][0])
         self.splits = [SplitSide(self, i) if form == "split" and not same_points(to) else None
                        for i, (form, (to, _)) in enumerate(zip(self.forms, self.matrices_on_host))]
@@ -94,6 +96,14 @@ class MortarList:
         self.x = self.backend.array(positions_of(tables, self.join.left, self.points)) if needed else None
         self.parameters = [self.parameters_of(side, rows[:, 0], self.x)
                            for side, rows in zip(self.sides, (self.join.left, self.join.right))]
+
+    def profiles_of(self, condition):
+        """The profiles of an interface's condition at the mortars, {name: (mortar point, face)}."""
+        if not hasattr(condition, "profiles"):
+            return {}
+        x = positions_of(self.sides[0].tables, self.join.left, self.points)
+        return {name: self.backend.array(np.broadcast_to(np.asarray(values, float), x.shape[1:]))
+                for name, values in call(condition.profiles, dict(x=tuple(x)), "profiles").items()}
 
     def parameters_of(self, side, cells, x):
         """The law's parameters that vary at the points x, {name: (face,) or (point, face)}."""
@@ -119,7 +129,7 @@ class MortarList:
         l, r = (self.at_mortar(i, values) for i, values in enumerate(own))
         inputs = {} if self.x is None else {"x": tuple(self.x)}
         fluxes = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=t, ml=self.parameters[0],
-                               mr=self.parameters[1], **inputs)
+                               mr=self.parameters[1], p=self.profiles, **inputs)
         for i, (sign, side, (_, back), slots, scale) in enumerate(
                 zip((-1, 1), self.sides, self.matrices, self.slots, self.scales)):
             flux = self.stacked(fluxes[-len(r):] if i else fluxes[:len(l)])
@@ -276,11 +286,13 @@ def own_flux(physics):
                      {**physics.functions.along.inputs, "q": physics.moving}, "flux")
 
 
-def flux_between(left, right, forms):
+def flux_between(left, right, forms, condition=None, profiles=()):
     """The pointwise function of what both sides with these `Physics` get, from left to right: J F*, the numerical flux where
     both have a law of the same kind, else the mean of both fluxes and Rusanov's dissipation; plus the side's nonconservative
     products, less half of its own flux in the form `linear`.
 
+    condition   of an interface: F* is then the numerical flux between each side and what it sees there
+    profiles    names of its values at the points
     One flux for both sides where they are the same, else that for the left side and that for the right one."""
     law, v = left.law, len(left.law.variables)
 
@@ -291,17 +303,28 @@ def flux_between(left, right, forms):
         fluxes = left.own_flux(n, l, x, t, ml), right.own_flux(n, r, x, t, mr)
         speed = np.maximum(left.wave_speed(l, n, x, t, ml)[0], right.wave_speed(r, n, x, t, mr)[0])
         return tuple((f + g) / 2 - speed * (b - a) / 2 for a, b, f, g in zip(l, r, *fluxes))
+    def seen(l, r, n, x, t, ml, mr, p):
+        given = dict(l=left.of_law(l), r=right.of_law(r), n=n, x=x, t=t, ml=ml, mr=mr, p=p, law=law)
+        of_left, of_right = (left.checked(q, f"the condition {condition!r}")
+                             for q in call(condition.between, given, "condition"))
+        numerical = numerical_flux(condition.flux, law) if hasattr(condition, "flux") else left.numerical
+        return [left.of_law(left.star(numerical, *pair, n, x, t, ml, mr)) for pair in ((l, of_left), (of_right, r))]
     names = [set(side.parameters) - set(side.internal.parameters if side.internal else ()) for side in (left, right)]
     same = type(law) is type(right.law) and names[0] == names[1]
-    two = "linear" in forms or any(side.law.products for side in (left, right))
+    two = "linear" in forms or any(side.law.products for side in (left, right)) or condition is not None
 
-    def function(l, r, n, s, x, t, ml, mr):
-        star = (alike if same else mixed)(l, r, n, x, t, ml, mr)
+    def function(l, r, n, s, x, t, ml, mr, p):
+        if condition is None:
+            stars = [(alike if same else mixed)(l, r, n, x, t, ml, mr)] * 2
+        else:
+            stars = seen(l, r, n, x, t, ml, mr, p)
         sides = ((left, l, r, ml), (right, r, l, mr)) if two else ()
-        fluxes = [side.of_law(side.with_products(star, q, other, n)) for side, q, other, _ in sides] or [star]
+        fluxes = [side.of_law(side.with_products(star, q, other, n))
+                  for star, (side, q, other, _) in zip(stars, sides)] or stars[:1]
         for i, (side, q, _, m) in enumerate(sides):
             if forms[i] == "linear":
                 fluxes[i] = tuple(f - g / 2 for f, g in zip(fluxes[i], side.flux_along(n, q, x, t, m)))
         return tuple(s[0] * f for flux in fluxes for f in flux)
-    inputs = {"l": v, "r": v, "n": law.dim, "s": 1, "x": law.dim, "t": None, "ml": left.parameters, "mr": right.parameters}
+    inputs = {"l": v, "r": v, "n": law.dim, "s": 1, "x": law.dim, "t": None, "ml": left.parameters, "mr": right.parameters,
+              "p": dict.fromkeys(profiles)}
     return Pointwise(function, inputs, "numerical flux")

@@ -14,8 +14,9 @@ from ...mesh.partition import within
 from ...wording import choose, plural
 from ..problem import Problem
 from .boundary_setup import asking, on_part
+from .interfaces import apart, conditions_inside
 from .internal_sets import internal_kinds, speeds_of_layers, with_internal
-from .joins import JOIN, joins, with_joins
+from .joins import joins, with_joins
 
 
 class ElementSet(NamedTuple):
@@ -48,8 +49,8 @@ def sets_of(method, problem):
         here = [(each, within(mesh, each.problem.mesh, each.cells)) for each in whole]
         return [each._replace(cells=found[0], problem=replace(each.problem, mesh=found[1])) for each, found in here if found]
     orders = method.order if isinstance(method.order, dict) else None
-    of_faces = asking(mesh, problem.boundary)
-    apart = len(mesh.blocks) > 1 or orders is not None or laws is not None
+    of_faces, interfaces = asking(mesh, problem.boundary), conditions_inside(mesh, problem.boundary)
+    several = len(mesh.blocks) > 1 or orders is not None or laws is not None
     by_order, by_law = (None if given is None else by_region(mesh, given, what)
                         for given, what in ((orders, "order"), (laws, "law")))
     counts = [block.cell_count for block in mesh.blocks]
@@ -66,8 +67,8 @@ def sets_of(method, problem):
         order, law = (None if given is None else list(given)[code] for given, code in ((orders, order), (laws, law)))
         names = dict.fromkeys(name for name in (
             order, law, *[mesh.blocks[shape].cell_type] * (len(mesh.blocks) > 1)) if name is not None)
-        zone = "+".join(names) if apart else None
-        part = mesh.part(cells, JOIN)
+        zone = "+".join(names) if several else None
+        part = apart(mesh, cells, interfaces)
         kind = internal[inside]
         own_law = with_internal(constant_in(problem.law if laws is None else laws[law], part), kind, speeds.get(kind.layer))
         boundary = with_joins(part, problem.boundary)
@@ -97,12 +98,12 @@ def meet_several(mesh, cells):
     return bool(np.isin(mesh.hanging.large[:, 0], cells).any())
 
 
-def set_joins(mesh, sets):
-    """The `Join`s of a mesh with these `ElementSet`s."""
-    of_set = np.empty(mesh.cell_count, int)
+def set_joins(problem, sets):
+    """The `Join`s of a problem with these `ElementSet`s."""
+    of_set = np.empty(problem.mesh.cell_count, int)
     for number, each in enumerate(sets):
         of_set[each.cells] = number
-    return list(joins(mesh, of_set))
+    return joins(problem.mesh, of_set, conditions_inside(problem.mesh, problem.boundary))
 
 
 def bent(mesh):

@@ -14,11 +14,11 @@ from ..operation import OperationLists
 from ..operator import Operator
 from ..recipe import Fetched
 from .error_estimate import error_estimate
-from .joins import JOINS, joins
+from .joins import JOINS
 from .linear_limiter import LinearLimits
 from .linear_limiter_arrays import LinearLimiterArrays
 from .mortars import Mortars
-from .sets import sets_of
+from .sets import set_joins, sets_of
 from .spectrum import limiting_part, rounded_down, search_of_sets, searched, stable_step
 from .tables import CUT, nothing
 
@@ -53,7 +53,7 @@ class SetsOperator(Operator):
             self.unknowns[name] = (tables.variables - tables.moving, *self.operators[of_set].shape[1:])
         self._place_limits()
         operations = {name: operator.operations for name, operator in self.operators.items()}
-        self.mortars = Mortars(operations, joins(problem.mesh, self.set_of), {each.name: each.several for each in sets})
+        self.mortars = Mortars(operations, set_joins(problem, sets), {each.name: each.several for each in sets})
         self.messages = None if problem.mesh.share is None else backend.messages
         self.copies = None if self.messages is None else Copies(self.messages, {
             each.name: (operations[each.name], each.problem.mesh.share) for each in sets})

@@ -1,0 +1,69 @@
+"""Interfaces of a mesh with a condition: the faces are cut out of the sets' own lists, and are joins of their own.
+
+What such a condition is, see `dgarray.physics.interface_conditions`.
+"""
+from dataclasses import replace
+
+import numpy as np
+
+from ...mesh.cuts import among, without
+from ...mesh.interfaces import other_side
+from ...physics.fluxes import upwind
+from ...physics.laws.law import shown
+from ...physics.trace import call
+from .joins import JOIN
+from .mortars import flux_between
+from .physics import Physics
+
+
+def conditions_inside(mesh, boundary):
+    """The interfaces of a mesh with a condition: list of (left, right, condition), left and right rows (face, 2).
+
+    boundary: {name: condition}, of interfaces and boundaries, as a user gives it. A part of a mesh has the faces between cells
+    that are here."""
+    given = boundary if isinstance(boundary, dict) else {}
+    named = [(name, condition) for name, condition in given.items() if hasattr(condition, "between")]
+    found = []
+    for name, condition in named:
+        rows = mesh.whole.interfaces[str(name)]
+        left = rows if mesh.share is None else mesh.share.faces_here(rows, copies=True)[1]
+        left = left[mesh.neighbour_face[tuple(left.T)] >= 0]
+        found.append((left, other_side(mesh.neighbours, left), condition))
+    return found
+
+
+def apart(mesh, cells, interfaces):
+    """The part of a mesh of some cells, in their order, in which the faces of these interfaces with a condition have the name
+    `JOIN`, too."""
+    part, place = mesh.part(cells, JOIN), np.full(mesh.cell_count, -1)
+    place[cells] = np.arange(len(cells))
+    rows = np.concatenate([np.empty((0, 2), int), *(side for left, right, _ in interfaces for side in (left, right))])
+    rows = np.column_stack([place[rows[:, 0]], rows[:, 1]])[place[rows[:, 0]] >= 0]
+    if not len(rows):
+        return part
+    faces = np.unique(np.concatenate([part.boundaries[JOIN], rows]), axis=0)
+    return replace(part, neighbours=without(part.neighbours, rows), boundaries={**part.boundaries, JOIN: faces})
+
+
+def check_interfaces(method, problem):
+    """Raise ValueError or TypeError where the conditions of interfaces do not fit the method and the problem."""
+    mesh, given = problem.mesh.whole, conditions_inside(problem.mesh.whole, problem.boundary)
+    for number, (left, right, condition) in enumerate(given):
+        options = [name for name in ("limiter", "positivity", "volume_flux", "shock_capturing") if getattr(method, name, None)]
+        if options:
+            raise ValueError(f"{options[0]}={shown(getattr(method, options[0]))} is not allowed beside {condition!r} at faces "
+                             "inside of the mesh; leave it out")
+        for other, _, another in given[:number]:
+            if among(np.concatenate([left, right]), other).any():
+                raise ValueError(f"{condition!r} and {another!r} have common faces; give one condition to each")
+        laws = [problem.law] if problem.law.laws is None else list(problem.law.laws.values())
+        if len({type(law) for law in laws}) > 1:
+            raise ValueError(f"{condition!r} needs one kind of law on both sides, but the laws are "
+                             f"{', '.join(map(repr, laws))}")
+        profiles = call(condition.profiles, dict(x=tuple(mesh.face_centres(left).T)), "profiles") if hasattr(
+            condition, "profiles") else {}
+        for law in laws:
+            physics = Physics(law, problem.flux or upwind, None, dict.fromkeys(law.parameters))
+            flux_between(physics, physics, ("projected",) * 2, condition, profiles).graph          # noqa: B018  tracing is the check
+            if hasattr(condition, "check"):
+                condition.check(mesh, left, right, law)

@@ -1,0 +1,146 @@
+"""Conditions at named faces inside of a mesh: what each side sees beyond the face, as a function of the states on both.
+
+The normal n of an interface points from its left side to its right one, see `dgarray.Mesh.interfaces`.  A condition has the
+method
+
+    between(l, r, n, x, t, ml, mr, p, law) -> (state that the left side sees, state that the right side sees)
+
+which asks for its arguments by name: l, r the states on both sides, ml, mr the law's parameters there.  The left element gets
+the numerical flux between l and the first state, the right element that between the second one and r.
+
+A condition may have `profiles(x) -> {name: values}`, plain NumPy that is evaluated once at the points x of the faces; `between`
+gets the values as p.name.  It may have `flux`, a numerical flux that is used at its faces whatever the interior uses, and
+`check(mesh, left, right, law)`, which raises ValueError where it does not fit; left, right: rows (cell, local face) of both
+sides.
+"""
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..wording import choose
+from .boundary import linear, need, state_function, state_of
+from .boundary_checks import check_state
+from .fluxes import upwind
+from .laws.law import dot, shown
+from .laws.maxwell import cross
+from .pointwise import components
+from .trace import call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+SIDES = ("inside", "outside")
+
+
+class TotalField:
+    """The condition that `total_field` makes."""
+
+    def __init__(self, field, side):
+        self.given, self.field = field, state_function(field, "total_field")
+        self.sign = 1 if choose("total_field: side", side, SIDES) == "inside" else -1
+
+    def __repr__(self):
+        return f"total_field({shown(self.field)}{', side=' + repr('outside') if self.sign < 0 else ''})"
+
+    def check(self, mesh, left, right, law):
+        check_state(self.field, "total_field")(mesh, right if self.sign > 0 else left, law)          # where it is a solution
+
+    def between(self, l, r, x, t, law):
+        linear(law, "total_field")
+        field = [self.sign * c for c in state_of(self.field, x, t, law, "total_field")]
+        return tuple(a + b for a, b in zip(r, field)), tuple(a - b for a, b in zip(l, field))
+
+
+def total_field(field: Sequence[float] | Callable, side: str = "inside") -> TotalField:
+    """An incident field enters through named faces inside of a mesh: on one side the unknown is the total field, on the other
+    one the scattered field, the total one less the incident one.
+
+    r + field is seen from inside,  l - field from outside,  with l, r the unknowns inside and outside
+
+    field  a function of x and t that returns a tuple, a solution of the law without the scatterer on both sides or, where the
+           faces are the surface of a body, outside of it; such as a `plane_wave`, `gaussian_beam` or `dipole`
+    side   of the total field: "inside" (default), which the normal of the faces leaves, or "outside"
+    Given as boundary={"name": total_field(field)}, where "name" is an interface, such as that around a region,
+    mesh.with_interfaces({"name": "region"}).  For linear laws. ValueError for another side, and a field that is no function.
+    Taflove & Hagness 2005, section 5.10; Alvarez, Angulo, Bretones & Garcia 2012."""
+    return TotalField(field, side)
+
+
+class ResistiveSheet:
+    """The condition that `resistive_sheet` makes."""
+
+    flux = staticmethod(upwind)
+
+    def __init__(self, resistance):
+        if not callable(resistance) and not (isinstance(resistance, Real) and 0 < resistance < np.inf):
+            raise ValueError(f"resistive_sheet({resistance!r}) is not allowed; give a positive number, or a function of x; a "
+                             "sheet without resistance is a conductor: dgarray.pec on both sides of mesh.cut(name)")
+        self.resistance = resistance
+
+    def __repr__(self):
+        return f"resistive_sheet({shown(self.resistance)})"
+
+    def check(self, mesh, left, right, law):
+        x = mesh.face_centres(left).T
+        values = np.broadcast_to(self.at(tuple(x)), len(left))
+        wrong = np.flatnonzero(~((values > 0) & np.isfinite(values)))
+        if len(wrong):
+            raise ValueError(f"the resistance of a sheet is {values[wrong[0]]:g} at {mesh.position(left[wrong[:1]])}; "
+                             "it must be positive")
+
+    def at(self, x):
+        if not callable(self.resistance):
+            return float(self.resistance)
+        return components(call(self.resistance, dict(x=x), "resistance"), 1, "the resistance of a sheet")[0]
+
+    def between(self, l, r, n, x, ml, mr, law):
+        linear(law, "resistive_sheet")
+        R = self.at(x)
+        if hasattr(law, "fields"):
+            return conducting(law, R, l, r, law.direction(n), (ml.eps / ml.mu) ** 0.5, (mr.eps / mr.mu) ** 0.5)
+        need(law, "momentum", "resistive_sheet", "Maxwell or Acoustics")
+        return porous(R, l, r, n, ml.rho * ml.c, mr.rho * mr.c)
+
+
+def conducting(law, R, l, r, n, Yl, Yr):
+    """The states on both sides of a sheet of resistance R in Maxwell's equations, with the admittances Y beside it."""
+    (El, Hl), (Er, Hr) = law.fields(l), law.fields(r)
+    El, Er = (across(n, E) for E in (El, Er))
+    jump = cross(n, tuple(b - a for a, b in zip(Hl, Hr)))
+    E = tuple((Yl * a + Yr * b + d) / (Yl + Yr + 1 / R) for a, b, d in zip(El, Er, jump))
+    left, right = (cross(n, tuple(Y * (b - a) for a, b in zip(own, E))) for Y, own in ((Yl, El), (Yr, Er)))
+    return law.state(E, tuple(a - b for a, b in zip(Hl, left))), law.state(E, tuple(a + b for a, b in zip(Hr, right)))
+
+
+def across(n, v):
+    """The part of a three-vector normal to the unit vector n."""
+    along = dot(n, v)
+    return tuple(c - along * k for c, k in zip(v, n))
+
+
+def porous(R, l, r, n, Zl, Zr):
+    """The states on both sides of a sheet of resistance R in acoustics, with the impedances Z beside it."""
+    vl, vr = dot(l[1:], n), dot(r[1:], n)
+    v = (l[0] - r[0] + Zl * vl + Zr * vr) / (Zl + Zr + R)
+    velocity = tuple(v * k for k in n)
+    return (l[0] + Zl * (vl - v), *velocity), (r[0] + Zr * (v - vr), *velocity)
+
+
+def resistive_sheet(resistance: float | Callable) -> ResistiveSheet:
+    """A thin sheet that takes energy, at named faces inside of a mesh.
+
+    Maxwell: E is continuous across it and drives a current in it, n x (H+ - H-) = E_tangential / R.
+    Acoustics: the normal velocity is continuous and the pressure falls, p- - p+ = R n . v (a fabric, a wire mesh).
+
+    resistance   R, of Maxwell that of a square (in the units of the impedance sqrt(mu / eps)), of acoustics pressure over
+                 velocity (in the units of rho c); a positive number, or a function of x
+    A wave along the normal of a sheet in a medium of the impedance Z is transmitted with the share 2 R / (2 R + Z) of its E; of
+    acoustics 2 Z / (2 Z + R) of its pressure.  Given as boundary={"name": resistive_sheet(R)}.
+    ValueError for another resistance, and laws other than Maxwell and Acoustics.  Senior & Volakis 1995, section 2.4; Morse &
+    Ingard 1968, section 6.3."""
+    return ResistiveSheet(resistance)
+
+
