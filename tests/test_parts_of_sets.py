@@ -38,6 +38,12 @@ def of_orders(method, west, east, **options):
     return method({"west": west, "east": east}, **options)
 
 
+def inside(mesh):
+    """With the interface "skin" around some cells in the middle."""
+    mesh = mesh.with_regions({"core": lambda x: np.max([abs(c - 0.5) for c in x], axis=0) < 0.3})
+    return mesh.with_interfaces({"skin": "core"})
+
+
 def waves(law):
     return lambda x, t: tuple(np.sin(3 * sum(x) + i) for i in range(len(law.variables)))
 
@@ -120,6 +126,24 @@ def test_dispersive_media(method, mesh, kernels):
     """Also in a layer, where both kinds of internal variables meet."""
     law = dg.Maxwell(2, eps=MEDIA)
     same_steps(mesh, method, law, dg.pec, kernels, "float64", waves(law), owners_of(mesh))
+
+
+def wave(x, t):
+    return np.sin(5 * x[0] - 4 * t), np.cos(3 * x[0] + t), 0.1
+
+
+@pytest.mark.usually(lambda method, condition, kernels: (kernels == "fused") == (condition == "field"))
+@pytest.mark.parametrize("kernels", KINDS)
+@pytest.mark.parametrize("condition", ["field", "sheet", "cut"])
+@pytest.mark.parametrize("method, mesh", [(dg.NodalDG(2), MIXED), (dg.ModalDG(1), TRIANGLES), (dg.TensorDG(2), refined(QUADS))],
+                         ids=["mixed", "modal", "two sizes"])
+def test_interfaces(method, mesh, condition, kernels):
+    """Conditions at faces inside, between own elements, and between them and copies."""
+    mesh = inside(mesh)
+    given = {"field": dg.total_field(wave), "sheet": dg.resistive_sheet(lambda x: 1 + x[0]), "cut": dg.wall}[condition]
+    mesh = mesh.cut("skin") if condition == "cut" else mesh
+    law = dg.Acoustics(2)
+    same_steps(mesh, method, law, {"skin": given, "default": dg.wall}, kernels, "float64", waves(law), owners_of(mesh))
 
 
 @pytest.mark.one_in(3)

@@ -394,11 +394,12 @@ class Simulation:
         return problem_picture.plot(output, self.mesh, self._conditions(), variable, path, ax, **options)
 
     def _conditions(self):
-        """{name of a boundary, None for faces without a name: text of its condition}."""
+        """{name of a boundary, of an interface with a condition, None for faces without a name: text of its condition}."""
         given = self.options["boundary"]
         given = given if isinstance(given, dict) else {"default": given}
         given = {str(name): condition for name, condition in given.items()}
         names = [*self.mesh.boundaries, *([] if self.mesh.structured else [None] * bool(len(self.mesh.unnamed)))]
+        names += [name for name in getattr(self.mesh, "interfaces", ()) if name in given]
         return {name: shown(given.get(name, given.get("default"))) for name in names}
 
     def memory(self, until: float | None = None, every: float | None = None, out: Any = None, quick: bool = False) -> Plan:

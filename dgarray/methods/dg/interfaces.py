@@ -19,13 +19,15 @@ from .physics import Physics
 def conditions_inside(mesh, boundary):
     """The interfaces of a mesh with a condition: list of (left, right, condition), left and right rows (face, 2).
 
-    boundary: {name: condition}, of interfaces and boundaries, as a user gives it. A part of a mesh has the faces between cells
-    that are here."""
+    boundary: {name: condition}, of interfaces and boundaries, as a user gives it; `boundary_groups` refuses names that do not
+    exist. A part of a mesh has the faces between cells that are here."""
     given = boundary if isinstance(boundary, dict) else {}
-    named = [(name, condition) for name, condition in given.items() if hasattr(condition, "between")]
+    named = [(str(name), condition) for name, condition in given.items() if hasattr(condition, "between")]
     found = []
     for name, condition in named:
-        rows = mesh.whole.interfaces[str(name)]
+        if name not in mesh.whole.interfaces:
+            continue
+        rows = mesh.whole.interfaces[name]
         left = rows if mesh.share is None else mesh.share.faces_here(rows, copies=True)[1]
         left = left[mesh.neighbour_face[tuple(left.T)] >= 0]
         found.append((left, other_side(mesh.neighbours, left), condition))
