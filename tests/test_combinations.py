@@ -46,8 +46,10 @@ def test_methods_know_where_kernels_compute():
     answers = set()
     for what, operator in combinations.kernels().items():
         arrays = {"right-hand side", "half-steps"}.intersection(operator.array_expressions)
-        answers.add(operator.method.kernels(operator.backend, operator.law, operator.mesh))
-        assert operator.method.kernels(operator.backend, operator.law, operator.mesh) == ("array" if arrays else "fused"), what
+        problem = operator.problem
+        answers.add(operator.method.kernels(operator.backend, problem.law, problem.mesh, problem.boundary))
+        assert operator.method.kernels(operator.backend, problem.law, problem.mesh, problem.boundary) == (
+            "array" if arrays else "fused"), what
     assert answers == {"array", "fused"}
 
 

@@ -101,9 +101,9 @@ class Method:
             raise ValueError(f"stepper={name!r} is not allowed for {type(self).__name__}, which has its own step; leave it out")
         return OwnSteps
 
-    def kernels(self, backend: Any, law: Law | None = None, mesh: Mesh | Grid | None = None) -> str:
-        """Which implementation computes on a backend: "fused" kernels or "array" expressions. It may depend on the law and the
-        mesh."""
+    def kernels(self, backend: Any, law: Law | None = None, mesh: Mesh | Grid | None = None, boundary: Any = None) -> str:
+        """Which implementation computes on a backend: "fused" kernels or "array" expressions. It may depend on the law, the
+        mesh and the boundary conditions."""
         return "array"
 
     def discretise(self, mesh: Mesh | Grid, law: Law, boundary: Any, backend: Any, flux: Callable | None = None,

@@ -184,7 +184,7 @@ class Simulation:
     @property
     def kernels(self) -> str:
         """What computes: the backend's kernels, or the array text where it has none for the method."""
-        return self.method.kernels(self.backend, self.law, self.mesh)
+        return self.method.kernels(self.backend, self.law, self.mesh, self.options["boundary"])
 
     @property
     def operator(self) -> Any:

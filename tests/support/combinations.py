@@ -258,6 +258,54 @@ def internal():
     return found
 
 
+AT_FACES = {"total_field": dg.total_field, "resistive_sheet": lambda g: dg.resistive_sheet(2.0),
+            "pec or wall, cut": lambda g: None}
+
+
+def with_faces(mesh, kind):
+    """The mesh with the interface "inside" around its cells of small x."""
+    middle = float(mesh.centroids[:, 0].mean()) if kind != "of two sizes" else 0.5
+    return mesh.with_regions({"some": lambda x: x[0] < middle}).with_interfaces({"inside": "some"})
+
+
+def at_faces(law, method, make, kind):
+    """As `outcome`, of a step with a condition at faces inside of a few cells of a kind."""
+    tensor = isinstance(method, dg.TensorDG)
+    mesh = dg.interval(cells=4) if law.dim == 1 else cells_of(kind, law.dim, tensor)
+    try:
+        mesh = with_faces(mesh, kind)
+        condition = make(state_of(law))
+        if condition is None:
+            mesh, condition = mesh.cut("inside"), dg.pec if isinstance(law, dg.Maxwell) else dg.wall
+        boundary = {"inside": condition, "default": dg.outflow}
+        operator = method.discretise(mesh, law, boundary, backends.get("numpy", "array", "float64", 1))
+    except (TypeError, ValueError) as error:
+        return str(error)
+    state = operator.advance(operator.state(operator.project(state_of(law))), 0.0, 1e-3)
+    assert operator.check(state, 0.0).sound
+    return YES
+
+
+@cache
+def faces_inside():
+    """({(law, condition): {dim: messages}} by the methods, {(cells, condition): {dim: messages}} by those for these cells)."""
+    by_law = {(name, condition): by_dim(laws, *([at_faces(law, method, make, "straight") for law in laws]
+                                                for method in (METHODS["NodalDG"], METHODS["ModalDG"])))
+              for (name, laws), (condition, make) in product(LAWS.items(), AT_FACES.items())}
+    by_cells = {(kind, condition): {dim: [at_faces(dg.Maxwell(dim), method, make, kind) for method in of_cells(kind)]
+                                    for dim in (2, 3)}
+                for kind, (condition, make) in product(CELLS, AT_FACES.items())}
+    return by_law, by_cells
+
+
+def of_cells(kind):
+    """Methods for a kind of cells."""
+    order = {"a": 2, "b": 3} if kind == "of two orders" else 2
+    if kind == "of two sizes":
+        return [dg.TensorDG(order), dg.TensorDG(order, "lobatto")]
+    return [dg.NodalDG(order), *([] if kind == "of several shapes" else [dg.ModalDG(order), dg.TensorDG(order)])]
+
+
 @cache
 def orders():
     """{(what, order): messages} of methods and limiters by order, for Euler in 1D."""
@@ -389,6 +437,8 @@ def problems():
     layered, media = dg.pml(dg.interval(cells=2), 0.5, 1), dg.Maxwell(1, eps=1 + dg.Debye(1.0, 0.5))
     inside |= {"NodalDG in an absorbing layer": (METHODS["NodalDG"], layered, dg.Maxwell(1), dg.pec),
                "NodalDG in a dispersive medium": (METHODS["NodalDG"], line, media, dg.pec)}
+    inside |= {"NodalDG with a condition at faces inside": (
+        METHODS["NodalDG"], with_faces(line, "straight"), acoustics, {"inside": dg.resistive_sheet(1.0), "default": dg.wall})}
     on_grid = {"Hermite": (acoustics, dg.wall), "Hermite where coefficients vary": (varying, dg.wall),
                "Hermite with a Sponge": (acoustics, dg.Sponge(0.5))}
     of_cells = {"FiniteVolume, first-order, Euler": (dg.FiniteVolume("first-order"), gas),
@@ -594,6 +644,20 @@ straight, curved and mixed cells, and that no state grows (`tests/test_absorbing
 {table("", list(INSIDE), list(WITHIN), lambda method, what: cell(internal()["Maxwell", method, what]))}
 
 {refusals(internal())}
+
+## Conditions at faces inside
+
+`boundary` takes the name of an interface, too: `total_field` and `resistive_sheet`. `mesh.cut(name)` makes both sides
+boundaries. By NodalDG and ModalDG:
+
+{table("", list(AT_FACES), names, lambda condition, law: cell(faces_inside()[0][law, condition]))}
+
+Maxwell's equations by all methods for such cells; tests hold the order p + 1 and that no energy grows
+(`tests/test_interface_conditions.py`):
+
+{table("cells", list(CELLS), list(AT_FACES), lambda kind, condition: cell(faces_inside()[1][kind, condition]))}
+
+{refusals({**faces_inside()[0], **faces_inside()[1]})}
 
 ## Methods and kernels
 

@@ -22,7 +22,7 @@ from .limiting import LIMITERS
 from .media import varying_inside
 from .mortar_forms import takes_energy
 from .physics import Physics
-from .sets import bent, set_joins, sets_of
+from .sets import bent, set_joins, sets_of, uneven_sets
 from .sets_operator import SetsOperator
 from .spectrum import limiting_part
 from .stability import check_stepper
@@ -44,7 +44,8 @@ class DG(Method):
              "default" stands for all other regions
     recipe   the operations, as `ArrayBackend.operations` takes them
 
-    A method has check_set(problem), tables(problem) and operator_of_set(problem, backend) for elements that are alike.
+    A method has check_set(problem, uneven), tables(problem) and operator_of_set(problem, backend) for elements that are alike;
+    uneven: whether some of them meet others at faces with other points.
 
     shapes   names of the shapes of cells that it works on"""
 
@@ -110,16 +111,18 @@ class DG(Method):
         if not self.in_sets(problem):
             self.alone(problem).check_set(problem)
             return
-        for each in sets_of(self, problem):
-            each.method.check_set(each.problem)
+        sets = sets_of(self, problem)
+        for each, uneven in zip(sets, uneven_sets(problem, sets)):
+            each.method.check_set(each.problem, uneven)
             check_internal(each)
         check_interfaces(self, problem)
 
-    def kernels(self, backend, law=None, mesh=None):
+    def kernels(self, backend, law=None, mesh=None, boundary=None):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
         vary inside of elements, and elements that meet at joins, may have another one than others."""
         joins = isinstance(self.order, dict) or law is not None and law.laws is not None
-        if not backend.joins and (joins or mesh is not None and (len(mesh.hanging) or bent(mesh).any() or mesh.layers)
+        if not backend.joins and (joins or mesh is not None and (len(mesh.hanging) or bent(mesh).any() or mesh.layers
+                                                                            or conditions_inside(mesh, boundary))
                                   or law is not None and (law.internal or law.dispersive)):
             return "array"
         laws = [law] if law is None or law.laws is None else law.laws.values()

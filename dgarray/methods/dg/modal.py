@@ -65,7 +65,7 @@ class ModalDG(DG):
         """The options of the limiter, a `Limiting`."""
         return Limiting(self.limiter, self.limiter_variables, self.indicator, self.positivity)
 
-    def check_set(self, problem):
+    def check_set(self, problem, uneven=False):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed.
 
         The limiter must fit the law. On curved cells, and where there are several sets, it is the one

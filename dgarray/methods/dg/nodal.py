@@ -88,7 +88,7 @@ class NodalDG(DG):
                                  f"{PLURALS[shape.name]} is TensorDG and takes none; leave it out")
         return TensorDG(order, start=self.start, limiter=self.limiter, indicator=self.indicator, positivity=self.positivity)
 
-    def check_set(self, problem):
+    def check_set(self, problem, uneven=False):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
         check_problem(problem, weak=self.quadrature is not None, shapes=STRONG)
         self.limiting.check_law(problem.law)

@@ -106,6 +106,19 @@ def set_joins(problem, sets):
     return joins(problem.mesh, of_set, conditions_inside(problem.mesh, problem.boundary))
 
 
+def uneven_sets(problem, sets):
+    """Whether elements of each of these `ElementSet`s meet others at faces with other points: of another shape, order or
+    size."""
+    found = [False] * len(sets)
+    for join in set_joins(problem, sets):
+        left, right = (sets[number] for number in join.sets)
+        alike = left.problem.mesh.cell_type == right.problem.mesh.cell_type and left.method == right.method
+        if join.part is not None or not alike:
+            for number in join.sets:
+                found[number] = True
+    return found
+
+
 def bent(mesh):
     """Which elements have metrics at each point where others have one for all, (cell,): curved triangles and tetrahedra among
     straight ones, and prisms that are not affine."""

@@ -127,7 +127,7 @@ class TensorDG(DG):
             return "array"
         return super().kernels_of_set(backend, law, mesh)
 
-    def check_set(self, problem):
+    def check_set(self, problem, uneven=False):
         mesh = problem.mesh
         check_problem(problem, weak=True, shapes=SHAPES)
         self.limiting.check_law(problem.law)
@@ -137,15 +137,15 @@ class TensorDG(DG):
             raise ValueError(f"order={self.order} needs {PLURALS[mesh.cell_type]} with maps of at most that degree, not "
                              f"{mesh!r}; take order={mesh.whole.order} or more, or "
                              f"mesh.mapped(lambda x: x, order={max(self.order, 1)})")
-        meets = len(mesh.whole.hanging) or len(mesh.whole.boundaries.get(JOIN, ()))
-        self.check_energy(problem, meets)
+        uneven = uneven or len(mesh.whole.hanging) > 0
+        self.check_energy(problem, uneven)
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
-        if meets and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
+        if uneven and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
             raise ValueError(f"order={self.order} with nodes={self.nodes!r} does not keep uniform states where hexahedra that "
                              f"are no parallelepipeds, {mesh!r}, meet others of another order or size; take order={least} or "
                              "more on both sides")
 
-    def check_energy(self, problem, meets):
+    def check_energy(self, problem, uneven):
         """Raise ValueError where the energy of linear waves would grow: with a numerical flux that takes none, by a volume term
         that is not skew-symmetric, or at mortars without summation by parts. For Maxwell's equations in 3D no flux takes as
         much as that volume term adds."""
@@ -161,7 +161,7 @@ class TensorDG(DG):
         reason = None
         if not are_affine(problem.mesh):
             reason = f"on cells that are no {PARALLEL[problem.mesh.dim]}: the quadrature is not exact there"
-        elif meets and mortar_form(physics, self.nodes, self.volume_flux) == "projected":
+        elif uneven and mortar_form(physics, self.nodes, self.volume_flux) == "projected":
             reason = f"for {problem.law!r} where two orders or sizes meet: its flux is not linear with constant coefficients"
         if reason:
             raise ValueError(f"flux=central with nodes='lobatto' in weak form is not allowed {reason}, and the energy would "

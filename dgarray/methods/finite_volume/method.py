@@ -145,7 +145,7 @@ class FiniteVolume(Method):
             raise ValueError(f"stepper={stepper.name!r} has no useful stable step with scheme={self.scheme!r}; take another")
         return stepper
 
-    def kernels(self, backend, law=None, mesh=None):
+    def kernels(self, backend, law=None, mesh=None, boundary=None):
         return backend.kernels
 
     def tables(self, problem):

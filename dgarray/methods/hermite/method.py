@@ -128,7 +128,7 @@ class Hermite(Method):
         """The `HermiteTables` of a problem."""
         return HermiteTables(self, problem.mesh, problem.law, problem.boundary)
 
-    def kernels(self, backend, law=None, mesh=None):
+    def kernels(self, backend, law=None, mesh=None, boundary=None):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose coefficients vary in
         space may have another one than a law with constant coefficients."""
         return backend.hermite_varying if law is not None and LinearLaw(law).varies else backend.kernels
