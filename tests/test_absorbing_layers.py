@@ -162,6 +162,41 @@ def test_a_mode_of_a_guide_leaves():
     assert losses[0] < -60 and losses[1] > -15
 
 
+def grazing(angle, cells, order=4):
+    """The reflection of a guide's mode, in dB, whose two plane waves meet the layer at this angle, in degrees, to its face: at
+    one frequency, by the operator itself, with the mode launched at an interface."""
+    across = np.pi / 0.5
+    k, along = across / np.cos(np.radians(angle)), across * np.tan(np.radians(angle))
+
+    def mode(x, t):
+        cosine, sine = np.cos(k * t - along * x[0]), np.sin(k * t - along * x[0])
+        Ez = np.sin(across * x[1]) * cosine
+        return -across / k * np.cos(across * x[1]) * sine, -along / k * Ez, Ez
+    mesh = dg.rectangle((0, 0), (0.5, 0.5), cells=(2, 1), shape="quadrilateral").with_regions({"total": lambda x: x[0] > 0.25})
+    mesh = dg.pml(mesh.with_interfaces({"port": "total"}), 0.25 * cells, cells, boundary="right")
+    mesh = dg.pml(mesh, 1.0, 3, boundary="left", name="behind", reflection=1e-16)
+    sim = dg.Simulation(mesh, dg.Maxwell(2), dg.TensorDG(order), {"port": dg.total_field(mode), "default": dg.pec},
+                        backend="numpy", kernels="array")
+    operator, linear = sim.operator, sim.linear_operator()
+
+    def driven(t):
+        return np.concatenate([part.ravel() for part in operator.parts(operator.host(operator.rhs(operator.zeros(), t)))])
+    matrix = np.array([linear.matvec(unit) for unit in np.eye(linear.shape[0])]).T
+    q = np.linalg.solve(1j * k * np.eye(len(matrix)) - matrix, driven(0.0) - 1j * driven(np.pi / (2 * k)))
+    _, rows, elements = operator.unknowns["q"]
+    left = mesh.centroids[np.arange(elements), 0]
+    Ez = q[:3 * rows * elements].reshape(3, rows, elements)[2][:, (left > 0) & (left < 0.25)]
+    return 20 * np.log10(np.abs(Ez).max())
+
+
+@pytest.mark.usually(lambda angle: angle == 10)
+@pytest.mark.parametrize("angle", [30, 10, 5])
+def test_grazing_waves(angle):
+    """At small angles to its face a layer reflects R^sin(angle), with the share R along the normal, and little more."""
+    found = grazing(angle, 3)
+    assert found < max(20 * -12 * np.sin(np.radians(angle)) + 1.5, -45)
+
+
 # Long runs.
 
 @pytest.mark.parametrize("flux", ["upwind", "central"])

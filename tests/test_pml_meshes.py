@@ -267,7 +267,7 @@ def test_layer_around_a_circle(mesh):
     assert grown.measures.sum() == pytest.approx(mesh.measures.sum() + pi * (2.5**2 - 4), rel=1e-6)
     assert grown.order == mesh.order and {**grown.boundaries}.keys() == {**mesh.boundaries}.keys()
     layer, = grown.layers
-    assert layer == RoundLayer("pml", (0.0, 0.0), None, pytest.approx(2), 0.5, 3, 1e-8, 0.6)
+    assert layer == RoundLayer("pml", (0.0, 0.0), None, pytest.approx(2), 0.5, 3, 1e-12, 0.6)
     outer = grown.points[grown.face_points(grown.boundaries.get("outer", grown.boundary_faces))]
     assert np.linalg.norm(outer, axis=2) == pytest.approx(2.5)
 

@@ -31,7 +31,7 @@ BELOW_OR_ABOVE = "low", "high"
 
 def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
         boundary: str | Sequence[str] | None = None, region: str | Sequence[str] | None = None, shape: str = "box",
-        centre: Sequence[float] | None = None, axis: str | None = None, name: str = "pml", reflection: float = 1e-8,
+        centre: Sequence[float] | None = None, axis: str | None = None, name: str = "pml", reflection: float = 1e-12,
         degree: int = 3, shift: float | None = None) -> Mesh:
     """A copy of the mesh with a perfectly matched layer, which absorbs waves: cells around the mesh, or a region of it.
 
