@@ -30,7 +30,7 @@ class RecordedSurface:
         self.fields = fields if "frequency" in fields.dims else fields.expand_dims("frequency")
         order, kind = int(fields.attrs["order"]), fields.attrs.get("nodes")
         degree = 2 * order + 4 if degree is None else degree
-        of_faces = on_tensor_faces if kind in TENSOR_NODES else on_simplices
+        of_faces = on_tensor_faces if kind in TENSOR_NODES else at_own_points if "weight" in fields else on_simplices
         self.x, self.weights, self.normals, self.matrix = of_faces(fields, self.axes, order, degree)
 
     @cached_property
@@ -101,6 +101,11 @@ def on_tensor_faces(fields, axes, order, degree):
     vectors = (vector(fields, axes, "normal_") * (nodal(fields, "weight") / face.weights)) @ matrix.T
     areas = np.linalg.norm(vectors, axis=0)
     return vector(fields, axes, "") @ matrix.T, areas * fine.weights, vectors / areas, matrix
+
+
+def at_own_points(fields, axes, order, degree):
+    """The same where the record has points of quadrature, as on the faces of prisms."""
+    return vector(fields, axes, ""), nodal(fields, "weight"), vector(fields, axes, "normal_"), np.eye(fields.sizes["face_node"])
 
 
 def curved_normals(surface, x, outward, r, weights):

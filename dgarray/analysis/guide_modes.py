@@ -1,15 +1,15 @@
 """Modes of a uniformly filled waveguide: fields across it, cutoffs and impedances, by finite elements on its cross-section.
 
-A potential u solves the eigenproblem of the Laplacian on the cross-section, -laplace u = k_c^2 u.  With the unit vector d along the
-guide, and waves exp(i omega t - i beta d . x), the fields across the guide are those of
+A potential u solves the eigenproblem of the Laplacian on the cross-section, -laplace u = k_c^2 u.  With the unit vector d along
+the guide, and waves exp(i omega t - i beta d . x), the fields across the guide are those of
 
     TE   H along d is u:   e = d x grad u,  du/dn = 0 at pec, u = 0 at pmc,   Z = omega mu / beta
     TM   E along d is u:   e = grad u,      u = 0 at pec, du/dn = 0 at pmc,   Z = beta / (omega eps)
     TEM  k_c = 0:          e = grad u,      u constant on each conductor,     Z = sqrt(mu / eps)
     beta = sqrt(omega^2 eps mu - k_c^2),    h = d x e
 
-In 2D the field normal to the plane of the mesh plays the part of u itself: e = u z of the law TM (modes TE of the guide), h = u z
-of the law TE (modes TM), and TEM where u is constant.  Pozar 2012, chapter 3.
+In 2D the field normal to the plane of the mesh is u: e = u z of the law TM (modes TE of the guide), h = u z of the law TE
+(modes TM), and TEM where u is constant.  Pozar 2012, chapter 3.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..physics.laws import Law
 
 DEGREE = 8              # of the finite elements
-DENSE = 500             # unknowns up to which the eigenproblem is solved with dense matrices
+DENSE = 200             # unknowns up to which the eigenproblem is solved with dense matrices
 KINDS = "TEM", "TE", "TM"
 SAME = 1e-6             # relative distance of cutoffs that count as one
 ZERO = 1e-3             # k_c times the size of the section below which it is 0
@@ -108,10 +108,10 @@ def modes(mesh: Mesh, law: Law, name: str, count: int = 1, walls: object = pec, 
              conditions of a `Simulation`; by default pec
     kind     "TEM", "TE" or "TM": modes of this kind alone
     degree   of the finite elements on the section's faces
-    Of modes with the same cutoff TE come before TM, and those with E along the first axis of space before others.  The sign is such
-    that the integral of e, or, where it is 0, of e times a coordinate, is positive in its largest component.
-    ValueError for other laws and names, a section that is not plane, not filled uniformly or does not end at walls, and where the
-    section has fewer modes than `count`."""
+    Of modes with the same cutoff TE come before TM, and those with E along the first axis of space before others.  The sign is
+    such that the integral of e, or, where it is 0, of e times a coordinate, is positive in its largest component.
+    ValueError for other laws and names, a section that is not plane, not filled uniformly or does not end at walls, and where
+    the section has fewer modes than `count`."""
     refuse_law(law)
     for what, value, least in (("count", count, 1), ("degree", degree, 2)):
         if not (isinstance(value, Integral) and value >= least):
@@ -125,8 +125,8 @@ def modes(mesh: Mesh, law: Law, name: str, count: int = 1, walls: object = pec, 
     found = sorted((each for each in find(elements, law, count + MORE) if each[0] in kinds),
                    key=lambda each: each[1] * (1 + SAME * KINDS.index(each[0])))
     if len(found) < count:
-        raise ValueError(f"port {name!r}: mode {count} does not exist{'' if kind is None else f' of the kind {kind}'}; its section "
-                         f"has {plural(len(found), 'mode')} with degree={degree}")
+        raise ValueError(f"port {name!r}: mode {count} does not exist{'' if kind is None else f' of the kind {kind}'}; its "
+                         f"section has {plural(len(found), 'mode')} with degree={degree}")
     speed, numbers, result = (medium["eps"] * medium["mu"]) ** -0.5, dict.fromkeys(KINDS, 0), []
     for kind, k, values in found[:count]:
         numbers[kind] += 1
@@ -140,27 +140,29 @@ def given_mode(mesh: Mesh, law: Law, name: str, field: Callable, kind: str, cuto
 
     field    function of x that returns the three components of E, numbers or arrays, without one along the guide
     kind     "TEM", "TE" or "TM";  cutoff: its frequency, 0 of TEM;  mesh, law, name, walls: as of `modes`
-    ValueError as of `modes`, for a field that is 0, has a component along the guide or components that the law lacks, and for a cutoff
-    that is negative, or not 0 of TEM."""
+    ValueError as of `modes`, for a field that is 0, has a component along the guide or components that the law lacks, and for a
+    cutoff that is negative, or not 0 of TEM."""
     refuse_law(law)
     choose("kind", kind, KINDS)
     if not (isinstance(cutoff, Real) and np.isfinite(cutoff) and cutoff >= 0 and (cutoff == 0) == (kind == "TEM")):
-        raise ValueError(f"cutoff={cutoff!r} is not allowed of a mode {kind}; it must be {'0' if kind == 'TEM' else 'positive'}")
+        allowed = "0" if kind == "TEM" else "positive"
+        raise ValueError(f"cutoff={cutoff!r} is not allowed of a mode {kind}; it must be {allowed}")
     section = section_of(mesh, name, walls)
     medium = medium_at(mesh, law, name)
     elements = SectionElements(section, DEGREE)
 
     def electric(x):
-        return np.array([np.broadcast_to(np.asarray(c, float), x.shape[1:]) for c in components(call(field, {"x": tuple(x)}, "field"), 3,
-                                                                                                "the field of a mode")])
+        found = components(call(field, {"x": tuple(x)}, "field"), 3, "the field of a mode")
+        return np.array([np.broadcast_to(np.asarray(c, float), x.shape[1:]) for c in found])
     x = section.origin[:, None, None] + np.einsum("kd,kpe->dpe", section.axes, elements.x)
     e = electric(x.reshape(len(x), -1)).reshape(3, *x.shape[1:])
-    scale = np.sqrt(elements.integral(np.sum(e**2, axis=0)))
+    scale, rounding = np.sqrt(elements.integral(np.sum(e**2, axis=0))), 1e-9 * np.abs(e).max()
     along = np.abs(np.tensordot(np.pad(section.direction, (0, 3 - law.dim)), e, axes=1)).max()
-    absent = [f"E{axis}" for axis, c in zip("xyz", e) if f"E{axis}" not in law.variables and np.abs(c).max() > 1e-9 * np.abs(e).max()]
-    if not scale > 0 or along > 1e-9 * np.abs(e).max() or absent:
-        what = "is 0" if not scale > 0 else f"has {', '.join(absent)}, which {law!r} lacks" if absent else "has a component along the guide"
-        raise ValueError(f"port {name!r}: the field of the mode {what}; give the three components of E across the guide")
+    absent = [f"E{axis}" for axis, c in zip("xyz", e) if f"E{axis}" not in law.variables and np.abs(c).max() > rounding]
+    wrong = ("is 0" if not scale > 0 else f"has {', '.join(absent)}, which {law!r} lacks" if absent else
+             "has a component along the guide" if along > rounding else "")
+    if wrong:
+        raise ValueError(f"port {name!r}: the field of the mode {wrong}; give the three components of E across the guide")
     return Mode(kind, kind, float(cutoff), **medium, section=section, electric=lambda x: electric(x) / scale)
 
 
@@ -190,7 +192,8 @@ class SectionElements:
 
     def assembled(self, blocks):
         """The sparse matrix of the elements' matrices (element, node, node)."""
-        rows, columns = (np.broadcast_to(index, blocks.shape).ravel() for index in (self.number[:, :, None], self.number[:, None]))
+        rows, columns = (np.broadcast_to(index, blocks.shape).ravel()
+                         for index in (self.number[:, :, None], self.number[:, None]))
         return csr_array(coo_array((blocks.ravel(), (rows, columns)), shape=(self.count, self.count)))
 
     def on_edge(self, kind):
@@ -212,7 +215,7 @@ class SectionElements:
             squares, vectors = eigh(K.toarray(), M.toarray(), subset_by_index=(0, min(count, len(free)) - 1))
         else:
             shift = -1 / self.section.size**2          # below all of them, so that K - shift M is positive definite
-            squares, vectors = eigsh(K, count, M, sigma=shift, v0=np.ones(len(free)))
+            squares, vectors = eigsh(K, count, M, sigma=shift, v0=np.random.default_rng(0).uniform(size=len(free)))
         order = np.argsort(squares)
         u = np.zeros((len(order), self.count))
         u[:, free] = vectors.T[order]

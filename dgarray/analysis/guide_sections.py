@@ -42,7 +42,7 @@ class Section:
         return float(np.ptp(self.mesh.points, axis=0).max())
 
     def inside(self, x):
-        """Coordinates in the plane (point, dim - 1) of the points x (dim, point). Raises ValueError for points off the plane."""
+        """Coordinates in the plane (point, dim - 1) of points x (dim, point). Raises ValueError for those off the plane."""
         away = x - self.origin[:, None]
         off = np.abs(self.direction @ away).max(initial=0)
         if off > TOLERANCE * self.size:
@@ -55,10 +55,12 @@ def section_of(mesh, name, walls=pec):
 
     walls: what the guide's walls are, dgarray.pec, dgarray.pmc, or {name of a boundary: one of them}, where "default" stands
     for all others; by default pec.  The other conditions of a problem may be in it.
-    Raises ValueError for a name that is no interface, faces that do not lie in one plane or of two shapes, an edge that lies on no
-    boundary, and one that lies on a boundary with another condition."""
-    where = " is no interface of the mesh; it has" if name in mesh.boundaries else "; the mesh has the interfaces"
-    choose("port", name, mesh.interfaces, where)
+    Raises ValueError for a name that is no interface, faces that do not lie in one plane or of two shapes, and an edge that
+    lies on no boundary, or on one with another condition."""
+    if name in mesh.boundaries:
+        raise ValueError(f"port {name!r} is a boundary of the mesh; it must be an interface between the device and the guide "
+                         "behind the port, mesh.with_interfaces({name: (region of the device, region of the feed)})")
+    choose("port", name, mesh.interfaces, "; the mesh has the interfaces")
     rows = mesh.interfaces[name]
     corners = mesh.face_points(rows)
     faces = list(kinds(corners))
@@ -71,8 +73,8 @@ def section_of(mesh, name, walls=pec):
     origin, size = x.mean(axis=(0, 1)), np.linalg.norm(np.ptp(x, axis=(0, 1))) or 1.0
     off = max(np.abs((x - origin) @ normal).max() / size, np.abs(normals - normal).max())
     if off > TOLERANCE:
-        raise ValueError(f"port {name!r} is not plane: points or normals of its {len(rows)} faces deviate by {off:.2g} of its size; "
-                         "it must be a plane cross-section of the guide")
+        raise ValueError(f"port {name!r} is not plane: points or normals of its {len(rows)} faces deviate by {off:.2g} of its "
+                         "size; it must be a plane cross-section of the guide")
     axes = axes_across(normal)
     rim = rim_by_kind(mesh, name, corners, walls)
     numbers = np.unique(corners)
@@ -82,8 +84,9 @@ def section_of(mesh, name, walls=pec):
     around = corners[:, AROUND[corners.shape[1]]]
     with warnings.catch_warnings():          # of flat cells: the mesh itself has warned of them
         warnings.simplefilter("ignore")
-        plane = build((mesh.points[numbers] - origin) @ axes.T, local(around), {kind: local(some) for kind, some in rim.items()},
-                      geometry_nodes=(x - origin) @ axes.T if mesh.order > 1 and mesh.dim == 3 else None, source=f"port {name!r}")
+        nodes = (x - origin) @ axes.T if mesh.order > 1 and mesh.dim == 3 else None
+        plane = build((mesh.points[numbers] - origin) @ axes.T, local(around),
+                      {kind: local(some) for kind, some in rim.items()}, geometry_nodes=nodes, source=f"port {name!r}")
     if len(plane.hanging):
         raise ValueError(f"port {name!r} has faces of two sizes, where hanging nodes are; it must have none")
     return Section(name, plane, origin, axes, -normal)
@@ -120,13 +123,14 @@ def rim_by_kind(mesh, name, corners, walls):
         condition = walls.get(boundary, walls.get("default", pec))
         if condition not in known:
             raise ValueError(f"port {name!r} ends at the boundary {boundary!r}, whose condition is "
-                             f"{getattr(condition, '__qualname__', condition)}; a guide's walls must be dgarray.pec or dgarray.pmc")
+                             f"{getattr(condition, '__qualname__', condition)}; a guide's walls must be dgarray.pec or "
+                             "dgarray.pmc")
         found.setdefault(known[condition], []).append(rim[here])
         free &= ~here
     if free.any():
         place = mesh.points[rim[free][0]].mean(axis=0)
-        raise ValueError(f"port {name!r} ends inside of the mesh, at ({', '.join(f'{c:.6g}' for c in place)}); it must reach from "
-                         "wall to wall")
+        raise ValueError(f"port {name!r} ends inside of the mesh, at ({', '.join(f'{c:.6g}' for c in place)}); it must reach "
+                         "from wall to wall")
     return {kind: np.concatenate(edges) for kind, edges in found.items()}
 
 
@@ -140,8 +144,8 @@ def medium_at(mesh, law, name):
     for each, value in law.dispersive.items():
         regions = value if isinstance(value, dict) else {}
         if not isinstance(value, dict) or any(np.isin(rows[:, 0], mesh.regions[str(region)]).any() for region in regions):
-            raise ValueError(f"port {name!r} lies in a dispersive medium, {argument(law, each)} of {law!r}; a port needs a medium "
-                             "without dispersion")
+            raise ValueError(f"port {name!r} lies in a dispersive medium, {argument(law, each)} of {law!r}; a port needs a "
+                             "medium without dispersion")
     for each, value in law.parameters.items():
         values = parameter_at(mesh, rows, x, value)
         other = np.argwhere(~np.isclose(values, values[0, 0], rtol=1e-9, atol=0))
