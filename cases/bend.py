@@ -19,7 +19,7 @@ LAYER = 1.25                          # thickness of the matched layers
 def bend(order=4, cells=4, post=0.1, along=0.1, across=-0.2, port="one", until=60.0, every=None, mesh=None, start="projection"):
     """A pulse of the fundamental mode runs through a bend of a waveguide with a conducting post: scattering parameters.
 
-    Method: TensorDG on quadrilaterals, curved in the bend.
+    Method: TensorDG on quadrilaterals, curved in the bend, of degree 4 or the order.
 
     The axis of the guide, whose walls are 1 apart, turns by 90 degrees around a circle of the radius 4 / pi.  In the bend a
     round post stands from wall to wall in z (an H-plane bend of a rectangular guide).  A port launches the mode with Ez a sine
@@ -37,7 +37,7 @@ def bend(order=4, cells=4, post=0.1, along=0.1, across=-0.2, port="one", until=6
     Raises ValueError for other arguments, a post that does not fit, and a mesh without ports."""
     choose("port", port, ("one", "two"))
     check_numbers(above=0, until=until)
-    mesh = pml(case_mesh(mesh, lambda: bent_guide(cells, post, along, across), 2), LAYER, cells=5, boundary=("left", "right"))
+    mesh = pml(case_mesh(mesh, lambda: bent_guide(cells, post, along, across, min(order, 4)), 2), LAYER, cells=5, boundary=("left", "right"))
     law = Maxwell(2)
     ports = {name: Port(mesh, law, name) for name in ("one", "two")}
 

@@ -16,18 +16,19 @@ ARM = 1.0                             # length of each straight part
 RADIUS = 4 / np.pi                    # of the bend's axis, whose arc has the length 2
 HOLE = 0.25                           # half the side of the smaller square
 GROWTH = 4                            # of the cells from the post to the walls
-DEGREE = 4                            # of the curved cells
 
 
-def bent_guide(cells: int = 4, post: float = 0.1, along: float = 0.1, across: float = -0.2) -> Mesh:
+def bent_guide(cells: int = 4, post: float = 0.1, along: float = 0.1, across: float = -0.2,
+               degree: int = 4) -> Mesh:
     """The guide with `cells` across it; one end on the left, the other one at the top.
 
-    cells: an even number from 4
+    cells: an even number from 4;  degree: of the curved cells, from 1
     post: its radius;  along, across: where its centre is, from the middle of the bend along the axis, and to the left of it
     Boundaries "left" and "right" (the ends), "walls" and "post"; the interfaces "one" and "two", a cell away from the ends,
     have their normals to these.
     Raises ValueError for another number of cells, and a post that is nearer than 0.1 to a wall or to where the bend ends."""
     check_numbers(least=4, whole=True, cells=cells)
+    check_numbers(least=1, whole=True, degree=degree)
     check_numbers(above=0, post=post)
     check_numbers(along=along, across=across)
     if cells % 2 or max(abs(along), abs(across)) + post > 0.4:
@@ -54,7 +55,7 @@ def bent_guide(cells: int = 4, post: float = 0.1, along: float = 0.1, across: fl
     mesh = mesh.with_regions({"feed_one": lambda x: x[0] < -port, "bend": lambda x: np.abs(x[0]) < port,
                               "feed_two": lambda x: x[0] > port})
     mesh = mesh.with_interfaces({"one": ("bend", "feed_one"), "two": ("bend", "feed_two")})
-    return mesh.mapped(lambda x: placed(*x, post, bent(along, across)), DEGREE)
+    return mesh.mapped(lambda x: placed(*x, post, bent(along, across)), degree)
 
 
 def around_the_square(cells):
