@@ -37,7 +37,8 @@ def bend(order=4, cells=4, post=0.1, along=0.1, across=-0.2, port="one", until=6
     Raises ValueError for other arguments, a post that does not fit, and a mesh without ports."""
     choose("port", port, ("one", "two"))
     check_numbers(above=0, until=until)
-    mesh = pml(case_mesh(mesh, lambda: bent_guide(cells, post, along, across, min(order, 4)), 2), LAYER, cells=5, boundary=("left", "right"))
+    mesh = case_mesh(mesh, lambda: bent_guide(cells, post, along, across, min(order, 4)), 2)
+    mesh = pml(mesh, LAYER, cells=5, boundary=("left", "right"))
     law = Maxwell(2)
     ports = {name: Port(mesh, law, name) for name in ("one", "two")}
 

@@ -163,8 +163,8 @@ def s_parameters(runs: dict[str, xr.Dataset], ports: Sequence[Port]) -> xr.DataA
         waves = {name: port.waves(dataset.dg.record(port.name)) for name, port in known.items()}
         a = waves[label].a
         if not float(abs(a).max()) > LEAST * max(float(abs(each.b).max()) for each in waves.values()):
-            raise ValueError(f"port {label!r}: no wave enters the device there; its run must have the condition that `launch` of "
-                             "the port makes")
+            raise ValueError(f"port {label!r}: no wave enters the device there; its run must have the condition that `launch` "
+                             "of the port makes")
         columns.append(xr.concat([(each.b / a).assign_coords(out=name) for name, each in waves.items()], "out", join="exact"))
     result = xr.concat([column.assign_coords(into=label) for column, label in zip(columns, runs)], "into", join="exact")
     result = result.transpose("frequency", "out", "into").rename("S")
