@@ -11,7 +11,7 @@ from .meshes.bent_guide import bent_guide
 CUTOFF = 0.5                          # of the fundamental mode of a guide of the width 1
 BAND = np.linspace(1.2, 1.9, 29) * CUTOFF
 CENTRE = 1.55 * CUTOFF                # of the pulse
-WIDTH = 2.2                           # of the pulse: at the ends of the band its transform is 0.4 of its largest value
+WIDTH = 2.2                           # of the pulse: at the ends of the band its transform is 0.2 of its largest value
 HALF_PULSE = 4.0                      # widths from its centre to where it has fallen below 2e-7
 LAYER = 1.25                          # thickness of the matched layers
 

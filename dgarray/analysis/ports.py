@@ -144,7 +144,7 @@ def s_parameters(runs: dict[str, xr.Dataset], ports: Sequence[Port]) -> xr.DataA
 
     runs    {label of the excited port: Dataset of the run}.  The record at each port, `Fourier(frequencies, boundary=name)`,
             has the name of its interface
-    ports   the `Port`s, excited or not
+    ports   each a `Port`, excited or not
     Returns a DataArray, complex, with the labels of the ports as coordinates, `into` those excited.  The planes of reference
     are the interfaces.  S is nan at frequencies that are not above the cutoffs of both modes.
     ValueError for labels that are not those of ports, or those of several, records that are missing or differ in their
