@@ -4,6 +4,7 @@ from .advection_wave import advection_wave
 from .aircraft import aircraft
 from .alfven_wave import alfven_wave
 from .ball_cavity import ball_cavity
+from .bend import bend
 from .current_sheet import current_sheet
 from .cylinder_flow import cylinder_flow
 from .dielectric_slab import dielectric_slab
@@ -41,7 +42,7 @@ from .tm_cavity import tm_cavity
 from .tm_obstacles import tm_obstacles
 from .vortex_curved import vortex_curved
 
-__all__ = ["acoustic_pulse", "advection_wave", "aircraft", "alfven_wave", "ball_cavity", "brio_wu", "current_sheet",
+__all__ = ["acoustic_pulse", "advection_wave", "aircraft", "alfven_wave", "ball_cavity", "bend", "brio_wu", "current_sheet",
            "cylinder_flow", "dielectric_slab", "disc_cavity", "double_mach", "field_loop", "forward_step", "graded_medium",
            "hermite_acoustics", "hermite_advection", "hermite_cavity", "hermite_lens", "hex_cavity", "hex_pml", "hex_zones",
            "isentropic_vortex", "kelvin_helmholtz", "linear_waves", "maxwell_cavity", "maxwell_sphere", "mhd_blast",

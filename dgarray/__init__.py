@@ -12,6 +12,7 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
     from .analysis.convergence import eoc
     from .analysis.fourier import Fourier
     from .analysis.integrals import BoundaryIntegral, VolumeIntegral
+    from .analysis.ports import Port
     from .analysis.probes import Extrema, Points, SurfaceFields
     from .analysis.riemann import riemann
     from .mesh import Grid, Mesh, box, interval, pml, read_mesh, rectangle
@@ -48,8 +49,8 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
 __all__ = [
     "Acoustics", "Advection", "BoundaryIntegral", "Debye", "Drude", "Euler", "ExponentialFilter", "Extrema", "FiniteVolume",
     "Fourier", "Grid", "GridOperator", "Hermite", "Interrupted", "Law", "Lorentz", "MHD", "Maxwell", "Mesh",
-    "Method", "ModalDG", "NodalDG", "Operator", "OutputError", "Points", "Poles", "Simulation", "SolutionError", "Sponge",
-    "SurfaceFields", "TensorDG", "VolumeIntegral",
+    "Method", "ModalDG", "NodalDG", "Operator", "OutputError", "Points", "Poles", "Port", "Simulation", "SolutionError",
+    "Sponge", "SurfaceFields", "TensorDG", "VolumeIntegral",
     "absorbing", "box", "central", "current", "curved_wall", "dipole", "eoc", "explain", "far_field", "fit",
     "gaussian_beam", "hll", "hllc", "hlld", "incident",
     "inflow", "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "pml", "prescribed", "pressure_outflow",
@@ -60,7 +61,7 @@ __all__ = [
 # {name: module} of the names above, and the parts of the package that are reached as `dgarray.mesh` is.
 HOMES = {name: module for module, names in {
     "analysis.convergence": "eoc", "analysis.fourier": "Fourier", "analysis.integrals": "BoundaryIntegral VolumeIntegral",
-    "analysis.probes": "Extrema Points SurfaceFields", "analysis.riemann": "riemann",
+    "analysis.ports": "Port", "analysis.probes": "Extrema Points SurfaceFields", "analysis.riemann": "riemann",
     "mesh": "Grid Mesh box interval pml read_mesh rectangle",
     "methods": "ExponentialFilter FiniteVolume GridOperator Hermite Method ModalDG NodalDG Operator TensorDG",
     "output": "OutputError",

@@ -132,6 +132,27 @@ def spectrum(ds, path):
     ax.figure.savefig(path, dpi=DPI)
 
 
+def scattering(ds, path):
+    """The pulse in the bend with the post, and its scattering parameters over frequency."""
+    from dgarray.cases.bend import CUTOFF, parameters
+
+    simulation = cases.bend()
+    S = abs(parameters({"one": ds}, simulation)).sel(into="one")
+    left, right = Figure(figsize=(9.6, 4.4), layout="compressed").subplots(1, 2)
+    ds.dg.plot("Ez", 13.0, left, mesh=True)
+    for name in ("one", "two"):
+        corners = simulation.mesh.points[simulation.mesh.face_points(simulation.mesh.interfaces[name])].reshape(-1, 2)
+        ends = corners[[np.argmin(corners.sum(axis=1)), np.argmax(corners.sum(axis=1))]]
+        left.plot(*ends.T, "k--", linewidth=1)
+    for name, text, colour in (("one", "reflection, |S11|", "C3"), ("two", "transmission, |S21|", "C0")):
+        right.plot(S.frequency / CUTOFF, S.sel(out=name), color=colour, label=text)
+    right.plot(S.frequency / CUTOFF, np.sqrt((S**2).sum("out")), color="0.5", linewidth=0.8, label="root of the sum of squares")
+    right.set(xlabel="frequency over cutoff", ylabel="amplitude", ylim=(0, 1.05), title="one pulse gives the band")
+    right.grid(color="0.92", linewidth=0.6)
+    right.legend(fontsize="small")
+    left.figure.savefig(path, dpi=DPI)
+
+
 def around_the_cylinder(ds, path):
     """The Mach number near the cylinder, with its isolines."""
     ax = axes(6.4, 4.9)

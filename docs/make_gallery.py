@@ -50,6 +50,10 @@ ENTRIES = {
     "dielectric_slab": Entry({"order": 4}, 0.5, {"variable": "Ez", "time": 1.0, "mesh": True}, ((2, 3, 4), 2)),
     "slab_spectrum": Entry({"medium": "lorentz"}, None, pictures.spectrum, command={"variable": "Ez"}, text=(
         "Lines are Fresnel's coefficients, dots the run: one pulse gives the whole band.")),
+    "bend": Entry({}, 1.0, pictures.scattering, command={"variable": "Ez", "time": 13.0, "mesh": True}, text=(
+        "On the left the pulse in the bend; the ports are dashed, behind them are the layers. On the right the scattering "
+        "parameters over the band from 1.2 to 1.9 of the cutoff. The mesh is made by NumPy alone: `bent_guide` of "
+        "`dgarray.cases.meshes.bent_guide`.")),
     "graded_medium": Entry({"order": 4, "contrast": 0.8, "waves": 2}, 0.25, {"variable": "Ez", "time": 1.0, "mesh": True},
                            ((1, 2, 3, 4), 3)),
     "maxwell_sphere": Entry({"order": 2, "ka": (1.0, 2.0)}, None, pictures.cross_sections, text=(

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dgarray.cases.acoustic_pulse import radial
+from dgarray.cases.bend import parameters
 from references import reference_mesh, table, table_row
 from runs import run
 
@@ -48,6 +49,7 @@ NORMS = [
     ("dielectric_slab", {"order": 2, "polarisation": "TE", "angle": 60.0}, 0.01,
      (0.6935300716, 0.4918769835, 1.009414392)),
     ("slab_spectrum", {"order": 3, "medium": "drude", "until": 2.0}, 0.01, (0.2764826872, 0.2355210786)),
+    ("bend", {"order": 2, "until": 2.0}, 0.008, (4.486417637e-06, 1.337215395e-05, 1.530235729e-05)),
     ("tm_obstacles", {"order": 2, "until": 0.4}, 0.005, (0.07485704527, 0.07481401753, 0.1055265663)),
     ("acoustic_pulse", {"order": 3, "cells": 12}, 0.03, (0.2085539283, 0.1485719278, 0.1485719278)),
     ("advection_wave", {"order": 3, "dim": 1}, 0.03, (0.7070391576,)),
@@ -290,6 +292,19 @@ def test_a_dispersive_slab_reflects_and_transmits_as_fresnel_says(medium):
 
 
 @pytest.mark.usually(0)
+@pytest.mark.parametrize("order, until, reciprocity, power", [(3, 32.0, 2e-3, 1e-2), (4, 60.0, 2e-4, 2e-3)])
+def test_a_bend_is_reciprocal_and_loses_nothing(order, until, reciprocity, power):
+    runs = {port: run(cases.bend, "fused", order=order, until=until, port=port) for port in ("one", "two")}
+    S = parameters({port: ds for port, (_, ds) in runs.items()}, runs["one"][0])
+    assert abs(S.sel(out="two", into="one") - S.sel(out="one", into="two")).max() < reciprocity
+    assert abs((abs(S) ** 2).sum("out") - 1).max() < power
+    assert 0.4 < abs(S.sel(out="two", into="one")).min() < 0.45 and 0.4 < abs(S.sel(out="one", into="one")).min() < 0.45
+    # The two columns of S without losses are orthogonal, so that the phases are right, too.
+    assert abs((S.sel(into="one") * S.sel(into="two").conj()).sum("out")).max() < power
+    assert runs["one"][0].report["results"]["power_error"] < power
+
+
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("shape, order, most", [("hexahedron", 3, -65.0), ("tetra", 2, -60.0)])
 def test_a_layer_around_a_cube_reflects_little(shape, order, most):
     sim, _ = run(cases.hex_pml, "fused", shape=shape, order=order, cells=4, until=1.6)
@@ -337,6 +352,10 @@ def test_advection_wave_on_a_mesh_file(tmp_path):
     (cases.tm_obstacles, {"mesh": dg.rectangle()}, "lens"),
     (cases.slab_spectrum, {"medium": "water"}, "allowed: debye, drude, lorentz"),
     (cases.slab_spectrum, {"mesh": dg.interval()}, "slab"),
+    (cases.bend, {"port": "three"}, "allowed: one, two"),
+    (cases.bend, {"cells": 5}, "cells must be even, and"),
+    (cases.bend, {"across": -0.35}, "across. . post at most 0.4"),
+    (cases.bend, {"mesh": dg.rectangle()}, "port 'one' does not exist"),
     (cases.hex_pml, {"shape": "prism"}, "allowed: hexahedron, tetra"),
     (cases.hex_pml, {"layers": 0}, "layers=0 is not allowed"),
     (cases.aircraft, {"mesh": dg.box()}, "skin"),

@@ -11,8 +11,10 @@ from scipy.special import hankel2
 
 from dgarray import Fourier, Maxwell, NodalDG, Simulation, TensorDG, absorbing, box, cases, rectangle
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
+from dgarray.reference import prism
 from dgarray.reference.tensor import tensor_cell
 from dgarray.spaces.curved_surface import simplex_surface
+from dgarray.spaces.prism_surface import PrismSurface
 from dgarray.spaces.surface import Surface
 from dgarray.spaces.tensor_surface import TensorSurface
 
@@ -45,6 +47,14 @@ def hexahedral_surface(order=4, nodes="gauss"):
     surface = TensorSurface(mesh, tensor_cell(3, order, nodes), mesh.boundary_faces)
     coords = {name: fixed[:2] for name, fixed in surface.coords(mesh.numbers).items()}
     return xr.Dataset(coords=coords, attrs={"dim": 3, "order": order, "nodes": nodes, "boundary": "all"})
+
+
+def prismatic_surface(order=4):
+    """The boundary of the cube, of prisms, at whose points of quadrature a record keeps the fields."""
+    mesh = box((-1, -1, -1), (1, 1, 1), 4, shape="prism")
+    surface = PrismSurface(mesh, prism(order), mesh.boundary_faces)
+    coords = {name: fixed[:2] for name, fixed in surface.coords(mesh.numbers).items()}
+    return xr.Dataset(coords=coords, attrs={"dim": 3, "order": order, "nodes": "warp and blend", "boundary": "all"})
 
 
 def with_fields(surface, *pairs, frequencies=(FREQUENCY,)):
@@ -115,6 +125,12 @@ def test_dipoles_inside_of_curved_hexahedra(nodes):
     assert errors[1] < errors[0] / 10
     assert errors[2] < 1e-4
     assert errors[2] < errors[1] / 10
+
+
+def test_dipoles_inside_of_prisms():
+    assert enclosed_volume(with_fields(prismatic_surface(), electric)) == pytest.approx(8.0, rel=1e-12)
+    errors = [error(far(with_fields(prismatic_surface(order), electric))[0], exact("electric")) for order in (2, 4)]
+    assert errors[1] < 1e-4 and errors[1] < errors[0] / 10
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""Quadrature on closed curves and surfaces, on whose faces a recorder has kept transforms of fields."""
+"""Quadrature on curves and surfaces, closed ones and others, on whose faces a recorder has kept transforms of fields."""
 from functools import cached_property
 
 import numpy as np
@@ -8,22 +8,21 @@ from ..reference.tensor import KINDS as TENSOR_NODES
 from ..reference.tensor import tensor_cell
 from ..spaces.surface import AXES, Surface
 
-ASKED = "a record of {} on a boundary or interface that encloses the sources, Fourier(frequencies, boundary=...)"
+ASKED = "a record of {} on a boundary or interface, Fourier(frequencies, boundary=...)"
 
 
-class ClosedSurface:
-    """The closed surface, in 2D curve, on which `fields` are given, a Dataset of a record `Fourier(..., boundary=...)`.
+class RecordedSurface:
+    """The surface, in 2D curve, on which `fields` are given, a Dataset of a record `Fourier(..., boundary=...)`.
 
     dim, axes   2 or 3, and their names
     x           (dim, face, point) positions of the points of quadrature
     weights     (face, point) with the faces' measures
-    normals     (dim, face, point), on straight faces of simplices (dim, face, 1); unit normals out of the enclosed volume
+    normals     (dim, face, point), on straight faces of simplices (dim, face, 1); unit normals out of the faces' cells
     matrix      (point, face_node) that evaluates fields at the points
-    volume      that it encloses, in 2D the area
 
     variables   names that the fields must have besides positions, normals, areas and orders
     degree      of the quadrature on each face, 2 order + 4 by default
-    Raises ValueError where the fields lack something and where the surface is not closed."""
+    Raises ValueError where the fields lack something."""
 
     def __init__(self, fields, variables, degree=None):
         self.axes = check_fields(fields, variables)
@@ -31,14 +30,8 @@ class ClosedSurface:
         self.fields = fields if "frequency" in fields.dims else fields.expand_dims("frequency")
         order, kind = int(fields.attrs["order"]), fields.attrs.get("nodes")
         degree = 2 * order + 4 if degree is None else degree
-        of_faces = on_tensor_faces if kind in TENSOR_NODES else on_simplices
-        self.x, self.weights, normals, self.matrix = of_faces(fields, self.axes, order, degree)
-        gap = np.linalg.norm((normals * self.weights).sum(axis=(1, 2))) / self.weights.sum()
-        if not gap < 1e-6:
-            raise ValueError(f"the surface is not closed: the integral of its normals is {gap:.2g} times its area, but must be "
-                             "0; give a boundary that encloses a volume")
-        volume = float(np.sum(self.x * normals * self.weights)) / self.dim
-        self.normals, self.volume = normals * np.sign(volume), abs(volume)
+        of_faces = on_tensor_faces if kind in TENSOR_NODES else at_own_points if "weight" in fields else on_simplices
+        self.x, self.weights, self.normals, self.matrix = of_faces(fields, self.axes, order, degree)
 
     @cached_property
     def frequencies(self):
@@ -52,6 +45,22 @@ class ClosedSurface:
     def three(self, vectors):
         """Vectors (dim, face, n) as three-vectors (3, face, n)."""
         return np.concatenate([vectors, np.zeros((3 - self.dim, *vectors.shape[1:]))])
+
+
+class ClosedSurface(RecordedSurface):
+    """As `RecordedSurface`, closed, with unit normals out of the enclosed volume.
+
+    volume      that it encloses, in 2D the area
+    Raises ValueError where the fields lack something and where the surface is not closed."""
+
+    def __init__(self, fields, variables, degree=None):
+        super().__init__(fields, variables, degree)
+        gap = np.linalg.norm((self.normals * self.weights).sum(axis=(1, 2))) / self.weights.sum()
+        if not gap < 1e-6:
+            raise ValueError(f"the surface is not closed: the integral of its normals is {gap:.2g} times its area, but must be "
+                             "0; give a boundary that encloses a volume")
+        volume = float(np.sum(self.x * self.normals * self.weights)) / self.dim
+        self.normals, self.volume = self.normals * np.sign(volume), abs(volume)
 
 
 def check_fields(fields, variables):
@@ -92,6 +101,11 @@ def on_tensor_faces(fields, axes, order, degree):
     vectors = (vector(fields, axes, "normal_") * (nodal(fields, "weight") / face.weights)) @ matrix.T
     areas = np.linalg.norm(vectors, axis=0)
     return vector(fields, axes, "") @ matrix.T, areas * fine.weights, vectors / areas, matrix
+
+
+def at_own_points(fields, axes, order, degree):
+    """The same where the record has points of quadrature, as on the faces of prisms."""
+    return vector(fields, axes, ""), nodal(fields, "weight"), vector(fields, axes, "normal_"), np.eye(fields.sizes["face_node"])
 
 
 def curved_normals(surface, x, outward, r, weights):
