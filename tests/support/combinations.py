@@ -258,8 +258,9 @@ def internal():
     return found
 
 
-AT_FACES = {"total_field": dg.total_field, "resistive_sheet": lambda g: dg.resistive_sheet(2.0),
-            "pec or wall, cut": lambda g: None}
+AT_FACES = {"total_field": lambda g, mesh, law: dg.total_field(g), "resistive_sheet": lambda *_: dg.resistive_sheet(2.0),
+            "launch of a Port": lambda g, mesh, law: dg.Port(mesh, law, "inside").launch(np.sin),
+            "pec or wall, cut": lambda *_: None}
 
 
 def with_faces(mesh, kind):
@@ -274,7 +275,7 @@ def at_faces(law, method, make, kind):
     mesh = dg.interval(cells=4) if law.dim == 1 else cells_of(kind, law.dim, tensor)
     try:
         mesh = with_faces(mesh, kind)
-        condition = make(state_of(law))
+        condition = make(state_of(law), mesh, law)
         if condition is None:
             mesh, condition = mesh.cut("inside"), dg.pec if isinstance(law, dg.Maxwell) else dg.wall
         boundary = {"inside": condition, "default": dg.outflow}
@@ -292,13 +293,13 @@ def faces_inside():
     by_law = {(name, condition): by_dim(laws, *([at_faces(law, method, make, "straight") for law in laws]
                                                 for method in (METHODS["NodalDG"], METHODS["ModalDG"])))
               for (name, laws), (condition, make) in product(LAWS.items(), AT_FACES.items())}
-    by_cells = {(kind, condition): {dim: [at_faces(dg.Maxwell(dim), method, make, kind) for method in of_cells(kind)]
+    by_cells = {(kind, condition): {dim: [at_faces(dg.Maxwell(dim), method, make, kind) for method in by_kind(kind)]
                                     for dim in (2, 3)}
                 for kind, (condition, make) in product(CELLS, AT_FACES.items())}
     return by_law, by_cells
 
 
-def of_cells(kind):
+def by_kind(kind):
     """Methods for a kind of cells."""
     order = {"a": 2, "b": 3} if kind == "of two orders" else 2
     if kind == "of two sizes":
@@ -647,13 +648,13 @@ straight, curved and mixed cells, and that no state grows (`tests/test_absorbing
 
 ## Conditions at faces inside
 
-`boundary` takes the name of an interface, too: `total_field` and `resistive_sheet`. `mesh.cut(name)` makes both sides
-boundaries. By NodalDG and ModalDG:
+`boundary` takes the name of an interface, too: `total_field`, `resistive_sheet`, and what `launch` of a `Port` makes.
+`mesh.cut(name)` makes both sides boundaries. By NodalDG and ModalDG:
 
 {table("", list(AT_FACES), names, lambda condition, law: cell(faces_inside()[0][law, condition]))}
 
 Maxwell's equations by all methods for such cells; tests hold the order p + 1 and that no energy grows
-(`tests/test_interface_conditions.py`):
+(`tests/test_interface_conditions.py`, `tests/test_ports.py`):
 
 {table("cells", list(CELLS), list(AT_FACES), lambda kind, condition: cell(faces_inside()[1][kind, condition]))}
 
