@@ -34,7 +34,11 @@ def add(xarray):
 
 
 def of_dataset(ds):
-    """The accessor of a run's dataset, see `dgarray.output.Accessor`; on grids `dgarray.output.GridAccessor`."""
+    """The accessor of a run's dataset, see `dgarray.output.Accessor`; on grids `dgarray.output.GridAccessor`; of a far field
+    `dgarray.analysis.patterns.FarField`."""
+    if "direction" in ds.dims and "direction_x" in ds.coords:
+        from .analysis.patterns import FarField
+        return FarField(ds)
     from .output import accessor_of
     return accessor_of(ds)
 

@@ -6,7 +6,7 @@ Taflove & Hagness 2005, chapter 8.
 """
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,13 +14,33 @@ import xarray as xr
 
 from ..physics.boundary import pec
 from ..physics.laws.maxwell import FIELDS
+from ..wording import choose
 from .closed_surface import ClosedSurface, check_fields
 from .scattering_spheres import sphere_bistatic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+AXES = "x", "y", "z"
+PLANES = "xy", "xz", "yz"
 BLOCK_VALUES = 1 << 20      # phases exp(i k r.x) held at once
+
+
+def directions(count: int = 360, plane: str | None = None) -> np.ndarray:
+    """Unit vectors at equal angles all around, from the first axis to the second: in 2D (count, 2), in 3D (count, 3).
+
+    count  whole number from 1
+    plane  None for 2D; in 3D "xy", "xz" or "yz"
+    ValueError for others."""
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+        raise ValueError(f"count={count!r} is not allowed; it must be a whole number from 1")
+    angle = 2 * np.pi * np.arange(count) / count
+    if plane is None:
+        return np.column_stack([np.cos(angle), np.sin(angle)])
+    first, second = (AXES.index(axis) for axis in choose("plane", plane, PLANES))
+    u = np.zeros((count, 3))
+    u[:, first], u[:, second] = np.cos(angle), np.sin(angle)
+    return u
 
 
 def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float = 1.0, mu: float = 1.0,
