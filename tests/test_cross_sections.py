@@ -197,6 +197,11 @@ def test_sound_at_a_rigid_cylinder():
     found = cross_sections(ds.dg.record("body"), field)
     assert_allclose(found.scattering, exact.scattering, rtol=5e-3)
     assert_allclose(found.extinction, exact.extinction, rtol=5e-3)
+    angle = np.radians(DEGREES)
+    far = near_to_far(ds.dg.record("body"), np.column_stack([np.cos(angle), np.sin(angle)]))
+    bistatic = cylinder_bistatic(FREQUENCIES, DEGREES, 1.0, dg.pec, polarisation="TE").values
+    error = np.abs(cross_section(far, spectrum()) - bistatic).max("direction") / bistatic.max(axis=1)
+    assert error.max() < 5e-3, error.values
 
 
 @pytest.mark.thorough

@@ -9,7 +9,20 @@ from dgarray.cases.maxwell_sphere import HALF_PULSE, bistatic, corner_radii, dam
 from references import table_path
 from scipy.special import hankel2
 
-from dgarray import Fourier, Maxwell, NodalDG, Simulation, TensorDG, absorbing, box, cases, rectangle
+from dgarray import (
+    Acoustics,
+    Fourier,
+    Maxwell,
+    NodalDG,
+    Simulation,
+    TensorDG,
+    absorbing,
+    box,
+    cases,
+    plane_wave,
+    rectangle,
+)
+from dgarray import dipole as dipole_field
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
 from dgarray.reference import prism
 from dgarray.reference.tensor import tensor_cell
@@ -324,6 +337,87 @@ def test_fields_in_2d_that_do_not_do_are_named(change, directions, message):
         near_to_far(change(with_wave(curve_of("straight"), "TM", oblique)), directions)
 
 
+# Of sound.
+
+RHO, C = 1.7, 0.8
+SOUND = K * C / (2 * np.pi)          # the frequency
+POLES = (1.0, PLACE), (-0.7 + 0.2j, np.array([-0.2, 0.25, 0.1]))          # strengths and places
+
+
+def with_sound(surface, wave):
+    """A dataset on the surface of p and v = -grad p / (i omega rho), of wave(R) -> (p, dp/dr) around each of POLES, r = |R|."""
+    axes = "xyz" if "z" in surface.coords else "xy"
+    x = np.array([surface[axis].values for axis in axes])
+    p, v = 0.0, 0.0
+    for strength, place in POLES:
+        R = x - place[:len(axes), None, None]
+        r = np.sqrt(np.sum(R**2, axis=0))
+        value, slope = wave(r)
+        p, v = p + strength * value, v - strength * slope * R / r / (2j * np.pi * SOUND * RHO)
+    names = ["p", *(f"v{axis}" for axis in axes)]
+    data = {name: (("frequency", "face", "face_node"), part[None]) for name, part in zip(names, (p, *v))}
+    return surface.assign(data).assign_coords(frequency=("frequency", [SOUND]))
+
+
+def spherical(r):
+    wave = np.exp(-1j * K * r) / r
+    return wave, -(1j * K + 1 / r) * wave
+
+
+def circular(r):
+    return hankel2(0, K * r), -K * hankel2(1, K * r)
+
+
+def sum_of_poles(u):
+    return sum(strength * np.exp(1j * K * u @ place[:u.shape[1]]) for strength, place in POLES)
+
+
+@pytest.mark.parametrize("kind", ["tetra", "gauss", "lobatto"])
+def test_two_monopoles_that_nearly_cancel(kind):
+    def surface(order):
+        return surface_of(order, 4) if kind == "tetra" else hexahedral_surface(order, kind)
+    fields = [with_sound(surface(order), spherical) for order in (2, 4, 6)]
+    far = [near_to_far(each, DIRECTIONS, density=RHO, sound_speed=C) for each in fields]
+    errors = [error(each.p.values[0], sum_of_poles(DIRECTIONS)) for each in far]
+    assert errors[0] < 5e-2 and errors[1] < errors[0] / 10 and errors[2] < min(1e-4, errors[1] / 10), errors
+    assert list(far[0].data_vars) == ["p"] and far[0].attrs == {"density": RHO, "sound_speed": C}
+    assert np.allclose(cross_section(far[2], 2j), np.pi * np.abs(sum_of_poles(DIRECTIONS)) ** 2, rtol=1e-3, atol=1e-3)
+    # Pressure and velocity are both needed.
+    for name, others in (("p", ["vx", "vy", "vz"]), ("v", ["p"])):
+        part = fields[2].assign({other: 0 * fields[2][other] for other in others})
+        found = near_to_far(part, DIRECTIONS, density=RHO, sound_speed=C).p.values[0]
+        assert error(found, sum_of_poles(DIRECTIONS)) > 0.1, name
+
+
+@pytest.mark.parametrize("kind", ["straight", "curved", "gauss", "lobatto"])
+def test_line_sources_of_sound(kind):
+    """H0(k r) = sqrt(2 i / (pi k r)) exp(-i k r)."""
+    exact = np.sqrt(2j / (np.pi * K)) * sum_of_poles(PLANAR)
+    far = [near_to_far(with_sound(curve_of(kind, order), circular), PLANAR, density=RHO, sound_speed=C) for order in (3, 5, 7)]
+    errors = [error(each.p.values[0], exact) for each in far]
+    assert errors[0] < 2e-2 and errors[1] < errors[0] / 10 and errors[2] < 2e-6, errors
+    sigma = cross_section(far[2])
+    assert np.allclose(sigma, 2 * np.pi * np.abs(exact) ** 2, rtol=1e-4) and sigma.attrs["long_name"] == "bistatic width"
+
+
+def test_a_pulse_of_a_monopole_of_sound():
+    """The transforms of `dgarray.dipole`, whose pressure is rho V f''(t - r / c) / (4 pi r); a plane wave adds nothing."""
+    law, volume, width, t = Acoustics(3, RHO, C), 0.3, 0.5, np.linspace(0, 12, 481)
+    field = dipole_field(law, tuple(PLACE), volume, lambda s: np.exp(-((s - 3) / width) ** 2))
+    wave = plane_wave(law, (0.6, 0.0, 0.8), 2.0, lambda s: np.exp(-((s - 4) / width) ** 2))
+    surface, frequencies = surface_of(6, 3), np.array([0.3, 0.5])
+    x = tuple(surface[axis].values for axis in "xyz")
+    kernel = np.exp(-2j * np.pi * np.multiply.outer(frequencies, t)) * (t[1] - t[0])
+    q = np.array([[a + b for a, b in zip(field(x, s), wave(x, s))] for s in t])          # (time, variable, face, face_node)
+    data = {name: (("frequency", "face", "face_node"), np.tensordot(kernel, q[:, i], 1))
+            for i, name in enumerate(law.variables)}
+    fields = surface.assign(data).assign_coords(frequency=("frequency", frequencies))
+    omega = 2 * np.pi * frequencies
+    strength = -RHO * volume * omega**2 * width * np.sqrt(np.pi) * np.exp(-(omega * width / 2) ** 2 - 3j * omega) / (4 * np.pi)
+    exact = strength[:, None] * np.exp(1j * np.multiply.outer(omega / C, DIRECTIONS @ PLACE))
+    assert error(near_to_far(fields, DIRECTIONS, density=RHO, sound_speed=C).p.values, exact) < 1e-3
+
+
 # What does not do.
 
 @pytest.mark.parametrize("change, message", [
@@ -341,6 +435,8 @@ def test_fields_that_do_not_do_are_named(change, message):
     (lambda f: near_to_far(f, [[0, 0, 1], [0, 1, 1]]), "direction 1 has the length 1.41421"),
     (lambda f: near_to_far(f, DIRECTIONS, eps=-1), "eps=-1 is not allowed; it must be a positive number"),
     (lambda f: cross_section(near_to_far(f, DIRECTIONS), 0), "incident=0 is not allowed"),
+    (lambda f: near_to_far(with_sound(surface_of(2, 2), spherical), DIRECTIONS, density=0), "density=0 is not allowed"),
+    (lambda f: near_to_far(with_sound(surface_of(2, 2), spherical).drop_vars("p"), DIRECTIONS), "lack p; give a record of p"),
     (lambda f: mie_cross_section(0, [0]), "ka=0 is not allowed; it must be a positive number")])
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):

@@ -90,8 +90,7 @@ class PowerFlow:
         if not callable(incident):
             raise ValueError(f"incident={incident!r} is not allowed; give the incident field, a function of x and t such as "
                              "dgarray.plane_wave(...)")
-        axes = "xyz" if "z" in fields.coords else "xy"
-        self.names = ("p", *(f"v{axis}" for axis in axes)) if "p" in fields else variables_of(fields)
+        self.names = variables_of(fields)
         self.surface, self.formulation = ClosedSurface(fields, self.names, degree), formulation
         if len(np.ravel(fields.attrs.get("time_span", ()))) != 2:
             raise ValueError("the fields lack the attribute time_span, the first and last time of the transform, as "

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from ..physics.boundary import pec
+from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS
 from ..wording import choose
 from .closed_surface import ClosedSurface, check_fields
@@ -43,67 +44,94 @@ def directions(count: int = 360, plane: str | None = None) -> np.ndarray:
     return u
 
 
-def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float = 1.0, mu: float = 1.0,
-                degree: int | None = None) -> xr.Dataset:
-    """The electric far field of the fields E and H on a closed surface, by the currents J = n x H and M = -n x E.
+def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float = 1.0, mu: float = 1.0, degree: int | None = None,
+                density: float = 1.0, sound_speed: float = 1.0) -> xr.Dataset:
+    """The far field of the fields on a closed surface: of Maxwell's equations the electric one, of acoustics the pressure.
 
-    3D: E(r) -> E_far(r/|r|) exp(-i k |r|) / |r|,         E_far(u) = -(i k / 4 pi) (Z N_u - u x L),
-    2D: E(r) -> E_far(r/|r|) exp(-i k |r|) / sqrt(|r|),   E_far(u) = -i k exp(-i pi / 4) / sqrt(8 pi k) (Z N_u - u x L),
+    3D: E(r) -> E_far(r/|r|) exp(-i k |r|) / |r|,         A = 1 / (4 pi),
+    2D: E(r) -> E_far(r/|r|) exp(-i k |r|) / sqrt(|r|),   A = exp(-i pi / 4) / sqrt(8 pi k),   and p_far of p likewise
+
+    Maxwell, by the currents J = n x H and M = -n x E:   E_far(u) = -i k A (Z N_u - u x L),
     N = integral of J exp(i k u . x) dS,   L = integral of M exp(i k u . x) dS,   N_u = N - u (u . N),
     k = 2 pi f sqrt(eps mu),   Z = sqrt(mu / eps)
 
+    Acoustics, by the integral of Kirchhoff and Helmholtz:   p_far(u) = i k A integral of (p u . n + Z v . n) exp(i k u . x) dS,
+    k = 2 pi f / c,   Z = rho c
+
     The normals n are turned so that they point out of the volume that the surface encloses; sources and scatterers lie
     inside, and around it the medium is uniform.  A field whose sources lie outside, such as the incident wave, adds nothing,
-    so scattered and total fields give the same.  On a perfect conductor the total field has M = 0.
+    so scattered and total fields give the same.  On a perfect conductor the total field has M = 0, at a rigid wall v . n = 0.
 
-    fields      Dataset of a record `Fourier(frequencies, boundary=...)`: Ex ... Hz, in 2D Hx, Hy, Ez (TM) or Ex, Ey, Hz (TE),
-                complex on (frequency, face, face_node), with x, y, z, normal_x, normal_y, normal_z, area, on quadrilaterals and
-                hexahedra weight, and the attributes order and nodes; frequency may be one chosen value
+    fields      Dataset of a record `Fourier(frequencies, boundary=...)`: Ex ... Hz, in 2D Hx, Hy, Ez (TM) or Ex, Ey, Hz (TE);
+                or p, vx, vy, vz; complex on (frequency, face, face_node), with x, y, z, normal_x, normal_y, normal_z, area, on
+                quadrilaterals and hexahedra weight, and the attributes order and nodes; frequency may be one chosen value
     directions  (direction, dim) unit vectors u
     eps, mu     of the medium around the surface
     degree      of the quadrature on each face, 2 order + 4 by default
-    Returns a Dataset of Ex, Ey, Ez, those of them that the fields have, (frequency, direction), complex, of the unit E times
-    length, in 2D times its square root; coordinates frequency and direction_x, direction_y, direction_z.
+    density, sound_speed   of acoustics, rho and c around the surface
+    Returns a Dataset of Ex, Ey, Ez, those of them that the fields have, or of p, (frequency, direction), complex, of the unit E
+    or p times length, in 2D times its square root; coordinates frequency and direction_x, direction_y, direction_z.
     ValueError where fields lack something or the surface is not closed, for directions that are no unit vectors and for a
     medium that is not positive.
-    Balanis 2012, section 6.8."""
+    Balanis 2012, section 6.8; Pierce 1989, section 4.6."""
     variables = variables_of(fields)
     u = unit_vectors(directions, len(check_fields(fields, variables)))
     surface = ClosedSurface(fields, variables, degree)
-    for name, value in (("eps", eps), ("mu", mu)):
+    medium = {"density": density, "sound_speed": sound_speed} if "p" in variables else {"eps": eps, "mu": mu}
+    for name, value in medium.items():
         if not (isinstance(value, Real) and value > 0):
             raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
-    x, normals = surface.three(surface.x), surface.three(surface.normals)
-    direction = np.pad(u, ((0, 0), (0, 3 - surface.dim)))
-    E, H = ([surface.values(field + axis) for axis in "xyz"] for field in "EH")
-    far = np.empty((len(surface.frequencies), len(u), 3), complex)
-    for number, k in enumerate(2 * np.pi * surface.frequencies * np.sqrt(eps * mu)):
-        J, M = (cross(normals, at_frequency(field, number, surface.weights)) for field in (H, E))
-        N, L = (radiated(current * surface.weights, x, k, direction) for current in (J, -M))
-        N -= direction * np.sum(direction * N, axis=1, keepdims=True)
-        amplitude = 1 / (4 * np.pi) if surface.dim == 3 else np.exp(-0.25j * np.pi) / np.sqrt(8 * np.pi * k)
-        far[number] = -1j * k * amplitude * (np.sqrt(mu / eps) * N - np.cross(direction, L))
+    of_waves, q = pressures if "p" in variables else electric_fields, {name: surface.values(name) for name in variables}
+    far = np.array([of_waves(surface, frequency, {name: values[number] for name, values in q.items()}, u, *medium.values())
+                    for number, frequency in enumerate(surface.frequencies)])
     coords = {"frequency": surface.fields["frequency"].variable}
     coords |= {f"direction_{axis}": ("direction", u[:, i], {"long_name": f"{axis} component of the direction"})
                for i, axis in enumerate(surface.axes)}
-    data = {f"E{axis}": (("frequency", "direction"), far[:, :, i], {"long_name": f"electric far field, {axis} component"})
-            for i, axis in enumerate("xyz") if f"E{axis}" in variables}
-    return xr.Dataset(data, coords, {"eps": float(eps), "mu": float(mu)})
+    electric = {f"E{axis}": f"electric far field, {axis} component" for axis in AXES}
+    names = {"p": "far pressure"} if "p" in variables else electric
+    data = {name: (("frequency", "direction"), far[:, :, i], {"long_name": text})
+            for i, (name, text) in enumerate(names.items()) if name in variables}
+    return xr.Dataset(data, coords, {name: float(value) for name, value in medium.items()})
+
+
+def electric_fields(surface, frequency, q, u, eps, mu):
+    """E_far (direction, 3) along u (direction, dim) of the fields q, {variable: (face, point)}."""
+    k = 2 * np.pi * frequency * np.sqrt(eps * mu)
+    x, normals, direction = surface.three(surface.x), surface.three(surface.normals), np.pad(u, ((0, 0), (0, 3 - surface.dim)))
+    E, H = (np.array([q.get(field + axis, 0 * surface.weights) for axis in AXES]) for field in "EH")
+    N, L = (radiated(current * surface.weights, x, k, direction) for current in (cross(normals, H), -cross(normals, E)))
+    N -= direction * np.sum(direction * N, axis=1, keepdims=True)
+    return -1j * k * amplitude(surface.dim, k) * (np.sqrt(mu / eps) * N - np.cross(direction, L))
+
+
+def pressures(surface, frequency, q, u, density, sound_speed):
+    """p_far (direction, 1) along u (direction, dim) of the fields q, {variable: (face, point)}."""
+    k = 2 * np.pi * frequency / sound_speed
+    dipoles = surface.normals * (q["p"] * surface.weights)
+    normal = dot(surface.normals, [q[f"v{axis}"] for axis in surface.axes])
+    monopoles = density * sound_speed * normal * surface.weights
+    found = radiated(np.stack([*dipoles, monopoles]), surface.x, k, u)
+    return 1j * k * amplitude(surface.dim, k) * (np.sum(found[:, :-1] * u, axis=1) + found[:, -1])[:, None]
+
+
+def amplitude(dim, k):
+    """A of a source of strength 1: its wave is A exp(-i k r) / r, in 2D A exp(-i k r) / sqrt(r)."""
+    return 1 / (4 * np.pi) if dim == 3 else np.exp(-0.25j * np.pi) / np.sqrt(8 * np.pi * k)
 
 
 def cross_section(far: xr.Dataset, incident: ArrayLike = 1.0) -> xr.DataArray:
     """Bistatic cross-section, an area, sigma = 4 pi |E_far|^2 / |E_incident|^2, or in 2D bistatic width, a length,
-    sigma = 2 pi |E_far|^2 / |E_incident|^2, (frequency, direction).
+    sigma = 2 pi |E_far|^2 / |E_incident|^2, (frequency, direction); of acoustics p stands for E.
 
-    far: as `near_to_far` returns it; incident: amplitude of E of the incident plane wave at these frequencies, a number or
+    far: as `near_to_far` returns it; incident: amplitude of E or p of the incident plane wave at these frequencies, a number or
     (frequency,), transformed as the fields were.  ValueError if an amplitude is 0.
     Balanis 2012, sections 11.3 and 11.5."""
-    amplitude = np.abs(np.asarray(incident)).reshape(-1, 1)
-    if not np.all(amplitude > 0):
+    strength = np.abs(np.asarray(incident)).reshape(-1, 1)
+    if not np.all(strength > 0):
         raise ValueError(f"incident={incident!r} is not allowed; the incident wave must have an amplitude at every frequency")
     squares = sum(np.abs(component) ** 2 for component in far.data_vars.values())
     angle, name = (4 * np.pi, "cross-section") if "direction_z" in far.coords else (2 * np.pi, "width")
-    result = (angle * squares / amplitude**2).rename("sigma")
+    result = (angle * squares / strength**2).rename("sigma")
     result.attrs = {"long_name": f"bistatic {name}"}
     return result
 
@@ -132,8 +160,11 @@ def mie_cross_section(ka: float, angles: ArrayLike) -> tuple[np.ndarray, np.ndar
 
 
 def variables_of(fields):
-    """Names of the components of E and H that the fields have, or should have."""
-    if "z" in fields.coords:
+    """Names of the components of E and H, or of p and v, that the fields have, or should have."""
+    axes = AXES if "z" in fields.coords else AXES[:2]
+    if "p" in fields or "vx" in fields:
+        return ("p", *(f"v{axis}" for axis in axes))
+    if len(axes) == 3:
         return FIELDS[3, None]
     return FIELDS[2, "TE" if "Hz" in fields else "TM"]
 
@@ -150,18 +181,14 @@ def unit_vectors(directions, dim):
     return u
 
 
-def at_frequency(field, number, weights):
-    """The three components (3, face, point) at one frequency of those over all, where one that is absent is 0.0."""
-    return np.array([component[number] if np.ndim(component) else 0 * weights for component in field])
-
-
 def cross(normals, field):
     """n x F of normals (3, face, 1) and the three components (3, face, point)."""
     return np.cross(np.broadcast_to(normals, field.shape), field, axis=0)
 
 
 def radiated(current, x, k, u):
-    """sum of current exp(i k u . x) over all points, (direction, 3); current and x (3, face, point), weights included."""
-    current, x = current.reshape(3, -1), x.reshape(3, -1)
+    """sum of current exp(i k u . x) over all points, (direction, component); x (dim, face, point) and, with weights, current
+    (component, face, point)."""
+    current, x = current.reshape(len(current), -1), x.reshape(len(x), -1)
     rows = max(1, BLOCK_VALUES // x.shape[1])
     return np.concatenate([np.exp(1j * k * (u[first:first + rows] @ x)) @ current.T for first in range(0, len(u), rows)])
