@@ -39,6 +39,7 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
     from .physics.dispersion_fit import fit
     from .physics.explain import explain
     from .physics.fluxes import central, hll, hllc, hlld, kennedy_gruber, ranocha, roe, rusanov, upwind
+    from .physics.impedance import impedance
     from .physics.incident_fields import current, dipole, gaussian_beam
     from .physics.interface_conditions import resistive_sheet, total_field
     from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
@@ -52,7 +53,7 @@ __all__ = [
     "Method", "ModalDG", "NodalDG", "Operator", "OutputError", "Points", "Poles", "Port", "Simulation", "SolutionError",
     "Sponge", "SurfaceFields", "TensorDG", "VolumeIntegral",
     "absorbing", "box", "central", "current", "curved_wall", "dipole", "eoc", "explain", "far_field", "fit",
-    "gaussian_beam", "hll", "hllc", "hlld", "incident",
+    "gaussian_beam", "hll", "hllc", "hlld", "impedance", "incident",
     "inflow", "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "pml", "prescribed", "pressure_outflow",
     "pressure_release", "ranocha",
     "read_mesh", "rectangle", "resistive_sheet", "riemann", "roe", "rusanov", "scattered", "total_field", "upwind", "wall",
@@ -70,6 +71,7 @@ HOMES = {name: module for module, names in {
     "physics.dispersion": "Debye Drude Lorentz Poles", "physics.dispersion_fit": "fit",
     "physics.explain": "explain",
     "physics.fluxes": "central hll hllc hlld kennedy_gruber ranocha roe rusanov upwind",
+    "physics.impedance": "impedance",
     "physics.incident_fields": "current dipole gaussian_beam",
     "physics.interface_conditions": "resistive_sheet total_field",
     "physics.laws": "Acoustics Advection Euler Law MHD Maxwell",
@@ -84,6 +86,7 @@ ELSEWHERE = {
     "free_surface": "pressure_release", "sound_soft": "pressure_release", "sound_hard": "wall", "rigid": "wall",
     "slip_wall": "wall", "reflecting": "wall", "symmetry": "wall", "reflective": "wall", "dirichlet": "prescribed",
     "neumann": "outflow (q+ = q-) or wall", "extrapolation": "outflow", "supersonic_outflow": "outflow",
+    "leontovich": "impedance", "surface_impedance": "impedance",
     "silver_mueller": "absorbing", "radiation": "absorbing", "non_reflecting": "absorbing, of a gas far_field",
     "farfield": "far_field", "characteristic": "far_field, of linear laws absorbing",
     "huygens": "total_field", "tfsf": "total_field", "scattered_field": "scattered",

@@ -62,7 +62,8 @@ def own(q, n, x, t, m):
 CONDITIONS = {
     "pec": lambda g: dg.pec, "pmc": lambda g: dg.pmc, "wall": lambda g: dg.wall,
     "curved_wall(function)": lambda g: dg.curved_wall(lambda x: x), "curved_wall('spline')": lambda g: dg.curved_wall("spline"),
-    "pressure_release": lambda g: dg.pressure_release, "absorbing": lambda g: dg.absorbing, "outflow": lambda g: dg.outflow,
+    "pressure_release": lambda g: dg.pressure_release, "impedance": lambda g: dg.impedance(0.5),
+    "absorbing": lambda g: dg.absorbing, "outflow": lambda g: dg.outflow,
     "prescribed": dg.prescribed, "incident": dg.incident, "scattered": lambda g: dg.scattered(dg.outflow, g),
     "far_field": dg.far_field, "inflow": dg.inflow, "pressure_outflow": lambda g: dg.pressure_outflow(1.0),
     "a function of your own": lambda g: own}

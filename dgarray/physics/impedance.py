@@ -1,0 +1,66 @@
+"""Surfaces of a given impedance as a boundary condition: lossy walls of acoustics, good conductors of Maxwell's equations."""
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .boundary import acoustic, linear
+from .boundary_checks import face_places, shown_at, values
+from .fluxes import upwind
+from .laws.law import shown
+from .pointwise import components
+from .trace import call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def impedance(Z: float | Callable) -> Callable:
+    """Wall of the surface impedance Z, which takes the power Z |v . n|^2 or Z |H_tangential|^2 per area.
+
+    Acoustics: p = Z n . v.   Maxwell: E_tangential = Z H x n, of first order (Leontovich).   n is the outward unit normal.
+    q+ = R q- but with the opposite sign for v or H, in the upwind flux:   R = (Z - Z0) / (Z + Z0),
+    Acoustics: p+ = R p-,  v+ = -R v-,  Z0 = rho c.   Maxwell: E+ = R E-,  H+ = -R H-,  Z0 = sqrt(mu / eps)
+
+    Z    at least 0, a number or a function of x: the ratio itself, in the units of rho c, or of sqrt(mu / eps); 0 is
+         `pressure_release` or `pec`, rho c or sqrt(mu / eps) is `absorbing`
+    A plane wave at the angle a from the normal comes back with the share of its p, or of E along the wall
+    acoustics, Maxwell with H in the plane of incidence:  (Z cos a - Z0) / (Z cos a + Z0)
+    Maxwell with E in the plane of incidence:             (Z - Z0 cos a) / (Z + Z0 cos a)
+    The energy never grows.  Z does not depend on frequency; where it does, mesh the material and give it a `Dispersion`.
+    ValueError for another Z; where it is infinite take `wall` or `pmc`.  Pierce 1989, section 3.3; Senior & Volakis 1995,
+    section 2.2."""
+    if not callable(Z) and not (isinstance(Z, Real) and not isinstance(Z, bool) and 0 <= Z < np.inf):
+        infinite = isinstance(Z, Real) and Z > 0 and np.isinf(Z)
+        raise ValueError(f"impedance({Z!r}) is not allowed; " + (
+            "an infinite one is dgarray.wall of acoustics, dgarray.pmc of Maxwell" if infinite else
+            "give a number from 0, or a function of x"))
+
+    def impedance_state(q, x, m, law):
+        linear(law, "impedance")
+        given = components(call(Z, dict(x=x), "impedance"), 1, "the impedance")[0] if callable(Z) else float(Z)
+        if hasattr(law, "fields"):
+            Z0 = (m.mu / m.eps) ** 0.5
+        else:
+            acoustic(law, "impedance")
+            Z0 = m.rho * m.c
+        R = (given - Z0) / (given + Z0)
+        return tuple(R * c if name[0] in "Ep" else -R * c for name, c in zip(law.variables, q))
+    impedance_state.flux, impedance_state.check = upwind, check_impedance(Z)
+    impedance_state.__qualname__ = f"impedance({shown(Z)})"
+    return impedance_state
+
+
+def check_impedance(Z):
+    """That an impedance that is a function of x is at least 0 and finite."""
+    def check(mesh, faces, law):
+        if callable(Z):
+            x = face_places(mesh, faces, 1)
+            found = values(lambda x: Z(x), x, "the impedance", ("Z",))
+            wrong = np.argwhere(~((found[0] >= 0) & np.isfinite(found[0])))
+            if len(wrong):
+                raise ValueError(f"the impedance is {found[0][tuple(wrong[0])]:g} at {shown_at(x, wrong[0])}; it must be at "
+                                 "least 0 and finite")
+    return check
