@@ -1,10 +1,9 @@
 """A pulse is scattered by an aircraft, 3D Maxwell on hexahedra."""
 import numpy as np
-import xarray as xr
 
 from dgarray import Fourier, Maxwell, Simulation, SurfaceFields, TensorDG, VolumeIntegral, absorbing, pec, pml, scattered
 from dgarray.analysis.cross_sections import cross_sections
-from dgarray.physics.laws.maxwell import cross
+from dgarray.analysis.surface_currents import surface_currents
 
 from .common import case_mesh, check_numbers
 from .meshes.aircraft import aircraft_mesh
@@ -69,7 +68,5 @@ def incident(x, t):
 
 def surface_current(dataset):
     """J = n x H of the total field on the skin, n out of the aircraft, as a DataArray (component, time, face, face_node)."""
-    fields = dataset.dg.record("skin")
-    x, n = ([fields[name + axis] for axis in "xyz"] for name in ("", "normal_"))
-    total = [fields[f"H{axis}"] + part for axis, part in zip("xyz", incident(x, fields["time"])[3:])]
-    return xr.concat([-c for c in cross(n, total)], "component").transpose("component", "time", "face", "face_node")
+    J = surface_currents(dataset.dg.record("skin"), incident)[["Jx", "Jy", "Jz"]]
+    return J.to_array("component").transpose("component", "time", "face", "face_node")

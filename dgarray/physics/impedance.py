@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .boundary import acoustic, linear
+from .boundary import linear, need
 from .boundary_checks import face_places, shown_at, values
 from .fluxes import upwind
 from .laws.law import shown
@@ -44,7 +44,7 @@ def impedance(Z: float | Callable) -> Callable:
         if hasattr(law, "fields"):
             Z0 = (m.mu / m.eps) ** 0.5
         else:
-            acoustic(law, "impedance")
+            need(law, "momentum", "impedance", "Maxwell or Acoustics")
             Z0 = m.rho * m.c
         R = (given - Z0) / (given + Z0)
         return tuple(R * c if name[0] in "Ep" else -R * c for name, c in zip(law.variables, q))
