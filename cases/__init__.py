@@ -4,10 +4,12 @@ from .advection_wave import advection_wave
 from .aircraft import aircraft
 from .alfven_wave import alfven_wave
 from .ball_cavity import ball_cavity
+from .beam_lens import beam_lens
 from .bend import bend
 from .current_sheet import current_sheet
 from .cylinder_flow import cylinder_flow
 from .dielectric_slab import dielectric_slab
+from .dipole import dipole
 from .disc_cavity import disc_cavity
 from .double_mach import double_mach
 from .field_loop import field_loop
@@ -31,6 +33,7 @@ from .mhd_quads import mhd_quads
 from .mhd_rotor import mhd_rotor
 from .mhd_tubes import brio_wu, ryu_jones
 from .orszag_tang import orszag_tang
+from .room import room
 from .shock_bubble import shock_bubble
 from .shu_osher import shu_osher
 from .slab_spectrum import slab_spectrum
@@ -42,10 +45,10 @@ from .tm_cavity import tm_cavity
 from .tm_obstacles import tm_obstacles
 from .vortex_curved import vortex_curved
 
-__all__ = ["acoustic_pulse", "advection_wave", "aircraft", "alfven_wave", "ball_cavity", "bend", "brio_wu", "current_sheet",
-           "cylinder_flow", "dielectric_slab", "disc_cavity", "double_mach", "field_loop", "forward_step", "graded_medium",
-           "hermite_acoustics", "hermite_advection", "hermite_cavity", "hermite_lens", "hex_cavity", "hex_pml", "hex_zones",
-           "isentropic_vortex", "kelvin_helmholtz", "linear_waves", "maxwell_cavity", "maxwell_sphere", "mhd_blast",
-           "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "orszag_tang", "ryu_jones", "shock_bubble", "shu_osher",
-           "slab_spectrum", "sod", "sod_grid", "supersonic_vortex", "taylor_green", "tm_cavity", "tm_obstacles",
-           "vortex_curved"]
+__all__ = ["acoustic_pulse", "advection_wave", "aircraft", "alfven_wave", "ball_cavity", "beam_lens", "bend", "brio_wu",
+           "current_sheet", "cylinder_flow", "dielectric_slab", "dipole", "disc_cavity", "double_mach", "field_loop",
+           "forward_step", "graded_medium", "hermite_acoustics", "hermite_advection", "hermite_cavity", "hermite_lens",
+           "hex_cavity", "hex_pml", "hex_zones", "isentropic_vortex", "kelvin_helmholtz", "linear_waves", "maxwell_cavity",
+           "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "orszag_tang", "room",
+           "ryu_jones", "shock_bubble", "shu_osher", "slab_spectrum", "sod", "sod_grid", "supersonic_vortex", "taylor_green",
+           "tm_cavity", "tm_obstacles", "vortex_curved"]

@@ -153,6 +153,23 @@ def scattering(ds, path):
     left.figure.savefig(path, dpi=DPI)
 
 
+def beam(ds, path, time=8.0):
+    """Ez of the beam behind its lens, above its strength on the axis."""
+    from dgarray.cases.beam_lens import BEHIND, LENGTH, diffracted
+
+    figure = Figure(figsize=(6.4, 7.2), layout="compressed")
+    above, below = figure.subplots(2, 1, height_ratios=(2.2, 1))
+    ds.dg.plot("Ez", time, above)
+    record = ds.dg.record("axis")
+    x, power = record.x.values, np.abs(record["Ez"].values[0]) ** 2 / (LENGTH * np.sqrt(np.pi) / 2) ** 2
+    below.plot(x, diffracted(x - x[0] + BEHIND), color=REFERENCE, linewidth=0.8, label="rays, then Rayleigh's integral")
+    below.plot(x, power, color=RUN, linewidth=1.5, label="run")
+    below.set(xlabel="x", ylabel="|Ez|² over that of the beam", xlim=(x[0], x[-1]), ylim=(0, None))
+    below.grid(color="0.92", linewidth=0.6)
+    below.legend(fontsize="small", frameon=False)
+    figure.savefig(path, dpi=DPI)
+
+
 def around_the_cylinder(ds, path):
     """The Mach number near the cylinder, with its isolines."""
     ax = axes(6.4, 4.9)

@@ -64,6 +64,13 @@ ENTRIES = {
                       command={"variable": "Ey", "slice": "z=0"}, text=(
         "The mesh is made by NumPy and SciPy alone: `aircraft_mesh` of `dgarray.cases.meshes.aircraft`. "
         "At this time the wings still ring.")),
+    "dipole": Entry({"layers": 3}, 0.25, {"variable": "Ez", "time": 3.25, "slice": "y=0.1"}, text=(
+        "The cube is outlined, around it is the layer. What is radiated agrees with the formula to 5e-5.")),
+    "beam_lens": Entry({}, 0.5, pictures.beam, command={"variable": "Ez", "time": 8.0}, text=(
+        "Above the field of the pulse behind the lens; around the box is the scattered field alone. Below the transform on the "
+        "axis beside Rayleigh's integral, which lacks what the faces reflect to and fro.")),
+    "room": Entry({}, 0.002, {"variable": "p", "time": 0.014}, text=(
+        "The ceiling returns a weaker wave than the floor. On the right the layer in the open window.")),
     "acoustic_pulse": Entry({"order": 4, "cells": 20}, 0.5, {"variable": "p", "time": 1.5}, ((2, 3), 2)),
     "maxwell_cavity": Entry({"order": 4, "m": 2, "n": 1, "p": 1}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.3"},
                             ((2, 3), 2)),

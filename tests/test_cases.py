@@ -1,4 +1,5 @@
 """The ready cases: stored norms on every kernel, reference tables, energy, observed orders, physics."""
+import importlib
 import inspect
 from pathlib import Path
 
@@ -51,6 +52,10 @@ NORMS = [
     ("slab_spectrum", {"order": 3, "medium": "drude", "until": 2.0}, 0.01, (0.2764826872, 0.2355210786)),
     ("bend", {"order": 2, "until": 2.0}, 0.008, (4.486417637e-06, 1.337215395e-05, 1.530235729e-05)),
     ("tm_obstacles", {"order": 2, "until": 0.4}, 0.005, (0.07485704527, 0.07481401753, 0.1055265663)),
+    ("room", {"order": 3, "cells": 2, "until": 0.008}, 1e-4, (26.78560631, 0.04450642161, 0.04484517349)),
+    ("dipole", {"order": 2, "cells": 4, "layers": 1, "until": 2.4}, 0.04,
+     (0.3940286151, 0.3940286151, 0.8978422871, 0.8208173143, 0.8208173143, 0.01306869686)),
+    ("beam_lens", {"order": 2, "until": 2.0}, 0.01, (0.02052958555, 0.3889619255, 0.3314097577)),
     ("acoustic_pulse", {"order": 3, "cells": 12}, 0.03, (0.2085539283, 0.1485719278, 0.1485719278)),
     ("advection_wave", {"order": 3, "dim": 1}, 0.03, (0.7070391576,)),
     ("advection_wave", {"order": 3, "dim": 2}, 0.02, (0.7040203355,)),
@@ -311,6 +316,41 @@ def test_a_layer_around_a_cube_reflects_little(shape, order, most):
     assert -120 < sim.report["results"]["reflected_db"] < most
 
 
+def test_the_energy_of_a_room_goes_into_the_ceiling_and_through_the_window():
+    """Its balance is closed; nothing is taken by a ceiling that moves freely, at which p = 0."""
+    lined = run(cases.room, order=5, until=0.011)[0].report["results"]
+    assert lined["balance_error"] < 1e-3 and 0.05 < lined["taken_by_ceiling"] < 0.8
+    free = run(cases.room, order=3, cells=2, liner=0.0, until=0.008)[0].report["results"]
+    assert free["taken_by_ceiling"] == 0.0 < free["through_window"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("shape, order", [("hexahedron", 3), ("tetra", 2)])
+def test_a_current_radiates_as_a_dipole(shape, order):
+    results = run(cases.dipole, "fused", shape=shape, order=order)[0].report["results"]
+    assert results["error"] < (6e-3 if order == 3 else 6e-2)
+    assert results["radiated"] == pytest.approx(results["radiated_exact"], rel=5e-4 if order == 3 else 2e-2)
+
+
+@pytest.mark.thorough
+def test_a_lens_focuses_a_beam_where_rays_and_diffraction_say():
+    results = run(cases.beam_lens, "fused", order=6)[0].report["results"]
+    assert results["focus"] == pytest.approx(results["focus_by_diffraction"], rel=0.04)
+    assert results["gain"] == pytest.approx(results["gain_by_diffraction"], rel=0.06)
+
+
+def test_the_focus_of_a_narrow_aperture_is_that_of_a_beam(monkeypatch):
+    """Rays and Rayleigh's integral, for a long lens and short waves, give F / (1 + (F / z)^2) of a Gaussian beam, z = pi w^2 /
+    wavelength, and z / F times the transmittance of the faces."""
+    beam_lens = importlib.import_module("dgarray.cases.beam_lens")          # `cases.beam_lens` is the function
+    for name, value in (("FOCAL_LENGTH", 60.0), ("WAIST", 2.0), ("APERTURE", 8.0), ("WAVELENGTH", 0.1)):
+        monkeypatch.setattr(beam_lens, name, value)
+    z = np.pi * 2.0**2 / 0.1
+    place, height = beam_lens.peak(*(lambda x: (x, beam_lens.diffracted(x)))(np.linspace(40, 70, 301)))
+    assert place == pytest.approx(60 / (1 + (60 / z) ** 2), rel=0.01)
+    assert height == pytest.approx((4 * 1.5 / 2.5**2) ** 2 * z / 60 * (1 + (60 / z) ** 2) ** 0.5, rel=0.01)
+
+
 def test_an_aircraft_scatters_a_pulse():
     """While the pulse reaches the nose, where the tangential H becomes at most twice that of the incident wave."""
     results = run(cases.aircraft, "fused", size=0.6, until=1.9)[0].report["results"]
@@ -358,6 +398,11 @@ def test_advection_wave_on_a_mesh_file(tmp_path):
     (cases.bend, {"mesh": dg.rectangle()}, "port 'one' does not exist"),
     (cases.hex_pml, {"shape": "prism"}, "allowed: hexahedron, tetra"),
     (cases.hex_pml, {"layers": 0}, "layers=0 is not allowed"),
+    (cases.room, {"mesh": dg.rectangle(shape="quadrilateral")}, "window"),
+    (cases.room, {"liner": -1.0}, "liner=-1.0 is not allowed"),
+    (cases.dipole, {"shape": "prism"}, "allowed: hexahedron, tetra"),
+    (cases.beam_lens, {"cells": 6}, "cells=6 is not allowed; it must be a multiple of 4"),
+    (cases.beam_lens, {"mesh": dg.rectangle(shape="quadrilateral")}, "lens"),
     (cases.aircraft, {"mesh": dg.box()}, "skin"),
     (cases.aircraft, {"size": 0.0}, "size=0.0 is not allowed"),
     (cases.maxwell_sphere, {"mesh": dg.box()}, "sphere")])
