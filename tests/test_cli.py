@@ -254,6 +254,17 @@ def test_explain(capsys):
         dg.explain(lambda q: q)
 
 
+def test_explain_a_dispersive_law(capsys):
+    """What media add, by region: dP/dt of Debye's, 1 / (1 + 0.1 s), and of Lorentz's medium."""
+    dg.explain(dg.Maxwell(1, eps=2.0 + dg.Debye(1.0, 0.1)))
+    text = capsys.readouterr().out
+    assert "a_Ez = -eps*(5*Ez - 10*Ez_0)" in text and "dEz_0/dt = 5*Ez - 10*Ez_0" in text
+    dg.explain(dg.Maxwell(1, eps={"glass": 2.0 + dg.Debye(1.0, 0.1), "air": 1.0}, mu=1 + dg.Lorentz(0.2, 3.0, 0.1)))
+    _, glass, elsewhere = capsys.readouterr().out.split("what internal variables add to the source ")
+    assert glass.startswith("in the region 'glass'") and "dEz_0/dt = 5*Ez - 10*Ez_0" in glass and "dHy_1/dt" in glass
+    assert elsewhere.startswith("elsewhere") and "a_Ez = 0" in elsewhere and "dHy_1/dt = 3*Hy - 3*Hy_0 - 0.1*Hy_1" in elsewhere
+
+
 @pytest.mark.usually(1, 2)
 @pytest.mark.parametrize("case, options", [("isentropic_vortex", ["--set", "cells=4"]), ("supersonic_vortex", []),
                                            ("isentropic_vortex", ["--set", "cells=4", "--kernels", "array"])])

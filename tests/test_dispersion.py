@@ -97,7 +97,10 @@ def test_arithmetic():
     assert 2 * (1 + debye) == (1 + debye) * 2 == np.int64(2) * (1 + debye) == 2 + dg.Debye(4.0, 0.5)
     assert 3 * (2 * debye) == 6 * debye and len({1 + debye, 1 + debye, 2 + debye}) == 2
     assert (1 + debye) + (2 + debye) == Dispersion(3.0, debye.terms * 2)
-    for wrong in (lambda: debye + "1", lambda: debye * debye, lambda: (1 + 1j) + debye):
+    assert (3 + debye) / 2 == 0.5 * (3 + debye) and (3 + debye) - 1 == (3 + debye) - np.float64(1) == 2 + debye
+    assert ((3 + debye) / np.float32(2) - 0.5)(0.3) == pytest.approx(((3 + debye)(0.3) - 1) / 2)
+    for wrong in (lambda: debye + "1", lambda: debye / "2", lambda: 2 / debye, lambda: debye - debye, lambda: 1 - debye,
+                  lambda: debye * debye, lambda: (1 + 1j) + debye):
         with pytest.raises(TypeError):
             wrong()
 
@@ -119,6 +122,9 @@ def test_arithmetic():
     (lambda: dg.Poles([], []), "0 poles"),
     (lambda: dg.Poles([None], [1]), "poles: None is not allowed"),
     (lambda: np.inf + dg.Debye(1, 1), "the number that is added=inf is not allowed"),
+    (lambda: dg.Debye(1, 1) / 0, "the divisor=0 is not allowed; it must be a number, positive"),
+    (lambda: dg.Debye(1, 1) - np.inf, "the number that is subtracted=inf is not allowed"),
+    (lambda: -dg.Debye(1.0, 1.0), r"-\(Debye\(1.0, 1.0\)\) is not allowed; it would amplify waves"),
     (lambda: -1 * dg.Debye(1, 1), "the factor=-1 is not allowed; it must be a number, positive"),
 ])
 def test_wrong_numbers(make, message):

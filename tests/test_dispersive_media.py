@@ -242,3 +242,13 @@ def test_a_restart_with_another_medium_is_refused(tmp_path):
         sim(first).run(out=out)
         with pytest.raises(ValueError, match="cannot be continued, because it differs in the"):
             sim(second).run(until=0.2, out=out, restart=True)
+
+
+@pytest.mark.parametrize("rate, adds, message", [
+    (lambda w: (w[1],), lambda q: (0.0, 0.0), r"rate of internal variables takes a component .*; q has 2, w has 1 \(z\)"),
+    (lambda w: (w[0],), lambda q: (q[2], 0.0), "adds of internal variables takes a component that does not exist; q has 2")])
+def test_components_that_do_not_exist_are_named(rate, adds, message):
+    law = dg.Acoustics(1)
+    law.internal = Internal(("z",), rate, adds)
+    with pytest.raises(ValueError, match=message):
+        dg.Simulation(dg.interval(cells=2), law, dg.NodalDG(1), dg.wall, until=0.1, backend="numpy", kernels="array").run()

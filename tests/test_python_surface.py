@@ -104,6 +104,12 @@ def test_tables_for_notebooks():
         assert "<b>" not in page and "color: #" not in page and not (missing := [
             fact for fact in facts if fact not in " ".join(Text(page).text.split())]), missing
 
+    halves = dg.interval(cells=2).with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
+    laws = {"a": dg.Maxwell(1), "b": dg.Maxwell(1, eps=2.0)}
+    several = dg.Simulation(halves, laws, dg.NodalDG(2), dg.pec, **ARRAYS)
+    assert repr(several).startswith(f"Simulation({laws!r}") and f"\n  law of b {laws['b']!r}\n" in repr(several)
+    assert f"law of b {laws['b']!r}" in " ".join(Text(several._repr_html_()).text.split())
+
     class Odd(dg.Law):
         dim, variables = 1, ("u",)
 

@@ -71,8 +71,8 @@ class Physics:
         if self.internal is None:
             return r
         given = dict(q=own, w=w, x=x, t=t, m=m)
-        added = self.checked(call(self.internal.adds, given, "adds"), "adds, of internal variables")
-        rates = components(call(self.internal.rate, given, "rate"), len(w), "the rate of internal variables",
+        added = self.checked(self.internal.found("adds", given), "adds, of internal variables")
+        rates = components(self.internal.found("rate", given), len(w), "the rate of internal variables",
                            self.internal.names)
         return tuple(a + b for a, b in zip(r, (*added, *rates)))
 

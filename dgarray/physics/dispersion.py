@@ -156,7 +156,8 @@ class Resonance:
 class Dispersion:
     """A permittivity or permeability eps(s) = high + sum of terms, s = i omega, with the time dependence exp(i omega t).
 
-    Made by arithmetic: `2.0 + Debye(1.0, 0.5)`, `EPS_0 * (1 + Drude(plasma, damping))`, or by `fit`.
+    Made by arithmetic: `2.0 + Debye(1.0, 0.5)`, `EPS_0 * (1 + Drude(plasma, damping))`, sums, a number less, multiples by and
+    quotients by positive numbers; or by `fit`.
     medium(frequency)  complex values at frequencies f = omega / (2 pi), in cycles per unit of time, in the shape of these: what
                        `eps=` and `mu=` of `dgarray.analysis` ask for
     medium.at(s)       the same at complex s = i omega
@@ -197,6 +198,15 @@ class Dispersion:
         return Dispersion(factor * self.high, tuple(term.scaled(factor) for term in self.terms), self.error)
 
     __rmul__ = __mul__
+
+    def __sub__(self, other):
+        return self + -real(other, "the number that is subtracted") if isinstance(other, Real) else NotImplemented
+
+    def __truediv__(self, other):
+        return self * (1 / real(other, "the divisor", positive=True)) if isinstance(other, Real) else NotImplemented
+
+    def __neg__(self):
+        raise ValueError(f"-({self!r}) is not allowed; it would amplify waves: the sign of a pole must be that of losses")
 
     def __repr__(self):
         if not self.terms:

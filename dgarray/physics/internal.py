@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from .trace import parameters
+from .trace import call, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,3 +59,12 @@ class Internal:
             strange = [name for name, p in parameters(function).items() if name not in allowed and p.default is p.empty]
             if strange:
                 raise ValueError(f"{role} of internal variables asks for {', '.join(strange)}; allowed: {', '.join(allowed)}")
+
+    def found(self, role, given):
+        """What the function of that role, such as "rate", returns for the arguments {name: value}. Raises ValueError where it
+        takes a component that does not exist."""
+        try:
+            return call(getattr(self, role), given, role)
+        except IndexError as error:
+            raise ValueError(f"{role} of internal variables takes a component that does not exist; q has {len(given['q'])}, w "
+                             f"has {len(given['w'])} ({', '.join(self.names)}), both counted from 0") from error

@@ -35,8 +35,35 @@ def law_formulas(law, flux=upwind):
         parts.append(("source", law.source, given, [f"s_{v}" for v in law.variables]))
     if law.admissible is not None:
         parts.append(("admissible states", law.admissible, given, ["admissible"]))
-    lines = [repr(law)]
-    for title, function, arguments, outputs in parts:
-        graph = Pointwise(function, arguments, title).graph
-        lines += [f"{title} [{graph.flops} operations]", *(f"  {line}" for line in formulas(graph, outputs, readable(law)))]
+    lines, names = [repr(law)], readable(law)
+    for part in parts:
+        lines += part_formulas(*part, names)
+    for where, internal in internal_variables(law):
+        of_internal = given | {"w": len(internal.names), "m": given["m"] | dict.fromkeys(internal.parameters)}
+        here = names | {f"w{i}": name for i, name in enumerate(internal.names)} | {
+            f"m_{name}": name for name in internal.parameters}
+        lines += part_formulas(f"what internal variables add to the source{where}", internal.adds, of_internal,
+                             [f"a_{v}" for v in law.variables], here)
+        lines += part_formulas(f"internal variables{where}", internal.rate, of_internal,
+                             [f"d{name}/dt" for name in internal.names], here)
     return lines
+
+
+def part_formulas(title, function, arguments, outputs, names):
+    """The title and the formulas of one function, a list of lines."""
+    graph = Pointwise(function, arguments, title).graph
+    return [f"{title} [{graph.flops} operations]", *(f"  {line}" for line in formulas(graph, outputs, names))]
+
+
+def internal_variables(law):
+    """(" in the region ...", " elsewhere" or "", and the `Internal` of elements there): the law's own, or of its media."""
+    if not law.dispersive:
+        return [("", law.internal)] if law.internal is not None else []
+    everywhere = {name: value for name, value in law.dispersive.items() if not isinstance(value, dict)}
+    by_region = {name: value for name, value in law.dispersive.items() if isinstance(value, dict)}
+    places = {f" in the region {region!r}": everywhere | {name: value[region] for name, value in by_region.items()
+                                                          if region in value}
+              for region in dict.fromkeys(region for value in by_region.values() for region in value)}
+    if everywhere:
+        places[" elsewhere" if by_region else ""] = everywhere
+    return [(place, law.response(media, None, False, None)) for place, media in places.items()]

@@ -145,15 +145,23 @@ class Simulation:
         self._operator, self._running = None, Lock()
 
     def __repr__(self):
-        return (f"Simulation({self.options['case'] or self.law!r}\n  mesh     {self.mesh!r}\n  law      {self.law!r}\n"
+        laws = "".join(f"  {name:<8} {text}\n" for name, text in self._laws())
+        return (f"Simulation({self.options['case'] or repr(self.options['law'])}\n  mesh     {self.mesh!r}\n{laws}"
                 f"  method   {self.method!r}\n  backend  {self.backend!r}\n  stepper  {self.stepper.name}, "
                 f"cfl {self.options['cfl']})")
+
+    def _laws(self):
+        """The law, or one of each region: pairs of a name and a text."""
+        law = self.options["law"]
+        return [(f"law of {region}", repr(each)) for region, each in law.items()] if isinstance(law, dict) else [
+            ("law", repr(law))]
 
     def _repr_html_(self):
         """The simulation as a table for notebooks, with those of its parts inside."""
         o = self.options
-        rows = [("mesh", self.mesh), ("law", self.law), ("method", self.method), ("backend", repr(self.backend)),
-                ("stepper", f"{self.stepper.name}, cfl {o['cfl']}")]
+        by_region = isinstance(o["law"], dict)
+        rows = [("mesh", self.mesh), *(self._laws() if by_region else [("law", self.law)]), ("method", self.method),
+                ("backend", repr(self.backend)), ("stepper", f"{self.stepper.name}, cfl {o['cfl']}")]
         rows += [(f"boundary {name or 'without a name'}", text) for name, text in self._conditions().items()]
         rows += [(name, shown(o[name])) for name in ("initial", "flux", "source", "exact", "until", "every", "dt", "steady")
                  if o[name] is not None]
