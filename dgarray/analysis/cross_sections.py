@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from ..physics.laws.law import dot
-from ..physics.laws.maxwell import cross
+from ..physics.laws.law import cross, dot
 from ..physics.pointwise import at_points
 from ..wording import choose
 from .closed_surface import ClosedSurface

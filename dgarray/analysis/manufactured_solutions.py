@@ -11,6 +11,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ..physics.boundary import prescribed
+from ..physics.capacity import times
 from ..physics.derivative import derivative
 from ..physics.laws.law import Law, shown
 from ..physics.pointwise import components, record
@@ -103,7 +104,7 @@ class Manufactured:
                  **{f"l{v}": c for v, c in enumerate(q)}}
         total = derivative(state, given, {"t": 1.0})
         if law.capacity is not None:
-            total = [c * rate for c, rate in zip(call(law.capacity, dict(m=medium), "capacity"), total)]
+            total = list(times(call(law.capacity, dict(m=medium), "capacity"), total))
         for factor, graphs in ((1.0, fluxes), (2.0, products)):          # 2: products(l, r) are those of the mean of l and r
             for k, graph in enumerate(graphs):
                 total = [a + factor * b for a, b in zip(total, derivative(graph, given, {f"x{k}": 1.0}))]

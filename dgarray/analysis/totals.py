@@ -1,6 +1,7 @@
 """Integrals over the domain of what a law conserves."""
 import numpy as np
 
+from ..physics.capacity import times
 from ..physics.pointwise import Pointwise
 from ..spaces.parts import of_places
 
@@ -21,7 +22,7 @@ def totals(operator, values, own=None):
     for part in of_places(operator.space.parts(extra=0), own):
         here, m = part.values(values), operator.parameters(part)
         factors = capacity(m=m) if capacity else (1.0,) * count
-        densities = [c * u for c, u in zip(factors, here)] + ([energy(q=here, m=m)[0]] if energy else [])
+        densities = [*times(factors, here)] + ([energy(q=here, m=m)[0]] if energy else [])
         if weighted is not None and energy:
             densities[-1] = densities[-1] - sum(d * u for d, u in zip(densities, here)) / 2
         total += [part.integrate(density) for density in densities]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy import inf
 
 from ..html_table import table
+from ..physics.capacity import check_factors
 from ..physics.laws.law import shown
 from ..spaces import GridSpace
 from ..stepping import Stage
@@ -71,14 +72,16 @@ class Method:
         """Raise ValueError or TypeError where this method cannot solve the problem, before anything is computed."""
 
     def check_law(self, law: Law) -> None:
-        """Raise ValueError for laws by region, internal variables, or nonconservative products, that this method does not
-        take."""
+        """Raise ValueError for laws by region, internal variables, capacities that are matrices, or nonconservative products,
+        that this method does not take."""
         if law.laws is not None and not self.by_region:
             raise ValueError(f"law={law.laws!r}: {type(self).__name__} takes one law; NodalDG, ModalDG and TensorDG "
                              "take laws by region, and parameters may be given by region, too")
         if (law.dispersive or law.internal is not None) and not self.by_region:
             raise ValueError(f"{law!r} is dispersive or has internal variables, which {type(self).__name__} does not take; "
                              "NodalDG, ModalDG and TensorDG do")
+        if not self.by_region:
+            check_factors(law, type(self).__name__)
         if law.products is not None and not self.has_products:
             raise ValueError(f"{law!r} has nonconservative products, which {self!r} does not take; give "
                              "TensorDG(order, nodes='lobatto', volume_flux=dgarray.ranocha), or a law without them")

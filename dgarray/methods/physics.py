@@ -1,6 +1,7 @@
 """A law with a numerical flux and a source: what a method asks of them, each result checked."""
 import numpy as np
 
+from ..physics.capacity import over
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, components, place
 from ..physics.trace import call, parameters
@@ -77,11 +78,11 @@ class Physics:
         return tuple(a + b for a, b in zip(r, (*added, *rates)))
 
     def over_capacity(self, r, m):
-        """r / C, with the law's capacity C if it has one."""
+        """C^-1 r, with the law's capacity C if it has one."""
         if self.law.capacity is None:
             return r
         factors = self.checked(call(self.law.capacity, dict(m=m), "capacity"), "the capacity")
-        return (*(a / c for a, c in zip(r, factors)), *r[self.moving:])
+        return (*over(factors, self.of_law(r)), *r[self.moving:])
 
     def wave_speed(self, q, n, x, t, m):
         given = dict(q=self.of_law(q), n=n, x=x, t=t, m=m)

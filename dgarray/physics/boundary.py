@@ -20,7 +20,7 @@ from .boundary_checks import all_checks, check_medium, check_normal, check_press
 from .derivative import derivative
 from .fluxes import upwind
 from .laws.euler import Euler
-from .laws.law import argument, check_bounds, dot, shown
+from .laws.law import argument, check_bounds, cross, dot, shown
 from .laws.mhd import MHD
 from .pointwise import components
 from .splines import SplinePieces
@@ -229,8 +229,7 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     if medium.get("sigma"):
         raise ValueError(f"a plane wave needs a medium without losses, but the law is {law!r}")
     if hasattr(law, "fields"):
-        from .laws.maxwell import cross
-        eps, mu, k3 = medium["eps"], medium["mu"], law.direction(k)
+        (eps, mu), k3 = law.isotropic(medium, "a plane wave"), law.direction(k)
         E = tuple(float(c) for c in amplitude)
         if len(E) != 3 or abs(dot(E, k3)) > 1e-9:
             raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be three components of E, normal to {k}")
@@ -264,10 +263,15 @@ def medium_of(law, medium, field="a plane wave"):
         if not isinstance(value, dict) or (isinstance(medium, str) and medium in value):
             raise ValueError(f"{field} needs a medium without dispersion, but the law is {law!r}")
     varies = [name for name, value in law.parameters.items() if not isinstance(value, Real)]
-    names = {argument(law, name): name for name in varies}
+    names = {argument(law, name): {name: 1} for name in varies}
+    for name, tensor in law.tensors.items():          # of a tensor that varies, the medium of a field is a number
+        parts = {part: int(i == j) for (i, j), part in tensor.names.items()}
+        if not parts.keys().isdisjoint(varies):
+            names = {name: parts} | {key: value for key, value in names.items() if value.keys().isdisjoint(parts)}
     if isinstance(medium, dict):
-        given = {names[choose("medium: parameter", str(name), names, f"; those that vary in {law!r}")]: value
-                 for name, value in medium.items()}
+        where = f"; those that vary in {law!r}"
+        given = {part: value if share else 0.0 for name, value in medium.items()
+                 for part, share in names[choose("medium: parameter", str(name), names, where)].items()}
     elif medium is None:
         given = {}
     else:
@@ -275,7 +279,7 @@ def medium_of(law, medium, field="a plane wave"):
         region = choose("medium: region", str(medium), regions, f"; {law!r} has")
         given = {name: number for name in varies if isinstance(law.parameters[name], dict)
                  for other, number in law.parameters[name].items() if str(other) == region}
-    missing = [argument(law, name) for name in varies if name not in given]
+    missing = [name for name, parts in names.items() if not given.keys() >= parts.keys() & set(varies)]
     if missing:
         values = ", ".join(f"{name!r}: ..." for name in missing)
         raise ValueError(f"{field} needs a uniform medium, but {' and '.join(missing)} of {law!r} "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .capacity import check_factors
 from .pointwise import components
 from .trace import call
 
@@ -48,7 +49,10 @@ def rusanov(law: Any, alpha: float = 1.0) -> Callable:
     law     any law
     alpha   1 by default; below 1 less dissipation
     s is the larger wave speed, C the smaller capacity of both sides.  With one C a state that does not jump where the medium
-    does has the flux F . n; with the smaller one, neither side feels the jump at more than the speed s.  Rusanov 1961."""
+    does has the flux F . n; with the smaller one, neither side feels the jump at more than the speed s.
+    ValueError where C is a matrix.  Rusanov 1961."""
+    check_factors(law, "rusanov")
+
     def flux(l, r, n, x, t, ml, mr):
         fl, fr, C = sides(law, l, r, n, x, t, ml, mr)
         s = np.maximum(wave_speed(law, l, n, x, t, ml), wave_speed(law, r, n, x, t, mr))
@@ -88,7 +92,9 @@ def hll(law: Any) -> Callable:
 
     They are the law's own (`signal_speeds`; Euler: Einfeldt's), else the slowest and fastest wave of both sides (Davis 1988).
     A law whose cleaning waves are apart from the others takes them out first (`decoupled`; MHD: Bn and psi).
-    Harten, Lax & van Leer 1983."""
+    ValueError where C is a matrix.  Harten, Lax & van Leer 1983."""
+    check_factors(law, "hll")
+
     def flux(l, r, n, x, t, ml, mr):
         if law.decoupled is not None:
             l, r = call(law.decoupled, dict(l=l, r=r, n=n, x=x, t=t, ml=ml, mr=mr))

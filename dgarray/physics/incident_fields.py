@@ -13,8 +13,7 @@ import numpy as np
 from .boundary import acoustic, medium_of, plane_wave
 from .boundary_checks import check_medium
 from .derivative import derivative
-from .laws.law import argument, dot, shown
-from .laws.maxwell import cross
+from .laws.law import argument, cross, dot, shown
 from .trace import trace
 
 if TYPE_CHECKING:
@@ -146,7 +145,8 @@ def dipole(law: Law, position: Sequence[float], moment: float | Sequence[float],
     first = derivative_of(pulse)
     second = derivative_of(first)
     if hasattr(law, "fields"):
-        eps, speed = medium["eps"], (medium["eps"] * medium["mu"]) ** -0.5
+        eps, mu = law.isotropic(medium, "a dipole")
+        speed = (eps * mu) ** -0.5
         unit = 1 / (4 * np.pi)
 
         def field(x, t):

@@ -15,6 +15,7 @@ Taflove & Hagness 2005, chapter 9.
 """
 from typing import NamedTuple
 
+from .capacity import diagonal
 from .dispersion import Relaxation, Resonance
 from .internal import Internal
 
@@ -236,7 +237,7 @@ def internal_of(law, chains, energy=None, replaces_source=False, parameters=None
         return tuple(walked(q, w, x, m)[0])
 
     def adds(q, w, x, m):
-        return tuple(-c * total for c, total in zip(law.capacity(m), walked(q, w, x, m)[1]))
+        return tuple(-c * total for c, total in zip(diagonal(law.capacity(m)), walked(q, w, x, m)[1]))
     terms = [term for chain in chains for stage in [*chain.stages, *chain.radial] for term in stage]
     fastest = max(term.fastest for term in terms)
     return Internal(tuple(names), rate, adds, energy, fastest, replaces_source, parameters or {})

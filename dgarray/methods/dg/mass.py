@@ -8,6 +8,7 @@ Chan, Hewett & Warburton 2017.
 """
 import numpy as np
 
+from ...physics.capacity import is_matrix, times
 from ...physics.pointwise import Pointwise
 
 BLOCK = 1 << 16          # numbers of the matrices of a block of elements
@@ -29,10 +30,13 @@ def conserved(tables, values):
     for first in range(0, tables.elements, step):
         cells = slice(first, first + step)
         jacobian = 1 / tables.inverse[:, cells] if tables.curved else tables.mesh.measures[cells] / volume
-        for v, c in enumerate(capacities(tables, varying, cells)):
-            modes = to_modes @ values[v][:, cells]
-            found = weight_adjusted(modes, c * jacobian, to_points, back) if v in weighted else modes * (c * jacobian)
-            total[:, v] += found[0].sum() * volume ** 0.5, np.sum(found * modes)
+        C = capacities(tables, varying, cells)
+        modes = [to_modes @ values[v][:, cells] for v in range(tables.moving)]
+        weights = [jacobian if is_matrix(C) else c * jacobian for c in C]          # a matrix is the same in all of an element
+        found = [weight_adjusted(each, weight, to_points, back) if v in weighted else each * weight
+                 for v, (each, weight) in enumerate(zip(modes, weights))]
+        for v, p in enumerate(times(C, found) if is_matrix(C) else found):
+            total[:, v] += p[0].sum() * volume ** 0.5, np.sum(p * modes[v])
     return total
 
 

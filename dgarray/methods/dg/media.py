@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ...mesh.cell_maps import positions
+from ...physics.capacity import check_factors
 from ...physics.laws.law import argument, check_bounds, check_function
 from ...physics.pointwise import Pointwise
 from ...physics.trace import call
@@ -64,8 +65,11 @@ class Media:
         values inside of elements."""
         if self.tables.diagonal:
             return ()          # a diagonal mass matrix is divided by C at the nodes
-        return tuple(v for v in range(self.tables.variables) if self.names and any(
+        found = tuple(v for v in range(self.tables.variables) if self.names and any(
             owner == "m" and name in self.names for owner, name in self.finish_of((v,)).used.values()))
+        if found:
+            check_factors(self.tables.law, "a medium that varies inside of elements")
+        return found
 
     @cached_property
     def others(self):

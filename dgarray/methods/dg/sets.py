@@ -158,11 +158,15 @@ def by_region(mesh, given, what):
 
 
 def constant_in(law, mesh):
-    """The law with a number for each parameter by region that is the same in all elements of a mesh."""
+    """The law with a number for each parameter by region that is the same in all elements of a mesh; components of tensors that
+    differ lose the regions that have no elements there, as a layer asks for those that it has."""
     here = {region for region, cells in mesh.regions.items() if len(cells)}
+    parts = {part for tensor in law.tensors.values() for part in tensor.names.values()}
     found = {}
     for name, value in law.parameters.items():
         values = {value[region] for region in here & set(value)} if isinstance(value, dict) else ()
+        if name in parts and len(values) > 1:
+            value = {region: number for region, number in value.items() if region in here or region not in mesh.regions}
         found[name] = values.pop() if len(values) == 1 else value
     if found == law.parameters:
         return law

@@ -27,7 +27,7 @@ class Law:
 
     parameters   {name: value}; value: a number, {region name: number}, or a function of x
     arguments    {name of a parameter: what the constructor calls it}, where that is another name
-    capacity     (m) -> C, one factor per variable
+    capacity     (m) -> C, for each variable one factor, or a row of the matrix C, symmetric and positive definite
     source       (q, x, t, m) -> s
     internal     a `dgarray.physics.internal.Internal`: unknowns with ordinary differential equations beside the law's; for DG
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
@@ -63,6 +63,7 @@ class Law:
     family       which measured time step applies: "scalar", "system" or "curl"; by default by the number of variables. A linear
                  law whose waves run both ways alike, as those of acoustics, may say "system": its step is found sooner
     dispersive   {name of a parameter: its `dgarray.physics.dispersion.Dispersion`, or {region: Dispersion}}
+    tensors      {what the user calls it: its `dgarray.physics.laws.tensors.Tensor`} of parameters that are its components
     laws         {region: law} if this law stands for several, see `dgarray.physics.laws.by_region`
     """
 
@@ -107,6 +108,7 @@ class Law:
     family: str | None = None
     laws: dict[str, Any] | None = None
     dispersive: dict[str, Any] = {}
+    tensors: dict[str, Any] = {}
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
 
@@ -128,9 +130,10 @@ class Law:
 
     @property
     def given(self):
-        """{name: value} of the parameters as the user gave them, with those that are dispersive."""
+        """{name: value} of the parameters as the user gave them, with those that are dispersive or tensors."""
         beside = () if self.internal is None else self.internal.parameters
-        found = {name: value for name, value in self.parameters.items() if name not in beside}
+        whole = {part: (name, tensor.given) for name, tensor in self.tensors.items() for part in tensor.names.values()}
+        found = dict(whole.get(name, (name, value)) for name, value in self.parameters.items() if name not in beside)
         for name, value in self.dispersive.items():
             numbers = found[name] if isinstance(found[name], dict) else {}
             found[name] = numbers | value if isinstance(value, dict) else value
@@ -178,6 +181,11 @@ def dot(a, b):
     if len(a) != len(b):
         raise ValueError(f"vectors of {len(a)} and {len(b)} components do not fit; both must have as many, the law's dim")
     return sum(x * y for x, y in zip(a, b))
+
+
+def cross(a, b):
+    """a x b of two three-vectors."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 def counted(values, names, law):

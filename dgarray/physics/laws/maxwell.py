@@ -1,11 +1,14 @@
 """Maxwell's equations in 1D, 2D (TM, TE) and 3D."""
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from ..capacity import times
 from ..linear_response import Conduction, internal_of, polarisation, stored_energy
 from ..stretched_coordinates import layer_chains, parameters_of
-from .law import Law, check_dim, check_parameters, counted, dispersive_apart, dot
+from .law import Law, check_dim, check_parameters, counted, cross, dispersive_apart, dot
+from .tensors import applied, biaxial, fastest, inverse, riemann, tensors_apart
 
 if TYPE_CHECKING:
     from ..annotations import Components, Parameter
@@ -17,13 +20,10 @@ FIELDS = {                     # components that are present, in the order of th
     (3, None): ("Ex", "Ey", "Ez", "Hx", "Hy", "Hz"),
 }
 
+MEDIUM = {"E": "eps", "H": "mu"}
+
 MU_0 = 1.25663706127e-6                                # H/m, CODATA 2022
 VACUUM = 1 / (MU_0 * 299792458.0 ** 2), MU_0          # eps_0 in F/m, and mu_0
-
-
-def cross(a, b):
-    """a x b of two three-vectors."""
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 class Maxwell(Law):
@@ -32,14 +32,16 @@ class Maxwell(Law):
     dim           1 (fields Ez, Hy), 2, or 3 (default)
     polarisation  in 2D "TM" (Hx, Hy, Ez; default) or "TE" (Ex, Ey, Hz)
     eps, mu       permittivity and permeability, positive: a number, {region: number}, or a function of x; in place of a number
-                  a dispersive one, such as 2.0 + dgarray.Debye(1.0, 0.5), for discontinuous Galerkin methods;
+                  a dispersive one, such as 2.0 + dgarray.Debye(1.0, 0.5), for discontinuous Galerkin methods, or a tensor,
+                  symmetric and positive definite: three rows of three numbers, or its diagonal, three numbers or functions;
                   by default vacuum, eps = mu = 1, with units="SI" 8.854e-12 F/m and 1.257e-6 H/m
     sigma         conductivity, not negative, by default 0; as eps
     units         None (normalised), "SI" (V/m, A/m, F/m, H/m, S/m, m, s) or {name: text}: for labels, attributes and the
                   default of eps and mu; no number that is given is converted
     With eps = mu = 1 the speed of light and the impedance of the vacuum are 1.
 
-    ValueError for another dim or polarisation, for parameters that are not positive (sigma: negative), and for other units.
+    ValueError for another dim or polarisation, for parameters that are not positive (sigma: negative), for tensors that are not
+    symmetric and positive definite or couple the fields of this law to others, and for other units.
 
     One text serves all dimensions: E and H are three-vectors whose absent components are zero.
     Kloeckner, Warburton, Bridge & Hesthaven 2009, section 6; Kloeckner, Warburton & Hesthaven 2013, equations (2) and (5).
@@ -48,7 +50,8 @@ class Maxwell(Law):
     family = "curl"
     si = {**{f"E{axis}": "V/m" for axis in "xyz"}, **{f"H{axis}": "A/m" for axis in "xyz"},
           "eps": "F/m", "mu": "H/m", "sigma": "S/m"}
-    positive, not_negative = ("eps", "mu"), ("sigma",)
+    positive = ("eps", "mu", *(f"{name}_{2 * axis}" for name in ("eps", "mu") for axis in "xyz"))
+    not_negative = ("sigma",)
 
     def __init__(self, dim: int = 3, polarisation: str | None = None, eps: Parameter | None = None, mu: Parameter | None = None,
                  sigma: Parameter = 0.0, units: dict[str, str] | str | None = None):
@@ -63,6 +66,8 @@ class Maxwell(Law):
         vacuum = VACUUM if units == "SI" else (1.0, 1.0)
         eps, mu = (default if given is None else given for given, default in zip((eps, mu), vacuum))
         self.parameters, self.dispersive = dispersive_apart({"eps": eps, "mu": mu, "sigma": sigma}, ("eps", "mu"))
+        axes = {name: tuple("xyz".index(v[1]) for v in self.variables if v[0] == field) for field, name in MEDIUM.items()}
+        self.parameters, self.tensors = tensors_apart(self.parameters, axes)
         check_parameters(self)
         self.say_units(units)
 
@@ -80,9 +85,27 @@ class Maxwell(Law):
         vectors = {"E": E, "H": H}
         return tuple(vectors[v[0]]["xyz".index(v[1])] for v in self.variables)
 
+    @property
+    def anisotropic(self):
+        """Whether a medium is a tensor of several components."""
+        return any(len(tensor.names) > 1 for tensor in self.tensors.values())
+
+    def media(self, m):
+        """eps and mu as matrices, with ones for components of the fields that this dimension does not have."""
+        def rows(name):
+            if name in self.tensors:
+                return self.tensors[name].rows(m)
+            return [tuple(getattr(m, name) if i == j else 0.0 for j in range(3)) for i in range(3)]
+        return tuple(map(rows, MEDIUM.values()))
+
     def capacity(self, m):
         """C = eps for E, mu for H."""
-        return self.state((m.eps,) * 3, (m.mu,) * 3)
+        if not self.anisotropic:
+            return self.state((m.eps,) * 3, (m.mu,) * 3)
+        full = {field: name in self.tensors and self.tensors[name].full for field, name in MEDIUM.items()}
+        rows = {field + axis: row for field, M in zip(MEDIUM, self.media(m)) for axis, row in zip("xyz", M)}
+        return tuple(tuple(rows[v]["xyz".index(w[1])] if w[0] == v[0] else 0.0 for w in self.variables) if full[v[0]] else
+                     rows[v]["xyz".index(v[1])] for v in self.variables)
 
     def flux(self, q, n):
         """F . n = (-n x H, n x E)."""
@@ -95,18 +118,41 @@ class Maxwell(Law):
         return (*n, *(0.0,) * (3 - self.dim))
 
     def wave_speed(self, n, m):
-        """|n| / sqrt(eps mu)."""
-        return (dot(n, n) / (m.eps * m.mu)) ** 0.5
+        """|n| / sqrt(eps mu); with tensors the larger speed of the two waves along n times |n|."""
+        if not self.anisotropic:
+            return (dot(n, n) / (m.eps * m.mu)) ** 0.5
+        if self.dim == 3:
+            return fastest(*self.media(m), n)
+        across, along = self.in_plane(n, m)
+        return (across / along) ** 0.5
+
+    def in_plane(self, n, m):
+        """(t . M^-1 t, the other medium's component along z), with t = n x z and M the medium of the field in the plane, in 2D.
+
+        A wave along a unit vector n feels of M what is 1 / (t . M^-1 t), as D . n or B . n is zero in it."""
+        media, t = dict(zip("EH", self.media(m))), cross(self.direction(n), (0.0, 0.0, 1.0))
+        plane, normal = "EH" if self.polarisation == "TE" else "HE"
+        return dot(t, applied(inverse(media[plane]), t)), media[normal][2][2]
+
+    def impedance(self, n, m):
+        """Z = sqrt(mu / eps) of waves along the unit vector n, in 1D and 2D and where media are numbers."""
+        # Not np.sqrt: of Python numbers that is a float64 scalar, which would promote float32 arrays.
+        if not self.anisotropic:
+            return (m.mu / m.eps) ** 0.5
+        across, along = self.in_plane(n, m)
+        return (across * along) ** (0.5 if self.polarisation == "TE" else -0.5)
 
     def upwind(self, l, r, n, ml, mr, alpha):
         """Riemann solution with the impedances Z = sqrt(mu/eps) = 1/Y of both sides; [q] = q+ - q-.
 
         n.F* = (-n x H*, n x E*),  H* = (Z- H- + Z+ H+ - alpha n x [E]) / (Z- + Z+),
                                    E* = (Y- E- + Y+ E+ + alpha n x [H]) / (Y- + Y+)
+        Of tensors see `dgarray.physics.laws.tensors.riemann`.
         Hesthaven & Warburton 2002; Kloeckner et al. 2009, section 6."""
         (El, Hl), (Er, Hr), n = self.fields(l), self.fields(r), self.direction(n)
-        # Not np.sqrt: of Python numbers that is a float64 scalar, which would promote float32 arrays.
-        zl, zr = (ml.mu / ml.eps) ** 0.5, (mr.mu / mr.eps) ** 0.5
+        if self.anisotropic and self.dim == 3:
+            return self.flux(self.state(*riemann((El, Hl), (Er, Hr), n, self.media(ml), self.media(mr), alpha)), n)
+        zl, zr = (self.impedance(n[:self.dim], m) for m in (ml, mr))
         yl, yr = 1 / zl, 1 / zr
         nxE = cross(n, tuple(b - a for a, b in zip(El, Er)))
         nxH = cross(n, tuple(b - a for a, b in zip(Hl, Hr)))
@@ -120,22 +166,71 @@ class Maxwell(Law):
         return self.state(tuple(-m.sigma * c for c in E), (0.0,) * 3)
 
     def damping(self, m):
-        """sigma / eps."""
-        return m.sigma / m.eps
+        """sigma / eps; with a tensor a bound, sigma times the root of the sum of squares of the components of eps^-1."""
+        if "eps" in self.parameters:
+            return m.sigma / m.eps
+        axes = {i for pair in self.tensors["eps"].names for i in pair}
+        rows = inverse(self.media(m)[0])
+        return m.sigma * sum(rows[i][j] * rows[i][j] for i in axes for j in axes) ** 0.5
 
     def response(self, media, layer, several, speed):
         """See `Law.response`."""
-        terms = {name: [polarisation(term, media[name].high) for term in media[name].terms] if name in media else []
-                 for name in ("eps", "mu")}
-        conducts = layer is not None and self.parameters["sigma"] != 0 and type(self).source is Maxwell.source
-        terms["eps"] += [Conduction(self.damping)] * conducts
+        self.check_response(layer)
         number = {variable: v for v, variable in enumerate(self.variables)}
-        fields = [(tuple(number.get(field + axis) for axis in "xyz"), 1, [terms[name]] if terms[name] else [])
-                  for field, name in (("E", "eps"), ("H", "mu"))]
+        conducts = layer is not None and self.parameters["sigma"] != 0 and type(self).source is Maxwell.source
+        fields = []
+        for field, name in MEDIUM.items():
+            terms = [polarisation(term, media[name].high) for term in media[name].terms] if name in media else []
+            axes = [number.get(field + axis) for axis in "xyz"]
+            if field == "H" or not conducts:
+                fields.append((tuple(axes), 1, [terms] if terms else []))
+            elif name in self.parameters:
+                fields.append((tuple(axes), 1, [[*terms, Conduction(self.damping)]]))
+            else:
+                fields += [(tuple(v if i == k else None for k in range(3)), 1, [[*terms, Conduction(partial(self.loss, i))]])
+                           for i, v in enumerate(axes) if v is not None]
         chains = layer_chains(layer, speed, several, self.dim, fields)
         return internal_of(self, chains, None if layer else stored_energy(chains), conducts, parameters_of(layer))
 
+    def loss(self, axis, m):
+        """sigma / eps along an axis, of a diagonal eps."""
+        return m.sigma / self.media(m)[0][axis][axis]
+
+    def check_response(self, layer):
+        """Raise ValueError for tensors in a layer or a dispersive medium of which its equations know nothing: those off the
+        axes; in round layers all, and in 3D biaxial ones, in which some waves run backward and would grow."""
+        for name, tensor in self.tensors.items():
+            off = [self.parameters[part] for (i, j), part in tensor.names.items() if i != j]
+            if any(any(value.values()) if isinstance(value, dict) else value != 0 for value in off):
+                where = "a dispersive medium" if layer is None else f"the absorbing layer {layer.region!r}"
+                raise ValueError(f"{name} of {self!r} has components off the diagonal in elements of {where}; there it must be "
+                                 "a number or a tensor along the axes, three numbers")
+            along = [self.parameters[part] for (i, j), part in tensor.names.items() if i == j]
+            if layer is not None and not layer.straight and any(value != along[0] for value in along):
+                raise ValueError(f"{name} of {self!r} is a tensor in the round absorbing layer {layer.region!r}; there it must "
+                                 "be a number, or take a straight layer")
+        if layer is not None and self.anisotropic and self.dim == 3 and biaxial(self.tensors, self.parameters):
+            raise ValueError(f"the medium of {self!r} in the absorbing layer {layer.region!r} is biaxial or varies with x; "
+                             "there two of the three quotients eps_xx / mu_xx, eps_yy / mu_yy, eps_zz / mu_zz must be equal, "
+                             "as near an optic axis waves run backward, which the layer makes grow; end the medium before it")
+
     def energy(self, q, m):
         """(eps |E|^2 + mu |H|^2) / 2."""
+        if self.anisotropic:
+            return dot(q, times(self.capacity(m), q)) / 2
         E, H = self.fields(q)
         return (m.eps * dot(E, E) + m.mu * dot(H, H)) / 2
+
+    def isotropic(self, medium, field):
+        """eps and mu of a medium {parameter: number}.
+
+        Raises ValueError where they are tensors, which the field, for the message, does not know."""
+        found = []
+        for name in MEDIUM.values():
+            numbers = {pair: medium[part] for pair, part in self.tensors[name].names.items()} if name in self.tensors else {
+                (0, 0): medium[name]}
+            first = next(value for (i, j), value in numbers.items() if i == j)
+            if any(value != (first if i == j else 0) for (i, j), value in numbers.items()):
+                raise ValueError(f"{field} needs an isotropic medium, but {name} is a tensor: the law is {self!r}")
+            found.append(first)
+        return tuple(found)
