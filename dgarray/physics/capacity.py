@@ -55,10 +55,23 @@ def is_zero(c):
     return isinstance(c, float | int) and c == 0
 
 
+def named(C, variables):
+    """{name: entry}: C_v of the factor of the variable v, C_v,w of the entries of its row that may differ from zero."""
+    found = {}
+    for v, entry in zip(variables, C):
+        row = {f"C_{v},{w}": c for w, c in zip(variables, entry) if not is_zero(c)} if isinstance(entry, tuple) else {
+            f"C_{v}": entry}
+        found |= row
+    return found
+
+
 def check_factors(law, what):
-    """Raise ValueError where the capacity of a law is a matrix; what: needs factors, for the message."""
-    if law.capacity is not None:
-        ones = SimpleNamespace(**dict.fromkeys(law.parameters, 1.0))
-        if is_matrix(call(law.capacity, dict(m=ones), "capacity")):
-            raise ValueError(f"{what} needs a law whose variables have a capacity each, but that of {law!r} is a matrix; "
-                             "give tensors along the axes, or take upwind or central fluxes with NodalDG, ModalDG or TensorDG")
+    """Raise ValueError where the capacity of a law is a matrix; what: that which needs factors, for the message."""
+    if law.capacity is not None and is_matrix(with_ones(law)):
+        raise ValueError(f"{what} needs a law whose variables have a capacity each, but that of {law!r} is a matrix; "
+                         "give tensors along the axes, or take upwind or central fluxes with NodalDG, ModalDG or TensorDG")
+
+
+def with_ones(law):
+    """The capacity of a law with ones as its parameters."""
+    return call(law.capacity, dict(m=SimpleNamespace(**dict.fromkeys(law.parameters, 1.0))), "capacity")

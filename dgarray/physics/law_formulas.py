@@ -1,7 +1,9 @@
 """The formulas of a law as lines of text, from the graphs of its functions."""
+from .capacity import named, with_ones
 from .codegen import formulas
 from .fluxes import upwind
 from .pointwise import Pointwise
+from .trace import call
 
 AXES = "xyz"
 
@@ -30,7 +32,9 @@ def law_formulas(law, flux=upwind):
              (f"numerical flux ({name}); - inside, + outside", flux(law), sides, [f"F*_{v}" for v in law.variables]),
              ("largest wave speed along n", law.wave_speed, given, ["speed"])]
     if law.capacity is not None:
-        parts.append(("capacity: C dq/dt + div F = s", law.capacity, {"m": given["m"]}, [f"C_{v}" for v in law.variables]))
+        def entries(m):
+            return tuple(named(call(law.capacity, dict(m=m)), law.variables).values())
+        parts.append(("capacity: C dq/dt + div F = s", entries, {"m": given["m"]}, list(named(with_ones(law), law.variables))))
     if law.source is not None:
         parts.append(("source", law.source, given, [f"s_{v}" for v in law.variables]))
     if law.admissible is not None:

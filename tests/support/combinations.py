@@ -339,6 +339,40 @@ def steppers():
     return result
 
 
+TURNED = ((2.0, 0.5, 0.0), (0.5, 1.5, 0.0), (0.0, 0.0, 1.2))          # in the plane; all in 3D
+TILTED = ((2.0, 0.5, 0.3), (0.5, 1.5, -0.2), (0.3, -0.2, 1.2))
+TENSORS = {"along the axes": [dg.Maxwell(1, eps=(2.0, 1.5, 1.2)), dg.Maxwell(2, "TM", mu=(2.0, 1.5, 1.2)),
+                              dg.Maxwell(2, "TE", eps=(2.0, 1.5, 1.2)), dg.Maxwell(3, eps=(2.0, 1.5, 1.5))],
+           "off the axes": [dg.Maxwell(2, "TM", mu=TURNED), dg.Maxwell(2, "TE", eps=TURNED), dg.Maxwell(3, eps=TILTED)],
+           "functions of x": [dg.Maxwell(1, eps=(1.0, 1.0, lambda x: 1 + 0.1 * x[0])),
+                              dg.Maxwell(2, "TM", mu=(lambda x: 1 + 0.1 * x[0], 1.5, 1.2)),
+                              dg.Maxwell(2, "TE", eps=(lambda x: 1 + 0.1 * x[0], 1.5, 1.2)),
+                              dg.Maxwell(3, eps=(lambda x: 1 + 0.1 * x[0], 1.5, 1.5))]}
+TENSOR_FLUXES = "upwind", "central", "rusanov", "hll"
+
+
+@cache
+def tensors():
+    """{(kind of tensor, what): {dim: messages}}: methods, numerical fluxes, conditions and layers in anisotropic media."""
+    found = {}
+    for kind, laws in TENSORS.items():
+        for method, made in INSIDE.items():
+            fit = [law for law in laws if law.dim > 1 or not isinstance(made, dg.TensorDG)]
+            mesh = tensor_mesh_of if isinstance(made, dg.TensorDG) else mesh_of
+            found[kind, method] = by_dim(fit, [outcome(law, made, mesh_of=mesh) for law in fit])
+        for flux in TENSOR_FLUXES:
+            found[kind, flux] = by_dim(laws, [outcome(law, METHODS["NodalDG"], None, FLUXES[flux]) for law in laws])
+        for condition in ("pec", "pmc", "absorbing", "prescribed", "incident", "scattered"):
+            found[kind, condition] = by_dim(laws, [outcome(law, METHODS["NodalDG"], CONDITIONS[condition]) for law in laws])
+        for layer in WITHIN[:3]:
+            fit = [law for law in laws if law.dim > 1]
+            found[kind, layer] = by_dim(fit, [within(layer, law, METHODS["NodalDG"]) for law in fit])
+        for scheme in FV_SCHEMES:
+            found[kind, f"FiniteVolume, {scheme}"] = by_dim(laws, [by_cells(law, scheme) for law in laws])
+        found[kind, "Hermite"] = by_dim(laws, [on_grid(law, lambda: dg.Hermite(1)) for law in laws])
+    return found
+
+
 GRID_LAWS = LAWS | {"Acoustics with c(x)": [dg.Acoustics(dim, sound_speed=lambda x: 1 + 0.1 * np.cos(np.pi * x[0]))
                                             for dim in (1, 2, 3)],
                     "Maxwell with conductivity": [dg.Maxwell(1, sigma=0.5), dg.Maxwell(2, "TM", sigma=0.5),
@@ -501,7 +535,7 @@ def refusals(found):
 
 def kind_of(message):
     """A message without the names that differ from law to law and from order to order."""
-    for laws in GRID_LAWS.values():
+    for laws in (GRID_LAWS | TENSORS).values():
         for law in laws:
             message = message.replace(repr(law), "LAW")
     return "".join("N" if c.isdigit() else c for c in message)
@@ -660,6 +694,15 @@ Maxwell's equations by all methods for such cells; tests hold the order p + 1 an
 {table("cells", list(CELLS), list(AT_FACES), lambda kind, condition: cell(faces_inside()[1][kind, condition]))}
 
 {refusals({**faces_inside()[0], **faces_inside()[1]})}
+
+## Tensors
+
+Maxwell's equations with `eps` or `mu` as tensors: methods, numerical fluxes, conditions, layers and schemes on grids. Tests
+hold the order p + 1 of plane waves, the energy and the eigenvalues (`tests/test_tensor_media.py`).
+
+{table("", list(dict.fromkeys(what for _, what in tensors())), list(TENSORS), lambda what, kind: cell(tensors()[kind, what]))}
+
+{refusals(tensors())}
 
 ## Methods and kernels
 

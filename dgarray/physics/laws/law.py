@@ -172,7 +172,9 @@ def argument(law, parameter):
 
 
 def shown(value):
-    """A parameter as text that is the same in every run: functions by name."""
+    """A parameter as text that is the same in every run: functions by name, also those on the diagonal of a tensor."""
+    if isinstance(value, tuple) and any(map(callable, value)):
+        return f"({', '.join(map(shown, value))})"
     return getattr(value, "__qualname__", None) or repr(value)
 
 
