@@ -91,6 +91,7 @@ def test_plane_waves_in_the_plane(name, medium, which):
     assert -1e-2 < energy < 0 and moved < 1e-13
 
 
+@pytest.mark.usually(0, 2)
 @pytest.mark.parametrize("name, medium, which", SOLIDS)
 def test_plane_waves_in_space(name, medium, which):
     (coarse, _, _), (fine, energy, moved) = (wave_error(name, medium, n, which, dg.upwind) for n in (3, 6))
@@ -165,6 +166,7 @@ def test_a_pulse_enters_an_anisotropic_half_space(shape, method):
     assert np.log2(coarse / fine) > 2.6 and fine < 2e-2 * index, (coarse, fine)
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("axis", [1, 2])
 def test_a_crystal_has_two_indices(axis):
     """Normal incidence on a biaxial crystal with its axes along the box: E along y feels eps_yy alone, E along z eps_zz."""
@@ -233,6 +235,7 @@ def wavy(law):
     return lambda x: tuple(np.sin(2 * x[0] + 3 * x[1] + v) for v in range(len(law.variables)))
 
 
+@pytest.mark.usually(lambda name, dtype: dtype == "float64" or name == "gauss")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", JOINED)
 def test_kernels_agree_with_arrays(name, dtype):
@@ -299,6 +302,7 @@ def square(cells, half=1.0, regions=None):
 CRYSTAL = {"crystal": lambda x: np.maximum(abs(x[0]), abs(x[1])) < 0.5, "air": lambda x: np.maximum(abs(x[0]), abs(x[1])) > 0.5}
 
 
+@pytest.mark.usually(3)
 @pytest.mark.parametrize("parameters", [dict(eps=(1.0, 2.0, 3.0)), dict(eps=(1.0, 2.0, 3.0), sigma=0.3),
                                         dict(eps={"crystal": PLANE, "air": 1.0}),
                                         dict(eps={"crystal": PLANE, "air": (1.0, 2.0, 1.0)})],
@@ -315,6 +319,7 @@ def test_layers_absorb(parameters):
     assert 10 * np.log10(differ / start) < -65
 
 
+@pytest.mark.usually(lambda parameters, flux: len(parameters) == 2 and flux == "central")
 @pytest.mark.parametrize("parameters", [dict(eps=(1.0, 4.0, 1.0)), dict(eps=(1.0, 2.0, 4.0), mu=(0.5, 2.0, 2.0))])
 @pytest.mark.parametrize("flux", ["upwind", "central"])
 def test_no_state_grows_in_a_layer(flux, parameters):
