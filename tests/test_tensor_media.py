@@ -7,6 +7,7 @@ from anisotropic import exact, matrices, plane_waves, turned
 
 import dgarray as dg
 from dgarray.analysis import manufactured
+from dgarray.analysis.guide_modes import modes
 from dgarray.physics.capacity import over, times
 
 PLANE = turned((1.0, 4.0, 2.0), 0.5)                      # the axes turned in the plane
@@ -359,6 +360,23 @@ def test_waves_come_in_from_isotropic_regions():
         dg.plane_wave(law, (1, 0, 0), (0, 1, 2), np.sin)
     with pytest.raises(ValueError, match="a dipole needs an isotropic medium"):
         dg.dipole(LAWS["biaxial"][0], (0, 0, 0), (0, 0, 1), lambda t: np.exp(-t * t))
+
+
+def test_sheets_and_ports_need_numbers():
+    """A port may be in an isotropic region beside a crystal."""
+    mesh = dg.rectangle(cells=4, shape="quadrilateral").with_regions(HALVES)
+    law, mesh = JUMPS["TE"], mesh.with_interfaces({"sheet": ("a", "b")})
+    with pytest.raises(ValueError, match="resistive_sheet needs media that are numbers, but those of .* are tensors"):
+        dg.Simulation(mesh, law, dg.TensorDG(1), {"sheet": dg.resistive_sheet(1.0), "default": dg.pec}).operator  # noqa: B018
+    guide = dg.rectangle((0, 0), (3, 1), (6, 2), shape="quadrilateral").with_regions(
+        {"a": lambda x: x[0] < 1, "b": lambda x: abs(x[0] - 1.5) < 0.5, "c": lambda x: x[0] > 2})
+    guide = guide.with_regions({"air": lambda x: x[0] < 2, "end": lambda x: x[0] > 2}).with_interfaces({"one": ("a", "b"),
+                                                                                                        "two": ("b", "c")})
+    beside = dg.Maxwell(2, "TE", eps={"air": 2.0, "end": 2.0})
+    same = dg.Maxwell(2, "TE", eps={"air": 2.0, "end": (2.0, 2.0, 3.0)})
+    assert modes(guide, same, "one", 1)[0].eps == modes(guide, beside, "one", 1)[0].eps == 2.0
+    with pytest.raises(ValueError, match="needs an isotropic medium, but eps is a tensor"):
+        modes(guide, dg.Maxwell(2, "TE", eps=PLANE), "one", 1)
 
 
 def test_a_crystal_of_one_number_scatters_nothing():

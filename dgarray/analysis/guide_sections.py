@@ -156,7 +156,7 @@ def medium_at(mesh, law, name):
         medium[each] = float(values[0, 0])
     if medium.pop("sigma", 0.0):
         raise ValueError(f"port {name!r} lies in a medium that conducts; a port needs one without losses, sigma = 0")
-    return medium
+    return dict(zip(("eps", "mu"), law.isotropic(medium, f"port {name!r}")))
 
 
 def refuse_law(law):

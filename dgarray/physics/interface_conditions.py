@@ -100,6 +100,8 @@ class ResistiveSheet:
         linear(law, "resistive_sheet")
         R = self.at(x)
         if hasattr(law, "fields"):
+            if law.anisotropic:
+                raise ValueError(f"resistive_sheet needs media that are numbers, but those of {law!r} are tensors")
             return conducting(law, R, l, r, law.direction(n), (ml.eps / ml.mu) ** 0.5, (mr.eps / mr.mu) ** 0.5)
         need(law, "momentum", "resistive_sheet", "Maxwell or Acoustics")
         return porous(R, l, r, n, ml.rho * ml.c, mr.rho * mr.c)
@@ -139,8 +141,8 @@ def resistive_sheet(resistance: float | Callable) -> ResistiveSheet:
                  velocity (in the units of rho c); a positive number, or a function of x
     A wave along the normal of a sheet in a medium of the impedance Z is transmitted with the share 2 R / (2 R + Z) of its E; of
     acoustics 2 Z / (2 Z + R) of its pressure.  Given as boundary={"name": resistive_sheet(R)}.
-    ValueError for another resistance, and laws other than Maxwell and Acoustics.  Senior & Volakis 1995, section 2.4; Morse &
-    Ingard 1968, section 6.3."""
+    ValueError for another resistance, laws other than Maxwell and Acoustics, and media that are tensors.
+    Senior & Volakis 1995, section 2.4; Morse & Ingard 1968, section 6.3."""
     return ResistiveSheet(resistance)
 
 
