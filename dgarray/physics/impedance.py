@@ -29,8 +29,8 @@ def impedance(Z: float | Callable) -> Callable:
     A plane wave at the angle a from the normal comes back with the share of its p, or of E along the wall
     acoustics, Maxwell with H in the plane of incidence:  (Z cos a - Z0) / (Z cos a + Z0)
     Maxwell with E in the plane of incidence:             (Z - Z0 cos a) / (Z + Z0 cos a)
-    The energy never grows.  Z does not depend on frequency; where it does, mesh the material and give it a `Dispersion`.
-    ValueError for another Z; where it is infinite take `wall` or `pmc`.  Pierce 1989, section 3.3; Senior & Volakis 1995,
+    The energy never grows.  Beside a tensor in 2D, Z0 is the impedance of waves along the normal.  Z does not depend on frequency; where it does, mesh the material and give it a `Dispersion`.
+    ValueError for another Z; where it is infinite take `wall` or `pmc`; and for tensors in 3D.  Pierce 1989, section 3.3; Senior & Volakis 1995,
     section 2.2."""
     if not callable(Z) and not (isinstance(Z, Real) and not isinstance(Z, bool) and 0 <= Z < np.inf):
         infinite = isinstance(Z, Real) and Z > 0 and np.isinf(Z)
@@ -38,11 +38,13 @@ def impedance(Z: float | Callable) -> Callable:
             "an infinite one is dgarray.wall of acoustics, dgarray.pmc of Maxwell" if infinite else
             "give a number from 0, or a function of x"))
 
-    def impedance_state(q, x, m, law):
+    def impedance_state(q, n, x, m, law):
         linear(law, "impedance")
         given = components(call(Z, dict(x=x), "impedance"), 1, "the impedance")[0] if callable(Z) else float(Z)
         if hasattr(law, "fields"):
-            Z0 = (m.mu / m.eps) ** 0.5
+            if law.anisotropic and law.dim == 3:
+                raise ValueError(f"boundary condition 'impedance' is for isotropic media in 3D, not for {law!r}")
+            Z0 = law.impedance(n, m)
         else:
             need(law, "momentum", "impedance", "Maxwell or Acoustics")
             Z0 = m.rho * m.c
