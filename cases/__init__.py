@@ -32,8 +32,10 @@ from .mhd_kelvin_helmholtz import mhd_kelvin_helmholtz
 from .mhd_quads import mhd_quads
 from .mhd_rotor import mhd_rotor
 from .mhd_tubes import brio_wu, ryu_jones
+from .mie_sphere import mie_sphere
 from .orszag_tang import orszag_tang
 from .room import room
+from .scattering_cylinder import scattering_cylinder
 from .shock_bubble import shock_bubble
 from .shu_osher import shu_osher
 from .slab_spectrum import slab_spectrum
@@ -49,6 +51,6 @@ __all__ = ["acoustic_pulse", "advection_wave", "aircraft", "alfven_wave", "ball_
            "current_sheet", "cylinder_flow", "dielectric_slab", "dipole", "disc_cavity", "double_mach", "field_loop",
            "forward_step", "graded_medium", "hermite_acoustics", "hermite_advection", "hermite_cavity", "hermite_lens",
            "hex_cavity", "hex_pml", "hex_zones", "isentropic_vortex", "kelvin_helmholtz", "linear_waves", "maxwell_cavity",
-           "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "orszag_tang", "room",
-           "ryu_jones", "shock_bubble", "shu_osher", "slab_spectrum", "sod", "sod_grid", "supersonic_vortex", "taylor_green",
-           "tm_cavity", "tm_obstacles", "vortex_curved"]
+           "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "mie_sphere", "orszag_tang", "room",
+           "ryu_jones", "scattering_cylinder", "shock_bubble", "shu_osher", "slab_spectrum", "sod", "sod_grid",
+           "supersonic_vortex", "taylor_green", "tm_cavity", "tm_obstacles", "vortex_curved"]

@@ -89,10 +89,10 @@ def bistatic(dataset, angles=tuple(range(181))):
     return xr.Dataset(data, {"ka": k * radius, "angle": ("angle", angles, {"units": "degree"})})
 
 
-def pulse(k):
-    """The pulse u exp(-u^2), u = s / w, as a function of s; its width w = 1 / min(k); and the absolute value of its Fourier
-    transform at the wave numbers k, w sqrt(pi) (k w / 2) exp(-(k w / 2)^2), which is largest at k w = sqrt(2)."""
-    width = 1 / float(np.min(k))
+def pulse(k, width=None):
+    """The pulse u exp(-u^2), u = s / w, as a function of s; its width w, by default 1 / min(k); and the absolute value of its
+    Fourier transform at the wave numbers k, w sqrt(pi) (k w / 2) exp(-(k w / 2)^2), which is largest at k w = sqrt(2)."""
+    width = 1 / float(np.min(k)) if width is None else width
     half = k * width / 2
 
     def shape(s):

@@ -9,9 +9,9 @@ ROUNDING = 1e-12
 
 SUBJECTS = {
     "Electromagnetic waves": [
-        "tm_obstacles", "dielectric_slab", "slab_spectrum", "bend", "graded_medium", "maxwell_sphere", "aircraft",
-        "dipole", "beam_lens", "maxwell_cavity", "tm_cavity", "hex_cavity", "hex_pml", "hex_zones", "disc_cavity",
-        "ball_cavity", "hermite_cavity"],
+        "tm_obstacles", "dielectric_slab", "slab_spectrum", "bend", "graded_medium", "maxwell_sphere", "mie_sphere",
+        "scattering_cylinder", "aircraft", "dipole", "beam_lens", "maxwell_cavity", "tm_cavity", "hex_cavity", "hex_pml",
+        "hex_zones", "disc_cavity", "ball_cavity", "hermite_cavity"],
     "Sound": ["acoustic_pulse", "room", "hermite_acoustics", "hermite_lens"],
     "Shocks in gases": ["sod", "sod_grid", "shu_osher", "double_mach", "forward_step", "shock_bubble"],
     "Smooth flows of gases": [

@@ -1,6 +1,7 @@
 """Pictures of the gallery that are more than one field: curves beside references, surfaces in 3D, movies.
 
 Each function draws a run's dataset to a file: (ds, path)."""
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -99,17 +100,46 @@ def cross_sections(ds, path):
     from dgarray.cases.maxwell_sphere import bistatic
 
     sigma = bistatic(ds)
+    in_planes({plane: (sigma[f"sigma_{plane}"], sigma[f"exact_{plane}"]) for plane in "EH"}, path)
+
+
+def of_sphere(ds, path):
+    """The same of a dielectric sphere."""
+    from dgarray.cases.round_bodies import round_body
+
+    sigma = import_module("dgarray.cases.mie_sphere").bistatic(ds, round_body("dielectric"))
+    in_planes({plane: (sigma["sigma"].sel(plane=plane), sigma["exact"].sel(plane=plane)) for plane in "EH"}, path)
+
+
+def in_planes(sigma, path):
+    """Bistatic cross-sections {plane: (of the run, exact)}, each (ka, angle), beside each other."""
     figure = Figure(figsize=(7.0, 4.0), layout="constrained")
-    for ax, ka in zip(figure.subplots(1, sigma.sizes["ka"], sharey=True), sigma["ka"].values):
-        for plane, colour in (("E", "C0"), ("H", "C3")):
-            part = sigma.sel(ka=ka)
-            ax.semilogy(part["angle"], part[f"exact_{plane}"], color=colour, linewidth=1, label=f"plane of {plane}, Mie")
-            ax.semilogy(part["angle"][::6], part[f"sigma_{plane}"][::6], ".", color=colour, label=f"plane of {plane}, run")
+    kas = sigma["E"][0]["ka"].values
+    for ax, ka in zip(figure.subplots(1, len(kas), sharey=True), kas):
+        for (plane, both), colour in zip(sigma.items(), ("C0", "C3")):
+            found, exact = (each.sel(ka=ka) for each in both)
+            ax.semilogy(exact["angle"], exact, color=colour, linewidth=1, label=f"plane of {plane}, Mie")
+            ax.semilogy(found["angle"][::6], found[::6], ".", color=colour, label=f"plane of {plane}, run")
         ax.set(title=f"ka = {ka:.3g}", xlabel="angle from forward (degrees)", xlim=(0, 180), xticks=range(0, 181, 45))
         ax.grid(color="0.92", linewidth=0.6)
     figure.axes[0].set_ylabel("bistatic cross-section / a²")
     figure.axes[0].legend(fontsize="small")
     figure.savefig(path, dpi=DPI)
+
+
+def extinction(ds, path):
+    """Widths of extinction, scattering and absorption of the metal cylinder over ka, beside the exact ones."""
+    from dgarray.cases.round_bodies import round_body
+
+    sections = import_module("dgarray.cases.scattering_cylinder").sections(ds, round_body("drude"))
+    ka, ax = 2 * np.pi * sections["frequency"].values, axes()
+    for name, colour in (("extinction", "C0"), ("scattering", "C2"), ("absorption", "C3")):
+        ax.plot(ka, sections[f"exact_{name}"], color=colour, linewidth=1, label=name)
+        ax.plot(ka, sections[name], ".", color=colour)
+    ax.set(xlabel="ka", ylabel="width / a", xlim=(ka[0], ka[-1]))
+    ax.grid(color="0.92", linewidth=0.6)
+    ax.legend(fontsize="small", frameon=False)
+    ax.figure.savefig(path, dpi=DPI)
 
 
 def spectrum(ds, path):

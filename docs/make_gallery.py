@@ -60,6 +60,12 @@ ENTRIES = {
         "One run gives both frequencies. The recorder `Fourier` transforms the fields on the sphere during the run, and "
         "`near_to_far` computes the far fields from them. Lines are Mie's series, dots the run."), more=(
         ("pictures/surface_currents.png", "The current on the sphere at ka = 3: strength, and direction at one moment"),)),
+    "mie_sphere": Entry({"body": "dielectric", "ka": (1.0, 2.0)}, None, pictures.of_sphere, text=(
+        "Lines are Mie's series, dots the run, on 184 curved hexahedra: a quarter of the sphere and of the space around it. "
+        "`with_mirror_images` of `dgarray.analysis.mirror_images` gives the rest of the fields on the surface where they are "
+        "recorded.")),
+    "scattering_cylinder": Entry({"body": "drude", "polarisation": "TE"}, None, pictures.extinction, text=(
+        "Lines are the exact series, dots the run: one pulse gives the resonance of the metal.")),
     "aircraft": Entry({"size": 0.6, "until": 18.0}, None, pictures.aircraft_currents,
                       command={"variable": "Ey", "slice": "z=0"}, text=(
         "The mesh is made by NumPy and SciPy alone: `aircraft_mesh` of `dgarray.cases.meshes.aircraft`. "

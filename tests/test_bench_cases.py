@@ -16,7 +16,8 @@ from dgarray.methods.dg.tensor_tables import AffineTensorTables, TensorTables
 SEVERAL_SETS = {"ball_cavity": "curved, straight", "disc_cavity": "curved, straight", "hex_zones": "around, core",
                 "aircraft": "pml, pml edges, straight", "hex_pml": "pml, pml edges, straight",
                 "slab_spectrum": "pml, slab, straight", "bend": "pml, straight", "room": "pml, straight",
-                "dipole": "pml, pml edges, straight", "beam_lens": "pml, pml edges, straight"}
+                "dipole": "pml, pml edges, straight", "beam_lens": "pml, pml edges, straight",
+                "mie_sphere": "pml, straight", "scattering_cylinder": "pml, straight"}
 SMALLER = {"hermite_advection": dict(cells=8), "hermite_lens": dict(cells=8), "hermite_acoustics": dict(cells=8)}
 USUAL = ["dielectric_slab", "hermite_cavity", "hex_cavity", "mhd_quads", "orszag_tang", "sod"]
 
