@@ -29,9 +29,10 @@ def impedance(Z: float | Callable) -> Callable:
     A plane wave at the angle a from the normal comes back with the share of its p, or of E along the wall
     acoustics, Maxwell with H in the plane of incidence:  (Z cos a - Z0) / (Z cos a + Z0)
     Maxwell with E in the plane of incidence:             (Z - Z0 cos a) / (Z + Z0 cos a)
-    The energy never grows.  Beside a tensor in 2D, Z0 is the impedance of waves along the normal.  Z does not depend on frequency; where it does, mesh the material and give it a `Dispersion`.
-    ValueError for another Z; where it is infinite take `wall` or `pmc`; and for tensors in 3D.  Pierce 1989, section 3.3; Senior & Volakis 1995,
-    section 2.2."""
+    The energy never grows.  Beside a tensor in 2D, Z0 is the impedance of waves along the normal.  Z does not depend on
+    frequency; where it does, mesh the material and give it a `Dispersion`.
+    ValueError for another Z; where it is infinite take `wall` or `pmc`; and for tensors in 3D.  Pierce 1989, section 3.3;
+    Senior & Volakis 1995, section 2.2."""
     if not callable(Z) and not (isinstance(Z, Real) and not isinstance(Z, bool) and 0 <= Z < np.inf):
         infinite = isinstance(Z, Real) and Z > 0 and np.isinf(Z)
         raise ValueError(f"impedance({Z!r}) is not allowed; " + (
