@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dgarray import ModalDG, NodalDG, TensorDG, hll, hllc, ranocha, roe, rusanov
+from dgarray import ModalDG, NodalDG, TensorDG, box, hll, hllc, ranocha, roe, rusanov
 from dgarray.mesh import Mesh, read_mesh
 from dgarray.methods.dg.limiting import INDICATORS, LIMITERS
 from dgarray.output.dataset import variables_of
@@ -138,3 +138,21 @@ def least(dataset, law):
     interpolation = dg.reference.interpolation(np.concatenate([points, rule.face_points.reshape(-1, dg.dim)]))
     q = [dg.values(name) @ interpolation.T for name in law.variables]
     return {"least_density": float(q[0].min()), "least_pressure": float(law.pressure(q).min())}
+
+
+def cube(cells, shape, mesh=None):
+    """(mesh, size of a cell) of the cube [-1, 1]^3, or of a box in a file, of hexahedra or tetrahedra.
+
+    cells: hexahedra along a side, or bricks of six tetrahedra, which then are the cells;  shape: "hexahedron" or "tetra"
+    Raises ValueError for other arguments, and files of other cells or of no box."""
+    choose("shape", shape, ("hexahedron", "tetra"))
+    check_numbers(least=1, whole=True, cells=cells)
+    inner = case_mesh(mesh, lambda: box((-1, -1, -1), (1, 1, 1), cells, shape=shape), 3)
+    check_box(inner)
+    kind = choose("the mesh's cell type", inner.cell_type, ("hexahedron", "tetra"))
+    return inner, float((inner.measures.mean() * (6 if kind == "tetra" else 1)) ** (1 / 3))
+
+
+def on_cube(mesh, order, start):
+    """The method for the cells of `cube`."""
+    return NodalDG(order, start) if mesh.cell_type == "tetra" else TensorDG(order, start=start)

@@ -1,13 +1,12 @@
 """A small current radiates through a perfectly matched layer, beside the exact field of a dipole, 3D Maxwell."""
 import numpy as np
 
-from dgarray import BoundaryIntegral, Maxwell, NodalDG, Points, Simulation, TensorDG, box, current, pec, pml
+from dgarray import BoundaryIntegral, Maxwell, Points, Simulation, current, pec, pml
 from dgarray import dipole as dipole_field
 from dgarray.physics.laws.law import dot
 from dgarray.physics.laws.maxwell import cross
-from dgarray.wording import choose
 
-from .common import case_mesh, check_box, check_numbers
+from .common import check_numbers, cube, on_cube
 
 WIDTH, TAU = 0.25, 0.4          # of the current, and of its pulse
 START = 4.0                     # of the pulse's centre, in units of the effective width: before it is 1e-7
@@ -29,14 +28,10 @@ def dipole(order=3, cells=6, layers=2, shape="hexahedron", until=5.0, every=0.25
     results: error of the field at 24 receivers at the distance 0.8, root mean square over them and over time, relative to the
     exact field; the energy that has gone into the layer (radiated), and that which the dipole radiates (radiated_exact),
     integral of f''^2 dt / (6 pi) = (tau / T)^2 sqrt(pi / 2) / (2 pi T^3)."""
-    choose("shape", shape, ("hexahedron", "tetra"))
-    check_numbers(least=1, whole=True, cells=cells, layers=layers)
+    check_numbers(least=1, whole=True, layers=layers)
     check_numbers(above=0, until=until)
-    inner = case_mesh(mesh, lambda: box((-1, -1, -1), (1, 1, 1), cells, shape=shape), 3)
-    check_box(inner)
-    hexahedra = choose("the mesh's cell type", inner.cell_type, ("hexahedron", "tetra")) == "hexahedron"
+    inner, size = cube(cells, shape, mesh)
     half = float(np.abs(inner.points).min(axis=1).max())
-    size = float((inner.measures.mean() * (1 if hexahedra else 6)) ** (1 / 3))
     layered = pml(inner.with_regions({"cube": np.arange(inner.cell_count)}), layers * size, layers)
     layered = layered.with_interfaces({"around": ("cube", "pml")})
     law, T = Maxwell(dim=3), float(np.hypot(TAU, WIDTH))
@@ -58,7 +53,7 @@ def dipole(order=3, cells=6, layers=2, shape="hexahedron", until=5.0, every=0.25
                 "radiated": float(power.integrate("time")),
                 "radiated_exact": float((TAU / T) ** 2 * np.sqrt(np.pi / 2) / (2 * np.pi * T**3))}
 
-    method = TensorDG(order, start=start) if hexahedra else NodalDG(order, start)
+    method = on_cube(inner, order, start)
     return Simulation(layered, law, method, boundary=pec, source=source, until=until, every=every, case="dipole",
                       results=results, record={"receivers": Points(DISTANCE * half * spread(24), 2),
                                                "power": BoundaryIntegral("around", poynting)})

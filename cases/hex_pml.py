@@ -3,10 +3,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dgarray import Maxwell, NodalDG, Simulation, TensorDG, box, pec, pml
-from dgarray.wording import choose
+from dgarray import Maxwell, Simulation, pec, pml
 
-from .common import case_mesh, check_box, check_numbers
+from .common import check_numbers, cube, on_cube
 
 WIDTH = 0.35          # of the pulse
 
@@ -25,13 +24,9 @@ def hex_pml(order=3, cells=5, layers=3, shape="hexahedron", until=3.0, mesh=None
     results: energy in the cube of the difference from the reference run, whose cells go on outside so far that nothing returns,
     in dB of the energy at t = 0, at the snapshot where it is largest (reflected_db); energy in the cube at the end in dB
     (left_db).  The reference run takes most of the time; `reflection` computes both."""
-    choose("shape", shape, ("hexahedron", "tetra"))
-    check_numbers(least=1, whole=True, cells=cells, layers=layers)
+    check_numbers(least=1, whole=True, layers=layers)
     check_numbers(above=0, until=until)
-    inner = case_mesh(mesh, lambda: box((-1, -1, -1), (1, 1, 1), cells, shape=shape), 3)
-    check_box(inner)
-    hexahedra = choose("the mesh's cell type", inner.cell_type, ("hexahedron", "tetra")) == "hexahedron"
-    size = float((inner.measures.mean() * (1 if hexahedra else 6)) ** (1 / 3))
+    inner, size = cube(cells, shape, mesh)
     around = int(until / 2 / size) + 2
 
     def initial(x):
@@ -40,7 +35,7 @@ def hex_pml(order=3, cells=5, layers=3, shape="hexahedron", until=3.0, mesh=None
         return -y * g, x * g, 0 * g, 0 * g, 0 * g, 0 * g
 
     def simulation(mesh, **options):
-        method = TensorDG(order, start=start) if hexahedra else NodalDG(order, start)
+        method = on_cube(inner, order, start)
         return Simulation(mesh, Maxwell(dim=3), method, boundary=pec, initial=initial, **options)
 
     layered = pml(inner, layers * size, layers)
