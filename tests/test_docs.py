@@ -27,7 +27,8 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGES.md", *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
 # Files that pages speak of as the reader's own.
-GIVEN = {"yours.msh": ROOT / "cases" / "meshes" / "slab.msh", "room.msh": DOCS / "meshes" / "room.msh"}
+GIVEN = {"yours.msh": ROOT / "cases" / "meshes" / "slab.msh",
+         **{name: DOCS / "meshes" / name for name in ("room.msh", "rod.msh")}}
 MYCASE = "from dgarray.cases import tm_cavity as case\n"
 
 
