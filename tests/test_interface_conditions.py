@@ -264,6 +264,44 @@ def test_what_does_not_fit():
             again.with_interfaces({"twice": "again"}))
 
 
+def test_faces_of_two_sizes_and_open_surfaces_are_refused():
+    """Where a condition would act on some faces alone."""
+    mesh = box_of("quadrilateral", 12)
+    wave = wave_of(LAWS["TM"])
+    for refined in (mesh.refined("total"), mesh.refined(np.setdiff1d(np.arange(mesh.cell_count), mesh.regions["total"]))):
+        with pytest.raises(MeshError, match="interface 'box': .* meets a face of another size; refine on both sides"):
+            run({"box": dg.total_field(wave), "default": dg.pec}, refined, method=dg.TensorDG(1))
+        with pytest.raises(MeshError, match="interface 'box': .* meets a face of another size"):
+            refined.cut("box")
+        with pytest.raises(MeshError, match="interface 'again': .* meets smaller cells beyond it; refine on both sides"):
+            refined.with_interfaces({"again": "total"})
+    upper = mesh.with_regions({"upper": lambda x: (np.maximum(abs(x[0]), abs(x[1])) < 0.75) & (x[1] > 0),
+                               "rest": lambda x: np.maximum(abs(x[0]), abs(x[1])) > 0.75})
+    with pytest.raises(ValueError, match="its faces end inside of the mesh, at .* they must be closed, or end at a boundary"):
+        run({"open": dg.total_field(wave), "default": dg.pec}, upper.with_interfaces({"open": ("upper", "rest")}),
+            method=dg.TensorDG(1))
+    half = dg.pml(box_of("quadrilateral", 12), 0.5, 2).with_regions({"west": lambda x: x[0] < 0})
+    with pytest.raises(ValueError, match="lies in the absorbing layer 'pml', whose waves the field does not know"):
+        run({"middle": dg.total_field(wave), "default": dg.pec}, half.with_interfaces({"middle": "west"}),
+            method=dg.TensorDG(1))
+    for given in ({"box": 5}, "box"):
+        with pytest.raises(MeshError, match="is not allowed; give"):
+            mesh.with_interfaces(given if isinstance(given, str) else {"other": 5})
+
+
+def test_waves_that_are_no_solution_are_refused():
+    halves = box_of("triangle", 6).with_regions({"rest": lambda x: np.maximum(abs(x[0]), abs(x[1])) > 0.75})
+    law = dg.Maxwell(2, eps={"total": 1.0, "rest": 1.0 + dg.Debye(3.0, 0.05)})
+    with pytest.raises(ValueError, match="is a wave in a medium without dispersion, but at the boundary eps of"):
+        run({"box": dg.total_field(dg.plane_wave(law, DIRECTION, (0, 0, 1), np.sin, medium="total")), "default": dg.pec},
+            halves, law)
+    sound = dg.plane_wave(dg.Acoustics(2), DIRECTION, 1.0, np.sin)
+    with pytest.raises(ValueError, match="is a wave of another law than Maxwell"):
+        run({"box": dg.total_field(sound), "default": dg.pec})
+    with pytest.raises(ValueError, match=r"the resistance of a sheet is -0.3"):
+        run({"box": dg.resistive_sheet(lambda x: sum(np.sin(2 * np.pi * c) ** 2 for c in x) - 0.3), "default": dg.pec})
+
+
 def test_the_medium_of_the_wave_is_that_of_the_scattered_field():
     mesh = box_of("quadrilateral", 12).with_regions({"rest": lambda x: np.maximum(abs(x[0]), abs(x[1])) > 0.75})
     law = dg.Maxwell(2, eps={"total": 4.0, "rest": 1.0})

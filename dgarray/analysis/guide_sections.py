@@ -7,7 +7,7 @@ import numpy as np
 
 from ..mesh.cell_maps import geometry_cell
 from ..mesh.extrude import AROUND, among, edges_of, ends, face_positions, kinds
-from ..mesh.interfaces import other_side
+from ..mesh.interfaces import must_be_even, other_side
 from ..mesh.mesh import Mesh, build
 from ..physics.boundary import pec, pmc
 from ..physics.boundary_checks import face_places, parameter_at, shown_at
@@ -61,6 +61,7 @@ def section_of(mesh, name, walls=pec):
         raise ValueError(f"port {name!r} is a boundary of the mesh; it must be an interface between the device and the guide "
                          "behind the port, mesh.with_interfaces({name: (region of the device, region of the feed)})")
     choose("port", name, mesh.interfaces, "; the mesh has the interfaces")
+    must_be_even(mesh, name)
     rows = mesh.interfaces[name]
     corners = mesh.face_points(rows)
     faces = list(kinds(corners))
@@ -115,6 +116,9 @@ def axes_across(normal):
 def rim_by_kind(mesh, name, corners, walls):
     """{"pec" or "pmc": point numbers (edge, vertex) of the section's edges there}, in 2D its ends."""
     rim, walls = ends(corners), walls if isinstance(walls, dict) else {"default": walls}
+    for given in walls:
+        if given != "default":
+            choose("walls: boundary", str(given), [*mesh.boundaries, *mesh.interfaces], " in the mesh; it has")
     found, free, known = {}, np.ones(len(rim), bool), {pec: "pec", pmc: "pmc"}
     for boundary, rows in [*mesh.boundaries.items(), ("default", mesh.unnamed)]:
         here = among(rim, edges_of(mesh.face_points(rows))) if len(rows) else np.zeros(len(rim), bool)

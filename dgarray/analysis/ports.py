@@ -54,7 +54,7 @@ class Port:
     def __post_init__(self):
         mode = self.mode
         if not isinstance(mode, Mode):
-            if not (isinstance(mode, Integral) and mode >= 1):
+            if not (isinstance(mode, Integral) and not isinstance(mode, bool) and mode >= 1):
                 raise ValueError(f"mode={mode!r} is not allowed; give its number, from 1, or a Mode")
             mode = modes(self.mesh, self.law, self.name, int(mode), self.walls)[-1]
         if mode.section.name != self.name:

@@ -107,7 +107,7 @@ class SurfaceFields(Recorder):
     """The fields at the nodes of a named boundary, seen from inside; dims (time, face, face_node).  On a grid those at the
     nodes of one side, dims (time, two of z, y, x), with these coordinates.
 
-    boundary    name, or on a mesh several names in a tuple
+    boundary    name of a boundary, or of an interface, seen from the side that its normal leaves; on a mesh several in a tuple
     every       steps between samples
     variables   names, all of the law by default
     Coordinates: x, y, z, normal_x ..., area and cell_number, see `dgarray.spaces.surface.Surface`."""

@@ -6,7 +6,7 @@ import numpy as np
 from ..wording import choose
 from .errors import MeshError
 from .faces import Neighbours, keys
-from .interfaces import other_side
+from .interfaces import must_be_even, other_side
 
 
 def cut(mesh, name):
@@ -18,6 +18,7 @@ def cut(mesh, name):
         rows = mesh.interfaces[choose("cut: interface", name, mesh.interfaces, f" in {mesh.source}; it has")]
     except ValueError as error:
         raise MeshError(str(error)) from None
+    must_be_even(mesh, name)
     both = np.concatenate([rows, other_side(mesh.neighbours, rows)])
     inner = {other: faces[~among(faces, both)] for other, faces in mesh.interfaces.items() if other != name}
     return replace(mesh, neighbours=without(mesh.neighbours, both), boundaries={**mesh.boundaries, name: both},

@@ -78,7 +78,7 @@ def between(mesh, name, regions):
     between one region and all other cells; see `Mesh.with_interfaces`."""
     if name in (*mesh.boundaries, *mesh.regions, *mesh.interfaces):
         raise MeshError(f"{mesh.source} has the name {name!r} already; give another one")
-    names = (regions,) if isinstance(regions, str) else tuple(regions)
+    names = (regions,) if isinstance(regions, str) else tuple(regions) if isinstance(regions, (list, tuple)) else ()
     if len(names) not in (1, 2):
         raise MeshError(f"interface {name!r}: {regions!r} is not allowed; give one region, or two, e.g. ('air', 'glass')")
     try:
@@ -87,11 +87,32 @@ def between(mesh, name, regions):
     except ValueError as error:
         raise MeshError(str(error)) from None
     inside, *beyond = (np.isin(np.arange(len(mesh.cells)), some) for some in cells)
-    rows = _between(mesh, inside, *beyond or [~inside])
+    beyond = beyond or [~inside]
+    rows = _between(mesh, inside, *beyond)
+    refuse_two_sizes(mesh, name, inside, *beyond)
     if not len(rows):
-        other = f"cells of {names[1]!r}" if beyond else "others"
+        other = f"cells of {names[1]!r}" if len(names) > 1 else "others"
         raise MeshError(f"interface {name!r}: no face lies between cells of {names[0]!r} and {other}")
     return rows
+
+
+def refuse_two_sizes(mesh, name, inside, beyond):
+    """Raise MeshError where cells of one side of an interface meet larger ones of the other."""
+    large, small = np.repeat(mesh.hanging.large, mesh.hanging.small.shape[1], axis=0), mesh.hanging.small.reshape(-1, 2)
+    meet = np.zeros(len(large), bool)
+    for one, other in ((inside, beyond), (beyond, inside)):
+        meet |= one[large[:, 0]] & ~other[large[:, 0]] & other[small[:, 0]] & ~one[small[:, 0]]
+    if meet.any():
+        raise MeshError(f"interface {name!r}: {mesh.place(large[meet][0])} meets smaller cells beyond it; refine on both "
+                        "sides, or put the interface elsewhere")
+
+
+def must_be_even(mesh, name):
+    """Raise MeshError where faces of an interface meet faces of another size."""
+    rows = mesh.interfaces[name]
+    uneven = rows[mesh.neighbour_face[tuple(rows.T)] < 0]
+    if len(uneven):
+        raise MeshError(f"interface {name!r}: {mesh.place(uneven[0])} meets a face of another size; refine on both sides")
 
 
 def _between(mesh, inside, beyond):

@@ -373,14 +373,17 @@ class Mesh:
 
     def with_interfaces(self, interfaces: dict[str, str | Sequence[str]]) -> Mesh:
         """A copy with more named faces inside, {name: (region, other region)}: the faces between cells of both, with
-        normals out of the first region into the second; or {name: region}: those around a region, with normals out of it. A
-        face that meets smaller ones has none.
+        normals out of the first region into the second; or {name: region}: those around a region, with normals out of it.
+        One that reaches a side of the mesh goes on in layers that are there already: add layers first.
 
             mesh = mesh.with_regions({"in": lambda x: x[0] < 0.3, "out": lambda x: x[0] > 0.3})
             mesh = mesh.with_interfaces({"section": ("in", "out")})
 
-        Raises MeshError for names that the mesh has, for unknown regions, and where no faces lie between them."""
+        Raises MeshError for names that the mesh has, for unknown regions, and where no faces lie between them, or faces that
+        meet smaller ones."""
         self._must_be_whole("given interfaces")
+        if not isinstance(interfaces, dict):
+            raise MeshError(f"with_interfaces({interfaces!r}) is not allowed; give {{name: (region, other region)}}")
         for name, regions in interfaces.items():
             self = replace(self, interfaces={**self.interfaces, str(name): inner_faces.between(self, str(name), regions)})
         return self
@@ -390,7 +393,7 @@ class Mesh:
         name. A sheet without thickness that conducts is boundary={name: dgarray.pec}.
 
         Cut a mesh last, after it has been refined, and given periods and layers.
-        Raises MeshError for a name that is no interface."""
+        Raises MeshError for a name that is no interface, and for one whose faces meet smaller ones."""
         self._must_be_whole("cut")
         return cuts.cut(self, name)
 

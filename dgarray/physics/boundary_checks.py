@@ -50,6 +50,14 @@ def check_medium(wave, medium):
     """That the medium at all faces is that of a wave, {parameter: number}."""
     def check(mesh, faces, law):
         x = face_places(mesh, faces, 1)
+        if set(medium) != set(law.parameters):
+            raise ValueError(f"{wave} is a wave of another law than {law!r}; give plane_wave, or what made it, that one")
+        for name, value in law.dispersive.items():
+            regions = value if isinstance(value, dict) else {}
+            inside = [np.isin(faces[:, 0], mesh.regions[str(region)]).any() for region in regions]
+            if not regions or any(inside):
+                raise ValueError(f"{wave} is a wave in a medium without dispersion, but at the boundary {argument(law, name)} "
+                                 f"of {law!r} is dispersive")
         for name, number in medium.items():
             values = parameter_at(mesh, faces, x, law.parameters.get(name, number))
             wrong = np.argwhere(~np.isclose(values, number, rtol=1e-9, atol=0))

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..wording import choose
 from .boundary import linear, need, state_function, state_of
-from .boundary_checks import check_state
+from .boundary_checks import check_state, face_places, shown_at, values
 from .fluxes import upwind
 from .laws.law import dot, shown
 from .laws.maxwell import cross
@@ -37,6 +37,8 @@ SIDES = ("inside", "outside")
 
 class TotalField:
     """The condition that `total_field` makes."""
+
+    closed = True          # faces that end inside of the mesh are refused
 
     def __init__(self, field, side):
         self.given, self.field = field, state_function(field, "total_field")
@@ -75,7 +77,8 @@ class ResistiveSheet:
     flux = staticmethod(upwind)
 
     def __init__(self, resistance):
-        if not callable(resistance) and not (isinstance(resistance, Real) and 0 < resistance < np.inf):
+        if not callable(resistance) and not (
+                isinstance(resistance, Real) and not isinstance(resistance, bool) and 0 < resistance < np.inf):
             raise ValueError(f"resistive_sheet({resistance!r}) is not allowed; give a positive number, or a function of x; a "
                              "sheet without resistance is a conductor: dgarray.pec on both sides of mesh.cut(name)")
         self.resistance = resistance
@@ -84,12 +87,12 @@ class ResistiveSheet:
         return f"resistive_sheet({shown(self.resistance)})"
 
     def check(self, mesh, left, right, law):
-        x = mesh.face_centres(left).T
-        values = np.broadcast_to(self.at(tuple(x)), len(left))
-        wrong = np.flatnonzero(~((values > 0) & np.isfinite(values)))
+        x = face_places(mesh, left, 0)
+        found = values(lambda x: self.at(x), x, "the resistance of a sheet", ("R",))
+        wrong = np.argwhere(~((found[0] > 0) & np.isfinite(found[0])))
         if len(wrong):
-            raise ValueError(f"the resistance of a sheet is {values[wrong[0]]:g} at {mesh.position(left[wrong[:1]])}; "
-                             "it must be positive")
+            raise ValueError(f"the resistance of a sheet is {found[0][tuple(wrong[0])]:g} at {shown_at(x, wrong[0])}; it must "
+                             "be positive")
 
     def at(self, x):
         if not callable(self.resistance):

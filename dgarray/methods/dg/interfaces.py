@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from ...mesh.cuts import among, without
-from ...mesh.interfaces import other_side
+from ...mesh.extrude import among as among_edges
+from ...mesh.extrude import edges_of, ends
+from ...mesh.interfaces import must_be_even, other_side
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
 from ...physics.trace import call
@@ -50,7 +52,12 @@ def apart(mesh, cells, interfaces):
 def check_interfaces(method, problem):
     """Raise ValueError or TypeError where the conditions of interfaces do not fit the method and the problem."""
     mesh, given = problem.mesh.whole, conditions_inside(problem.mesh.whole, problem.boundary)
+    for name, condition in (problem.boundary if isinstance(problem.boundary, dict) else {}).items():
+        if hasattr(condition, "between") and str(name) in mesh.interfaces:
+            must_be_even(mesh, str(name))
     for number, (left, right, condition) in enumerate(given):
+        if getattr(condition, "closed", False):
+            check_closed(mesh, left, right, condition)
         options = [name for name in ("limiter", "positivity", "volume_flux", "shock_capturing") if getattr(method, name, None)]
         if options:
             raise ValueError(f"{options[0]}={shown(getattr(method, options[0]))} is not allowed beside {condition!r} at faces "
@@ -69,3 +76,21 @@ def check_interfaces(method, problem):
             flux_between(physics, physics, ("projected",) * 2, condition, profiles).graph          # noqa: B018  tracing is the check
             if hasattr(condition, "check"):
                 condition.check(mesh, left, right, law)
+
+
+def check_closed(mesh, left, right, condition):
+    """Raise ValueError where the faces of an interface, rows of both sides, end inside of the mesh, or lie in an absorbing
+    layer."""
+    for layer in mesh.layers:
+        inside = np.isin(left[:, 0], mesh.regions[layer.region]) & np.isin(right[:, 0], mesh.regions[layer.region])
+        if inside.any():
+            raise ValueError(f"{condition!r}: the face at {mesh.position(left[inside][:1])} lies in the absorbing layer "
+                             f"{layer.region!r}, whose waves the field does not know; end the interface before it")
+    if mesh.dim == 1 or mesh.periods or len(mesh.hanging):
+        return
+    rim = ends(mesh.face_points(left))
+    free = ~among_edges(rim, edges_of(mesh.face_points(mesh.boundary_faces))) if len(rim) else np.zeros(0, bool)
+    if free.any():
+        where = ", ".join(f"{c:.6g}" for c in mesh.points[rim[free][0]].mean(axis=0))
+        raise ValueError(f"{condition!r}: its faces end inside of the mesh, at ({where}); they must be closed, or end at a "
+                         "boundary")
