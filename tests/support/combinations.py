@@ -265,8 +265,11 @@ AT_FACES = {"total_field": lambda g, mesh, law: dg.total_field(g), "resistive_sh
 
 
 def with_faces(mesh, kind):
-    """The mesh with the interface "inside" around its cells of small x."""
-    middle = float(mesh.centroids[:, 0].mean()) if kind != "of two sizes" else 0.5
+    """The mesh with the interface "inside" around its cells of small x; of two sizes a mesh that has them away from it."""
+    if kind == "of two sizes":
+        mesh = (dg.rectangle if mesh.dim == 2 else dg.box)(cells=3, shape=mesh.cell_type)
+        mesh = mesh.refined([int(mesh.centroids.sum(axis=1).argmin())])
+    middle = 0.6 if kind == "of two sizes" else float(mesh.centroids[:, 0].mean())
     return mesh.with_regions({"some": lambda x: x[0] < middle}).with_interfaces({"inside": "some"})
 
 
