@@ -27,7 +27,6 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
         inflow,
         outflow,
         pec,
-        plane_wave,
         pmc,
         prescribed,
         pressure_outflow,
@@ -43,6 +42,7 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
     from .physics.incident_fields import current, dipole, gaussian_beam
     from .physics.interface_conditions import resistive_sheet, total_field
     from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
+    from .physics.plane_waves import plane_wave
     from .run.failure import SolutionError
     from .run.signals import Interrupted
     from .run.simulation import Simulation
@@ -66,7 +66,7 @@ HOMES = {name: module for module, names in {
     "mesh": "Grid Mesh box interval pml read_mesh rectangle",
     "methods": "ExponentialFilter FiniteVolume GridOperator Hermite Method ModalDG NodalDG Operator TensorDG",
     "output": "OutputError",
-    "physics.boundary": "Sponge absorbing curved_wall far_field incident inflow outflow pec plane_wave pmc prescribed "
+    "physics.boundary": "Sponge absorbing curved_wall far_field incident inflow outflow pec pmc prescribed "
                         "pressure_outflow pressure_release scattered wall",
     "physics.dispersion": "Debye Drude Lorentz Poles", "physics.dispersion_fit": "fit",
     "physics.explain": "explain",
@@ -74,6 +74,7 @@ HOMES = {name: module for module, names in {
     "physics.impedance": "impedance",
     "physics.incident_fields": "current dipole gaussian_beam",
     "physics.interface_conditions": "resistive_sheet total_field",
+    "physics.plane_waves": "plane_wave",
     "physics.laws": "Acoustics Advection Euler Law MHD Maxwell",
     "run.failure": "SolutionError", "run.signals": "Interrupted", "run.simulation": "Simulation",
 }.items() for name in names.split()}

@@ -164,3 +164,12 @@ def test_what_does_not_do_is_named():
         with pytest.raises(ValueError, match=message):
             dg.Simulation(dg.rectangle(cells=1), law, dg.NodalDG(1), dg.impedance(Z), until=1.0, **NUMPY).run()
     assert dg.impedance(0.5).__qualname__ == "impedance(0.5)"
+
+
+MAKERS = dg.impedance, dg.total_field, dg.plane_wave, dg.gaussian_beam, dg.dipole
+
+
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
+def test_makers_are_no_conditions(maker):
+    with pytest.raises(ValueError, match=f"{maker.__name__} is not a condition but makes one; call it: dgarray"):
+        dg.Simulation(dg.rectangle(cells=2), TM, dg.NodalDG(1), maker, until=0.1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .boundary import linear, need
+from .boundary import linear, maker, need
 from .boundary_checks import face_places, shown_at, values
 from .fluxes import upwind
 from .laws.law import shown
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+@maker
 def impedance(Z: float | Callable) -> Callable:
     """Wall of the surface impedance Z, which takes the power Z |v . n|^2 or Z |H_tangential|^2 per area.
 

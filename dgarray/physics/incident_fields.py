@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .boundary import acoustic, medium_of, plane_wave
+from .boundary import acoustic, maker
 from .boundary_checks import check_medium
 from .derivative import derivative
 from .laws.law import argument, cross, dot, shown
+from .plane_waves import medium_of, plane_wave
 from .trace import trace
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ CUTS = {2: 8.6, 3: 6.1}             # greatest wave number across a beam, in 1 /
 WIDEST = 0.99                       # greatest sine of the angle between a plane wave and the beam
 
 
+@maker
 def gaussian_beam(law: Law, direction: Sequence[float], amplitude: float | Sequence[float], waist: float, wavelength: float,
                   shape: Callable, focus: Sequence[float] | None = None, medium: str | dict[str, float] | None = None,
                   count: int | None = None) -> Callable:
@@ -113,6 +115,7 @@ def turned_with(law, direction, k, amplitude):
     return tuple(map(float, turned)), float(turned @ E)
 
 
+@maker
 def dipole(law: Law, position: Sequence[float], moment: float | Sequence[float], pulse: Callable,
            medium: str | dict[str, float] | None = None) -> Callable:
     """The exact field (x, t) -> state of a point source in 3D, in a uniform medium: electric dipole, of acoustics monopole.
@@ -177,6 +180,7 @@ def dipole(law: Law, position: Sequence[float], moment: float | Sequence[float],
     return field
 
 
+@maker
 def current(law: Law, position: Sequence[float], moment: float | Sequence[float], width: float, pulse: Callable) -> Callable:
     """A small current as the source (x, t) -> state of a `Simulation`, around a point: Maxwell eps E_t = curl H - J.
 

@@ -11,7 +11,7 @@ the numerical flux between l and the first state, the right element that between
 A condition may have `profiles(x) -> {name: values}`, plain NumPy that is evaluated once at the points x of the faces; `between`
 gets the values as p.name.  It may have `flux`, a numerical flux that is used at its faces whatever the interior uses, and
 `check(mesh, left, right, law)`, which raises ValueError where it does not fit; left, right: rows (cell, local face) of both
-sides.
+sides.  With `closed` True, faces that end inside of the mesh, or lie in an absorbing layer, are refused.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..wording import choose
-from .boundary import linear, need, state_function, state_of
+from .boundary import linear, maker, need, state_function, state_of
 from .boundary_checks import check_state, face_places, shown_at, values
 from .fluxes import upwind
 from .laws.law import dot, shown
@@ -38,10 +38,10 @@ SIDES = ("inside", "outside")
 class TotalField:
     """The condition that `total_field` makes."""
 
-    closed = True          # faces that end inside of the mesh are refused
+    closed = True
 
     def __init__(self, field, side):
-        self.given, self.field = field, state_function(field, "total_field")
+        self.field = state_function(field, "total_field")
         self.sign = 1 if choose("total_field: side", side, SIDES) == "inside" else -1
 
     def __repr__(self):
@@ -56,6 +56,7 @@ class TotalField:
         return tuple(a + b for a, b in zip(r, field)), tuple(a - b for a, b in zip(l, field))
 
 
+@maker
 def total_field(field: Sequence[float] | Callable, side: str = "inside") -> TotalField:
     """An incident field enters through named faces inside of a mesh: on one side the unknown is the total field, on the other
     one the scattered field, the total one less the incident one.
@@ -134,6 +135,7 @@ def porous(R, l, r, n, Zl, Zr):
     return (l[0] + Zl * (vl - v), *velocity), (r[0] + Zr * (v - vr), *velocity)
 
 
+@maker
 def resistive_sheet(resistance: float | Callable) -> ResistiveSheet:
     """A thin sheet that takes energy, at named faces inside of a mesh.
 
@@ -147,5 +149,3 @@ def resistive_sheet(resistance: float | Callable) -> ResistiveSheet:
     ValueError for another resistance, laws other than Maxwell and Acoustics, and media that are tensors.
     Senior & Volakis 1995, section 2.4; Morse & Ingard 1968, section 6.3."""
     return ResistiveSheet(resistance)
-
-

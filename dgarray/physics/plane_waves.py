@@ -1,0 +1,100 @@
+"""Plane waves as fields (x, t) -> state, and the uniform medium that such a field needs."""
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..wording import choose
+from .boundary import acoustic, maker
+from .boundary_checks import check_medium
+from .laws.law import argument, check_bounds, cross, dot, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .laws.law import Law
+
+
+@maker
+def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | Sequence[float], shape: Callable,
+               medium: str | dict[str, float] | None = None) -> Callable:
+    """A plane wave of the law as a field (x, t) -> state, in a uniform medium.
+
+    law        Maxwell or Acoustics
+    direction  unit vector k (dim)
+    amplitude  Maxwell: the vector E (three components, normal to k); acoustics: the pressure, a number
+    shape      function s -> profile; the wave is shape(c t - k . x)
+    medium     of a law whose medium varies, that of the wave: the name of a region, or {parameter: number} such as
+               {"eps": 1.0} for those that vary; a boundary that the field is given to must have it everywhere
+    Maxwell: H = k x E / Z.  Acoustics: v = p k / (rho c).
+    ValueError if k is no unit vector, E is not normal to it, or the wave's medium is not known, has losses or is dispersive."""
+    k = tuple(float(c) for c in np.atleast_1d(direction))
+    if len(k) != law.dim or abs(dot(k, k) - 1) > 1e-9:
+        raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with {law.dim} components")
+    medium, varies = medium_of(law, medium)
+    if medium.get("sigma"):
+        raise ValueError(f"a plane wave needs a medium without losses, but the law is {law!r}")
+    if hasattr(law, "fields"):
+        (eps, mu), k3 = law.isotropic(medium, "a plane wave"), law.direction(k)
+        E = tuple(float(c) for c in amplitude)
+        if len(E) != 3 or abs(dot(E, k3)) > 1e-9:
+            raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be three components of E, normal to {k}")
+        H = tuple(c * (eps / mu) ** 0.5 for c in cross(k3, E))
+        absent = [f + axis for f, vector in (("E", E), ("H", H)) for axis, c in zip("xyz", vector)
+                  if abs(c) > 1e-12 and f + axis not in law.variables]
+        if absent:
+            raise ValueError(f"amplitude={amplitude!r} along {k} has {', '.join(absent)}; "
+                             f"the law has {', '.join(law.variables)}")
+        state, speed = law.state(E, H), (eps * mu) ** -0.5
+    else:
+        acoustic(law, "plane_wave")
+        rho, speed = medium["rho"], medium["c"]
+        state = (float(amplitude), *(amplitude * c / (rho * speed) for c in k))
+
+    def field(x, t):
+        profile = shape(speed * t - dot(k, x))
+        return tuple(a * profile for a in state)
+    where = "".join(f", {argument(law, name)}={medium[name]:g}" for name in varies)
+    field.__qualname__ = f"plane_wave({k}, {amplitude}, {shown(shape)}{where})"
+    field.check = check_medium(field.__qualname__, medium)
+    return field
+
+
+def medium_of(law, medium, field="a plane wave"):
+    """The parameters {name: number} of the medium of a field, and the names of those that vary in the law.
+
+    medium: None, the name of a region, or {argument of the law: number}. ValueError where it does not say a number of each
+    parameter that varies, and where it is dispersive."""
+    for value in law.dispersive.values():
+        if not isinstance(value, dict) or (isinstance(medium, str) and medium in value):
+            raise ValueError(f"{field} needs a medium without dispersion, but the law is {law!r}")
+    varies = [name for name, value in law.parameters.items() if not isinstance(value, Real)]
+    names = {argument(law, name): {name: 1} for name in varies}
+    for name, tensor in law.tensors.items():          # of a tensor that varies, the medium of a field is a number
+        parts = {part: int(i == j) for (i, j), part in tensor.names.items()}
+        if not parts.keys().isdisjoint(varies):
+            names = {name: parts} | {key: value for key, value in names.items() if value.keys().isdisjoint(parts)}
+    if isinstance(medium, dict):
+        where = f"; those that vary in {law!r}"
+        given = {part: value if share else 0.0 for name, value in medium.items()
+                 for part, share in names[choose("medium: parameter", str(name), names, where)].items()}
+    elif medium is None:
+        given = {}
+    else:
+        regions = {str(region) for name in varies if isinstance(law.parameters[name], dict) for region in law.parameters[name]}
+        region = choose("medium: region", str(medium), regions, f"; {law!r} has")
+        given = {name: number for name in varies if isinstance(law.parameters[name], dict)
+                 for other, number in law.parameters[name].items() if str(other) == region}
+    missing = [name for name, parts in names.items() if not given.keys() >= parts.keys() & set(varies)]
+    if missing:
+        values = ", ".join(f"{name!r}: ..." for name in missing)
+        raise ValueError(f"{field} needs a uniform medium, but {' and '.join(missing)} of {law!r} "
+                         f"{'varies' if len(missing) == 1 else 'vary'}; give that of the wave, medium={{{values}}}"
+                         + " or a region's name" * any(isinstance(law.parameters[name], dict) for name in varies))
+    for name, value in given.items():
+        if not isinstance(value, Real):
+            raise ValueError(f"medium: {argument(law, name)}={value!r} is not allowed; give a number")
+        check_bounds(law, name, value, f"medium: {argument(law, name)}={value!r}")
+    return {name: float(value) for name, value in (law.parameters | given).items()}, varies
