@@ -50,16 +50,20 @@ def test_a_wave_crosses_an_empty_box(method, law):
 
 
 def test_the_leak_falls_with_the_order():
-    """Below -80 dB at order 4 with 13 points a wavelength, where the box is three wavelengths wide."""
-    law = LAWS["TM"]
+    """Outside of an empty box, two wavelengths wide: below -80 dB at order 4 with 10 points a wavelength, those that neighbours
+    share counted once.
+
+    What leaks is the error of the wave inside.  The upwind flux damps a wave by (p! / (2 p + 1)!)^2 (k h)^(2 p + 2) / 2 per
+    element (Ainsworth 2004), 2.1e-5 here, over five elements 1.1e-4: -79 dB of a wave along them."""
+    law, mesh = LAWS["TM"], box_of("quadrilateral", 15, 0.5)
     wave = wave_of(law, lambda s: np.sin(2 * np.pi * s / 0.5) * np.exp(-((s - 4.5) ** 2)))
     ring = 1.1 * np.array([(np.cos(a), np.sin(a)) for a in np.linspace(0, 2 * np.pi, 40)])
     leaks = []
-    for order in (2, 3, 4):
-        ds = dg.Simulation(box_of("quadrilateral", 16), law, dg.TensorDG(order), {
+    for order in (2, 3, 4, 5):
+        ds = dg.Simulation(mesh, law, dg.TensorDG(order), {
             "box": dg.total_field(wave), "default": dg.absorbing}, until=6.5, every=0.2).run()
         leaks.append(20 * np.log10(max(np.abs(ds.dg.sample(ring, time=t).Ez.values).max() for t in ds.time.values)))
-    assert leaks[2] < -80 and leaks[2] < leaks[1] - 15 < leaks[0] - 30
+    assert leaks[2] < -80 and np.all(np.diff(leaks) < -14), leaks
 
 
 @pytest.mark.usually(lambda method, dtype: dtype == "float64" or method == "triangles")

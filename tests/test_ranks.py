@@ -205,7 +205,9 @@ def datasets(path):
 
 
 CASE = '''
+from dgarray.output import store
 from problems import mixed as case
+store.LEAST_CHUNK = 64          # bytes: so small shares of a snapshot have chunks of their own here
 '''
 
 

@@ -94,8 +94,8 @@ def test_a_snapshot_whose_time_differs_by_rounding_is_not_stored_twice(tmp_path)
 def test_checkpoints_by_the_time_of_the_model_and_by_the_clock(tmp_path, monkeypatch):
     times = []
     save = checkpoint.save
-    monkeypatch.setattr(checkpoint, "save", lambda out, step, arrays, facts: times.append(facts["t"]) or save(
-        out, step, arrays, facts))
+    monkeypatch.setattr(checkpoint, "save", lambda out, step, arrays, facts, *ranks: times.append(
+        facts["t"]) or save(out, step, arrays, facts, *ranks))
     cavity().run(0.2, None, tmp_path / "a.zarr", checkpoint_every=0.05)
     assert [round(t / 0.05) for t in times] == [0, 1, 2, 3, 4, 4]
     assert all(0 <= t - 0.05 * round(t / 0.05) < 0.02 for t in times)

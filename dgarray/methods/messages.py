@@ -14,7 +14,9 @@ class Messages:
     part, parts              the number of this part, and how many there are
     send(other, values)      hand over values, an array of the host, for the part of that number; returns at once
     expect(other, values)    begin to receive the next ones from there into this array; returns a function that waits for them
-    everyones(thing)         the list of what each part gives, in the order of the parts; all parts call it"""
+    everyones(thing)         the list of what each part gives, in the order of the parts; all parts call it
+    exchanged(things)        the list of what each part gives for this one, from the lists of what each gives for every part;
+                             all parts call it"""
 
     part, parts = 0, 1
 
@@ -40,10 +42,8 @@ class Messages:
             raise error
         return value
 
-    def at_first(self, thing):
-        """As `everyones`, for the first part alone; the others get None. All parts call it."""
-        found = self.everyones(thing)
-        return found if self.part == 0 else None
+    def exchanged(self, things):
+        raise TypeError(f"{type(self).__name__} has no function exchanged(things)")
 
     def from_first(self, thing):
         """What the first part gives; all parts call it."""

@@ -41,33 +41,50 @@ class OnGridParts(OnRanks):
         own, width = self.share.own, self._width(array.shape[axis])
         return array[(slice(None),) * (axis + array.ndim) + (slice(own.start * width, own.stop * width),)]
 
-    def _here(self, array, axis, size):
-        """The rows here, `size` entries, of an array of the whole grid."""
-        width, axis = self._width(size), axis + array.ndim
-        rows = self.share.rows[:size // width]
-        split = array.reshape(*array.shape[:axis], -1, width, *array.shape[axis + 1:])
-        return np.take(split, rows % split.shape[axis], axis).reshape(*array.shape[:axis], size, *array.shape[axis + 1:])
+    def _assembled(self, own, axis, width, shares=None):
+        """The own rows of all parts one after the other along an axis, for all ranks; or by `shares`, (rank + 1,) as of
+        `OnRanks`, the rows that belong to this one. width: entries of a row along this axis."""
+        if shares is None:
+            return np.concatenate(self.messages.everyones(own), axis)
+        ends = np.clip(np.asarray(shares) - self.share.first, 0, None) * width
+        pieces = [own[(slice(None),) * (axis + own.ndim) + (slice(first, end),)] for first, end in zip(ends, ends[1:])]
+        return np.concatenate(self.messages.exchanged(pieces), axis)
 
-    def _assembled(self, values, axis, everywhere=True):
-        """The values of all parts one after the other along an axis; None where they are for rank 0 alone and this is another
-        one."""
-        found = self.messages.everyones(values) if everywhere else self.messages.at_first(values)
-        return None if found is None else np.concatenate(found, axis)
+    def _wide(self, array, axis):
+        """The own rows of an array of the own part, its axis, and how many entries of it a row has."""
+        return self._own(array, axis), axis, self._width(array.shape[axis])
 
     # From parts to the whole, and back.
 
-    def gathered(self, arrays, everywhere=True):
+    def gathered(self, arrays, shares=None):
+        axis, rows = self.inner.row_axis, shares and next(iter(shares.values()))
+        return self.inner.joined([self._assembled(*self._wide(array, axis), rows) for array in self.inner.parts(arrays)])
+
+    @cached_property
+    def share_axes(self):
         axis = self.inner.row_axis
-        found = [self._assembled(self._own(array, axis), axis, everywhere) for array in self.inner.parts(arrays)]
-        return None if found[0] is None else self.inner.joined(found)
+        return {name: (axis + len(shape), self._width(shape[axis])) for name, shape in self.inner.unknowns.items()}
+
+    @cached_property
+    def even_shares(self):
+        parts = self.messages.parts
+        return dict.fromkeys(self.unknowns, self.share.count * np.arange(parts + 1) // parts)
+
+    @property
+    def entries_here(self):
+        found = {}
+        for name, shape in self.inner.unknowns.items():
+            axis, width = self.share_axes[name]
+            rows = self.share.rows[:shape[axis] // width] % (self.unknowns[name][axis] // width)
+            found[name] = (rows[:, None] * width + np.arange(width)).ravel()
+        return found
 
     def cut_out(self, arrays):
-        axis, shapes = self.inner.row_axis, self.inner.unknowns.values()
-        return self.inner.joined([self._here(array, axis, shape[axis])
-                                  for array, shape in zip(self.inner.parts(arrays), shapes)])
+        return self.inner.joined([np.take(array, entries, self.share_axes[name][0]) for array, (name, entries) in zip(
+            self.inner.parts(arrays), self.entries_here.items())])
 
-    def shown(self, values, everywhere=True):
-        return self._assembled(self._own(values, -1), -1, everywhere)
+    def shown(self, values, shares=None):
+        return self._assembled(*self._wide(values, -1), shares and next(iter(shares.values())))
 
     over_elements = shown
 
@@ -75,7 +92,7 @@ class OnGridParts(OnRanks):
         axis = self.inner.row_axis
         for array in self.inner.parts(arrays):
             for each in array if array.ndim + axis else [array]:
-                yield self._assembled(self._own(each, axis), axis, everywhere=False)
+                yield self._assembled(*self._wide(each, axis), [0, *[self.share.count] * self.messages.parts])
 
     @cached_property
     def own_space(self):

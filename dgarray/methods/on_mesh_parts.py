@@ -59,12 +59,16 @@ class OnMeshParts(OnRanks):
 
     # From parts to the whole, and back.
 
-    def assembled(self, pieces, counts, everywhere=True):
-        """{array: (..., element)} of the whole mesh from each rank's {array: (places, values (..., element))}; None where it is
-        for rank 0 alone and this is another one."""
-        found = self.messages.everyones(pieces) if everywhere else self.messages.at_first(pieces)
-        if found is None:
-            return None
+    def assembled(self, pieces, counts, shares=None):
+        """{array: (..., element)} from each rank's {array: (places, values (..., element))}: of the whole mesh, for all ranks;
+        or by `shares`, {array: (rank + 1,)} as of `OnRanks`, what belongs to this one."""
+        part, parts = self.messages.part, self.messages.parts
+        if shares is None:
+            found = self.messages.everyones(pieces)
+        else:
+            found = self.messages.exchanged([{name: between(*piece, *shares[name][other:other + 2])
+                                              for name, piece in pieces.items()} for other in range(parts)])
+            counts = {name: int(starts[part + 1] - starts[part]) for name, starts in shares.items()}
         result = {}
         for rank in found:
             for name, (places, values) in rank.items():
@@ -74,15 +78,26 @@ class OnMeshParts(OnRanks):
                 grown[:, :values.shape[1]][..., places] = values
         return result
 
-    def gathered(self, arrays, everywhere=True):
-        """Plain arrays of the whole mesh from those of the own part, or None as of `assembled`."""
-        found = self._together(arrays, everywhere)
-        return found["q"] if self.one and found is not None else found
+    def gathered(self, arrays, shares=None):
+        found = self._together(arrays, shares)
+        return found["q"] if self.one else found
 
-    def _together(self, arrays, everywhere):
+    def _together(self, arrays, shares):
         here = arrays if isinstance(arrays, dict) else {"q": arrays}
         return self.assembled({name: (self.places[name][self.own_of[name]], values[..., self.own_of[name]])
-                               for name, values in here.items()}, self.counts, everywhere)
+                               for name, values in here.items()}, self.counts, shares)
+
+    @cached_property
+    def share_axes(self):
+        return dict.fromkeys(self.counts, (2, 1))
+
+    @cached_property
+    def even_shares(self):
+        return {name: count * np.arange(self.messages.parts + 1) // self.messages.parts for name, count in self.counts.items()}
+
+    @property
+    def entries_here(self):
+        return self.places
 
     def cut_out(self, arrays):
         """Plain arrays of the own part, copies included, from those of the whole mesh."""
@@ -91,9 +106,9 @@ class OnMeshParts(OnRanks):
         here = {name: arrays[name][:, :, places] for name, places in self.places.items()}
         return here["q"] if self.inner.one else here
 
-    def shown(self, values, everywhere=True):
-        found = self._together(values, everywhere)
-        return found if isinstance(values, dict) or found is None else found["q"]
+    def shown(self, values, shares=None):
+        found = self._together(values, shares)
+        return found if isinstance(values, dict) else found["q"]
 
     def over_elements(self, values):
         """Values (variable, node, element) of the whole mesh from those of the own part."""
@@ -104,12 +119,12 @@ class OnMeshParts(OnRanks):
 
     def variables_of(self, arrays):
         here = arrays if isinstance(arrays, dict) else {"q": arrays}
+        of_first = {name: np.array([0, *[count] * self.messages.parts]) for name, count in self.counts.items()}
         for name, (variables, *_) in self.unknowns.items():
             for v in range(variables):
                 own = self.own_of.get(name)
-                found = self.assembled({name: (self.places[name][own], here[name][v:v + 1, :, own])} if name in here else {},
-                                       self.counts, everywhere=False)
-                yield found and found[name]
+                piece = {name: (self.places[name][own], here[name][v:v + 1, :, own])} if name in here else {}
+                yield self.assembled(piece, self.counts, of_first).get(name)
 
     @cached_property
     def own_order(self):
@@ -132,3 +147,9 @@ class OnMeshParts(OnRanks):
 
     def number_here(self, places):
         return self.number[places]
+
+
+def between(places, values, first, end):
+    """What of the values (..., place) belongs to places from `first` to `end`, and these, counted from `first`."""
+    some = (places >= first) & (places < end)
+    return places[some] - first, values[..., some]

@@ -21,21 +21,26 @@ class OnRanks(Operator):
     A state is that of the own part. Plain arrays, values at places and what is said about them are those of the whole problem,
     the same on all ranks, as one process has them; all ranks call these functions together. A derived class has
 
-    gathered(arrays, everywhere)   plain arrays of the whole problem from those of the own part
+    gathered(arrays, shares)       plain arrays of the whole problem, or this rank's share of them, from those of the own part
     own                            which places of the own part are own ones, (place,)
     cut_out(arrays)                plain arrays of the own part, copies included, from those of the whole problem
-    shown(values, everywhere)      what `snapshot` returns, of the whole problem from that of the own part
+    share_axes                     {name of a plain array of the whole problem: (axis of its elements or rows, entries of each)}
+    even_shares                    {name: where the share of each rank begins, in elements or rows, and where the last one ends,
+                                   (rank + 1,)}, nearly the same for all
+    entries_here                   {name: which entries along that axis the own part has, copies included}
+    shown(values, shares)          what `snapshot` returns, of the whole problem or this rank's share, from that of the own part
     over_elements(values)          values (variable, row, place) of the whole problem from those of the own part
     numbers_of(places)             numbers in the whole problem of these places of the own part
     number_here(places)            numbers of these places of the whole problem in the own part, -1 for those of others
     variables_of(arrays)           each variable of plain arrays of the own part, one after the other, of the whole problem;
-                                   None but for rank 0
+                                   empty but for rank 0
     own_space                      the function space of the own places, and `own_order` the places in its order
 
     inner        the operator on the own part, which renews its copies of others' values by `messages`
-    everywhere   whether all ranks get snapshots and what checkpoints hold, or rank 0 alone, which writes them"""
+    shares       {name of a zone, or "q": where each rank's share of a snapshot begins, and where the last one ends, in elements
+                 or rows of a grid, (rank + 1,)}, where ranks write the snapshots side by side; None: all ranks get all"""
 
-    everywhere, own = True, None
+    shares, own = None, None
     word, heard = (), ()          # numbers of this rank that all shall know, and the largest of all ranks' when they agreed
 
     def __init__(self, problem, method, inner, messages):
@@ -82,8 +87,20 @@ class OnRanks(Operator):
         self.inner.copy(state, target)
 
     def saved(self, state):
-        arrays = self.gathered(self.inner.host(state), self.everywhere)
-        return {} if arrays is None else self.named(arrays)
+        found = self.parts(self.gathered(self.inner.host(state), self.even_shares))
+        return {self.saved_as(name): array for name, array in zip(self.unknowns, found)}
+
+    @property
+    def saved_from(self):
+        return {self.saved_as(name): (axis, int(self.even_shares[name][self.messages.part]) * width)
+                for name, (axis, width) in self.share_axes.items()}
+
+    @property
+    def wanted(self):
+        return {self.saved_as(name): (self.share_axes[name][0], entries) for name, entries in self.entries_here.items()}
+
+    def restored(self, arrays):
+        return OwnPart(self.inner.joined([arrays[self.saved_as(name)] for name in self.inner.unknowns]))
 
     def put(self, state, arrays):
         self.inner.put(state, self.restricted(arrays))
@@ -203,7 +220,7 @@ class OnRanks(Operator):
         return self.shown(self.inner.snapshot(self.restricted(arrays)))
 
     def fetch_snapshot(self, state):
-        return Fetched(self.shown(self.inner.snapshot(self.inner.host(state)), self.everywhere))
+        return Fetched(self.shown(self.inner.snapshot(self.inner.host(state)), self.shares))
 
     def take(self, state, places):
         numbers = self.number_here(np.asarray(places))

@@ -177,17 +177,29 @@ class Operator:
             check_array(arrays[name], shape, f"{name} of the state", "")
         return arrays
 
+    # The state in a checkpoint. Of several processes each saves its share, and reads what it needs.
+
+    def saved_as(self, name: str) -> str:
+        """The name that one of the plain arrays of a state has in a checkpoint."""
+        return "q" if self.one else f"state/{name}"
+
     def saved(self, state: Any) -> dict[str, np.ndarray]:
         """The state as {name: array of the host}, for a checkpoint."""
-        return self.named(self.host(state))
+        return {self.saved_as(name): array for name, array in zip(self.unknowns, self.parts(self.host(state)))}
 
-    def named(self, arrays: Any) -> dict[str, np.ndarray]:
-        """Plain arrays by the names that they have in a checkpoint."""
-        return {"q": arrays} if self.one else {f"state/{name}": array for name, array in arrays.items()}
+    @property
+    def saved_from(self) -> dict[str, tuple[int, int]]:
+        """{name in a checkpoint: (axis of the elements or rows, where this process' share begins along it)}, of several."""
+        return {}
+
+    @property
+    def wanted(self) -> dict[str, tuple[int, np.ndarray]] | None:
+        """{name in a checkpoint: (axis, numbers of the entries along it that this process needs)}; None: all of everything."""
+        return None
 
     def restored(self, arrays: Any) -> Any:
-        """The plain arrays of a state from the arrays of a checkpoint: the inverse of `saved`."""
-        return arrays["q"] if self.one else {name: arrays[f"state/{name}"] for name in self.unknowns}
+        """The plain arrays of a state, or what stands for them, from the arrays of a checkpoint: the inverse of `saved`."""
+        return self.joined([arrays[self.saved_as(name)] for name in self.unknowns])
 
     def parts(self, arrays: Any) -> list:
         """The plain arrays of a state as a list, in the order of `unknowns`."""

@@ -96,8 +96,13 @@ class Layout:
         """{name: shape of one snapshot} of the arrays along time."""
         return dict.fromkeys(self.variables, self.shape[:0:-1])
 
+    @property
+    def shared_axes(self):
+        """{name: the axis of one snapshot along which several processes share it}: that of the elements."""
+        return dict.fromkeys(self.variables, 0)
+
     def fields(self, q):
-        """{name: one snapshot} of the arrays along time, from a state (variable, node, element)."""
+        """{name: one snapshot} of the arrays along time, from a state (variable, node, element) or some elements of it."""
         return {name: values.T for name, values in zip(self.variables, q)}
 
     def only(self, variable):

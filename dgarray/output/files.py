@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import shutil
+from itertools import product
 from math import ceil
 
 import numpy as np
@@ -44,7 +45,7 @@ class Files:
 
     def rows(self, name):
         """All values of a growing array of one dim."""
-        step, count = self._chunk_shape(name)[0], self.arrays[name]["shape"][0]
+        step, count = self.chunk_shape(name)[0], self.arrays[name]["shape"][0]
         chunks = [self._chunk_rows(name, number) for number in range(ceil(count / step))]
         return np.concatenate([np.empty(0), *chunks])[:count]
 
@@ -52,22 +53,24 @@ class Files:
         """Raise DamagedError unless the chunks to which rows will be added are as they were written."""
         for axis, members in self.growing.items():
             for name in members:
-                number, rows = divmod(self.count(axis), self._chunk_shape(name)[0])
+                number, rows = divmod(self.count(axis), self.chunk_shape(name)[0])
                 if rows:
                     self._chunk_rows(name, number)
 
-    def add(self, axis, values):
-        """Write rows after the last of an axis, values {array: (row, ...)}; `commit` makes them visible."""
+    def add(self, axis, values, corner=None):
+        """Write rows after the last of an axis, values {array: (row, ...)}; `commit` makes them visible.
+
+        corner: {array: index in a row where these values begin, at a chunk}, of arrays that several processes write"""
         start = self.count(axis)
         for name, rows in values.items():
-            self._write(name, start, rows)
+            self._write(name, start, rows, (corner or {}).get(name))
         for name in self.growing[axis]:
             self.arrays[name]["shape"][0] = start + len(next(iter(values.values())))
 
     def put(self, name, value):
         """Write the whole of an array that does not grow."""
         value = np.asarray(value)
-        if value.ndim and self._chunk_shape(name)[0] == 1:
+        if value.ndim and self.chunk_shape(name)[0] == 1:
             for index, row in enumerate(value):
                 self._chunk(name, (index, *[0] * (value.ndim - 1)), row[None])
         else:
@@ -102,16 +105,19 @@ class Files:
         for name in names:
             shutil.rmtree(self.path / name / "c" / str(self.count(axis)), ignore_errors=True)
 
-    def _chunk_shape(self, name):
+    def chunk_shape(self, name):
+        """The shape of the chunks of an array."""
         return self.arrays[name]["chunk_grid"]["configuration"]["chunk_shape"]
 
-    def _write(self, name, start, rows):
-        """Write rows of a growing array: chunks hold several whole rows, or a part of the second dim of one row."""
-        step, *rest = self._chunk_shape(name)
+    def _write(self, name, start, rows, corner=None):
+        """Write rows of a growing array: chunks hold several whole rows, or a part of one row."""
+        step, *rest = self.chunk_shape(name)
         if step == 1 and rest:
+            first = [at // size for at, size in zip(corner or [0] * len(rest), rest)]
             for index, row in enumerate(rows, start):
-                for number, first in enumerate(range(0, len(row), rest[0])):
-                    self._chunk(name, (index, number, *[0] * (len(rest) - 1)), row[None, first:first + rest[0]])
+                for place in product(*(range(ceil(length / size)) for length, size in zip(row.shape, rest))):
+                    some = tuple(slice(at * size, (at + 1) * size) for at, size in zip(place, rest))
+                    self._chunk(name, (index, *map(sum, zip(first, place))), row[some][None])
             return
         stop = start + len(rows)
         for number in range(start // step, ceil(stop / step)):
@@ -123,7 +129,7 @@ class Files:
             self._chunk(name, (number, *[0] * len(rest)), some)
 
     def _chunk_rows(self, name, number):
-        shape = self._chunk_shape(name)
+        shape = self.chunk_shape(name)
         index = number, *[0] * (len(shape) - 1)
         named, advice = self.path / chunk_key(name, index), others(self.path)
         try:
@@ -135,7 +141,7 @@ class Files:
     def _chunk(self, name, index, values):
         """One chunk file, filled up with zeros."""
         codecs = self.codecs[name]
-        chunk = np.zeros(self._chunk_shape(name), codecs.dtype)
+        chunk = np.zeros(self.chunk_shape(name), codecs.dtype)
         chunk[tuple(slice(size) for size in values.shape)] = values
         file = self.path / chunk_key(name, index)
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -57,9 +57,14 @@ class GridLayout:
         more = {f"{name}{SUFFIX}": (self.shape[1], *self.grid.shape) for name in self.variables if self.derivatives}
         return dict.fromkeys(self.variables, self.grid.shape) | more
 
+    @property
+    def shared_axes(self):
+        """{name: the axis of one snapshot along which several processes share it}: the last one of the grid, its first here."""
+        return {name: len(shape) - self.dim for name, shape in self.shapes.items()}
+
     def fields(self, q):
-        """{name: one snapshot} of the arrays along time, from a state (variable, coefficient, node)."""
-        q = q.reshape(*q.shape[:2], *self.grid.shape)
+        """{name: one snapshot} of the arrays along time, from a state (variable, coefficient, node) or whole rows of it."""
+        q = q.reshape(*q.shape[:2], -1, *self.grid.shape[1:])
         more = {f"{name}{SUFFIX}": values for name, values in zip(self.variables, q) if self.derivatives}
         return {name: values[0] for name, values in zip(self.variables, q)} | more
 

@@ -2,11 +2,15 @@
 
 On disk, one snapshot is one chunk file (or a few) per variable; see `dgarray.output.files` for why a killed process leaves a
 store that reads up to its last snapshot.
+
+Several processes, the ranks of a run, write the chunks of a snapshot side by side, each some of them; when all are on disk,
+the first one shows the snapshot.
 """
 from __future__ import annotations
 
 import os
 import shutil
+from functools import cached_property
 from math import ceil, prod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +26,8 @@ from dgarray.wording import plural
 
 if TYPE_CHECKING:
     from os import PathLike
+
+LEAST_CHUNK = 2**16          # bytes; smaller shares are not worth a file of their own
 
 
 class Arrivals:
@@ -59,11 +65,14 @@ class Store(Arrivals):
     series     `Series` of each record
     resume     {axis: rows} to go on in the store at `path` after so many rows; axes: "time" and NAME_time of each record
     compress   "zstd" to compress the chunks of a new store; one that is gone on with stays as it is
+    ranks      the `Messages` of the processes that write the store together, each with the same arguments; they call
+               functions together. Records are those of the first one
     Raises ValueError if `path` exists and may not be replaced, or is not the store of such a run; DamagedError, a ValueError,
     if files of it that are gone on with are damaged; OutputError if it cannot be written."""
 
-    def __init__(self, layout, path=None, dtype="float64", overwrite=False, series=(), resume=None, compress=None):
-        self.layout = layout
+    def __init__(self, layout, path=None, dtype="float64", overwrite=False, series=(), resume=None, compress=None, ranks=None):
+        self.layout, self.ranks = layout, ranks
+        self.part, self.parts = (0, 1) if ranks is None else (ranks.part, ranks.parts)
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.dtype("float64"), np.dtype("float32")):
             raise ValueError(f"dtype {dtype!r} is not allowed; allowed: float64, float32")
@@ -75,20 +84,65 @@ class Store(Arrivals):
         self._rows = {s.name: [] for s in series}
         self._results = {}
         self._closed, self._growing = False, growing(layout, series)
+        if self.path is None:
+            return
+        if resume is None:
+            self._once(self._create, overwrite)
+        self._files = self._opened()
         if resume is not None:
-            self._files = self._opened()
             self._files.truncate(resume)
             self._times = [float(t) for t in self._files.rows("time")]
-            self._files.check_last_chunks()
+            self._once(self._files.check_last_chunks)
             # "coordinates", which is xarray's own, stays.
             self._files.group["attributes"] |= with_history(layout.attributes(), self._files.group["attributes"])
-            self._files.commit()
-        elif self.path is not None:
-            make_room(self.path, overwrite)
-            try:
-                self._files = self._create()
-            except OSError as error:
-                raise OutputError(f"{self.path} cannot be written: {error.strerror or error}") from error
+            self._once(self._files.commit)
+
+    def _once(self, function, *arguments):
+        """Call a function by one process for all; what it raises all raise."""
+        return function(*arguments) if self.ranks is None else self.ranks.once(function, *arguments)
+
+    @staticmethod
+    def _by_this(function, *arguments):
+        function(*arguments)
+
+    def _by_each(self, function, *arguments):
+        """Call a function by each process; where one of them meets an OSError all raise it."""
+        failed = None
+        try:
+            function(*arguments)
+        except OSError as error:
+            failed = error
+        if self.ranks is not None:
+            failed = next(filter(None, self.ranks.everyones(failed)), None)
+        if failed is not None:
+            raise failed
+
+    @cached_property
+    def shares(self):
+        """Where the share of a snapshot that each process writes begins along the shared axis of its arrays, and where the last
+        one ends, (process + 1,): whole chunks."""
+        axes = self.layout.shared_axes
+        length = self.layout.shapes[self.layout.variables[0]][axes[self.layout.variables[0]]]
+        steps = {self._files.chunk_shape(name)[1 + axis] for name, axis in axes.items()}
+        step = steps.pop() if len(steps) == 1 else length          # earlier versions cut derivatives along another axis
+        chunks = -(-ceil(length / max(step, 1)) * np.arange(self.parts + 1) // self.parts)          # few go to the first
+        return np.minimum(chunks * step, length)
+
+    @property
+    def shape(self):
+        """That of the snapshots that this process gives."""
+        variables, rows, places = self.layout.shape
+        if self.ranks is not None:
+            first, end = self.shares[self.part:self.part + 2]
+            places = places // max(self.shares[-1], 1) * (end - first)
+        return variables, rows, int(places)
+
+    @property
+    def _corners(self):
+        """{array: index where the share of this process begins in a snapshot}."""
+        first = 0 if self.ranks is None else int(self.shares[self.part])
+        return {name: tuple(first * (at == axis) for at in range(len(self.layout.shapes[name])))
+                for name, axis in self.layout.shared_axes.items()}
 
     def __repr__(self):
         return f"Store({plural(len(self._times), 'snapshot')} of {self.layout}, {self.path or 'in memory'})"
@@ -99,15 +153,15 @@ class Store(Arrivals):
     def append(self, t, q):
         """Add the snapshot q, a state of the layout's shape, at the time t, later than all before.
 
-        With a path it is on disk on return. Raises ValueError for another shape or a time that does not increase,
-        OutputError if it cannot be written."""
+        With a path it is on disk on return. Of several processes each gives its share, see `shares`. Raises ValueError for
+        another shape or a time that does not increase, OutputError if it cannot be written."""
         self.settle()
         q, t = np.asarray(q), float(t)
         if self._closed:
             raise ValueError("the store is closed; append before close()")
-        if q.shape != self.layout.shape:
+        if q.shape != self.shape:
             raise ValueError(f"snapshot has the shape {q.shape}; "
-                             f"it must be ({self.layout.state_dims}) = {self.layout.shape}")
+                             f"it must be ({self.layout.state_dims}) = {self.shape}")
         if not np.isfinite(t) or (self._times and t <= self._times[-1]):
             last = f"later than the last snapshot, t = {self._times[-1]!r}" if self._times else "finite"
             raise ValueError(f"snapshot time {t!r} is not allowed; it must be {last}")
@@ -116,14 +170,16 @@ class Store(Arrivals):
             for name, values in fields.items():
                 self._snapshots[name].append(np.array(values, dtype=self.dtype, order="C"))
         else:
-            fields = {name: values[None] for name, values in fields.items()}
-            self._write("time", fields | {"time": np.array([t])}, f"the snapshot of t = {t:.6g}")
+            values = {name: each[None] for name, each in fields.items()}
+            if self.part == 0:
+                values["time"] = np.array([t])
+            self._write("time", values, f"the snapshot of t = {t:.6g}", self._corners)
         self._times.append(t)
 
     def extend(self, name, times, values):
         """Add rows to a record over time: times (n,), values {variable: (n, ...)}."""
         self.settle()
-        if not len(times):
+        if self.part or not len(times):
             return
         if self.path is None:
             self._rows[name].append((times, values))
@@ -134,6 +190,8 @@ class Store(Arrivals):
     def put(self, name, values):
         """Set a record that is known at the end only: {variable: array}."""
         self.settle()
+        if self.part:
+            return
         if self.path is None:
             self._results[name] = values
             return
@@ -143,11 +201,12 @@ class Store(Arrivals):
         except OSError as error:
             raise self._failed(f"the record {name!r}", error) from error
 
-    def _write(self, axis, values, what):
+    def _write(self, axis, values, what, corners=None):
         counts = {axis: self._files.count(axis) for axis in self._growing}
+        write = self._by_each if corners else self._by_this
         try:
-            self._files.add(axis, values)
-            self._files.commit([axis])
+            write(self._files.add, axis, values, corners)
+            write(self._show, [axis])
         except OSError as error:
             self._files.truncate(counts)
             self._files.drop(axis, [name for name in values if name in self.layout.shapes])
@@ -155,6 +214,11 @@ class Store(Arrivals):
         except BaseException:
             self._files.truncate(counts)
             raise
+
+    def _show(self, axes):
+        """Make what is written along these axes visible, when all have written."""
+        if self.part == 0:
+            self._files.commit(axes)
 
     def _failed(self, what, error):
         kept = "nothing is kept"
@@ -178,7 +242,7 @@ class Store(Arrivals):
     def sync(self):
         """Let all that is on disk survive a power failure."""
         self.settle()
-        self._files.sync()
+        self._by_each(self._files.sync)
 
     def dataset(self):
         """All snapshots and records so far: in memory, or lazily as `open_store(path)` reads them."""
@@ -201,15 +265,25 @@ class Store(Arrivals):
         whole = [f"{s.name}_{v}" for s in self.series.values() if not s.over_time for v in s.variables]
         return Files(self.path, self._growing, whole)
 
-    def _create(self):
+    def _create(self, overwrite):
         """An empty store at `path`, made beside it and renamed, so that it appears complete or not at all."""
-        shapes = self.layout.shapes
+        make_room(self.path, overwrite)
+        try:
+            self._make()
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {error.strerror or error}") from error
+
+    def _make(self):
+        shapes, axes = self.layout.shapes, self.layout.shared_axes
         empty = self.layout.dataset([], {name: np.empty((0, *shape), self.dtype) for name, shape in shapes.items()})
         empty = with_records(empty, self.series.values())
         encoding = {name: {"_FillValue": None, "compressors": compressors(self.compress)} for name in empty.variables}
-        for name, (first, *rest) in shapes.items():
-            pieces = max(1, ceil(first * prod(rest) * self.dtype.itemsize / files.CHUNK_BYTES))
-            encoding[name].update(chunks=(1, ceil(first / pieces), *rest), fill_value=np.nan)
+        largest = max(prod(shape) for shape in shapes.values()) * self.dtype.itemsize
+        pieces = max(1, ceil(largest / files.CHUNK_BYTES), min(self.parts, largest // LEAST_CHUNK))
+        for name, shape in shapes.items():
+            axis = axes[name]
+            chunks = (1, *shape[:axis], ceil(shape[axis] / pieces), *shape[axis + 1:])
+            encoding[name].update(chunks=chunks, fill_value=np.nan)
         for members in self._growing.values():
             for name in set(members) - set(shapes):
                 row = int(np.prod(empty[name].shape[1:])) * empty[name].dtype.itemsize
@@ -231,7 +305,6 @@ class Store(Arrivals):
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
-        return self._opened()
 
 
 def open_store(path: str | PathLike) -> xr.Dataset:

@@ -66,12 +66,13 @@ def examined(path):
         if metadata["node_type"] == "array":
             yield from of_array(path, name, metadata)
     for file in checkpoint.files_of(path):
-        try:
-            size = file.stat().st_size
-            error = checkpoint.damage(file)
-        except FileNotFoundError:          # a run that goes on has removed it
-            continue
-        yield size, error or True
+        for each in (file, *sorted(file.parent.glob(f"{file.stem}.rank*"))):
+            try:
+                size = each.stat().st_size
+                error = checkpoint.damage(each)
+            except FileNotFoundError:          # a run that goes on has removed it
+                continue
+            yield size, error or True
 
 
 def of_array(path, name, metadata):

@@ -30,10 +30,10 @@ class ZonedLayout:
         return "ZonedLayout(" + ", ".join(f"{name}: {layout!r}" for name, layout in self.zones.items()) + ")"
 
 
-def store_of(layout, path=None, dtype="float64", overwrite=False, series=(), resume=None, compress=None):
+def store_of(layout, path=None, dtype="float64", overwrite=False, series=(), resume=None, compress=None, ranks=None):
     """The `Store` of a run with this layout, or a `ZonedStore`; arguments as of `Store`."""
     kind = ZonedStore if isinstance(layout, ZonedLayout) else Store
-    return kind(layout, path, dtype, overwrite, series, resume, compress)
+    return kind(layout, path, dtype, overwrite, series, resume, compress, ranks)
 
 
 def open_output(path: str | PathLike) -> xr.Dataset | Any:
@@ -52,29 +52,32 @@ class ZonedStore(Arrivals):
 
     A zone's snapshot is visible when it is written; a run that goes on from a checkpoint goes on with all zones alike."""
 
-    def __init__(self, layout, path=None, dtype="float64", overwrite=False, series=(), resume=None, compress=None):
+    def __init__(self, layout, path=None, dtype="float64", overwrite=False, series=(), resume=None, compress=None, ranks=None):
         self.layout, self.path = layout, None if path is None else Path(path)
         if self.path is not None and resume is None:
-            make_room(self.path, overwrite)
-            try:
-                self._create_root()
-            except OSError as error:
-                raise OutputError(f"{self.path} cannot be written: {error.strerror or error}") from error
+            if ranks is None:
+                self._create_root(overwrite)
+            else:
+                ranks.once(self._create_root, overwrite)
         self.stores = {}
         for name, zone in layout.zones.items():
             folder = None if self.path is None else self.path / name
             own = () if self.stores else series
-            self.stores[name] = Store(zone, folder, dtype, False, own, resume and resume[name], compress)
+            self.stores[name] = Store(zone, folder, dtype, False, own, resume and resume[name], compress, ranks)
         self._first = next(iter(self.stores.values()))
 
-    def _create_root(self):
+    def _create_root(self, overwrite):
         """The folder and its zarr.json, made beside it and renamed."""
+        make_room(self.path, overwrite)
         partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
         group = {"zarr_format": 3, "node_type": "group", "attributes": {"zones": list(self.layout.zones)}}
-        (partial / "zarr.json").write_text(json.dumps(group))
-        partial.rename(self.path)
+        try:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir()
+            (partial / "zarr.json").write_text(json.dumps(group))
+            partial.rename(self.path)
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {error.strerror or error}") from error
 
     def __repr__(self):
         return f"ZonedStore({', '.join(map(repr, self.stores.values()))})"
@@ -94,6 +97,11 @@ class ZonedStore(Arrivals):
     def put(self, name, values):
         self.settle()
         self._first.put(name, values)
+
+    @property
+    def shares(self):
+        """{zone: as of `Store`}."""
+        return {name: store.shares for name, store in self.stores.items()}
 
     @property
     def last(self):

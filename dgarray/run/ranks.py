@@ -45,9 +45,9 @@ class Ranks(Messages):
         finish(self.waiting.Ibarrier())
         return self.comm.allgather(thing)
 
-    def at_first(self, thing):
+    def exchanged(self, things):
         finish(self.waiting.Ibarrier())
-        return self.comm.gather(thing)
+        return self.comm.alltoall(things)
 
     def largest(self, values):
         given = np.array(values, float)

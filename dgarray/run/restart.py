@@ -70,9 +70,10 @@ def compression_of(out, compress):
 
 def checkpoint_of(sim, out, until):
     """Arrays and facts of the last good checkpoint of `out`, compared with this simulation; None if it had not begun."""
-    if checkpoint.not_begun(out):
+    if sim.once(checkpoint.not_begun, out):
         return None
-    o, (arrays, facts) = sim.options, checkpoint.load(out)
+    o, file = sim.options, sim.once(checkpoint.latest, out)
+    facts = checkpoint.facts_of(file)
     now, then = json.loads(json.dumps(identity(sim))), facts["run"]
     for name, here in now["fixed"].items():
         there = then["fixed"].get(name, here)          # earlier versions said less
@@ -94,7 +95,7 @@ def checkpoint_of(sim, out, until):
                       "reported are those against the one given now", stacklevel=4)
     if facts["t"] >= until:
         warnings.warn(f"{out} has reached t = {facts['t']:.6g}, and until={until:g}: nothing is left to do", stacklevel=4)
-    return arrays, facts
+    return checkpoint.arrays_of(file, sim.operator.wanted), facts
 
 
 def by_parameters(law):

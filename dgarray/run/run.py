@@ -8,8 +8,7 @@ from math import inf
 import numpy as np
 
 from ..analysis.totals import totals_of_arrays
-from ..output import checkpoint, open_output, store_of
-from ..output.store import Arrivals
+from ..output import checkpoint, store_of
 from .failure import SolutionError
 from .provenance import began, call_of
 from .restart import digest_of_exact, identity
@@ -29,8 +28,6 @@ class Run:
                  callback=(None, 1)):
         self.sim, self.operator, self.until, self.every, self.out = sim, operator, until, every, out
         self.ranks, self.writes = sim.ranks, operator.writes
-        if self.ranks is not None:
-            operator.everywhere = out is None
         self.seconds, self.interval = checkpoint, checkpoint_every
         self.progress, self.live, self.compress, self.callback = progress, live, compress, callback
         self.loop = TimeLoop(sim, operator, until, dump)
@@ -60,21 +57,18 @@ class Run:
             return self._dataset()
 
     def _opened(self, overwrite, facts):
-        """The store; with a path only rank 0 has it."""
-        if self.out is not None and not self.writes:
-            return WrittenElsewhere(self.out)
-        return store_of(self.sim.layout(self.until, self.every, self.began), self.out, self.sim.backend.dtype, overwrite,
-                        [r.series for r in self.recordings.values()], facts and facts["counts"], self.compress)
+        """The store; with a path all ranks write it together."""
+        store = store_of(self.sim.layout(self.until, self.every, self.began), self.out, self.sim.backend.dtype, overwrite,
+                         [r.series for r in self.recordings.values()], facts and facts["counts"], self.compress,
+                         self.ranks if self.out is not None else None)
+        if self.ranks is not None and self.out is not None:
+            self.operator.shares = store.shares if isinstance(store.shares, dict) else {"q": store.shares}
+        return store
 
     def _dataset(self):
         if self.ranks is not None:
             self.ranks.everyones(None)          # rank 0 has written by then
         return self.store.dataset()
-
-    @property
-    def _last(self):
-        """Time of the last snapshot in the store."""
-        return self.store.last if self.ranks is None else self.ranks.once(lambda: self.store.last)
 
     def _begin(self):
         """Set the initial state; there is no checkpoint to go on from."""
@@ -100,9 +94,9 @@ class Run:
         due, interval = time.monotonic() + (self.seconds or inf), self.interval or inf
         passed = loop.t // interval
         for target in snapshot_times(self.until, self.every):
-            if target - self._last <= ROUNDING * target:          # it is there already
+            if target - self.store.last <= ROUNDING * target:          # it is there already
                 continue
-            if loop.ended and self._last >= loop.t:
+            if loop.ended and self.store.last >= loop.t:
                 break
             while loop.t < target and not loop.ended:
                 self._watched(loop.advance, target)
@@ -198,8 +192,7 @@ class Run:
                      "random": [random.getstate(), [generator[0], *generator[2:]]],
                      "run": identity(self.sim)}
             arrays |= self.operator.saved(loop.state) | {"random": generator[1]}
-            if self.writes:
-                checkpoint.save(self.out, loop.steps, arrays, facts)
+            checkpoint.save(self.out, loop.steps, arrays, facts, self.operator.saved_from, self.ranks)
 
     def _stop(self, number):
         """Save the state and raise Interrupted."""
@@ -211,7 +204,7 @@ class Run:
         raise Interrupted(number, f"stopped by {word} at t = {self.loop.t:.6g} (step {self.loop.steps}); {saved}")
 
     def _keep_good(self):
-        if self.loop.t > self._last:
+        if self.loop.t > self.store.last:
             self._snapshot()
         self._finish_early()
 
@@ -229,23 +222,6 @@ class Run:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._finish()
-
-
-class WrittenElsewhere(Arrivals):
-    """What stands for the store at a path on the ranks that do not write it."""
-
-    last, counts = inf, None
-
-    def __init__(self, path):
-        self.path = path
-
-    def append(self, *what):
-        """Nothing: rank 0 writes the same."""
-
-    extend = put = sync = close = append
-
-    def dataset(self):
-        return open_output(self.path)
 
 
 def progress_of(progress, until, sim):

@@ -290,7 +290,7 @@ class Simulation:
             resumed = checkpoint_of(self, out, until) if restart else None
             if out is not None and resumed is None:
                 overwrite = overwrite or restart
-                self._once(check_path, out, overwrite)
+                self.once(check_path, out, overwrite)
             if self._operator is not None:          # the arrays of the last run are given back first
                 self._operator = None
                 gc.collect()
@@ -313,8 +313,8 @@ class Simulation:
         if self.ranks is None:
             check_memory(self.memory(until, every, out, quick=True), self.backend)
 
-    def _once(self, function, *arguments):
-        """Call a function by one process for all; what it raises all raise."""
+    def once(self, function: Callable, *arguments: Any) -> Any:
+        """Call a function by one process for all ranks; what it raises all raise."""
         if self.ranks is None:
             return function(*arguments)
         return self.ranks.once(function, *arguments)

@@ -49,6 +49,12 @@ class Queued(Messages):
                 self.queues[self.part, other].put(thing)
         return [thing if other == self.part else self._next(other) for other in range(self.parts)]
 
+    def exchanged(self, things):
+        for other in range(self.parts):
+            if other != self.part:
+                self.queues[self.part, other].put(things[other])
+        return [things[other] if other == self.part else self._next(other) for other in range(self.parts)]
+
 
 def discretising(method, law, boundary, kernels="array", dtype="float64", threads=None, **options):
     """A function (mesh, messages) that discretises a problem on a mesh or a part of one."""
