@@ -70,6 +70,15 @@ def prismatic_surface(order=4):
     return xr.Dataset(coords=coords, attrs={"dim": 3, "order": order, "nodes": "warp and blend", "boundary": "all"})
 
 
+def mixed_surface(order=4):
+    """The boundary of the cube, of tetrahedra, prisms and hexahedra, with faces of both kinds."""
+    mesh = box((-1, -1, -1), (1, 1, 1), 4, shape="mixed")
+    sim = Simulation(mesh, Maxwell(dim=3), NodalDG(order), absorbing)
+    trace = sim.method.space(sim.problem).trace(tuple(mesh.boundaries), "record 'walls'", lambda name: "m")
+    coords = {name: (dims, values, attrs) for name, (dims, values, attrs) in trace.coords.items()}
+    return xr.Dataset(coords=coords, attrs={"dim": 3, "order": order, "nodes": "gauss", "boundary": "all"})
+
+
 def with_fields(surface, *pairs, frequencies=(FREQUENCY,)):
     """A dataset on the surface of E and H, one pair of functions of x (3, ...) for each frequency."""
     x = np.array([surface[axis].values for axis in "xyz"])
@@ -140,10 +149,25 @@ def test_dipoles_inside_of_curved_hexahedra(nodes):
     assert errors[2] < errors[1] / 10
 
 
-def test_dipoles_inside_of_prisms():
-    assert enclosed_volume(with_fields(prismatic_surface(), electric)) == pytest.approx(8.0, rel=1e-12)
-    errors = [error(far(with_fields(prismatic_surface(order), electric))[0], exact("electric")) for order in (2, 4)]
+@pytest.mark.parametrize("surface", [prismatic_surface, mixed_surface])
+def test_dipoles_inside_of_prisms_and_of_several_shapes(surface):
+    assert enclosed_volume(with_fields(surface(), electric)) == pytest.approx(8.0, rel=1e-12)
+    errors = [error(far(with_fields(surface(order), electric))[0], exact("electric")) for order in (2, 4)]
     assert errors[1] < 1e-4 and errors[1] < errors[0] / 10
+
+
+@pytest.mark.parametrize("orders", [3, {"low": 2, "high": 3}])
+def test_sound_through_cells_of_several_shapes(orders):
+    """A pulse inside, in 2D: the same far field as on triangles of a higher order; with orders by region, too."""
+    def run(shape, method):
+        mesh = rectangle((-1, -1), (1, 1), 8, shape=shape)
+        mesh = mesh.with_regions({"low": lambda x: x[0] < 0, "high": lambda x: x[0] > 0})
+        recorder = Fourier((0.5, 1.0), boundary=tuple(mesh.boundaries))
+        return Simulation(mesh, Acoustics(2), method, absorbing, lambda x: (np.exp(-9 * (x[0]**2 + x[1]**2)), 0.0, 0.0),
+                          record={"walls": recorder}).run(until=3.0).dg.record("walls")
+    found, fine = (near_to_far(record, u[:5, :2] / np.linalg.norm(u[:5, :2], axis=1, keepdims=True)) for record in (
+        run("mixed", NodalDG(orders)), run("triangle", NodalDG(5))))
+    assert error(found.p.values, fine.p.values) < 3e-3
 
 
 @pytest.mark.thorough

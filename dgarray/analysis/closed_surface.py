@@ -30,7 +30,8 @@ class RecordedSurface:
         self.fields = fields if "frequency" in fields.dims else fields.expand_dims("frequency")
         order, kind = int(fields.attrs["order"]), fields.attrs.get("nodes")
         degree = 2 * order + 4 if degree is None else degree
-        of_faces = on_tensor_faces if kind in TENSOR_NODES else at_own_points if "weight" in fields else on_simplices
+        at_quadrature = "weight" in fields and (kind not in TENSOR_NODES or fields["weight"].attrs.get("points") == "quadrature")
+        of_faces = at_own_points if at_quadrature else on_tensor_faces if kind in TENSOR_NODES else on_simplices
         self.x, self.weights, self.normals, self.matrix = of_faces(fields, self.axes, order, degree)
 
     @cached_property
@@ -104,7 +105,7 @@ def on_tensor_faces(fields, axes, order, degree):
 
 
 def at_own_points(fields, axes, order, degree):
-    """The same where the record has points of quadrature, as on the faces of prisms."""
+    """The same where the record has points of quadrature, as on the faces of prisms and of cells of several shapes."""
     return vector(fields, axes, ""), nodal(fields, "weight"), vector(fields, axes, "normal_"), np.eye(fields.sizes["face_node"])
 
 

@@ -50,7 +50,7 @@ class CurvedSpace(PolynomialSpace):
         x, weights, matrix = surface.quadrature(degree)
         return [Part(surface.rows[:, 0], tuple(x), weights.shape, tuple(surface.metrics(surface.rule(degree)[0])[0]),
                      lambda q: tuple(surface.take(q) @ matrix.T), lambda v: v[surface.rows[:, 0], None],
-                     lambda f: np.sum(f * weights))]
+                     lambda f: np.sum(f * weights), weights)]
 
     def parts(self, role="", degree=None, extra=4):
         """Yield the domain as `Part`s, blocks of elements; quadrature in the reference cell is exact up to `degree`, by default

@@ -1,7 +1,7 @@
 """Piecewise polynomials on a mesh of several shapes: the spaces of its blocks, one behind the other."""
 import numpy as np
 
-from .parts import Evaluation, Part, Trace, face_rows
+from .parts import AXES, Evaluation, Part, Trace, face_rows
 
 
 class MixedSpace:
@@ -88,32 +88,42 @@ class MixedSpace:
                 yield space, first, rows, here
 
     def trace(self, boundary, role, units):
-        """The `Trace` of a named boundary, or of several. Raises ValueError for an unknown name."""
-        found = [(space.trace(names, role, units), first, rows)
-                 for space, first, rows, names in self._with_faces(boundary, role)]
-        if len({trace.sizes["face_node"] for trace, _, _ in found}) > 1:
-            raise ValueError(f"{role}: boundary={boundary!r} has faces with different numbers of nodes; name boundaries of one "
-                             "shape of faces each")
-        ends = np.cumsum([0, *(len(trace.places) for trace, _, _ in found)])
+        """The `Trace` of a named boundary, or of several, at points of quadrature that is exact for squares of the fields: as many
+        on each face as on that with the most, the first one again with the weight 0. Raises ValueError for an unknown name."""
+        parts = self.boundary_parts(boundary, role, 2 * self.order)
+        ends, points = np.cumsum([0, *(len(part.places) for part in parts)]), max(part.shape[1] for part in parts)
+
+        def filled(values, more=None):
+            """Values (..., face, point) with columns of the first point, or of a number, up to `points`."""
+            first = values[..., :1] if more is None else np.full_like(values[..., :1], more)
+            return np.concatenate([values, np.repeat(first, points - values.shape[-1], axis=-1)], axis=-1)
 
         def values(q):
-            return np.concatenate([trace.values(q[:, :rows, begin:end])
-                                   for (trace, _, rows), begin, end in zip(found, ends, ends[1:])], axis=1)
-        nodes, coords = found[0][0].sizes["face_node"], {}
-        for name in set.intersection(*(set(trace.coords) for trace, _, _ in found)):
-            given = [trace.coords[name] for trace, _, _ in found]
-            dims = max((dims for dims, _, _ in given), key=len)          # of a face, or of each of its nodes
-            columns = [np.repeat(values[:, None], nodes, axis=1) if len(own) < len(dims) else values
-                       for own, values, _ in given]
-            coords[name] = dims, np.concatenate(columns), given[0][2]
-        sizes = found[0][0].sizes | {"face": sum(trace.sizes["face"] for trace, _, _ in found)}
-        return Trace(np.concatenate([trace.places + first for trace, first, _ in found]), values, sizes, coords)
+            return np.concatenate([filled(np.stack(part.values(q[:, :, begin:end])))
+                                   for part, begin, end in zip(parts, ends, ends[1:])], axis=1)
+
+        at_points = ("face", "face_node")
+        coords = {}
+        for d, axis in enumerate(AXES[:self.dim]):
+            x, n = (np.concatenate([filled(np.broadcast_to(vectors[d], part.shape)) for part, vectors in zip(parts, each)])
+                    for each in ([part.x for part in parts], [part.n for part in parts]))
+            coords[axis] = at_points, x, {"long_name": f"{axis} of the points", "units": units("x")}
+            coords[f"normal_{axis}"] = at_points, n, {"long_name": f"{axis} component of the outward unit normal"}
+        weights = np.concatenate([filled(part.weights, 0.0) for part in parts])
+        places = np.concatenate([part.places for part in parts])
+        coords["weight"] = at_points, weights, {"long_name": "weight of quadrature, with the face's measure",
+                                                "points": "quadrature"}
+        coords["area"] = ("face",), weights.sum(axis=1), {"long_name": "measure of the face"}
+        coords["cell_number"] = ("face",), np.asarray(self.mesh.numbers, "int64")[places], {
+            "long_name": "position among the cells of the mesh file, from 0"}
+        return Trace(places, values, dict(zip(at_points, weights.shape)), coords)
 
     def boundary_parts(self, boundary, role, degree=None):
         """The `Part`s of a named boundary, or of several. Raises ValueError for an unknown name."""
         return [Part(part.places + first, part.x, part.shape, part.n,
                      lambda q, part=part, rows=rows: part.values(q[:, :rows]),
-                     lambda v, part=part, first=first, space=space: part.spread(v[first:first + space.count]), part.integrate)
+                     lambda v, part=part, first=first, space=space: part.spread(v[first:first + space.count]), part.integrate,
+                     part.weights)
                 for space, first, rows, names in self._with_faces(boundary, role)
                 for part in space.boundary_parts(names, role, degree)]
 

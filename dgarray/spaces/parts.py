@@ -22,7 +22,8 @@ class Part(NamedTuple):
     n           outward unit normal, a tuple of arrays like x; None in the volume
     values      function from q (variable, row, place of `places`) to the components at the points, a tuple
     spread      function from an array with one number for each place of the space to an array that broadcasts to the points
-    integrate   function from values f at the points to their integral over the part"""
+    integrate   function from values f at the points to their integral over the part
+    weights     (face, point) of the quadrature on the boundary of a mesh, with the measure of the faces; else None"""
 
     places: object
     x: tuple
@@ -31,6 +32,7 @@ class Part(NamedTuple):
     values: Callable
     spread: Callable
     integrate: Callable
+    weights: np.ndarray | None = None
 
 
 def of_places(parts, own):

@@ -81,7 +81,7 @@ class PolynomialSpace:
         x, weights, matrix = surface.quadrature(degree or 2 * self.order + 4)
         normals = tuple(n[:, None] for n in surface.normals)
         return [Part(surface.rows[:, 0], tuple(x), weights.shape, normals, lambda q: tuple(surface.take(q) @ matrix.T),
-                     lambda v: v[surface.rows[:, 0], None], lambda f: np.sum(f * weights))]
+                     lambda v: v[surface.rows[:, 0], None], lambda f: np.sum(f * weights), weights)]
 
     def _surface(self, boundary, role):
         return simplex_surface(self.mesh, self.order, face_rows(self.mesh, boundary, role))

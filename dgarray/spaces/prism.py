@@ -33,7 +33,7 @@ class PrismSpace(CurvedSpace):
         surface = self._surface(boundary, role, degree or 2 * self.order + 4)
         return [Part(surface.rows[:, 0], tuple(surface.x), surface.shape, tuple(surface.normals),
                      lambda q: tuple(surface.take(q)), lambda v: v[surface.rows[:, 0], None],
-                     lambda f: np.sum(f * surface.weights))]
+                     lambda f: np.sum(f * surface.weights), surface.weights)]
 
     def _surface(self, boundary, role, degree=None):
         return PrismSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role), degree)

@@ -65,7 +65,7 @@ class TensorSpace:
         surface = self._surface(boundary, role, (degree + 1) // 2)
         return [Part(surface.rows[:, 0], tuple(surface.x), surface.shape, tuple(surface.normals),
                      lambda q: tuple(surface.take(q)), lambda v: v[surface.rows[:, 0], None],
-                     lambda f: np.sum(f * surface.weights))]
+                     lambda f: np.sum(f * surface.weights), surface.weights)]
 
     def _surface(self, boundary, role, order=None):
         return TensorSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role), order)
