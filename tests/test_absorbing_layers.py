@@ -56,6 +56,7 @@ def error_in_a_layer(name, law, n, flux, slabs=0):
     return sim.report["l2_error"]["total"]
 
 
+@pytest.mark.usually(lambda flux: flux == "upwind")
 @pytest.mark.parametrize("flux", ["upwind", "central"])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_pulse_in_a_layer_converges(name, flux):
@@ -103,6 +104,7 @@ def square(shape, n=8):
     return dg.rectangle((-1, -1), (1, 1), (n, n), shape=shape)
 
 
+@pytest.mark.usually(lambda law, shape: (law, shape) in {("TM", "triangle"), ("acoustics", "quadrilateral"), ("TE", "mixed")})
 @pytest.mark.parametrize("shape, most", [("triangle", -55), ("quadrilateral", -60), ("mixed", -50)])
 @pytest.mark.parametrize("law", LAWS)
 def test_five_cells_reflect_little(shape, most, law):
@@ -111,6 +113,7 @@ def test_five_cells_reflect_little(shape, most, law):
     assert reflected(square(shape), LAWS[law], method, 5, 0.25, outer=outer) < most
 
 
+@pytest.mark.thorough
 def test_in_three_dimensions():
     inner = dg.box((-1, -1, -1), (1, 1, 1), (4, 4, 4), shape="hexahedron")
     assert reflected(inner, dg.Maxwell(3), dg.TensorDG(3), 3, 0.5, until=1.6) < -50
@@ -121,6 +124,7 @@ def disc(x):
     return u * np.sqrt(1 - v * v / 2), v * np.sqrt(1 - u * u / 2)
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("law", LAWS)
 def test_round_layers(law):
     """Around a disc, whose cells are curved: the stretches along the radius and across it belong together."""
@@ -211,6 +215,7 @@ def test_no_state_grows(name, flux):
     assert np.linalg.eigvals(matrix).real.max() < 1e-9
 
 
+@pytest.mark.usually(1)
 @pytest.mark.parametrize("shape", ["triangle", "quadrilateral"])
 def test_noise_does_not_grow(shape):
     """All fields random, charges included: 4,000 steps stay bounded."""
@@ -245,6 +250,7 @@ def test_internal_variables_live_in_the_layer_alone():
         "q": (3, 9, 36), "pml internal": (3, 9, 16), "pml edges internal": (4, 9, 4)}
 
 
+@pytest.mark.usually(lambda name, dtype: (dtype == "float32") == (name == "gauss"))
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", ["nodal", "modal", "gauss", "mixed", "curved tensor"])
 def test_kernels_agree_with_arrays(name, dtype):
@@ -266,6 +272,7 @@ MEDIA = {"dielectric": {"eps": 2.25}, "far apart": {"eps": {"low": 9.0, "high": 
          "half of each": {"eps": {"low": 1.0, "high": 2.0 + dg.Lorentz(0.5, 4.0, 2.0)}, "sigma": {"low": 0.0, "high": 0.2}}}
 
 
+@pytest.mark.usually(1, 5)
 @pytest.mark.parametrize("medium", MEDIA)
 def test_media_go_on_in_the_layer(medium):
     """Without a reflection from its face, also where two media meet there."""

@@ -351,6 +351,7 @@ def test_the_focus_of_a_narrow_aperture_is_that_of_a_beam(monkeypatch):
     assert height == pytest.approx((4 * 1.5 / 2.5**2) ** 2 * z / 60 * (1 + (60 / z) ** 2) ** 0.5, rel=0.01)
 
 
+@pytest.mark.thorough
 def test_an_aircraft_scatters_a_pulse():
     """While the pulse reaches the nose, where the tangential H becomes at most twice that of the incident wave."""
     results = run(cases.aircraft, "fused", size=0.6, until=1.9)[0].report["results"]

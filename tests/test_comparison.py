@@ -19,6 +19,7 @@ def test_the_cylinder_is_round(compare):
     assert glass == pytest.approx(np.pi, rel=1e-5) and air == pytest.approx(side ** 2 - np.pi, rel=1e-5)
 
 
+@pytest.mark.thorough
 def test_yee_converges_to_the_series(compare):
     """At second order where the permittivity is averaged, else not."""
     def error(cells, averaged):

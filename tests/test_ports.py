@@ -186,6 +186,7 @@ GUIDES = {"TM": (2, "TM", 1, 5, 3, 40.0), "TE, without a cutoff": (2, "TE", 1, 5
           "3D": (3, None, 1, 4, 3, 36.0)}
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("name", GUIDES)
 def test_a_straight_guide_transmits_all(name):
     f, (one, _), S, record, length = straight(*GUIDES[name])
@@ -197,6 +198,7 @@ def test_a_straight_guide_transmits_all(name):
     assert abs(passed - exact).max() < 2e-3
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("name", GUIDES)
 def test_the_launched_wave_is_that_of_the_pulse(name):
     """V = f^ / 2 of modes TE, Z f^ / 2 of others."""
@@ -215,6 +217,7 @@ def test_a_given_mode_is_the_computed_one():
     np.testing.assert_allclose(same, S, atol=1e-7)
 
 
+@pytest.mark.thorough
 def test_a_slab_in_a_guide_reflects_as_layers_do():
     """Magnitudes and phases: the impedances of the mode in the slab and beside it take the place of those of plane waves."""
     eps, front, back, length = 2.25, 0.75, 1.25, 2.0

@@ -30,8 +30,8 @@ class RecordedSurface:
         self.fields = fields if "frequency" in fields.dims else fields.expand_dims("frequency")
         order, kind = int(fields.attrs["order"]), fields.attrs.get("nodes")
         degree = 2 * order + 4 if degree is None else degree
-        at_quadrature = "weight" in fields and (kind not in TENSOR_NODES or fields["weight"].attrs.get("points") == "quadrature")
-        of_faces = at_own_points if at_quadrature else on_tensor_faces if kind in TENSOR_NODES else on_simplices
+        own = "weight" in fields and (kind not in TENSOR_NODES or fields["weight"].attrs.get("points") == "quadrature")
+        of_faces = at_own_points if own else on_tensor_faces if kind in TENSOR_NODES else on_simplices
         self.x, self.weights, self.normals, self.matrix = of_faces(fields, self.axes, order, degree)
 
     @cached_property

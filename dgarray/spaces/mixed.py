@@ -88,8 +88,10 @@ class MixedSpace:
                 yield space, first, rows, here
 
     def trace(self, boundary, role, units):
-        """The `Trace` of a named boundary, or of several, at points of quadrature that is exact for squares of the fields: as many
-        on each face as on that with the most, the first one again with the weight 0. Raises ValueError for an unknown name."""
+        """The `Trace` of a named boundary, or of several, at points of quadrature that is exact for squares of the fields: as
+        many on each face as on that with the most, the first one again with the weight 0.
+
+        Raises ValueError for an unknown name."""
         parts = self.boundary_parts(boundary, role, 2 * self.order)
         ends, points = np.cumsum([0, *(len(part.places) for part in parts)]), max(part.shape[1] for part in parts)
 
