@@ -184,7 +184,11 @@ def test_a_current_in_2d_radiates_as_a_line(law, moment):
     (lambda: dg.gaussian_beam(dg.Maxwell(1), (1.0,), (0, 0, 1), 1.0, 1.0, cosine), "needs a law in 2D or 3D"),
     (lambda: dg.gaussian_beam(dg.Euler(2), (1.0, 0.0), 1.0, 1.0, 1.0, cosine), "needs a law with variables p and v"),
     (lambda: dg.gaussian_beam(dg.Maxwell(2), (1.0, 1.0), (0, 0, 1), 1.0, 1.0, cosine), "must be a unit vector"),
-    (lambda: dg.gaussian_beam(dg.Maxwell(2), (1.0, 0.0), (0, 0, 0), 1.0, 1.0, cosine), "a beam must have one"),
+    (lambda: dg.gaussian_beam(dg.Maxwell(2), (1.0, 0.0), (0, 0, 0), 1.0, 1.0, cosine), "it must be finite, and not 0"),
+    (lambda: dg.plane_wave(dg.Maxwell(2), (1, 0), (0, 0, 0), np.sin), r"amplitude=\(0, 0, 0\) is not allowed; it must be"),
+    (lambda: dg.plane_wave(dg.Maxwell(2), (1, 0), (0, 0, np.inf), np.sin), "amplitude=.*; it must be finite, and not 0"),
+    (lambda: dg.plane_wave(dg.Acoustics(2), (1, 0), np.nan, np.sin), "amplitude=nan is not allowed"),
+    (lambda: dg.plane_wave(dg.Maxwell(2), (np.nan, 0), (0, 0, 1), np.sin), r"direction=\(nan, 0\) is not allowed; it must"),
     (lambda: dg.gaussian_beam(dg.Maxwell(2), (1.0, 0.0), (0, 0, 1), 0.0, 1.0, cosine), "waist=0.0 is not allowed"),
     (lambda: dg.gaussian_beam(dg.Maxwell(2), (1.0, 0.0), (0, 0, 1), 0.4, 1.0, cosine), "at least half of the wavelength 1"),
     (lambda: dg.gaussian_beam(dg.Maxwell(2), (1.0, 0.0), (0, 0, 1), 1.0, 1.0, cosine, (0, 0, 0)), "a point with 2 coordinates"),
@@ -216,5 +220,5 @@ def test_beams_in_a_part_of_the_medium_are_checked():
     mesh = dg.rectangle((0, 0), (2, 1), cells=(4, 2)).with_regions({"air": lambda x: x[0] < 1, "glass": lambda x: x[0] > 1})
     law = dg.Maxwell(2, eps={"air": 1.0, "glass": 2.25})
     beam = dg.gaussian_beam(law, (1.0, 0.0), (0, 0, 1), 1.0, 1.0, cosine, medium="air")
-    with pytest.raises(ValueError, match="is a wave in a medium with eps=1, but at the boundary"):
+    with pytest.raises(ValueError, match="is a wave in a medium with eps=1, but at the faces of its condition"):
         dg.Simulation(mesh, law, dg.NodalDG(2), dg.incident(beam), backend="numpy").run(until=0.1)

@@ -296,7 +296,7 @@ def test_faces_of_two_sizes_and_open_surfaces_are_refused():
 def test_waves_that_are_no_solution_are_refused():
     halves = box_of("triangle", 6).with_regions({"rest": lambda x: np.maximum(abs(x[0]), abs(x[1])) > 0.75})
     law = dg.Maxwell(2, eps={"total": 1.0, "rest": 1.0 + dg.Debye(3.0, 0.05)})
-    with pytest.raises(ValueError, match="is a wave in a medium without dispersion, but at the boundary eps of"):
+    with pytest.raises(ValueError, match="is a wave in a medium without dispersion, but at the faces of its condition eps of"):
         run({"box": dg.total_field(dg.plane_wave(law, DIRECTION, (0, 0, 1), np.sin, medium="total")), "default": dg.pec},
             halves, law)
     sound = dg.plane_wave(dg.Acoustics(2), DIRECTION, 1.0, np.sin)
@@ -312,7 +312,7 @@ def test_the_medium_of_the_wave_is_that_of_the_scattered_field():
     fits, other = (dg.plane_wave(law, DIRECTION, (0, 0, 1), np.sin, medium=name) for name in ("rest", "total"))
     run({"box": dg.total_field(fits), "default": dg.pec}, mesh, law, dg.TensorDG(1))
     run({"box": dg.total_field(other, side="outside"), "default": dg.pec}, mesh, law, dg.TensorDG(1))
-    with pytest.raises(ValueError, match="is a wave in a medium with eps=4, but at the boundary"):
+    with pytest.raises(ValueError, match="is a wave in a medium with eps=4, but at the faces of its condition"):
         run({"box": dg.total_field(other), "default": dg.pec}, mesh, law, dg.TensorDG(1))
 
 

@@ -132,6 +132,12 @@ def test_names_that_do_not_fit():
         mesh.with_interfaces({"other": ("core", "around", "core")})
     with pytest.raises(MeshError, match="no face lies between"):
         mesh.with_interfaces({"other": ("core", "core")})
+    mesh = mesh.with_regions({"nothing": lambda x: x[0] > 100, "all": lambda x: x[0] < 100})
+    for regions in ("nothing", ("core", "nothing")):
+        with pytest.raises(MeshError, match="interface 'other': the region 'nothing' has no cells"):
+            mesh.with_interfaces({"other": regions})
+    with pytest.raises(MeshError, match="interface 'other': the region 'all' is the whole mesh; no cell lies beyond it"):
+        mesh.with_interfaces({"other": "all"})
     with pytest.raises(MeshError, match="interfaces: skin"):
         mesh.named("skn")
     with pytest.raises(ValueError, match="boundary 'skin': its faces lie between two cells"):

@@ -492,6 +492,7 @@ def test_arguments_that_are_not_allowed(options, message):
     ({"thickness": 1, "cells": 2, "boundary": "left half"}, "only boundaries can have layers"),
     ({"thickness": 1, "cells": 2, "name": "left"}, "has the name 'left' already; give another one"),
     ({"region": "left haf"}, r"'left haf' is not in the mesh .*\(did you mean 'left half'\?\)"),
+    ({"region": "lfet"}, r"'lfet' is not in the mesh [^;]*; pml takes regions: left half[^(]*$"),          # no hint at 'left'
     ({"region": "left"}, "'left' is a boundary of .*; pml takes regions: left half"),
     ({"thickness": 1, "cells": 2, "shape": "cylinder"}, r"no boundary faces lie on the outermost circle, of the radius 1.41421 "
                                                         r"around \(0, 0\); give its centre, or shape='box'"),

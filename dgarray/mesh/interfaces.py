@@ -91,6 +91,11 @@ def between(mesh, name, regions):
     rows = _between(mesh, inside, *beyond)
     refuse_two_sizes(mesh, name, inside, *beyond)
     if not len(rows):
+        empty = [region for region, some in zip(names, cells) if not len(some)]
+        if empty:
+            raise MeshError(f"interface {name!r}: the region {empty[0]!r} has no cells")
+        if len(names) == 1 and inside.all():
+            raise MeshError(f"interface {name!r}: the region {names[0]!r} is the whole mesh; no cell lies beyond it")
         other = f"cells of {names[1]!r}" if len(names) > 1 else "others"
         raise MeshError(f"interface {name!r}: no face lies between cells of {names[0]!r} and {other}")
     return rows

@@ -1,6 +1,7 @@
 """Which cells of a mesh are split, and the arrays of the mesh that this gives."""
 import numpy as np
 
+from ..wording import nearest
 from . import cell_maps, curved_geometry, periodic, refine, refine_prism, refine_tensor
 from .elements import Elements
 from .errors import MeshError
@@ -78,8 +79,9 @@ def chosen(mesh, where):
 
 def region(mesh, name, taker):
     """Numbers of the cells of a region. Raises MeshError for other names; taker: what asks for a region."""
-    cells = mesh.named(name)
-    if name not in mesh.regions:
-        raise MeshError(f"{name!r} is a boundary of {mesh.source}; {taker} takes regions: "
-                        f"{', '.join(mesh.regions) or 'there are none'}")
-    return cells
+    if name in mesh.regions:
+        return mesh.regions[name]
+    kind = "a boundary of" if name in mesh.boundaries else "an interface of" if name in mesh.interfaces else "not in the mesh"
+    hint = nearest(name, mesh.regions) if kind == "not in the mesh" else ""
+    raise MeshError(f"{name!r} is {kind} {mesh.source}; {taker} takes regions: "
+                    f"{', '.join(mesh.regions) or 'there are none'}{hint}")

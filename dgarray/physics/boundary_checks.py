@@ -56,14 +56,15 @@ def check_medium(wave, medium):
             regions = value if isinstance(value, dict) else {}
             inside = [np.isin(faces[:, 0], mesh.regions[str(region)]).any() for region in regions]
             if not regions or any(inside):
-                raise ValueError(f"{wave} is a wave in a medium without dispersion, but at the boundary {argument(law, name)} "
-                                 f"of {law!r} is dispersive")
+                raise ValueError(f"{wave} is a wave in a medium without dispersion, but at the faces of its condition "
+                                 f"{argument(law, name)} of {law!r} is dispersive")
         for name, number in medium.items():
             values = parameter_at(mesh, faces, x, law.parameters.get(name, number))
             wrong = np.argwhere(~np.isclose(values, number, rtol=1e-9, atol=0))
             if len(wrong):
-                raise ValueError(f"{wave} is a wave in a medium with {argument(law, name)}={number:g}, but at the boundary, "
-                                 f"at {shown_at(x, wrong[0])}, it is {values[tuple(wrong[0])]:g}; it must be the same there")
+                raise ValueError(f"{wave} is a wave in a medium with {argument(law, name)}={number:g}, but at the faces of its "
+                                 f"condition, at {shown_at(x, wrong[0])}, it is {values[tuple(wrong[0])]:g}; it must be the "
+                                 "same there")
     return check
 
 

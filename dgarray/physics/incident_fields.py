@@ -64,8 +64,6 @@ def gaussian_beam(law: Law, direction: Sequence[float], amplitude: float | Seque
         raise ValueError(f"count={count!r} is not allowed; it must be an odd number from 3")
     centre = plane_wave(law, direction, amplitude, shape, medium)          # checks direction, amplitude and medium
     direction, scale = np.array(direction, float), float(np.linalg.norm(amplitude))
-    if not scale:
-        raise ValueError(f"amplitude={amplitude!r} is not allowed; a beam must have one")
     unit = tuple(np.array(amplitude, float) / scale) if np.ndim(amplitude) else amplitude / scale
     number = 2 * np.pi / wavelength
     waves, weights, strength = [], [], 0.0

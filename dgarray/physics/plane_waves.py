@@ -29,10 +29,14 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     medium     of a law whose medium varies, that of the wave: the name of a region, or {parameter: number} such as
                {"eps": 1.0} for those that vary; a boundary that the field is given to must have it everywhere
     Maxwell: H = k x E / Z.  Acoustics: v = p k / (rho c).
-    ValueError if k is no unit vector, E is not normal to it, or the wave's medium is not known, has losses or is dispersive."""
+    ValueError if k is no unit vector, E is not normal to it, the amplitude is 0 or not finite, or the wave's medium is not
+    known, has losses or is dispersive."""
     k = tuple(float(c) for c in np.atleast_1d(direction))
-    if len(k) != law.dim or abs(dot(k, k) - 1) > 1e-9:
+    if len(k) != law.dim or not abs(dot(k, k) - 1) <= 1e-9:
         raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with {law.dim} components")
+    strength = np.asarray(amplitude)
+    if strength.dtype.kind not in "fiu" or not np.isfinite(strength).all() or not strength.any():
+        raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be finite, and not 0")
     medium, varies = medium_of(law, medium)
     if medium.get("sigma"):
         raise ValueError(f"a plane wave needs a medium without losses, but the law is {law!r}")
@@ -59,7 +63,14 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     where = "".join(f", {argument(law, name)}={medium[name]:g}" for name in varies)
     field.__qualname__ = f"plane_wave({k}, {amplitude}, {shown(shape)}{where})"
     field.check = check_medium(field.__qualname__, medium)
+    field.plane = f"plane_wave({shown_vector(k)}, {shown_vector(strength)})"
     return field
+
+
+def shown_vector(values):
+    """A vector, or a number, as text that does not depend on how it was typed."""
+    numbers = [f"{float(value) + 0.0:.9g}" for value in np.ravel(values)]
+    return f"({', '.join(numbers)})" if len(numbers) > 1 else numbers[0]
 
 
 def medium_of(law, medium, field="a plane wave"):
