@@ -237,6 +237,8 @@ def test_transforms_agree_with_the_fft_of_the_history(dim, dtype):
         result, series = recording.result(), recording.series
         assert not recording.rows()[0].size
         np.testing.assert_array_equal(result.pop("time_span"), [times[0], times[-1]])
+        largest = np.array([np.abs(full[name]).max() for name in full])
+        np.testing.assert_array_equal(result.pop("largest")[:, 0], largest)
         assert list(result) == list(op.tables.law.variables)
         for name, values in result.items():
             expected = spectrum(full[name], dt, numbers)
@@ -293,6 +295,32 @@ def test_transform_goes_on_bitwise(room, monkeypatch):
         assert all(result[name].tobytes() == whole[name].tobytes() for name in whole)
 
 
+def test_the_largest_values_of_a_transform_are_those_of_the_record_and_of_its_end():
+    """Of samples that fall as exp(-t); the end is between a 64th and a 16th of the record."""
+    for blocks in (1, 3, 64, 65, 129, 500):
+        sizes = np.exp(-np.arange(blocks) / 50)[:, None] * [1.0, 5.0]
+        envelope = fourier.Envelope(np.zeros((fourier.STRETCHES, 2)))
+        for row in sizes:
+            envelope.add(row)
+        assert envelope.whole.tolist() == [1.0, 5.0]
+        first = blocks - 1 - np.searchsorted(sizes[::-1, 0], envelope.end[0] * (1 - 1e-12))
+        assert envelope.end.tolist() == sizes[first].tolist()
+        assert min(blocks, max(2, blocks / 64)) <= blocks - first <= max(2, blocks / 16 + 1), (blocks, first)
+    op, times = operator(1), np.linspace(0, 4, 41)
+    full = history(Points([0.3]), op, times).rows()[1]["Ez"]
+    result = history(Fourier(0.7, window=lambda t: 1.0 * (t < 0.5), points=[0.3], variables="Ez"), op, times).result()
+    np.testing.assert_array_equal(result["largest"][:, 0], np.abs(full[times < 0.5]).max())
+
+
+def test_frequencies_with_less_than_two_samples_in_a_period_are_refused():
+    op, times = operator(1), 0.1 * np.arange(5)
+    history(Fourier([4.9]), op, times)
+    with pytest.raises(ValueError, match="record 'r': the frequency 5.1 is not allowed; .* it must be at most 5, so that two"):
+        history(Fourier([1.0, 5.1]), op, times)
+    with pytest.raises(ValueError, match="with a sample every 2 steps, after 0.2 each, it must be at most 2.5"):
+        history(Fourier([1.0, 4.9], every=2), op, times)
+
+
 def test_a_result_does_not_change_what_follows():
     op, times = operator(1), np.linspace(0, 3, 50)
     once = history(Fourier([1.0]), op, times)
@@ -317,7 +345,7 @@ def test_transforms_refuse_what_another_one_kept():
         Fourier([1.0, 3.0], "left").attach("r", op).restore(kept)
     with pytest.raises(ValueError, match="'r' had 2 values at every frequency, now it has 40; its place"):
         Fourier([1.0, 2.0]).attach("r", op).restore(kept)
-    with pytest.raises(ValueError, match="cannot go on from a state with nothing; it needs frequencies, span, sums"):
+    with pytest.raises(ValueError, match="cannot go on from a state with nothing; it needs blocks, frequencies, largest, span"):
         Fourier([1.0, 2.0]).attach("r", op).restore({})
 
 
@@ -334,6 +362,7 @@ def test_transforms_refuse_what_another_one_kept():
     (lambda: VolumeIntegral(lambda q: 1, names="time"), "name 'time' is not allowed"),
     (lambda: Fourier([]), "frequencies=\\[\\] is not allowed; it must be finite numbers, at least one"),
     (lambda: Fourier([np.nan]), "is not allowed; it must be finite numbers"),
+    (lambda: Fourier([0.0, -0.4]), "the frequency -0.4 is not allowed; frequencies are numbers from 0"),
     (lambda: Fourier("1 GHz"), "frequencies='1 GHz' is not allowed"),
     (lambda: Fourier([1.0], start="now"), "start='now' is not allowed; it must be a finite number"),
     (lambda: Fourier([1.0], "left", points=[(0.0, 0.0)]), "boundary and points are both given"),

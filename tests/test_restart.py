@@ -30,7 +30,7 @@ def rising(start):
 
 
 def cavity(**changes):
-    record = dict(receivers=dg.Points([(0.2, 0.3)], every=3), spectrum=dg.Fourier([1.0, 2.0], boundary="left"),
+    record = dict(receivers=dg.Points([(0.2, 0.3)], every=3), spectrum=dg.Fourier([0.2, 0.4], boundary="left"),
                   everywhere=dg.Fourier([0.5], start=0.04, every=2), extremes=dg.Extrema(every=4))
     given = dict(mesh=dg.rectangle(cells=3), law=dg.Maxwell(2), method=dg.NodalDG(3), boundary=dg.pec, initial=pulse)
     return dg.Simulation(**given | {"record": record} | changes)

@@ -12,6 +12,7 @@ import numpy as np
 from ..backends.arrays import PIECE
 from .probes import Recorder, Recording, whole
 from .record_layout import Fixed, Series
+from .resolution import warn_of_short_waves
 from .sampling import at_points, choice, in_volume, on_boundary, units
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # 7 ms, with 32 no less.
 WAITING = 16
 WAITING_BYTES = 1 << 24         # beyond this the waiting samples take at most half the memory of the sums
+STRETCHES = 64                  # at most, into which a record is divided for its largest values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +36,7 @@ class Fourier(Recorder):
     w_n the weights of the trapezoidal rule in t (steps may vary), W the window.  A wave q = Re(A exp(2 pi i f t)) over whole
     periods, T in all, gives Q = A T / 2.
 
-    frequencies   numbers, in cycles per unit of time
+    frequencies   numbers from 0, in cycles per unit of time, at most 1 / (2 every dt) with the time step dt
     boundary      name of a boundary, or several in a tuple: dims (frequency, face, face_node), see `SurfaceFields`
     points        points (point, dim) instead: dims (frequency, point), see `Points`; without both the whole volume is
                   transformed: dims (frequency, element, node)
@@ -43,10 +45,14 @@ class Fourier(Recorder):
     start         samples before this time are left out
     window        function W(t) -> number, 1 by default
 
-    The result comes at the end of the run, complex128; `time_span` holds the first and the last time.  In memory are sums of
-    the size of the result, 16 bytes for each frequency and value, and at most half as much of samples that wait (16 MB where
-    that is more); the end of the run makes one copy of the sums.
-    Raises ValueError for what does not exist or is no number."""
+    The result comes at the end of the run, complex128; `time_span` holds the first and the last time.  Each variable has the
+    attributes largest, the largest |W q| of all samples, and largest_at_end, that of the last ones, at most a sixteenth of
+    the record: what a pulse has left there is cut off.  In memory are sums of the size of the result, 16 bytes for each
+    frequency and value, and at most half as much of samples that wait (16 MB where that is more); the end of the run makes
+    one copy of the sums.
+    Raises ValueError for what does not exist or is no number, for negative frequencies, and after the first step for those
+    that are too high for it.  Warns where waves of a frequency lose more than 1 % of their amplitude over a
+    wavelength in half of the cells of a mesh, outside of absorbing layers."""
 
     frequencies: ArrayLike
     boundary: str | Sequence[str] | None = None
@@ -67,6 +73,10 @@ class Fourier(Recorder):
             if given.dtype.kind not in "fiu" or given.ndim not in dims or not given.size or not np.isfinite(given).all():
                 raise ValueError(f"{name}={getattr(self, name)!r} is not allowed; it must be "
                                  + ("finite numbers, at least one" if name == "frequencies" else "a finite number"))
+        negative = np.ravel(self.frequencies)[np.ravel(self.frequencies) < 0]
+        if len(negative):
+            raise ValueError(f"the frequency {negative[0]:g} is not allowed; frequencies are numbers from 0, and the transform "
+                             "at -f is the complex conjugate of that at f")
         if self.window is not None:
             window_value(self.window, float(self.start))
 
@@ -76,15 +86,19 @@ class Fourier(Recorder):
         place = (at_points(name, operator, self.points) if self.points is not None
                  else in_volume(name, operator) if self.boundary is None else on_boundary(name, operator, self.boundary))
         frequencies, time = np.atleast_1d(np.asarray(self.frequencies, float)), units(law, "time")
+        warn_of_short_waves(name, operator, frequencies)
         variables = place.variables(name, law, chosen, ("frequency",))
         for _, attrs in variables.values():
             attrs["long_name"] = f"Fourier transform of {attrs['long_name']}"
             attrs["units"] = attrs["units"] if time == "normalised" else f"{attrs['units']} {time}"
         variables["time_span"] = ("bound",), {"long_name": "first and last time of the transform", "units": time}
+        variables["largest"] = ("variable", "bound"), {
+            "long_name": "largest absolute value of each variable, in the whole record and at its end", "units": "mixed",
+            "variables": " ".join(chosen)}
         coords = place.coords | {"frequency": Fixed(("frequency",), frequencies, {
             "long_name": "frequency", "units": "normalised" if time == "normalised" else f"1/{time}"})}
-        dims = {"frequency": len(frequencies), **place.dims, "bound": 2}
-        series = Series(name, dims, variables, False, coords, "complex128", {"time_span": "float64"})
+        dims = {"frequency": len(frequencies), **place.dims, "bound": 2, "variable": len(chosen)}
+        series = Series(name, dims, variables, False, coords, "complex128", {"time_span": "float64", "largest": "float64"})
         return Transform(series, self, frequencies, len(chosen),
                          lambda state, t: place.read(state, list(chosen.values())))
 
@@ -94,37 +108,54 @@ class Transform(Recording):
 
     sums      (value, frequency) complex128, of all samples but those that wait
     waiting   (sample, value) and `times` (sample,): the last samples
-    before    time of the sample before those, NaN if there was none;  first: time of the first of all"""
+    before    time of the sample before those, NaN if there was none;  first: time of the first of all
+    envelope  `Envelope` of the samples in the sums"""
 
     def __init__(self, series, recorder, frequencies, variables, measure):
         super().__init__(series, recorder.every, measure)
         self.recorder, self.frequencies = recorder, frequencies
-        _, *sizes, _ = series.dims.values()
+        _, *sizes, _, _ = series.dims.values()
         self.shape = (variables, *sizes)
         values, count = prod(self.shape), len(frequencies)
         self.sums = np.zeros((values, count), complex)
         room = WAITING if 8 * WAITING * values <= WAITING_BYTES else min(count, WAITING)
         self.waiting, self.times = np.empty((room, values)), []
         self.before = self.first = np.nan
+        self.envelope = Envelope(np.zeros((STRETCHES, variables)))
 
     def keep(self, values, t):
         if t < self.recorder.start:
             return
         if not self.times and np.isnan(self.before):
             self.first = t
+        elif np.isnan(self.before) and len(self.times) == 1:
+            self._check_interval(t - self.first)
         if len(self.times) == len(self.waiting):
-            self._add(self.sums, t)
+            self._add(self.sums, self.envelope, t)
             self.before, self.times = self.times[-1], []
         self.waiting[len(self.times)].reshape(self.shape)[...] = values
         self.times.append(t)
 
-    def _add(self, sums, following):
-        """Add the samples that wait to the sums; `following` is the time of the next sample, or of the last at the end."""
+    def _check_interval(self, interval):
+        """Raise ValueError for a frequency of which there are less than two samples in a period."""
+        highest, allowed = self.frequencies.max(), 0.5 / interval
+        if highest > allowed:
+            steps = "every step" if self.every == 1 else f"every {self.every} steps"
+            raise ValueError(f"record {self.series.name!r}: the frequency {highest:g} is not allowed; with a sample {steps}, "
+                             f"after {interval:.3g} each, it must be at most {allowed:.4g}, so that two fall in a period")
+
+    def _add(self, sums, envelope, following):
+        """Add the samples that wait to the sums and the envelope; `following` is the time of the next sample, or of the last at
+        the end."""
         t = np.array(self.times)
         around = np.concatenate([[t[0] if np.isnan(self.before) else self.before], t, [following]])
         weights = (around[2:] - around[:-2]) / 2
+        values = self.waiting[:len(t)].reshape(len(t), self.shape[0], -1)
+        sizes = np.maximum(values.max(axis=2, initial=0), -values.min(axis=2, initial=0)) + 0.0
         if self.recorder.window is not None:
-            weights = weights * [window_value(self.recorder.window, time) for time in self.times]
+            window = np.array([window_value(self.recorder.window, time) for time in self.times])
+            weights, sizes = weights * window, sizes * np.abs(window)[:, None]
+        envelope.add(sizes.max(axis=0))
         phases = weights[:, None] * np.exp(-2j * np.pi * t[:, None] * self.frequencies)
         # Real samples times complex phases: a real product with real and imaginary parts side by side.
         parts, samples, phases = sums.view(float), self.waiting[:len(t)], phases.view(float)
@@ -134,20 +165,22 @@ class Transform(Recording):
 
     def result(self):
         """{variable: (frequency, ...)} of the samples so far, and the time span."""
-        sums = self.sums.copy()
+        sums, envelope = self.sums.copy(), self.envelope.copy()
         if self.times:
-            self._add(sums, self.times[-1])
+            self._add(sums, envelope, self.times[-1])
         else:
             warnings.warn(f"record {self.series.name!r} has no sample at or after start = {self.recorder.start:g}; "
                           "its transform is 0", stacklevel=2)
         each = np.moveaxis(sums.reshape(*self.shape, -1), -1, 1)
-        *names, span = self.series.variables
-        return dict(zip(names, each)) | {span: np.array([self.first, self.times[-1] if self.times else np.nan])}
+        *names, span, largest = self.series.variables
+        return dict(zip(names, each)) | {span: np.array([self.first, self.times[-1] if self.times else np.nan]),
+                                         largest: np.stack([envelope.whole, envelope.end], axis=1)}
 
     def state(self):
         """What a restart needs: the sums, and the samples that wait, so that it goes on bitwise."""
         return {"sums": self.sums, "waiting": self.waiting[:len(self.times)], "times": np.array(self.times, float),
-                "span": np.array([self.first, self.before]), "frequencies": self.frequencies}
+                "span": np.array([self.first, self.before]), "frequencies": self.frequencies,
+                "largest": self.envelope.values, "blocks": np.array([self.envelope.count])}
 
     def restore(self, state):
         """Go on from `state`. Raises ValueError if it is that of another recorder."""
@@ -165,6 +198,45 @@ class Transform(Recording):
         self.times = [float(t) for t in state["times"]]
         self.waiting[:len(self.times)] = state["waiting"]
         self.first, self.before = map(float, state["span"])
+        self.envelope = Envelope(np.array(state["largest"]), int(state["blocks"][0]))
+
+
+class Envelope:
+    """Largest absolute values of variables over a record, in stretches of equal numbers of blocks of samples.
+
+    values   (stretch, variable); where all are taken, each two become one
+    count    of blocks so far"""
+
+    def __init__(self, values, count=0):
+        self.values, self.count = values, count
+
+    def copy(self):
+        return Envelope(self.values.copy(), self.count)
+
+    def add(self, sizes):
+        """Add a block with the largest values `sizes` (variable,)."""
+        if self.count == len(self.values) * self.blocks:
+            pairs = self.values.reshape(-1, 2, self.values.shape[1]).max(axis=1)
+            self.values = np.concatenate([pairs, np.zeros_like(pairs)])
+        self.count += 1
+        place = (self.count - 1) // self.blocks
+        self.values[place] = np.maximum(self.values[place], sizes)
+
+    @property
+    def blocks(self):
+        """In a stretch: a power of 2."""
+        return 1 << max(0, -(-self.count // len(self.values)) - 1).bit_length()
+
+    @property
+    def whole(self):
+        """(variable,) over all blocks."""
+        return self.values.max(axis=0)
+
+    @property
+    def end(self):
+        """(variable,) over the last two stretches, of which the last may be short."""
+        last = max(self.count - 1, 0) // self.blocks
+        return self.values[max(last - 1, 0):last + 1].max(axis=0)
 
 
 def window_value(window, t):

@@ -9,8 +9,9 @@ from ..physics.laws.units import all_axes
 from ..spaces.parts import AXES
 from ..wording import choose
 from .record_layout import Fixed
+from .unknown_fields import unknown_at
 
-TAKEN = ("time", "frequency", "time_span", "bound")      # names that every record keeps for itself
+TAKEN = ("time", "frequency", "time_span", "bound", "largest", "variable")      # names that every record keeps for itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +68,14 @@ def refuse_outside(name, x, outside, lower, upper, of):
 
 
 def on_boundary(name, operator, boundary):
-    """The Place of the nodes of a named boundary, on a grid of one side. Raises ValueError for an unknown name."""
+    """The Place of the nodes of a named boundary, on a grid of one side, with what `unknown_at` knows of the fields there.
+
+    Raises ValueError for an unknown name."""
     trace = operator.space.trace(boundary, f"record {name!r}", partial(units, operator.law))
     take = taker(operator, trace.places)
-    return Place(trace.sizes, fixed(trace.coords), {"boundary": title(boundary)},
+    names = boundary if isinstance(boundary, tuple | list) else (boundary,)
+    attrs = {"boundary": title(boundary)} | unknown_at(operator.mesh, operator.problem.boundary, names)
+    return Place(trace.sizes, fixed(trace.coords), attrs,
                  lambda state, numbers: trace.values(take(state)[numbers]))
 
 

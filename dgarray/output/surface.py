@@ -12,6 +12,7 @@ from dgarray.spaces.tensor_surface import TensorSurface
 from dgarray.wording import choose
 
 LAYOUT = ("dim", "order", "nodes")
+OF_BOUNDARY = ("boundary", "field", "incident")          # of a record
 PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
 
@@ -79,7 +80,9 @@ def surface_of(ds, rows):
 def record(ds, name):
     """What the recorder `name` of the run kept, under plain names, lazy where the dataset is.
 
-    Attributes: `record` (the recorder's class), dim, order, nodes and, on a boundary, `boundary`; a transform has `time_span`.
+    Attributes: `record` (the recorder's class), dim, order, nodes and, on a boundary, `boundary` and where the boundary
+    conditions say it `field`, "total" or "scattered", and `incident`, the wave; a transform has `time_span`, and each of its
+    variables `largest` and `largest_at_end`.
     A transform of the whole volume comes with the mesh, so that `.dg` serves it too.
     Raises ValueError for an unknown record."""
     classes = json.loads(ds.attrs.get("records", "{}"))
@@ -94,11 +97,12 @@ def record(ds, name):
     part = part.rename({v: v.removeprefix(prefix) for v in (*own, *part.dims) if v.startswith(prefix)})
     part.attrs = {key: ds.attrs[key] for key in LAYOUT if key in ds.attrs} | {"record": classes[name]}
     for field in part.data_vars.values():
-        if "boundary" in field.attrs:
-            part.attrs["boundary"] = field.attrs["boundary"]
+        part.attrs |= {key: field.attrs[key] for key in OF_BOUNDARY if key in field.attrs}
     if "time_span" in part:
         part.attrs["time_span"] = np.real(part["time_span"].values).tolist()
-        part = part.drop_vars("time_span")
+        for variable, (largest, at_end) in zip(part["largest"].attrs["variables"].split(), part["largest"].values.tolist()):
+            part[variable].attrs |= {"largest": largest, "largest_at_end": at_end}
+        part = part.drop_vars(["time_span", "largest"])
     if {"element", "node"} <= set(part.dims):
         part = _with_mesh(ds, part)
     elif set(ds.dg.axes) <= set(part.dims):

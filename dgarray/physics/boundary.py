@@ -194,6 +194,7 @@ def incident(field: Sequence[float] | Callable) -> Callable:
     def incident_state(x, t, law):
         return state_of(field, x, t, law, "incident")
     incident_state.flux, incident_state.check = upwind, check_state(field, "incident")
+    incident_state.unknown, incident_state.field = "total", field
     incident_state.__qualname__ = f"incident({shown(field)})"
     return incident_state
 
@@ -217,6 +218,7 @@ def scattered(condition: Callable, field: Callable) -> Callable:
         if hasattr(condition, name):
             setattr(scattered_state, name, getattr(condition, name))
     scattered_state.check = all_checks(condition, field)
+    scattered_state.unknown, scattered_state.field = "scattered", field
     return scattered_state
 
 
