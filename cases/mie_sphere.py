@@ -25,7 +25,7 @@ def mie_sphere(order=4, body="conducting", ka=None, eps=None, cells=4, layers=No
             "coated":     a conductor of radius 0.6 in a coat of the permittivity eps, by default 2.25
             "drude":      a metal, by default eps = 1 + 2^2 / (i omega (i omega + 0.2))
     ka      wave number times radius, or several, (1.0, 2.0); by default 2, of the metal 33 from 0.6 to 1.4
-    eps     the permittivity, a number or a `Dispersion` such as 1.0 + dgarray.Drude(3.0, 0.2)
+    eps     the permittivity, a number, or in Python a `Dispersion` such as 1.0 + dgarray.Drude(3.0, 0.2)
     cells   hexahedra along a quarter of a great circle, even
     layers  how many cells the matched layer is deep, by default half of `cells` and at least 2
     until   end of the run; by default the pulse has passed and the fields have decayed

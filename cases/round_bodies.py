@@ -70,6 +70,9 @@ def round_body(kind, eps=None):
         return RoundBody(kind, MEDIA.get(kind))
     if kind == "conducting":
         raise ValueError(f"eps={eps!r} is not allowed with body='conducting', which has no medium; give None")
+    if isinstance(eps, str):
+        raise ValueError(f"eps={eps!r} is not allowed; it must be a finite number above 0, or in Python a Dispersion such as "
+                         "1.0 + dgarray.Drude(3.0, 0.2)")
     if not isinstance(eps, Dispersion):
         check_numbers(above=0, eps=eps)
     return RoundBody(kind, eps)

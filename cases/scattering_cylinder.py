@@ -27,7 +27,7 @@ def scattering_cylinder(order=4, body="conducting", polarisation="TM", ka=None, 
             "drude":      a metal, by default eps = 1 + 2^2 / (i omega (i omega + 0.2))
     polarisation   "TM", E along the axis, or "TE", H along the axis
     ka      wave number times radius, or several, (1.0, 2.0); by default 2, of the metal 33 from 0.6 to 1.4
-    eps     the permittivity, a number or a `Dispersion` such as 1.0 + dgarray.Drude(3.0, 0.2)
+    eps     the permittivity, a number, or in Python a `Dispersion` such as 1.0 + dgarray.Drude(3.0, 0.2)
     cells   quadrilaterals along a quarter of the circle
     layers  how many cells the matched layer is deep, by default half of `cells` and at least 2
     until   end of the run; by default the pulse has passed and the fields have decayed

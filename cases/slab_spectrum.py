@@ -4,12 +4,14 @@ import xarray as xr
 
 from dgarray import Debye, Drude, Fourier, Lorentz, Maxwell, NodalDG, Simulation, absorbing, interval, pml
 from dgarray.analysis.layered_slabs import fresnel_coefficients
+from dgarray.analysis.record_ends import warn_of_rest
 from dgarray.physics.dispersion import Dispersion
 from dgarray.wording import choose
 
 from .common import case_mesh, check_numbers
 
 MEDIA = {"debye": 2.0 + Debye(3.0, 0.2), "drude": 1.0 + Drude(5.0, 0.5), "lorentz": 1.5 + Lorentz(1.0, 5.0, 1.0)}
+IN_PYTHON = ("or in Python a Dispersion, such as 2.0 + dgarray.Debye(1.0, 0.5)",)
 BAND = np.linspace(0.2, 1.4, 25)
 WIDTH = 0.3             # of the pulse: in the band its transform is at least 0.4 of its largest value
 HALF_PULSE = 3.5        # widths from the centre of the pulse to where it has fallen below 2e-5
@@ -30,13 +32,13 @@ def slab_spectrum(order=4, medium="debye", cells=4, until=20.0, mesh=None, start
     medium  "debye":   eps = 2 + 3 / (1 + 0.2 i omega)
             "drude":   eps = 1 + 5^2 / (i omega (i omega + 0.5)), opaque below the frequency 0.8
             "lorentz": eps = 1.5 + 5^2 / (5^2 - omega^2 + i omega), resonant at the frequency 0.8
-            or a `Dispersion`, such as 2.0 + dgarray.Debye(1.0, 0.5)
+            or, in Python, a `Dispersion`, such as 2.0 + dgarray.Debye(1.0, 0.5)
     cells   intervals in the slab, whose thickness is 0.5; all others are as long
     mesh    a file in 1D with the boundaries "left" and "right" and the region "slab"; before the slab is room for the pulse
     Taflove & Hagness 2005, chapter 9; exact by Fresnel's coefficients, Born & Wolf 1999, section 1.6.
     results: the largest deviations of reflectance and transmittance over the band, and their largest exact values; `spectrum`
     gives them at each frequency.  Raises ValueError for another medium, and for a mesh without room."""
-    eps = medium if isinstance(medium, Dispersion) else MEDIA[choose("medium", medium, MEDIA)]
+    eps = medium if isinstance(medium, Dispersion) else MEDIA[choose("medium", medium, MEDIA, also=IN_PYTHON)]
     check_numbers(least=1, whole=True, cells=cells)
     mesh = case_mesh(mesh, lambda: built_in(cells), 1)
     slab = mesh.points[mesh.cells[mesh.named("slab")], 0]
@@ -78,8 +80,10 @@ def built_in(cells):
 def spectrum(dataset):
     """Reflectance and transmittance of a run of `slab_spectrum` over frequency, as a Dataset.
 
-    Ez = f(t - x) + g(t + x) and Hy = g - f: the waves forward and backward are f = (Ez - Hy) / 2 and g = (Ez + Hy) / 2."""
+    Ez = f(t - x) + g(t + x) and Hy = g - f: the waves forward and backward are f = (Ez - Hy) / 2 and g = (Ez + Hy) / 2.
+    Warns where the run ends before they have passed."""
     fields = dataset.dg.record("sides")
+    warn_of_rest(fields, stacklevel=2)
     forward, backward = (fields["Ez"] - fields["Hy"]) / 2, (fields["Ez"] + fields["Hy"]) / 2
     incident = abs(forward.isel(point=0))
     return xr.Dataset({"reflectance": (abs(backward.isel(point=0)) / incident) ** 2,

@@ -296,6 +296,11 @@ def test_a_dispersive_slab_reflects_and_transmits_as_fresnel_says(medium):
     assert min(results["largest_reflectance"], results["largest_transmittance"]) > 0.2
 
 
+def test_a_slab_whose_waves_have_not_passed_is_warned_of():
+    with pytest.warns(UserWarning, match="the record ends at t = 1 while 100 % of its largest E is still there; run longer"):
+        run(cases.slab_spectrum, "fused", until=1.0)
+
+
 @pytest.mark.usually(0)
 @pytest.mark.parametrize("order, until, reciprocity, power", [(3, 32.0, 2e-3, 1e-2), (4, 60.0, 2e-4, 2e-3)])
 def test_a_bend_is_reciprocal_and_loses_nothing(order, until, reciprocity, power):
@@ -391,7 +396,7 @@ def test_advection_wave_on_a_mesh_file(tmp_path):
     (cases.isentropic_vortex, {"start": "interpolation"}, "for modal DG; allowed: projection"),
     (cases.dielectric_slab, {"mesh": dg.rectangle()}, "slab"),
     (cases.tm_obstacles, {"mesh": dg.rectangle()}, "lens"),
-    (cases.slab_spectrum, {"medium": "water"}, "allowed: debye, drude, lorentz"),
+    (cases.slab_spectrum, {"medium": "water"}, "allowed: debye, drude, lorentz, or in Python a Dispersion, such as"),
     (cases.slab_spectrum, {"mesh": dg.interval()}, "slab"),
     (cases.bend, {"port": "three"}, "allowed: one, two"),
     (cases.bend, {"cells": 5}, "cells must be even, and"),

@@ -258,6 +258,9 @@ def test_exact_fields_give_exact_widths(polarisation, cells, formulation):
 def test_what_does_not_do_is_named(monkeypatch):
     monkeypatch.setattr(module, "MOST_SAMPLES", 1 << 10)
     fields, field = exact_fields()
+
+    def step(x, t):
+        return 0.0, -1.0 * (t > 1.0), 1.0 * (t > 1.0)
     for change, arguments, message in (
             (lambda f: f.drop_vars("Hx"), (field,), "the fields lack Hx; give a record of Hx, Hy, Ez"),
             (lambda f: f.isel(face=slice(2, None)), (field,), "not closed"),
@@ -268,14 +271,63 @@ def test_what_does_not_do_is_named(monkeypatch):
             (lambda f: f, (lambda x, t: (0.0, 0.0),), "the incident field returns 2 components; it must return 3"),
             (lambda f: f, (lambda x, t: (0.0, 0.0, 0.0),), "no power at the frequency 0.159155"),
             (lambda f: f.assign_coords(frequency=[0.1, 0.2, 0.3, 0.4, 9.0]), (field,), "no power at the frequency 9"),
-            (lambda f: f, (lambda x, t: (0.0, 0.0, np.sin(1e6 * t * t)),), "do not resolve the incident field in time")):
+            (lambda f: f, (lambda x, t: (0.0, -np.sin(1e6 * t * t), np.sin(1e6 * t * t)),), "do not resolve the incident"),
+            (lambda f: f.assign_coords(frequency=[0.0, 0.2, 0.3, 0.4, 0.5]), (field,), "the frequency 0 is not allowed"),
+            (lambda f: f.assign_attrs(field="total"), (field, "scattered"), "'scattered' is not allowed, .* holds the total"),
+            (lambda f: f.assign_attrs(incident="plane_wave((0, 1), (0, 0, 1))"), (field,),
+             r"plane wave of plane_wave\(\(0, 1\), \(0, 0, 1\)\) in the run .* of plane_wave\(\(1, 0\), \(0, 0, 1\)\); give"),
+            (lambda f: 0 * f, (field,), "the fields of the record are 0 everywhere: nothing has entered"),
+            (lambda f: f.assign_coords(frequency=[0.1, 0.2, 0.3, 0.4, 1e9]), (field,), "no power at the frequency 1e\\+09"),
+            (lambda f: f.assign_coords(frequency=[0.1, 0.2, 0.3, 0.4, 1e9]), (step,),
+             "the frequency 1e\\+09 is too high for a record of the length")):
         with pytest.raises(ValueError, match=message):
             cross_sections(change(fields), *arguments)
 
 
+@pytest.mark.filterwarnings("ignore:absorption is -")
 def test_incident_fields_that_are_cut_off_are_warned_of():
     fields, field = exact_fields()
     with pytest.warns(UserWarning, match="incident field at the surface still has .* run until it has passed"):
         cross_sections(fields.assign_attrs(time_span=[0.0, DELAY]), field)
     with pytest.warns(UserWarning, match="incident field at the surface already has .* let it come later"):
         cross_sections(fields.assign_attrs(time_span=[DELAY, 2 * DELAY + 3.0]), field)
+
+
+def test_what_the_run_knows_is_the_formulation():
+    exact = cylinder_widths(FREQUENCIES, 1.0, EPS - 0.4j)
+    for part in ("scattered", "total"):
+        fields, field = exact_fields(part=part)
+        known = fields.assign_attrs(field=part, incident="plane_wave((1, 0), (0, 0, 1))", boundary="around")
+        assert_allclose(cross_sections(known, field).absorption, exact.absorption, rtol=2e-5)
+        assert_allclose(absorption_cross_section(known, field, part), exact.absorption, rtol=2e-5)
+    with pytest.raises(ValueError, match="formulation='scattered' is not allowed, because the record at 'around' holds the to"):
+        absorption_cross_section(known, field, "scattered")
+
+
+def test_widths_that_no_body_has_are_warned_of():
+    """The total field taken for the scattered one, a field of another strength, a record that ends too early."""
+    fields, field = exact_fields(part="total")
+    with pytest.warns(UserWarning, match="scattering is -.* at the frequency .* % of the largest of the three below 0"):
+        cross_sections(fields, field)
+    fields, field = exact_fields(eps=EPS)
+    with pytest.warns(UserWarning, match="absorption is -.* of the largest of the three below 0"):
+        cross_sections(1.2 * fields, field)
+    for name, end in (("Hx", 0.0), ("Hy", 1.3e-3), ("Ez", 0.9e-3)):
+        fields[name].attrs |= {"largest": 1.0 if name != "Hx" else 1e-9, "largest_at_end": end}
+    with pytest.warns(UserWarning, match=r"the record ends at t = .* while 0.13 % of its largest H is still there; run longer"):
+        cross_sections(fields, field)
+
+
+def test_frequencies_of_which_the_pulse_has_little_are_warned_of(recwarn):
+    """Its spectrum is k exp(-(k w / 2)^2), in units of its largest value, at k w = sqrt(2), 0.43."""
+    fields, field = exact_fields()
+    for number, share in ((4, 0.2), (4, 1.1e-3), (4, 0.9e-3), (4, 2e-6), (0, 1.1e-3), (0, 0.9e-3)):
+        recwarn.clear()
+        k = np.geomspace(1e-5, 20, 100_001)
+        size = k * WIDTH / 2 * np.exp(0.5 - (k * WIDTH / 2) ** 2) * 2**0.5
+        chosen = k[size >= share][-1 if number else 0] / (2 * np.pi)
+        others = np.linspace(0.15, 0.4, 4).tolist()
+        cross_sections(fields.assign_coords(frequency=[*others, chosen] if number else [chosen, *others]), field)
+        found = [str(w.message) for w in recwarn if "of its largest amplitude over frequency" in str(w.message)]
+        assert len(found) == (share < 1e-3), (share, found)
+        assert not found or f"at the frequency {chosen:g}, where errors" in found[0]

@@ -198,6 +198,7 @@ def test_place_and_height_of_a_resonance():
 @pytest.mark.parametrize("keywords, message", [
     ({"body": "dielectrc"}, "'dielectrc' does not exist; allowed: conducting, .* .did you mean 'dielectric'"),
     ({"eps": 2.0}, "eps=2.0 is not allowed with body='conducting'"),
+    ({"body": "drude", "eps": "1.0 + dgarray.Drude(3.0, 0.2)"}, "a finite number above 0, or in Python a Dispersion"),
     ({"body": "dielectric", "eps": -2.0}, "eps=-2.0 is not allowed"), ({"ka": 0.0}, "ka=0.0 is not allowed"),
     ({"ka": (1.0, -2.0)}, "it must be a positive number, or several"), ({"cells": 0}, "cells=0 is not allowed"),
     ({"layers": 0}, "layers=0 is not allowed")])

@@ -16,6 +16,7 @@ from ..physics.pointwise import at_points
 from ..wording import choose
 from .closed_surface import ClosedSurface
 from .farfield import variables_of
+from .record_ends import warn_of_rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,12 +27,15 @@ PER_PERIOD = 8              # samples of the incident field in the shortest peri
 MOST_SAMPLES = 1 << 16
 ACCURACY = 1e-5             # change of its transforms, relative to the largest, at which samples are enough
 LEFT = 1e-3                 # share of its largest value that the incident field may have at the ends of the record
-LEAST_POWER = 1e-12         # incident power, relative to the largest, below which a frequency is refused
+LEAST = 1e-6                # incident amplitude, relative to the largest over frequency, below which a frequency is refused
+WEAK = 1e-3                 # the same below which it is warned of: errors of the run count a thousandfold there
+UNPHYSICAL = 1e-2           # share of the largest width by which one may be negative
 LOOKS = 513                 # at the incident field in time, for its largest value
+SPECTRUM = 1 << 12          # samples of it at most, for its largest amplitude over frequency
 BLOCK_VALUES = 1 << 20      # values of the incident field held at once
 
 
-def cross_sections(fields: xr.Dataset, incident: Callable, formulation: str = "scattered", centre: ArrayLike | None = None,
+def cross_sections(fields: xr.Dataset, incident: Callable, formulation: str | None = None, centre: ArrayLike | None = None,
                    degree: int | None = None) -> xr.Dataset:
     """Cross-sections of scattering, absorption and extinction over frequency, by the power through a closed surface.
 
@@ -40,39 +44,59 @@ def cross_sections(fields: xr.Dataset, incident: Callable, formulation: str = "s
     of acoustics p v* stands for E x H*.  The fields are Fourier transforms, so one pulse serves each frequency that it has.
     C_ext = C_sca + C_abs; of a plane wave it is what the far field in the forward direction gives (optical theorem).
 
-    The body lies inside of the surface, which may be its own; between them and around, the medium has no losses.
+    The body lies inside of the surface, which may be its own; between them and around, the medium has no losses.  Of a body
+    without losses C_abs is 0, so |C_abs| / C_ext is the error of a run.
 
     fields        Dataset of a record `Fourier(frequencies, boundary=...)` of all variables, without a window, on a boundary or
                   interface around the body, in 2D or 3D; it begins before the incident field reaches the surface, and ends when
                   all fields have left it
     incident      the incident field, a function (x, t) -> state, such as a `plane_wave`: that of the run
-    formulation   what the record holds: "scattered", the scattered field alone, as with the boundary condition
-                  `scattered`, or "total", the sum, as with `incident`
+    formulation   what the record holds: "scattered", the scattered field alone, as with the boundary condition `scattered` and
+                  outside of an interface with `total_field`, or "total", the sum, as with `incident` and inside of it.  By
+                  default what the run knows of it, the attribute `field` of the record, and "scattered" where it knows nothing,
+                  as with currents as sources
     centre        point (dim) at which the intensity I of the incident field is taken, by default the centroid of the surface;
                   of a plane wave it is the same everywhere
     degree        of the quadrature on each face, 2 order + 4 by default
     Returns a Dataset of scattering, absorption, extinction (frequency), areas, in 2D lengths.
-    ValueError where fields lack something, the surface is not closed, the incident field has no power at a frequency or is not
-    resolved by 65536 samples, for another formulation and another centre.  Warns where the incident field is at the surface as
-    the record begins or ends.
+    ValueError where fields lack something or are 0, the surface is not closed, the incident field has less than 1e-6 of its
+    largest amplitude over frequency at one of the frequencies, or is not resolved by 65536 samples, for a formulation or a
+    plane wave that is not that of the run, the frequency 0, and another centre.
+    Warns where the incident field is at the surface as the record begins or ends, where more than 1e-3 of the largest recorded
+    E or H, p or v is left at its end, where the incident amplitude is below 1e-3 of the largest, and where the scattering or
+    absorption is negative by more than 1 % of the largest of the three.
     Bohren & Huffman 1983, section 3.4."""
     flow = PowerFlow(fields, incident, formulation, centre, degree)
-    return xr.Dataset({name: flow.cross_section(name) for name in ("scattering", "absorption", "extinction")})
+    found = xr.Dataset({name: flow.cross_section(name) for name in ("scattering", "absorption", "extinction")})
+    warn_of_negative(found)
+    return found
 
 
-def scattering_cross_section(fields: xr.Dataset, incident: Callable, formulation: str = "scattered",
+def warn_of_negative(found):
+    """Warn where a body would scatter or absorb less than nothing."""
+    size = np.max([np.abs(part.values) for part in found.values()], axis=0)
+    for name in ("scattering", "absorption"):
+        share = found[name].values / np.where(size > 0, size, 1.0)
+        if share.min() < -UNPHYSICAL:
+            worst = int(np.argmin(share))
+            warnings.warn(f"{name} is {found[name].values[worst]:.3g} at the frequency {found.frequency.values[worst]:g}, "
+                          f"{-100 * share[worst]:.3g} % of the largest of the three below 0: the record, the incident field or "
+                          "the run's resolution is not right there", stacklevel=3)
+
+
+def scattering_cross_section(fields: xr.Dataset, incident: Callable, formulation: str | None = None,
                              centre: ArrayLike | None = None, degree: int | None = None) -> xr.DataArray:
     """Cross-section of scattering (frequency), integral of Re(E_s x H_s*) . n dS / I; arguments as of `cross_sections`."""
     return PowerFlow(fields, incident, formulation, centre, degree).cross_section("scattering")
 
 
-def absorption_cross_section(fields: xr.Dataset, incident: Callable, formulation: str = "scattered",
+def absorption_cross_section(fields: xr.Dataset, incident: Callable, formulation: str | None = None,
                              centre: ArrayLike | None = None, degree: int | None = None) -> xr.DataArray:
     """Cross-section of absorption (frequency), -integral of Re(E x H*) . n dS / I; arguments as of `cross_sections`."""
     return PowerFlow(fields, incident, formulation, centre, degree).cross_section("absorption")
 
 
-def extinction_cross_section(fields: xr.Dataset, incident: Callable, formulation: str = "scattered",
+def extinction_cross_section(fields: xr.Dataset, incident: Callable, formulation: str | None = None,
                              centre: ArrayLike | None = None, degree: int | None = None) -> xr.DataArray:
     """Cross-section of extinction (frequency), -integral of Re(E_i x H_s* + E_s x H_i*) . n dS / I; arguments as of
     `cross_sections`."""
@@ -85,12 +109,14 @@ class PowerFlow:
     Fields are {variable: (frequency, face, point)}."""
 
     def __init__(self, fields, incident, formulation, centre, degree):
-        choose("formulation", formulation, ("scattered", "total"))
         if not callable(incident):
             raise ValueError(f"incident={incident!r} is not allowed; give the incident field, a function of x and t such as "
                              "dgarray.plane_wave(...)")
+        self.formulation = formulation_of(fields, formulation)
+        check_wave(fields, incident)
         self.names = variables_of(fields)
-        self.surface, self.formulation = ClosedSurface(fields, self.names, degree), formulation
+        self.surface = ClosedSurface(fields, self.names, degree)
+        check_record(fields, self.names, self.surface.frequencies)
         if len(np.ravel(fields.attrs.get("time_span", ()))) != 2:
             raise ValueError("the fields lack the attribute time_span, the first and last time of the transform, as "
                              "ds.dg.record(...) gives it")
@@ -98,8 +124,10 @@ class PowerFlow:
         if self.centre.shape != (self.surface.dim,):
             raise ValueError(f"centre={centre!r} is not allowed; it must be a point with {self.surface.dim} coordinates")
         self.transform = Transform(incident, self.names, fields.attrs["time_span"], self.surface.frequencies)
-        some = self.surface.x[:, ::max(1, self.surface.x.shape[1] // 8), 0]
-        self.transform.resolve(np.column_stack([self.centre, some]))
+        some = np.column_stack([self.centre, self.surface.x[:, ::max(1, self.surface.x.shape[1] // 8), 0]])
+        self.transform.look(some)
+        self.check_spectrum()
+        self.transform.resolve(some)
 
     @property
     def centroid(self):
@@ -131,14 +159,47 @@ class PowerFlow:
     @cached_property
     def intensity(self):
         """I (frequency,). Raises ValueError for a frequency without power."""
-        values = self.transform(self.centre[:, None])[:, :, 0]
-        of_wave = dict(zip(self.names, values))
-        power = np.sqrt(sum(np.square(c) for c in self.density(of_wave, of_wave)))
-        poor = np.flatnonzero(~(power > LEAST_POWER * power.max()))
-        if len(poor):
-            raise ValueError(f"the incident field has no power at the frequency {self.surface.frequencies[poor[0]]:g}; choose "
-                             "frequencies of the pulse, and a centre where the field is")
+        power = self.power(self.transform(self.centre[:, None])[:, :, 0])
+        self.refuse_weak(np.sqrt(power / power.max()) if power.max() else power, self.surface.frequencies)
         return power
+
+    def power(self, values):
+        """|Re(E x H*)| (frequency,) of transforms (variable, frequency) at one point."""
+        of_wave = dict(zip(self.names, values))
+        return np.sqrt(sum(np.square(c) for c in self.density(of_wave, of_wave)))
+
+    def check_spectrum(self):
+        """Refuse frequencies that the incident field does not have, and warn of those of which it has little.
+
+        It is sampled at the centre until the upper half of its spectrum is empty, which a field that is cut off never is."""
+        f, count = self.surface.frequencies, LOOKS - 1
+        while True:
+            band, values = self.transform.spectrum(self.centre[:, None], count)
+            power = self.power(values)
+            resolved = power[len(power) // 2:].max() <= LEAST ** 2 * power.max()
+            if resolved or count >= SPECTRUM:
+                break
+            count *= 2
+        inside = f <= band[-1] / 2
+        share = np.zeros(len(f))
+        if power.max():
+            found = self.power(self.transform.sums(self.centre[:, None], count, f[inside])[:, :, 0])
+            share[inside] = np.sqrt(found / power.max())
+        known = inside | resolved
+        self.refuse_weak(share[known], f[known])
+        if known.any() and share[known].min() < WEAK:
+            worst = int(np.argmin(share[known]))
+            warnings.warn(f"the incident field has {share[known][worst]:.2g} of its largest amplitude over frequency at the "
+                          f"frequency {f[known][worst]:g}, where errors of the run count as much more; take a shorter pulse, "
+                          "or frequencies that it has", stacklevel=4)
+
+    @staticmethod
+    def refuse_weak(share, frequencies):
+        """Raise ValueError for a frequency with less than the least share of the largest amplitude."""
+        poor = np.flatnonzero(~(share > LEAST))
+        if len(poor):
+            raise ValueError(f"the incident field has no power at the frequency {frequencies[poor[0]]:g}; choose frequencies "
+                             "of the pulse, and a centre where the field is")
 
     def density(self, one, other):
         """Re(E_one x H_other*), of acoustics Re(p_one v_other*), a tuple of components."""
@@ -165,6 +226,36 @@ class PowerFlow:
                             name, {"long_name": words})
 
 
+def formulation_of(fields, formulation):
+    """What the record holds, "scattered" or "total". Raises ValueError where the run says that it is the other."""
+    known = fields.attrs.get("field")
+    if formulation is None:
+        return known or "scattered"
+    choose("formulation", formulation, ("scattered", "total"))
+    if known not in (None, formulation):
+        raise ValueError(f"formulation={formulation!r} is not allowed, because the record at {fields.attrs.get('boundary')!r} "
+                         f"holds the {known} field, as the boundary conditions of its run say; leave it out")
+    return formulation
+
+
+def check_wave(fields, incident):
+    """Raise ValueError for a plane wave that is not that of the run."""
+    here, there = getattr(incident, "plane", None), fields.attrs.get("incident")
+    if None not in (here, there) and here != there:
+        raise ValueError(f"the incident field is the plane wave of {there} in the run (direction, amplitude), but is given as "
+                         f"that of {here}; give the same")
+
+
+def check_record(fields, names, frequencies):
+    """Refuse the frequency 0 and a record of nothing, and warn of one that ends while there is something left."""
+    if not frequencies.all():
+        raise ValueError("the frequency 0 is not allowed; cross-sections are those of waves, with frequencies above 0")
+    if not any(np.any(fields[name].values) for name in names):
+        raise ValueError("the fields of the record are 0 everywhere: nothing has entered in its run; give it the incident "
+                         "field, such as boundary={'skin': dgarray.total_field(incident), ...}")
+    warn_of_rest(fields[list(names)], stacklevel=4)
+
+
 class Transform:
     """Fourier transforms of a field (x, t) -> state at points over a span of time, by the recorder's trapezoidal rule."""
 
@@ -174,8 +265,8 @@ class Transform:
         periods = (self.last - self.first) * np.abs(frequencies).max()
         self.intervals = 1 << max(4, int(np.ceil(np.log2(PER_PERIOD * max(periods, 1.0)))))
 
-    def resolve(self, x):
-        """Take as many samples as the transforms at points x (dim, point) need. Raises ValueError if these are too many."""
+    def look(self, x):
+        """Warn where the field at points x (dim, point) is there as the record begins or ends."""
         times = np.linspace(self.first, self.last, LOOKS)
         history = np.abs([self.at(x, t) for t in times]).max(axis=(1, 2))
         for t, size, words in ((self.first, history[0], "already has {}; let it come later"),
@@ -184,6 +275,12 @@ class Transform:
                 share = f"{size / history.max():.2g} of its largest value"
                 warnings.warn(f"at t = {t:g}, where the record begins or ends, the incident field at the surface "
                               + words.format(share), stacklevel=4)
+
+    def resolve(self, x):
+        """Take as many samples as the transforms at points x (dim, point) need. Raises ValueError if these are too many."""
+        if self.intervals > MOST_SAMPLES:
+            raise ValueError(f"the frequency {self.frequencies.max():g} is too high for a record of the length "
+                             f"{self.last - self.first:g}: its periods need more than {MOST_SAMPLES} samples")
         before = self(x)
         while True:
             self.intervals *= 2
@@ -201,13 +298,23 @@ class Transform:
         found = at_points(self.field, tuple(x), t, len(self.names), "the incident field", self.names)
         return np.array([np.broadcast_to(c, x.shape[1:]) for c in found], float)
 
+    def spectrum(self, x, count):
+        """Frequencies up to count / 2 a span, and the transforms there (variable, frequency) at the one point x (dim, 1)."""
+        times, step = np.linspace(self.first, self.last, count, endpoint=False, retstep=True)
+        values = np.array([self.at(x, t)[:, 0] for t in times])
+        return np.fft.rfftfreq(count, step), step * np.fft.rfft(values, axis=0).T
+
     def __call__(self, x):
         """(variable, frequency, point) at x (dim, point)."""
-        times, step = np.linspace(self.first, self.last, self.intervals + 1, retstep=True)
+        return self.sums(x, self.intervals, self.frequencies)
+
+    def sums(self, x, intervals, frequencies):
+        """The same by so many intervals of time, at these frequencies."""
+        times, step = np.linspace(self.first, self.last, intervals + 1, retstep=True)
         weights = np.full(len(times), step)
         weights[[0, -1]] /= 2
-        phases = weights * np.exp(-2j * np.pi * np.multiply.outer(self.frequencies, times))
-        total = np.zeros((len(self.frequencies), len(self.names) * x.shape[1]), complex)
+        phases = weights * np.exp(-2j * np.pi * np.multiply.outer(frequencies, times))
+        total = np.zeros((len(frequencies), len(self.names) * x.shape[1]), complex)
         rows = max(1, BLOCK_VALUES // total.shape[1])
         for first in range(0, len(times), rows):
             some = slice(first, first + rows)
