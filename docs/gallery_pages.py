@@ -44,12 +44,13 @@ def index():
     return "\n".join([*text, "```{toctree}", ":hidden:", "", *names, "```", ""])
 
 
-def page(name, description, note, more, commands, rows):
-    """The page of one case: description, picture, a note, more pictures [(file, caption)], equations and source, commands, and
-    numbers {name: text}."""
+def page(name, description, note, more, commands, python, rows):
+    """The page of one case: description, picture, a note, more pictures [(file, caption)], equations and source, commands, a
+    text in Python that draws the picture, and numbers {name: text}."""
     lines = [f"# {name}", "", description, "", f"![{name}]({name}.png)", "", *([note, ""] if note else []),
              *(line for file, caption in more for line in (f"![{caption}](../{file})", "", f"{caption}.", "")),
              formulas()[name], "", "```bash", *commands, "```", "",
+             *(["The picture, from the store of the run:", "", "```python", python, "```", ""] if python else []),
              "| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows.items()), ""]
     return "\n".join(lines)
 
@@ -61,7 +62,7 @@ def formulas():
 
 
 def commands(name, keywords, every, plot):
-    """The command lines that make a run and, where plot has the options of `dgarray plot`, its picture."""
+    """The command lines that make a run and, where plot has the options of `dgarray plot`, its picture, or that of a record."""
     words = [f"dgarray run {name}"]
     for key, value in keywords.items():
         text = f"{key}={value}".replace(" ", "")
@@ -72,7 +73,7 @@ def commands(name, keywords, every, plot):
         words = [f"dgarray plot {name}.zarr {options.pop('variable')}"]
         words += [f"--{key}" if value is True else f"--{key} {','.join(map(str, value))}" if isinstance(value, tuple)
                   else f"--{key} {value}" for key, value in options.items()]
-        yield " ".join([*words, f"-o {name}.png"])
+        yield " ".join([*words, f"-o {plot.get('record', name)}.png"])
 
 
 def numbers(report, observed):

@@ -31,7 +31,8 @@ class Entry:
     every      interval between snapshots
     plot       arguments of `ds.dg.plot`, which are also options of `dgarray plot`; or a function (ds, path)
     eoc        (orders, levels) of a convergence study, for cases with an exact solution
-    command    of a function `plot`: arguments of `dgarray plot` that draw much the same
+    command    of a function `plot`: arguments of `dgarray plot` that draw much the same, or one of the records
+    python     of a function `plot`: a text in Python that draws the same curves from the store NAME.zarr
     text       a note below the picture
     more       further pictures and movies, one of MORE each, with a caption: ((file, caption), ...)"""
 
@@ -40,15 +41,35 @@ class Entry:
     plot: object
     eoc: tuple = None
     command: dict = None
+    python: str = ""
     text: str = ""
     more: tuple = ()
 
+
+SLAB = """import xarray as xr
+from dgarray.cases.slab_spectrum import spectrum
+
+found = spectrum(xr.open_zarr("slab_spectrum.zarr"))              # reflectance and transmittance over frequency
+found.to_array("share").plot.line("o", x="frequency")"""
+SPHERE = """import xarray as xr
+from dgarray.cases.mie_sphere import bistatic
+from dgarray.cases.round_bodies import round_body
+
+found = bistatic(xr.open_zarr("mie_sphere.zarr"), round_body("dielectric"))          # sigma and exact (ka, plane, angle)
+found.to_array("which").sel(plane="E").isel(ka=0).plot.line(x="angle", yscale="log")"""
+CYLINDER = """import xarray as xr
+from dgarray.cases.round_bodies import round_body
+from dgarray.cases.scattering_cylinder import sections
+
+found = sections(xr.open_zarr("scattering_cylinder.zarr"), round_body("drude"))      # widths over a, and the exact ones
+found.to_array("width").plot.line(x="frequency")"""
 
 ENTRIES = {
     "tm_obstacles": Entry({"order": 3}, 0.4, pictures.obstacles, command={"variable": "Ez", "time": 2.0}, more=(
         ("movies/tm_obstacles.webp", "The same at order 5, with cells that follow the circles, to t = 2.4"),)),
     "dielectric_slab": Entry({"order": 4}, 0.5, {"variable": "Ez", "time": 1.0, "mesh": True}, ((2, 3, 4), 2)),
-    "slab_spectrum": Entry({"medium": "lorentz"}, None, pictures.spectrum, command={"variable": "Ez"}, text=(
+    "slab_spectrum": Entry({"medium": "lorentz"}, None, pictures.spectrum, command={
+        "variable": "Ez", "record": "sides", "spectrum": True}, python=SLAB, text=(
         "Lines are Fresnel's coefficients, dots the run: one pulse gives the whole band.")),
     "bend": Entry({}, 1.0, pictures.scattering, command={"variable": "Ez", "time": 13.0, "mesh": True}, text=(
         "On the left the pulse in the bend; the ports are dashed, behind them are the layers. On the right the scattering "
@@ -60,11 +81,12 @@ ENTRIES = {
         "One run gives both frequencies. The recorder `Fourier` transforms the fields on the sphere during the run, and "
         "`near_to_far` computes the far fields from them. Lines are Mie's series, dots the run."), more=(
         ("pictures/surface_currents.png", "The current on the sphere at ka = 3: strength, and direction at one moment"),)),
-    "mie_sphere": Entry({"body": "dielectric", "ka": (1.0, 2.0)}, None, pictures.of_sphere, text=(
+    "mie_sphere": Entry({"body": "dielectric", "ka": (1.0, 2.0)}, None, pictures.of_sphere, python=SPHERE, text=(
         "Lines are Mie's series, dots the run, on 184 curved hexahedra: a quarter of the sphere and of the space around it. "
         "`with_mirror_images` of `dgarray.analysis.mirror_images` gives the rest of the fields on the surface where they are "
         "recorded.")),
-    "scattering_cylinder": Entry({"body": "drude", "polarisation": "TE"}, None, pictures.extinction, text=(
+    "scattering_cylinder": Entry({"body": "drude", "polarisation": "TE"}, None, pictures.extinction, command={
+        "variable": "Hz", "record": "surface", "spectrum": True}, python=CYLINDER, text=(
         "Lines are the exact series, dots the run: one pulse gives the resonance of the metal.")),
     "aircraft": Entry({"size": 0.6, "until": 18.0}, None, pictures.aircraft_currents,
                       command={"variable": "Ey", "slice": "z=0"}, text=(
@@ -182,7 +204,7 @@ def case_page(name, entry, folder):
         keywords = {key: value for key, value in entry.keywords.items() if key != "order"}
         observed = {row["order"]: row["eoc"] for row in dg.eoc(case, orders, levels, **keywords)}
     lines = commands(name, entry.keywords, entry.every, entry.command or entry.plot)
-    return page(name, description, entry.text, entry.more, lines, numbers(sim.report, observed))
+    return page(name, description, entry.text, entry.more, lines, entry.python, numbers(sim.report, observed))
 
 
 def draw(ds, plot, path, most=LARGEST):

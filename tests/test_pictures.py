@@ -515,6 +515,12 @@ def test_a_fourier_record_is_drawn_over_its_frequencies():
     ax = curves.spectrum(None, faces, "Ez", ax=axes())
     assert list(ax.lines[0].get_ydata()) == pytest.approx([np.sqrt(12.5), np.sqrt(12.5)])
     assert ax.get_ylabel().startswith("root mean square of Ez")
+    faces.Ez.attrs |= {"long_name": "Fourier transform of electric field, z component", "units": "V/m s"}
+    ax = curves.spectrum(None, faces, "Ez", ax=axes())
+    assert ax.get_ylabel() == "root mean square of electric field, z\ncomponent (V/m s)"
+    assert ax.get_title() == "spectrum of electric field Ez"
+    with pytest.raises(ValueError, match="'Ez' of the record is a transform, .*; draw it with --spectrum, in Python"):
+        curves.series(None, faces, "Ez")
 
 
 def test_what_curves_refuse():

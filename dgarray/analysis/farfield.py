@@ -51,6 +51,10 @@ def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float = 1.0, mu:
     3D: E(r) -> E_far(r/|r|) exp(-i k |r|) / |r|,         A = 1 / (4 pi),
     2D: E(r) -> E_far(r/|r|) exp(-i k |r|) / sqrt(|r|),   A = exp(-i pi / 4) / sqrt(8 pi k),   and p_far of p likewise
 
+    with exp(i omega t) and r from the origin, so that the field at r is E_far times what stands behind it, without a further
+    phase; a source of strength 1 has the wave A exp(-i k |r|) / |r|, in 2D A exp(-i k |r|) / sqrt(|r|), of which A is a part
+    of E_far.  In 2D that is the far end of Hankel's function, -i / 4 H_0^(2)(k |r|)
+
     Maxwell, by the currents J = n x H and M = -n x E:   E_far(u) = -i k A (Z N_u - u x L),
     N = integral of J exp(i k u . x) dS,   L = integral of M exp(i k u . x) dS,   N_u = N - u (u . N),
     k = 2 pi f sqrt(eps mu),   Z = sqrt(mu / eps)

@@ -1,4 +1,6 @@
 """Curves of records: time series of point receivers, and amplitudes over frequency, by matplotlib."""
+from textwrap import fill
+
 import numpy as np
 
 from dgarray.figures import figure_and_axes, finished
@@ -13,6 +15,9 @@ SIZE = 7.0, 4.0
 SMALLEST = 1e-4
 # Share of the mean time step by which steps may differ and still count as equal.
 UNEVEN = 1e-9
+# Letters in a line of the label of a vertical axis.
+LETTERS = 40
+TRANSFORM = "Fourier transform of "          # in the names of transforms, which a spectrum does not repeat
 
 
 def series(ds, record, variable, path=None, ax=None, dpi=150):
@@ -26,7 +31,8 @@ def series(ds, record, variable, path=None, ax=None, dpi=150):
     values = _over(record, variable, "time")
     figure, ax = figure_and_axes(ax, path, SIZE)
     _lines(ax, record, record["time"].values, values)
-    ax.set(xlabel=f"time ({_units(record, 'time')})", ylabel=_text(record, variable), title=_title(record, variable, ""))
+    ax.set(xlabel=f"time ({_units(record, 'time')})", ylabel=fill(_text(record, variable), LETTERS),
+           title=_title(record, variable, ""))
     ax.margins(x=0)
     return finished(figure, ax, path, dpi)
 
@@ -57,7 +63,8 @@ def spectrum(ds, record, variable, path=None, ax=None, dpi=150):
             ax.set_xlim(0, frequency[min(large[-1] + 1, len(frequency) - 1)])
             ax.set_yscale("log")
             ax.set_ylim(SMALLEST * amplitude.max(), 2 * amplitude.max())
-    ax.set(xlabel=f"frequency ({units})", ylabel=what + _text(record, variable), title=_title(record, variable, "spectrum of "))
+    label = what + _text(record, variable).removeprefix(TRANSFORM)
+    ax.set(xlabel=f"frequency ({units})", ylabel=fill(label, LETTERS), title=_title(record, variable, "spectrum of "))
     return finished(figure, ax, path, dpi)
 
 
@@ -88,6 +95,9 @@ def _over(record, variable, dim, rms=False):
     field = record[variable]
     others = [other for other in field.dims if other != dim]
     if dim not in field.dims or (not rms and others not in ([], ["point"])):
+        if dim == "time" and "frequency" in field.dims:
+            raise ValueError(f"{variable!r} of the record is a transform, over frequency and not over time; draw it with "
+                             "--spectrum, in Python spectrum=True")
         raise ValueError(f"{variable!r} of the record has the dims ({', '.join(map(str, field.dims))}); "
                          "curves are drawn of (time), (time, point) and, as a spectrum, of (frequency, ...)")
     values = field.transpose(dim, *others).values
@@ -132,4 +142,4 @@ def _text(record, variable):
 
 def _title(record, variable, what):
     place = f" on {record.attrs['boundary']}" if "boundary" in record.attrs else ""
-    return f"{what}{words(record[variable])}{place}"
+    return f"{what}{words(record[variable]).removeprefix(TRANSFORM)}{place}"
