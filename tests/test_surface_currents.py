@@ -93,6 +93,7 @@ def test_what_the_record_has_decides():
             (plain.drop_vars("Hz"), (), "the fields lack Hz; give a record of Ex, Ey, Ez, Hx, Hy, Hz on a boundary"),
             (plain.drop_vars("normal_y"), (), "the fields lack normal_y"), (xr.Dataset(), (), "the fields lack"),
             (plain, (1.0,), "incident=1.0 is not allowed; give the incident field"), (plain, (None, 0), "eps=0 is not allowed"),
+            (plain.assign_attrs(field="total", boundary="skin"), (lambda x, t: x,), "at 'skin' holds the total field"),
             (plain.rename(time="frequency"), (lambda x, t: x,), "lack the attribute time_span"),
             (plain, (lambda x, t: (0.0, 1.0),), "the incident field returns 2 components; it must return 6")):
         with pytest.raises(ValueError, match=message):

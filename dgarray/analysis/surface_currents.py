@@ -32,7 +32,8 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
     eps       permittivity at the wall
     Returns a Dataset of Jx, Jy, Jz and rho, those of them that the fields give (in 2D TM Jz; TE Jx, Jy and rho), with the dims
     and coordinates of the fields.
-    ValueError where fields lack something, and for another incident field or permittivity.  Balanis 2012, section 1.5."""
+    ValueError where fields lack something, for another incident field or permittivity, and for an incident field beside a
+    record that has the total one, as its attribute `field` says.  Balanis 2012, section 1.5."""
     axes = [axis for axis in AXES if axis in fields.coords]
     names = variables_of(fields, len(axes))
     H, E = ([name for name in names if name[0] == letter] for letter in "HE")
@@ -48,6 +49,9 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
     if incident is not None and not callable(incident):
         raise ValueError(f"incident={incident!r} is not allowed; give the incident field, a function of x and t such as "
                          "dgarray.plane_wave(...)")
+    if incident is not None and fields.attrs.get("field") == "total":
+        raise ValueError(f"the record at {fields.attrs.get('boundary')!r} holds the total field, as the boundary conditions of "
+                         "its run say; leave the incident field out")
     total = {name: fields[name] for name in names if name in fields}
     if incident is not None:
         of_incident = at_times if "time" in fields.coords else transformed

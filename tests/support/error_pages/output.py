@@ -35,7 +35,7 @@ GROUPS["The run and its output"] = [
           1,
           prepare=lambda: full_at("/probes_Ez/c/0")),
     Wrong("No space for a record at the end", "run case.py --out out.zarr", "record 'a' cannot be written", 1,
-          script="record={'a': dg.Fourier(1.0, points=[(0.5, 0.5)])}", prepare=lambda: full_at("/a_p/")),
+          script="record={'a': dg.Fourier(0.01, points=[(0.5, 0.5)])}", prepare=lambda: full_at("/a_p/")),
     Wrong("No space for a checkpoint", "run tm_cavity --order 5 --until 0.1 --out out.zarr", "checkpoint cannot be written", 1,
           prepare=lambda: no_space(20_000)),
     Wrong("No space for the JSON", "run tm_cavity --order 1 --until 0.1 --json r.json", "r.json.*File too large", 1,

@@ -5,7 +5,7 @@ TITLE = "Records and far fields"
 ABOUT = "recorders, and far fields from their records"
 
 FAR = """from dgarray.analysis.farfield import near_to_far"""
-FAR_BOX = "mesh=dg.box(cells=1), law=dg.Maxwell(3), boundary=dg.pec, record={'a': dg.Fourier(1.0, boundary='left')}, "
+FAR_BOX = "mesh=dg.box(cells=1), law=dg.Maxwell(3), boundary=dg.pec, record={'a': dg.Fourier(0.01, boundary='left')}, "
 
 GROUPS = {}
 
@@ -28,6 +28,7 @@ GROUPS["Records"] = [
     case("An empty list of boundaries", "record={'a': dg.SurfaceFields(())}", "has no face"),
     case("A boundary and points", "record={'a': dg.Fourier(1.0, boundary='left', points=[(0, 0)])}", "one of them"),
     case("A frequency that is not a number", "record={'a': dg.Fourier('high')}", "finite numbers, at least one"),
+    case("A negative frequency", "record={'a': dg.Fourier(-1.0)}", "frequencies are numbers from 0"),
     case("A start that is not a number", "record={'a': dg.Fourier(1.0, start=(1, 2))}", "a finite number"),
     case("A window that is not a function", "record={'a': dg.Fourier(1.0, window=1.0)}", "a function of t"),
     case("A window that is not finite", "record={'a': dg.Fourier(1.0, window=lambda t: np.nan)}", "finite number"),
