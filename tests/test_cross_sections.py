@@ -327,7 +327,19 @@ def test_frequencies_of_which_the_pulse_has_little_are_warned_of(recwarn):
         size = k * WIDTH / 2 * np.exp(0.5 - (k * WIDTH / 2) ** 2) * 2**0.5
         chosen = k[size >= share][-1 if number else 0] / (2 * np.pi)
         others = np.linspace(0.15, 0.4, 4).tolist()
-        cross_sections(fields.assign_coords(frequency=[*others, chosen] if number else [chosen, *others]), field)
+        scattering_cross_section(fields.assign_coords(frequency=[*others, chosen] if number else [chosen, *others]), field)
         found = [str(w.message) for w in recwarn if "of its largest amplitude over frequency" in str(w.message)]
         assert len(found) == (share < 1e-3), (share, found)
         assert not found or f"at the frequency {chosen:g}, where errors" in found[0]
+
+
+def test_short_pulses_in_long_records_are_found():
+    """A pulse that falls between the first 512 samples of the spectrum, at the centre 0."""
+    fields, _ = exact_fields()
+    middle, half = 307.5 * 100 / 512, 0.09
+    short = wave(dg.Maxwell(2), lambda s: np.where(abs(s - middle) < half, np.cos(np.pi / 2 * (s - middle) / half) ** 8, 0.0))
+    found = scattering_cross_section(fields.assign_attrs(time_span=[0.0, 100.0]).isel(frequency=[0, 1]), short)
+    t = np.linspace(-half, half, 1001)
+    transform = np.exp(-2j * np.pi * np.multiply.outer(FREQUENCIES[:2], t)) @ short((0.0, 0.0), middle + t)[2] * (t[1] - t[0])
+    exact = cylinder_widths(FREQUENCIES[:2], 1.0, EPS - 0.4j).scattering * spectrum()[:2] ** 2 / abs(transform) ** 2
+    assert_allclose(found, exact, rtol=1e-4)

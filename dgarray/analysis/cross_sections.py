@@ -160,7 +160,7 @@ class PowerFlow:
     def intensity(self):
         """I (frequency,). Raises ValueError for a frequency without power."""
         power = self.power(self.transform(self.centre[:, None])[:, :, 0])
-        self.refuse_weak(np.sqrt(power / power.max()) if power.max() else power, self.surface.frequencies)
+        self.refuse_weak(np.sqrt(power / (power.max() or 1.0)), self.surface.frequencies)
         return power
 
     def power(self, values):
@@ -176,15 +176,15 @@ class PowerFlow:
         while True:
             band, values = self.transform.spectrum(self.centre[:, None], count)
             power = self.power(values)
-            resolved = power[len(power) // 2:].max() <= LEAST ** 2 * power.max()
+            resolved = 0 < power.max() >= power[len(power) // 2:].max() / LEAST**2
             if resolved or count >= SPECTRUM:
                 break
             count *= 2
-        inside = f <= band[-1] / 2
-        share = np.zeros(len(f))
-        if power.max():
-            found = self.power(self.transform.sums(self.centre[:, None], count, f[inside])[:, :, 0])
-            share[inside] = np.sqrt(found / power.max())
+        if not power.max():          # of a short pulse perhaps no sample; `intensity` decides
+            return
+        inside, share = f <= band[-1] / 2, np.zeros(len(f))
+        found = self.power(self.transform.sums(self.centre[:, None], count, f[inside])[:, :, 0])
+        share[inside] = np.sqrt(found / power.max())
         known = inside | resolved
         self.refuse_weak(share[known], f[known])
         if known.any() and share[known].min() < WEAK:
