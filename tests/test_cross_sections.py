@@ -275,7 +275,7 @@ def test_what_does_not_do_is_named(monkeypatch):
             (lambda f: f.assign_coords(frequency=[0.0, 0.2, 0.3, 0.4, 0.5]), (field,), "the frequency 0 is not allowed"),
             (lambda f: f.assign_attrs(field="total"), (field, "scattered"), "'scattered' is not allowed, .* holds the total"),
             (lambda f: f.assign_attrs(incident="plane_wave((0, 1), (0, 0, 1))"), (field,),
-             r"plane wave of plane_wave\(\(0, 1\), \(0, 0, 1\)\) in the run .* of plane_wave\(\(1, 0\), \(0, 0, 1\)\); give"),
+             r"of the run is plane_wave\(\(0, 1\), \(0, 0, 1\)\), with .* is plane_wave\(\(1, 0\), \(0, 0, 1\)\); give"),
             (lambda f: 0 * f, (field,), "the fields of the record are 0 everywhere: nothing has entered"),
             (lambda f: f.assign_coords(frequency=[0.1, 0.2, 0.3, 0.4, 1e9]), (field,), "no power at the frequency 1e\\+09"),
             (lambda f: f.assign_coords(frequency=[0.1, 0.2, 0.3, 0.4, 1e9]), (step,),

@@ -45,7 +45,7 @@ def cross_sections(fields: xr.Dataset, incident: Callable, formulation: str | No
     C_ext = C_sca + C_abs; of a plane wave it is what the far field in the forward direction gives (optical theorem).
 
     The body lies inside of the surface, which may be its own; between them and around, the medium has no losses.  Of a body
-    without losses C_abs is 0, so |C_abs| / C_ext is the error of a run.
+    without losses C_abs is 0, so |C_abs| / C_ext shows the error of a run.
 
     fields        Dataset of a record `Fourier(frequencies, boundary=...)` of all variables, without a window, on a boundary or
                   interface around the body, in 2D or 3D; it begins before the incident field reaches the surface, and ends when
@@ -116,10 +116,10 @@ class PowerFlow:
         check_wave(fields, incident)
         self.names = variables_of(fields)
         self.surface = ClosedSurface(fields, self.names, degree)
-        check_record(fields, self.names, self.surface.frequencies)
         if len(np.ravel(fields.attrs.get("time_span", ()))) != 2:
             raise ValueError("the fields lack the attribute time_span, the first and last time of the transform, as "
                              "ds.dg.record(...) gives it")
+        check_record(fields, self.names, self.surface.frequencies)
         self.centre = self.centroid if centre is None else np.asarray(centre, float)
         if self.centre.shape != (self.surface.dim,):
             raise ValueError(f"centre={centre!r} is not allowed; it must be a point with {self.surface.dim} coordinates")
@@ -190,7 +190,7 @@ class PowerFlow:
         if known.any() and share[known].min() < WEAK:
             worst = int(np.argmin(share[known]))
             warnings.warn(f"the incident field has {share[known][worst]:.2g} of its largest amplitude over frequency at the "
-                          f"frequency {f[known][worst]:g}, where errors of the run count as much more; take a shorter pulse, "
+                          f"frequency {f[known][worst]:g}, where errors of the run count as much more; take another pulse, "
                           "or frequencies that it has", stacklevel=4)
 
     @staticmethod
@@ -242,8 +242,8 @@ def check_wave(fields, incident):
     """Raise ValueError for a plane wave that is not that of the run."""
     here, there = getattr(incident, "plane", None), fields.attrs.get("incident")
     if None not in (here, there) and here != there:
-        raise ValueError(f"the incident field is the plane wave of {there} in the run (direction, amplitude), but is given as "
-                         f"that of {here}; give the same")
+        raise ValueError(f"the incident field of the run is {there}, with this direction and amplitude, but the one given is "
+                         f"{here}; give the same")
 
 
 def check_record(fields, names, frequencies):
