@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -172,9 +172,10 @@ class Transform(Recording):
             warnings.warn(f"record {self.series.name!r} has no sample at or after start = {self.recorder.start:g}; "
                           "its transform is 0", stacklevel=2)
         each = np.moveaxis(sums.reshape(*self.shape, -1), -1, 1)
-        *names, span, largest = self.series.variables
-        return dict(zip(names, each)) | {span: np.array([self.first, self.times[-1] if self.times else np.nan]),
-                                         largest: np.stack([envelope.whole, envelope.end], axis=1)}
+        found = dict(zip(self.series.variables, each))
+        found["time_span"] = np.array([self.first, self.times[-1] if self.times else np.nan])
+        found["largest"] = np.stack([envelope.whole, envelope.end], axis=1)
+        return {name: found[name] for name in self.series.variables}
 
     def state(self):
         """What a restart needs: the sums, and the samples that wait, so that it goes on bitwise."""
@@ -185,6 +186,10 @@ class Transform(Recording):
     def restore(self, state):
         """Go on from `state`. Raises ValueError if it is that of another recorder."""
         keys = set(self.state())
+        if set(state) == keys - {"largest", "blocks"}:          # of an earlier version, whose store has no place for them
+            variables = {name: each for name, each in self.series.variables.items() if name != "largest"}
+            self.series = replace(self.series, variables=variables)
+            state = state | {"largest": self.envelope.values, "blocks": [self.envelope.count]}
         if set(state) != keys:
             raise ValueError(f"record {self.series.name!r} cannot go on from a state with {', '.join(state) or 'nothing'}; "
                              f"it needs {', '.join(sorted(keys))}")

@@ -100,9 +100,10 @@ def record(ds, name):
         part.attrs |= {key: field.attrs[key] for key in OF_BOUNDARY if key in field.attrs}
     if "time_span" in part:
         part.attrs["time_span"] = np.real(part["time_span"].values).tolist()
-        for variable, (largest, at_end) in zip(part["largest"].attrs["variables"].split(), part["largest"].values.tolist()):
-            part[variable].attrs |= {"largest": largest, "largest_at_end": at_end}
-        part = part.drop_vars(["time_span", "largest"])
+        if "largest" in part:          # stores of earlier versions lack it
+            for variable, (largest, end) in zip(part["largest"].attrs["variables"].split(), part["largest"].values.tolist()):
+                part[variable].attrs |= {"largest": largest, "largest_at_end": end}
+        part = part.drop_vars(["time_span", "largest"], errors="ignore")
     if {"element", "node"} <= set(part.dims):
         part = _with_mesh(ds, part)
     elif set(ds.dg.axes) <= set(part.dims):
