@@ -62,7 +62,7 @@ def cross_sections(fields: xr.Dataset, incident: Callable, formulation: str | No
     ValueError where fields lack something or are 0, the surface is not closed, the incident field has less than 1e-6 of its
     largest amplitude over frequency at one of the frequencies, or is not resolved by 65536 samples, for a formulation or a
     plane wave that is not that of the run, the frequency 0, and another centre.
-    Warns where the incident field is at the surface as the record begins or ends, where more than 1e-3 of the largest recorded
+    Warns where the incident field is at the surface as the record begins or ends, where more than 2e-3 of the largest recorded
     E or H, p or v is left at its end, where the incident amplitude is below 1e-3 of the largest, and where the scattering or
     absorption is negative by more than 1 % of the largest of the three.
     Bohren & Huffman 1983, section 3.4."""

@@ -3,11 +3,11 @@ import warnings
 
 import numpy as np
 
-REMAINS = 1e-3              # share of its largest value that a field may have at the end of the record
+REMAINS = 2e-3              # share of its largest value that a field may have at the end of the record
 
 
 def warn_of_rest(fields, stacklevel):
-    """Warn where the transforms of a pulse are cut off: at the end of the record more than 1e-3 of its largest field is left.
+    """Warn where the transforms of a pulse are cut off: at the end of the record more than 2e-3 of its largest field is left.
 
     fields       Dataset of a record `Fourier(...)`, whose variables have the attributes largest and largest_at_end; the
                  components of a vector, such as Ex and Ey, count together
