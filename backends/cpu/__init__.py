@@ -4,8 +4,6 @@ from itertools import groupby
 import numpy as np
 
 from ...methods.dg.curved_form import CurvedForm
-from ...methods.dg.shock_form import ShockForm
-from ...methods.dg.split_form import SplitForm
 from ...methods.dg.tensor_form import TensorForm
 from ...methods.dg.weak_form import WeakForm
 from ...methods.finite_volume.sweeps import Sweeps
@@ -14,7 +12,7 @@ from ..arrays import ArrayBackend
 from .dg.curved import CurvedFused
 from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
-from .dg.tensor import ShockFused, SplitFused, TensorFused
+from .dg.tensor import TensorFused
 from .finite_volume.fused import SweepsFused
 from .hermite.fused import HermiteFused
 from .shared_loop import run_loops
@@ -48,5 +46,5 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is WeakForm:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {CurvedForm: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused,
-                SplitForm: SplitFused, ShockForm: ShockFused}.get(recipe, recipe)
+        return {CurvedForm: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused}.get(
+            recipe, recipe)

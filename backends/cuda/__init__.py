@@ -39,7 +39,7 @@ class CudaBackend(ArrayBackend):
         if recipe in (WeakForm, TensorForm) and (tables.join_faces or isinstance(tables.limits, LinearLimits)):
             return recipe          # none of the flux that mortars give, and none for the limiter of elements of any shape
         if recipe is TensorForm:
-            return recipe if tables.limits is not None else TensorCuda
+            return recipe if tables.limits is not None or tables.volume_flux is not None else TensorCuda
         if recipe is WeakForm:
             return ModalCuda if tables.weak else NodalCuda
         return {HalfSteps: HermiteCuda, Sweeps: SweepsCuda}.get(recipe, recipe)

@@ -3,20 +3,18 @@ from functools import cached_property
 
 import numpy as np
 
-from ....methods.dg.shock_form import ShockForm
-from ....methods.dg.split_form import SplitForm
 from ....methods.dg.tensor_form import TensorForm
 from ....methods.operation import Operation
 from ..limiter.tensor import TensorLimiterFused
 from ..simd.tiles import aligned
 from .fused import NodalFused
-from .shock_source import ShockSource
-from .split_source import SplitSource
 from .tensor_source import TensorSource
 
 
 class TensorFused(NodalFused, TensorForm):
-    """As `NodalFused`, with values at the faces in an array of their own, [tile, variable, face point, lane]."""
+    """As `NodalFused`, with values at the faces in an array of their own, [tile, variable, face point, lane].
+
+    With shock capturing the share of finite volumes in each element is found in a loop before the stage's."""
 
     text = TensorSource
     check_text = staticmethod(TensorSource.check_text)
@@ -40,11 +38,24 @@ class TensorFused(NodalFused, TensorForm):
     def _matrices(self):
         return (np.zeros((1, 1)),) * 4
 
-    def tile_operations(self, q, out, k, q0, row, number=0):
-        values = [] if self.tables.join_faces else [self.values_operation(q)]          # joins have them before
-        return [*values, *super().tile_operations(q, out, k, q0, row, number)]
+    @cached_property
+    def own_share(self):
+        return aligned(self.all_tiles * self.lanes, self.backend.dtype)
 
-    stage_reads = ("state", "values at faces")
+    def tile_operations(self, q, out, k, q0, row, number=0):
+        shares = [] if self.tables.sensor is None else [self.shares_operation(q)]
+        values = [] if self.tables.join_faces else [self.values_operation(q)]          # joins have them before
+        return [*shares, *values, *super().tile_operations(q, out, k, q0, row, number)]
+
+    @property
+    def stage_reads(self):
+        return "state", "values at faces", *["own shares of finite volumes"] * (self.tables.sensor is not None)
+
+    def shares_operation(self, q):
+        find = self._kernel("shares", self.source.share_text)
+        loop = self.loop_of(find, q, self.tiled_values, self.own_share)._replace(tiles=self.all_tiles)
+        return Operation("own shares of finite volumes", loop=loop, reads=("state",),
+                         writes={"own shares of finite volumes": self.own_share.nbytes})
 
     def values_operation(self, q):
         trace = self._kernel("traces", self.source.trace_text)
@@ -72,46 +83,11 @@ class TensorFused(NodalFused, TensorForm):
 
     def before(self):
         """The arrays that the loops before a stage's last one have filled."""
-        return self.faces_values,
+        return self.faces_values, *([] if self.tables.sensor is None else [self.own_share])
 
     def check_arguments(self, q, number, exponent):
         return q, self.tables.owned, self.geometry, self.tiled_values, self.clock, number
 
     def kernel_texts(self, stepper):
-        return {"values at the faces": self.source.trace_text()} | super().kernel_texts(stepper)
-
-
-class SplitFused(TensorFused, SplitForm):
-    """As `TensorFused` for the split form."""
-
-    text = SplitSource
-    check_text = staticmethod(SplitSource.check_text)
-
-
-class ShockFused(SplitFused, ShockForm):
-    """As `SplitFused` with finite volumes, whose share in each element is found in a loop before the stage's."""
-
-    text = ShockSource
-    check_text = staticmethod(ShockSource.check_text)
-
-    @cached_property
-    def own_share(self):
-        return aligned(self.all_tiles * self.lanes, self.backend.dtype)
-
-    stage_reads = ("state", "values at faces", "own shares of finite volumes")
-
-    def tile_operations(self, q, out, k, q0, row, number=0):
-        find = self._kernel("shares", self.source.share_text)
-        loop = self.loop_of(find, q, self.tiled_values, self.own_share)._replace(tiles=self.all_tiles)
-        own = Operation("own shares of finite volumes", loop=loop, reads=("state",),
-                        writes={"own shares of finite volumes": self.own_share.nbytes})
-        return [own, *super().tile_operations(q, out, k, q0, row, number)]
-
-    def before(self):
-        return *super().before(), self.own_share
-
-    def shares(self, q):
-        return super().shares(self.host(q))
-
-    def kernel_texts(self, stepper):
-        return {"shares of finite volumes": self.source.share_text()} | super().kernel_texts(stepper)
+        shares = {} if self.tables.sensor is None else {"shares of finite volumes": self.source.share_text()}
+        return shares | {"values at the faces": self.source.trace_text()} | super().kernel_texts(stepper)

@@ -7,6 +7,8 @@ with the face fluxes at both ends; then sources, capacity and update.
 """
 from ....physics.pointwise import picked
 from .kernel_source import indented
+from .shock_source import ShockText
+from .split_source import SplitText
 from .stage_source import CLOCK, TIMES, UPDATED, StageSource
 from .tile_source import PIECE
 
@@ -15,20 +17,25 @@ class TensorSource(StageSource):
     """As `TileSource` for tensor-product DG.
 
     FV   fluxes at the nodes of a line, (variable, node);   FL   face fluxes, (variable, face * face point)
-    G    affine cells: as there;  else the metrics at one point: J a^k or normal and area, or 1 / J, and x"""
+    G    affine cells: as there;  else the metrics at one point: J a^k or normal and area, or 1 / J, and x
 
-    scratch, inputs = "w", "state, faces"
+    split   the text of the volume term of the split form, a `SplitText`; None in weak form"""
+
+    scratch = "w"
 
     def __init__(self, tables, dtype):
-        self.n = len(tables.cell.x)
+        self.n, self.split = len(tables.cell.x), None
+        if tables.volume_flux is not None:
+            self.split = SplitText(self) if tables.sensor is None else ShockText(self)
         super().__init__(tables, dtype)
         self.affine, self.result_rows, self.piece = tables.affine, self.N, PIECE
 
     def row_counts(self):
         V, d = self.V, self.d
-        return {"Q": V * self.N, "G": self.geometry_rows if self.t.affine else d * d + d + 1, "P": self.values_rows,
-                "MR": len(self.P), "X": d, "QL": V, "QR": V, "FV": V * self.n, "FL": V * self.F * self.M, "R": V * self.N,
-                "K": 2, "S": self.F}
+        counts = {"Q": V * self.N, "G": self.geometry_rows if self.t.affine else d * d + d + 1, "P": self.values_rows,
+                  "MR": len(self.P), "X": d, "QL": V, "QR": V, "FV": V * self.n, "FL": V * self.F * self.M, "R": V * self.N,
+                  "K": 2, "S": self.F}
+        return counts | (self.split.row_counts() if self.split else {})
 
     def more(self):
         self.along = picked(self.t.functions.along, range(self.moving))
@@ -91,7 +98,8 @@ class TensorSource(StageSource):
     def stage_text(self):
         tile = ["following = min(tile + 1, last - 1)", *self.load_tile(), *self.faces(), *self.boundaries(),
                 *self.divergence(), *self.finish(), *self.update()]
-        return self.module("a Runge-Kutta stage", f"""{self.scratch}, {self.inputs}, out, register, start, geometry,
+        inputs = "state, faces, shares" if self.t.sensor else "state, faces"
+        return self.module("a Runge-Kutta stage", f"""{self.scratch}, {inputs}, out, register, start, geometry,
            tiled_values, values, elements, exterior, neighbour, patch_start, patches, outside, table,
            face_numbers, given, {CLOCK}""",
                            [*TIMES, "for tile in range(first, last):", *indented(tile)])
@@ -118,6 +126,8 @@ class TensorSource(StageSource):
 
     def divergence(self):
         """Lines that put the divergence into the rows R, and zeros into those of variables without a flux."""
+        if self.split:
+            return self.split.divergence()
         rest = [f"for row in range({self.moving * self.N}, {self.V * self.N}):",
                 *indented(self.lanes([f"w[{self.at['R']} + row*{self.L} + lane] = 0"]))] if self.moving < self.V else []
         return [*rest, *(line for axis in range(self.d) for line in self.axis(axis))]
@@ -207,4 +217,8 @@ class TensorSource(StageSource):
             lines += [f"ends_{k} = lines.along(np.{self.dtype}, 2, [({n}, {step}, 1)], ({M}, 1))",
                       f"line_{k} = lines.along(np.{self.dtype}, {n}, [({n}, 1, {n}), (2, {M}, {S})], ({step}, {N}), "
                       f"add={k > 0})"]
-        return lines
+        return lines + (self.split.definitions() if self.split else [])
+
+    def share_text(self):
+        """The loop that computes the own shares of finite volumes, with shock capturing."""
+        return self.split.share_text()

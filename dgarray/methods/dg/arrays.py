@@ -3,16 +3,15 @@ from functools import cached_property
 
 import numpy as np
 
-from ..recipe import Fetched, Recipe
+from ..recipe import Fetched
 from .blocks import block_size
-from .join_faces import JoinFaces
 
 ALL = slice(None)
 
 
-class DGArrays(JoinFaces, Recipe):
+class DGArrays:
     """Arrays of a discontinuous Galerkin method on a backend, copies of those of `NodalTables`; a state is q[variable, node,
-    element].
+    element]. A base class of `WeakForm`.
 
     Each array is copied on first use, because kernels that replace an operation have arrays of their own instead."""
 

@@ -8,7 +8,7 @@ from .mortars import MortarList
 
 
 class JoinFaces:
-    """The base class of `DGArrays`: the faces of `NodalTables.join_faces`, where mortars give the flux.
+    """A base class of `WeakForm`: the faces of `NodalTables.join_faces`, where mortars give the flux.
 
     mortar_list   the class of their mortars
     mortars       the `Mortars` of these operations alone, where all joins lie between their own elements

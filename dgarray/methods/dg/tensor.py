@@ -22,8 +22,6 @@ from .mortar_forms import mortar_form
 from .mortars import Mortars
 from .operator import DGOperator
 from .physics import Physics
-from .shock_form import ShockForm
-from .split_form import SplitForm
 from .stability import stability_limit
 from .tensor_form import TensorForm
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
@@ -70,7 +68,7 @@ class TensorDG(DG):
     positivity: bool = False
     limiter: str | None = None
     indicator: str | None = None
-    shapes = SHAPES
+    shapes, recipe = SHAPES, TensorForm
 
     def __post_init__(self):
         choose("nodes", self.nodes, KINDS)
@@ -101,11 +99,6 @@ class TensorDG(DG):
     def limiting(self):
         """The options of the limiter, a `Limiting`."""
         return Limiting(self.limiter, indicator=self.indicator, positivity=self.positivity)
-
-    @property
-    def recipe(self):
-        """The operations: of the weak form or the split form, with or without finite volumes."""
-        return TensorForm if self.volume_flux is None else SplitForm if self.shock_capturing is None else ShockForm
 
     @property
     def nodal_order(self):

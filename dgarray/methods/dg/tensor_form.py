@@ -9,12 +9,15 @@ Helluy, Strub, Massaro & Roberts 2015, equation (9); Kopriva 2009, chapter 5.
 from functools import cached_property
 
 from .arrays import ALL
+from .shock_volume import ShockVolume
+from .split_volume import SplitVolume
 from .tensor_limiter_arrays import TensorLimiterArrays
 from .weak_form import WeakForm
 
 
 class TensorForm(WeakForm):
-    """As `WeakForm`, with a product along each axis in place of one with all nodes.
+    """As `WeakForm`, with a product along each axis in place of one with all nodes; also with the volume term of the split
+    form.
 
     Nodes are numbered with x fastest, so that values [variable, node, element] are also [variable * after, n, before * element]
     with the nodes of one axis in the middle."""
@@ -37,7 +40,25 @@ class TensorForm(WeakForm):
         before = n ** axis
         return self.backend.product(matrix, values.reshape(variables * (nodes // (n * before)), n, before * count))
 
+    @cached_property
+    def split_volume(self):
+        """The volume term of the split form, where the tables have one; else None."""
+        if self.tables.volume_flux is None:
+            return None
+        return SplitVolume(self) if self.tables.sensor is None else ShockVolume(self)
+
+    def tendencies(self, q, t, use):
+        if self.split_volume is not None:
+            self.split_volume.begin(q)
+        super().tendencies(q, t, use)
+
+    def shares(self, q):
+        """The share of finite volumes in each element, (element,), at a state, with shock capturing."""
+        return self.split_volume.shares(self.as_array(q))
+
     def volume(self, q, t, columns=ALL):
+        if self.split_volume is not None:
+            return self.split_volume(q, t, columns)
         q = q[:, :, columns]
         variables, nodes, count = q.shape
         fluxes = self.tables.functions.volume(

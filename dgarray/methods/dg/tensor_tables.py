@@ -25,7 +25,7 @@ class TensorTables(NodalTables):
     normals (dim, face * face point, element), scale (face * face point, element)    with J_face
     sensor                                           the `ShockSensor`; None: no shock capturing
     subcells (dim, dim, (order / (order + 1)) node, element)   with a sensor, where cells are not affine: the normals n of
-                                                     `ShockForm` between the nodes of the lines along each axis
+                                                     `ShockVolume` between the nodes of the lines along each axis
     """
 
     collocated, diagonal, affine = True, True, False

@@ -10,13 +10,15 @@ from functools import cached_property, reduce
 import numpy as np
 
 from ..operation import Operation
+from ..recipe import Recipe
 from .arrays import ALL, DGArrays
+from .join_faces import JoinFaces
 from .limiter_arrays import LimiterArrays
 from .linear_limiter import LinearLimits
 from .linear_limiter_arrays import LinearLimiterArrays
 
 
-class WeakForm(DGArrays):
+class WeakForm(DGArrays, JoinFaces, Recipe):
     """dq/dt = (-div F + L (F.n - F*) + s) / C on every element; Hesthaven & Warburton 2008, chapter 6, has every symbol.
 
     Modal DG uses the same functions: its tables have matrices from the state to values at quadrature points (`at_points`,

@@ -1,4 +1,4 @@
-"""The split form with a share of finite volumes on subcells where there are shocks.
+"""The volume term of the split form with a share of finite volumes on subcells where there are shocks.
 
     J_i dq_i/dt = (1 - alpha) (split form) - alpha sum_k (f_(i, i+1) - f_(i-1, i)) / w_i + face terms and sources,
 
@@ -11,56 +11,55 @@ conserved stays.  Hennemann, Rueda-Ramirez, Hindenlang & Gassner 2021, equations
 """
 from functools import cached_property
 
-from .arrays import ALL
-from .split_form import SplitForm
+from .split_volume import SplitVolume
 
 
-class ShockForm(SplitForm):
-    """As `SplitForm`, with the `ShockSensor` of the tables."""
+class ShockVolume(SplitVolume):
+    """As `SplitVolume`, with the `ShockSensor` of the tables."""
 
     @cached_property
     def sensor_arrays(self):
         """Modes of a line, kinds of modes, neighbours (face, element)."""
-        cell, sensor = self.tables.cell, self.tables.sensor
-        return (self.backend.array(sensor.modes(cell)), [self.backend.integers((sensor.kinds(cell) == kind).nonzero()[0])
-                                                         for kind in range(3)],
-                self.backend.integers(self.tables.mesh.neighbour_cell.T.copy()))
+        cell, sensor, backend = self.tables.cell, self.tables.sensor, self.form.backend
+        return (backend.array(sensor.modes(cell)), [backend.integers((sensor.kinds(cell) == kind).nonzero()[0])
+                                                    for kind in range(3)],
+                backend.integers(self.tables.mesh.neighbour_cell.T.copy()))
 
     @cached_property
     def subcells(self):
-        return self.backend.array(self.tables.subcells)
+        return self.form.backend.array(self.tables.subcells)
 
-    def tendencies(self, q, t, use):
-        self.share = self.shares(q)
-        super().tendencies(q, t, use)
+    def begin(self, q):
+        self.share = self.form.shares(q)
 
     def shares(self, q):
         """The share of finite volumes in each element, (element,), at a state q (variable, node, element)."""
-        own, beyond = self.xp.empty(q.shape[2], q.dtype), self.sensor_arrays[2]
-        blocks = self.blocks(q.shape[2], q.shape[1])
+        own, beyond = self.form.xp.empty(q.shape[2], q.dtype), self.sensor_arrays[2]
+        blocks = self.form.blocks(q.shape[2], q.shape[1])
 
         def task(piece, _):
-            own[blocks[piece]] = self.own_shares(q[:, :, blocks[piece]], self.at(blocks[piece]))
-        self.backend.workers.run(task, len(blocks))
-        return self.tables.functions.beside(own=(own,), around=tuple(own[beyond]))[0]
+            own[blocks[piece]] = self.own_shares(q[:, :, blocks[piece]], self.form.at(blocks[piece]))
+        self.form.backend.workers.run(task, len(blocks))
+        return self.functions.beside(own=(own,), around=tuple(own[beyond]))[0]
 
     def own_shares(self, q, m):
         """The same before it is compared with that of neighbours."""
         modes, kinds, _ = self.sensor_arrays
-        values = self.tables.functions.sensed(q=tuple(q), m=m)[0][None]
+        values = self.functions.sensed(q=tuple(q), m=m)[0][None]
         for k in range(self.tables.dim):
-            values = self.along(modes, values, k).reshape(values.shape)
+            values = self.form.along(modes, values, k).reshape(values.shape)
         energy = values[0] ** 2
-        return self.tables.functions.share(energy=tuple(energy[kind].sum(axis=0) for kind in kinds))[0]
+        return self.functions.share(energy=tuple(energy[kind].sum(axis=0) for kind in kinds))[0]
 
-    def volume(self, q, t, columns=ALL):
+    def __call__(self, q, t, columns):
         lines, total = self.lines_of(q, columns)
         share, d = self.share[columns], self.tables.dim
         for at in lines:
             self.add_pairs(at, t)
         total *= 1 - share
         for k, at in enumerate(lines):
-            normals = [(self.gradients if self.tables.affine else self.subcells)[k, axis][..., columns] for axis in range(d)]
+            normals = [(self.form.gradients if self.tables.affine else self.subcells)[k, axis][..., columns]
+                       for axis in range(d)]
             self.add_subcells(at, t, k, normals, share)
         for at in lines:
             self.add_ends(at, t)
@@ -72,7 +71,7 @@ class ShockForm(SplitForm):
         for j in range(n - 1):
             (l, _, m_l, to_l), (r, _, m_r, to_r) = at(j), at(j + 1)
             normal = tuple(a if a.ndim == 1 else a.reshape(-1, n - 1, n ** k, a.shape[1])[:, j] for a in normals)
-            flux = self.tables.functions.subcell(l=tuple(l), r=tuple(r), n=normal, share=(share,), t=t, ml=m_l, mr=m_r)
+            flux = self.functions.subcell(l=tuple(l), r=tuple(r), n=normal, share=(share,), t=t, ml=m_l, mr=m_r)
             for v, (f, g) in enumerate(zip(*self.of_sides(flux))):
                 to_l[v] -= f / float(w[j])
                 to_r[v] += g / float(w[j + 1])

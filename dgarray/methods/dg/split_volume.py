@@ -1,4 +1,4 @@
-"""The split form of tensor-product DG on Gauss-Lobatto nodes: the divergence as a sum of fluxes between two nodes of a line.
+"""The volume term of the split form of tensor-product DG on Gauss-Lobatto nodes: fluxes between two nodes of a line.
 
     J_i C dq_i/dt = - sum_k sum_j 2 D_ij F#(q_i, q_j) . (J a^k_i + J a^k_j) / 2
                     + sum_ends l_i(end) / w_i J_face (F . n - F*)_end + J_i s_i
@@ -10,14 +10,18 @@ Fisher & Carpenter 2013; Gassner, Winters & Kopriva 2016; Bohm, Winters, Gassner
 from functools import partial
 from itertools import combinations
 
-from .arrays import ALL
-from .tensor_form import TensorForm
 
+class SplitVolume:
+    """The volume term on arrays of a `TensorForm`; the face term is that of the strong form."""
 
-class SplitForm(TensorForm):
-    """As `TensorForm`, with another volume term; the face term is that of the strong form."""
+    def __init__(self, form):
+        self.form, self.tables, self.functions = form, form.tables, form.tables.functions
 
-    def volume(self, q, t, columns=ALL):
+    def begin(self, q):
+        """Prepare the term for a state, q[variable, node, element]."""
+
+    def __call__(self, q, t, columns):
+        """The term at the nodes of these elements, (variable, node, element)."""
         lines, total = self.lines_of(q, columns)
         for at in lines:
             self.add_pairs(at, t)
@@ -27,11 +31,11 @@ class SplitForm(TensorForm):
     def lines_of(self, q, columns):
         """For each axis a function at(i) of the nodes i of all its lines: state, metrics and parameters there, and the place
         for the result; and the array of the result, zeros."""
-        q, m = q[:, :, columns], self.at(columns)
-        n, d, total = len(self.tables.cell.slopes), self.tables.dim, self.xp.zeros(q.shape, q.dtype)
+        q, m = q[:, :, columns], self.form.at(columns)
+        n, d, total = len(self.tables.cell.slopes), self.tables.dim, self.form.xp.zeros(q.shape, q.dtype)
 
         def of_axis(k):
-            a = [self.gradients[k, axis][..., columns] for axis in range(d)]
+            a = [self.form.gradients[k, axis][..., columns] for axis in range(d)]
 
             def at(i):
                 part = partial(node_of_lines, node=i, axis=k, nodes=n)
@@ -44,7 +48,7 @@ class SplitForm(TensorForm):
         slopes = self.tables.cell.slopes
         for i, j in combinations(range(len(slopes)), 2):
             (l, a_l, m_l, to_l), (r, a_r, m_r, to_r) = at(i), at(j)
-            flux = self.tables.functions.two_point(l=tuple(l), r=tuple(r), a=a_l, b=a_r, t=t, ml=m_l, mr=m_r)
+            flux = self.functions.two_point(l=tuple(l), r=tuple(r), a=a_l, b=a_r, t=t, ml=m_l, mr=m_r)
             for v, (f, g) in enumerate(zip(*self.of_sides(flux))):
                 to_l[v] -= 2 * float(slopes[i, j]) * f
                 to_r[v] -= 2 * float(slopes[j, i]) * g
@@ -59,7 +63,7 @@ class SplitForm(TensorForm):
         slopes = self.tables.cell.slopes
         for i in (0, len(slopes) - 1):
             own, a_i, m_i, to = at(i)
-            for v, f in enumerate(self.tables.functions.along(q=tuple(own), a=a_i, t=t, m=m_i)):
+            for v, f in enumerate(self.functions.along(q=tuple(own), a=a_i, t=t, m=m_i)):
                 to[v] -= 2 * float(slopes[i, i]) * f
 
 
