@@ -56,6 +56,7 @@ def error_in_a_layer(name, law, n, flux, slabs=0):
     return sim.report["l2_error"]["total"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usually(lambda flux: flux == "upwind")
 @pytest.mark.parametrize("flux", ["upwind", "central"])
 @pytest.mark.parametrize("name", METHODS)
@@ -104,6 +105,7 @@ def square(shape, n=8):
     return dg.rectangle((-1, -1), (1, 1), (n, n), shape=shape)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(lambda law, shape: (law, shape) in {("TM", "triangle"), ("acoustics", "quadrilateral"), ("TE", "mixed")})
 @pytest.mark.parametrize("shape, most", [("triangle", -55), ("quadrilateral", -60), ("mixed", -50)])
 @pytest.mark.parametrize("law", LAWS)
@@ -250,6 +252,7 @@ def test_internal_variables_live_in_the_layer_alone():
         "q": (3, 9, 36), "pml internal": (3, 9, 16), "pml edges internal": (4, 9, 4)}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usually(lambda name, dtype: (dtype == "float32") == (name == "gauss"))
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", ["nodal", "modal", "gauss", "mixed", "curved tensor"])

@@ -153,6 +153,7 @@ def test_observed_order_in_smooth_flow(mesh, method, order, cells):
 SHOCK = ((1.0, 0.0, 0.0, 1.0), (0.125, 0.0, 0.0, 0.1))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usually(lambda kernels: kernels == "array")
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("mesh, method", [
@@ -173,6 +174,7 @@ def test_a_shock_crosses_sets(mesh, method, kernels):
     assert errors[1] < 0.87 * errors[0] and errors[0] < 0.2          # order 1/2 in L2 is the most at a shock: 0.71
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(lambda name: name in ("mixed", "hanging"))
 @each_problem
 def test_kernels_and_arrays_agree(name, method, order):
@@ -196,6 +198,7 @@ def tube(x, centre=0.42):
     return np.where(inside, 1.0, 0.125), 0 * x[0], 0 * x[0], np.where(inside, 2.5, 0.25)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usually(0, 3)
 @pytest.mark.parametrize("mesh, method", [
     (lambda: dg.rectangle(cells=6, periodic=True), dg.ModalDG(1, **LIMITED)),

@@ -236,6 +236,7 @@ def wavy(law):
     return lambda x: tuple(np.sin(2 * x[0] + 3 * x[1] + v) for v in range(len(law.variables)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usually(lambda name, dtype: (dtype == "float32") == (name == "gauss") and name not in ("modal", "two orders"))
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", JOINED)
