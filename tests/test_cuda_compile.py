@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
 from cuda_variants import FAMILIES
-from dgarray.backends.cuda.dg.nodal_source import Source
+from dgarray.backends.cuda.dg.nodal_source import NodalSource
 from dgarray.backends.cuda.dg.variant import Shape, candidates, default
 from modal_problems import gas
 from nodal_problems import SYSTEMS, box_of, operators
@@ -21,7 +21,7 @@ SHARED = {"sm_80": 163 * 1024, "sm_90": 227 * 1024}          # bytes that a bloc
 
 
 def source_of(tables, dtype, variant, wide=False):
-    return Source(tables, dtype, tables.needs_x).text(Shape.of(tables, np.dtype(dtype)), variant, wide)
+    return NodalSource(tables, dtype, tables.needs_x).text(Shape.of(tables, np.dtype(dtype)), variant, wide)
 
 
 def check(text, dtype, arch, threads, spills=CALLS):

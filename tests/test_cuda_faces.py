@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, float64_instructions, without_simulator
-from dgarray.backends.cuda.dg.faces import Faces, Source, places
+from dgarray.backends.cuda.dg.faces import Faces, FaceSource, places
 from dgarray.backends.cuda.dg.layout import Layout
 from dgarray.cases.common import MESHES
 from nodal_problems import SYSTEMS, box_of, of_element, operators, random_state
@@ -209,13 +209,13 @@ def check_ptx():
             tables, layout = operator.tables, Layout(operator.tables.elements, 32)
             pair, *jumps = [(tables.functions.pair, "lr", ("ml", "mr"))] + [(g.jump, "q", ("m",)) for g in tables.groups]
             for number, part in enumerate((pair, *jumps)):
-                source = Source(np.dtype("float32"), tables, layout, *part)
+                source = FaceSource(np.dtype("float32"), tables, layout, *part)
                 for per_face, architecture in both if part is pair else [both[number % 4]]:
                     key = source.text(per_face), architecture
                     if key not in done:
                         only_float32(ptx(source, per_face, architecture), source.function.graph)
                     done.add(key)
-        assert ".f64" in ptx(Source(np.dtype("float64"), tables, layout, *pair), False, "sm_90")
+        assert ".f64" in ptx(FaceSource(np.dtype("float64"), tables, layout, *pair), False, "sm_90")
     ptx(source, False, "sm_90", types.uint64)
     print(len(done))
 

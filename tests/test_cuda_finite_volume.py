@@ -6,7 +6,7 @@ from dgarray.backends.cuda import CudaBackend
 from dgarray.backends.cuda.dg import tuning as dg_tuning
 from dgarray.backends.cuda.finite_volume import tuning
 from dgarray.backends.cuda.finite_volume.fused import SweepsCuda
-from dgarray.backends.cuda.finite_volume.source import Source, alone
+from dgarray.backends.cuda.finite_volume.source import SweepSource, alone
 from dgarray.backends.cuda.finite_volume.variant import SweepVariant, candidates, default, shortlist
 from grid_problems import EULER, FIRST, GAS, LAWS, METHODS, MUSCL, SOURCE, WENO, advanced, blast, simulation
 
@@ -173,7 +173,7 @@ def test_kernels_compile(law, dim, method, dtype):
     variant = default(tables)
     for arch in ARCHITECTURES:
         for axis in range(dim):
-            source = Source(tables, dtype, axis, tuple(range(dim)), SweepVariant().block(axis == 0),
+            source = SweepSource(tables, dtype, axis, tuple(range(dim)), SweepVariant().block(axis == 0),
                             "q" if tables.split else "r", wide=dim == 3)
             kernel = "sweep" if tables.split else "stage"
             text = source.text(kernel, **({} if tables.split else {"ADDS": 1, "ENDS": 1, "REGISTER": 1}))

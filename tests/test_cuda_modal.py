@@ -9,7 +9,7 @@ from compiled import ARCHITECTURES, float64_instructions, without_simulator
 from dgarray.backends.cuda import CudaBackend, ceilings
 from dgarray.backends.cuda.dg.limiter_source import LimiterSource
 from dgarray.backends.cuda.dg.modal import ModalCuda
-from dgarray.backends.cuda.dg.modal_source import Source, kernel
+from dgarray.backends.cuda.dg.modal_source import ModalSource, kernel
 from modal_problems import agree, gas, operators, stage
 from nodal_problems import SYSTEMS, box_of
 
@@ -288,7 +288,7 @@ def check_ptx():
 def check_kernel(tables, name, dtype, architecture):
     from cuda.bindings import nvjitlink
     from numba import cuda, types
-    source, real = Source(tables, np.dtype(dtype), tables.needs_x), getattr(types, dtype)
+    source, real = ModalSource(tables, np.dtype(dtype), tables.needs_x), getattr(types, dtype)
     array, places, end = types.Array(real, 1, "C"), types.Array(types.int32, 1, "C"), (types.int32, types.int64)
     arguments = {"trace": [array] * 3, "stage": [array] * 10 + [types.int32] + [real] * 7, "rate": [array] * 6 + [real] * 2,
                  "admissible": [array] * 5 + [real], "clock": [array] + [real] * 9}

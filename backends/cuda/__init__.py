@@ -1,5 +1,5 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
-from ...methods.dg.linear_limiter import LinearLimits
+from ...methods.dg.linear_limiter import LinearLimiterTables
 from ...methods.dg.tensor_form import TensorForm
 from ...methods.dg.weak_form import WeakForm
 from ...methods.finite_volume.sweeps import Sweeps
@@ -36,7 +36,7 @@ class CudaBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe in (WeakForm, TensorForm) and (tables.media.names or tables.variables > tables.moving):
             return recipe          # kernels take one value of a parameter per element, and variables that have fluxes
-        if recipe in (WeakForm, TensorForm) and (tables.join_faces or isinstance(tables.limits, LinearLimits)):
+        if recipe in (WeakForm, TensorForm) and (tables.join_faces or isinstance(tables.limits, LinearLimiterTables)):
             return recipe          # none of the flux that mortars give, and none for the limiter of elements of any shape
         if recipe is TensorForm:
             return recipe if tables.limits is not None or tables.volume_flux is not None else TensorCuda

@@ -78,10 +78,10 @@ class MixedMesh(Mesh):
         first, last, faces = cells[0], cells[-1] + 1, len(shape.faces)
         own = self.neighbours.cell[cells, :faces]
         inside, there = (own >= first) & (own < last), self.neighbours.face[cells, :faces]
-        joint = (there >= 0) & ~inside
+        at_join = (there >= 0) & ~inside
         vertices = max(map(len, shape.faces))
-        neighbours = Neighbours(np.where(joint | (there < 0), np.arange(len(cells))[:, None], own - first),
-                                np.where(joint, -1, there), self.neighbours.orientation[cells, :faces, :vertices])
+        neighbours = Neighbours(np.where(at_join | (there < 0), np.arange(len(cells))[:, None], own - first),
+                                np.where(at_join, -1, there), self.neighbours.orientation[cells, :faces, :vertices])
 
         def rows_here(rows):
             here = rows[(rows[:, 0] >= first) & (rows[:, 0] < last)]
@@ -95,7 +95,7 @@ class MixedMesh(Mesh):
                     {name: numbers[(numbers >= first) & (numbers < last)] - first for name, numbers in self.regions.items()},
                     self.numbers[cells], neighbours, (), self.source, glued, geometry_nodes=nodes,
                     interfaces={name: rows_here(rows) for name, rows in self.interfaces.items()},
-                    join_faces=np.argwhere(joint), layers=self.layers)
+                    join_faces=np.argwhere(at_join), layers=self.layers)
 
     def of_blocks(self, function: Callable) -> np.ndarray:
         """function(block) of all blocks, one behind the other; rows of faces that a cell does not have are 0."""

@@ -18,7 +18,7 @@ from matrix import runs
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.methods.dg.limiting import INDICATORS, LIMITERS, VARIABLES
+from dgarray.methods.dg.limiter_tables import INDICATORS, LIMITERS, VARIABLES
 from dgarray.methods.finite_volume.reconstruction import LIMITERS as SLOPES
 from dgarray.methods.finite_volume.schemes import SCHEMES as FV_SCHEMES
 from dgarray.methods.hermite.method import VARIANTS

@@ -90,7 +90,7 @@ class Part:
 
     def __init__(self, device, dtype, tables, layout, per_face, block, function, states, parameters, faces):
         self.device, self.block, self.count = device, block, faces["cells"].shape[1]
-        self.source = Source(np.dtype(dtype), tables, layout, function, states, parameters)
+        self.source = FaceSource(np.dtype(dtype), tables, layout, function, states, parameters)
         run = faces["cells"][0] // (SECTOR // np.dtype(dtype).itemsize)
         order = np.lexsort((faces["cells"][0], faces["sides"][0], run))
         arrays = self.source.numbers(tables, order, faces), *places(tables, layout, order, faces)
@@ -123,7 +123,7 @@ def places(tables, layout, order, faces):
     return np.ascontiguousarray(starts[:, order], kind), np.ascontiguousarray(rows, kind)
 
 
-class Source:
+class FaceSource:
     """The text of a kernel, and the table of real numbers that it reads for each face."""
 
     def __init__(self, dtype, tables, layout, function, states, parameters):

@@ -28,7 +28,7 @@ import numpy as np
 
 from .faces import Faces
 from .limiter import DeviceLimiter
-from .modal_source import POINTS, Source, kernel
+from .modal_source import POINTS, ModalSource, kernel
 from .operations import STAGES, DeviceOperations
 
 BLOCK = 128               # most threads of a block in kernels with one thread an element
@@ -42,7 +42,7 @@ class ModalCuda(DeviceOperations):
     def __init__(self, backend, tables):
         super().__init__(backend, tables, 0)
         dtype, layout, V = backend.dtype, self.layout, tables.variables
-        self.source = source = Source(tables, dtype, self.needs_x)
+        self.source = source = ModalSource(tables, dtype, self.needs_x)
         self.matrix = backend.array(source.matrix().reshape(-1))
         self.operator, self.points = (backend.array(a.reshape(-1)) for a in (source.operator(), source.points()))
         self.geometry = backend.array(layout.pack(source.geometry(), dtype))

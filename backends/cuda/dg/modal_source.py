@@ -38,7 +38,7 @@ out[{at}] = total
 """.strip().splitlines()
 
 
-class Source:
+class ModalSource:
     """The texts of all kernels for one problem, and the arrays that they read.
 
     row      {input: its first row in `geometry`}: gradients g, normals n, face scales s, origin, tangents, parameters m

@@ -4,7 +4,7 @@ from functools import cached_property
 import numpy as np
 
 from .faces import Faces
-from .nodal_source import Source
+from .nodal_source import NodalSource
 from .operations import STAGES, DeviceOperations
 from .tuning import choose
 from .variant import Shape
@@ -28,7 +28,7 @@ class NodalCuda(DeviceOperations):
                              f"threads and {self.shape.shared_bytes(self.variant)} bytes of shared memory a block; allowed: "
                              f"1024 threads, {self.device.shared_per_block} bytes, sums of one thread in its registers")
         layout, self.face_rows = self.layout, tables.variables * self.shape.slots
-        source = Source(tables, dtype, self.needs_x)
+        source = NodalSource(tables, dtype, self.needs_x)
         wide = layout.size(max(source.rows, self.shape.most_rows(self.variant))) >= 2 ** 31
         self.offset = np.dtype(np.int64 if wide else np.int32)
         self.kernels = self.device.compile(source.text(self.shape, self.variant, wide), dtype)
@@ -104,7 +104,7 @@ class NodalCuda(DeviceOperations):
 
     def kernel_texts(self, stepper):
         wide = self.offset == np.int64
-        return {"stages": Source(self.tables, self.backend.dtype, self.needs_x).text(self.shape, self.variant, wide)}
+        return {"stages": NodalSource(self.tables, self.backend.dtype, self.needs_x).text(self.shape, self.variant, wide)}
 
     def _kernel(self, name):
         return self.kernels(name)

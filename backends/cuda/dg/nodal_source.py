@@ -68,7 +68,7 @@ __device__ __forceinline__ void finish(const Problem& p, offset e, int n, real t
 """
 
 
-class Source:
+class NodalSource:
     """The kernel text of one problem, and the table `geometry` that the kernels read.
 
     row       {input: its first row in the table}: gradients g, normals n, face scales s, origin, tangents, parameters m, and

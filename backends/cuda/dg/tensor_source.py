@@ -1,7 +1,7 @@
 """CUDA C of tensor-product DG: sizes, tables of a line and scalar code traced from the physics, before tensor_stage.cu."""
 from importlib.resources import files
 
-from .nodal_source import UPDATE, Source
+from .nodal_source import UPDATE, NodalSource
 
 STAGE = files(__package__).joinpath("tensor_stage.cu").read_text()
 THREADS = 512             # most threads of a block
@@ -45,8 +45,8 @@ __device__ __forceinline__ void finish(const Problem& p, offset e, int n, real t
 """
 
 
-class TensorSource(Source):
-    """As `Source`; the table `geometry` has the metrics of `tables.geometry`, at each point or one for an element.
+class TensorSource(NodalSource):
+    """As `NodalSource`; the table `geometry` has the metrics of `tables.geometry`, at each point or one for an element.
 
     lanes, groups, rows   elements of a block, groups of their nodes, nodes of a thread"""
 

@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from ....stepping import registers
-from .source import LOOK_TIME, Source, alone
+from .source import LOOK_TIME, SweepSource, alone
 
 LONG = 2 ** 31           # numbers in a state from which on offsets need 64 bits
 TILE, ROWS = 32, 8       # of transpose.cu
@@ -69,9 +69,9 @@ class Launches:
     # The kernels.
 
     def source(self, axis, axes, base="q"):
-        """The `Source` of the kernels along an axis."""
+        """The `SweepSource` of the kernels along an axis."""
         shape = self.choice.block(axes[0] == axis)
-        return Source(self.tables, self.backend.dtype, axis, axes, shape, base, self.offset == np.int64)
+        return SweepSource(self.tables, self.backend.dtype, axis, axes, shape, base, self.offset == np.int64)
 
     def compiled(self, name, axis=0, axes=None, base="q", **flags):
         """(kernel, bytes of shared memory of a block)."""

@@ -68,7 +68,7 @@ class Shared:
                 barrier = number
 
 
-class Source:
+class SweepSource:
     """The text of the kernels of one axis.
 
     tables   `GridTables`;  axis: of the sweep;  axes: all in the order of memory, the one with neighbours side by side first

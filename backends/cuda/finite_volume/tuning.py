@@ -13,7 +13,7 @@ from ....methods.finite_volume.sweeps import Sweeps
 from ....stepping import Stage
 from ..dg import tuning
 from ..dg.tuning import FIRST_RUN, MEMORY, SECONDS, STAGES
-from .source import Source
+from .source import SweepSource
 from .variant import candidates, default, from_dict, shortlist, suited
 
 ENOUGH = 1_000_000       # cells that fill a device, with states beyond its caches
@@ -38,7 +38,8 @@ def setting(tables, dtype):
 def fits(variant, tables, dtype, shared_per_block):
     """Whether a device with so many bytes of shared memory a block can run the variant on these tables."""
     blocks = {variant.block(contiguous) for contiguous in ((True, False) if tables.dim > 1 else (True,))}
-    return all(Source(tables, dtype, 0, tuple(range(tables.dim)), block).shared_bytes <= shared_per_block for block in blocks)
+    axes = tuple(range(tables.dim))
+    return all(SweepSource(tables, dtype, 0, axes, block).shared_bytes <= shared_per_block for block in blocks)
 
 
 def fitting(variants, tables, dtype, device):

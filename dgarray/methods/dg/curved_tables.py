@@ -15,7 +15,7 @@ import numpy as np
 from ...mesh.errors import MeshError
 from ...reference import modal_cell, reference_cell
 from ...spaces.simplex_metrics import face_metrics, metrics
-from .tables import NO_LIMITS, ModalTables, QuadratureTables
+from .tables import NO_LIMITER, ModalTables, QuadratureTables
 from .tensor_tables import TensorTables
 
 
@@ -29,7 +29,7 @@ class PointMetrics:
     collocated = curved = True
     at_sides, positions = TensorTables.at_sides, TensorTables.positions
 
-    def __init__(self, mesh, order, law, boundary, flux, source, degree=None, limiting=NO_LIMITS):
+    def __init__(self, mesh, order, law, boundary, flux, source, degree=None, limiting=NO_LIMITER):
         self.given_degree = degree
         super().__init__(mesh, order, law, boundary, flux, source, degree_for(mesh, order, degree), limiting)
 

@@ -29,7 +29,7 @@ from .shares import (
 class Limiter(Kxrcf, Positivity):
     """Limit the slopes of an element, then keep its density and pressure positive, as the options say.
 
-    limits: the `Limits` of the mesh;  parameters: of the law, as `Pointwise` takes them;  dtype: of the state
+    limits: the `LimiterTables` of the mesh;  parameters: of the law, as `Pointwise` takes them;  dtype: of the state
 
     Slopes.  u is its mean and parts u_q of the degrees q.  The limiter replaces u_q by alpha_q u_q.
     Barth-Jespersen (order 1): alpha_1 in [0, 1] is the largest for which u at the points of the faces lies between the least
@@ -55,11 +55,11 @@ class Limiter(Kxrcf, Positivity):
     e.state[v], e.state.all   the coefficients of variable v, and of all variables one after the other
     e.kept[name]              the rows that `keep` stores for other elements, by variable as e.state
     e.g, e.m                  dr_k/dx_d, and the law's parameters
-    e.rows(name)              rows of the `Limits`, "outer" or "threshold"
+    e.rows(name)              rows of the `LimiterTables`, "outer" or "threshold"
     e.each()                  all variables in turn: `for v in e.each()`
     e(f, into=None, **rows)   the rows that a function of numbers returns, put into other rows if given
     e.product(name, rows)     the product of one of the `matrices` with these rows
-    e.take(list, name)        rows that the elements or vertices in a list of the `Limits` have, by variable as e.state
+    e.take(list, name)        rows that the elements or vertices in a list of the `LimiterTables` have, by variable as e.state
     e.where(row)              `with e.where(row):` changes only elements whose row is positive
     e.least(f, start)         (least,), where least = f(q, least, m) for the state q at each point of the volume and the faces
     e.extremes(f, **rows)     the largest and the least f(q, **rows) over the mean states q around each vertex, as of `take`"""

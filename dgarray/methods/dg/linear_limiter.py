@@ -25,7 +25,7 @@ class LinearLimiter(Kxrcf, NodalPositivity):
     boundary the averages get mirror images as those of `Limiter` do.
     Kuzmin 2010; Cockburn & Shu 1998, section 2.4 (replacement by a linear function).
 
-    limits: the `LinearLimits`;  parameters: of the law;  dtype: of the state
+    limits: the `LinearLimiterTables`;  parameters: of the law;  dtype: of the state
 
     Of an element e the flow asks what `Limiter` asks, and
     e.mean                  the mean state, (variable);  e.mean_of(v): of one variable
@@ -118,17 +118,17 @@ class LinearLimiter(Kxrcf, NodalPositivity):
         return share, np.where(limited, 1.0, 0.0)
 
 
-class LinearLimits:
+class LinearLimiterTables:
     """What the limiter needs on the elements of one set, on the host; where all elements are affine, arrays have one column.
 
-    options                          the `Limiting`
+    options                          the `LimiterOptions`
     one (row,), linear (dim, row)    the unknowns of the functions 1 and r_k
     mean (row, element)              weights of the mean;  slopes (dim, row, element): weights of s_k
     centre (dim, element)            means of r_k
     corners (corner, dim)            r at the vertices;  to_corners (corner, row): values there;  to_nodes: at the nodes
     averages (rows of the neighbourhood, row)   averages over the faces, and parts of faces at hanging nodes; there are as many
                                      for elements of all shapes
-    weights, faces_inside            as of `NodalLimits`
+    weights, faces_inside            as of `NodalLimiterTables`
     neighbours, beyond, vertices, outer, threshold   of this set's elements, see `Neighbourhood`; numbers are those of all sets
     own                              which of the elements of all sets these are, a slice"""
 

@@ -18,7 +18,7 @@ from .curved_form import CurvedForm
 from .interfaces import check_interfaces, conditions_inside
 from .internal_sets import has_internal
 from .joins import JOIN, JOINS, by_mortars
-from .limiting import LIMITERS
+from .limiter_tables import LIMITERS
 from .media import varying_inside
 from .mortar_forms import takes_energy
 from .physics import Physics

@@ -10,7 +10,7 @@ from ...physics.fluxes import upwind
 from ...wording import choose
 from .curved_tables import CurvedModalTables
 from .joins import JOIN
-from .limiting import Limiting
+from .limiter_tables import LimiterOptions
 from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
 from .operator import ModalOperator
 from .sets import bent
@@ -62,8 +62,8 @@ class ModalDG(DG):
 
     @property
     def limiting(self):
-        """The options of the limiter, a `Limiting`."""
-        return Limiting(self.limiter, self.limiter_variables, self.indicator, self.positivity)
+        """The options of the limiter, a `LimiterOptions`."""
+        return LimiterOptions(self.limiter, self.limiter_variables, self.indicator, self.positivity)
 
     def check_set(self, problem, uneven=False):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed.

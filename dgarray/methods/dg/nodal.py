@@ -10,11 +10,11 @@ from ...physics.fluxes import upwind
 from ...wording import choose
 from .curved_tables import CurvedTables
 from .filter import ExponentialFilter
-from .limiting import Limiting
+from .limiter_tables import LimiterOptions
 from .method import DG, PLURALS, STRONG, check_degree, check_limiting, check_orders, check_problem, shown_limiting
 from .operator import DGOperator
 from .sets import bent
-from .tables import NO_LIMITS, NodalTables, QuadratureTables
+from .tables import NO_LIMITER, NodalTables, QuadratureTables
 from .tensor import SHAPES as TENSOR_SHAPES
 from .tensor import TensorDG
 
@@ -71,11 +71,11 @@ class NodalDG(DG):
 
     @property
     def limiting(self):
-        """The options of the limiter, a `Limiting`."""
-        return Limiting(self.limiter, indicator=self.indicator, positivity=self.positivity)
+        """The options of the limiter, a `LimiterOptions`."""
+        return LimiterOptions(self.limiter, indicator=self.indicator, positivity=self.positivity)
 
     def kernels_of_set(self, backend, law, mesh):
-        if self.limiting != NO_LIMITS and not backend.joins:          # kernels of backends that know nothing of other sets
+        if self.limiting != NO_LIMITER and not backend.joins:          # kernels of backends that know nothing of other sets
             return "array"
         return super().kernels_of_set(backend, law, mesh)
 

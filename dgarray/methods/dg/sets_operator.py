@@ -15,7 +15,7 @@ from ..operator import Operator
 from ..recipe import Fetched
 from .error_estimate import error_estimate
 from .joins import JOINS
-from .linear_limiter import LinearLimits
+from .linear_limiter import LinearLimiterTables
 from .linear_limiter_arrays import LinearLimiterArrays
 from .mortars import Mortars
 from .sets import set_joins, sets_of
@@ -66,8 +66,8 @@ class SetsOperator(Operator):
         if len(tables[0].limits.neighbourhood.cells) < len(self.set_of):          # not placed yet
             around, first = Neighbourhood.of(self.mesh, np.concatenate([each.cells for each in self.sets])), 0
             for each in tables:
-                if not isinstance(each.limits, LinearLimits):
-                    each.limits = LinearLimits(each.limiting, each)
+                if not isinstance(each.limits, LinearLimiterTables):
+                    each.limits = LinearLimiterTables(each.limiting, each)
                 each.limits.place(around, slice(first, first + each.elements))
                 first += each.elements
         operations = [operator.operations for operator in self.operators.values()]

@@ -16,7 +16,7 @@ from ...wording import choose
 FAMILIES = ("scalar", "system", "curl")
 
 
-class Limit(NamedTuple):
+class StepLimit(NamedTuple):
     """The largest stable step dt = factor / rate, with rate = max over elements of
     (sum over faces of (s J_face / J)^exponent)^(1 / exponent), 1 / time."""
 
@@ -54,18 +54,18 @@ def check_stepper(order, stepper):
 
 
 def prism_limit(law, order, stepper):
-    """The `Limit` for prisms, from those of triangles and of lines:
+    """The `StepLimit` for prisms, from those of triangles and of lines:
 
         1 / dt = rate of the quadrilaterals / factor in 2D + rate of the triangles / factor in 1D.
 
     On straight prisms the operator is a Kronecker sum of one on triangles and one on lines, whose eigenvalues add: dt times
     their sum is a mean of dt_2D and dt_1D times the two, and stability regions are nearly convex. The smaller factor with the
     exponent 1, a sum over all faces, is a bound."""
-    return Limit(min(stability_limit(law, order, stepper, dim).factor for dim in (1, 2)), 1.0)
+    return StepLimit(min(stability_limit(law, order, stepper, dim).factor for dim in (1, 2)), 1.0)
 
 
 def stability_limit(law, order, stepper, dim=None):
-    """Factor and exponent of the largest stable step for this law, order (1 to 10) and stepper, a `Limit`.
+    """Factor and exponent of the largest stable step for this law, order (1 to 10) and stepper, a `StepLimit`.
 
     dim: of the simplices, by default that of the law
     Raises ValueError for an order or a stepper that has not been measured."""
@@ -76,4 +76,4 @@ def stability_limit(law, order, stepper, dim=None):
     orders = steppers[stepper.name]
     if order not in range(1, len(orders) + 1):
         raise ValueError(f"no stability factor for order {order!r}; measured: 1 to {len(orders)}")
-    return Limit(*orders[order - 1])
+    return StepLimit(*orders[order - 1])

@@ -10,14 +10,14 @@ from ...reference.columns import multiply
 from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
 from .joins import by_mortars
-from .limiting import Limiting, Limits
-from .linear_limiter import LinearLimits
+from .limiter_tables import LimiterOptions, LimiterTables
+from .linear_limiter import LinearLimiterTables
 from .media import Media, inside
 from .physics import Physics
 from .spectrum import search_of
 
 CUT = " cut"          # boundary where a part of the mesh was cut out
-NO_LIMITS = Limiting()
+NO_LIMITER = LimiterOptions()
 
 
 class NodalTables:
@@ -49,7 +49,7 @@ class NodalTables:
     modal                           whether the unknowns are coefficients of modes, not values at the nodes of `cell`
     functions                       volume, pair, left, finish, wave_speed, admissible: see `Physics`
     sensor                          which elements take finite volumes on subcells; None: no shock capturing
-    limits                          the `Limits` or `LinearLimits` applied after every stage; None: no limiter
+    limits                          the `LimiterTables` or `LinearLimiterTables` applied after every stage; None: no limiter
     filter (node, node)             the matrix applied to the state after every step; None: no filter
     surface                         the option of `ModalDG`
     diagonal                        whether the mass matrix is
@@ -57,7 +57,7 @@ class NodalTables:
     """
 
     weak, modal, curved, sensor, filter, surface, collocated, diagonal = False, False, False, None, None, None, None, False
-    limiting = NO_LIMITS                # what the method limits
+    limiting = NO_LIMITER                # what the method limits
     degree = None                       # of quadrature, where a method has it
     mortar_form = "projected"           # how mortars give the flux, see `dgarray.methods.dg.mortars`
     unit = "element and stage"          # to which the roofline model's counts belong
@@ -137,7 +137,7 @@ class NodalTables:
 
     @cached_property
     def limits(self):
-        return None if self.limiting == NO_LIMITS else LinearLimits(self.limiting, self)
+        return None if self.limiting == NO_LIMITER else LinearLimiterTables(self.limiting, self)
 
     @property
     def geometry(self):
@@ -340,7 +340,7 @@ class ModalTables(NodalTables):
 
     weak = modal = True
 
-    def __init__(self, mesh, order, law, boundary, flux, source, degree=None, limiting=NO_LIMITS):
+    def __init__(self, mesh, order, law, boundary, flux, source, degree=None, limiting=NO_LIMITER):
         self.degree, self.limiting = degree, limiting
         super().__init__(mesh, order, law, boundary, flux, source)
 
@@ -361,10 +361,10 @@ class ModalTables(NodalTables):
 
     @cached_property
     def limits(self):
-        """`Limits` where elements have all neighbours in their own set and are straight, else `LinearLimits`."""
-        if self.limiting == NO_LIMITS or self.curved or self.join_faces or not self.modal:
+        """`LimiterTables` where elements have all neighbours in their own set and are straight, else `LinearLimiterTables`."""
+        if self.limiting == NO_LIMITER or self.curved or self.join_faces or not self.modal:
             return super().limits
-        return Limits(self.limiting, self)
+        return LimiterTables(self.limiting, self)
 
 
 class QuadratureTables(ModalTables):

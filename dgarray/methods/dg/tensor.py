@@ -16,7 +16,7 @@ from ...reference.tensor import KINDS, tensor_cell
 from ...spaces.tensor import TensorSpace
 from ...wording import choose
 from .joins import JOIN, joins, with_joins
-from .limiting import Limiting, needs_pressure
+from .limiter_tables import LimiterOptions, needs_pressure
 from .method import DG, PLURALS, check_limiting, check_problem, shown_limiting
 from .mortar_forms import mortar_form
 from .mortars import Mortars
@@ -97,8 +97,8 @@ class TensorDG(DG):
 
     @property
     def limiting(self):
-        """The options of the limiter, a `Limiting`."""
-        return Limiting(self.limiter, indicator=self.indicator, positivity=self.positivity)
+        """The options of the limiter, a `LimiterOptions`."""
+        return LimiterOptions(self.limiter, indicator=self.indicator, positivity=self.positivity)
 
     @property
     def nodal_order(self):

@@ -8,11 +8,11 @@ from ...physics.pointwise import Pointwise
 from ...reference.tensor import tensor_cell
 from ...spaces.tensor_metrics import Metrics
 from ..physics import numerical_flux
-from .limiting import Limiting, NodalLimits
+from .limiter_tables import LimiterOptions, NodalLimiterTables
 from .mortar_forms import entropy_functions, mortar_form
 from .shares import direction
 from .shock_sensor import ShockSensor
-from .tables import NO_LIMITS, NodalTables
+from .tables import NO_LIMITER, NodalTables
 
 
 class TensorTables(NodalTables):
@@ -30,7 +30,7 @@ class TensorTables(NodalTables):
 
     collocated, diagonal, affine = True, True, False
 
-    def __init__(self, mesh, order, law, boundary, flux, source, nodes="gauss", volume_flux=None, limiting=NO_LIMITS,
+    def __init__(self, mesh, order, law, boundary, flux, source, nodes="gauss", volume_flux=None, limiting=NO_LIMITER,
                  shock_capturing=None):
         self.kind, self.volume_flux, self.weak, self.limiting = nodes, volume_flux, volume_flux is None, limiting
         self.shock_capturing = shock_capturing
@@ -119,7 +119,7 @@ class TensorTables(NodalTables):
 
     @cached_property
     def limits(self):
-        return NodalLimits(self.limiting, self) if self.limiting == Limiting(positivity=True) else super().limits
+        return NodalLimiterTables(self.limiting, self) if self.limiting == LimiterOptions(positivity=True) else super().limits
 
     def rates(self):
         """As `NodalTables.rates`: the largest sum over the axes of s(J a^k) / J at the nodes of an element."""

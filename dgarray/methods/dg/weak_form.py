@@ -14,7 +14,7 @@ from ..recipe import Recipe
 from .arrays import ALL, DGArrays
 from .join_faces import JoinFaces
 from .limiter_arrays import LimiterArrays
-from .linear_limiter import LinearLimits
+from .linear_limiter import LinearLimiterTables
 from .linear_limiter_arrays import LinearLimiterArrays
 
 
@@ -196,7 +196,7 @@ class WeakForm(DGArrays, JoinFaces, Recipe):
     @cached_property
     def linear(self):
         """Whether the limiter is that of elements of any shape."""
-        return isinstance(self.tables.limits, LinearLimits)
+        return isinstance(self.tables.limits, LinearLimiterTables)
 
     @cached_property
     def mass_matrices(self):

@@ -18,7 +18,7 @@ LIMITERS = "barth-jespersen", "barth-jespersen-vertices", "vertex"
 VARIABLES, INDICATORS = ("conserved", "primitive", "characteristic"), ("kxrcf",)
 
 
-class Limiting(NamedTuple):
+class LimiterOptions(NamedTuple):
     """What is limited, and how; see `dgarray.ModalDG` for the options."""
 
     limiter: str | None = None
@@ -78,10 +78,10 @@ def needs_pressure(law, option):
         raise ValueError(f"{option} needs a law with the density rho and a pressure, such as Euler, not {law!r}")
 
 
-class Limits:
+class LimiterTables:
     """What limiting needs on one mesh, on the host.
 
-    options                        the `Limiting`
+    options                        the `LimiterOptions`
     unit                           value of mode 0: averages are unit * c_0
     degrees (mode,)                of the basis functions; linear: the modes of degree 1
     check (point, dim)             values of these where shares are looked for: Barth-Jespersen the corners of the convex hull
@@ -149,7 +149,7 @@ class Limits:
         return self.neighbourhood.size ** ((self.order + 1) / 2)
 
 
-class NodalLimits:
+class NodalLimiterTables:
     """The same of tensor-product DG, which has positivity alone.
 
     weights (node, element)   w_i J_i / sum_j w_j J_j; on affine cells (node, 1)
