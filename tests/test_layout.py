@@ -109,6 +109,20 @@ def test_nobody_guesses_what_an_operator_is(path, name):
         assert not re.match(r"hasattr\((self\.)?(\w+\.)?(operator|operations|progress|tables)\b", asked), asked
 
 
+def test_chains_of_base_classes_are_short():
+    """A reader of a class has at most three others above it."""
+    bases = {}
+    for path, _ in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):          # classes of the same name in several files count as one
+                above = {getattr(base, "id", getattr(base, "attr", None)) for base in node.bases}
+                bases[node.name] = bases.get(node.name, set()) | above - {node.name}
+
+    def longest(name):
+        return [name, *max((longest(base) for base in bases[name] if base in bases), key=len, default=[])]
+    assert max(map(longest, bases), key=len)[4:] == []
+
+
 def test_every_part_has_a_rule():
     assert {part(name) for _, name in modules()} - TOP == set(ALLOWED)
 
