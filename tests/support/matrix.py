@@ -4,6 +4,7 @@ A run has one value of each. For each law every two values that go together occu
 ones. The exact solutions are manufactured from the law itself.
 """
 from dataclasses import replace
+from functools import cache
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -78,16 +79,19 @@ def possible(run):
     return not (run.shape in CURVED and (run.boundary == "periodic" or run.medium == "jump"))
 
 
+@cache
 def runs(law):
     """Few runs of a law in which every two values occur together that can: greedily, the cheap dimensions first."""
     kinds = LAWS[law], METHODS, ("straight", "curved", *SEVERAL, "grid"), FLUXES, BOUNDARIES, MEDIA
     every = [run for run in (Run(law, *values) for values in product(*kinds)) if possible(run)]
-    pairs = {run: frozenset(combinations(enumerate(run[1:]), 2)) for run in every}
-    missing, found = frozenset().union(*pairs.values()), []
+    bits, masks = {}, {}          # sets of pairs as bits of a number, of which there are many
+    for run in every:
+        masks[run] = sum(1 << bits.setdefault(pair, len(bits)) for pair in combinations(enumerate(run[1:]), 2))
+    missing, found = (1 << len(bits)) - 1, []
     while missing:
-        best = max(every, key=lambda run: len(pairs[run] & missing) / (1.0, 1.15, 2.0)[int(run.dim[0]) - 1])
+        best = max(every, key=lambda run: (masks[run] & missing).bit_count() / (1.0, 1.15, 2.0)[int(run.dim[0]) - 1])
         found.append(best)
-        missing -= pairs[best]
+        missing &= ~masks[best]
     return found
 
 
