@@ -57,6 +57,16 @@ from dgarray.cases.round_bodies import round_body
 
 found = bistatic(xr.open_zarr("mie_sphere.zarr"), round_body("dielectric"))          # sigma and exact (ka, plane, angle)
 found.to_array("which").sel(plane="E").isel(ka=0).plot.line(x="angle", yscale="log")"""
+AIRCRAFT = """import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from dgarray.cases.aircraft import surface_current
+
+J = surface_current(xr.open_zarr("aircraft.zarr"))          # n x H of the total field, (component, time, face, face_node)
+largest = np.sqrt((J**2).sum("component")).max("time")
+axes = plt.figure().add_subplot(projection="3d")
+axes.scatter(largest.x, largest.y, largest.z, c=largest, s=2)
+axes.set_aspect("equal")"""
 CYLINDER = """import xarray as xr
 from dgarray.cases.round_bodies import round_body
 from dgarray.cases.scattering_cylinder import sections
@@ -89,7 +99,7 @@ ENTRIES = {
         "variable": "Hz", "record": "surface", "spectrum": True}, python=CYLINDER, text=(
         "Lines are the exact series, dots the run: one pulse gives the resonance of the metal.")),
     "aircraft": Entry({"size": 0.6, "until": 18.0}, None, pictures.aircraft_currents,
-                      command={"variable": "Ey", "slice": "z=0"}, text=(
+                      command={"variable": "Ey", "slice": "z=0"}, python=AIRCRAFT, text=(
         "The mesh is made by NumPy and SciPy alone: `aircraft_mesh` of `dgarray.cases.meshes.aircraft`. "
         "At this time the wings still ring.")),
     "dipole": Entry({"layers": 3}, 0.25, {"variable": "Ez", "time": 3.25, "slice": "y=0.1"}, text=(
