@@ -279,8 +279,8 @@ def test_a_run_that_is_bad_already_cannot_be_interrupted(tmp_path, looking):
         with pytest.raises(dg.SolutionError) as caught:
             sim.run(100 * DT, out=tmp_path / "a.zarr", overwrite=True, **options)
         assert (caught.value.step, caught.value.stage) == (21, 1 + 1)
-        arrays, facts = checkpoint.load(tmp_path / "a.zarr")
-        assert facts["steps"] == 20 and np.isfinite(arrays["q"]).all()
+        file = checkpoint.latest(tmp_path / "a.zarr")
+        assert checkpoint.facts_of(file)["steps"] == 20 and np.isfinite(checkpoint.arrays_of(file)["q"]).all()
     with pytest.raises(dg.SolutionError, match="step 21"):
         sim.run(100 * DT, progress=Stop(30))
 
