@@ -121,8 +121,8 @@ class Store(Arrivals):
     def shares(self):
         """Where the share of a snapshot that each process writes begins along the shared axis of its arrays, and where the last
         one ends, (process + 1,): whole chunks."""
-        axes = self.layout.shared_axes
-        length = self.layout.shapes[self.layout.variables[0]][axes[self.layout.variables[0]]]
+        axes, first = self.layout.shared_axes, self.layout.variables[0]
+        length = self.layout.shapes[first][axes[first]]
         steps = {self._files.chunk_shape(name)[1 + axis] for name, axis in axes.items()}
         step = steps.pop() if len(steps) == 1 else length          # earlier versions cut derivatives along another axis
         chunks = -(-ceil(length / max(step, 1)) * np.arange(self.parts + 1) // self.parts)          # few go to the first
