@@ -78,7 +78,7 @@ def records(rng):
     """Recorders that look seldom, so that most steps pass unseen; sometimes none."""
     every = (rng.randrange(2, 40), rng.randrange(2, 40), rng.randrange(20, 60))
     return rng.choice([None, {"points": dg.Points([(0.2, 0.3)], every=every[0]),
-                              "spectrum": dg.Fourier([1.0, 2.0], boundary="left", every=every[1]),
+                              "spectrum": dg.Fourier([0.3, 0.6], boundary="left", every=every[1]),
                               "extremes": dg.Extrema(every=every[2])}])
 
 
