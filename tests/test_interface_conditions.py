@@ -59,11 +59,11 @@ def test_the_leak_falls_with_the_order():
     wave = wave_of(law, lambda s: np.sin(2 * np.pi * s / 0.5) * np.exp(-((s - 4.5) ** 2)))
     ring = 1.1 * np.array([(np.cos(a), np.sin(a)) for a in np.linspace(0, 2 * np.pi, 40)])
     leaks = []
-    for order in (3, 4, 5):
+    for order in (2, 3, 4, 5):
         ds = dg.Simulation(mesh, law, dg.TensorDG(order), {
             "box": dg.total_field(wave), "default": dg.absorbing}, until=6.5, every=0.2).run()
         leaks.append(20 * np.log10(max(np.abs(ds.dg.sample(ring, time=t).Ez.values).max() for t in ds.time.values)))
-    assert leaks[1] < -80 and np.all(np.diff(leaks) < -14), leaks
+    assert leaks[2] < -80 and np.all(np.diff(leaks) < -15), leaks
 
 
 @pytest.mark.one_in(3)
