@@ -43,7 +43,7 @@ def save(out, step, arrays, facts, begins=None, ranks=None):
     Raises OutputError if it cannot be written; the earlier ones are intact then."""
     file = folder_of(out) / f"{step:012d}.npz"
     if ranks is None:
-        write(file, arrays, facts)
+        complete(file, arrays, facts)
         return
     facts = facts | {"begins": begins}
     digits, error = None, None
@@ -56,11 +56,18 @@ def save(out, step, arrays, facts, begins=None, ranks=None):
     for _, failed in found:
         if failed is not None:
             raise failed
-    ranks.once(write, file, arrays, facts | {"ranks": [each for each, _ in found[1:]]})
+    ranks.once(complete, file, arrays, facts | {"ranks": [each for each, _ in found[1:]]})
+
+
+def complete(file, arrays, facts):
+    """Write the file of the first process, with which a checkpoint counts; the oldest one goes."""
+    write(file, arrays, facts)
+    for old in sorted(file.parent.glob("*.npz"))[:-KEPT]:
+        remove(old)
 
 
 def write(file, arrays, facts):
-    """Write an archive of a checkpoint and return its checksum; with the first one the oldest checkpoint goes."""
+    """Write one archive of a checkpoint; returns its checksum, eight digits. Raises OutputError if it cannot be written."""
     folder, aside = file.parent, file.with_name(file.name + ".partial")
     try:
         folder.mkdir(exist_ok=True)
@@ -81,9 +88,6 @@ def write(file, arrays, facts):
         aside.unlink(missing_ok=True)
         raise OutputError(f"{file}: the checkpoint cannot be written: {error.strerror or error}; "
                           "the snapshots and the checkpoints before are kept") from error
-    if file.suffix == ".npz":
-        for old in sorted(folder.glob("*.npz"))[:-KEPT]:
-            remove(old)
     return found.decode()
 
 
