@@ -1,7 +1,7 @@
 """Every code block of the README and the documentation runs, and prints what the page says; the documentation builds.
 
 The blocks of a page run in order, in a folder of their own:
-python   in one namespace; a block that begins with `# name.py` is written to that file as well
+python   in one namespace, with no figure open; a block that begins with `# name.py` is written to that file as well
 bash     the lines that begin with `dgarray`; benchmarks do not run, thousands of triangles become 400
 text     right after one of these: what that block prints, or a part of it
 """
@@ -15,6 +15,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import matplotlib.pyplot
 import pytest
 
 import dgarray as dg
@@ -57,6 +58,7 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    matplotlib.pyplot.close("all")
     for name, source in GIVEN.items():
         shutil.copy(source, name)
     Path("mycase.py").write_text(MYCASE)
