@@ -36,13 +36,15 @@ def dtype_name(dtype):
     return dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
 
 
-def get(name: str = "numpy", kernels: str | None = None, dtype: Any = "float64", threads: int | None = None) -> Any:
+def get(name: str = "numpy", kernels: str | None = None, dtype: Any = "float64", threads: int | None = None,
+        device: int | None = None) -> Any:
     """Return the backend called `name`, an `ArrayBackend` or a subclass with fused kernels.
 
     name      "numpy", "cupy", or "auto": CuPy if a GPU can be used, else NumPy; the backend's `note` then says why
     kernels   "fused" or "array"; None: fused
     dtype     of the arrays, "float64" or "float32", by name or as NumPy's type
     threads   CPU threads that compute; None: one for every processor that this process may use
+    device    number of the GPU, counted again from 0 beyond the last one; None: the current one
     Raises ValueError as `check` does, and RuntimeError if "cupy" is asked for and no GPU can be used."""
     check(name, kernels, dtype, threads)
     dtype = dtype_name(dtype)
@@ -57,7 +59,7 @@ def get(name: str = "numpy", kernels: str | None = None, dtype: Any = "float64",
     if name == "numpy":
         import numpy
         return ArrayBackend(numpy, dtype, "numpy", threads)
-    problem = gpu_problem(kernels)
+    problem = gpu_problem(kernels) if device is None else gpu_problem(kernels, device)
     if problem:
         raise RuntimeError(f"backend 'cupy' cannot be used: {problem}; use backend 'numpy' or 'auto'")
     if kernels != "array":

@@ -23,8 +23,10 @@ POISON = {"illegaladdress", "launchtimeout", "assert", "hardwarestackerror", "il
 _working = set()              # kinds of kernels that have run in this process; they are not tried again
 
 
-def gpu_problem(kernels=None):
-    """Why no GPU can be used with `kernels`, in one line: what was found and what to install. None if one can be used."""
+def gpu_problem(kernels=None, device=None):
+    """Why no GPU can be used with `kernels`, in one line: what was found and what to install. None if one can be used.
+
+    device: number of the GPU, counted again from 0 beyond the last one, which becomes the current one; None: the current one"""
     for module, package in {"cupy": "CuPy", "numba_cuda": "numba-cuda"}.items():
         if find_spec(module) is None and not (module == "numba_cuda" and kernels == "array"):
             return f"{package} is not installed ({INSTALL})"
@@ -35,6 +37,8 @@ def gpu_problem(kernels=None):
         import cupy
     except ImportError as error:
         return f"CuPy is installed, but cannot be imported: {one_line(error)}"
+    if device is not None:
+        cupy.cuda.Device(device % cupy.cuda.runtime.getDeviceCount()).use()
     return _unusable(version, cupy) or (None if kernels == "array" else _no_kernels(cupy))
 
 

@@ -92,7 +92,7 @@ GAS = {
     "tensor": (dg.TensorDG(2, limiter="vertex", indicator="kxrcf"), QUADS),
     "two sizes": (dg.TensorDG(2, limiter="vertex", positivity=True), refined(QUADS)),
 }
-KINDS = "array", "fused"
+KINDS = "array", "fused", "strict"
 MEDIA = {"west": 1.0, "east": 2.0 + dg.Debye(1.0, 0.3) + dg.Lorentz(0.5, 5.0, 2.0)}
 
 

@@ -102,9 +102,28 @@ def own():
     return yee.case(cells=12, until=0.3)
 
 
+def device():
+    """Let arrays that never turn into NumPy's by themselves stand for those of a GPU, which must be the one of this rank."""
+    from types import SimpleNamespace
+    from dgarray import backends
+    from dgarray.run.ranks import ranks
+    from strict import StrictArray, StrictNamespace
+
+    def problem(kernels, device):
+        return None if (kernels, device) == ("array", ranks().part) else f"{device} is another rank's"
+    cupy = sys.modules["cupy"] = StrictNamespace()
+    cupy.ndarray, cupy.__version__ = StrictArray, "14"          # which xarray asks for
+    cupy.cuda = SimpleNamespace(runtime=SimpleNamespace(memGetInfo=lambda: (2 ** 33, 2 ** 34)))
+    cupy.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=int, total_bytes=int, free_all_blocks=int)
+    backends.gpu_problem = problem
+
+
 def run(name, kernels, dtype):
     """The dataset and the report of one problem."""
-    sim = globals()[name]().replace(kernels=kernels, dtype=dtype)
+    sim = globals()[name]().replace(kernels=None if kernels == "cupy" else kernels, dtype=dtype)
+    if kernels == "cupy":
+        device()
+        sim = sim.replace(backend="cupy")
     ds = sim.run()
     tree = {zone: each.to_dataset() for zone, each in ds.children.items()} if hasattr(ds, "children") else {"": ds}
     report = {key: sim.report[key] for key in ("steps", "dt", "conserved", "l2_error", "error_estimate")}
@@ -145,7 +164,8 @@ def folder(tmp_path):
 def started(*arguments, folder, ranks=None):
     """A process, or so many by mpiexec, in a folder."""
     command = [str(MPIEXEC), "-n", str(ranks)] if ranks else []
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    paths = str(ROOT), str(ROOT / "tests" / "support"), os.environ.get("PYTHONPATH", "")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     return subprocess.Popen([*command, sys.executable, *map(str, arguments)], cwd=folder, env=environment, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -197,6 +217,22 @@ def test_the_same_bits_as_one_process(name, kernels, dtype, folder):
     one = found("one", None)
     for ranks in (2, 3):
         same(found(f"of {ranks}", ranks), one)
+
+
+@pytest.mark.usually(0, 2)
+@pytest.mark.parametrize("name", ["mixed", "shock", "grid", "derivatives", "hanging"])
+def test_ranks_with_devices(name, folder):
+    """Each rank takes the device of its number, for array expressions."""
+    found = []
+    for ranks, kernels in ((None, "array"), (2, "cupy")):
+        status, _, err = finished("script.py", kernels, name, kernels, "float64", folder=folder, ranks=ranks)
+        assert status == 0, "\n".join(err)
+        found.append(pickle.loads((folder / kernels).read_bytes()))
+    (expected, told), (values, report) = found
+    assert report["steps"] == told["steps"] and values.keys() == expected.keys()
+    for key, value in expected.items():
+        if value.dtype.kind in "fc":
+            assert np.allclose(values[key], value, rtol=1e-9, atol=1e-11, equal_nan=True), key
 
 
 def datasets(path):

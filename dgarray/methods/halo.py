@@ -4,13 +4,14 @@ from time import perf_counter
 
 import numpy as np
 
+from ..backends.arrays import moved
 from .operation import Operation
 
 
 class Halo:
     """Renews the rows of neighbours that a part of a grid holds copies of.
 
-    messages   the `dgarray.methods.messages.Messages` of this part
+    backend    of the arrays, with the `dgarray.methods.messages.Messages` of this part
     share      its `dgarray.mesh.grid_part.RowShare`
     packing, waiting   seconds spent on putting messages together and apart, and on waiting for those of others
     sent       bytes that a renewal has sent at most"""
@@ -18,8 +19,8 @@ class Halo:
     packing = waiting = 0.0
     sent = 0
 
-    def __init__(self, messages, share):
-        self.messages, self.share = messages, share
+    def __init__(self, backend, share):
+        self.backend, self.messages, self.share = backend, backend.messages, share
 
     def renew(self, arrays, axis, layers=None):
         """Renew copies in arrays (..., row, ...) whose axis `axis` is that of the rows, all in one message to each neighbour.
@@ -45,7 +46,8 @@ class Halo:
         for other, there, rows in ((share.below, share.low, lambda n, less: slice(first, first + n - less)),
                                    (share.above, share.high, lambda n, less: slice(end - n, end))):
             if there:
-                message = np.concatenate([values.ravel() for values in self._rows(arrays, axis, layers or there, rows)])
+                xp, rows_there = self.backend.xp, self._rows(arrays, axis, layers or there, rows)
+                message = self.backend.host(xp.concatenate([values.ravel() for values in rows_there]))
                 self.messages.send(other, message)
                 sent += message.nbytes
         self.sent = max(self.sent, sent)
@@ -59,8 +61,9 @@ class Halo:
             wait()
             self.waiting += perf_counter() - asked
             sizes = [prod(place.shape) for place in places]
-            for place, values in zip(places, np.split(message, np.cumsum(sizes)[:-1])):
-                place[...] = values.reshape(place.shape)
+            values = moved(self.backend.xp, message)
+            for place, end, size in zip(places, np.cumsum(sizes).tolist(), sizes):
+                place[...] = values[end - size:end].reshape(place.shape)
         self.packing += perf_counter() - begin - (self.waiting - waited)
 
     def _rows(self, arrays, axis, count, rows):

@@ -18,7 +18,7 @@ class OnGridParts(OnRanks):
 
     def __init__(self, problem, method, inner, messages):
         super().__init__(problem, method, inner, messages)
-        self.share, self.clock = inner.mesh.share, inner.halo or Halo(messages, inner.mesh.share)
+        self.share, self.clock = inner.mesh.share, inner.halo or Halo(inner.backend, inner.mesh.share)
         self.unknowns = {name: self._whole_shape(shape) for name, shape in inner.unknowns.items()}
         self.row = prod(inner.mesh.shape[1:])          # places in a row
         self.own = np.zeros(len(self.share.rows) * self.row, bool)

@@ -1,6 +1,8 @@
-"""The part of the mesh or grid on which a rank computes."""
+"""The part of the mesh or grid on which a rank computes, and the backend on which it does."""
 import numpy as np
 
+from .. import backends
+from ..backends.workers import Workers
 from ..mesh.grid_part import GridPart, row_share
 from ..mesh.partition import balanced, partition
 from .ranks import INSTALL
@@ -8,7 +10,7 @@ from .ranks import INSTALL
 COSTS = 8          # a whole number for the cheapest cell, of which others are rounded multiples
 
 
-def check_ranks(ranks, method, mesh, backend):
+def check_ranks(ranks, method, mesh):
     """Raise ValueError for what runs in one process alone."""
     if (method.halo if mesh.structured else method.needs) is None:
         lacks = ("function halo(problem), the number of rows beside its own that a part of the grid needs" if mesh.structured
@@ -16,10 +18,20 @@ def check_ranks(ranks, method, mesh, backend):
         raise ValueError(f"{method!r} runs in one process, not on {ranks.parts} ranks: {type(method).__name__} has no {lacks}")
     if mesh.structured and mesh.dim == 1:
         raise ValueError(f"{mesh!r} is in 1D, which runs in one process, not on {ranks.parts} ranks")
-    if backend == "cupy":
-        raise ValueError(f"backend 'cupy' is for one process, not for {ranks.parts} ranks; give 'numpy'")
     if not mesh.structured and mesh.cell_count < ranks.parts:
         raise ValueError(f"{mesh!r} has {mesh.cell_count} cells, too few for {ranks.parts} ranks")
+
+
+def backend_of_rank(ranks, name, kernels, dtype, threads):
+    """The backend of a rank, with its messages: of the CPU with its share of the machine's threads; with name "cupy" array
+    expressions on the GPU of its number on this machine. "auto" is the CPU."""
+    number, count = ranks.beside
+    if name == "cupy":
+        backend = backends.get(name, "array", dtype, threads, number)
+    else:
+        backend = backends.get("numpy", kernels, dtype, threads or max(1, Workers().threads // count))
+    backend.messages = ranks
+    return backend
 
 
 def own_part(ranks, problem, method):

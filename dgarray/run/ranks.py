@@ -70,12 +70,12 @@ class Ranks(Messages):
 
     @cached_property
     def beside(self):
-        """How many ranks there are on this machine."""
+        """(The number of this rank among those on this machine, how many these are)."""
         from mpi4py import MPI
         here = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
-        count = here.size
+        found = here.rank, here.size
         here.Free()
-        return count
+        return found
 
     def leave(self):
         """Wait until all that was sent has gone; called once, at the end of the process."""

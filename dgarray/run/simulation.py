@@ -16,7 +16,6 @@ import scipy.sparse.linalg
 
 from .. import backends
 from ..analysis.probes import Recorder
-from ..backends.workers import Workers
 from ..html_table import table
 from ..mesh import Grid, Mesh
 from ..methods.method import Method
@@ -34,7 +33,7 @@ from ..wording import choose
 from .failure import check_dump
 from .measured_memory import known, measured
 from .memory import check as check_memory
-from .own_part import check_ranks, own_part
+from .own_part import backend_of_rank, check_ranks, own_part
 from .provenance import provenance
 from .ranks import ranks as started_ranks
 from .report import report
@@ -134,7 +133,7 @@ class Simulation:
                              f"dgarray run --ranks {ranks}")
         self.ranks = None if ranks == 1 else started_ranks()
         if self.ranks is not None:
-            check_ranks(self.ranks, method, mesh, backend)
+            check_ranks(self.ranks, method, mesh)
         self.record = check_records(record, law)
         backends.check(backend, kernels, dtype, threads)
         # "auto" looks for a GPU when the backend is first needed: until then `replace` may give another.
@@ -185,9 +184,7 @@ class Simulation:
         name, kernels, dtype, threads = (self.options[name] for name in ("backend", "kernels", "dtype", "threads"))
         if self.ranks is None:
             return backends.get(name, kernels, dtype, threads)
-        backend = backends.get("numpy", kernels, dtype, threads or max(1, Workers().threads // self.ranks.beside))
-        backend.messages = self.ranks
-        return backend
+        return backend_of_rank(self.ranks, name, kernels, dtype, threads)
 
     @property
     def kernels(self) -> str:

@@ -4,6 +4,8 @@ from queue import Empty, Queue
 from threading import Event
 
 import numpy as np
+from dgarray.backends.arrays import ArrayBackend
+from strict import StrictNamespace
 
 from dgarray import backends
 from dgarray.mesh.grid_part import GridPart, row_share
@@ -57,9 +59,11 @@ class Queued(Messages):
 
 
 def discretising(method, law, boundary, kernels="array", dtype="float64", threads=None, **options):
-    """A function (mesh, messages) that discretises a problem on a mesh or a part of one."""
+    """A function (mesh, messages) that discretises a problem on a mesh or a part of one; kernels="strict": as array expressions
+    on arrays that, like a device's, never turn into NumPy's by themselves."""
     def discretise(mesh, messages=None):
-        backend = backends.get("numpy", kernels, dtype, threads)
+        strict = kernels == "strict"
+        backend = ArrayBackend(StrictNamespace(), dtype, "strict") if strict else backends.get("numpy", kernels, dtype, threads)
         backend.messages = messages
         return method.discretise(mesh, law, boundary, backend, **options)
     return discretise

@@ -5,4 +5,4 @@ BLOCK_BYTES = 1 << 19          # one temporary of a block; a few dozen of them s
 
 def block_size(backend, count, rows):
     """Number of columns in a block whose temporaries have `rows` rows; on a GPU all columns, `count`."""
-    return count if backend.name == "cupy" else max(16, BLOCK_BYTES // (rows * backend.dtype.itemsize))
+    return max(count, 1) if backend.name == "cupy" else max(16, BLOCK_BYTES // (rows * backend.dtype.itemsize))

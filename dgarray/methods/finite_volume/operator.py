@@ -49,7 +49,8 @@ class FiniteVolumeOperator(ArrayOperator):
 
     def take(self, state, cells):
         """The values of some cells on the host, (variable, 1, cell of `cells`)."""
-        return self.backend.host(state[(slice(None), *np.unravel_index(cells, state.shape[1:]))])[:, None]
+        places = map(self.backend.integers, np.unravel_index(cells, state.shape[1:]))
+        return self.backend.host(state[(slice(None), *places)])[:, None]
 
     def rhs(self, q, t):
         """dq/dt = (-sum over axes of dF_k/dx_k + s) / C. Raises ValueError where the method splits a step by axes."""

@@ -31,7 +31,7 @@ class Sweeps(Recipe):
         self.backend, self.tables, self.xp, self.replaced, self.warmed = backend, tables, backend.xp, 0, 0
         self.m = {name: backend.array(values) for name, values in tables.parameters.items()}
         self.x = tuple(self.xp.broadcast_to(backend.array(x), tables.grid.shape) for x in tables.grid.places())
-        self.halo = None if tables.share is None else Halo(backend.messages, tables.share)
+        self.halo = None if tables.share is None else Halo(backend, tables.share)
 
     # The state.
 
@@ -255,7 +255,9 @@ class Sweeps(Recipe):
 
     def of_whole(self, values):
         """Values of the own rows of all parts of the grid, in the order of the rows."""
-        return values if self.halo is None else self.xp.concatenate(self.halo.messages.everyones(values))
+        if self.halo is None:
+            return values
+        return self.backend.array(np.concatenate(self.halo.messages.everyones(self.backend.host(values))))
 
     def replace_fluxes(self, axis, q, t, targets, cells, done):
         """Change the fluxes through the faces of some cells along an axis; those of the cells `done` are changed already."""
