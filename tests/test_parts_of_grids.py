@@ -67,7 +67,8 @@ BY_KERNELS = {"float64": ("first order, periodic, with a source", "muscl", "musc
                           "unsplit 3D", "weno", "parameters", "blast", "hermite", "hermite, parameters", "hermite, sponges",
                           "hermite 3D"),
               "float32": ("unsplit", "blast", "hermite, periodic")}
-ON_DEVICES = "muscl, periodic, with a source", "unsplit", "weno", "parameters", "blast", "hermite, collapsed", "hermite, sponges"
+ON_DEVICES = ("muscl, periodic, with a source", "unsplit", "weno", "parameters", "blast", "hermite, collapsed",
+              "hermite, sponges")
 RUNS = [*((name, "array", "float64") for name in PROBLEMS), *((name, "strict", "float64") for name in ON_DEVICES),
         *((name, "fused", dtype) for dtype, names in BY_KERNELS.items() for name in names)]
 
