@@ -1,6 +1,7 @@
 """Meshes cut into parts, with several element sets, hanging nodes, curved cells and limiters: the same bits as whole meshes."""
 import numpy as np
 import pytest
+from parts import discretising
 from test_partition import same_steps, scattered
 
 import dgarray as dg
@@ -157,6 +158,36 @@ def test_gas_with_limiters(name, kernels):
     law, dtype = dg.Euler(mesh.dim), dtype_of(name, GAS) if kernels == "fused" else "float64"
     same_steps(mesh, method, law, None if mesh.periods else dg.wall, kernels, dtype, jump(law), owners_of(mesh), flux=dg.hllc,
                stepper="ssp33")
+
+
+SQUARES, CUBES = dg.rectangle(cells=24, shape="quadrilateral"), dg.box(cells=8, shape="hexahedron")
+LARGE = {
+    "shapes": (dg.NodalDG(2), dg.rectangle(cells=24, shape="mixed"), dg.Acoustics(2)),
+    "orders": (of_orders(dg.ModalDG, 1, 2), halves(dg.rectangle(cells=24)), dg.Acoustics(2)),
+    "a layer": (dg.NodalDG(2), dg.pml(dg.rectangle(cells=20), 0.2, 3), dg.Maxwell(2)),
+    "sizes": (dg.TensorDG(2), refined(SQUARES), dg.Acoustics(2)),
+    "sizes, split": (SHOCKS, refined(SQUARES), dg.Euler(2)),
+    "sizes in 3D": (dg.TensorDG(1), refined(CUBES), dg.Acoustics(3)),
+    "sizes and orders": (of_orders(dg.TensorDG, 1, 2), halves(refined(SQUARES)), dg.Acoustics(2)),
+}
+
+
+@pytest.mark.usually(lambda name: name in ("sizes in 3D", "shapes"))
+@pytest.mark.parametrize("name", LARGE)
+def test_elements_that_need_no_copies_go_first(name):
+    """While messages travel: in each set, after the fluxes at those of its joins that need no copies."""
+    method, mesh, law = LARGE[name]
+    initial, options = (jump(law), {"flux": dg.hllc, "stepper": "ssp33"}) if isinstance(law, dg.Euler) else (waves(law), {})
+    boundary = dg.pec if isinstance(law, dg.Maxwell) else dg.wall
+    owner = np.digitize(mesh.centroids[:, 1] + 0.6 * mesh.centroids[:, 0], [0.7, 1.2])
+    first = partition(mesh, owner, method.needs)[0]
+    part = discretising(method, law, boundary, "fused", threads=1, **options)(first, Messages())
+    names = [operation.name for operation in part.step_operations(part.zeros())[0]]
+    received = names.index("receive copies")
+    early, late = names[:received], names[received + 1:]
+    assert sum("of independent elements" in each for each in early) == len(getattr(part, "sets", "1"))
+    assert early.count("mortars") and late.count("mortars")
+    same_steps(mesh, method, law, boundary, "fused", "float64", initial, [owner, scattered(mesh, 3)], threads=1, **options)
 
 
 @pytest.mark.parametrize("mesh", [MIXED, MIXED3, refined(QUADS), PERIODIC], ids=repr)

@@ -3,7 +3,7 @@
 A part is a `Mesh` of its own. Its cells of one shape come in three groups, each in the order of the whole mesh:
 
     independent   own cells that need own cells alone
-    the rim       own cells that need some of another part
+    the rim       own cells that need some of another part, and those at faces of several cells some of which are another part's
     copies        cells of other parts that own cells need, one part after the other
 
 A cell needs those with which it shares a face or a part of one, or, where the method asks for it, a vertex.
@@ -32,7 +32,7 @@ class Share:
     part, parts   the number of this part, and how many there are
     cells         (cell,) numbers in the whole mesh of this part's cells, own ones and copies
     own           (cell,) whether a cell is the part's own, not a copy
-    rim           (cell,) whether it is an own one that needs copies
+    rim           (cell,) whether it is an own one that needs copies, or meets a face of several cells with copies among them
     send          {other part: numbers here of the own cells that it has copies of, in the order of its copies}
     receive       {other part: numbers here of the copies of its cells}
     """
@@ -100,6 +100,8 @@ def partition(mesh, owner, around="faces", only=None):
     part, copy = pairs(owner[cell[cut]], other[cut], len(owner))          # a part, and a cell of another one that it needs
     rim = np.zeros(len(owner), bool)
     rim[cell[cut]] = True
+    at_face = np.column_stack([mesh.hanging.large[:, 0], mesh.hanging.small[..., 0]])
+    rim[at_face[(owner[at_face] != owner[at_face[:, :1]]).any(axis=1)]] = True
     shape = np.repeat(np.arange(len(mesh.blocks)), [block.cell_count for block in mesh.blocks])
 
     def by_shape(cells):

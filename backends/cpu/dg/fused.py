@@ -228,11 +228,13 @@ class NodalFused(WeakForm):
 
     def update_operations(self, q, out, k, q0, row, number=0):
         found = self.tile_operations(q, out, k, q0, row, number)
-        if self.copies is None or self.mortars is not None or not self.independent_pieces:
+        if self.copies is None:
             return [*self.outside_operations(q, number), *found]
         send, receive = self.copies_operations(q)
         early, late = self.around_messages(found)
-        return [send, *early, receive, *late]
+        return [send, *self.fluxes_at_joins(q, number, False), *early, receive, *self.fluxes_at_joins(q, number, True), *late]
+
+    overlaps = True
 
     @cached_property
     def independent_pieces(self):
@@ -244,6 +246,8 @@ class NodalFused(WeakForm):
         """The operations of a stage in two parts: what can be done while messages are on their way, and what needs copies.
 
         The last operation changes elements; those before it prepare all tiles, copies included."""
+        if not self.independent_pieces:
+            return [], operations
         *before, stage = operations
         whole = self.tables.owned // (self.piece * self.lanes)          # pieces without copies
         early = [each._replace(loop=each.loop._replace(tiles=self.tiles)) for each in before]
@@ -375,8 +379,10 @@ class NodalFused(WeakForm):
 
     mortar_list = FusedMortars
 
-    def values_operations(self, q):
-        return [] if self.trace is None else super().values_operations(q)
+    def values_operations(self, q, copies=None):
+        if self.trace is None or copies and self.cells_at_joins.max(initial=0) < self.tables.owned:
+            return []
+        return super().values_operations(q)          # of all elements each time: BLAS rounds by place and number
 
     @cached_property
     def cells_at_joins(self):

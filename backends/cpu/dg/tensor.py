@@ -64,8 +64,10 @@ class TensorFused(NodalFused, TensorForm):
 
     # At joins: see `dgarray.methods.dg.mortars`.
 
-    def values_operations(self, q):
-        return [self.values_operation(q)]
+    def values_operations(self, q, copies=None):
+        operation, whole = self.values_operation(q), self.tables.owned // (self.piece * self.lanes)
+        some = {None: {}, False: {"tiles": self.tiles}, True: {"first": whole}}[copies]
+        return [operation._replace(loop=operation.loop._replace(**some))]
 
     def face_places(self, rows, corners=None):
         return self.places_in_tiles(rows, self.tables.points_of(rows[:, 1], corners), self.tables.face_nodes.size)

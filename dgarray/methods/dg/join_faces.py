@@ -13,9 +13,10 @@ class JoinFaces:
     mortar_list   the class of their mortars
     mortars       the `Mortars` of these operations alone, where all joins lie between their own elements
     several       whether some face at joins has several mortars
-    copies        the `Copies` of these operations alone, on a part of a mesh"""
+    copies        the `Copies` of these operations alone, on a part of a mesh
+    overlaps      whether these operations can begin with elements that need no copies"""
 
-    mortar_list, mortars, several, copies = MortarList, None, True, None
+    mortar_list, mortars, several, copies, overlaps = MortarList, None, True, None, False
 
     @cached_property
     def given_by_face(self):
@@ -39,7 +40,11 @@ class JoinFaces:
     def outside_operations(self, q, number=0):
         """The operations that bring what elements of these alone need besides each other, at a time of the clock: copies of
         other parts' elements, and fluxes at joins."""
-        return [*self.copies_operations(q), *([] if self.mortars is None else self.mortars.operations({None: q}, number))]
+        return [*self.copies_operations(q), *self.fluxes_at_joins(q, number)]
+
+    def fluxes_at_joins(self, q, number, late=None):
+        """The operations that compute the fluxes at joins between elements of these alone; late: as of `Mortars.operations`."""
+        return [] if self.mortars is None else self.mortars.operations({None: q}, number, late)
 
     def copies_operations(self, q):
         """The operations that renew the copies of other parts' elements in a state."""
@@ -50,8 +55,9 @@ class JoinFaces:
         """Names of the arrays of fluxes that are computed before `face_flux`."""
         return ["fluxes at joins"] * bool(self.tables.join_faces)
 
-    def values_operations(self, q):
-        """The operations that compute the values at faces that mortars take."""
+    def values_operations(self, q, copies=None):
+        """The operations that compute the values at faces that mortars take; where these operations overlap with messages also
+        those of copies of other parts' elements alone, or of own elements alone: copies True or False."""
         return [Operation("values at faces", lambda: self.fill_faces(q), reads=("state",),
                           writes={"values at faces": self.face_bytes})]
 
@@ -102,7 +108,9 @@ class JoinFaces:
             return
         group, places, x = self.join_inputs
         a = tuple(self.own_part * n * group["scale"] for n in group["normals"])
-        fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), a=a, t=self.time(t), m=group["parameters"], **x)
+        with np.errstate(all="ignore"):          # of copies of other parts' elements, which may come later
+            fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), a=a, t=self.time(t), m=group["parameters"],
+                                                 **x)
         for v, flux in enumerate(fluxes):
             self.given[v] = flux
 

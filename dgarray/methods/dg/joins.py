@@ -20,7 +20,8 @@ class Join(NamedTuple):
     left, right   (face, 2) rows (element of the set, local face)
     part          which half or quarter of the right face the left one is, as in `dgarray.mesh.hanging.Hanging`; None: all
     orientation   (vertex,) vertex i of the left face lies on vertex orientation[i] of the right face, or of its part
-    condition     what each side sees beyond these faces, see `dgarray.physics.interface_conditions`; None: the other side"""
+    condition     what each side sees beyond these faces, see `dgarray.physics.interface_conditions`; None: the other side
+    late          whether there are copies of other parts' elements at each of these faces, or at others of the same right face"""
 
     sets: tuple
     left: np.ndarray
@@ -28,6 +29,7 @@ class Join(NamedTuple):
     part: int | None
     orientation: tuple
     condition: object = None
+    late: bool = False
 
 
 def joins(mesh, of_set, interfaces=()):
@@ -42,19 +44,27 @@ def joins(mesh, of_set, interfaces=()):
     for left, right, _ in interfaces:
         meet[tuple(left.T)] = meet[tuple(right.T)] = False
     own = np.argwhere(meet)
-    pairs = [(own, other_side(mesh.neighbours, own), None), *interfaces]
-    lists = [(own[some], other[some], None, mesh.orientation[own[some, 0], own[some, 1], :corners], condition)
+    pairs, hanging = [(own, other_side(mesh.neighbours, own), None), *interfaces], mesh.hanging
+    lists = [(own[some], other[some], None, mesh.orientation[own[some, 0], own[some, 1], :corners],
+              have_copies(mesh, own[some], other[some]), condition)
              for own, other, condition in pairs for corners, some in by_corners(mesh, own)]
-    hanging = mesh.hanging
-    lists += [(hanging.small[:, part], hanging.large, part, hanging.orientation[:, part])
+    late = have_copies(mesh, hanging.large, *hanging.small.swapaxes(0, 1))
+    lists += [(hanging.small[:, part], hanging.large, part, hanging.orientation[:, part], late)
               for part in range(hanging.small.shape[1])]
     return [join for left, *each in lists for join in _sorted(*_present(left, *each), of_set, number)]
 
 
-def _present(left, right, part, orientation, condition=None):
+def have_copies(mesh, *sides):
+    """Which faces have copies of other parts' elements, or missing ones, among the elements at these `sides` of theirs, rows
+    (face, 2): (face,)."""
+    own = np.append(np.ones(mesh.cell_count, bool) if mesh.share is None else mesh.share.own, False)          # -1: missing
+    return ~np.all([own[rows[:, 0]] for rows in sides], axis=0)
+
+
+def _present(left, right, part, orientation, late, condition=None):
     """The same without faces of small cells that a part of a mesh does not have."""
     here = left[:, 0] >= 0
-    return left[here], right[here], part, orientation[here], condition
+    return left[here], right[here], part, orientation[here], late[here], condition
 
 
 def by_corners(mesh, rows):
@@ -68,14 +78,14 @@ def by_corners(mesh, rows):
     return [(int(corners), counts == corners) for corners in np.unique(counts)]
 
 
-def _sorted(left, right, part, orientation, condition, of_set, number):
+def _sorted(left, right, part, orientation, late, condition, of_set, number):
     """`Join`s of the faces with the same sets and orientation."""
-    keys = np.column_stack([of_set[left[:, 0]], of_set[right[:, 0]], orientation])
+    keys = np.column_stack([of_set[left[:, 0]], of_set[right[:, 0]], orientation, late])
     kinds, which = np.unique(keys, axis=0, return_inverse=True)
-    for i, (a, b, *vertices) in enumerate(kinds.tolist()):
+    for i, (a, b, *vertices, copies) in enumerate(kinds.tolist()):
         some = which.reshape(-1) == i
         rows = [np.column_stack([number[side[some, 0]], side[some, 1]]) for side in (left, right)]
-        yield Join((a, b), *rows, part, tuple(vertices), condition)
+        yield Join((a, b), *rows, part, tuple(vertices), condition, bool(copies))
 
 
 def by_mortars(q):

@@ -44,19 +44,22 @@ class Mortars:
             left, right = (list(sets.values())[number] for number in join.sets)
             self.lists.append(left.mortar_list(left, right, join))
 
-    def operations(self, states, number):
-        """The `Operation`s that compute the fluxes at all joins of these states, {name of a set: q}, at a time of the clock.
+    def operations(self, states, number, late=None):
+        """The `Operation`s that compute the fluxes at joins of these states, {name of a set: q}, at a time of the clock.
 
+        late: True for those alone that need copies of other parts' elements, False for the others, None for all
         What needs no values at faces comes first, so that those that do follow each other."""
         own, values = ([], []), []
         for name, each in self.sets.items():
             if each.tables.join_faces:
-                values += [operation._replace(of=name) for operation in each.values_operations(states[name])]
-                if each.adds:
+                values += [operation._replace(of=name) for operation in each.values_operations(states[name], late)]
+                if each.adds and not late:
                     own[bool(each.own_part)].append(each.inside_operation(number))
-        names = list(self.sets)
-        pairs = ([states[names[side]] for side in join.sets] for join in self.joins)
-        return [*own[0], *values, *own[1], *(mortars.operation(pair, number) for mortars, pair in zip(self.lists, pairs))]
+        names, found = list(self.sets), []
+        for mortars, join in zip(self.lists, self.joins):
+            if late in (None, join.late):
+                found.append(mortars.operation([states[names[side]] for side in join.sets], number))
+        return [*own[0], *values, *own[1], *found]
 
 
 class MortarList:

@@ -306,12 +306,22 @@ class SetsOperator(Operator):
         own = self._each(lambda o, q: o.states(q), state)
         plans = [sequence(self.stepper, own[name][0], o.operations.in_place) for name, o in self.operators.items()]
         for number, rows in enumerate(zip(*plans)):
-            found = self.outside_operations({name: q for name, (_, q, _, _) in zip(own, rows)}, number)
-            for (name, operator), (_, k), (row, q, out, q0) in zip(self.operators.items(), own.values(), rows):
-                found += [each._replace(of=name)
-                          for each in operator.operations.update_operations(q, out, k, q0, row, number)]
+            updates = {name: operator.operations.update_operations(q, out, k, q0, row, number) for (name, operator), (_, k), (
+                row, q, out, q0) in zip(self.operators.items(), own.values(), rows)}
+            found = self._with_outside({name: q for name, (_, q, _, _) in zip(own, rows)}, updates, number)
             new = {name: out for name, (_, _, out, _) in zip(own, rows)}
             yield found + self.limit_operations(new), new
+
+    def _with_outside(self, states, updates, number):
+        """The operations `updates`, {set: those of its elements}, after those that bring what they need of outside; elements
+        that need no copies of other parts' elements while these are on their way."""
+        operations = {name: operator.operations for name, operator in self.operators.items()}
+        if self.copies is None or not all(each.overlaps for each in operations.values()):
+            return [*self.outside_operations(states, number), *of_sets(updates)]
+        early, late = ({name: operations[name].around_messages(given)[i] for name, given in updates.items()} for i in (0, 1))
+        send, receive = self.copies_operations(states)
+        return [send, *self.mortars.operations(states, number, False), *of_sets(early),
+                receive, *self.mortars.operations(states, number, True), *of_sets(late)]
 
     def step_operations(self, state):
         return [found for found, _ in self.stage_operations(state)]
@@ -427,6 +437,11 @@ class SetsOperator(Operator):
 
     def fetch_snapshot(self, state):
         return Fetched(self.snapshot(self.host(state)))
+
+
+def of_sets(found):
+    """{set: operations} as one list, in which each operation says of which set it is."""
+    return [operation._replace(of=name) for name, operations in found.items() for operation in operations]
 
 
 def key_of(zone):
