@@ -21,7 +21,7 @@ class Join(NamedTuple):
     part          which half or quarter of the right face the left one is, as in `dgarray.mesh.hanging.Hanging`; None: all
     orientation   (vertex,) vertex i of the left face lies on vertex orientation[i] of the right face, or of its part
     condition     what each side sees beyond these faces, see `dgarray.physics.interface_conditions`; None: the other side
-    late          whether there are copies of other parts' elements at each of these faces, or at others of the same right face"""
+    late          whether there are copies of other parts' elements at each of these faces, or at another of its right face"""
 
     sets: tuple
     left: np.ndarray
