@@ -15,7 +15,7 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
     from .analysis.ports import Port
     from .analysis.probes import Extrema, Points, SurfaceFields
     from .analysis.riemann import riemann
-    from .mesh import Grid, Mesh, box, interval, pml, read_mesh, rectangle
+    from .mesh import Grid, Mesh, box, interval, pml, read_mesh, rectangle, write_mesh
     from .methods import ExponentialFilter, FiniteVolume, GridOperator, Hermite, Method, ModalDG, NodalDG, Operator, TensorDG
     from .output import OutputError
     from .physics.boundary import (
@@ -57,13 +57,14 @@ __all__ = [
     "inflow", "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "pml", "prescribed", "pressure_outflow",
     "pressure_release", "ranocha",
     "read_mesh", "rectangle", "resistive_sheet", "riemann", "roe", "rusanov", "scattered", "total_field", "upwind", "wall",
+    "write_mesh",
 ]
 
 # {name: module} of the names above, and the parts of the package that are reached as `dgarray.mesh` is.
 HOMES = {name: module for module, names in {
     "analysis.convergence": "eoc", "analysis.fourier": "Fourier", "analysis.integrals": "BoundaryIntegral VolumeIntegral",
     "analysis.ports": "Port", "analysis.probes": "Extrema Points SurfaceFields", "analysis.riemann": "riemann",
-    "mesh": "Grid Mesh box interval pml read_mesh rectangle",
+    "mesh": "Grid Mesh box interval pml read_mesh rectangle write_mesh",
     "methods": "ExponentialFilter FiniteVolume GridOperator Hermite Method ModalDG NodalDG Operator TensorDG",
     "output": "OutputError",
     "physics.boundary": "Sponge absorbing curved_wall far_field incident inflow outflow pec pmc prescribed "

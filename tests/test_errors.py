@@ -31,7 +31,7 @@ def test_one_line_and_its_status(page, wrong, here):
     lines, status = provoke(wrong)
     assert len(lines) == 1, lines
     command = re.match(r"\w*", wrong.command)[0]
-    commands = ("run", "eoc", "bench", "tune", "info", "plot", "export", "list")
+    commands = ("run", "eoc", "bench", "tune", "info", "partition", "plot", "export", "list")
     start = f"dgarray {command}: " if command in commands else "dgarray: "
     assert lines[0].startswith(start) and re.search(wrong.words, lines[0]) and status == wrong.status, (status, lines)
     assert "Traceback" not in lines[0] and "run again" not in lines[0] and str(here) not in lines[0]

@@ -96,6 +96,11 @@ def derivatives():
         initial=lambda x: (np.exp(-30 * ((x[0] - 0.45) ** 2 + (x[1] - 0.45) ** 2)), 0 * x[0], 0 * x[0]))
 
 
+def stored():
+    """A mesh that has been cut for two ranks."""
+    return wave(dg.read_mesh("mesh.zarr"), dg.NodalDG(2))
+
+
 def own():
     """The method of one's own that the documentation shows."""
     import yee
@@ -233,6 +238,18 @@ def test_ranks_with_devices(name, folder):
     for key, value in expected.items():
         if value.dtype.kind in "fc":
             assert np.allclose(values[key], value, rtol=1e-9, atol=1e-11, equal_nan=True), key
+
+
+def test_a_mesh_that_is_cut_for_them(folder):
+    """Two ranks take the parts that were made for two, three make their own."""
+    dg.write_mesh(dg.rectangle(cells=(6, 5), shape="mixed"), folder / "mesh.zarr", parts=2)
+    found = []
+    for ranks in (None, 2, 3):
+        status, _, err = finished("script.py", "found", "stored", "fused", "float64", folder=folder, ranks=ranks)
+        assert status == 0, "\n".join(err)
+        found.append(pickle.loads((folder / "found").read_bytes()))
+    for several in found[1:]:
+        same(several, found[0])
 
 
 def datasets(path):

@@ -7,14 +7,15 @@ def show_info(options):
     path = Path(options.path)
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
-    if path.is_dir():
+    from ..mesh.store import is_mesh_store
+    if path.is_dir() and not is_mesh_store(path):
         if options.split:
             raise ValueError(f"--split is for mesh files; {path} is a folder")
         if options.check:
             check_files(path)
         print(open_output(path))
     elif options.check:
-        raise ValueError(f"--check is for the output of a run; {path} is a file")
+        raise ValueError(f"--check is for the output of a run; {path} is a mesh")
     else:
         from ..mesh import describe, read_mesh
         with warnings.catch_warnings():
@@ -68,8 +69,11 @@ def export_output(options):
 
 
 def open_output(path):
+    from ..mesh.store import is_mesh_store
     from ..output import DamagedError, open_output
     if_output(path)
+    if is_mesh_store(path):
+        raise ValueError(f"{path} is a mesh, not the output of a run")
     try:
         dataset = open_output(path)
         repr(dataset.dg)          # which only a run's dataset has

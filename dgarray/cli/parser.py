@@ -11,7 +11,7 @@ from contextlib import contextmanager, redirect_stdout
 
 from ..launched import processes
 from ..wording import nearest
-from . import bench_commands, list_command, output_commands, run_commands
+from . import bench_commands, list_command, mesh_commands, output_commands, run_commands
 
 BAD_INPUT = 2
 CASE_HELP = "a name from 'dgarray list', or a Python file with a function case()"
@@ -144,6 +144,14 @@ def build_parser():
     info.add_argument("--split", action="store_true", help="cut the cells of a mesh into triangles or tetrahedra")
     info.add_argument("--check", action="store_true",
                       help="read every file of the output, compare its checksum, and name those that are damaged")
+
+    cut = command("partition", mesh_commands.cut_mesh,
+                  "Cut a mesh into parts, one for each rank of a run, and write it to a store that the ranks read at once.")
+    cut.add_argument("mesh", metavar="MESH", help="mesh file, or a store that this command has written")
+    cut.add_argument("-n", "--parts", type=whole, required=True, metavar="N", help="number of parts")
+    cut.add_argument("-o", "--output", metavar="OUT.zarr", help="store to write (default: MESH.zarr, with the file's own name)")
+    cut.add_argument("--split", action="store_true", help="cut the cells into triangles or tetrahedra first")
+    cut.add_argument("--overwrite", action="store_true", help="replace a mesh that is there")
 
     plot = command("plot", output_commands.plot_output, "Draw a variable of a run at its true polynomial order.")
     plot.add_argument("path", metavar="OUT.zarr")

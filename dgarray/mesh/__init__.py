@@ -7,7 +7,8 @@ from .mesh import Mesh
 from .mesh import build as from_arrays
 from .pml import pml
 from .read import read_mesh
+from .store import write_mesh
 from .unstructured import polygon
 
 __all__ = ["Grid", "Mesh", "MeshError", "MeshWarning", "box", "describe", "from_arrays", "interval", "pml",
-           "polygon", "read_mesh", "rectangle"]
+           "polygon", "read_mesh", "rectangle", "write_mesh"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..wording import plural
 from .cell_maps import extent
 from .checks import components
 from .geometry import longest_edges
@@ -28,7 +29,8 @@ def sizes(mesh):
 
 
 def measures(mesh):
-    """What takes time to compute on large meshes: volume, sizes, quality and parts, [(title, text)]."""
+    """What takes time to compute on large meshes: volume, sizes, quality, connected parts, and those
+    of ranks, [(title, text)]."""
     edges = np.concatenate([longest_edges(block.points, block.cells) for block in mesh.blocks])
     quality = mesh.quality()
     return [
@@ -38,7 +40,13 @@ def measures(mesh):
                  f"median {np.median(mesh.inradii):.4g}"),
         ("quality", f"{mesh.quality_measure} (1 is best): min {quality.min():.3g}, mean {quality.mean():.3g}"),
         ("parts", f"{components(mesh)[0]}"),
+        *([] if mesh.owner is None else [("cut", ranks_of(np.bincount(mesh.owner)))]),
     ]
+
+
+def ranks_of(counts):
+    """For how many ranks a mesh is cut, from the number of cells of each part."""
+    return f"for {plural(len(counts), 'rank')} of a run, {counts.min()} to {counts.max()} cells each"
 
 
 def names(mesh):

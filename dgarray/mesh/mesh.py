@@ -69,6 +69,7 @@ class Mesh:
     hanging      the faces that meet smaller ones, a `dgarray.mesh.hanging.Hanging`
     geometry_nodes  (cell, node, dim) points through which the polynomial maps of curved cells go, at the nodes of the reference
                  cell `dgarray.mesh.cell_maps.geometry_cell(cell_shape, order)`; None where all cells are straight
+    owner        (cell,) the part of each cell of a mesh that `write_mesh` has cut; None
     layers       absorbing layers, each a `BoxLayer` or `RoundLayer` of `dgarray.mesh.layers`; `pml` makes them
 
     join_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
@@ -93,6 +94,7 @@ class Mesh:
     join_faces: np.ndarray = None
     interfaces: dict[str, np.ndarray] = field(default_factory=dict)
     layers: tuple = ()
+    owner: np.ndarray | None = None
 
     def __post_init__(self):
         if self.glued is None:

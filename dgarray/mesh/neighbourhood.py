@@ -5,6 +5,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+BEYOND = " beyond"          # boundary name of faces to cells that are left out; no mesh file has names like it
+
 
 class Neighbourhood:
     """The elements around each element of a mesh, whose cells may have several shapes and hanging nodes.
@@ -131,9 +133,13 @@ class Neighbourhood:
         return (self.around == self.around[0]).all(axis=0)[self.vertices] & self.at_boundary
 
     @cached_property
+    def radius(self):
+        """The largest distance from the centroid of each element to its vertices, (element,)."""
+        return np.linalg.norm(self.mesh.points[self.corners] - self.mesh.centroids[self.cells][:, None], axis=2).max(axis=1)
+
+    @property
     def size(self):
-        distance = np.linalg.norm(self.mesh.points[self.corners] - self.mesh.centroids[self.cells][:, None], axis=2)
-        return distance.max(axis=1) / np.ptp(self.mesh.points, axis=0).max()
+        return self.radius / np.ptp(self.mesh.points, axis=0).max()
 
 
 class PartOfNeighbourhood(Neighbourhood):
@@ -142,45 +148,38 @@ class PartOfNeighbourhood(Neighbourhood):
     What own cells need is; where copies need others the lists name an element that is."""
 
     @cached_property
-    def whole(self):
-        return Neighbourhood(self.mesh.share.whole)
-
-    @cached_property
-    def in_whole(self):
-        """Number of each element in the whole mesh."""
-        return self.mesh.share.cells[self.cells]
-
-    @cached_property
-    def here(self):
-        """The element of each cell of the whole mesh, -1 where it is not here."""
-        here = np.full(self.mesh.share.whole.cell_count, -1)
-        here[self.in_whole] = np.arange(len(self.cells))
-        return here
-
-    parts = property(lambda self: self.whole.parts)
-    rows = property(lambda self: self.whole.rows)
-
-    @cached_property
-    def _across(self):
-        found, row = (values[:, self.in_whole] for values in self.whole._across)
-        own = np.indices(found.shape)
-        absent = self.here[found] < 0
-        return np.where(absent, own[1], self.here[found]), np.where(absent, own[0], row)
-
-    @cached_property
-    def _vertices(self):
-        """Numbers in the whole mesh of the vertices of these elements, and (corner, element) their numbers here."""
-        vertices, numbers = np.unique(self.whole.vertices[:, self.in_whole], return_inverse=True)
-        return vertices, numbers.reshape(-1, len(self.cells))
-
-    vertices = property(lambda self: self._vertices[1])
-
-    @cached_property
-    def around(self):
-        around = self.here[self.whole.around[:, self._vertices[0]]]
+    def _found(self):
+        """{name: the property of that name}, from the neighbourhood in the mesh of the part's cells and those around them."""
+        mesh, numbers = with_near(self.mesh.share.whole, self.mesh.share.cells)
+        whole, there = Neighbourhood(mesh), np.searchsorted(numbers, self.mesh.share.cells[self.cells])
+        here = np.full(mesh.cell_count, -1)
+        here[there] = np.arange(len(there))
+        across, row = (values[:, there] for values in whole._across)
+        own, absent = np.indices(across.shape), here[across] < 0
+        vertices, numbers = np.unique(whole.vertices[:, there], return_inverse=True)
+        around = here[whole.around[:, vertices]]
         first = np.take_along_axis(around, (around >= 0).argmax(axis=0)[None], axis=0)
-        return np.where(around < 0, first, around)
+        return {"parts": whole.parts, "rows": whole.rows,
+                "_across": (np.where(absent, own[1], here[across]), np.where(absent, own[0], row)),
+                "vertices": numbers.reshape(-1, len(there)), "around": np.where(around < 0, first, around),
+                "at_boundary": whole.at_boundary[:, there], "alone": whole.alone[:, there], "radius": whole.radius[there]}
 
-    at_boundary = cached_property(lambda self: self.whole.at_boundary[:, self.in_whole])
-    alone = cached_property(lambda self: self.whole.alone[:, self.in_whole])
-    size = cached_property(lambda self: self.whole.size[self.in_whole])
+    for _name in ("parts", "rows", "_across", "vertices", "around", "at_boundary", "alone", "radius"):
+        locals()[_name] = property(lambda self, name=_name: self._found[name])
+    del _name
+
+    @property
+    def size(self):
+        return self.radius / np.ptp(self.mesh.share.whole.points, axis=0).max()
+
+
+def with_near(mesh, cells):
+    """(A mesh of some cells and of all that share a vertex with them, the numbers of its cells in ascending order): all cells
+    where faces meet smaller ones, or a periodic boundary makes vertices one."""
+    if len(mesh.hanging) or len(mesh.glued):
+        return mesh, np.arange(mesh.cell_count)
+    touched = np.zeros(len(mesh.points) + 1, bool)          # the last one stands for corners that a cell does not have
+    touched[mesh.cells[cells]] = True
+    touched[-1] = False
+    near = np.flatnonzero(touched[mesh.cells].any(axis=1))
+    return (mesh, near) if len(near) == mesh.cell_count else (mesh.part(near, BEYOND, alone=False), near)

@@ -19,9 +19,9 @@ from scipy.sparse import coo_array
 from .errors import MeshError
 from .faces import Neighbours
 from .hanging import Hanging
-from .neighbourhood import Neighbourhood
+from .neighbourhood import BEYOND, Neighbourhood, with_near
 
-BEYOND = " beyond"          # boundary name of the copies' far faces while a part is made; no mesh file has names like it
+COSTS, LARGEST = 8, 1000    # METIS takes whole numbers: that of the cheapest cell, and how often it the dearest one is at most
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,22 +69,23 @@ def split(mesh, parts):
 def balanced(mesh, parts, costs):
     """The part of each cell, (cell,): parts of about the same cost that have few faces between them, by METIS.
 
-    costs: (cell,) whole numbers from 1, what a cell costs beside others
+    costs: (cell,) positive numbers, what a cell costs beside others
     Raises MeshError where a part would be empty, ImportError without pymetis. Karypis & Kumar 1998."""
     import pymetis
     first = split(mesh, parts)
+    weights = np.clip(np.round(COSTS * costs / np.min(costs)), 1, COSTS * LARGEST).astype(int)
     cell, other = pairs(*needed(mesh, "faces"), len(first))          # two cells may share several faces
     ends = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(first)))])
-    owner = np.array(pymetis.part_graph(parts, xadj=ends, adjncy=other, vweights=np.asarray(costs))[1])
+    owner = np.array(pymetis.part_graph(parts, pymetis.CSRAdjacency(ends, other), vweights=weights)[1])
     return owner if len(np.unique(owner)) == parts else first
 
 
 def partition(mesh, owner, around="faces", only=None):
-    """The parts of a mesh, a list of meshes with a `Share`; or one of them.
+    """The parts of a mesh, a list of meshes with a `Share`.
 
     owner: (cell,) the part of each cell, numbers from 0; `split` and `balanced` make one
     around: what a cell needs: those that share "faces" with it, or "vertices" too
-    only: the number of the part that is asked for
+    only: the number of the only part that is asked for
     A mesh is refined and made periodic before it is cut.
     Raises MeshError for parts of a part, another number of cells, parts without cells."""
     owner = np.asarray(owner)
@@ -95,29 +96,34 @@ def partition(mesh, owner, around="faces", only=None):
         raise MeshError(f"owner must be {mesh.cell_count} whole numbers from 0, the part of each cell of {mesh.source}")
     if len(empty := np.flatnonzero(np.bincount(owner, minlength=parts) == 0)):
         raise MeshError(f"{mesh.source}: part {empty[0]} of {parts} has no cells")
-    cell, other = needed(mesh, around)
-    cut = owner[cell] != owner[other]
-    part, copy = pairs(owner[cell[cut]], other[cut], len(owner))          # a part, and a cell of another one that it needs
-    rim = np.zeros(len(owner), bool)
-    rim[cell[cut]] = True
-    at_face = np.column_stack([mesh.hanging.large[:, 0], mesh.hanging.small[..., 0]])
-    rim[at_face[(owner[at_face] != owner[at_face[:, :1]]).any(axis=1)]] = True
+    return [cut_out(share_of(mesh, owner, number, parts, around)) for number in (range(parts) if only is None else [only])]
+
+
+def share_of(mesh, owner, number, parts, around):
+    """The `Share` of the part of that number; other arguments as of `partition`. It looks at the cells of the part and at those
+    around it."""
+    own = np.flatnonzero(owner == number)
+    cell, other = needed(mesh, around, own)
+    there = owner[other]
+    cut = there != number
+    copies = np.unique(other[cut])
+    hanging = mesh.hanging
+    at_face = np.column_stack([hanging.large[:, 0], hanging.small[..., 0]])
+    mixed = at_face[(owner[at_face] != owner[at_face[:, :1]]).any(axis=1)]
+    needy = np.union1d(cell[cut], mixed[owner[mixed] == number])          # own cells of the rim
     shape = np.repeat(np.arange(len(mesh.blocks)), [block.cell_count for block in mesh.blocks])
 
     def by_shape(cells):
         return cells[np.argsort(shape[cells], kind="stable")]
+    cells = by_shape(np.concatenate([np.setdiff1d(own, needy, True), needy, copies[np.argsort(owner[copies], kind="stable")]]))
+    of = owner[cells]
+    order = np.argsort(cells)
 
-    def share(number):
-        own, copies = np.flatnonzero(owner == number), copy[part == number]
-        cells = by_shape(np.concatenate([own[~rim[own]], own[rim[own]], copies[np.argsort(owner[copies], kind="stable")]]))
-        of = owner[cells]
-        receive = {int(each): np.flatnonzero(of == each) for each in np.unique(of[of != number])}
-        here = np.full(len(owner), -1)
-        here[cells] = np.arange(len(cells))
-        given = owner[copy] == number
-        send = {int(each): here[by_shape(copy[given & (part == each)])] for each in np.unique(part[given])}
-        return Share(mesh, number, parts, cells, of == number, rim[cells] & (of == number), send, receive)
-    return [cut_out(share(number)) for number in range(parts)] if only is None else cut_out(share(only))
+    def here(numbers):
+        return order[np.searchsorted(cells, numbers, sorter=order)]
+    receive = {int(each): np.flatnonzero(of == each) for each in np.unique(of[of != number])}
+    send = {int(each): here(by_shape(np.unique(cell[there == each]))) for each in np.unique(there[cut])}
+    return Share(mesh, number, parts, cells, of == number, np.isin(cells, needy), send, receive)
 
 
 def pairs(first, second, count):
@@ -125,17 +131,30 @@ def pairs(first, second, count):
     return np.divmod(np.unique(first * np.int64(count) + second), count)
 
 
-def needed(mesh, around):
-    """Pairs of cells (cell,), (other,) of which the first needs the second: each both ways."""
-    near = Neighbourhood(mesh)
+def needed(mesh, around, cells=None):
+    """Pairs of cells (cell,), (other,) of which the first needs the second: each both ways, or those alone whose first is one
+    of some `cells`, in ascending order."""
     if around == "faces":
-        cell = np.broadcast_to(np.arange(mesh.cell_count), near.neighbours.shape)
-        apart = near.neighbours != cell
-        return cell[apart], near.neighbours[apart]
+        return across_faces(mesh, np.arange(mesh.cell_count) if cells is None else cells)
+    cells = np.arange(mesh.cell_count) if cells is None else cells
+    here, numbers = with_near(mesh, cells)
+    near = Neighbourhood(here)
     place, vertex = np.nonzero(near.around >= 0)
     touches = coo_array((np.ones(len(place), np.int8), (near.around[place, vertex], vertex))).tocsr() > 0
-    pairs = (touches.astype(np.int32) @ touches.T.astype(np.int32)).tocoo()
-    return pairs.row.astype(np.int64), pairs.col.astype(np.int64)
+    first = touches[np.searchsorted(numbers, cells)]
+    pairs = (first.astype(np.int32) @ touches.T.astype(np.int32)).tocoo()
+    return cells[pairs.row], numbers[pairs.col]
+
+
+def across_faces(mesh, cells):
+    """The pairs of `needed` that share a face or a part of one."""
+    other = mesh.neighbour_cell[cells]
+    cell = np.broadcast_to(cells[:, None], other.shape)
+    apart = other != cell
+    large, small = np.broadcast_arrays(mesh.hanging.large[:, :1], mesh.hanging.small[..., 0])
+    behind = np.concatenate([np.stack(pair, axis=-1).reshape(-1, 2) for pair in ((large, small), (small, large))])
+    behind = behind[np.isin(behind[:, 0], cells)]
+    return np.concatenate([cell[apart], behind[:, 0]]), np.concatenate([other[apart], behind[:, 1]])
 
 
 def cut_out(share):

@@ -19,6 +19,7 @@ from .mesh import Mesh, build
 from .mixed import build_mixed
 from .split import check_pieces, simplices
 from .split_nodes import kind_of
+from .store import is_mesh_store, read
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -51,6 +52,8 @@ def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None
     - VTK .vtk and .vtu, XDMF .xdmf: the whole numbers in the cell data gmsh:physical, medit:ref, material, MaterialIDs,
       CellEntityIds, attribute or region
 
+    - zarr stores that `write_mesh` or `dgarray partition` has written: all that the mesh had
+
     A name of faces is a boundary or an interface, one of cells a region. A group without a name goes by its number; sets of
     nodes name nothing. The first bytes say what a file is, the suffix only where they do not. Files may be compressed (.gz,
     .bz2, .xz).
@@ -71,6 +74,10 @@ def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None
     if zone is not None and (isinstance(zone, bool) or not isinstance(zone, (int, np.integer))):
         raise MeshError(f"read_mesh(zone={zone!r}) is not allowed; give the number of a zone in an SU2 file")
     path = Path(path)
+    if is_mesh_store(path):
+        if split or zone is not None:
+            raise MeshError(f"{path} is a mesh that dgarray has written; split and zone are for the files of other programs")
+        return read(path)
     data, notes = load(path, zone)
     try:
         arrays = _arrays(data, split)

@@ -1,13 +1,9 @@
 """The part of the mesh or grid on which a rank computes, and the backend on which it does."""
-import numpy as np
-
 from .. import backends
 from ..backends.workers import Workers
 from ..mesh.grid_part import GridPart, row_share
 from ..mesh.partition import balanced, partition
 from .ranks import INSTALL
-
-COSTS = 8          # a whole number for the cheapest cell, of which others are rounded multiples
 
 
 def check_ranks(ranks, method, mesh):
@@ -35,8 +31,8 @@ def backend_of_rank(ranks, name, kernels, dtype, threads):
 
 
 def own_part(ranks, problem, method):
-    """The part of a problem's mesh of this rank: of a mesh all parts cost about the same, by METIS; of a grid they have about
-    the same number of rows along its last axis.
+    """The part of a problem's mesh of this rank: of a mesh all parts cost about the same, by METIS, unless `write_mesh` has
+    cut it for so many ranks; of a grid they have about the same number of rows along its last axis.
 
     Raises ValueError for a grid with too few rows."""
     if problem.mesh.structured:
@@ -44,10 +40,11 @@ def own_part(ranks, problem, method):
         return GridPart(grid, row_share(grid, ranks.part, ranks.parts, method.halo(problem)))
 
     def cut():
-        costs = method.costs(problem)
-        return balanced(problem.mesh, ranks.parts, np.maximum(1, np.round(COSTS * costs / costs.min())).astype(int))
-    try:
-        owner = ranks.once(cut)
-    except ImportError:
-        raise ImportError(f"cutting a mesh into parts needs pymetis: {INSTALL}") from None
-    return partition(problem.mesh, owner, method.needs, ranks.part)
+        return balanced(problem.mesh, ranks.parts, method.costs(problem))
+    owner = problem.mesh.owner
+    if owner is None or owner.max() + 1 != ranks.parts:
+        try:
+            owner = ranks.once(cut)
+        except ImportError:
+            raise ImportError(f"cutting a mesh into parts needs pymetis: {INSTALL}") from None
+    return partition(problem.mesh, owner, method.needs, ranks.part)[0]

@@ -119,4 +119,8 @@ GROUPS["Meshes"] = [
     Wrong("A region to be periodic", "run case.py", "is a region",
           script="mesh=dg.read_mesh('mine.msh').periodic(('domain', '1'))",
           prepare=nasty("good_tri_4x4", "mine.msh")),
+    Wrong("More parts than cells", "partition mine.msh -n 999", "allowed: 1 to 32, its number of cells",
+          prepare=nasty("good_tri_4x4", "mine.msh")),
+    Wrong("A mesh cut into a file", "partition mine.msh -n 2 -o parts.h5", "has the suffix .zarr",
+          prepare=nasty("good_tri_4x4", "mine.msh")),
 ]
