@@ -2,10 +2,13 @@
 import importlib.util
 import inspect
 import math
+import os
 import random
 import shutil
 import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -373,6 +376,39 @@ def test_unwritable_cache_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("DGARRAY_CACHE", str(tmp_path / "file" / "cache"))
     module = write_module("x = 5\n", "private")
     assert module.x == 5 and not module.__file__.startswith(str(tmp_path))
+
+
+TWO_FUNCTIONS = """
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def inner(a, i):
+    return a[i] + np.sin(a[i])
+
+
+@njit(cache=True)
+def run(a):
+    for i in range(len(a)):
+        a[i] = inner(a, i)
+"""
+COUNTED = """
+from dgarray.physics.codegen import write_module
+import numpy as np
+module = write_module({source!r}, "counted")
+module.run(np.zeros(4))
+print(*(sum(sum(getattr(each.stats, count).values()) for each in (module.run, module.inner))
+        for count in ("cache_misses", "cache_hits")))
+"""
+
+
+def test_one_of_several_processes_compiles(tmp_path):
+    """The others wait for it and find what it has compiled, also where one function calls another."""
+    started = [subprocess.Popen([sys.executable, "-c", COUNTED.format(source=TWO_FUNCTIONS)], cwd=Path(__file__).parents[1],
+                                stdout=subprocess.PIPE, text=True, env={**os.environ, "DGARRAY_CACHE": str(tmp_path)})
+               for _ in range(3)]
+    assert sorted(process.communicate()[0] for process in started) == ["0 1\n", "0 1\n", "2 0\n"]
 
 
 def test_graph_is_frozen():

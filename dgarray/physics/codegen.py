@@ -10,8 +10,9 @@ import os
 import sys
 import tempfile
 from collections import Counter
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from .trace import is_boolean, operands
@@ -193,7 +194,8 @@ def write_module(source, stem):
     """The module of a generated source, imported from a file that is named by `stem` and the hash of the text.
 
     The file lies in the cache folder, so numba's `cache=True` finds compiled code again in the next process and never that
-    of another text. Where that folder cannot be written, the private one is used."""
+    of another text; of several processes that want it at a time one compiles. Where that folder cannot be written, the private
+    one is used."""
     filename = f"{stem}_{hashlib.sha256(source.encode()).hexdigest()[:16]}.py"
     try:
         path = write_file(cache_folder() / filename, source)
@@ -202,7 +204,38 @@ def write_module(source, stem):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)    # where numba's cache looks it up
     spec.loader.exec_module(module)
+    for function in vars(module).values():
+        if type(function).__name__ == "CPUDispatcher" and function.py_func.__module__ == path.stem:
+            function.compile = partial(compiled_alone, path, function.compile)
     return module
+
+
+_alone = []          # files whose functions this process compiles
+
+
+def compiled_alone(path, compile, signature):
+    """compile(signature) of a numba function in the file `path`, while no other process compiles one of that file: who waits
+    finds what the other has put into numba's cache."""
+    from numba.core.compiler_lock import global_compiler_lock
+    with global_compiler_lock:          # compiling one function may compile another one of the file
+        if path in _alone:
+            return compile(signature)
+        _alone.append(path)
+        try:
+            with locked(path):
+                return compile(signature)
+        finally:
+            _alone.remove(path)
+
+
+@contextmanager
+def locked(path):
+    """Hold the lock of a file, where the system and the file system have such locks; it ends with the process, too."""
+    with open(path) as file:
+        with suppress(ImportError, OSError):
+            from fcntl import LOCK_EX, flock
+            flock(file, LOCK_EX)
+        yield
 
 
 def cache_folder():
