@@ -3,6 +3,7 @@ grows at the default step."""
 import numpy as np
 import pytest
 from matrix import LAWS, METHODS, SEVERAL, Run, law_of, least_order, mesh_of, method_of, observed, possible, runs, simulation
+from parts import GridParts, Parts, advance, advanced, discretising, same
 
 import dgarray as dg
 
@@ -30,6 +31,35 @@ def test_the_runs_hold_every_pair_of_values():
     for i in range(1, 7):
         for j in range(i):
             assert any({(i, run[i]), (j, run[j])} <= each for each in kept), (run[i], run[j])
+
+
+# On parts of a mesh or grid, see docs/several-processes.md.
+
+CUT = [run for run in RUNS if (run.shape, run.dim) != ("grid", "1D")]          # grids in 1D are for one process
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.usually(lambda run: run in CUT[::97])
+@pytest.mark.parametrize("run", CUT, ids=str)
+def test_three_parts_give_the_same_bits(run):
+    """Of two steps."""
+    grid = run.shape == "grid"
+    cells = 12 if grid else {"1D": 12, "2D": 4, "3D": 2}[run.dim[:2]] * (1 + (run.boundary == "periodic"))
+    sim = simulation(run, cells)
+    discretise = discretising(sim.method, sim.law, sim.problem.boundary, "array", "float64", 1, flux=sim.problem.flux,
+                              source=sim.problem.source)
+    whole = discretise(sim.mesh)
+    q = whole.project(sim.initial)
+    dts = [0.45 * float(whole.largest_step(whole.state(q), 0.0))] * 2
+    expected = advance(whole, q, dts)
+    assert not same(q, expected)
+    if grid:
+        parts = GridParts(sim.problem, sim.method, discretise, 3)
+        found = parts.together(lambda operator: operator.host(advanced(operator, operator.state(q), dts)))
+        assert all(same(each, expected) for each in found)
+    else:
+        parts = Parts(sim.mesh, np.arange(sim.mesh.cell_count) % 3, discretise, sim.method.needs)
+        assert same(parts.gather(whole, parts.advance(parts.project(sim.initial), dts)), expected)
 
 
 # Stability: the matrix of one step of a linear problem, and the norms of its powers.

@@ -1,4 +1,8 @@
-"""Products of a matrix with many columns, each rounded alike wherever it stands and however many there are."""
+"""Products of a matrix with many columns, and sums of their rows, each rounded alike wherever a column stands and however many
+there are."""
+from functools import reduce
+from operator import add
+
 import numpy as np
 
 GROUP = 8          # columns: BLAS libraries go through whole groups of them in one way, and through the rest in others
@@ -25,3 +29,10 @@ def multiply(matrix, columns, xp=np):
     filled = xp.zeros((*columns.shape[:-1], -(-count // GROUP) * GROUP), columns.dtype)
     filled[..., :count] = columns
     return xp.matmul(matrix, filled)[..., :count]
+
+
+def sum_of_rows(values):
+    """The sum over the rows of values (..., row, column); NumPy's sum adds a single column in another order than several."""
+    if not values.shape[-2]:
+        return values.sum(axis=-2)
+    return reduce(add, (values[..., row, :] for row in range(values.shape[-2])))

@@ -23,7 +23,7 @@ from ...mesh.hanging import parts
 from ...physics.pointwise import Pointwise
 from ...physics.trace import call
 from ...reference import quadrature, tensor_cell
-from ...reference.columns import multiply
+from ...reference.columns import multiply, sum_of_rows
 from ...reference.faces import corner_weights, face_corners
 from ..operation import Operation
 from ..physics import numerical_flux
@@ -230,7 +230,7 @@ class SplitSide:
             flux = self.function(l=tuple(q), r=tuple(c[m] for c in states), a=tuple(self.areas), b=tuple(self.vectors[:, m]),
                                  t=t, ml=self.own, mr=there)
             for v, (f, g) in enumerate(zip(flux[:V], flux[-V:])):
-                result[v] += back * (f + self.parts * star[v, m] - (to * g).sum(axis=0))
+                result[v] += back * (f + self.parts * star[v, m] - sum_of_rows(to * g))
         return result
 
 

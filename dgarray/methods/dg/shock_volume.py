@@ -11,6 +11,7 @@ conserved stays.  Hennemann, Rueda-Ramirez, Hindenlang & Gassner 2021, equations
 """
 from functools import cached_property
 
+from ...reference.columns import sum_of_rows
 from .split_volume import SplitVolume
 
 
@@ -49,7 +50,7 @@ class ShockVolume(SplitVolume):
         for k in range(self.tables.dim):
             values = self.form.along(modes, values, k).reshape(values.shape)
         energy = values[0] ** 2
-        return self.functions.share(energy=tuple(energy[kind].sum(axis=0) for kind in kinds))[0]
+        return self.functions.share(energy=tuple(sum_of_rows(energy[kind]) for kind in kinds))[0]
 
     def __call__(self, q, t, columns):
         lines, total = self.lines_of(q, columns)

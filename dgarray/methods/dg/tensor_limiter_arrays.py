@@ -1,6 +1,7 @@
 """Positivity of tensor-product DG on arrays: `NodalPositivity` with whole arrays in place of numbers."""
 from functools import cached_property
 
+from ...reference.columns import sum_of_rows
 from .limiter_arrays import AT_ONCE, Elements, LimiterArrays
 from .positivity import NodalPositivity
 
@@ -30,7 +31,7 @@ class TensorElements(Elements):
     def mean(self):
         weights = self.arrays.weights
         weights = weights if weights.shape[1] == 1 else weights[:, self.columns]
-        return (self.q[:, :, self.columns] * weights).sum(axis=1)
+        return sum_of_rows(self.q[:, :, self.columns] * weights)
 
     def at_nodes(self, function, v, **rows):
         q = self.q[v, :, self.columns]
