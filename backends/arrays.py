@@ -23,6 +23,7 @@ class ArrayBackend:
     media = "array"                         # kernels of discontinuous Galerkin for coefficients that vary inside of elements
     tensor = frozenset()                    # what tensor-product DG has kernels for, besides the weak form: see `TensorDG`
     joins = False                           # whether kernels take fluxes that mortars give
+    cut_grids = True                        # whether kernels of finite volumes know rows of other parts of a grid
 
     def __init__(self, xp, dtype, name, threads=1):
         self.xp, self.dtype, self.name = xp, np.dtype(dtype), name

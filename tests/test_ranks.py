@@ -125,7 +125,7 @@ def device():
 
 def run(name, kernels, dtype):
     """The dataset and the report of one problem."""
-    sim = globals()[name]().replace(kernels=None if kernels == "cupy" else kernels, dtype=dtype)
+    sim = globals()[name]().replace(kernels="array" if kernels == "cupy" else kernels, dtype=dtype)
     if kernels == "cupy":
         device()
         sim = sim.replace(backend="cupy")
@@ -227,7 +227,7 @@ def test_the_same_bits_as_one_process(name, kernels, dtype, folder):
 @pytest.mark.usually(0, 2)
 @pytest.mark.parametrize("name", ["mixed", "shock", "grid", "derivatives", "hanging"])
 def test_ranks_with_devices(name, folder):
-    """Each rank takes the device of its number, for array expressions."""
+    """Each rank takes the device of its number, here for array expressions; tests/test_cuda_parts.py has kernels."""
     found = []
     for ranks, kernels in ((None, "array"), (2, "cupy")):
         status, _, err = finished("script.py", kernels, name, kernels, "float64", folder=folder, ranks=ranks)

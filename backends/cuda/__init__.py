@@ -21,7 +21,7 @@ class CudaBackend(ArrayBackend):
     dtype: of the arrays, "float64" or "float32"
     device: `dgarray.backends.cuda.device.Device`"""
 
-    kernels, hermite_variant = "fused", "monolithic"
+    kernels, hermite_variant, cut_grids = "fused", "monolithic", False
 
     def __init__(self, dtype, device):
         super().__init__(device.xp, dtype, "cupy")
@@ -40,6 +40,8 @@ class CudaBackend(ArrayBackend):
             return recipe          # none of the flux that mortars give, and none for the limiter of elements of any shape
         if recipe is TensorForm:
             return recipe if tables.limits is not None or tables.volume_flux is not None else TensorCuda
+        if recipe is Sweeps and tables.share is not None:
+            return recipe          # none of rows of other parts of a grid
         if recipe is WeakForm:
             return ModalCuda if tables.weak else NodalCuda
         return {HalfSteps: HermiteCuda, Sweeps: SweepsCuda}.get(recipe, recipe)

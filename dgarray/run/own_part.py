@@ -19,11 +19,11 @@ def check_ranks(ranks, method, mesh):
 
 
 def backend_of_rank(ranks, name, kernels, dtype, threads):
-    """The backend of a rank, with its messages: of the CPU with its share of the machine's threads; with name "cupy" array
-    expressions on the GPU of its number on this machine. "auto" is the CPU."""
+    """The backend of a rank, with its messages: of the CPU with its share of the machine's threads; with name "cupy" of the GPU
+    of its number on this machine. "auto" is the CPU."""
     number, count = ranks.beside
     if name == "cupy":
-        backend = backends.get(name, "array", dtype, threads, number)
+        backend = backends.get(name, kernels, dtype, threads, number)
     else:
         backend = backends.get("numpy", kernels, dtype, threads or max(1, Workers().threads // count))
     backend.messages = ranks

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from functools import cache
@@ -24,6 +25,7 @@ from strict import StrictArray, StrictNamespace, capturing, enqueue, refuse_in_g
 HEADER, RUNTIME = (Path(__file__).with_name(f"emulation.{kind}") for kind in ("hpp", "cpp"))
 KERNEL = re.compile(r"__global__\s+(?:void\s+)?(?:__launch_bounds__\s*\(([^()]*)\)\s*)?(?:void\s+)?(\w+)\s*\(")
 GUARD, ALIGNED = 4096, 512
+ONE = threading.Lock()          # one thread launches at a time: kernels of the emulation share their blocks' memory
 SIGNALLING = {"float32": np.uint32(0x7FA00000), "float64": np.uint64(0x7FF4000000000000)}
 
 
@@ -71,7 +73,11 @@ class EmulatedDevice:
         if kernel not in self.launched:
             refuse_in_graph(f"the first launch of {kernel.__name__}, which compiles it,")
         self.launched.add(kernel)
-        enqueue(lambda: simulated.launch(kernel, grid, block, values))
+
+        def launch():
+            with ONE:
+                simulated.launch(kernel, grid, block, values)
+        enqueue(launch)
 
     def capture(self, function):
         """The launches and copies that function() makes, as a graph with `launch()`."""
@@ -138,7 +144,7 @@ class Kernel:
         arrays = [v for v, a in zip(values, arguments) if isinstance(a, StrictArray)]
 
         def launch():
-            with Guarded(arrays) as guarded:
+            with ONE, Guarded(arrays) as guarded:
                 pointers = [ctypes.c_void_p(guarded.address(v)) if isinstance(a, StrictArray) else None
                             for v, a in zip(values, arguments)]
                 places = [v.ctypes.data if p is None else ctypes.addressof(p) for v, p in zip(values, pointers)]

@@ -5,6 +5,8 @@ from threading import Event
 
 import numpy as np
 from dgarray.backends.arrays import ArrayBackend
+from dgarray.backends.cuda import CudaBackend
+from emulated import EmulatedDevice
 from strict import StrictNamespace
 
 from dgarray import backends
@@ -59,11 +61,17 @@ class Queued(Messages):
 
 
 def discretising(method, law, boundary, kernels="array", dtype="float64", threads=None, **options):
-    """A function (mesh, messages) that discretises a problem on a mesh or a part of one; kernels="strict": as array expressions
-    on arrays that, like a device's, never turn into NumPy's by themselves."""
+    """A function (mesh, messages) that discretises a problem on a mesh or a part of one.
+
+    kernels: also "strict", array expressions on arrays that, like a device's, never turn into NumPy's by themselves; and
+    "emulated", the kernels of a GPU"""
     def discretise(mesh, messages=None):
-        strict = kernels == "strict"
-        backend = ArrayBackend(StrictNamespace(), dtype, "strict") if strict else backends.get("numpy", kernels, dtype, threads)
+        if kernels == "strict":
+            backend = ArrayBackend(StrictNamespace(), dtype, "strict")
+        elif kernels == "emulated":
+            backend = CudaBackend(dtype, EmulatedDevice())
+        else:
+            backend = backends.get("numpy", kernels, dtype, threads)
         backend.messages = messages
         return method.discretise(mesh, law, boundary, backend, **options)
     return discretise

@@ -6,36 +6,43 @@ a NumPy array or an array scalar beside a strict one is refused, and so is an im
 While a graph is captured (`capturing`), work with a place for its result is kept for later, as a stream in capture does;
 copies to or from the host and new arrays are refused, which a CUDA graph cannot hold.
 """
+import threading
 from contextlib import contextmanager
 
 import numpy as np
 
-_captured = None          # the list of calls that the graph being captured holds
+
+class Capture(threading.local):
+    """What a thread captures: the list of calls that the graph being captured holds."""
+
+    calls = None
+
+
+_captured = Capture()
 
 
 @contextmanager
 def capturing():
     """Keep the work of the block instead of doing it; gives the list of calls that do it."""
-    global _captured
-    if _captured is not None:
+    if _captured.calls is not None:
         raise RuntimeError("a graph is captured within the capture of another")
-    _captured = calls = []
+    _captured.calls = calls = []
     try:
         yield calls
     finally:
-        _captured = None
+        _captured.calls = None
 
 
 def enqueue(call):
     """Do what has been asked of the device, or keep it for the graph that is captured."""
-    if _captured is None:
+    if _captured.calls is None:
         call()
     else:
-        _captured.append(call)
+        _captured.calls.append(call)
 
 
 def refuse_in_graph(what):
-    if _captured is not None:
+    if _captured.calls is not None:
         raise RuntimeError(f"{what} while a graph is captured")
 
 
@@ -112,11 +119,11 @@ def device(function, args, kwargs=None, of=None):
     """function(*args, **kwargs) on the device: at once, or with the graph that is captured."""
     kwargs = kwargs or {}
     out = kwargs.get("out")
-    if _captured is not None and out is not None:
+    if _captured.calls is not None and out is not None:
         enqueue(lambda: function(*args, **kwargs))
         return wrap(out[0] if isinstance(out, tuple) and len(out) == 1 else out)
     result = function(*args, **kwargs)
-    if _captured is not None:
+    if _captured.calls is not None:
         known = [a for a in (of, *args) if isinstance(a, np.ndarray)]
         for array in result if isinstance(result, (tuple, list)) else [result]:
             if isinstance(array, (np.ndarray, np.generic)) and not any(np.may_share_memory(array, a) for a in known):

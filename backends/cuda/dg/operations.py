@@ -86,15 +86,15 @@ class DeviceOperations(WeakForm):
         return out
 
     def stage_operations(self, q, out, k, q0, row, number=0):
-        return [Operation(*each, reads=("state",), kernel=True) for each in self._parts(q, out, k, q0, number, row).items()]
+        stage, limits = ([Operation(*each, reads=("state",), kernel=True) for each in launches.items()]
+                         for launches in (self._launches(q, out, k, q0, number, factors(row)), self._limits(out)))
+        copies = self.copies_operations(out) if limits and self.tables.limiting.limiter else []
+        return [*self.outside_operations(q, number), *stage, *copies, *limits]
 
     def parts(self, q, out, k, q0, t, dt, row):
         """{name: launch} of one stage, in order; writes the clock."""
         self.set_clock(dt, [t])
-        return self._parts(q, out, k, q0, 0, row)
-
-    def _parts(self, q, out, k, q0, number, row):
-        return self._launches(q, out, k, q0, number, factors(row)) | self._limits(out)
+        return self._launches(q, out, k, q0, 0, factors(row)) | self._limits(out)
 
     def _limits(self, q):
         return {}
@@ -102,8 +102,8 @@ class DeviceOperations(WeakForm):
     def step(self, stepper, states, k, t, dt, exponent=None):
         """As `Recipe.step`, by one CUDA graph."""
         self.set_clock(dt, [t + row.c * dt for row in stepper.stages])
-        # The first step is not captured, because it compiles the kernels.
-        if not self.captures or not self._began:
+        # The first step is not captured, because it compiles the kernels; and a graph holds no messages.
+        if not self.captures or not self._began or self.copies is not None:
             self._began = True
             return self._stages(stepper, states, k), None
         key = stepper.name, *map(id, (*states, k))
@@ -116,10 +116,9 @@ class DeviceOperations(WeakForm):
         return list(after), None
 
     def _stages(self, stepper, states, k):
-        """Launch all stages of a step, each with its own time of the clock; returns the states with the new one first."""
+        """Do all stages of a step, each with its own time of the clock; returns the states with the new one first."""
         for number, (row, q, out, q0) in enumerate(sequence(stepper, states)):
-            for launch in self._parts(q, out, k, q0, number, row).values():
-                launch()
+            self.backend.perform(self.stage_operations(q, out, k, q0, row, number))
         return first(out, states)
 
 

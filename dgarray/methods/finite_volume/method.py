@@ -146,7 +146,7 @@ class FiniteVolume(Method):
         return stepper
 
     def kernels(self, backend, law=None, mesh=None, boundary=None):
-        return backend.kernels
+        return backend.kernels if backend.messages is None or backend.cut_grids else "array"
 
     def tables(self, problem):
         """The `GridTables` of a problem."""
