@@ -53,6 +53,26 @@ class ArrayBackend:
         """The array as a NumPy array, copied."""
         return array.get() if hasattr(array, "get") else np.array(array)
 
+    def message(self, values):
+        """An array of the backend as `self.messages` takes it: on the host, unless they read the device's memory."""
+        if not hasattr(values, "get") or not self.messages.read_devices:
+            return values.get() if hasattr(values, "get") else values
+        self.wait()
+        return values
+
+    def wait(self):
+        """Wait until a GPU has done what it was asked for."""
+        if self.name == "cupy":
+            self.xp.cuda.get_current_stream().synchronize()
+
+    def new_message(self, count, dtype=None):
+        """An array for so many numbers, by default of the run's dtype, that come by `self.messages`."""
+        return (self.xp if self.messages.read_devices else np).empty(count, dtype or self.dtype)
+
+    def received(self, values):
+        """What has come in such an array, as an array of the backend."""
+        return moved(self.xp, values) if isinstance(values, np.ndarray) else values
+
     def finite(self, q):
         """Whether every value is finite."""
         return bool(self.xp.all(self.xp.isfinite(q)))

@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 from emulated import compiler
-from parts import GridParts, Parts, advance, discretising, same
+from parts import GridParts, Parts, Queued, advance, discretising, same
+from strict import StrictArray
 from test_partition import field, problem, scattered
 from test_parts_of_grids import PROBLEMS, steps
 from test_parts_of_sets import GAS, QUADS, jump
@@ -72,6 +73,29 @@ def test_grids(name):
     for found in parts.together(lambda operator: steps(operator, initial, expected[5].tolist())):
         for value, other in zip(found, expected):
             assert np.array_equal(value, other) if isinstance(other, np.ndarray) else value == other
+
+
+@pytest.mark.parametrize("name", ["nodal", "limited", "hermite", "muscl", "mixed"])
+def test_messages_from_the_device(name, monkeypatch):
+    """Where MPI reads its memory nothing goes by way of the host."""
+    monkeypatch.setattr(Queued, "read_devices", True)
+    sent = []
+    monkeypatch.setattr(Queued, "send", lambda self, other, values, send=Queued.send: (
+        sent.append(type(values)), send(self, other, values)))
+    if name == "nodal":
+        test_waves(name)
+    elif name == "limited":
+        test_limiters("vertex")
+    elif name == "mixed":
+        method, mesh = GAS["mixed"]
+        law = dg.Euler(2)
+        discretise = discretising(method, law, dg.wall, "strict", flux=dg.hllc, stepper="ssp33")
+        whole, parts = discretise(mesh), Parts(mesh, split(mesh, 3), discretise, method.needs)
+        expected = advance(whole, whole.project(jump(law)), [1e-3] * 2)
+        assert same(parts.gather(whole, parts.advance(parts.project(jump(law)), [1e-3] * 2)), expected)
+    else:
+        test_grids(name)
+    assert set(sent) == {StrictArray}
 
 
 def test_operations():

@@ -8,6 +8,7 @@ import dgarray as dg
 from dgarray import backends
 from dgarray.mesh.partition import partition, split
 from dgarray.methods.messages import Messages
+from dgarray.methods.problem import Problem
 from dgarray.physics.laws.by_region import law_of
 
 TRIANGLES, QUADS = dg.rectangle(cells=(7, 6)), dg.rectangle(cells=(7, 6), shape="quadrilateral")
@@ -202,6 +203,15 @@ def test_what_is_around_own_cells_is_there(mesh):
             touching = [other for other, row in enumerate(mesh.cells)
                         if (np.abs(points[row[row >= 0]][:, None] - corners).max(axis=2) < 1e-9).any()]
             assert present[touching].all()
+
+
+def test_costs():
+    """What METIS weighs elements with: their unknowns, those of a layer included, and curves."""
+    costs = dg.NodalDG(2).costs(Problem(LAYERED, dg.Maxwell(2), dg.pec))
+    layer = LAYERED.regions["pml"]
+    assert set(np.delete(costs, layer)) == {3 * 6} and costs[layer].min() > 1.3 * 3 * 6
+    curved = dg.NodalDG(2).costs(Problem(BOTTOM, dg.Maxwell(2), dg.pec))
+    assert set(curved[BOTTOM.is_curved]) == {4 * 18} and set(curved[~BOTTOM.is_curved]) == {18}
 
 
 def test_operations_of_a_part():

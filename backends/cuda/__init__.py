@@ -27,6 +27,9 @@ class CudaBackend(ArrayBackend):
         super().__init__(device.xp, dtype, "cupy")
         self.device = device
 
+    def wait(self):
+        self.device.synchronize()
+
     def free_memory(self):
         return host_free(), self.device.free_memory()
 

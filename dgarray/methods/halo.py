@@ -4,7 +4,6 @@ from time import perf_counter
 
 import numpy as np
 
-from ..backends.arrays import moved
 from .operation import Operation
 
 
@@ -41,13 +40,13 @@ class Halo:
                                    (share.below, share.low, lambda n, less: slice(first - n, first))):
             if there:
                 places = self._rows(arrays, axis, layers or there, rows)
-                message = np.empty(sum(prod(place.shape) for place in places), places[0].dtype)
+                message = self.backend.new_message(sum(prod(place.shape) for place in places), places[0].dtype)
                 self.expected.append((places, message, self.messages.expect(other, message)))
         for other, there, rows in ((share.below, share.low, lambda n, less: slice(first, first + n - less)),
                                    (share.above, share.high, lambda n, less: slice(end - n, end))):
             if there:
                 xp, rows_there = self.backend.xp, self._rows(arrays, axis, layers or there, rows)
-                message = self.backend.host(xp.concatenate([values.ravel() for values in rows_there]))
+                message = self.backend.message(xp.concatenate([values.ravel() for values in rows_there]))
                 self.messages.send(other, message)
                 sent += message.nbytes
         self.sent = max(self.sent, sent)
@@ -61,7 +60,7 @@ class Halo:
             wait()
             self.waiting += perf_counter() - asked
             sizes = [prod(place.shape) for place in places]
-            values = moved(self.backend.xp, message)
+            values = self.backend.received(message)
             for place, end, size in zip(places, np.cumsum(sizes).tolist(), sizes):
                 place[...] = values[end - size:end].reshape(place.shape)
         self.packing += perf_counter() - begin - (self.waiting - waited)

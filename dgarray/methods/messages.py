@@ -12,13 +12,14 @@ class Messages:
     """The base class of ways between the parts of a mesh; it connects one part with the others.
 
     part, parts              the number of this part, and how many there are
+    read_devices             whether `send` and `expect` take arrays of a GPU, too
     send(other, values)      hand over values, an array of the host, for the part of that number; returns at once
     expect(other, values)    begin to receive the next ones from there into this array; returns a function that waits for them
     everyones(thing)         the list of what each part gives, in the order of the parts; all parts call it
     exchanged(things)        the list of what each part gives for this one, from the lists of what each gives for every part;
                              all parts call it"""
 
-    part, parts = 0, 1
+    part, parts, read_devices = 0, 1, False
 
     def send(self, other, values):
         raise TypeError(f"{type(self).__name__} has no function send(other, values)")
@@ -57,11 +58,11 @@ class Messages:
 class Section(NamedTuple):
     """What a message has of one element set.
 
-    name      of the set;  elements: numbers of the elements there
+    name      of the set;  elements: where their values are, as `places_of` of its operations says
     place     slice of the message;  shape: of these values, (variable, row, element)"""
 
     name: str
-    elements: np.ndarray
+    elements: object
     place: slice
     shape: tuple
 
@@ -80,26 +81,24 @@ class Copies:
         self.sets = {name: operations for name, (operations, _) in pieces.items()}
         self.sent = self._sections({name: share.send for name, (_, share) in pieces.items()})
         self.received = self._sections({name: share.receive for name, (_, share) in pieces.items()})
-        self.dtype = next(iter(self.sets.values())).backend.dtype
+        self.backend = next(iter(self.sets.values())).backend
 
     def _sections(self, elements):
         """{other part: `Section`s of a message} from {name: {other part: elements of that set}}."""
         found = {}
         for name, given in elements.items():
-            tables = self.sets[name].tables
+            operations = self.sets[name]
+            tables = operations.tables
             for other, numbers in given.items():
                 sections, shape = found.setdefault(other, []), (tables.variables, tables.rows, len(numbers))
                 first = sections[-1].place.stop if sections else 0
-                sections.append(Section(name, numbers, slice(first, first + prod(shape)), shape))
+                sections.append(Section(name, operations.places_of(numbers), slice(first, first + prod(shape)), shape))
         return dict(sorted(found.items()))
-
-    def _message(self, sections):
-        return np.empty(sections[-1].place.stop, self.dtype)
 
     @property
     def bytes(self):
         """Bytes that are sent and received each time."""
-        return tuple(sum(sections[-1].place.stop for sections in found.values()) * self.dtype.itemsize
+        return tuple(sum(sections[-1].place.stop for sections in found.values()) * self.backend.dtype.itemsize
                      for found in (self.sent, self.received))
 
     def operations(self, states):
@@ -113,14 +112,12 @@ class Copies:
         begin = perf_counter()
         self.expected = {other: self._expected(other, sections) for other, sections in self.received.items()}
         for other, sections in self.sent.items():
-            values = self._message(sections)
-            for name, elements, place, _ in sections:
-                values[place] = self.sets[name].take(states[name], elements).ravel()
-            self.messages.send(other, values)
+            values = [self.sets[name].gather(states[name], elements).ravel() for name, elements, _, _ in sections]
+            self.messages.send(other, self.backend.message(self.backend.xp.concatenate(values) if values[1:] else values[0]))
         self.packing += perf_counter() - begin
 
     def _expected(self, other, sections):
-        values = self._message(sections)
+        values = self.backend.new_message(sections[-1].place.stop)
         return values, self.messages.expect(other, values)
 
     def receive(self, states):
@@ -129,6 +126,7 @@ class Copies:
             (values, wait), asked = self.expected[other], perf_counter()
             wait()
             self.waiting += perf_counter() - asked
+            values = self.backend.received(values)
             for name, elements, place, shape in sections:
-                self.sets[name].put(states[name], elements, values[place].reshape(shape))
+                self.sets[name].scatter(states[name], elements, values[place].reshape(shape))
         self.packing += perf_counter() - begin - (self.waiting - waited)

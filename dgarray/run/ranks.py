@@ -29,7 +29,7 @@ class Ranks(Messages):
 
     def __init__(self, comm):
         self.comm, self.endings, self.waiting = comm, comm.Dup(), comm.Dup()
-        self.part, self.parts = comm.rank, comm.size
+        self.part, self.parts, self.read_devices = comm.rank, comm.size, os.environ.get("DGARRAY_GPU_AWARE_MPI") == "1"
         self._sent = []
         atexit.register(self.leave)
 

@@ -135,12 +135,15 @@ class NodalFused(WeakForm):
         """As inherited, made anew each time: only the look at the first state needs it."""
         return self.backend.zeros((self.tables.variables, self.tables.face_nodes.size, self.tables.elements))
 
-    def take(self, state, elements):
-        tile, lane = np.divmod(np.asarray(elements), self.lanes)
+    def places_of(self, elements):
+        return np.divmod(np.asarray(elements), self.lanes)
+
+    def gather(self, state, places):
+        tile, lane = places
         return np.ascontiguousarray(self._by_tile(state)[tile, :, :, lane].transpose(1, 2, 0))
 
-    def put(self, state, elements, values):
-        tile, lane = np.divmod(np.asarray(elements), self.lanes)
+    def scatter(self, state, places, values):
+        tile, lane = places
         self._by_tile(state)[tile, :, :, lane] = values.transpose(2, 0, 1)
 
     def _by_tile(self, state):

@@ -52,10 +52,15 @@ class DeviceOperations(WeakForm):
     def fetch(self, state):
         return Arriving(self.device.fetch(state), self._on_host)
 
-    def take(self, state, elements):
+    def places_of(self, elements):
         at = self.layout.at(self.rows, np.arange(self.rows)[:, None], np.asarray(elements, np.int64))
-        values = self.backend.host(state[self.backend.integers(at)])
-        return values.reshape(self.tables.variables, -1, at.shape[1])
+        return self.backend.integers(at)
+
+    def gather(self, state, places):
+        return state[places].reshape(self.tables.variables, -1, places.shape[1])
+
+    def scatter(self, state, places, values):
+        state[places] = values.reshape(self.rows, -1)
 
     def finite(self, q):
         # Padding is finite, so the flat array is checked; not on a part of a mesh, which has copies of other parts' elements.
@@ -67,10 +72,6 @@ class DeviceOperations(WeakForm):
     def filter(self, q):
         blocks = q.reshape(-1, self.tables.rows, self.layout.width)
         blocks[...] = self.backend.product(self.filter_matrix, blocks)
-
-    def put(self, state, elements, values):
-        at = self.layout.at(self.rows, np.arange(self.rows)[:, None], np.asarray(elements, np.int64))
-        state[self.backend.integers(at)] = self.backend.array(values.reshape(self.rows, -1))
 
     def rate(self, q, t, exponent):
         return super().rate(self._rows(q), t, exponent)

@@ -151,11 +151,20 @@ class DGArrays:
 
     def take(self, state, elements):
         """The state of some elements on the host, q[variable, node, element of `elements`]; only these are copied."""
-        return self.backend.host(state[:, :, self.backend.integers(elements)])
+        values = self.gather(state, self.places_of(elements))
+        return values.get() if hasattr(values, "get") else values
 
-    def put(self, state, elements, values):
-        """Set the state of some elements to values of the host, q[variable, node, element of `elements`]."""
-        state[:, :, self.backend.integers(elements)] = self.backend.array(values)
+    def places_of(self, elements):
+        """Where these elements are in a state, as `gather` and `scatter` take it."""
+        return self.backend.integers(elements)
+
+    def gather(self, state, places):
+        """The values of some elements, a new array q[variable, node, element] on the backend."""
+        return state[:, :, places]
+
+    def scatter(self, state, places, values):
+        """Set some elements to these values, q[variable, node, element]."""
+        state[:, :, places] = values
 
     def zeros(self):
         """A state of zeros."""

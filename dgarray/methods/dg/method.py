@@ -153,10 +153,13 @@ class DG(Method):
         return "vertices" if self.limiting.limiter else "faces"
 
     def costs(self, problem):
-        """What a stage of each element costs, (element,), beside others: its unknowns, times `BENT` where it is curved."""
+        """What a stage of each element costs, (element,), beside others: its unknowns, those of internal variables included,
+        times `BENT` where it is curved."""
         costs = np.empty(problem.mesh.cell_count)
         for each in sets_of(self, problem):
-            unknowns = number_of_unknowns(each.problem.mesh.cell_shape, each.method.order)
+            law = each.problem.law
+            variables = len(law.variables) + (0 if law.internal is None else len(law.internal.names))
+            unknowns = variables * number_of_unknowns(each.problem.mesh.cell_shape, each.method.order)
             costs[each.cells] = unknowns * (BENT if bent(each.problem.mesh).any() else 1)
         return costs
 
