@@ -15,7 +15,6 @@ import sys
 import warnings
 from pathlib import Path
 
-import matplotlib.pyplot
 import pytest
 
 import dgarray as dg
@@ -54,11 +53,12 @@ def commands(block):
                                                 "batch-jobs.md", "citing.md"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch, capsys):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    matplotlib.pyplot.close("all")
+    pyplot.close("all")
     for name, source in GIVEN.items():
         shutil.copy(source, name)
     Path("mycase.py").write_text(MYCASE)

@@ -1,6 +1,4 @@
 """Meshes in zarr stores: what is read is what was written; cut meshes give ranks their parts; what is damaged is said."""
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import pytest
 from dgarray.cases.meshes.concentric import concentric_mesh
 
 import dgarray as dg
+from dgarray.cli import main
 from dgarray.mesh import MeshError, describe, store
 from dgarray.mesh.partition import partition
 
@@ -120,23 +119,21 @@ class TestParts:
             dg.write_mesh(dg.rectangle(cells=4), tmp_path / "mesh.zarr", **given)
         assert not list(tmp_path.iterdir())
 
-    def test_command(self, tmp_path):
+    def test_command(self, tmp_path, monkeypatch, capsys):
         """By the command line, from a file of another program."""
-        file = Path(__file__).parents[1] / "docs" / "meshes" / "room.msh"
-
-        def run(*arguments):
-            return subprocess.run([sys.executable, "-m", "dgarray", *map(str, arguments)], capture_output=True, text=True,
-                                  cwd=tmp_path)
-        done = run("partition", file, "-n", 3, "-o", "room.zarr")
-        assert done.returncode == 0 and done.stdout.startswith("room.zarr: 278 triangle cells in 3 parts of "), done.stderr
-        assert "cut         for 3 ranks of a run, " in run("info", "room.zarr").stdout
-        for arguments, words in (((file, "-n", 3, "-o", "room.zarr"), "room.zarr exists; overwrite it, or take another name"),
-                                 ((file, "-n", 3, "-o", "room.h5"), "the store of a mesh has the suffix .zarr"),
-                                 (("rooom.msh", "-n", 3), "rooom.msh: no such file"), ((file,), "-n/--parts")):
-            done = run("partition", *arguments)
-            assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and words in done.stderr
-        done = run("plot", "room.zarr", "p")
-        assert done.returncode == 2 and done.stderr == "dgarray plot: room.zarr is a mesh, not the output of a run\n"
+        monkeypatch.chdir(tmp_path)
+        file = str(Path(__file__).parents[1] / "docs" / "meshes" / "room.msh")
+        assert main(["partition", file, "-n", "3", "-o", "room.zarr"]) == 0
+        assert capsys.readouterr().out.startswith("room.zarr: 278 triangle cells in 3 parts of ")
+        assert main(["info", "room.zarr"]) == 0 and "cut         for 3 ranks of a run, " in capsys.readouterr().out
+        for arguments, words in (((file, "-n", "3", "-o", "room.zarr"), "room.zarr exists; overwrite it, or take another name"),
+                                 ((file, "-n", "3", "-o", "room.h5"), "the store of a mesh has the suffix .zarr"),
+                                 (("rooom.msh", "-n", "3"), "rooom.msh: no such file")):
+            assert main(["partition", *arguments]) == 2
+            err = capsys.readouterr().err
+            assert len(err.splitlines()) == 1 and words in err
+        assert main(["plot", "room.zarr", "p"]) == 2
+        assert capsys.readouterr().err == "dgarray plot: room.zarr is a mesh, not the output of a run\n"
 
 
 def test_what_is_there_is_not_replaced(tmp_path):

@@ -121,6 +121,7 @@ def test_waves(name, kernels):
     same_steps(mesh, method, law, dg.wall, kernels, dtype, waves(law), owners_of(mesh))
 
 
+@pytest.mark.usually(lambda kernels: kernels != "strict")
 @pytest.mark.parametrize("kernels", KINDS)
 @pytest.mark.parametrize("method, mesh", [(dg.NodalDG(2), halves(LAYERED)), (dg.TensorDG(2), halves(QUADS))],
                          ids=["a layer", "no layer"])

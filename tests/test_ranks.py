@@ -224,7 +224,7 @@ def test_the_same_bits_as_one_process(name, kernels, dtype, folder):
         same(found(f"of {ranks}", ranks), one)
 
 
-@pytest.mark.usually(0, 2)
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("name", ["mixed", "shock", "grid", "derivatives", "hanging"])
 def test_ranks_with_devices(name, folder):
     """Each rank takes the device of its number, here for array expressions; tests/test_cuda_parts.py has kernels."""
