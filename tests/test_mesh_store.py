@@ -113,6 +113,8 @@ class TestParts:
         ({"parts": 0}, "cannot be cut into 0 parts; allowed: 1 to 32, its number of cells"), ({"parts": 33}, "into 33 parts"),
         ({"parts": True}, "into True parts"), ({"parts": 2.5}, "into 2.5 parts"),
         ({"parts": 2, "costs": [1, 2]}, "costs must be 32 positive numbers"),
+        ({"parts": 2, "costs": ["a"] * 32}, "costs must be 32 positive numbers"),
+        ({"parts": 2, "costs": [1j] * 32}, "costs must be 32 positive numbers"), ({"costs": [1.0] * 32}, "without parts"),
         ({"parts": 2, "costs": np.zeros(32)}, "costs must be 32 positive numbers")])
     def test_what_is_refused(self, given, words, tmp_path):
         with pytest.raises(MeshError, match=words):
@@ -150,6 +152,14 @@ def test_what_is_there_is_not_replaced(tmp_path):
         dg.write_mesh(mesh, tmp_path / "none" / "mesh.zarr")
     with pytest.raises(MeshError, match="is a part of a mesh; write the whole mesh"):
         dg.write_mesh(partition(mesh, np.arange(18) % 2)[0], tmp_path / "part.zarr")
+    for bad in (None, 5, b"mesh.zarr", "a\0.zarr"):
+        with pytest.raises(MeshError, match="give the name of a store, such as 'mesh.zarr'"):
+            dg.write_mesh(mesh, bad)
+    with pytest.raises(MeshError, match="cannot be written: File name too long"):
+        dg.write_mesh(mesh, tmp_path / f"{'long' * 80}.zarr")
+    (tmp_path / "link.zarr").symlink_to(path)
+    dg.write_mesh(mesh, tmp_path / "link.zarr", overwrite=True)
+    assert dg.read_mesh(path).cell_count == 18 and (tmp_path / "link.zarr").is_symlink()
     with pytest.raises(MeshError, match="give a mesh of cells"):
         dg.write_mesh(dg.Grid((0,), (1,), (4,)), tmp_path / "grid.zarr")
 

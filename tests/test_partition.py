@@ -10,7 +10,8 @@ import dgarray as dg
 from dgarray import backends
 from dgarray.mesh import MeshError
 from dgarray.mesh.faces import by_kind
-from dgarray.mesh.partition import partition, split
+from dgarray.mesh.neighbourhood import Neighbourhood
+from dgarray.mesh.partition import needed, partition, split
 
 PERIODIC = {1: dg.interval(0, 1, 29, periodic=True, perturb=0.2), 2: dg.rectangle(cells=(6, 5), periodic=True, perturb=0.2),
             3: dg.box(cells=(3, 3, 2), periodic=(True, False, True), perturb=0.2)}
@@ -208,6 +209,49 @@ def test_quadrilaterals_with_shocks(kernels, dtype):
 def test_steppers(name, kernels):
     mesh, law, boundary, source = problem("acoustics2", 2, "float64")
     same_steps(mesh, dg.NodalDG(2), law, boundary, kernels, "float64", field(law), source=source, stepper=name)
+
+
+AROUND = [dg.rectangle(cells=(4, 3)), dg.rectangle(cells=(4, 3), shape="mixed", periodic=True),
+          dg.box(cells=(4, 3, 3), shape="mixed"),
+          dg.box(cells=4, shape="mixed", periodic=True), dg.box(cells=3, shape="prism"),
+          dg.rectangle(cells=4, shape="quadrilateral").refined([5, 6])]
+
+
+@pytest.mark.parametrize("mesh", AROUND, ids=repr)
+def test_cells_around_vertices(mesh):
+    """Those that have it as a corner, or on a face that meets smaller ones: of the mesh, and of its parts, which agree."""
+    points = np.round(mesh.points, 9) % 1 + 0.0 if mesh.periods else np.round(mesh.points, 9) + 0.0
+    keys, around = list(map(tuple, points)), {}
+    for cell, corners in enumerate(mesh.cells):
+        for point in corners[corners >= 0]:
+            around.setdefault(keys[point], set()).add(cell)
+    for (large, _), small in zip(mesh.hanging.large, mesh.hanging.small):
+        for corners in mesh.face_points(small):
+            for point in corners:
+                around[keys[point]].add(large)
+    found = Neighbourhood(mesh)
+    assert found.around.shape[1] == len(around)
+    for cell, corners in enumerate(mesh.cells):
+        for place, point in enumerate(corners[corners >= 0]):
+            assert set(found.around[:, found.vertices[place, cell]]) == around[keys[point]]
+    for owner in (split(mesh, 5), scattered(mesh, 3)):
+        shares = [part.share for part in partition(mesh, owner, "vertices")]
+        for share in shares:
+            for other, copies in share.receive.items():
+                assert np.array_equal(share.cells[copies], shares[other].cells[shares[other].send[share.part]])
+
+
+def test_many_cells_around_a_vertex():
+    """More than a byte counts."""
+    angles = np.linspace(0, 2 * np.pi, 140, endpoint=False)
+    points = np.concatenate([[(0, 0)], *(r * np.stack([np.cos(angles), np.sin(angles)], axis=1) for r in (1, 2))])
+    one, next_ = 1 + np.arange(140), 1 + (np.arange(140) + 1) % 140
+    cells = np.concatenate([np.stack(each, axis=1) for each in (
+        (0 * one, one, next_), (one, one + 140, next_), (next_, one + 140, next_ + 140))])
+    mesh = dg.mesh.from_arrays(points, cells)
+    cell, other = needed(mesh, "vertices")
+    touching = (mesh.cells[:, None, :, None] == mesh.cells[None, :, None, :]).any(axis=(2, 3))
+    assert len(cell) == touching.sum() and touching[cell, other].all()
 
 
 MANY = {"elements": lambda: dg.ModalDG(2, surface="elements"), "edges": lambda: dg.ModalDG(2, surface="edges"),

@@ -206,6 +206,15 @@ def test_what_is_around_own_cells_is_there(mesh):
             assert present[touching].all()
 
 
+@pytest.mark.parametrize("orders", [{"west": 1, "east": 2}, {"west": 2, "east": 2}], ids=str)
+def test_modes_of_curved_and_straight_cells_in_float32(orders):
+    """Values at joins are computed without a BLAS library, which rounds by place."""
+    law = dg.Euler(2)
+    mesh = halves(BOTTOM)
+    owner = np.digitize(mesh.centroids[:, 1], [0.3, 0.7])
+    same_steps(mesh, dg.ModalDG(orders), law, dg.wall, "fused", "float32", jump(law), [owner, split(mesh, 3)], stepper="ssp33")
+
+
 def test_costs():
     """What METIS weighs elements with: their unknowns, those of a layer included, and curves."""
     costs = dg.NodalDG(2).costs(Problem(LAYERED, dg.Maxwell(2), dg.pec))

@@ -411,6 +411,13 @@ def test_one_of_several_processes_compiles(tmp_path):
     assert sorted(process.communicate()[0] for process in started) == ["0 1\n", "0 1\n", "2 0\n"]
 
 
+def test_a_cache_folder_that_is_removed(tmp_path):
+    """What has been imported compiles all the same."""
+    run = write_module("from numba import njit\n\n\n@njit\ndef run(a):\n    return a + 1\n", "removed").run
+    shutil.rmtree(tmp_path)
+    assert run(2) == 3
+
+
 def test_graph_is_frozen():
     graph = trace(lambda q: q[0], INPUTS)
     assert isinstance(graph, Graph)

@@ -90,6 +90,8 @@ class Neighbourhood:
         theirs = np.take_along_axis(mesh.face_points(other), mesh.orientation[tuple(own.T)], axis=1)
         own = mesh.face_points(own)
         glued = own != theirs
+        if own.shape[1] == 4:          # a triangle beside quadrilaterals has its last corner twice
+            glued[own[:, 2] == own[:, 3], 3] = False
         graph = coo_array((np.ones(glued.sum()), (own[glued], theirs[glued])), (count, count))
         return connected_components(graph, directed=False)[1]
 

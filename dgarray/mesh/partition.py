@@ -140,7 +140,7 @@ def needed(mesh, around, cells=None):
     here, numbers = with_near(mesh, cells)
     near = Neighbourhood(here)
     place, vertex = np.nonzero(near.around >= 0)
-    touches = coo_array((np.ones(len(place), np.int8), (near.around[place, vertex], vertex))).tocsr() > 0
+    touches = coo_array((np.ones(len(place), np.int32), (near.around[place, vertex], vertex))).tocsr() > 0
     first = touches[np.searchsorted(numbers, cells)]
     pairs = (first.astype(np.int32) @ touches.T.astype(np.int32)).tocoo()
     return cells[pairs.row], numbers[pairs.col]

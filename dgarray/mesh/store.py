@@ -50,12 +50,16 @@ def write_mesh(mesh: Mesh, path: str | PathLike, parts: int | None = None, costs
     cannot be written; ImportError where `parts` are asked for and pymetis is missing. Karypis & Kumar 1998."""
     if not isinstance(mesh, Mesh):
         raise MeshError(f"write_mesh({mesh!r}) is not allowed; give a mesh of cells")
+    if not isinstance(path, (str, os.PathLike)) or "\0" in os.fspath(path):
+        raise MeshError(f"write_mesh(path={path!r}) is not allowed; give the name of a store, such as 'mesh.zarr'")
     path = Path(path)
     if mesh.share is not None:
         raise MeshError(f"{mesh.source} is a part of a mesh; write the whole mesh")
+    if costs is not None and parts is None:
+        raise MeshError("costs are given without parts; give both")
     if path.suffix != ".zarr":
         raise MeshError(f"{path} is not allowed; the store of a mesh has the suffix .zarr")
-    if path.exists() and not (overwrite and is_mesh_store(path)):
+    if os.path.lexists(path) and not (overwrite and is_mesh_store(path)):
         what = "overwrite it, or " if is_mesh_store(path) else "it is no store of a mesh; "
         raise MeshError(f"{path} exists; {what}take another name")
     if not path.parent.is_dir():
@@ -67,11 +71,12 @@ def write_mesh(mesh: Mesh, path: str | PathLike, parts: int | None = None, costs
              "source": mesh.source, "names": {each: list(getattr(mesh, each)) for each in NAMED},
              "periods": [[*names, list(map(float, move))] for *names, move in mesh.periods],
              "layers": [[type(layer).__name__, asdict(layer)] for layer in mesh.layers]}
-    aside = path.with_name(f".{os.getpid()}-{path.name}")
+    aside = path.with_name(f".{os.getpid()}")
     try:
         write(aside, arrays, facts)
-        shutil.rmtree(path, ignore_errors=True)
-        os.replace(aside, path)
+        there = Path(os.path.realpath(path))          # behind a link
+        shutil.rmtree(there, ignore_errors=True)
+        os.replace(aside, there)
     except OSError as error:
         raise MeshError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
@@ -83,7 +88,10 @@ def owners(mesh, parts, costs=None):
     if isinstance(parts, bool) or not isinstance(parts, (int, np.integer)) or not 1 <= parts <= mesh.cell_count:
         raise MeshError(f"{mesh.source} cannot be cut into {parts!r} parts; allowed: 1 to {mesh.cell_count}, its number of "
                         "cells")
-    costs = usual_costs(mesh) if costs is None else np.asarray(costs, float)
+    try:
+        costs = usual_costs(mesh) if costs is None else np.asarray(costs, float)
+    except (TypeError, ValueError):          # words, lists of different lengths
+        costs = np.zeros(0)
     if costs.shape != (mesh.cell_count,) or not (costs > 0).all() or not np.isfinite(costs).all():
         raise MeshError(f"costs must be {mesh.cell_count} positive numbers, what each cell of {mesh.source} costs")
     return balanced(mesh, int(parts), costs).astype(np.int32)

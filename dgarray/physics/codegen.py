@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -231,10 +231,10 @@ def compiled_alone(path, compile, signature):
 @contextmanager
 def locked(path):
     """Hold the lock of a file, where the system and the file system have such locks; it ends with the process, too."""
-    with open(path) as file:
+    with ExitStack() as held:
         with suppress(ImportError, OSError):
             from fcntl import LOCK_EX, flock
-            flock(file, LOCK_EX)
+            flock(held.enter_context(open(path)), LOCK_EX)
         yield
 
 

@@ -31,6 +31,11 @@ def multiply(matrix, columns, xp=np):
     return xp.matmul(matrix, filled)[..., :count]
 
 
+def multiply_by_rows(matrix, columns):
+    """matrix @ columns (..., row, column) on the host, without a BLAS library: rounded alike in float32, too."""
+    return reduce(add, (matrix[:, row:row + 1] * columns[..., row, None, :] for row in range(columns.shape[-2])))
+
+
 def sum_of_rows(values):
     """The sum over the rows of values (..., row, column); NumPy's sum adds a single column in another order than several."""
     if not values.shape[-2]:

@@ -18,6 +18,7 @@ from ....methods.dg.linear_limiter_arrays import LinearLimiterArrays
 from ....methods.dg.weak_form import WeakForm
 from ....methods.operation import Operation
 from ....physics.codegen import write_module
+from ....reference.columns import multiply_by_rows
 from ....stepping import Stage
 from ..limiter.fused import LimiterFused
 from ..limiter.linear import LinearLimiterFused
@@ -385,7 +386,7 @@ class NodalFused(WeakForm):
     def values_operations(self, q, copies=None):
         if self.trace is None or copies and self.cells_at_joins.max(initial=0) < self.tables.owned:
             return []
-        return super().values_operations(q)          # of all elements each time: BLAS rounds by place and number
+        return super().values_operations(q)
 
     @cached_property
     def cells_at_joins(self):
@@ -407,7 +408,8 @@ class NodalFused(WeakForm):
 
     def fill_faces(self, q):
         """Compute the values at faces that mortars take, `values_at_joins`."""
-        self.values_at_joins[...] = self.backend.product(self.trace, self.take(q, self.cells_at_joins))
+        product = self.backend.product if q.dtype == np.float64 else multiply_by_rows
+        self.values_at_joins[...] = product(self.trace, self.take(q, self.cells_at_joins))
 
     def face_places(self, rows, corners=None):
         points = self.tables.points_of(rows[:, 1], corners)

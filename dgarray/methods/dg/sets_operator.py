@@ -378,10 +378,11 @@ class SetsOperator(Operator):
         return self._in_mesh(lambda o, q: o.not_admissible(q, t), self.split(arrays))
 
     def _in_mesh(self, function, parts):
-        """Positions that a function finds in each set, with the elements' numbers in the mesh."""
+        """Positions that a function finds in each set, with the elements' numbers in the mesh, in the order of these."""
         found = self._each(function, parts)
-        return np.concatenate([np.column_stack([each.cells[rows[:, 0]], rows[:, 1:]])
+        rows = np.concatenate([np.column_stack([each.cells[rows[:, 0]], rows[:, 1:]])
                                for each, rows in zip(self.sets, found.values())])
+        return rows[np.lexsort(rows.T[::-1])]
 
     def change(self, state, before):
         changes = self._each(lambda o, q, p: o.change(q, p), state, before).values()
