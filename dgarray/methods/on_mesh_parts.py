@@ -31,6 +31,7 @@ class OnMeshParts(OnRanks):
         self.unknowns = {name: (*shapes[name], count) for name, count in self.counts.items()}
 
     zones = property(lambda self: self._zones)
+    clock = property(lambda self: self.inner.copies)
 
     @cached_property
     def whole(self):
@@ -50,9 +51,9 @@ class OnMeshParts(OnRanks):
 
     def report(self):
         """What one process reports, and of each rank what `of_ranks` says."""
-        own, copies = np.count_nonzero(self.own), self.inner.copies
+        own = np.count_nonzero(self.own)
         several = set(self._zones) - {None}
-        return self.of_ranks(own, len(self.own) - own, copies.bytes[0], copies) | (self.whole.report() if several else {})
+        return self.of_ranks(own, len(self.own) - own, self.clock.bytes[0], self.clock) | (self.whole.report() if several else {})
 
     def parameters(self, part):
         return self.whole.parameters(part) if self.varying else {}

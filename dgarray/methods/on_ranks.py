@@ -34,6 +34,7 @@ class OnRanks(Operator):
     number_here(places)            numbers of these places of the whole problem in the own part, -1 for those of others
     variables_of(arrays)           each variable of plain arrays of the own part, one after the other, of the whole problem;
                                    empty but for rank 0
+    clock                          has the seconds `packing` and `waiting` that messages have taken
     own_space                      the function space of the own places, and `own_order` the places in its order
 
     inner        the operator on the own part, which renews its copies of others' values by `messages`
@@ -181,6 +182,9 @@ class OnRanks(Operator):
 
     def forget(self):
         self.inner.forget()
+
+    def forget_waiting(self):
+        self.clock.packing = self.clock.waiting = 0.0
 
     def rhs(self, state, t):
         return self.inner.rhs(state, t)

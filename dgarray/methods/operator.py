@@ -294,6 +294,9 @@ class Operator:
             lines += [f"{which} of {len(texts)}", text, ""]
         return "\n".join(lines[:-1])
 
+    def forget_waiting(self) -> None:
+        """Count the time that ranks wait for one another from now on."""
+
     def forget(self) -> None:
         """Discard what the operator keeps from step to step besides the state; called when the state has been replaced."""
 

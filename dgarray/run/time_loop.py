@@ -42,6 +42,7 @@ class TimeLoop:
         self.operator.check(self.state, self.t)
         self.set(q)
         self.largest_step()
+        self.operator.forget_waiting()
 
     def start_from_initial(self):
         """Set the initial state and return it. Raises ValueError where it is not finite or not admissible."""
