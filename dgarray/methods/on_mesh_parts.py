@@ -51,9 +51,9 @@ class OnMeshParts(OnRanks):
 
     def report(self):
         """What one process reports, and of each rank what `of_ranks` says."""
-        own = np.count_nonzero(self.own)
-        several = set(self._zones) - {None}
-        return self.of_ranks(own, len(self.own) - own, self.clock.bytes[0], self.clock) | (self.whole.report() if several else {})
+        own, several = np.count_nonzero(self.own), set(self._zones) - {None}
+        of_ranks = self.of_ranks(own, len(self.own) - own, self.clock.bytes[0], self.clock)
+        return of_ranks | (self.whole.report() if several else {})
 
     def parameters(self, part):
         return self.whole.parameters(part) if self.varying else {}
