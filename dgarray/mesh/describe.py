@@ -29,8 +29,8 @@ def sizes(mesh):
 
 
 def measures(mesh):
-    """What takes time to compute on large meshes: volume, sizes, quality, connected parts, and those
-    of ranks, [(title, text)]."""
+    """What takes time to compute on large meshes: volume, sizes, quality, connected parts, and the cells of each rank of a run,
+    [(title, text)]."""
     edges = np.concatenate([longest_edges(block.points, block.cells) for block in mesh.blocks])
     quality = mesh.quality()
     return [

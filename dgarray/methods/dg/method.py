@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from ...mesh.errors import TO_SPLIT
+from ...mesh.store import CURVED
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
 from ...reference import reference_cell
@@ -33,7 +34,6 @@ SIMPLICES = "line", "triangle", "tetra"
 STRONG = *SIMPLICES, "prism"          # shapes with dense matrices, on which NodalDG has a strong form
 PLURALS = {"line": "lines", "triangle": "triangles", "tetra": "tetrahedra", "quadrilateral": "quadrilaterals",
            "hexahedron": "hexahedra", "prism": "prisms"}
-BENT = 4              # how often the time of a straight triangle or tetrahedron a curved one takes, see docs/performance.md
 DEGREES = 50          # the highest degree of the quadrature rules on triangles
 
 
@@ -154,13 +154,13 @@ class DG(Method):
 
     def costs(self, problem):
         """What a stage of each element costs, (element,), beside others: its unknowns, those of internal variables included,
-        times `BENT` where it is curved."""
+        times `CURVED` where it is curved."""
         costs = np.empty(problem.mesh.cell_count)
         for each in sets_of(self, problem):
             law = each.problem.law
             variables = len(law.variables) + (0 if law.internal is None else len(law.internal.names))
             unknowns = variables * number_of_unknowns(each.problem.mesh.cell_shape, each.method.order)
-            costs[each.cells] = unknowns * (BENT if bent(each.problem.mesh).any() else 1)
+            costs[each.cells] = unknowns * (CURVED if bent(each.problem.mesh).any() else 1)
         return costs
 
     def alone(self, problem):
