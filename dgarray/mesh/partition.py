@@ -3,7 +3,7 @@
 A part is a `Mesh` of its own. Its cells of one shape come in three groups, each in the order of the whole mesh:
 
     independent   own cells that need own cells alone
-    the rim       own cells that need some of another part, and those at faces of several cells some of which are another part's
+    the rim       own cells that need some of another part, or meet a face of several cells with some of another part among them
     copies        cells of other parts that own cells need, one part after the other
 
 A cell needs those with which it shares a face or a part of one, or, where the method asks for it, a vertex.
@@ -21,7 +21,8 @@ from .faces import Neighbours
 from .hanging import Hanging
 from .neighbourhood import BEYOND, Neighbourhood, with_near
 
-COSTS, LARGEST = 8, 1000    # METIS takes whole numbers: that of the cheapest cell, and how often it the dearest one is at most
+COSTS = 8           # METIS takes whole numbers: that of the cheapest cell
+LARGEST = 1000      # how many times as much another cell costs at most
 
 
 @dataclass(frozen=True, eq=False, repr=False)
