@@ -6,10 +6,29 @@ Every method here is a row of numbers per stage, applied to the state q, a regis
 
 so a backend needs one kernel for all of them, and a method that has no use for k or q0 does not store it.
 """
-from functools import cache
+from functools import cache, reduce
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
+
+# The update of a stage as sums of products: (factor, what it multiplies). The register first, then the state, which reads it.
+REGISTER = ("A", "k"), ("v", "q"), ("w", "r")
+STATE = ("alpha", "q0"), ("beta", "q"), ("B", "k"), ("C", "r")
+
+
+def updated(s, r, q, k=None, q0=None):
+    """(register, state) after a stage: k = A k + v q + w r,  q = alpha q0 + beta q + B k + C r.
+
+    s holds the factors; r, q, k, q0 are numbers, arrays or traced values. Where s has no such factor, or k or q0 is None, the
+    term is not there; without k the register is None."""
+    def total(terms):
+        return reduce(add, [getattr(s, factor) * values[name] for factor, name in terms
+                            if hasattr(s, factor) and values[name] is not None])
+    values = {"r": r, "q": q, "k": k, "q0": q0}
+    if k is not None:
+        values["k"] = total(REGISTER)
+    return values["k"], total(STATE)
 
 
 class Stage(NamedTuple):
@@ -22,10 +41,10 @@ class Stage(NamedTuple):
     C: float = 0.0
     v: float = 0.0
 
-    def of(self, r, q, k, q0):
-        """The new (k, q) of a step of length 1."""
-        k = self.A * k + self.v * q + self.w * r
-        return k, self.alpha * q0 + self.beta * q + self.B * k + self.C * r
+    def terms(self, which, dt, **values):
+        """[(factor, value)] of the terms in REGISTER or STATE whose factor is not zero; values: r = dq/dt, q, k and q0."""
+        return [(getattr(self, factor) * (dt if name == "r" else 1), values[name]) for factor, name in which
+                if getattr(self, factor)]
 
 
 class LSRK54:
@@ -152,7 +171,7 @@ def amplification(stepper, z, one=1.0, product=np.multiply):
     q0 = q = z * 0 + one
     k = z * 0
     for s in stepper.stages:
-        k, q = s.of(product(z, q), q, k, q0)
+        k, q = updated(s, product(z, q), q, k, q0)
     return q
 
 
@@ -168,7 +187,7 @@ def monotonicity_radius(stepper):
     k, rows = 0 * q, []
     for number, s in enumerate(stepper.stages):
         rows.append(q)
-        k, q = s.of(np.eye(1, count + 1, number + 1)[0], q, k, q0)
+        k, q = updated(s, np.eye(1, count + 1, number + 1)[0], q, k, q0)
     K = np.zeros((count + 1, count + 1))
     K[:, :count] = np.array([*rows, q])[:, 1:]
 

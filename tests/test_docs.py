@@ -2,7 +2,8 @@
 
 The blocks of a page run in order, in a folder of their own:
 python   in one namespace, with no figure open; a block that begins with `# name.py` is written to that file as well
-bash     the lines that begin with `dgarray`; benchmarks do not run, thousands of triangles become 400
+bash     the lines that begin with `dgarray`; benchmarks do not run, thousands of triangles become 400, and runs of the gallery
+         end early: their cases run to the end in tests/test_cases.py
 text     right after one of these: what that block prints, or a part of it
 """
 import importlib
@@ -29,6 +30,7 @@ BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
 # Files that pages speak of as the reader's own.
 GIVEN = {"yours.msh": ROOT / "cases" / "meshes" / "slab.msh",
          **{name: DOCS / "meshes" / name for name in ("room.msh", "rod.msh")}}
+EARLY = 20               # by how much the times of the gallery's commands are divided
 MYCASE = "from dgarray.cases import tm_cavity as case\n"
 
 
@@ -49,6 +51,14 @@ def commands(block):
                 yield words[1:]
 
 
+def shortened(run, factor):
+    """`Simulation.run` with times that are shorter by this factor."""
+    def shorter(self, until=None, every=None, *arguments, **named):
+        until, every = (self.options[name] if value is None else value for name, value in (("until", until), ("every", every)))
+        return run(self, until / factor, every and every / factor, *arguments, **named)
+    return shorter
+
+
 @pytest.mark.usually(lambda page: page.name in ("own-method.md", "own-loop.md", "restart.md",
                                                 "batch-jobs.md", "citing.md"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -59,6 +69,8 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     pyplot.close("all")
+    early = EARLY if page.parent.name == "gallery" else 1
+    monkeypatch.setattr(dg.Simulation, "run", shortened(dg.Simulation.run, early))
     for name, source in GIVEN.items():
         shutil.copy(source, name)
     Path("mycase.py").write_text(MYCASE)
@@ -75,6 +87,8 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
         elif language == "bash":
             for words in commands(text):
                 words = [re.sub(r"^elements=\d{4,}$", "elements=400", word) for word in words]
+                words = [f"{float(word) / early:g}" if before == "--time" else word
+                         for before, word in zip(["", *words], words)]
                 build_parser().parse_args(words)
                 if words[0] != "bench":
                     assert main(words) == 0, f"{page.name}: dgarray {shlex.join(words)}\n{capsys.readouterr().err}"

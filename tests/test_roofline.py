@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from nodal_problems import of_element
 
-from dgarray import Acoustics, Maxwell, ModalDG, NodalDG, backends, box, pec, rectangle, wall
+from dgarray import Acoustics, Maxwell, ModalDG, NodalDG, Simulation, backends, box, pec, rectangle, wall
 from dgarray.bench.cpu import bench, held, table
-from dgarray.bench.roofline import Operation, bound, ceilings, cost, limit, quantity, roofline_line
+from dgarray.bench.roofline import Operation, bound, ceilings, cost, cost_of_sets, limit, quantity, roofline_line
+from dgarray.cli import run_commands
 from dgarray.stepping import LSRK54, RK4, SSP33
 
 CEILINGS = {"bandwidth": 50e9, "multiply_add": 100e9}
@@ -99,9 +100,24 @@ def test_roofline_line_states_the_share(kernels):
     best = 120 / bound(cost(t, kernels), CEILINGS)
     report = {"kernels": kernels, "dtype": "float64", "elements": t.elements, "dofs": 120 * t.elements,
               "dof_updates_per_s": best / 2}
-    line = roofline_line(report, t, CEILINGS)
+    line = roofline_line(report, cost(t, kernels), t.unit, CEILINGS)
     assert line.startswith("roofline: ") and line.endswith("; 50% of it reached")
     assert "per element and stage" in line and "bound by arithmetic" in line
+
+
+def test_costs_of_several_sets_are_means_over_their_elements():
+    """Orders by region: the line of a run counts each region's elements with the costs of its order."""
+    mesh = rectangle(cells=4).with_regions({"fine": lambda x: x[0] < 0.25, "coarse": lambda x: x[0] > 0.25})
+    sim = Simulation(mesh, Maxwell(2), NodalDG({"fine": 3, "coarse": 1}), pec, backend="numpy", kernels="array", until=0.01)
+    sim.run()
+    alone = [sum(o.flops for o in cost(tables(mesh, Maxwell(2), pec, order), "array")) for order in (3, 1)]
+    sets = list(sim.operator.operators.values())
+    (stage,) = cost_of_sets(sets, "float64", LSRK54)
+    assert min(alone) < stage.flops < max(alone)
+    parts = [sum(o.flops for o in cost(each.tables, "array")) * each.tables.elements for each in sets]
+    assert stage.flops == pytest.approx(sum(parts) / 32)
+    line = run_commands.roofline(sim)
+    assert f"{quantity(stage.flops, 'flop')} and {quantity(stage.bytes, 'B')} per element and stage" in line
 
 
 def test_quantities():

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from ..mesh import box, interval, rectangle
 from ..mesh.generate import SIDES
 from ..mesh.mesh import build
+from ..methods.check import norm_over_faces
 from ..methods.dg import stability
 from ..methods.dg.nodal import NodalTables
 from ..methods.dg.spectrum import hessenberg, largest_step
@@ -174,7 +175,7 @@ def outer_spectrum(apply, size, dtype=float, krylov=60):
 
 def rate(contributions, exponent):
     """Largest norm over the faces of s J_face / J, (face, element): 1 / time."""
-    return float((contributions ** exponent).sum(axis=0).max() ** (1 / exponent))
+    return float(norm_over_faces(contributions, exponent).max())
 
 
 def measure(mesh, law, order, wave_numbers):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..stepping import LSRK54, registers
-from .roofline import Operation, ceilings, cost
+from .roofline import ceilings, cost, cost_of_sets
 
 SECONDS = 2.0                   # how long a row is measured
 
@@ -113,14 +113,7 @@ class SetsProblem(Problem):
         return perf_counter() - start
 
     def counts(self):
-        """The costs of a stage, means over all elements. Mortars do not count."""
-        flops = size = 0.0
-        for each in self.operator.operators.values():
-            kernels = "array" if "right-hand side" in each.array_expressions else "fused"
-            share = each.tables.elements / self.tables.elements
-            for part in cost(each.tables, kernels, self.operator.backend.dtype, self.stepper):
-                flops, size = flops + share * part.flops, size + share * part.bytes
-        return [Operation("stage", flops, size)]
+        return cost_of_sets(self.operator.operators.values(), self.operator.backend.dtype, self.stepper)
 
 
 def ceiling(dtype, threads):

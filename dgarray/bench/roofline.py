@@ -12,7 +12,7 @@ from ..stepping import LSRK54
 from .roofline_grid import grid_counts
 from .roofline_hermite import hermite_counts, paper_counts
 
-__all__ = ["Operation", "bound", "ceilings", "cost", "of_the_paper", "roofline_line"]
+__all__ = ["Operation", "bound", "ceilings", "cost", "cost_of_sets", "of_the_paper", "roofline_line"]
 
 
 class Operation(NamedTuple):
@@ -55,6 +55,18 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
         return count.fused(variant) if kernels == "fused" else count.array()
     count = (TensorCount if isinstance(tables, TensorTables) else Count)(tables, dtype, stepper)
     return count.fused() if kernels == "fused" else count.array()
+
+
+def cost_of_sets(operators, dtype, stepper):
+    """As `cost`, of a stage of several element sets as one operation: means over all elements. Joins do not count.
+
+    operators: of the sets, on a CPU"""
+    elements, flops, size = sum(each.tables.elements for each in operators), 0.0, 0.0
+    for each in operators:
+        share, kernels = each.tables.elements / elements, "array" if "right-hand side" in each.array_expressions else "fused"
+        for part in cost(each.tables, kernels, dtype, stepper):
+            flops, size = flops + share * part.flops, size + share * part.bytes
+    return [Operation("stage", flops, size)]
 
 
 class Count:
@@ -344,24 +356,20 @@ def of_the_paper(tables, operations):
     return [o._replace(flops=flops[o.name]) for o in operations if flops]
 
 
-def roofline_line(report, tables, ceilings, stepper=LSRK54, variant=None):
+def roofline_line(report, operations, unit, ceilings, least=None):
     """One line on a run: operations, bytes, and the share of the machine's bound that the run reached.
 
-    report     of `Simulation`, with backend, kernels, dtype, elements, dofs and dof_updates_per_s
-    tables     of the run, as for `cost`
-    ceilings   of `ceilings` for the run's dtype and threads, or of `dgarray.backends.cuda.ceilings`
-    stepper    of the run
-    variant    of the fused kernels of a GPU; the bound on a GPU is that of a single kernel, whatever the kernels and variant"""
-    backend = report.get("backend", "numpy")
-    operations = least = cost(tables, report["kernels"], report["dtype"], stepper, backend, variant)
-    if backend == "cupy":
-        least = cost(tables, "fused", report["dtype"], stepper, backend)
+    report      of `Simulation`, with elements, dofs and dof_updates_per_s
+    operations  what they cost, a list of `Operation`;  unit: to which the costs belong, in words
+    ceilings    of `ceilings` for the run's dtype and threads, or of `dgarray.backends.cuda.ceilings`
+    least       the operations of the bound, where these are others; on a GPU those of a single kernel, whatever the variant"""
+    least = least or operations
     seconds = bound(least, ceilings)
     flops, size = (sum(getattr(o, name) for o in operations) for name in ("flops", "bytes"))
     best = report["dofs"] / report["elements"] / seconds
     by_arithmetic = sum(o.flops / ceilings["multiply_add"] for o in least if limit(o, ceilings) == "arithmetic")
     side = "arithmetic" if by_arithmetic > seconds / 2 else "memory"
-    return (f"roofline: {quantity(flops, 'flop')} and {quantity(size, 'B')} per {tables.unit}; bound by {side} at "
+    return (f"roofline: {quantity(flops, 'flop')} and {quantity(size, 'B')} per {unit}; bound by {side} at "
             f"{best / 1e6:.4g} M DOF/s; {report['dof_updates_per_s'] / best:.0%} of it reached")
 
 

@@ -126,17 +126,25 @@ def live_picture(sim, options):
 
 
 def roofline(sim):
-    """One line: operations, bytes, and the share of this machine's bound that the run reached."""
-    from ..bench.roofline import ceilings, roofline_line, variant_of
-    tables, dtype = sim.operator.tables, sim.report["dtype"]
-    if tables is None:
+    """One line: operations, bytes, and the share of this machine's bound that the run reached; empty where they are not
+    counted."""
+    from ..bench.roofline import ceilings, cost, cost_of_sets, roofline_line, variant_of
+    operator, dtype, on_device = sim.operator, sim.report["dtype"], sim.backend.name == "cupy"
+    tables, sets = operator.tables, getattr(operator, "operators", None)
+    if tables is None and (sets is None or on_device):
         return ""
-    if sim.backend.name == "numpy":
-        return roofline_line(sim.report, tables, ceilings(dtype, sim.backend.threads), sim.stepper)
+    if sets:
+        found = cost_of_sets(list(sets.values()), dtype, sim.stepper)
+        return roofline_line(sim.report, found, "element and stage", ceilings(dtype, sim.backend.threads))
+    if not on_device:
+        found = cost(tables, sim.report["kernels"], dtype, sim.stepper)
+        return roofline_line(sim.report, found, tables.unit, ceilings(dtype, sim.backend.threads))
     from ..backends.cuda.ceilings import ceilings as of_device
     from ..backends.cuda.device import Device
+    found = cost(tables, sim.report["kernels"], dtype, sim.stepper, "cupy", variant_of(operator.operations))
+    least = cost(tables, "fused", dtype, sim.stepper, "cupy")
     device = getattr(sim.backend, "device", None) or Device()
-    return roofline_line(sim.report, tables, of_device(device, dtype), sim.stepper, variant_of(sim.operator.operations))
+    return roofline_line(sim.report, found, tables.unit, of_device(device, dtype), least)
 
 
 def run_eoc(options):

@@ -1,7 +1,20 @@
 """The check of a state: is it finite and admissible, and what is its largest wave rate, which limits the next time step."""
+from functools import reduce
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+
+
+def norm_over_faces(rates, exponent):
+    """(sum over faces of rate^exponent)^(1 / exponent), of numbers, arrays or traced values of each face.
+
+    It is no finite number where a rate is none. The largest rate is taken out first: powers of large numbers overflow."""
+    if isinstance(exponent, Real) and exponent == 1:
+        return sum(rates)
+    largest = reduce(np.maximum, rates)
+    scale = np.where(largest > 0, largest, 1)
+    return largest * sum((rate / scale) ** exponent for rate in rates) ** (1 / exponent)
 
 
 class Check(NamedTuple):
@@ -9,8 +22,8 @@ class Check(NamedTuple):
 
     finite       whether every value is finite
     admissible   whether the law admits every value, for example positive density and pressure
-    rate         max over elements of (sum over faces of (s J_face / J)^exponent)^(1 / exponent), 1 / time, with the wave
-                 speed s normal to the face; None if not computed
+    rate         max over elements of `norm_over_faces` of s J_face / J, 1 / time, with the wave speed s normal to the face;
+                 None if not computed
     exponent     that of `rate`; None if not computed"""
 
     finite: bool

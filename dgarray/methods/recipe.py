@@ -1,7 +1,7 @@
 """The base class of a method's operations on a backend, `WeakForm` and `HalfSteps`."""
 from functools import cached_property
 
-from ..stepping import first, sequence
+from ..stepping import REGISTER, STATE, first, sequence
 from .operation import Operation, OperationLists
 
 
@@ -43,10 +43,8 @@ class Recipe:
     def update(self, row, dt, r, q, out, k, q0):
         """k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r, in place; k is None where the stepper has none."""
         if k is not None and (row.w or row.v):
-            terms = [(factor, array) for factor, array in ((row.A, k), (row.v, q)) if factor]
-            self.backend.combine(k, *terms, *([(row.w * dt, r)] if row.w else []))
-        terms = [(factor, array) for factor, array in ((row.alpha, q0), (row.beta, q), (row.B, k)) if factor]
-        self.backend.combine(out, *terms, *([(row.C * dt, r)] if row.C else []))
+            self.backend.combine(k, *row.terms(REGISTER, dt, r=r, q=q, k=k, q0=q0))
+        self.backend.combine(out, *row.terms(STATE, dt, r=r, q=q, k=k, q0=q0))
 
     def stage_operations(self, q, out, k, q0, row, number=0):
         """The `Operation`s of one stage, at the clock's time step and its time with that number; other arguments as those of

@@ -1,14 +1,19 @@
 """CUDA C compiled without a GPU: its PTX, and what the assembler says of every kernel's registers and spills."""
+import json
 import os
 import re
 import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 from dgarray.backends.cuda.device import OPTIONS, cuda_source, first_error
+
+from dgarray.physics.codegen import cache_folder, write_file
 
 ARCHITECTURES = ("sm_80", "sm_90")
 # What CuPy adds to the options of every kernel.
@@ -38,11 +43,32 @@ class Compiled:
 
 @cache
 def compiled(source, dtype="float64", arch="sm_90"):
-    """The source as `dgarray.backends.cuda.device.Device.compile` would compile it for `arch`.
+    """The source as `dgarray.backends.cuda.device.Device.compile` would compile it for `arch`. What the compiler gave is kept
+    in the cache folder, under the hash of all that it was given and of its version.
 
     Skips the test where NVRTC is not installed; raises RuntimeError with the compiler's first error."""
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="CUDA C is compiled by NVRTC: pip install 'numba-cuda[cu13]'")
+    options = (*OPTIONS, *ADDED, f"-arch={arch}", "--ptxas-options=-v")
+    given = cuda_source(source, dtype), options, compilers()
+    file = cache_folder() / "nvrtc" / sha256(repr(given).encode()).hexdigest()[:32]
+    if not file.exists():
+        write_file(file, json.dumps(compile_anew(nvrtc, given[0], options)))
+    ptx, log = json.loads(file.read_text())
+    kernels = {name: Usage(int(registers), int(stores), int(loads), int(stack))
+               for name, stack, stores, loads, registers in FUNCTION.findall(log)}
+    missing = set(re.findall(r"\.entry (\w+)", ptx)) - set(kernels)
+    assert not missing, f"the compiler's log says nothing of {missing}: {log}"
+    return Compiled(ptx, kernels, log)
 
+
+@cache
+def compilers():
+    """Names and versions of what is installed of NVIDIA's compilers."""
+    return sorted(f"{each.name} {each.version}" for each in distributions() if each.name.startswith("nvidia-"))
+
+
+def compile_anew(nvrtc, source, options):
+    """(PTX, log) of the compiler."""
     def call(function, *arguments):
         code, *result = function(*arguments)
         if code != nvrtc.nvrtcResult.NVRTC_SUCCESS:
@@ -53,21 +79,15 @@ def compiled(source, dtype="float64", arch="sm_90"):
         room = b" " * call(size, program)
         call(read, program, room)
         return room.decode().rstrip("\0 ")
-    program = call(nvrtc.nvrtcCreateProgram, cuda_source(source, dtype).encode(), b"kernel.cu", 0, [], [])
+    program = call(nvrtc.nvrtcCreateProgram, source.encode(), b"kernel.cu", 0, [], [])
     try:
-        options = [option.encode() for option in (*OPTIONS, *ADDED, f"-arch={arch}", "--ptxas-options=-v")]
-        done, = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        done, = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
         log = text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
         if done != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             raise RuntimeError(f"CUDA C does not compile: {first_error(log)}")
-        ptx = text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
+        return text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX), log
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    kernels = {name: Usage(int(registers), int(stores), int(loads), int(stack))
-               for name, stack, stores, loads, registers in FUNCTION.findall(log)}
-    missing = set(re.findall(r"\.entry (\w+)", ptx)) - set(kernels)
-    assert not missing, f"the compiler's log says nothing of {missing}: {log}"
-    return Compiled(ptx, kernels, log)
 
 
 def float64_instructions(ptx, trigonometric=False):

@@ -1,6 +1,8 @@
 """Text of the kernel of a Runge-Kutta stage, an element after the other: each evaluates the fluxes of its own faces."""
+from functools import reduce
 from hashlib import sha256
 
+from ....stepping import REGISTER, STATE
 from ..simd import matmul
 from .kernel_source import indented
 from .prefetch import Prefetch
@@ -9,6 +11,7 @@ from .tile_source import TileSource
 # The numbers of a stage, and what a kernel makes of them.
 CLOCK = "clock, number_of_stage, with_k, with_q0, A, w_, alpha, beta, B, C_, v_"
 TIMES = "t = clock[1 + number_of_stage]", "wdt, C = w_*clock[0], C_*clock[0]"
+CALLED = {"v": "v_", "w": "wdt"}               # where a factor has another name there; both of r have dt in them
 UPDATED = "out", "register", "start"          # the arrays that the update goes through
 
 
@@ -149,55 +152,46 @@ class StageSource(TileSource, Prefetch):
                 *(product("from_mass", "mass_P", "W", of_w, "R", of_r) for of_r, of_w in pairs)]
 
     def update(self):
-        """k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r, with r = dq/dt, for methods with k and q0 or
-        one of the two; where there is neither, alpha is 0 and q0 any array."""
-        return ["if with_k and with_q0:", *indented(self.update_with(True, True)), "elif with_k:",
-                *indented(self.update_with(True, False)), "else:", *indented(self.update_with(False, True))]
+        """Lines of the update, see `dgarray.stepping.updated`, for methods with k and q0 or one of the two; where there is
+        neither, alpha is 0 and q0 any array."""
+        return ["if with_k and with_q0:", *indented(self.update_with("A v w alpha beta B C", k=True, q0=True)),
+                "elif with_k:", *indented(self.update_with("A w beta B C", k=True)),
+                "else:", *indented(self.update_with("alpha beta C", q0=True))]
 
-    def update_with(self, k, q0):
+    def update_with(self, factors, k=False, q0=False):
+        """The same with these factors, for methods with k and q0 or one of the two."""
         L, N = self.L, self.N
-        Q, R = f" + (v*{N} + i)*{L}", f" + (v*{self.result_rows} + i)*{L}"
-        places = [self.lane("R", 0, R), self.lane("Q", 0, Q), self.lane("K", 0), self.lane("K", 1)]
+        places = {"r": self.lane("R", 0, f" + (v*{self.result_rows} + i)*{L}"), "q": self.lane("Q", 0, f" + (v*{N} + i)*{L}")}
+        places |= ({"q0": self.lane("K", 1)} if q0 else {}) | ({"k": self.lane("K", 0)} if k else {})
         loads = [f"copy(register, at, w, {self.at['K']})"] * k + [f"copy(start, at, w, {self.at['K'] + L})"] * q0
         stores = [f"copy(w, {self.at['K']}, register, at)"] * k + [f"copy(w, {self.at['K'] + L}, out, at)"]
         return [f"for v in range({self.V}):", f"    for i in range({N}):",
                 f"        at = tile*{self.V * N * L} + (v*{N} + i)*{L}",
-                *indented([*loads, self.combined(places, k, q0), *stores], 2)]
+                *indented([*loads, self.combined(places, factors.split()), *stores], 2)]
 
-    def combined(self, places, k, q0):
-        """The line that combines r, q, register and q0 at these places and leaves register and new state in the last two."""
-        nodes, factors = [], []
+    def combined(self, places, factors):
+        """The line that combines what lies at these places with these factors, and leaves register and new state in K."""
+        nodes, steps, given = [], [places["r"].step, places["q"].step, ""], []
 
-        def value(place):
-            nodes.append(("load", place.at, [p.step for p in places].index(place.step)))
+        def node(*what):
+            nodes.append(what)
             return len(nodes) - 1
 
         def total(terms):
-            numbers = []
-            for factor, number in terms:
-                factors.append(factor)
-                nodes.append(("given", len(factors) - 1))
-                nodes.append(("multiply", len(nodes) - 1, number))
-                numbers.append(len(nodes) - 1)
-            for number in numbers[1:]:
-                nodes.append(("add", numbers[0], number))
-                numbers[0] = len(nodes) - 1
-            return numbers[0]
-        tendency, state = value(places[0]), value(places[1])
-        terms, outputs, targets = [], [], []
-        if q0:
-            terms.append(("alpha", value(places[3])))
-        terms.append(("beta", state))
-        if k:
-            kept = total([("A", value(places[2])), *[("v_", state)] * q0, ("wdt", tendency)])
-            outputs.append(kept)
-            targets.append((places[2].at, 2))
-            terms.append(("B", kept))
-        terms.append(("C", tendency))
-        outputs.append(total(terms))
-        targets.append((places[3].at, 2))
+            products = []
+            for factor, name in terms:
+                if factor in factors:
+                    given.append(CALLED.get(factor, factor))
+                    products.append(node("multiply", node("given", len(given) - 1), values[name]))
+            return reduce(lambda a, b: node("add", a, b), products)
+        values = {name: node("load", place.at, steps.index(place.step)) for name, place in places.items()}
+        outputs, targets = [], []
+        if "k" in places:
+            values["k"] = total(REGISTER)
+            outputs, targets = [values["k"]], [(places["k"].at, 2)]
+        outputs.append(total(STATE))
+        targets.append((self.lane("K", 1).at, 2))
         text = f"{tuple(nodes)}, {outputs}, {targets}, np.{self.dtype}, vectors=True"
         name = f"update_{sha256(text.encode()).hexdigest()[:8]}"
         self.functions[name] = text, ["the update of a Runge-Kutta stage"]
-        offsets = "".join(f"0{place.step}, " for place in places[:3])
-        return f"{name}(w, ({offsets}), ({''.join(f'{factor}, ' for factor in factors)}))"
+        return f"{name}(w, ({''.join(f'0{step}, ' for step in steps)}), ({''.join(f'{factor}, ' for factor in given)}))"

@@ -1,5 +1,8 @@
 """Text of the loop that checks a state: its largest rate, whether it is finite and admissible."""
-from ..simd.expressions import sum_of_products
+from functools import cache
+
+from ....methods.check import norm_over_faces
+from ....physics.pointwise import Pointwise
 from .kernel_source import indented
 
 # Of each lane, over all tiles: whether all is finite, all is admissible, all rates are numbers; and the largest one.
@@ -79,15 +82,21 @@ def at_the_points(s, checked):
 def rates(s):
     """Lines that take the rates of a tile's elements into `largest`, see `WeakForm.rate`, and put 0 into `sound` where one
     is infinite or no number."""
-    L, d = s.L, s.d
     largest, sound = flag(s, "largest"), flag(s, "sound")
-    here, scale = f"w[{s.at['S']} + f*{L} + lane]", s.lane("G", s.rate_rows + s.F * d, f" + f*{L}")
-    faces = sum_of_products(*((s.lane("S", f), s.lane("G", s.rate_rows + s.F * d + f)) for f in range(s.F)))
-    return ["if exponent == one:", *indented(s.lanes([
-                f"total = select(lane < filled, {faces}, zero)", f"{sound} = select(total < infinity, {sound}, zero)",
-                f"{largest} = select(total > {largest}, total, {largest})"])),
-            "else:", *indented(s.lanes([
-                "peak = total = zero", f"for f in range({s.F}):", f"    value = {here}*{scale}",
-                "    if not value < infinity:", f"        {sound} = zero", "    peak = max(peak, value)",
-                "if peak > 0:", f"    for f in range({s.F}):", f"        total += ({here}*{scale}/peak)**exponent",
-                f"    {largest} = max({largest}, select(lane < filled, peak*total**(one/exponent), zero))"]))]
+
+    def by(exponent):
+        places = {"speed": ("S", 0, "", 1), "scale": ("G", s.rate_rows + s.F * s.d, "", 1), "exponent": {None: "exponent"}}
+        return indented(s.lanes([
+            *s.evaluate(rate_of(s.F, exponent), ["rate"], **places), "rate = select(lane < filled, rate, zero)",
+            f"{sound} = select(rate < infinity, {sound}, zero)", f"{largest} = select(rate > {largest}, rate, {largest})"]))
+    return ["if exponent == one:", *by(1), "else:", *by(None)]
+
+
+@cache
+def rate_of(faces, exponent):
+    """The norm of s J_face / J over so many faces as a traced function; exponent: None where it comes at run time."""
+    given = {} if exponent else {"exponent": None}
+
+    def wave_rate(speed, scale, exponent=exponent):
+        return norm_over_faces([a * b for a, b in zip(speed, scale)], exponent)
+    return Pointwise(wave_rate, {"speed": faces, "scale": faces, **given}, "wave rate")

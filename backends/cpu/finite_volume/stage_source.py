@@ -1,9 +1,13 @@
 """Text of the kernel of a Runge-Kutta stage of finite volumes: the fluxes along all axes, row by row, and the update."""
-from functools import cached_property
+from functools import cache
 
 from ....physics.pointwise import Pointwise
+from ....stepping import REGISTER, STATE, updated
 from ..dg.kernel_source import indented
 from .march_source import MarchSource
+
+# What the factors of the update are called in the text; those of r = dq/dt have dt in them.
+FACTORS = {"A": "A", "v": "v_", "w": "w_", "alpha": "alpha", "beta": "beta", "B": "B", "C": "C"}
 
 
 class StageSource(MarchSource):
@@ -71,39 +75,35 @@ class StageSource(MarchSource):
         return ["if with_register:", *indented(self.update(True)), "else:", *indented(self.update(False)), "at = 0",
                 *self.look(new), *self.store(new), "if with_register:", *indented(self.store(register, "register"))]
 
-    def update(self, register):
+    def update(self, with_k):
         """Lines that make the new state of a row, and the register of the stepper if it has one."""
-        names = ["start", "register"] if register else ["start"]
-        lines = [line for name in names for line in self.from_memory(name, self.fields[name])]
+        fields = {"r": "r", "q": "q0", "q0": "start", "k": "register"}
+        lines = [line for name in ("start", *["register"] * with_k) for line in self.from_memory(name, self.fields[name])]
 
         def read(argument, number):
-            if argument in ("q", "r", "start", "register"):
-                field = self.fields["q0" if argument == "q" else argument]
-                return "load", field.place(number), f"{field.slot('row')} + i"
-            return "given", argument
-        targets = [(self.fields[name].place(v), "i") for name in ("q1", *names[1:]) for v in range(self.V)]
-        call = self.call(self.stage_with_register if register else self.stage, read, targets)
-        return lines + self.over_columns(f"{self.halo}", f"{self.halo} + cells", call)
-
-    @cached_property
-    def stage(self):
-        """out = alpha q0 + beta q + C r."""
-        def stage(q, r, start, alpha, beta, C):
-            return tuple(alpha * a + (beta * b + C * c) for a, b, c in zip(start, q, r))
-        numbers = dict.fromkeys(("alpha", "beta", "C"))
-        return Pointwise(stage, dict.fromkeys(("q", "r", "start"), self.V) | numbers, "stage")
-
-    @cached_property
-    def stage_with_register(self):
-        """k = A k + v q + w r,  out = alpha q0 + beta q + B k + C r: (out, k)."""
-        def stage(q, r, start, register, A, v_, w_, alpha, beta, B, C):
-            kept = tuple(A * k + v_ * a + w_ * b for k, a, b in zip(register, q, r))
-            new = tuple(alpha * a + (beta * b + C * c) for a, b, c in zip(start, q, r))
-            return (*(B * a + b for a, b in zip(kept, new)), *kept)
-        numbers = dict.fromkeys(("A", "v_", "w_", "alpha", "beta", "B", "C"))
-        return Pointwise(stage, dict.fromkeys(("q", "r", "start", "register"), self.V) | numbers, "stage")
+            if argument == "s":
+                return "given", FACTORS[number]
+            field = self.fields[fields[argument]]
+            return "load", field.place(number), f"{field.slot('row')} + i"
+        targets = [(self.fields[name].place(v), "i") for name in ("q1", *["register"] * with_k) for v in range(self.V)]
+        factors = tuple(FACTORS) if with_k else ("alpha", "beta", "C")
+        return lines + self.over_columns(f"{self.halo}", f"{self.halo} + cells",
+                                         self.call(update(factors, self.V), read, targets))
 
     def from_memory(self, array, field):
         return ["place = slab + (row + row_shift)*row_stride + x0", f"for v in range({self.V}):",
                 f"    for c in range(0, cells, {self.L}):",
                 f"        copy({array}, place + v*variable_stride + c, w, {field.first + self.halo} + v*{self.width} + c)"]
+
+
+@cache
+def update(factors, count):
+    """`dgarray.stepping.updated` of so many numbers with these factors alone, traced: (the new states, the new registers).
+
+    Its inputs are s, the factors, and, as far as these need them, r, q, k and q0."""
+    arrays = {name: count for factor, name in (*REGISTER, *STATE) if factor in factors}
+
+    def stage(s, r, q, k=(None,) * count, q0=(None,) * count):
+        found = [updated(s, *each) for each in zip(r, q, k, q0)]
+        return [state for _, state in found], [register for register, _ in found if register is not None]
+    return Pointwise(stage, {"s": dict.fromkeys(factors), **arrays}, "stage")

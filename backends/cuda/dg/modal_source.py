@@ -8,34 +8,16 @@ from textwrap import indent
 
 import numpy as np
 
+from ....methods.check import norm_over_faces
 from ....physics.codegen import Python, scalar_source, write_module
+from ....physics.pointwise import Pointwise
 from .layout import WARP
+from .update import python_lines
 
 POINTS = 4                # face points whose values one thread of `trace` sums
 SUMS = 24                 # sums that one thread of `stage` keeps in registers; more if that takes more than GROUPS groups
 GROUPS = 8                # most groups of modes in a block: in a block of 256 threads each may have all 255 registers
 OPERANDS = 16 * 1024      # bytes of shared memory for the fluxes at the volume points of a block of elements
-
-# The Runge-Kutta update of one number: k = A k + v q + w dt r, out = alpha q0 + beta q + B k + C dt r.  An array with the
-# factor zero is not read.  The lines are inserted into the kernel, since numba needs a device to compile a device function.
-UPDATE = """
-kept = zero
-if keeps:
-    kept = w*dt*{r}
-    if v_ != zero:
-        kept += v_*state[{at}]
-    if A != zero:
-        kept += A*register[{at}]
-    register[{at}] = kept
-elif B != zero:
-    kept = register[{at}]
-total = B*kept + C*dt*{r}
-if alpha != zero:
-    total += alpha*start[{at}]
-if beta != zero:
-    total += beta*state[{at}]
-out[{at}] = total
-""".strip().splitlines()
 
 
 class ModalSource:
@@ -192,36 +174,33 @@ def kernel({arguments}, elements, width):
                 f"at, column = e, np.uint64({D * B * self.groups * self.rows} + group*{self.rows})",
                 f"for _ in range({self.S}):",
                 *indented([*(f"b{v} = flux[at + np.uint64({v * self.S})*width]" for v in V), *sums, "at += width", advance]),
-                f"mode, keeps = group*{self.rows}, (w != zero) | (v_ != zero)"]
+                f"mode, keeps = group*{self.rows}, (w != zero) | (v != zero)"]
         changes, results = [], [f"r{v}" for v in V]
         if self.t.finishes:
             changes, results = self.compute(f.finish, dialect)
             changes = self.reads(f.finish) + changes
         for i in rows:
             work = [f"at = np.uint64(mode + {i})*width + e", *(f"r{v} = r{v}_{i}" for v in V), *changes,
-                    *(line.format(at=f"at + np.uint64({v * self.N})*width", r=results[v]) for v in V for line in UPDATE)]
+                    *(line for v in V for line in python_lines(f"at + np.uint64({v * self.N})*width", results[v]))]
             body += [f"if mode + {i} < {self.N}:", *indented(work)]
         arguments = ("state, out, register, start, flux, operator, matrix, points, geometry, clock, "
-                     "number, A, w, alpha, beta, B, C, v_")
+                     "number, A, w, alpha, beta, B, C, v")
         return self.module("a Runge-Kutta stage", arguments, body, dialect)
 
     def rate(self):
         """For each element the norm over its faces of s J_face / J, see `WeakForm.rate`; NaN if it is not finite."""
         function, dialect, F = self.t.functions.wave_speed, Python(str(self.dtype)), range(self.F)
-        infinity, nan = dialect.literal(np.inf), dialect.literal(np.nan)
-        body = [*self.element, "peak, total = zero, zero", *(f"fastest{f} = zero" for f in F)]
+        body = [*self.element, *(f"fastest{f} = zero" for f in F)]
         if self.t.speeds_inside:
             inside = [*self.values(self.variables(function), "point"), *self.speeds(function, "point", F, dialect)]
             body += [f"for point in range({self.B}):", *indented(inside)]
         own = [(f * self.M, (f + 1) * self.M, [f]) for f in F]
         for first, last, faces in [(0, self.S, F)] if self.t.speeds_everywhere else own:
             body += [f"for m in range({first}, {last}):", *indented(self.speeds_at_faces(function, "m", faces, dialect))]
-        for f in F:
-            body += [f"value = fastest{f}*" + self.number(self.row["s"] + f),
-                     f"if not value < {infinity}:", f"    peak = {nan}",
-                     "if value > peak:", "    total, peak = total*(peak/value)**exponent + one, value",
-                     "elif value > zero:", "    total += (value/peak)**exponent"]
-        body += ["found[i] = peak*total**(one/exponent)"]
+        norm = Pointwise(norm_over_faces, {"rates": self.F, "exponent": None}, "wave rate")
+        lines, (rate,) = self.compute(norm, dialect)
+        body += [*(f"rates{f} = fastest{f}*" + self.number(self.row["s"] + f) for f in F), *lines, f"rate = {rate}",
+                 f"found[i] = rate if rate < {dialect.literal(np.inf)} else {dialect.literal(np.nan)}"]
         return self.module("rates", "state, values, found, matrix, points, geometry, t, exponent", body, dialect)
 
     def speeds_at_faces(self, function, point, faces, dialect):

@@ -4,9 +4,9 @@ from importlib.resources import files
 import numpy as np
 
 from ....physics.codegen import Cuda, scalar_source
+from . import update
 
-UPDATE, STAGE, LIBRARY = (files(__package__).joinpath(f"nodal_{name}.cu").read_text()
-                          for name in ("update", "stage", "library"))
+STAGE, LIBRARY = (files(__package__).joinpath(f"nodal_{name}.cu").read_text() for name in ("stage", "library"))
 POINTWISE = """
 struct Stage {{ real dt, A, w, alpha, beta, B, C, v; }};
 
@@ -159,7 +159,7 @@ class NodalSource:
                  self.table("int", "FACE_NODES", self.t.face_nodes.ravel())]
         if self.needs_x:
             lines.append(self.table("real", "NODES", self.t.nodes.ravel()))
-        return "\n".join([*lines, self.pointwise(), UPDATE, LIBRARY if variant.product == "cublas" else STAGE])
+        return "\n".join([*lines, self.pointwise(), update.C, LIBRARY if variant.product == "cublas" else STAGE])
 
     def table(self, kind, name, values):
         """Definition of an array in constant memory."""

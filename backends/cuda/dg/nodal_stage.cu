@@ -7,7 +7,7 @@
 // of them.  Operands go through shared memory, CHUNK nodes at a time, so each is computed once (FIELD_SHARED), or every thread
 // computes them for itself.
 //
-// Around this text stand the macros and, generated from the physics, `volume`, `face` and `finish` and `update`: see nodal_source.py and nodal_update.cu.
+// Around this text stand the macros and, generated from the physics, `volume`, `face` and `finish` and `update`: see nodal_source.py and update.py.
 
 struct alignas(16) Vector { real of[16 / sizeof(real)]; };          // what one load instruction can read
 constexpr int PER_LOAD = 16 / sizeof(real);

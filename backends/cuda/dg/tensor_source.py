@@ -1,7 +1,8 @@
 """CUDA C of tensor-product DG: sizes, tables of a line and scalar code traced from the physics, before tensor_stage.cu."""
 from importlib.resources import files
 
-from .nodal_source import UPDATE, NodalSource
+from . import update
+from .nodal_source import NodalSource
 
 STAGE = files(__package__).joinpath("tensor_stage.cu").read_text()
 THREADS = 512             # most threads of a block
@@ -126,4 +127,4 @@ class TensorSource(NodalSource):
                      ("ENDS", cell.ends), ("WEAK", cell.weak), ("LIFT", cell.lift)))]
         if self.needs_x and t.affine:
             lines += [self.table("real", "NODES", t.nodes.ravel()), self.table("real", "FACE_POINTS", t.face_points.ravel())]
-        return "\n".join([*lines, self.pointwise(), UPDATE, STAGE])
+        return "\n".join([*lines, self.pointwise(), update.C, STAGE])

@@ -7,7 +7,7 @@
 // lines, go to shared memory; each node sums along its line.  Fluxes at faces are computed from both sides.
 //
 // Before this text stand sizes, tables and, generated from the physics, `along`, `face` and `finish`, and `update`: see
-// tensor_source.py and nodal_update.cu.
+// tensor_source.py and update.py.
 
 // values (variable, face * face point): q at the ends of all lines.
 extern "C" __global__ void trace(const real* __restrict__ q, real* __restrict__ values, int elements, offset pitch) {

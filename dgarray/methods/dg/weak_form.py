@@ -9,6 +9,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from ..check import norm_over_faces
 from ..operation import Operation
 from ..recipe import Recipe
 from .arrays import ALL, DGArrays
@@ -227,19 +228,15 @@ class WeakForm(DGArrays, JoinFaces, Recipe):
         self.backend.workers.run(lambda piece, _: task(blocks[piece]), len(blocks))
 
     def rate(self, q, t, exponent):
-        """The largest wave rate, max over elements of (sum over faces of (s J_face / J)^exponent)^(1 / exponent), 1 / time.
+        """The largest wave rate, max over elements of `norm_over_faces` of s J_face / J, 1 / time.
 
         s is the wave speed normal to the face, its maximum over the element's points.  In the strong form these are all nodes;
         by quadrature, the points of all faces and, above order 1, of the volume, or only those of the face if the speed does
         not depend on the state.
         Returns nan if a rate is not finite."""
-        faces = self._face_rates(q, t)
-        peak = reduce(self.xp.maximum, faces)
-        if not 0 <= self.backend.largest(peak) < np.inf:
-            return np.nan
-        # Scaled by the element's largest, because powers of large rates overflow in float32.
-        scale = self.xp.where(peak > 0, peak, 1)
-        return self.backend.largest(peak * sum((values / scale) ** exponent for values in faces) ** (1 / exponent))
+        with np.errstate(invalid="ignore", over="ignore"):
+            rate = self.backend.largest(norm_over_faces(self._face_rates(q, t), exponent))
+        return rate if rate < np.inf else np.nan
 
     def _face_rates(self, q, t):
         """s J_face / J of the own elements: a list with an array (element,) for each local face; see `rate`."""
