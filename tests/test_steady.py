@@ -11,7 +11,7 @@ from runs import StopAfter
 
 import dgarray as dg
 from dgarray import backends, cli
-from dgarray.run.steady_state import LOOK, SteadyState
+from dgarray.run.steady_state import EVERY, SteadyState
 from dgarray.stepping import registers, step
 
 
@@ -39,8 +39,8 @@ def test_a_run_ends_where_it_is_steady(kernels, dtype, tolerance, stepper):
         states = step(operator, sim.stepper, states, k, number * report["dt"], report["dt"])
         after = operator.host(states[0])
         changes.append(np.abs(after - before).max() / np.abs(after).max())
-    looked = np.array(changes[LOOK - 1::LOOK]) <= tolerance
-    assert report["steps"] % LOOK == 0 and looked[-1] and not looked[:-1].any()
+    looked = np.array(changes[EVERY - 1::EVERY]) <= tolerance
+    assert report["steps"] % EVERY == 0 and looked[-1] and not looked[:-1].any()
 
 
 def test_a_tighter_tolerance_ends_later():
@@ -54,7 +54,7 @@ def test_restart(where, tmp_path):
     out, whole = tmp_path / "a.zarr", filling(steady=1e-8)
     expected = whole.run(every=3.0)
     with pytest.raises(dg.Interrupted):
-        steps = 2 * LOOK if where == "early" else whole.report["steps"]
+        steps = 2 * EVERY if where == "early" else whole.report["steps"]
         filling(steady=1e-8).run(every=3.0, out=out, progress=StopAfter(steps))
     for _ in range(2):          # the second time there is nothing left to do
         sim = filling(steady=1e-8)
@@ -85,10 +85,10 @@ def test_sizes():
     found = [np.full((2, 4), np.nan), np.array([[1e-6, 1e-6, 1e-9, 0.0], [1.0, 1.0, 1e-9, 0.0]])]
     operator = SimpleNamespace(zeros=lambda: None, change=lambda q, p: found.pop(0),
                                law=dg.Euler(2))
-    steady, loop = SteadyState(operator, 1e-6), SimpleNamespace(state=None, steps=LOOK, t=0.5)
-    steady.look(loop)
+    steady, loop = SteadyState(operator, 1e-6), SimpleNamespace(state=None, steps=EVERY, t=0.5)
+    steady.compare(loop)
     assert steady.time is None
-    steady.look(loop)
+    steady.compare(loop)
     assert steady.time == 0.5 and steady.change == 1e-6
 
 

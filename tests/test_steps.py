@@ -102,7 +102,7 @@ def test_steps_are_those_of_the_state(monkeypatch):
         loop.advance(1.0)
         before = len(checks)
         largest = loop.largest_step()
-        loop.look()
+        loop.check_state()
         assert len(checks) == before and largest == true_step()
     loop.options = loop.options | {"cfl": 0.3}
     assert loop.largest_step() == true_step(0.3)

@@ -30,7 +30,7 @@ LEFT = 1e-3                 # share of its largest value that the incident field
 LEAST = 1e-6                # incident amplitude, relative to the largest over frequency, below which a frequency is refused
 WEAK = 1e-3                 # the same below which it is warned of: errors of the run count a thousandfold there
 UNPHYSICAL = 1e-2           # share of the largest width by which one may be negative
-LOOKS = 513                 # at the incident field in time, for its largest value
+TIMES = 513                 # at which the incident field is evaluated for its largest value
 SPECTRUM = 1 << 12          # samples of it at most, for its largest amplitude over frequency
 BLOCK_VALUES = 1 << 20      # values of the incident field held at once
 
@@ -125,7 +125,7 @@ class PowerFlow:
             raise ValueError(f"centre={centre!r} is not allowed; it must be a point with {self.surface.dim} coordinates")
         self.transform = Transform(incident, self.names, fields.attrs["time_span"], self.surface.frequencies)
         some = np.column_stack([self.centre, self.surface.x[:, ::max(1, self.surface.x.shape[1] // 8), 0]])
-        self.transform.look(some)
+        self.transform.warn_if_cut_off(some)
         self.check_spectrum()
         self.transform.resolve(some)
 
@@ -172,7 +172,7 @@ class PowerFlow:
         """Refuse frequencies that the incident field does not have, and warn of those of which it has little.
 
         It is sampled at the centre until the upper half of its spectrum is empty, which a field that is cut off never is."""
-        f, count = self.surface.frequencies, LOOKS - 1
+        f, count = self.surface.frequencies, TIMES - 1
         while True:
             band, values = self.transform.spectrum(self.centre[:, None], count)
             power = self.power(values)
@@ -265,9 +265,9 @@ class Transform:
         periods = (self.last - self.first) * np.abs(frequencies).max()
         self.intervals = 1 << max(4, int(np.ceil(np.log2(PER_PERIOD * max(periods, 1.0)))))
 
-    def look(self, x):
+    def warn_if_cut_off(self, x):
         """Warn where the field at points x (dim, point) is there as the record begins or ends."""
-        times = np.linspace(self.first, self.last, LOOKS)
+        times = np.linspace(self.first, self.last, TIMES)
         history = np.abs([self.at(x, t) for t in times]).max(axis=(1, 2))
         for t, size, words in ((self.first, history[0], "already has {}; let it come later"),
                                (self.last, history[-1], "still has {}; run until it has passed")):

@@ -69,8 +69,8 @@ class Recipe:
         found, new = [], states[0]
         for number, (row, q, new, q0) in enumerate(sequence(stepper, states, self.in_place)):
             found += self.stage_operations(q, new, k, q0, row, number)
-        look, check = self.checking(new, len(stepper.stages), exponent)
-        return [*found, *look], first(new, states), check
+        checks, check = self.checking(new, len(stepper.stages), exponent)
+        return [*found, *checks], first(new, states), check
 
     def checking(self, q, number, exponent):
         """(Operations that check a state at a time of the clock with the wave rate of this exponent, a function that then

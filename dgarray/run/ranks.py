@@ -20,8 +20,8 @@ from ..methods.messages import Messages
 
 INSTALL = "pip install 'dgarray[mpi]'"
 PATIENCE = 2.0          # seconds in which all ranks fail, where they fail for the same reason
-NAP = 0.002             # seconds between two looks for what may take long
-SPINS = 100             # looks for a message, of about a microsecond each, before the processor is offered to others
+NAP = 0.002             # seconds between two tests for what may take long
+SPINS = 100             # tests for a message, of about a microsecond each, before the processor is offered to others
 
 
 class Ranks(Messages):
@@ -129,7 +129,7 @@ def ranks():
     return _found[0]
 
 
-def watch():
+def end_together():
     """Let errors that nobody handles end all ranks, and be said once where all have the same."""
     with suppress(ImportError):
         ranks()

@@ -131,7 +131,7 @@ class Run:
 
     def _look(self):
         """Raise SolutionError unless all states up to this one are sound."""
-        self._watched(self.loop.look)
+        self._watched(self.loop.check_state)
 
     def _call_back(self):
         """Show the state to the user's function, which may change it or end the run."""

@@ -64,7 +64,7 @@ def steps(sim, operator, until, every):
         while loop.t < target and not loop.ended:
             loop.advance(target)
             if every is None or loop.t == target:
-                loop.look()
+                loop.check_state()
                 yield State(sim, loop)
         if loop.ended:
             return

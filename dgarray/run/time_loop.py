@@ -17,7 +17,7 @@ class TimeLoop:
 
     state       of the operator;  copy: what it was some steps ago
     t, steps    time and number of steps so far; dt the length of the last one
-    since       (t, dt) of the steps since the state was copied; `unchecked` of these nobody has looked at
+    since       (t, dt) of the steps since the state was copied; `unchecked` of these nobody has checked
     check       `Check` of this state, found while it was made; None if it was not, or the state has changed since
     steady      `SteadyState`: whether the state has come to rest; stopped: whether somebody has asked the loop to end
     clock       seconds spent by name
@@ -119,13 +119,13 @@ class TimeLoop:
         return largest
 
     def advance(self, target):
-        """One step towards the time `target`, and a look at the state where it is time.
+        """One step towards the time `target`, and a check of the state where it is time.
 
         Raises SolutionError where the state goes bad; the loop then stands at the last good state."""
         self.steady.keep(self)
         remaining = self._choose_step(target)
         if remaining == 1 and target == self.end:          # `error_estimate` takes the last step once more
-            self.look()
+            self.check_state()
             self.keep()
         self.since.append((self.t, self.dt))
         self.unchecked += 1
@@ -133,10 +133,10 @@ class TimeLoop:
             self.state = self._advanced(self.dt)
         self.t, self.steps = (self.t + self.dt if remaining > 1 else target), self.steps + 1
         if self.unchecked >= self.operator.check_every:
-            self.look()
+            self.check_state()
         if self.steady.tolerance is not None:
             with self.clock("steady"):
-                self.steady.look(self)
+                self.steady.compare(self)
 
     def _advanced(self, dt):
         """The state one step later; with a step fixed by hand nobody needs to know how fast its waves are."""
@@ -152,13 +152,13 @@ class TimeLoop:
             with self.clock("time step"):
                 largest = self.largest_step()
         except SolutionError as error:
-            self.look()          # the cause may be a step that nobody has looked at
+            self.check_state()          # the cause may be a step that nobody has checked
             raise SolutionError(f"{error}; the last good state is at t = {self.t:.6g}", error.time, error.step) from None
         remaining = max(1, ceil((target - self.t) / largest * (1 - 1e-12)))
         self.dt = (target - self.t) / remaining
         return remaining
 
-    def look(self):
+    def check_state(self):
         """Raise SolutionError unless all states up to this one are sound: what is not finite stays so."""
         if not self.unchecked:
             return
