@@ -4,6 +4,7 @@ import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
 from dgarray.backends.cuda import CudaBackend
 from dgarray.backends.cuda.dg import tuning as dg_tuning
+from dgarray.backends.cuda.dg import variant_table
 from dgarray.backends.cuda.finite_volume import tuning
 from dgarray.backends.cuda.finite_volume.fused import SweepsCuda
 from dgarray.backends.cuda.finite_volume.source import SweepSource, alone
@@ -238,7 +239,7 @@ def test_the_command_tunes_a_case(device, tmp_path, monkeypatch, capsys):
     assert main(["tune", "orszag_tang", "--set", "cells=12", "--dtype", "float64", "--quick"]) == 0
     out, lines = capsys.readouterr()
     assert "6 variants on 576 cells" in lines and "Finite volumes, muscl, MHD 2D, 9 variables" in out
-    assert out.count("transposed") + out.count("strided") >= 5 and out.endswith(f"kept in {dg_tuning.table_file()}\n")
+    assert out.count("transposed") + out.count("strided") >= 5 and out.endswith(f"kept in {variant_table.table_file()}\n")
 
 
 def test_a_case_is_measured(device):

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from dgarray.backends.cuda import CudaBackend
-from dgarray.backends.cuda.dg import tuning
+from dgarray.backends.cuda.dg import tuning, variant_table, variant_trials
 from dgarray.backends.cuda.hermite import cost as hermite_cost
 from dgarray.backends.cuda.hermite import tuning as hermite_tuning
 from dgarray.backends.cuda.hermite.variant import KERNELS, HermiteShape, HermiteVariant, candidates, default, shortlist
@@ -27,8 +27,8 @@ def folders(tmp_path, monkeypatch):
     """Every test has a cache folder, a private one and a shipped table of its own."""
     monkeypatch.setenv("DGARRAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("DGARRAY_TUNE", raising=False)
-    monkeypatch.setattr(tuning, "private_folder", lambda: tmp_path / "private")
-    monkeypatch.setattr(tuning, "SHIPPED", tmp_path / "shipped.json")
+    monkeypatch.setattr(variant_table, "private_folder", lambda: tmp_path / "private")
+    monkeypatch.setattr(variant_table, "SHIPPED", tmp_path / "shipped.json")
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def test_the_fastest_right_one_wins_and_is_kept(backend, monkeypatch):
     t, lines = tables(), []
     clock(monkeypatch, backend.device, FEW[1])
     found, ranking = hermite_tuning.tune(backend, t, FEW, 0.1, lines.append)
-    assert found == FEW[1] and ranking[0] == (FEW[1], 0.5 / tuning.STAGES) and len(ranking) == 3
-    table = json.loads(tuning.table_file().read_text())
+    assert found == FEW[1] and ranking[0] == (FEW[1], 0.5 / variant_trials.STAGES) and len(ranking) == 3
+    table = json.loads(variant_table.table_file().read_text())
     entry = table[backend.device.name]["Hermite, Acoustics 2D, 3 variables, 4 + 0 terms"]["order 1, float64"]
     assert entry["variant"]["kernel"] == "two-kernel" and entry["of"] == 3 and entry["elements"] == 20
     assert "3 variants on 20 targets" in lines[0]
@@ -137,7 +137,7 @@ def test_an_error_after_which_nothing_runs_ends_the_tuning(backend, monkeypatch)
     for call in (lambda: hermite_tuning.tune(backend, t, FEW, 0.1), lambda: hermite_tuning.choose(backend, t)):
         with pytest.raises(RuntimeError, match="the variant kernel=two-kernel.* has made the GPU unusable .*cudaErrorIllegal"):
             call()
-    assert not tuning.table_file().exists()
+    assert not variant_table.table_file().exists()
 
 
 @pytest.mark.parametrize("entry, words", [
@@ -146,7 +146,7 @@ def test_an_error_after_which_nothing_runs_ends_the_tuning(backend, monkeypatch)
     ({"variant": {"lanes": 4096}}, "lanes=4096.* does not fit this device and problem")])
 def test_a_broken_entry_is_named(backend, entry, words):
     t = tables()
-    tuning.keep_as(backend.device, hermite_tuning.problem(t), hermite_tuning.setting(t, "float64"), entry)
+    variant_table.keep_as(backend.device, hermite_tuning.problem(t), hermite_tuning.setting(t, "float64"), entry)
     with pytest.raises(ValueError, match=f"Hermite, Acoustics 2D, .*: order 1, float64: .*{words}.*; correct it or delete it"):
         backend.operations(HalfSteps, t)
 
@@ -204,7 +204,7 @@ def test_the_whole_command(gpu, capsys):
     out, lines = capsys.readouterr()
     assert "2 variants on 27 targets" in lines and "Hermite, Advection 3D, 1 variables, 3 + 0 terms, order 1, float32" in out
     assert len([line for line in out.splitlines() if "collapsed" in line or "monolithic" in line]) == 2
-    assert out.endswith(f"kept in {tuning.table_file()}\n")
+    assert out.endswith(f"kept in {variant_table.table_file()}\n")
     t = analysis.Own("hermite-advection-3d", 1).tables()
     ranking = [(HermiteVariant("collapsed"), 2.0), (HermiteVariant("monolithic"), 4.0)]
     with pytest.MonkeyPatch.context() as patch:

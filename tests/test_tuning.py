@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from dgarray.backends.cuda import CudaBackend
-from dgarray.backends.cuda.dg import tuning, variant
+from dgarray.backends.cuda.dg import tuning, variant, variant_table, variant_trials
 from dgarray.backends.cuda.dg.variant import Shape, Variant, candidates, default, shortlist
 from nodal_problems import of_element
 
@@ -34,8 +34,8 @@ def folders(tmp_path, monkeypatch):
     """Every test has a cache folder, a private one and a shipped table of its own."""
     monkeypatch.setenv("DGARRAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("DGARRAY_TUNE", raising=False)
-    monkeypatch.setattr(tuning, "private_folder", lambda: tmp_path / "private")
-    monkeypatch.setattr(tuning, "SHIPPED", tmp_path / "shipped.json")
+    monkeypatch.setattr(variant_table, "private_folder", lambda: tmp_path / "private")
+    monkeypatch.setattr(variant_table, "SHIPPED", tmp_path / "shipped.json")
     return tmp_path
 
 
@@ -54,7 +54,7 @@ def clock(monkeypatch):
     def fake(device, seconds):
         of, calls = {}, []
 
-        class Trial(tuning.Trial):
+        class Trial(variant_trials.Trial):
             def __init__(self, *arguments):
                 super().__init__(*arguments)
                 of[self.run] = self.variant
@@ -62,8 +62,8 @@ def clock(monkeypatch):
         def measure(function, repeats):
             function()
             calls.append((of[function], repeats))
-            return [seconds[of[function]] * tuning.STAGES] * repeats
-        monkeypatch.setattr(tuning, "Trial", Trial)
+            return [seconds[of[function]] * variant_trials.STAGES] * repeats
+        monkeypatch.setattr(variant_trials, "Trial", Trial)
         monkeypatch.setattr(device, "seconds", measure)
         return calls
     return fake
@@ -130,10 +130,10 @@ def test_the_fastest_wins_and_slow_ones_leave_early(count):
     order = np.random.default_rng(count).permutation(count)
 
     def calls(number, repeats):
-        seconds = tuning.STAGES * (1 + order[number]) * 1e-4
+        seconds = variant_trials.STAGES * (1 + order[number]) * 1e-4
         spent[number] += repeats * seconds
         return [seconds * (1 + 0.1 * (i % 2)) for i in range(repeats)]
-    best = tuning.race(trials, 10.0, calls)
+    best = variant_trials.race(trials, 10.0, calls)
     assert [best[t] for t in trials] == pytest.approx((1 + order) * 1e-4)
     if count > 3:
         fast, slow = order < count // 4, order >= count - count // 2
@@ -147,8 +147,8 @@ def test_trials_take_turns():
     def calls(number, repeats):
         seen.append(number)
         return [1.0 + number] * repeats
-    tuning.race(racers(4), 0.0, calls)
-    assert seen == [0, 1, 2, 3] * tuning.TURNS + [0, 1] * tuning.TURNS
+    variant_trials.race(racers(4), 0.0, calls)
+    assert seen == [0, 1, 2, 3] * variant_trials.TURNS + [0, 1] * variant_trials.TURNS
 
 
 def test_a_disturbed_measurement_does_not_decide():
@@ -156,7 +156,7 @@ def test_a_disturbed_measurement_does_not_decide():
 
     def calls(number, repeats):
         return [(1.0 + number) * (5 if number == 0 and next(count) % 3 == 0 else 1)] * repeats
-    best = tuning.race(trials := racers(3), 0.0, calls)
+    best = variant_trials.race(trials := racers(3), 0.0, calls)
     assert min(trials, key=best.get).run == 0
 
 
@@ -170,12 +170,12 @@ def test_the_fastest_is_kept_and_chosen(fastest, backend, clock):
     assert found == fastest == ranking[0][0] and {v for v, _ in ranking} == set(FEW)
     assert [s for _, s in ranking] == sorted(rising(FEW, fastest).values())
     assert {v for v, _ in calls} == set(FEW)
-    entry = json.loads(tuning.table_file().read_text())[backend.device.name][
+    entry = json.loads(variant_table.table_file().read_text())[backend.device.name][
         "Maxwell 2D, 3 variables, 0 coefficients, needs x: no"]["order 2, float32"]
     assert entry["variant"] == vars(fastest) and entry["seconds"] == 1e-3 and entry["elements"] == 18 and entry["of"] == 4
     assert entry["date"].count("-") == 2
-    assert tuning.lookup(backend.device, t, backend.dtype) == fastest == backend.operations(WeakForm, t).variant
-    assert lines[0].endswith("4 variants on 18 elements") and str(tuning.table_file()) in lines[-1]
+    assert variant_table.lookup(backend.device, t, backend.dtype) == fastest == backend.operations(WeakForm, t).variant
+    assert lines[0].endswith("4 variants on 18 elements") and str(variant_table.table_file()) in lines[-1]
 
 
 def test_a_process_that_is_ended_early_leaves_the_fastest_so_far(backend, clock):
@@ -189,8 +189,8 @@ def test_a_process_that_is_ended_early_leaves_the_fastest_so_far(backend, clock)
     with pytest.raises(KeyboardInterrupt):
         tuning.tune(backend, t, FEW, 0.1, each=each)
     assert told == list(rising(FEW, FEW[1]).items())[:3] and len(calls) == 3
-    file, entry = tuning.entry(backend.device, t, backend.dtype)
-    assert file == tuning.table_file() and entry["variant"] == vars(FEW[1])
+    file, entry = variant_table.entry(backend.device, t, backend.dtype)
+    assert file == variant_table.table_file() and entry["variant"] == vars(FEW[1])
     assert (entry["seconds"], entry["of"], entry["elements"]) == (1e-3, 3, 18)
 
 
@@ -220,19 +220,19 @@ def test_other_orders_dtypes_and_laws_have_entries_of_their_own(device, clock):
     single, double = CudaBackend("float32", device), CudaBackend("float64", device)
     for backend, t in ((single, tables()), (double, tables()), (single, tables(law=dg.Acoustics(2)))):
         tuning.tune(backend, t, FEW[:1], 0.0)
-    table = json.loads(tuning.table_file().read_text())[device.name]
+    table = json.loads(variant_table.table_file().read_text())[device.name]
     assert {name: set(rows) for name, rows in table.items()} == {
         "Maxwell 2D, 3 variables, 0 coefficients, needs x: no": {"order 2, float32", "order 2, float64"},
         "Acoustics 2D, 3 variables, 0 coefficients, needs x: no": {"order 2, float32"}}
-    assert tuning.lookup(device, tables(order=3), "float32") is None
-    assert tuning.lookup(SimpleNamespace(name="another"), tables(), "float32") is None
+    assert variant_table.lookup(device, tables(order=3), "float32") is None
+    assert variant_table.lookup(SimpleNamespace(name="another"), tables(), "float32") is None
 
 
 def test_names_of_problems():
     law = dg.Maxwell(2, eps=of_element(lambda x: 1 + x[0] ** 2))
     t = NodalTables(dg.rectangle(cells=2), 3, law, dg.pec, upwind, lambda x, t: (x[0], 0.0, 0.0))
-    assert tuning.problem(t) == "Maxwell 2D, 3 variables, 1 coefficients, needs x: yes"
-    assert tuning.setting(t, np.float64) == "order 3, float64"
+    assert variant_table.problem(t) == "Maxwell 2D, 3 variables, 1 coefficients, needs x: yes"
+    assert variant_table.setting(t, np.float64) == "order 3, float64"
 
 
 class Spoiled:
@@ -265,7 +265,7 @@ def test_a_wrong_variant_is_left_out(backend, clock):
         found, ranking = tuning.tune(Spoiled(backend, FEW[1:2]), tables(), FEW, 0.0, lines.append)
     assert found == FEW[0] and FEW[1] not in dict(ranking) and len(ranking) == 3
     assert sum("left out" in line for line in lines) == 1
-    assert tuning.lookup(backend.device, tables(), "float32") == FEW[0]
+    assert variant_table.lookup(backend.device, tables(), "float32") == FEW[0]
 
 
 def test_the_first_variant_may_be_the_wrong_one(backend, clock):
@@ -303,13 +303,13 @@ def test_an_error_after_which_nothing_runs_ends_the_tuning(backend, monkeypatch)
     spoiled, lines, t = Spoiled(backend, FEW[2:3], DEAD), [], tables()
     with pytest.raises(RuntimeError, match=words):
         tuning.tune(spoiled, t, FEW, 0.0, lines.append)
-    assert len(lines) == 1 and not tuning.table_file().exists()
+    assert len(lines) == 1 and not variant_table.table_file().exists()
     monkeypatch.setattr(backend.device, "tunes", True)
     monkeypatch.setattr(backend.device, "multiprocessors", 0)
     monkeypatch.setattr(tuning, "shortlist", lambda *_: FEW)
     with pytest.raises(RuntimeError, match=words):
         tuning.choose(spoiled, t)
-    monkeypatch.setattr(tuning, "race", mock.Mock(side_effect=DEAD))
+    monkeypatch.setattr(variant_trials, "race", mock.Mock(side_effect=DEAD))
     with pytest.raises(CUDARuntimeError):
         tuning.choose(backend, t)
 
@@ -317,7 +317,7 @@ def test_an_error_after_which_nothing_runs_ends_the_tuning(backend, monkeypatch)
 def test_no_variant_that_works_is_an_error(backend):
     with pytest.raises(RuntimeError, match="no variant of the kernels of Maxwell 2D.* works on .*: broken driver"):
         tuning.tune(Spoiled(backend, FEW, RuntimeError("broken driver")), tables(), FEW, 0.0)
-    assert not tuning.table_file().exists()
+    assert not variant_table.table_file().exists()
 
 
 # memory, and which elements
@@ -382,7 +382,7 @@ def test_little_memory_is_a_clear_error(backend, monkeypatch):
 
 
 def kept(text):
-    path = tuning.table_file()
+    path = variant_table.table_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text if isinstance(text, str) else json.dumps(text))
     return path
@@ -393,12 +393,12 @@ def table_with(entry, device="a GPU"):
 
 
 def find(device="a GPU", shared=SHARED):
-    return tuning.lookup(SimpleNamespace(name=device, shared_per_block=shared), tables(), "float32")
+    return variant_table.lookup(SimpleNamespace(name=device, shared_per_block=shared), tables(), "float32")
 
 
 def test_own_entries_come_before_shipped_ones(folders):
     assert find() is None
-    tuning.SHIPPED.write_text(json.dumps(table_with({"variant": vars(FEW[0])})))
+    variant_table.SHIPPED.write_text(json.dumps(table_with({"variant": vars(FEW[0])})))
     assert find() == FEW[0]
     kept(table_with({"variant": vars(FEW[1])}))
     assert find() == FEW[1]
@@ -411,7 +411,7 @@ def test_own_entries_come_before_shipped_ones(folders):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"a GPU": 3}', '{"a GPU": {"a problem": []}}', "\x00"])
 def test_a_broken_table_names_its_file(text, backend):
     path = kept(text)
-    for call in (find, lambda: tuning.keep(backend.device, tables(), "float32", {}),
+    for call in (find, lambda: variant_table.keep(backend.device, tables(), "float32", {}),
                  lambda: tuning.tune(backend, tables(), FEW), lambda: backend.operations(WeakForm, tables())):
         with pytest.raises(ValueError, match=f"{path}.* tuning table.*correct it or delete it"):
             call()
@@ -431,19 +431,19 @@ def test_a_broken_entry_is_named(entry, words):
 
 
 def test_the_shipped_table_is_a_table():
-    shipped = Path(tuning.__file__).with_name("tuning.json")
-    for rows in tuning.read(shipped).values():
+    shipped = Path(variant_table.__file__).with_name("tuning.json")
+    for rows in variant_table.read(shipped).values():
         for settings in rows.values():
             assert all(variant.from_dict(entry["variant"]) for entry in settings.values())
 
 
 WRITER = """import sys
 from types import SimpleNamespace
-from dgarray.backends.cuda.dg import tuning
+from dgarray.backends.cuda.dg import variant_table
 device, law = SimpleNamespace(name="a GPU"), type(sys.argv[1], (), {})()
 for order in range(60):
     tables = SimpleNamespace(law=law, dim=3, variables=6, parameters={}, varying=[], needs_x=False, order=order)
-    tuning.keep(device, tables, "float32", {"variant": {}, "seconds": order})
+    variant_table.keep(device, tables, "float32", {"variant": {}, "seconds": order})
 """
 
 
@@ -451,10 +451,10 @@ def test_processes_that_write_at_once_lose_nothing():
     names = ["First", "Second"]
     running = [subprocess.Popen([sys.executable, "-c", WRITER, name]) for name in names]
     assert [process.wait() for process in running] == [0, 0]
-    table = json.loads(tuning.table_file().read_text())["a GPU"]
+    table = json.loads(variant_table.table_file().read_text())["a GPU"]
     assert set(table) == {f"{name} 3D, 6 variables, 0 coefficients, needs x: no" for name in names}
     assert all(len(settings) == 60 for settings in table.values())
-    assert {path.suffix for path in tuning.table_file().parent.iterdir()} <= {".json", ".lock"}
+    assert {path.suffix for path in variant_table.table_file().parent.iterdir()} <= {".json", ".lock"}
 
 
 def test_a_folder_that_cannot_be_written(folders, monkeypatch):
@@ -462,7 +462,7 @@ def test_a_folder_that_cannot_be_written(folders, monkeypatch):
     monkeypatch.setenv("DGARRAY_CACHE", str(folders / "file" / "cache"))
     device = SimpleNamespace(name="a GPU", shared_per_block=SHARED)
     with pytest.warns(UserWarning, match="cannot be kept in .*cache.*lost with this process"):
-        path = tuning.keep(device, tables(), "float32", {"variant": vars(FEW[0])})
+        path = variant_table.keep(device, tables(), "float32", {"variant": vars(FEW[0])})
     assert path.parent == folders / "private" and find() == FEW[0]
 
 
@@ -505,7 +505,7 @@ def test_a_terminal_is_told(backend, asked, tunes, capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1
     for words in ("tuning the kernels of Maxwell 2D", "order 2, float32", backend.device.name, " s; kept in ",
-                  str(tuning.table_file()), "DGARRAY_TUNE=0"):
+                  str(variant_table.table_file()), "DGARRAY_TUNE=0"):
         assert words in err
 
 
@@ -614,25 +614,25 @@ def timed(monkeypatch, gpu):
     def prepared(backend, part, variants, say, each):
         return [Racer(v) for v in variants], None
     monkeypatch.setattr(tuning, "prepared", prepared)
-    monkeypatch.setattr(gpu, "seconds", lambda v, repeats: [1e-3 * tuning.STAGES * (v.rows + 10 * (v.product != "kernel"))]
-                        * repeats)
+    monkeypatch.setattr(gpu, "seconds", lambda v, repeats: [
+        1e-3 * variant_trials.STAGES * (v.rows + 10 * (v.product != "kernel"))] * repeats)
 
 
 def test_the_own_list(timed, gpu, capsys):
     out, lines = said(capsys, "tune", "--orders", "1-2", "--dtype", "float32")
-    table = json.loads(tuning.table_file().read_text())[gpu.name]
+    table = json.loads(variant_table.table_file().read_text())[gpu.name]
     assert set(table) == {f"{law} {dim}D, {count} variables, 0 coefficients, needs x: no" for law, dim, count in (
         ("Maxwell", 3, 6), ("Maxwell", 2, 3), ("Acoustics", 3, 4), ("Acoustics", 2, 3))}
     assert all(set(settings) == {"order 1, float32", "order 2, float32"} for settings in table.values())
     assert lines[0] == "8 problems, a minute or two each"
     assert out.count("Maxwell 3D, 6 variables") == 2 and "ms of bound faces" in " ".join(out.split())
-    assert out.endswith(f"kept in {tuning.table_file()}\n")
+    assert out.endswith(f"kept in {variant_table.table_file()}\n")
     assert "default" in out and "Traceback" not in out
 
 
 def test_a_law_of_the_list_in_both_dtypes(timed, gpu, capsys):
     said(capsys, "tune", "--law", "acoustics-2d", "--orders", "3")
-    table = json.loads(tuning.table_file().read_text())[gpu.name]
+    table = json.loads(variant_table.table_file().read_text())[gpu.name]
     assert {name: set(rows) for name, rows in table.items()} == {
         "Acoustics 2D, 3 variables, 0 coefficients, needs x: no": {"order 3, float32", "order 3, float64"}}
 
@@ -643,13 +643,13 @@ def test_cases_and_scripts(timed, gpu, capsys, folders):
                       "    law = dg.Maxwell(2, eps=lambda x: 1 + (x[0] > 5))\n"
                       "    return dg.Simulation(mesh, law, dg.NodalDG(order), dg.pec)\n")
     said(capsys, "tune", str(script), "tm_cavity", "--orders", "1,4", "--dtype", "float64")
-    table = json.loads(tuning.table_file().read_text())[gpu.name]
+    table = json.loads(variant_table.table_file().read_text())[gpu.name]
     for count in (0, 1):
         name = f"Maxwell 2D, 3 variables, {count} coefficients, needs x: no"
         assert set(table[name]) == {"order 1, float64", "order 4, float64"}
     assert table["Maxwell 2D, 3 variables, 1 coefficients, needs x: no"]["order 1, float64"]["elements"] == 32     # refined
     said(capsys, "tune", str(script), "--set", "cells=1", "--dtype", "float32")
-    assert "order 3, float32" in json.loads(tuning.table_file().read_text())[gpu.name][
+    assert "order 3, float32" in json.loads(variant_table.table_file().read_text())[gpu.name][
         "Maxwell 2D, 3 variables, 1 coefficients, needs x: no"]
 
 
@@ -658,13 +658,13 @@ def test_the_whole_command_on_a_device(gpu, capsys, monkeypatch):
     out, lines = said(capsys, "tune", "tm_cavity", "--quick", "--orders", "2", "--dtype", "float32")
     assert lines[0] == "1 problems, some seconds each" and "3 variants on 40 elements" in lines[1]
     assert len([line for line in out.splitlines() if "both" in line or "once" in line]) == 3
-    assert tuning.lookup(gpu, tables(), "float32") in [standard(CudaBackend("float32", gpu), tables()), *FEW[2:]]
+    assert variant_table.lookup(gpu, tables(), "float32") in [standard(CudaBackend("float32", gpu), tables()), *FEW[2:]]
 
 
 def test_numbers_of_the_result(timed, gpu):
     t = tables(cells=4)
     result = analysis.tune(CudaBackend("float32", gpu), t, quick=True)
-    assert result["elements"] == 32 and result["file"] == str(tuning.table_file())
+    assert result["elements"] == 32 and result["file"] == str(variant_table.table_file())
     from dgarray.bench.roofline import bound, cost
     least = bound(cost(t, "fused", "float32", backend="cupy"), analysis.ceilings(None, None)) * 32
     for _, seconds, share in result["ranking"]:

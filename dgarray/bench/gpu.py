@@ -13,7 +13,7 @@ from ..array_memory import held
 from ..backends.arrays import ArrayBackend
 from ..backends.cuda import CudaBackend
 from ..backends.cuda.ceilings import ceilings
-from ..backends.cuda.dg import tuning
+from ..backends.cuda.dg import tuning, variant_trials
 from ..backends.cuda.dg.variant import Shape
 from ..mesh import box
 from ..methods import NodalDG
@@ -157,10 +157,10 @@ class Measure:
         variants = list(dict.fromkeys([base, *(v for some in members.values() for v in some)]))
         self.attempt.say(f"{len(variants)} variants")
         part = tuning.middle(tables, tuning.elements_that_fit(self.device, shape, variants), self.device)
-        trials, why = tuning.prepared(backend, part, variants, self.attempt.say)
+        trials, why = variant_trials.prepared(backend, part, variants, self.attempt.say)
         if not trials:
             raise RuntimeError(f"no variant of the kernels at order {order} in {dtype} works on {self.device.name}: {why}")
-        times = tuning.race(trials, 0.0 if self.quick else SECONDS["variants"], self.device.seconds)
+        times = variant_trials.race(trials, 0.0 if self.quick else SECONDS["variants"], self.device.seconds)
         times = {trial.variant: seconds for trial, seconds in times.items()}
         here = {"order": order, "dtype": dtype, "elements": part.elements}
         self.result["variants"] += [here | {"variant": as_dict(v), "seconds": times[v]} for v in sorted(times, key=times.get)]

@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 from math import comb, prod
 
 from ..backends.cuda.ceilings import ceilings
-from ..backends.cuda.dg import tuning
+from ..backends.cuda.dg import tuning, variant_table
 from ..backends.cuda.dg.variant import Shape, default, shortlist
 from ..backends.cuda.finite_volume import tuning as grid_tuning
 from ..backends.cuda.finite_volume import variant as grid_variant
@@ -90,7 +90,7 @@ def check(problems):
         if isinstance(problem.method, NodalDG) and problem.method.tables(problem.problem).media.names:
             raise ValueError(f"case '{problem.options['case']}' has coefficients that vary inside of elements, which NodalDG "
                              "has no kernels for on the GPU; nothing can be tuned")
-    tuning.read(tuning.table_file())
+    variant_table.read(variant_table.table_file())
 
 
 def tune(backend, tables, quick=False, progress=None, limits=None, each=None):
@@ -114,9 +114,10 @@ def tune(backend, tables, quick=False, progress=None, limits=None, each=None):
     shape = Shape.of(tables, backend.dtype)
     variants = shortlist(shape, device.shared_per_block) if quick else None
     _, ranking = tuning.tune(backend, tables, variants, tuning.FIRST_RUN if quick else tuning.SECONDS, progress, each)
-    file, found = tuning.entry(device, tables, backend.dtype)
+    file, found = variant_table.entry(device, tables, backend.dtype)
     least = found["elements"] * bound(cost(tables, "fused", backend.dtype, backend="cupy"), limits)
-    return {"device": device.name, "problem": tuning.problem(tables), "setting": tuning.setting(tables, backend.dtype),
+    return {"device": device.name, "problem": variant_table.problem(tables),
+            "setting": variant_table.setting(tables, backend.dtype),
             "elements": found["elements"], "file": str(file), "default": default(shape, device.shared_per_block),
             "ranking": [(variant, seconds, least / seconds) for variant, seconds in ranking]}
 
@@ -127,7 +128,7 @@ def tune_grid(backend, tables, quick, progress, limits):
     variants = grid_tuning.fitting(grid_variant.shortlist(tables), tables, dtype, device) if quick else None
     _, ranking = grid_tuning.tune(backend, tables, variants, tuning.FIRST_RUN if quick else tuning.SECONDS, progress)
     names = grid_tuning.problem(tables), grid_tuning.setting(tables, dtype)
-    file, found = tuning.entry_of(device, *names)
+    file, found = variant_table.entry_of(device, *names)
     least = found["elements"] * bound(cost(tables, "fused", dtype, SSP22, "cupy"), limits)
     return {"device": device.name, "problem": names[0], "setting": names[1], "elements": found["elements"], "file": str(file),
             "default": grid_variant.default(tables), "ranking": [(v, seconds, least / seconds) for v, seconds in ranking]}
@@ -144,7 +145,7 @@ def tune_hermite(backend, tables, quick, progress, limits):
     variants = hermite_variant.shortlist(shape, device.shared_per_block, asked) if quick else None
     _, ranking = hermite_tuning.tune(backend, tables, variants, tuning.FIRST_RUN if quick else tuning.SECONDS, progress)
     names = hermite_tuning.problem(tables), hermite_tuning.setting(tables, backend.dtype)
-    file, found = tuning.entry_of(device, *names)
+    file, found = variant_table.entry_of(device, *names)
 
     def least(kernel):
         return found["elements"] * max(hermite_cost.operations(kernel, shape, tables) / limits["multiply_add"],

@@ -58,13 +58,13 @@ def run_bench(options):
 def run_first_contact(options):
     from ..bench.contact_table import table
     from ..bench.first_contact import BUDGET, exit_status, first_contact
-    from ..run.simulation import positive
+    from ..run.arguments import check_positive
     others = [name for name in ("orders", "dtype", "json", "compare", "quick") if getattr(options, name)]
     given = [*options.cases, *(f"--{name}" for name in others), *["--backend"] * (options.backend != "numpy")]
     if given:
         raise ValueError(f"--first-contact takes its steps as they are; leave out {' '.join(given)}")
     if options.budget is not None:
-        positive("budget", options.budget)
+        check_positive("budget", options.budget)
     records, left = first_contact(options.first_contact, options.budget or BUDGET, say)
     print(table(records, left))
     return exit_status(records)

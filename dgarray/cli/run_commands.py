@@ -63,8 +63,8 @@ def simulation(options):
 
 def run_case(options):
     from ..output.report import summary
+    from ..run.arguments import check_positive
     from ..run.ranks import launch
-    from ..run.simulation import positive
     if options.ranks is not None:
         launch(options.ranks, options.arguments)
     check_json(options.json)
@@ -77,7 +77,7 @@ def run_case(options):
         raise ValueError(f"case '{sim.options['case']}' has no end time; give --until T")
     every = sim.options["every"] if options.every is None else options.every
     if every is not None:
-        positive("every", every)
+        check_positive("every", every)
     out = options.restart or options.out
     live = live_picture(sim, options)
     keywords = dict(restart=options.restart is not None, checkpoint=options.checkpoint,

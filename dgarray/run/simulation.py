@@ -1,13 +1,9 @@
-"""One problem: what is given, checked when it is given; its run, and the report at the end."""
+"""One problem: a law on a mesh by a method; its run, and what can be asked of it."""
 from __future__ import annotations
 
 import gc
 import time
-import warnings
 from functools import cached_property
-from math import isfinite
-from numbers import Integral, Real
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +11,33 @@ import numpy as np
 import scipy.sparse.linalg
 
 from .. import backends
-from ..analysis.probes import Recorder
 from ..html_table import table
 from ..mesh import Grid, Mesh
 from ..methods.method import Method
 from ..methods.on_grid_parts import OnGridParts
 from ..methods.on_mesh_parts import OnMeshParts
 from ..methods.problem import Problem
-from ..output import GRID_RESERVED, RESERVED, ZonedLayout, check_path, problem_picture, store_of
-from ..output.codecs import check_compress
+from ..output import ZonedLayout, check_path, problem_picture, store_of
 from ..output.layouts import layout_of
 from ..physics.fluxes import flux_used
 from ..physics.laws import Law, law_of
 from ..physics.laws.law import shown
-from ..physics.pointwise import at_points, place
 from ..wording import choose
+from .arguments import (
+    check_callback,
+    check_cfl,
+    check_compression,
+    check_exact,
+    check_functions,
+    check_helpers,
+    check_numbers,
+    check_out,
+    check_positive,
+    check_positive_or_none,
+    check_problem,
+    check_ranks_given,
+    check_records,
+)
 from .failure import check_dump
 from .measured_memory import known, measured
 from .memory import check as check_memory
@@ -56,9 +64,6 @@ OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "ex
            "dtype", "threads", "ranks", "stepper", "cfl", "dt", "steady", "record", "case", "results")
 
 LINEAR = 1e4          # rounding errors by which the sum of two right-hand sides may differ from that of the sum
-HELPERS = {"live": "an object with due and update, such as dgarray.output.Live(...)",
-           "progress": "True, or an object with update(t, dt, steps)"}
-EXAMPLES = {"mesh": "dgarray.rectangle()", "law": "dgarray.Maxwell(dim=2)", "method": "dgarray.NodalDG(order=4)"}
 
 
 class Simulation:
@@ -100,37 +105,14 @@ class Simulation:
         law = law_of(law)
         self.mesh, self.law, self.method = mesh, law, method
         self.initial = initial if initial is not None else zero_state(law)
-        for name, value, kinds in (("mesh", mesh, (Mesh, Grid)), ("law", law, Law), ("method", method, Method)):
-            if not isinstance(value, kinds):
-                raise ValueError(f"{name}={value!r} is not allowed; give a {name}, e.g. {EXAMPLES[name]}")
-        if getattr(mesh, "share", None) is not None:
-            raise ValueError(f"{mesh.source} is a part of a mesh; give the whole mesh, which the ranks of a run cut")
-        method.check_law(law)
-        missing = [name for name in ("dim", "variables", "flux", "wave_speed") if not getattr(law, name, None)]
-        if missing:
-            raise ValueError(f"the law {type(law).__name__} has no {', '.join(missing)}; "
-                             "a law needs dim, variables, flux, wave_speed")
-        for name in ("cfl", "dt", "until", "every", "steady"):
-            if given[name] is not None or name == "cfl":
-                positive(name, given[name])
-        if steady is not None and steady >= 1:
-            raise ValueError(f"steady={steady!r} is not allowed; it must be a fraction below 1")
-        for name, kind in (*((name, " of x and t") for name in ("initial", "source", "exact")), ("results", " of the dataset"),
-                           ("flux", " such as dgarray.upwind")):
-            if given[name] is not None and not callable(given[name]):
-                hint = f"; for the same state everywhere write lambda x: {given[name]!r}" * isinstance(given[name], tuple)
-                raise ValueError(f"{name}={given[name]!r} is not allowed; it must be a function{kind}{hint}")
+        check_problem(mesh, law, method)
+        check_numbers(cfl, dt=dt, until=until, every=every, steady=steady)
+        check_functions({"initial": initial, "source": source, "exact": exact}, results, flux)
         self.stepper = method.stepper(stepper)
-        if cfl > 1 and dt is None:
-            if method.strict:
-                raise ValueError(f"cfl={cfl} is above 1: the run would be unstable; "
-                                 f"{type(method).__name__}(..., force=True) allows it")
-            warnings.warn(f"cfl={cfl} is above 1: the run will be unstable", stacklevel=2)
+        check_cfl(cfl, dt, method)
         self.problem = Problem(mesh, law, boundary, flux, source)
         method.check(self.problem)
-        if ranks not in (None, 1) or isinstance(ranks, bool):
-            raise ValueError(f"ranks={ranks!r} is not allowed; it must be None or 1; start several by mpiexec -n {ranks}, or "
-                             f"dgarray run --ranks {ranks}")
+        check_ranks_given(ranks)
         self.ranks = None if ranks == 1 else started_ranks()
         if self.ranks is not None:
             check_ranks(self.ranks, method, mesh)
@@ -262,25 +244,14 @@ class Simulation:
         try:
             until = self.options["until"] if until is None else until
             every = self.options["every"] if every is None else every
-            positive("until", until)
-            for name, value in (("every", every), ("checkpoint", checkpoint), ("checkpoint_every", checkpoint_every)):
-                if value is not None:
-                    positive(name, value)
+            check_positive("until", until)
+            check_positive_or_none(every=every, checkpoint=checkpoint, checkpoint_every=checkpoint_every)
             if dump_on_error is not None:
                 check_dump(dump_on_error, self.mesh)
-            if out is not None and (not isinstance(out, (str, Path)) or not str(out)):
-                raise ValueError(f"out={out!r} is not allowed; give the name of a folder")
-            for name, value, needed in (("live", live, ("due", "update")),
-                                        ("progress", None if isinstance(progress, bool) else progress, ("update",))):
-                if value is not None and not all(callable(getattr(value, method, None)) for method in needed):
-                    raise ValueError(f"{name}={value!r} is not allowed; give {HELPERS[name]}")
-            if callback is not None and not callable(callback):
-                raise ValueError(f"callback={callback!r} is not allowed; it must be a function of the state")
-            if not isinstance(callback_every, Integral) or callback_every < 1:
-                raise ValueError(f"callback_every={callback_every!r} is not allowed; it must be a whole number of steps from 1")
-            check_compress(compress)
-            if compress is not None and out is None:
-                raise ValueError(f"--compress {compress} (compress={compress!r}) is for a store; give --out (out=)")
+            check_out(out)
+            check_helpers(live, progress)
+            check_callback(callback, callback_every)
+            check_compression(compress, out)
             if restart:
                 self._operator = None
                 compress = compression_of(out, compress)
@@ -296,7 +267,7 @@ class Simulation:
             first = self.ranks is None or self.ranks.part == 0          # the rank that shows what goes on
             with progress_of(progress if first else None, until, self) as progress:
                 operator = self._operator = self._discretised()
-                self._check_exact()
+                check_exact(self.options["exact"], self.mesh, self.law)
                 run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error,
                           compress, (callback, callback_every))
                 result = run(overwrite, resumed)
@@ -316,12 +287,6 @@ class Simulation:
             return function(*arguments)
         return self.ranks.once(function, *arguments)
 
-    def _check_exact(self):
-        """Raise ValueError before the run if the exact solution could not be compared after it."""
-        if self.options["exact"] is not None:
-            exact, names = self.options["exact"], self.law.variables
-            at_points(exact, self.mesh.examples, 0.0, len(names), f"the exact solution{place(exact)}", names)
-
     def steps(self, until: float | None = None, every: float | None = None) -> Iterator[State]:
         """The states of a run one by one, the first at t = 0: `State` with t, step, q, dataset() and stop().
 
@@ -329,9 +294,8 @@ class Simulation:
         Raises ValueError for bad times and too little memory; while it runs, SolutionError where the state goes bad."""
         until = self.options["until"] if until is None else until
         every = self.options["every"] if every is None else every
-        positive("until", until)
-        if every is not None:
-            positive("every", every)
+        check_positive("until", until)
+        check_positive_or_none(every=every)
         self._check_memory(until, every, True)
         return steps(self, self.operator, until, every)
 
@@ -418,9 +382,7 @@ class Simulation:
             return self.replace(ranks=1).memory(until, every, out, quick)
         o = self.options
         until, every = o["until"] if until is None else until, o["every"] if every is None else every
-        for name, value in (("until", until), ("every", every)):
-            if value is not None:
-                positive(name, value)
+        check_positive_or_none(until=until, every=every)
         snapshots = 1 + snapshot_count(until, every) if out is None and until else 0
         least, free = self._known_memory.keeping(snapshots), self.backend.free_memory()
         plan = least if quick and least.decides(free) else self._measured_memory.keeping(snapshots)
@@ -435,29 +397,8 @@ class Simulation:
         return measured(self)
 
 
-def positive(name, value):
-    """Raise ValueError unless value is a positive finite number."""
-    if not (isinstance(value, Real) and value > 0 and isfinite(value)) or isinstance(value, bool):
-        raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
-
-
 def zero_state(law):
     """The initial state 0."""
     def zero(x):
         return (0.0,) * len(law.variables)
     return zero
-
-
-def check_records(record, law):
-    """The records as {name: recorder}, or ValueError for what is no recorder, and names that the dataset has already."""
-    if not isinstance(record or {}, dict):
-        raise ValueError(f"record={record!r} is not allowed; give a dict {{name: recorder}}")
-    for name, recorder in (record or {}).items():
-        if not isinstance(recorder, Recorder):
-            raise ValueError(f"record {name!r}: {recorder!r} is not a recorder; give one such as dgarray.Points([...])")
-        names = *RESERVED, *GRID_RESERVED, *law.variables
-        taken = [other for other in names if other == name or other.startswith(f"{name}_")]
-        if not str(name).isidentifier() or taken:
-            why = f"the dataset has a {taken[0]!r}" if taken else "it must be a word of letters, digits and _"
-            raise ValueError(f"the name {name!r} of a record is not allowed; {why}")
-    return dict(record or {})

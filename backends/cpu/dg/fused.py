@@ -18,31 +18,29 @@ from ....methods.dg.linear_limiter_arrays import LinearLimiterArrays
 from ....methods.dg.weak_form import WeakForm
 from ....methods.operation import Operation
 from ....physics.codegen import write_module
-from ....reference.columns import multiply_by_rows
 from ....stepping import Stage
 from ..limiter.fused import LimiterFused
 from ..limiter.linear import LinearLimiterFused
 from ..shared_loop import ONE_THREAD, Loop
-from ..simd import matmul, target
-from ..simd.tiles import aligned, in_tiles
+from ..simd import matmul
+from ..simd.tiles import aligned
 from .boundary import BoundaryFaces
 from .filter_source import filter_text
-from .mortars import FusedMortars
+from .join_faces import FusedJoinFaces
 from .stage_source import StageSource
 from .state_check_source import check_text
+from .tiled_state import TiledState
 
 STAGES = 8               # times that the clock [dt, t of stage 0, ...] holds, at most
 SHARES = 4               # pieces of each thread at least, where a mesh has so many tiles
 
 
-class NodalFused(WeakForm):
+class NodalFused(TiledState, FusedJoinFaces, WeakForm):
     """Overrides the right-hand side and the Runge-Kutta stage of the reference; the single operations are inherited.
 
-    Its state is kept in tiles, [tile, variable, node, lane], so that a tile is one contiguous piece of memory; the last tile
-    is filled up with copies of the last element that no flux reaches.  `state` and `host` translate.
+    `TiledState` has the layout of the state, `FusedJoinFaces` what mortars read and write.
 
-    tiles, all_tiles   those that kernels work on, and those of the state: on a part of a mesh, those with own elements, and
-                       those with copies of other parts' elements too. The last one that is worked on may hold some copies"""
+    piece   how many tiles a thread takes at a time"""
 
     text = StageSource       # of the kernels
     check_text = staticmethod(check_text)
@@ -51,8 +49,6 @@ class NodalFused(WeakForm):
 
     def __init__(self, backend, tables):
         super().__init__(backend, tables)
-        self.lanes = target.lanes(backend.dtype)
-        self.tiles, self.all_tiles = (-(-count // self.lanes) for count in (tables.owned, tables.elements))
         self.source = self.text(tables, backend.dtype)
         self.R, self.EL, self.I, self.T = (matmul.pack(a, backend.dtype) for a in self._matrices())
         self.piece = self.piece_of(self.source, self.tiles, backend)
@@ -108,53 +104,10 @@ class NodalFused(WeakForm):
             values = (media.faces if place == "outside" else getattr(media, place)).values()
             yield from (v.reshape(-1)[self.tables.exterior_nodes()] if place == "outside" else v for v in values)
 
-    def tiled(self, rows, dtype=None):
-        """Rows (row, element) as [tile, row, lane], one flat aligned array; the last tile is filled with the last element."""
-        return in_tiles(rows, self.lanes, dtype)
-
-    def state(self, q):
-        """The state q[variable, row, element] of the host, in tiles."""
-        return self.tiled(q.reshape(-1, q.shape[2]), self.backend.dtype)
-
-    def zeros(self):
-        return aligned(self.all_tiles * self.lanes * self.tables.variables * self.tables.rows, self.backend.dtype)
-
-    def host(self, state):
-        shape = self.tables.variables, self.tables.rows
-        values, tiles = np.empty((*shape, self.tables.elements), self.backend.dtype), self._by_tile(state)
-        whole = self.tables.elements // self.lanes
-        end = whole * self.lanes
-        values[:, :, :end].reshape(*shape, whole, self.lanes)[...] = tiles[:whole].transpose(1, 2, 0, 3)
-        if whole < self.all_tiles:
-            values[:, :, end:] = tiles[-1, :, :, :self.tables.elements - end]
-        return values
-
-    plain = host
-
     @property
     def traces(self):
         """As inherited, made anew each time: only the look at the first state needs it."""
         return self.backend.zeros((self.tables.variables, self.tables.face_nodes.size, self.tables.elements))
-
-    def places_of(self, elements):
-        return np.divmod(np.asarray(elements), self.lanes)
-
-    def gather(self, state, places):
-        tile, lane = places
-        return np.ascontiguousarray(self._by_tile(state)[tile, :, :, lane].transpose(1, 2, 0))
-
-    def scatter(self, state, places, values):
-        tile, lane = places
-        self._by_tile(state)[tile, :, :, lane] = values.transpose(2, 0, 1)
-
-    def _by_tile(self, state):
-        """The state as [tile, variable, row, lane]."""
-        return state.reshape(self.all_tiles, self.tables.variables, self.tables.rows, self.lanes)
-
-    @property
-    def filled(self):
-        """Lanes of the last tile worked on with own elements."""
-        return self.tables.owned - (self.tiles - 1) * self.lanes
 
     def _no_flux_beyond(self):
         """Take gradients and face scales off the lanes beyond the last element: nothing changes there. What kernels put into
@@ -283,12 +236,6 @@ class NodalFused(WeakForm):
     def linear_limiter(self):
         return LinearLimiterFused(self)
 
-    def as_array(self, state):
-        return self.host(state)
-
-    def set_array(self, state, q):
-        state[...] = self.state(q)
-
     @cached_property
     def fused_limiter(self):
         return None if self.tables.limits is None or self.linear else self.limiter_of_tiles(self)
@@ -305,23 +252,6 @@ class NodalFused(WeakForm):
     @cached_property
     def filter_matrix(self):
         return matmul.pack(self.tables.filter, self.backend.dtype)
-
-    def change(self, q, p):
-        """As the reference; the lanes beyond the last element do not count."""
-        pair = [self._by_tile(a)[:self.tiles] for a in (q, p)]
-        whole = range(0, self.tiles - 1, self.piece)
-        parts = [[a[first:min(first + self.piece, self.tiles - 1)] for a in pair] for first in whole]
-        last = [[a[-1:, :, :, :self.filled] for a in pair]] if self.tiles else []
-        return self._largest([*parts, *last], axes=(0, 2, 3))
-
-    def finite(self, q):
-        """As the reference; the lanes beyond the last element do not count."""
-        if not self.tiles:
-            return True
-        size = q.size // self.all_tiles
-        whole = (self.tiles - 1) * size
-        last = q[whole:whole + size].reshape(-1, self.lanes)[:, :self.filled]
-        return bool(np.isfinite(last).all()) and (whole == 0 or self.backend.finite(q[:whole]))
 
     def check(self, q, t, exponent=1.0):
         """The `Check` of a state."""
@@ -378,56 +308,6 @@ class NodalFused(WeakForm):
         """What a stage's kernel knows of other elements and of the boundary."""
         return (self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour, *self.patches,
                 self.boundary.outside, self.boundary.table, self.boundary.numbers, self.given_by_face.reshape(-1))
-
-    # At joins: see `dgarray.methods.dg.mortars`.
-
-    mortar_list = FusedMortars
-
-    def values_operations(self, q, copies=None):
-        if self.trace is None or copies and self.cells_at_joins.max(initial=0) < self.tables.owned:
-            return []
-        return super().values_operations(q)
-
-    @cached_property
-    def cells_at_joins(self):
-        """Numbers of the elements with faces at joins."""
-        return np.unique(self.tables.join_faces.faces[:, 0])
-
-    @cached_property
-    def values_at_joins(self):
-        """Values at the points of all faces of these elements, (variable, face * face point, element)."""
-        return np.empty((self.tables.variables, len(self.trace), len(self.cells_at_joins)), self.backend.dtype)
-
-    @property
-    def faces_read(self):
-        return "state" if self.trace is None else "values at faces"
-
-    @property
-    def face_bytes(self):
-        return self.values_at_joins.nbytes
-
-    def fill_faces(self, q):
-        """Compute the values at faces that mortars take, `values_at_joins`."""
-        product = self.backend.product if q.dtype == np.float64 else multiply_by_rows
-        self.values_at_joins[...] = product(self.trace, self.take(q, self.cells_at_joins))
-
-    def face_places(self, rows, corners=None):
-        points = self.tables.points_of(rows[:, 1], corners)
-        if self.trace is None:
-            return self.places_in_tiles(rows, points, self.tables.rows)
-        return points.T * len(self.cells_at_joins) + np.searchsorted(self.cells_at_joins, rows[:, 0])
-
-    def places_in_tiles(self, rows, numbers, count):
-        """Where the rows of these numbers (face, point) lie, of `count` rows of each variable, of the elements of the faces
-        `rows`: (point, face)."""
-        tile, lane = np.divmod(rows[:, 0], self.lanes)
-        return (tile * self.tables.variables * count + numbers.T) * self.lanes + lane
-
-    def face_array(self, q):
-        """Where kernels find the values at faces, and how far the variables are apart: in the state itself, where its nodes are
-        the points of the faces."""
-        return (q, self.tables.rows * self.lanes) if self.trace is None else (
-            self.values_at_joins.reshape(-1), self.values_at_joins[0].size)
 
     def kernel_texts(self, stepper):
         limits = self.linear_limiter if self.linear else self.fused_limiter

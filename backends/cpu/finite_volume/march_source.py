@@ -3,7 +3,6 @@
 A row is a strip of cells along x. Each step of the march loads the next row; then every sweep of a chain does one row of its
 own, as many rows behind as it needs to see ahead. So several sweeps, along x and along the rows, read and write the state once.
 """
-import re
 from copy import copy
 from hashlib import sha256
 from inspect import getsource
@@ -13,32 +12,16 @@ import numpy as np
 from ....methods.finite_volume.lines import of_line, ranges
 from ....physics.explain import formulas_of
 from ....physics.pointwise import Pointwise
-from ....physics.run_time_numbers import NUMBER, with_numbers
+from ....physics.run_time_numbers import with_numbers
 from .. import shared_loop
 from ..dg.kernel_source import indented
-from ..simd import boundary, expressions, target, vector
+from ..simd import boundary, expressions, vector
 from .cell_parts import parted
+from .row_fields import RowFields
+from .row_memory import RowMemory
 
 KERNELS = sha256("".join(getsource(module) for module in (
     boundary, expressions, shared_loop, vector)).encode()).hexdigest()[:16]
-
-SOON = 4                 # rows ahead that are asked for
-
-
-class Field:
-    """Rows of some components in the scratch array: `depth` rows of the march, in which row r has the place r mod depth."""
-
-    def __init__(self, name, components, depth, first, width):
-        self.name, self.components, self.depth, self.first, self.width = name, components, depth, first, width
-        self.size = components * depth * width
-
-    def place(self, component, shift=0):
-        return self.first + component * self.width + shift
-
-    def slot(self, row):
-        """Text: where a row begins, as an offset."""
-        size = self.components * self.width
-        return "0" if self.depth == 1 else f"({row} + {64 * self.depth}) % {self.depth} * {size}"
 
 
 def numbered(line):
@@ -48,7 +31,7 @@ def numbered(line):
     return line
 
 
-class MarchSource:
+class MarchSource(RowFields, RowMemory):
     """Text of one kernel, for the chain of sweeps of a pass.
 
     tables   `GridTables`;  rows: the axis along which rows are counted, 1 or 2; None in 1D
@@ -56,80 +39,8 @@ class MarchSource:
     strip    cells of a row at a time"""
 
     def __init__(self, tables, dtype, rows, chain, strip):
-        self.t, self.dtype, self.rows, self.chain, self.strip = tables, np.dtype(dtype), rows, chain, strip
-        self.physics, self.ghosts, self.V = tables.physics, tables.ghosts, tables.variables
-        self.L = target.lanes(self.dtype)
-        self.functions, self.fields, self.size, self.sweeps = {}, {}, 0, {}
-        self.with_numbers, self.numbers = {}, []          # {function: (as evaluated, its first constant)}; all constants
-        self.halo = self.ghosts * chain.count("x")
-        self.width = -(-(strip + 2 * self.halo + self.L) // self.L) * self.L
-        periodic = tables.periodic if chain else (False,) * tables.dim          # a look reads no cells beyond its own
-        self.periodic_columns, self.open_rows = periodic[0], rows is not None and not periodic[rows]
-        self.ahead = 2 * self.ghosts - 1 if self.open_rows else 0
-
-    # The scratch array.
-
-    def field(self, name, components, depth=1):
-        """A new field."""
-        self.fields[name] = field = Field(name, components, depth, self.size, self.width)
-        self.size += field.size
-        return field
-
-    # Formulas.
-
-    def call(self, function, read, targets, vectors=True):
-        """Text that evaluates a function; read: (argument, number) -> ("load", place, offset) or ("given", text);
-        targets: (place, offset) of each result."""
-        offsets, given, nodes = {}, {}, []
-        function, first = self.evaluated(function)
-
-        def place(at, offset):
-            return at, offsets.setdefault(offset, len(offsets))
-        for node in function.graph.nodes:
-            if node[0] == "input":
-                argument, number = function.used[node[1]]
-                kind, *where = (("load", self.size + (first + number) * self.L, "0") if argument == NUMBER
-                                else read(argument, number))
-                node = ("load", *place(*where)) if kind == "load" else ("given", given.setdefault(where[0], len(given)))
-            nodes.append(node)
-        results = [place(*one) for one in targets]
-        text = f"{tuple(nodes)}, {function.graph.outputs}, {results}, np.{self.dtype}{', vectors=True' * vectors}"
-        role = function.name.partition(" '")[0]
-        name = f"{re.sub('[^a-zA-Z]+', '_', role)}_{sha256(text.encode()).hexdigest()[:8]}"
-        self.functions[name] = text, function
-        return f"{name}(w, ({''.join(f'{o}, ' for o in offsets)}), ({''.join(f'{g}, ' for g in given)}))"
-
-    def evaluated(self, function):
-        """(The function as a kernel evaluates it, the number of its first constant); these lie behind all fields."""
-        if id(function) not in self.with_numbers:
-            own = function if hasattr(function, "values") else with_numbers(function)
-            self.with_numbers[id(function)] = own, len(self.numbers), function          # kept alive for its id
-            self.numbers += own.values
-        return self.with_numbers[id(function)][:2]
-
-    @property
-    def room(self):
-        """Numbers in the scratch array."""
-        return self.size + len(self.numbers) * self.L
-
-    def put_numbers(self, w):
-        """Put the constants of the functions into a scratch array; no kernel changes them."""
-        w[self.size:self.room].reshape(-1, self.L)[...] = np.reshape(self.numbers, (-1, 1))
-
-    def over_columns(self, first, end, call):
-        return [f"for i in range({first}, {end}, {self.L}):", f"    {call}"]
-
-    def position(self, number, row, inside=False):
-        """How x, y or z of the cells of a row is read; inside: beyond a periodic side those of the cells at the other end."""
-        if number == 0:
-            return "load", self.fields["x_inside" if inside else "x"].place(0), "i"
-        if inside and not self.open_rows:
-            row = f"{row} % count"
-        return ("given", f"lower_rows + (real({row}) + half)*h_rows") if number == self.rows else ("given", "slab_place")
-
-    def parameter(self, number, row, shift=0):
-        field, names = self.fields["m"], self.t.varying
-        return "load", field.place(names.index(number), shift), f"{field.slot(row)} + i"
+        super().__init__(tables, dtype, rows, chain, strip)
+        self.sweeps, self.ahead = {}, 2 * self.ghosts - 1 if self.open_rows else 0
 
     # The march.
 
@@ -312,94 +223,7 @@ class MarchSource:
                 f"    at, to = {before.slot('row')}, {after.slot('row')}",
                 *indented(self.over_columns(0, f"{2 * self.halo} + cells", call))]
 
-    # Beyond the sides.
-
-    def columns_beyond(self, i, field):
-        """Lines that make the ghost cells at both ends of a row, where the axis is not periodic."""
-        if self.periodic_columns:
-            return []
-        g, lines = self.ghosts, []
-        for side, test in zip(self.t.sides[0], ("x0 == 0", "x0 + cells == columns")):
-            own, inside = (f"{self.halo - 1} - c", f"{self.halo} + c") if side.end == 0 else (
-                f"{self.halo} + cells + c", f"{self.halo - 1} + cells - c")
-            body = [f"own, inside = {own}, {inside}", *self.outside(i, side, field, "at + own", "at + inside")]
-            lines += [f"if {test}:", f"    for c in range({g}):", *indented(body, 2)]
-        return lines
-
-    def rows_beyond(self, i, field, columns):
-        """Lines that make the ghost rows, where the axis of the rows is not periodic."""
-        if not self.open_rows:
-            return []
-        lower, upper = self.t.sides[self.rows]
-        body = []
-        for side, head, own, inside in ((lower, f"if (last == {self.ghosts - 1}) & (low_{i} == 0):", "-1 - c", "c"),
-                                        (upper, f"if count <= last < count + {self.ghosts}:", "last", "2*count - 1 - last")):
-            work = [f"row, mirror = {own}, {inside}", f"to, at = {field.slot('row')}, {field.slot('mirror')}",
-                    f"for own in range({columns[0]}, {columns[1]}):",
-                    *indented(self.outside(i, side, field, "to + own", "at + own"))]
-            body += [head, *indented([f"for c in range({self.ghosts}):", *indented(work)] if side.end == 0 else work)]
-        return body
-
-    def outside(self, i, side, field, to, at):
-        """Lines that put the state beyond a side into the cell `own` of the row `row`."""
-        def read(argument, number):
-            if argument == "x":
-                kind, *where = self.position(number, "row")
-                return ("load", where[0], "own") if kind == "load" else (kind, *where)
-            kind, place, offset = self.parameter(number, "row")
-            return kind, place, offset.replace("+ i", "+ own")
-        numbers = self.fields["beyond"].first
-        known = [read("x", k) for k in range(self.t.dim)] + [read("m", name) for name in self.t.varying]
-        texts = [f"w[{where[0]} + {where[1]}]" if kind == "load" else where[0] for kind, *where in known]
-        return [*(f"w[{numbers + k}] = {text}" for k, text in enumerate(texts)),
-                f"condition(sides, {2 * side.axis + side.end}, w, {field.first} + {at}, {self.width}, w, {field.first} + {to}, "
-                f"{self.width}, sides, 0, w, {numbers}, 1, t{i})"]
-
-    # To and from memory.
-
-    def load(self):
-        """Lines that load the next row of the state, and of the parameters."""
-        first, halo, V = self.fields["q0"], self.halo, self.V
-        lines_of_strip = -(-self.strip * self.dtype.itemsize // 64)
-        soon = [f"soon = slab + (min(N + {SOON}, count - 1) + row_shift)*row_stride + x0", f"for v in range({V}):",
-                *(f"    prefetch({array}, soon + v*variable_stride, {lines_of_strip})" for array in ("state", "out"))]
-        lines = [*(soon if self.rows is not None else []), f"at = {first.first} + {first.slot('N')}",
-                 f"place = slab + {'(N + row_shift)' if self.open_rows else '((N + row_shift) % wrap)'}*row_stride",
-                 f"left, right = max(x0 - {halo}, 0), min(x0 + cells + {halo}, columns)", f"shift = {halo} - x0",
-                 f"for v in range({V}):", f"    for c in range(left, right, {self.L}):",
-                 f"        copy(state, place + v*variable_stride + c, w, at + v*{self.width} + c + shift)"]
-        if halo and self.periodic_columns:
-            for ends in (f"x0 - {halo}, 0", f"columns, x0 + cells + {halo}"):
-                lines += [f"    for c in range({ends}):",
-                          f"        w[at + v*{self.width} + c + shift] = state[place + v*variable_stride + c % columns]"]
-        return lines
-
-    def load_parameters(self):
-        """Lines that load the parameters in row N."""
-        if not self.t.varying:
-            return []
-        field = self.fields["m"]
-        return [f"if N < high_0 + {self.ghosts}:", f"    at = {field.first} + {field.slot('N')}",
-                "    place = slab_row + (N + row_shift + margin)*m_row_stride + x0 + margin",
-                f"    for v in range({field.components}):",
-                f"        for c in range({2 * self.halo} + cells):",
-                f"            w[at + v*{self.width} + c] = parameters[v, place + c - {self.halo}]"]
-
-    def load_places(self):
-        """Lines that put the coordinates of the cells along x into their row, those beyond the sides too."""
-        first, inside = self.fields["x"].first, self.fields["x_inside"].first
-        wrapped = " % columns" if self.periodic_columns else ""
-        return [f"for c in range(2*{self.halo} + cells):", f"    column = x0 + c - {self.halo}",
-                f"    w[{first} + c] = lower_x + (real(column) + half)*h_x",
-                f"    w[{inside} + c] = lower_x + (real(column{wrapped}) + half)*h_x"]
-
-    def store(self, field, array="out"):
-        """Lines that put a row from the place `at` on into an array in memory."""
-        at = f"at + {field.first} + v*{self.width} + {self.halo}"
-        return ["place = slab + (row + row_shift)*row_stride + x0", f"for v in range({self.V}):",
-                f"    whole = cells // {self.L} * {self.L}", f"    for c in range(0, whole, {self.L}):",
-                f"        copy(w, {at} + c, {array}, place + v*variable_stride + c)", "    for c in range(whole, cells):",
-                f"        {array}[place + v*variable_stride + c] = w[{at} + c]"]
+    # The look at a new row.
 
     def look(self, field):
         """Lines that take the wave rates of a new row into account, and whether its states are sound."""

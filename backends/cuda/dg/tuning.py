@@ -1,160 +1,26 @@
-"""Tuning: which variant of a kernel is fastest is measured on the device and kept in a table on disk.
+"""Tuning: which variant of a kernel is fastest is measured on the device, and kept in the table of `variant_table`.
 
-The table is JSON that a person can read, change and pass on:
-
-    {"NVIDIA H200": {"Maxwell 3D, 6 variables, 0 coefficients, needs x: no": {"order 4, float32": {
-        "variant": {...}, "seconds": 1.23e-3, "elements": 60000, "of": 12, "date": "2026-05-17"}}}}
-
-with the seconds of a stage on so many elements, and "of" the number of variants that were timed.
-
-`tuning.json` in the cache folder (see `dgarray.physics.codegen.cache_folder`) holds what was measured on this machine; it comes
-before the table that the package ships.  A problem that is in neither is tuned when it is first needed: a short list of
-variants is timed for some seconds.  `dgarray tune` times more variants.  With DGARRAY_TUNE=0 there is no tuning in a first run;
-the default variant is used.
+A problem that is in no table is tuned when it is first needed: a short list of variants is timed for some seconds.
+`dgarray tune` times more variants.  With DGARRAY_TUNE=0 there is no tuning in a first run; the default variant is used.
 """
-import json
-import math
 import os
 import sys
-import time
 import warnings
-from contextlib import contextmanager
-from dataclasses import asdict
-from functools import cache
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 
 from .... import wording
-from ....methods.dg.weak_form import WeakForm
-from ....physics.codegen import cache_folder, private_folder, write_file
 from ...gpu import poisons_context
 from .layout import WARP
-from .variant import Shape, candidates, default, from_dict, shortlist
+from .variant import Shape, candidates, default, shortlist
+from .variant_table import entry_for, keep, lookup, problem, read, setting, table_file
+from .variant_trials import STAGES, decided, prepared
 
-try:
-    import fcntl
-except ImportError:           # not on Windows, where two processes that tune at one moment may lose one result
-    fcntl = None
-
-NAME = "tuning.json"
-SHIPPED = Path(__file__).with_name(NAME)
 ELEMENTS, VALUES = (60_000, 250_000), 8_000_000       # see `enough`
 SECONDS, FIRST_RUN = 10.0, 2.0        # of timing for one problem, without compiling: `dgarray tune`, a first run
 COMPILING = 1.5               # seconds, about, to compile, set up and check one variant
 MEMORY = 0.5                  # share of the device's free memory that tuning may use
-TURNS, MOST = 3, 200          # turns of every variant in a round; most calls of a variant in a turn
 FIRST_LOOK = 3                # calls of a variant after which a first time is known
-STAGES = 4                    # in a graph that is timed: it then runs much longer than its launch takes
-SAMPLE = 4096                 # elements whose results are compared with the array kernels'
-ROW = SimpleNamespace(c=0.0, A=-0.5, v=0.0, w=1.0, alpha=0.0, beta=1.0, B=0.25, C=0.0)     # a stage that uses q and k
-
-
-def problem(tables):
-    """The name of a problem in the table: all that the kernel's text depends on besides order and dtype."""
-    return (f"{type(tables.law).__name__} {tables.dim}D, {tables.variables} variables, {len(tables.varying)} coefficients, "
-            f"needs x: {'yes' if tables.needs_x else 'no'}")
-
-
-def setting(tables, dtype):
-    """The name of order and dtype in the table."""
-    return f"order {tables.order}, {np.dtype(dtype).name}"
-
-
-def table_file():
-    """Path of this machine's table."""
-    return cache_folder() / NAME
-
-
-def read(path):
-    """The table in a file, {} if there is no file; ValueError, which names the file, if it holds anything else."""
-    try:
-        found = json.loads(Path(path).read_text())
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read as a tuning table ({error}); correct it or delete it") from error
-    for level in (lambda: [found], lambda: found.values(), lambda: [p for d in found.values() for p in d.values()]):
-        if not all(isinstance(value, dict) for value in level()):
-            raise ValueError(f"{path} is not a tuning table: {{device: {{problem: {{order and dtype: entry}}}}}}; "
-                             "correct it or delete it")
-    return found
-
-
-def entry(device, tables, dtype):
-    """(file, entry) of the first table that has this device and problem; (None, None) if none has."""
-    return entry_of(device, problem(tables), setting(tables, dtype))
-
-
-def entry_of(device, problem, setting):
-    """As `entry`, by the table's names of problem and setting."""
-    for path in (private_folder() / NAME, table_file(), SHIPPED):
-        found = read(path).get(device.name, {}).get(problem, {}).get(setting)
-        if found is not None:
-            return path, found
-    return None, None
-
-
-def lookup(device, tables, dtype):
-    """The variant that a table has for this device and problem, or None; ValueError, naming the file, for a wrong entry."""
-    shape = Shape.of(tables, np.dtype(dtype))
-    return known(device, problem(tables), setting(tables, dtype), from_dict,
-                 lambda variant: shape.fits(variant, device.shared_per_block))
-
-
-def known(device, problem, setting, from_dict, fits):
-    """As `lookup`, by the table's names of problem and setting.
-
-    from_dict: makes a variant of an entry's choices, ValueError for wrong ones;  fits: whether a variant fits the device"""
-    path, found = entry_of(device, problem, setting)
-    if found is None:
-        return None
-    try:
-        variant = from_dict(found["variant"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        wrong = error if isinstance(error, ValueError) else "there is no variant"
-    else:
-        if fits(variant):
-            return variant
-        wrong = f"the variant {variant} does not fit this device and problem"
-    raise ValueError(f"{path}: {device.name}: {problem}: {setting}: {wrong}; correct it or delete it")
-
-
-def keep(device, tables, dtype, found):
-    """Put an entry into the table of this machine; returns the file.  Other processes may do so at the same time.
-
-    If the cache folder cannot be written, this warns, and the entry is kept for the rest of the process only."""
-    return keep_as(device, problem(tables), setting(tables, dtype), found)
-
-
-def keep_as(device, problem, setting, found):
-    """As `keep`, by the table's names of problem and setting."""
-    path = table_file()
-    try:
-        _put(path, device.name, problem, setting, found)
-    except OSError as error:
-        warnings.warn(f"the tuning cannot be kept in {path} ({error.strerror}); it is lost with this process", stacklevel=4)
-        path = private_folder() / NAME
-        _put(path, device.name, problem, setting, found)
-    return path
-
-
-def _put(path, device, problem, setting, entry):
-    with locked(path):
-        table = read(path)
-        table.setdefault(device, {}).setdefault(problem, {})[setting] = entry
-        write_file(path, json.dumps(table, indent=1, sort_keys=True) + "\n")
-
-
-@contextmanager
-def locked(path):
-    """Context in which no other process writes the file. The lock is on a file beside it, since the file itself is replaced."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.with_suffix(".lock"), "w") as file:
-        if fcntl:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def first_run():
@@ -200,15 +66,6 @@ def tuned_now(device, names, variants, first, fastest):
         return first
 
 
-def why_left_out(error, variant, title):
-    """The error of a variant in one line.  Raises RuntimeError if the error has made the device unusable for this process."""
-    why = " ".join(str(error).split()) or type(error).__name__
-    if poisons_context(error):
-        raise RuntimeError(f"the variant {variant} for {title} has made the GPU unusable for this process ({why}); "
-                           "DGARRAY_TUNE=0 turns tuning off") from error
-    return why
-
-
 def tell(device, problem, setting, variants):
     """Print to stderr, if it is a terminal, that so many variants are about to be timed."""
     if sys.stderr.isatty():
@@ -231,9 +88,9 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None, each=No
     progress   function called with a line of text now and then
     each       function called with (variant, seconds of a stage) as soon as a variant works. Then the table, too, has the
                fastest so far after each of them, so that a process that is ended early leaves a result
-    What is timed is the Runge-Kutta stage ROW on the middle part of the mesh, see `elements_that_fit`. A variant is left out,
-    with a line of progress, if it does not compile or run, and if its result differs from the array kernels' by more than
-    rounding; the latter also warns.
+    What is timed is the Runge-Kutta stage `variant_trials.ROW` on the middle part of the mesh, see `elements_that_fit`. A
+    variant is left out, with a line of progress, if it does not compile or run, and if its result differs from the array
+    kernels' by more than rounding; the latter also warns.
     Raises MemoryError if not even a small part of the mesh fits, RuntimeError if no variant works or if one has made the device
     unusable for this process, ValueError for a broken table."""
     say = progress or (lambda line: None)
@@ -259,21 +116,6 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None, each=No
     fastest, took = ranking[0]
     say(f"{title}: {took:.3g} s a stage with {fastest}; kept in {keep(device, tables, backend.dtype, found)}")
     return fastest, ranking
-
-
-def decided(trials, seconds, device, count):
-    """Time the trials: ([(variant, seconds), fastest first], the table's entry for the fastest).
-
-    count: elements that the trials compute, for the entry"""
-    best = race(trials, seconds, device.seconds)
-    ranking = [(trial.variant, best[trial]) for trial in sorted(trials, key=best.get)]
-    return ranking, entry_for(*ranking[0], count, len(ranking))
-
-
-def entry_for(variant, seconds, elements, of):
-    """The table's entry for a variant that is the fastest of so many."""
-    return {"variant": asdict(variant), "seconds": float(f"{seconds:.4g}"), "elements": elements, "of": of,
-            "date": time.strftime("%Y-%m-%d")}
 
 
 def enough(values):
@@ -308,103 +150,3 @@ def middle(tables, count, device):
     x = tables.mesh.centroids
     near = np.argsort(((x - x.mean(axis=0)) ** 2).sum(axis=1), kind="stable")[:count]
     return tables.part(np.sort(near))
-
-
-class Trial:
-    """A variant that works, with its arrays; run() computes STAGES stages.  operations: its `NodalCuda`;  states: q, out, k."""
-
-    def __init__(self, operations, states, dt):
-        self.operations, self.variant = operations, operations.variant
-        self.q, self.out, self.k = states
-        launches = [list(operations.parts(q, out, self.k, q, 0.0, dt, ROW).values())
-                    for q, out in ((self.q, self.out), (self.out, self.q))]
-
-        def stages():
-            for number in range(STAGES):
-                for launch in launches[number % 2]:
-                    launch()
-        # cuBLAS may allocate at any call, which a graph cannot hold; a run, too, launches this variant kernel by kernel.
-        self.run = stages if self.variant.product == "cublas" else operations.device.capture(stages).launch
-        self.launches = launches          # kept, because a graph does not keep the arrays that it uses
-
-
-def prepared(backend, part, variants, say, each=lambda trial: None):
-    """(a `Trial` of each variant that works, why the last of the others does not work).
-
-    part: tables of the elements to use;  each: function called with every trial as soon as it is there"""
-    lists = {name: cache(getattr(part, name)) for name in ("face_lists", "exterior_nodes", "coordinates")}
-    vars(part).update(lists)                 # computed once for all variants
-    try:
-        check, states, trials, why = Check(backend, part), {}, [], None
-        for number, variant in enumerate(variants):
-            try:
-                operations = backend.operations(WeakForm, part, variant)
-                if variant.width not in states:
-                    states[variant.width] = [operations.state(check.q), operations.zeros(), operations.zeros()]
-                difference = check(operations, *states[variant.width])
-                if difference <= check.tolerance:
-                    trial = Trial(operations, states[variant.width], check.dt * 1e-6)
-                    each(trial)
-                    trials.append(trial)
-                    continue
-                why = f"its results differ by {difference:.1e} from those of the array kernels"
-                warnings.warn(f"the variant {variant} for {problem(part)}, {setting(part, backend.dtype)} is left out on "
-                              f"{backend.device.name}: {why}", stacklevel=4)
-            except Exception as error:          # compilers and drivers have exceptions of their own
-                why = why_left_out(error, variant, f"{problem(part)}, {setting(part, backend.dtype)}")
-            say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
-        return trials, why
-    finally:
-        for name in lists:
-            del vars(part)[name]
-
-
-class Check:
-    """A stage by the array kernels from a random state, with which the results of the variants are compared.
-
-    q          the state on the host, (variable, node, element) in float64
-    dt         1 / max |dq/dt|, so that results, and rounding errors relative to them, are of numbers near 1
-    tolerance  the largest difference that rounding explains"""
-
-    def __init__(self, backend, part):
-        shape = Shape.of(part, backend.dtype)
-        self.q = np.random.default_rng(0).standard_normal((shape.variables, shape.nodes, part.elements))
-        self.some = np.unique(np.linspace(0, part.elements - 1, SAMPLE).astype(int))
-        reference = WeakForm(backend, part)
-        q, out, k = reference.state(self.q), reference.zeros(), reference.zeros()
-        with np.errstate(all="ignore"):
-            peak = float(np.nanmax(np.abs(backend.host(reference.rhs(q, 0.0))), initial=0))
-        self.dt = 1 / peak if 0 < peak < np.inf else 1.0
-        self.tolerance = 8 * shape.columns * np.finfo(backend.dtype).eps
-        self.wanted = self.result(reference, q, out, k, lambda state, some: reference.host(state)[:, :, some])
-
-    def result(self, operations, q, out, k, take):
-        """`out` and k after a stage, at the elements of the sample; take(array, elements) moves them to the host."""
-        k.fill(0)
-        operations.stage(q, out, k, q, 0.0, self.dt, ROW)
-        return np.array([take(array, self.some) for array in (out, k)], float)
-
-    def __call__(self, operations, q, out, k):
-        """Largest difference of a stage by `operations` from the array kernels' at the sample; inf if one alone is finite."""
-        result, wanted = self.result(operations, q, out, k, operations.take), self.wanted
-        if not np.array_equal(np.isfinite(result), np.isfinite(wanted)):
-            return math.inf
-        return float(np.nanmax(np.abs(result - wanted)[np.isfinite(wanted)], initial=0))
-
-
-def race(trials, seconds, time_calls):
-    """{trial: least seconds of a stage}, by successive halving: Jamieson & Talwalkar 2016.
-
-    Rounds are of equal length, and the slower half of the trials leaves after each. Within a round the trials take turns, so
-    that a change of the device's clock rate affects all alike.
-    seconds: of all rounds together;  time_calls(function, repeats): seconds of each call, by the device's own clock"""
-    best, alive = dict.fromkeys(trials, math.inf), list(trials)
-    rounds = max(1, math.ceil(math.log2(len(trials))))
-    for _ in range(rounds):
-        share = seconds / rounds / TURNS / len(alive)
-        for _ in range(TURNS):
-            for trial in alive:
-                repeats = 2 if best[trial] == math.inf else min(MOST, max(1, int(share / best[trial] / STAGES)))
-                best[trial] = min(best[trial], min(time_calls(trial.run, repeats)) / STAGES)
-        alive = sorted(alive, key=best.get)[:-(-len(alive) // 2)]
-    return best

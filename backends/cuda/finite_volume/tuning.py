@@ -1,4 +1,4 @@
-"""Tuning of the sweeps of finite volumes: the table of `dgarray.backends.cuda.dg.tuning` keeps the fastest, for example
+"""Tuning of the sweeps of finite volumes: the table of `dgarray.backends.cuda.dg.variant_table` keeps the fastest, for example
 
     {"NVIDIA H200": {"Finite volumes, muscl, MHD 2D, 9 variables": {"strang, van-leer, primitive, hlld, float32": {
         "variant": {"way": "strided", "length": 128, ...}, "seconds": 1.23e-3, "elements": 1048576, ...}}}}
@@ -11,8 +11,9 @@ import numpy as np
 
 from ....methods.finite_volume.sweeps import Sweeps
 from ....stepping import Stage
-from ..dg import tuning
-from ..dg.tuning import FIRST_RUN, MEMORY, SECONDS, STAGES
+from ..dg import tuning, variant_table, variant_trials
+from ..dg.tuning import FIRST_RUN, MEMORY, SECONDS
+from ..dg.variant_trials import STAGES
 from .source import SweepSource
 from .variant import candidates, default, from_dict, shortlist, suited
 
@@ -53,8 +54,8 @@ def fitting(variants, tables, dtype, device):
 
 def lookup(device, tables, dtype):
     """The variant that a table has for this device and problem, or None; ValueError, naming the file, for a wrong entry."""
-    return tuning.known(device, problem(tables), setting(tables, dtype), from_dict,
-                        lambda variant: fits(suited(variant, tables), tables, dtype, device.shared_per_block))
+    return variant_table.known(device, problem(tables), setting(tables, dtype), from_dict,
+                               lambda variant: fits(suited(variant, tables), tables, dtype, device.shared_per_block))
 
 
 def choose(backend, tables):
@@ -94,7 +95,7 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
     table."""
     say, device, names = progress or (lambda line: None), backend.device, (problem(tables), setting(tables, backend.dtype))
     variants, title = list(variants or fitting(candidates(tables), tables, backend.dtype, device)), ", ".join(names)
-    tuning.read(tuning.table_file())
+    variant_table.read(variant_table.table_file())
     bench = Bench(backend, tables)
     say(f"{title}: {len(variants)} variants on {tables.elements} cells")
     trials, why = [], None
@@ -108,14 +109,14 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
             why = f"its results differ by {difference:.1e} from those of the array kernels"
             warnings.warn(f"the variant {variant} for {title} is left out on {device.name}: {why}", stacklevel=3)
         except Exception as error:          # compilers and drivers have exceptions of their own
-            why = tuning.why_left_out(error, variant, title)
+            why = variant_trials.why_left_out(error, variant, title)
         say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
     if not trials:
         raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
-    ranking, found = tuning.decided(trials, seconds, device, tables.elements)
+    ranking, found = variant_trials.decided(trials, seconds, device, tables.elements)
     fastest, took = ranking[0]
     say(f"{title}: {took:.3g} s a {'step' if tables.split else 'stage'} with {fastest}; kept in "
-        f"{tuning.keep_as(device, *names, found)}")
+        f"{variant_table.keep_as(device, *names, found)}")
     return fastest, ranking
 
 

@@ -1,4 +1,4 @@
-"""Tuning of Hermite's kernels: the fastest variant is kept in the table of `dgarray.backends.cuda.dg.tuning`, for example
+"""Tuning of Hermite's kernels: the table of `dgarray.backends.cuda.dg.variant_table` keeps the fastest variant, for example
 
     {"NVIDIA H200": {"Hermite, Acoustics 3D, 4 variables, 6 + 0 terms": {"order 3, float32": {
         "variant": {"kernel": "monolithic", "lanes": 8, ...}, "seconds": 1.23e-3, "elements": 60000, ...}}}}
@@ -10,8 +10,9 @@ import warnings
 import numpy as np
 
 from ....methods.hermite.half_steps import HalfSteps
-from ..dg import tuning
-from ..dg.tuning import FIRST_RUN, MEMORY, SECONDS, STAGES
+from ..dg import tuning, variant_table, variant_trials
+from ..dg.tuning import FIRST_RUN, MEMORY, SECONDS
+from ..dg.variant_trials import STAGES
 from .variant import HermiteShape, candidates, default, from_dict, shortlist
 
 ENOUGH = 60_000           # target nodes that are timed, more only if a plane of the grid has more
@@ -34,7 +35,7 @@ def setting(tables, dtype):
 def lookup(device, tables, dtype):
     """The variant that a table has for this device and problem, or None; ValueError, naming the file, for a wrong entry."""
     shape, asked = HermiteShape.of(tables, np.dtype(dtype)), tables.method.variant
-    return tuning.known(device, problem(tables), setting(tables, dtype), from_dict, lambda variant: (
+    return variant_table.known(device, problem(tables), setting(tables, dtype), from_dict, lambda variant: (
         shape.fits(variant, device.shared_per_block) and asked in (None, variant.kernel)))
 
 
@@ -87,7 +88,7 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
     variants = list(variants or candidates(shape, device.shared_per_block, tables.method.variant))
     names = problem(tables), setting(tables, backend.dtype)
     title = ", ".join(names)
-    tuning.read(tuning.table_file())
+    variant_table.read(variant_table.table_file())
     bench = Bench(backend, tables)
     say(f"{title}: {len(variants)} variants on {bench.targets} targets")
     trials, why = [], None
@@ -101,13 +102,13 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
             why = f"its results differ by {difference:.1e} from those of the array kernels"
             warnings.warn(f"the variant {variant} for {title} is left out on {device.name}: {why}", stacklevel=3)
         except Exception as error:          # compilers and drivers have exceptions of their own
-            why = tuning.why_left_out(error, variant, title)
+            why = variant_trials.why_left_out(error, variant, title)
         say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
     if not trials:
         raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
-    ranking, found = tuning.decided(trials, seconds, device, bench.targets)
+    ranking, found = variant_trials.decided(trials, seconds, device, bench.targets)
     fastest, took = ranking[0]
-    say(f"{title}: {took:.3g} s a half-step with {fastest}; kept in {tuning.keep_as(device, *names, found)}")
+    say(f"{title}: {took:.3g} s a half-step with {fastest}; kept in {variant_table.keep_as(device, *names, found)}")
     return fastest, ranking
 
 

@@ -8,9 +8,9 @@ from ...physics.trace import call
 from ...reference import cell_quadrature
 from ...reference.columns import multiply
 from ...stepping import real_limit
+from ..array_operator import ArrayOperator
 from ..check import Check
 from ..messages import Copies
-from ..operator import ArrayOperator
 from ..physics import real
 from .error_estimate import error_estimate
 from .mass import conserved

@@ -2,7 +2,8 @@
 import numpy as np
 
 from ...stepping import monotonicity_radius, real_limit
-from ..operator import ArrayOperator, check_array
+from ..array_operator import ArrayOperator
+from ..operator import check_array
 from ..physics import real
 from .courant import courant_limit
 from .sweeps import Sweeps

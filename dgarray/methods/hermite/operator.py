@@ -6,8 +6,8 @@ import numpy as np
 from ...physics.pointwise import place
 from ...physics.taylor import expand
 from ...physics.trace import TraceError
+from ..array_operator import ArrayOperator
 from ..check import Check
-from ..operator import ArrayOperator
 from .fit import fitted
 from .half_steps import HalfSteps
 

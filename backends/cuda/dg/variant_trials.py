@@ -1,0 +1,135 @@
+"""Trials of variants on the device: their results are compared with the array kernels', and they race for the least time."""
+import math
+import warnings
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+
+from ....methods.dg.weak_form import WeakForm
+from ...gpu import poisons_context
+from .variant import Shape
+from .variant_table import entry_for, problem, setting
+
+TURNS, MOST = 3, 200          # turns of every variant in a round; most calls of a variant in a turn
+STAGES = 4                    # in a graph that is timed: it then runs much longer than its launch takes
+SAMPLE = 4096                 # elements whose results are compared with the array kernels'
+ROW = SimpleNamespace(c=0.0, A=-0.5, v=0.0, w=1.0, alpha=0.0, beta=1.0, B=0.25, C=0.0)     # a stage that uses q and k
+
+
+class Trial:
+    """A variant that works, with its arrays; run() computes STAGES stages.  operations: its `NodalCuda`;  states: q, out, k."""
+
+    def __init__(self, operations, states, dt):
+        self.operations, self.variant = operations, operations.variant
+        self.q, self.out, self.k = states
+        launches = [list(operations.parts(q, out, self.k, q, 0.0, dt, ROW).values())
+                    for q, out in ((self.q, self.out), (self.out, self.q))]
+
+        def stages():
+            for number in range(STAGES):
+                for launch in launches[number % 2]:
+                    launch()
+        # cuBLAS may allocate at any call, which a graph cannot hold; a run, too, launches this variant kernel by kernel.
+        self.run = stages if self.variant.product == "cublas" else operations.device.capture(stages).launch
+        self.launches = launches          # kept, because a graph does not keep the arrays that it uses
+
+
+def prepared(backend, part, variants, say, each=lambda trial: None):
+    """(a `Trial` of each variant that works, why the last of the others does not work).
+
+    part: tables of the elements to use;  each: function called with every trial as soon as it is there"""
+    lists = {name: cache(getattr(part, name)) for name in ("face_lists", "exterior_nodes", "coordinates")}
+    vars(part).update(lists)                 # computed once for all variants
+    try:
+        check, states, trials, why = Check(backend, part), {}, [], None
+        for number, variant in enumerate(variants):
+            try:
+                operations = backend.operations(WeakForm, part, variant)
+                if variant.width not in states:
+                    states[variant.width] = [operations.state(check.q), operations.zeros(), operations.zeros()]
+                difference = check(operations, *states[variant.width])
+                if difference <= check.tolerance:
+                    trial = Trial(operations, states[variant.width], check.dt * 1e-6)
+                    each(trial)
+                    trials.append(trial)
+                    continue
+                why = f"its results differ by {difference:.1e} from those of the array kernels"
+                warnings.warn(f"the variant {variant} for {problem(part)}, {setting(part, backend.dtype)} is left out on "
+                              f"{backend.device.name}: {why}", stacklevel=4)
+            except Exception as error:          # compilers and drivers have exceptions of their own
+                why = why_left_out(error, variant, f"{problem(part)}, {setting(part, backend.dtype)}")
+            say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
+        return trials, why
+    finally:
+        for name in lists:
+            del vars(part)[name]
+
+
+class Check:
+    """A stage by the array kernels from a random state, with which the results of the variants are compared.
+
+    q          the state on the host, (variable, node, element) in float64
+    dt         1 / max |dq/dt|, so that results, and rounding errors relative to them, are of numbers near 1
+    tolerance  the largest difference that rounding explains"""
+
+    def __init__(self, backend, part):
+        shape = Shape.of(part, backend.dtype)
+        self.q = np.random.default_rng(0).standard_normal((shape.variables, shape.nodes, part.elements))
+        self.some = np.unique(np.linspace(0, part.elements - 1, SAMPLE).astype(int))
+        reference = WeakForm(backend, part)
+        q, out, k = reference.state(self.q), reference.zeros(), reference.zeros()
+        with np.errstate(all="ignore"):
+            peak = float(np.nanmax(np.abs(backend.host(reference.rhs(q, 0.0))), initial=0))
+        self.dt = 1 / peak if 0 < peak < np.inf else 1.0
+        self.tolerance = 8 * shape.columns * np.finfo(backend.dtype).eps
+        self.wanted = self.result(reference, q, out, k, lambda state, some: reference.host(state)[:, :, some])
+
+    def result(self, operations, q, out, k, take):
+        """`out` and k after a stage, at the elements of the sample; take(array, elements) moves them to the host."""
+        k.fill(0)
+        operations.stage(q, out, k, q, 0.0, self.dt, ROW)
+        return np.array([take(array, self.some) for array in (out, k)], float)
+
+    def __call__(self, operations, q, out, k):
+        """Largest difference of a stage by `operations` from the array kernels' at the sample; inf if one alone is finite."""
+        result, wanted = self.result(operations, q, out, k, operations.take), self.wanted
+        if not np.array_equal(np.isfinite(result), np.isfinite(wanted)):
+            return math.inf
+        return float(np.nanmax(np.abs(result - wanted)[np.isfinite(wanted)], initial=0))
+
+
+def why_left_out(error, variant, title):
+    """The error of a variant in one line.  Raises RuntimeError if the error has made the device unusable for this process."""
+    why = " ".join(str(error).split()) or type(error).__name__
+    if poisons_context(error):
+        raise RuntimeError(f"the variant {variant} for {title} has made the GPU unusable for this process ({why}); "
+                           "DGARRAY_TUNE=0 turns tuning off") from error
+    return why
+
+
+def decided(trials, seconds, device, count):
+    """Time the trials: ([(variant, seconds), fastest first], the table's entry for the fastest).
+
+    count: elements that the trials compute, for the entry"""
+    best = race(trials, seconds, device.seconds)
+    ranking = [(trial.variant, best[trial]) for trial in sorted(trials, key=best.get)]
+    return ranking, entry_for(*ranking[0], count, len(ranking))
+
+
+def race(trials, seconds, time_calls):
+    """{trial: least seconds of a stage}, by successive halving: Jamieson & Talwalkar 2016.
+
+    Rounds are of equal length, and the slower half of the trials leaves after each. Within a round the trials take turns, so
+    that a change of the device's clock rate affects all alike.
+    seconds: of all rounds together;  time_calls(function, repeats): seconds of each call, by the device's own clock"""
+    best, alive = dict.fromkeys(trials, math.inf), list(trials)
+    rounds = max(1, math.ceil(math.log2(len(trials))))
+    for _ in range(rounds):
+        share = seconds / rounds / TURNS / len(alive)
+        for _ in range(TURNS):
+            for trial in alive:
+                repeats = 2 if best[trial] == math.inf else min(MOST, max(1, int(share / best[trial] / STAGES)))
+                best[trial] = min(best[trial], min(time_calls(trial.run, repeats)) / STAGES)
+        alive = sorted(alive, key=best.get)[:-(-len(alive) // 2)]
+    return best

@@ -1,0 +1,106 @@
+"""The base class of operators whose state is one array, stepped by a Runge-Kutta stepper."""
+import numpy as np
+
+from ..stepping import registers, sequence, stages
+from .operator import Operator
+
+
+class ArrayOperator(Operator):
+    """An operator whose state is one array. Its plain form is q (variable, row, place); on the backend the state has the layout
+    that the `operations` choose.
+
+    operations   a `dgarray.methods.recipe.Recipe` on the backend: what a step computes
+    tables       matrices, metrics and index lists, from which the operations are made"""
+
+    one = True
+
+    def __init__(self, problem, method, tables, operations, backend):
+        super().__init__(problem, backend)
+        self.method, self.tables, self.operations = method, tables, operations
+        self.shape = (tables.variables, tables.rows, tables.elements)
+        self.unknowns = {"q": self.shape}
+        for name in ("state", "plain", "host", "zeros", "finite", "change"):
+            setattr(self, name, getattr(operations, name))
+        self.check_every = operations.check_every
+        self._others = self._k = None          # a step's other arrays of the state's size; its register k
+
+    def on(self, backend):
+        """The same problem on another backend, with the same tables."""
+        operator = type(self)(self.problem, self.method, self.tables, backend)
+        operator.stepper = self.stepper
+        return operator
+
+    @property
+    def coefficients(self):
+        return list(self.tables.parameters.values())
+
+    @property
+    def work(self):
+        """Names of the parts that a step of this problem has."""
+        return self.operations.work
+
+    @property
+    def array_expressions(self):
+        return self.operations.array_expressions
+
+    @property
+    def variant(self):
+        return self.operations.variant
+
+    def holdings(self):
+        return [("", "state and registers", [self._others, self._k]), ("", "geometry and parameters", [self.mesh, self.tables]),
+                ("", "working arrays", self.operations), ("", "working arrays", self)]
+
+    def kernel_texts(self):
+        return self.operations.kernel_texts(self.stepper)
+
+    def copy(self, state, target):
+        target[...] = state
+
+    def put(self, state, q):
+        """Set a state of the backend to the state q (variable, row, place) of the host."""
+        state[...] = self.state(q)
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        """One stage, from q to `out`: the row `row` of a stepper's table, see `dgarray.stepping`."""
+        self.operations.stage(q, out, k, q0, t, dt, row)
+
+    def states(self, state):
+        """The arrays of a step: ([state, other arrays of its size], register k or None); see `dgarray.stepping`."""
+        if self._others is None:
+            count, with_k = registers(self.stepper)
+            self._others, self._k = [self.zeros() for _ in range(count - 1)], self.zeros() if with_k else None
+        return [state, *self._others], self._k
+
+    def hold(self, states, new):
+        """Keep the arrays of a step beside the new state for the next step."""
+        self._others = [state for state in states if state is not new]
+
+    def advance(self, state, t, dt):
+        return self._step(state, t, dt)[0]
+
+    def _step(self, state, t, dt, exponent=None):
+        states, k = self.states(state)
+        (new, *self._others), check = self.operations.step(self.stepper, states, k, t, dt, exponent)
+        return new, check
+
+    def stages(self, state, t, dt):
+        states, k = self.states(state)
+        for row, new in zip(self.stepper.stages, stages(self.operations, self.stepper, states, k, t, dt)):
+            yield t + row.c * dt, new
+
+    def step_operations(self, state):
+        states, k = self.states(state)
+        return [self.operations.stage_operations(q, out, k, q0, row, number) for number, (row, q, out, q0) in enumerate(
+            sequence(self.stepper, states, self.operations.in_place))]
+
+    def forget(self):
+        if self._k is not None:
+            self._k[...] = 0          # the first stage takes 0 k, which is nan where an old k is not finite
+
+    def not_finite(self, q):
+        return np.argwhere(~np.isfinite(q.transpose(2, 0, 1)))
+
+    @property
+    def stage_count(self):
+        return len(self.stepper.stages)
