@@ -121,4 +121,4 @@ if not TYPE_CHECKING:          # to a type checker it would mean that every name
 
 xarray_accessor.register()
 if processes() > 1:          # what goes wrong in all of them is said once
-    import_module(".run.ranks", __name__).end_together()
+    import_module(".run.ranks", __name__).handle_errors()

@@ -2,11 +2,11 @@
 import math
 import warnings
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 
 from ....methods.dg.weak_form import WeakForm
+from ....stepping import Stage
 from ...gpu import poisons_context
 from .variant import Shape
 from .variant_table import entry_for, problem, setting
@@ -14,7 +14,7 @@ from .variant_table import entry_for, problem, setting
 TURNS, MOST = 3, 200          # turns of every variant in a round; most calls of a variant in a turn
 STAGES = 4                    # in a graph that is timed: it then runs much longer than its launch takes
 SAMPLE = 4096                 # elements whose results are compared with the array kernels'
-ROW = SimpleNamespace(c=0.0, A=-0.5, v=0.0, w=1.0, alpha=0.0, beta=1.0, B=0.25, C=0.0)     # a stage that uses q and k
+ROW = Stage(A=-0.5, w=1.0, beta=1.0, B=0.25)     # a stage that uses q and k
 
 
 class Trial:
