@@ -53,7 +53,7 @@ def test_line_of_a_run(name, unit, monkeypatch):
     assert f" per {unit}; bound by " in run_commands.roofline(run)
 
 
-@pytest.mark.usually(lambda name: name == "disc_cavity")
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SEVERAL_SETS)
 def test_several_sets_are_one_row(name, monkeypatch):
     """On the CPU, with the costs of all sets; on a device they are refused."""

@@ -253,6 +253,7 @@ def test_shares_follow_from_counts_and_ceilings(tiny):
             assert o["share_of_bound"] == pytest.approx(max(o["share_of_bandwidth"], o["share_of_multiply_add"]), **near)
 
 
+@pytest.mark.thorough
 def test_techniques_are_compared_with_the_variant_in_use(tiny):
     for r in (r for r in tiny["rows"] if r["variant"]):
         here = {"order": r["order"], "dtype": r["dtype"]}

@@ -158,6 +158,7 @@ def size(path, name):
     return sum(file.stat().st_size for file in (path / name / "c").rglob("*") if file.is_file())
 
 
+@pytest.mark.thorough
 def test_a_compressed_store_is_smaller_and_the_same(tmp_path):
     """A run that goes on leaves it as it is."""
     plain, small = tmp_path / "plain.zarr", tmp_path / "small.zarr"

@@ -61,7 +61,7 @@ def test_returned_dataset_equals_the_store(here, monkeypatch):
     xarray.testing.assert_identical(disk, xarray.open_zarr("out.zarr").load())
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_every_option_of_run_does_something(here, dtype):
     def run(*more):

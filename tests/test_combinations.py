@@ -64,7 +64,7 @@ def test_single_precision_stays_single(name):
             assert operator.host(operator.rhs(operator.state(q), 0.3)).dtype == np.float32
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_all_options_at_once_in_fused_kernels(dtype):
     """Quadrature, filter, a wall through splines and a law's own flux, against the array kernels."""

@@ -116,6 +116,7 @@ def conducting(polarisation, cells):
     return {name: ds.dg.record(name) for name in ("body", "around")}, field
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("polarisation, cells", [
     ("TM", "triangle"), ("TE", "quadrilateral"), pytest.param("TM", "quadrilateral", marks=pytest.mark.thorough),
     pytest.param("TE", "triangle", marks=pytest.mark.thorough)])
@@ -180,6 +181,7 @@ def test_an_absorbing_cylinder(polarisation, formulation):
     assert found.attrs == {} and found.absorption.attrs["long_name"] == "absorption width"
 
 
+@pytest.mark.thorough
 def test_sound_at_a_rigid_cylinder():
     """It scatters as TE waves at a conductor: p stands for Hz."""
     law = dg.Acoustics(2)

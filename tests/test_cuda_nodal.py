@@ -56,7 +56,7 @@ def test_stage_agrees_with_the_reference(device, system, order, dtype):
         agrees(found, expected, order, dtype)
 
 
-@pytest.mark.usually(lambda system: system == "maxwell3")
+@pytest.mark.usually(lambda system, name: system == "maxwell3" and name in list(FAMILIES)[::3])
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("system, order", [("maxwell3", 2), ("acoustics2", 3), ("advection1", 4)])
 def test_every_variant_agrees_with_the_reference(device, name, system, order):
@@ -69,7 +69,7 @@ def test_every_variant_agrees_with_the_reference(device, name, system, order):
     agrees(operations.host(operations.rhs(operations.state(q), 0.7)), reference.operations.rhs(q, 0.7), order, "float64")
 
 
-@pytest.mark.usually(lambda dim, dtype: (dim == 2) == (dtype == "float32"))
+@pytest.mark.usually(lambda dim, dtype: dim == 1 and dtype == "float64")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("dim, order, flux, name", [
     (1, 4, dg.hll, "default"), (2, 3, dg.hllc, "pairs in blocks"), (2, 2, dg.roe, "library"), (3, 2, dg.rusanov, "registers"),

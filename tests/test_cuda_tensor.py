@@ -80,7 +80,7 @@ def test_runs(cupy):
     assert np.abs(a - b).max() < 1e-13
 
 
-@pytest.mark.usually(lambda order, dtype: (order, dtype) == (3, "float32"))
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("order", [0, 1, 3, 4, 8])
 def test_it_compiles(order, dtype):

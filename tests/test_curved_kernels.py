@@ -42,8 +42,8 @@ USUAL = [("triangles", "maxwellTE", "nodal", 2, "float32"), ("tetrahedra", "acou
          ("prisms", "maxwell3", "nodal", 1, "float32")]
 
 
+@pytest.mark.thorough
 @pytest.mark.one_in(3)
-@pytest.mark.usually(lambda kind, system, method, order, dtype: (kind, system, method, order, dtype) in USUAL)
 @pytest.mark.parametrize("kind, system, method, order, dtype", CASES)
 def test_stage_agrees_with_the_arrays(kind, system, method, order, dtype):
     results = []
@@ -58,7 +58,7 @@ def test_the_usual_cases_are_cases():
     assert set(USUAL) <= set(CASES)
 
 
-@pytest.mark.usually(lambda kind, method: (kind, method) == ("triangles", "modal"))
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["triangles", "tetrahedra"])
 def test_gas(kind, method):
@@ -76,6 +76,7 @@ def test_gas(kind, method):
         agree(fused, reference, 2, "float64", 400)
 
 
+@pytest.mark.thorough
 def test_threads_do_not_change_a_bit():
     found = []
     for threads in (1, 2):
@@ -99,8 +100,8 @@ PAIRS = [(name, system, flux, dtype) for name in JOINED
          for flux, dtype in [(("upwind", "float32"), ("rusanov", "float64"), ("central", "float64"))[(i + len(name)) % 3]]]
 
 
+@pytest.mark.thorough
 @pytest.mark.one_in(3)
-@pytest.mark.usually(lambda name, system: system == "acoustics2" and name == "rim")
 @pytest.mark.parametrize("name, system, flux, dtype", PAIRS)
 def test_steps_across_joins_agree_with_the_arrays(name, system, flux, dtype):
     make, order = JOINED[name]

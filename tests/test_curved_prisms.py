@@ -225,6 +225,7 @@ def test_kernels_and_arrays_agree(shape, degree, order):
 
 # Output.
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", ["prism", "mixed"])
 def test_output(shape, tmp_path):
     """Samples, integrals, slices and files hold the polynomials; a run restarts from its store."""

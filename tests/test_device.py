@@ -583,7 +583,7 @@ print(status, found)
 """
 
 
-@pytest.mark.usually(lambda kernels, backend: (kernels, backend) == ("fused", "auto"))
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", ["numpy", "auto"])
 @pytest.mark.parametrize("kernels", ["fused", "array"])
 def test_a_cpu_run_needs_and_imports_no_gpu_library(backend, kernels, tmp_path):

@@ -113,6 +113,7 @@ def test_the_reference_has_every_public_name():
     assert "autoclass:: dgarray.output.Accessor()\n   :members:\n" in text
 
 
+@pytest.mark.thorough
 def test_documentation_builds_without_warnings(tmp_path):
     for module in ("sphinx", "myst_parser", "furo"):
         pytest.importorskip(module)

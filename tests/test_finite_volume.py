@@ -292,6 +292,7 @@ def test_kernels_are_the_array_expressions(law, dim, method, boundary, bits):
     assert np.abs(results[0] - results[1]).max() < {64: 2e-14, 32: 1e-5}[bits]
 
 
+@pytest.mark.thorough
 def test_threads_do_not_change_a_bit():
     sim = simulation(Burgers(2), MUSCL, (70, 200), kernels="fused")
     operator, state, *_ = advanced(sim)

@@ -103,6 +103,7 @@ def test_tuning_keeps_every_variant(device, tmp_path, monkeypatch, capsys):
     assert "is left out (faces=once" in out and out.splitlines()[-1].startswith(f"{len(seen[-1])} variants, fastest ")
 
 
+@pytest.mark.thorough
 def test_rows_without_the_processor(device, tmp_path, capsys):
     assert gpu_probes.rows("1", tmp_path / "rows.json") == 0
     found = read(tmp_path / "rows.json")

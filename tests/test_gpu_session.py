@@ -135,6 +135,7 @@ def imported(tree):
             yield from (name.split(".")[0] for name in names)
 
 
+@pytest.mark.thorough
 def test_gpu_tests_are_collected_on_a_bare_machine(tmp_path):
     """With CUDA, dgarray[gpu] and pytest alone: no module of tests is an error, and those that need more are skipped."""
     for path in TESTS.rglob("*.py"):

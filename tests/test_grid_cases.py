@@ -50,7 +50,7 @@ def test_a_case_is_a_function_of_keywords(name):
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.usually(lambda name, scheme: (SCHEMES.index(scheme) + ON_GRIDS.index(name)) % 3 == 0)
+@pytest.mark.usually(lambda name, scheme: scheme != "weno" and (SCHEMES.index(scheme) + ON_GRIDS.index(name)) % 3 == 0)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name, keywords", SMALL, ids=label)
 def test_every_scheme_makes_steps(name, keywords, scheme):
@@ -65,7 +65,7 @@ def test_every_scheme_makes_steps(name, keywords, scheme):
 # Alfven waves
 
 
-@pytest.mark.usually(lambda dim, scheme: dim == 1 and scheme == "muscl")
+@pytest.mark.usually(1)
 @pytest.mark.parametrize("dim, scheme, cells, order, keywords", [
     (1, "first-order", (64, 128), 0.8, {}), (1, "muscl", (64, 128), 1.9, {}),
     (1, "muscl", (32, 64), 1.9, {"travelling": False}), (1, "weno", (16, 32), 4.5, {}),
@@ -82,6 +82,7 @@ def test_alfven_waves_converge(dim, scheme, cells, order, keywords):
     assert rates(errors)[-1] > order, errors
 
 
+@pytest.mark.thorough
 def test_limiters_cost_order_at_extrema_in_l2():
     """In L2 slopes of primitive variables lose a quarter of an order, because extrema are clipped; in waves there are none, as
     one wave alone runs through the gas, and its amplitude does not change along the way."""
@@ -232,7 +233,7 @@ def test_shock_tubes_of_gas_are_exact(test):
     assert all(fine < coarse for coarse, fine in errors.values()) and errors["muscl"][1] < errors["first-order"][1]
 
 
-@pytest.mark.usually(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["first-order", "muscl"])
 def test_all_axes_are_alike(scheme):
     """A tube along any axis gives what the one in 1D gives."""
@@ -245,7 +246,7 @@ def test_all_axes_are_alike(scheme):
 # Flows in 2D and 3D
 
 
-@pytest.mark.usually(lambda cells: cells == 64)
+@pytest.mark.thorough
 @pytest.mark.parametrize("cells, bound", [(64, 0.045), (128, 0.018)])
 def test_orszag_and_tang_is_the_reference(cells, bound):
     """Means of density and pressure over blocks against those of an independent code on 512 x 512 cells."""
@@ -263,7 +264,7 @@ CLOSED = [("orszag_tang", {"cells": 24}), ("mhd_blast", {"cells": 24}), ("mhd_bl
           ("field_loop", {"cells": 12, "until": 0.3}), ("current_sheet", {"cells": 24, "until": 0.5})]
 
 
-@pytest.mark.usually(lambda name, scheme: scheme == "muscl" or name == "orszag_tang" and scheme == "first-order")
+@pytest.mark.usually(lambda name, scheme: name == "orszag_tang" and scheme == "first-order")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name, keywords", CLOSED, ids=label)
 def test_periodic_boxes_keep_what_is_conserved(name, keywords, scheme):
@@ -273,8 +274,7 @@ def test_periodic_boxes_keep_what_is_conserved(name, keywords, scheme):
         assert variable == "psi" or abs(total["final"] - total["initial"]) < 1e-13 * scale * sim.report["steps"], variable
 
 
-@pytest.mark.usually(lambda name, keywords, scheme: scheme == "muscl" or scheme == "first-order" and name == "mhd_blast"
-                     and "dim" not in keywords)
+@pytest.mark.usually(lambda name, keywords, scheme: scheme == "first-order" and name == "mhd_blast" and "dim" not in keywords)
 @pytest.mark.parametrize("scheme", ["first-order", "muscl", "weno"])
 @pytest.mark.parametrize("name, keywords", [
     ("mhd_blast", {"cells": 20}), ("mhd_blast", {"dim": 3, "cells": 12}), ("mhd_rotor", {"cells": 48}),
@@ -288,6 +288,7 @@ def test_density_and_pressure_stay_positive(name, keywords, scheme):
     assert np.abs(rho - other).max() < 1e-6 * rho.max()
 
 
+@pytest.mark.thorough
 def test_a_bubble_rolls_up():
     """The bubble moves to the left, a jet goes through it along the axis, and the shock compresses the air behind it."""
     sim, ds = run(cases.shock_bubble, cells=24)
@@ -297,6 +298,7 @@ def test_a_bubble_rolls_up():
     assert 1.37 < results["greatest_density"] < 1.6
 
 
+@pytest.mark.thorough
 def test_a_loop_keeps_its_field():
     """Second order keeps most of the energy of the field over a crossing, first order little; the cleaning makes none."""
     left = {scheme: run(cases.field_loop, cells=24, until=1.0, scheme=scheme)[0].report["results"]["field_energy_left"]

@@ -472,6 +472,7 @@ def case():
 """
 
 
+@pytest.mark.thorough
 def test_a_run_on_a_grid_from_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "waves.py"

@@ -100,7 +100,7 @@ def observed(case, N, cells, **keywords):
     return np.log2(errors[-2] / errors[-1]) / np.log2(cells[-1] / cells[-2])
 
 
-@pytest.mark.usually(lambda N, dim: (N + dim) % 2)
+@pytest.mark.usually(lambda N, dim: (N, dim) in {(1, 2), (2, 1)})
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @pytest.mark.parametrize("N", [1, 2, 3])
 @pytest.mark.parametrize("case", [cases.hermite_advection, cases.hermite_acoustics, cases.hermite_cavity])
@@ -176,7 +176,7 @@ def test_the_cavity_stays_bounded_over_ten_thousand_half_steps(N):
     assert many <= few * (1 + 1e-9) and np.abs(np.linalg.eigvals(matrix)).max() <= 1 + 1e-9
 
 
-@pytest.mark.usually(0, 3, 4)
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("name, dim", [("advection", 1), ("advection", 2), ("advection", 3), ("acoustics", 2), ("maxwell", 3)])
 def test_variants_agree_after_fifty_steps(name, dim):
     """Array text: interpolants of all nodes or of one plane at a time, and one map along each axis."""

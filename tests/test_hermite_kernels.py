@@ -40,8 +40,8 @@ CASES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.one_in(2)
-@pytest.mark.usually(1, 18)
 @pytest.mark.parametrize("dim, law, order, boundary, dtype, options", CASES,
                          ids=[f"{c[0]}D-{type(c[1]).__name__}-{c[2]}-{c[4]}" for c in CASES])
 def test_fused_equals_the_reference(dim, law, order, boundary, dtype, options):
@@ -54,7 +54,7 @@ SHORT = [(1, Advection(1.0), 6, "float64", {}), (1, Maxwell(1), 0, "float32", {"
          (3, Advection((1.0, 0.3, -0.5)), 3, "float64", {}), (3, Maxwell(3, eps=2.0), 1, "float64", {})]
 
 
-@pytest.mark.usually(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("dim, law, order, dtype, options", SHORT, ids=[f"{c[0]}D-{type(c[1]).__name__}" for c in SHORT])
 def test_rows_of_any_length(dim, law, order, dtype, options):
     """Shorter than a register, as long as a group of cells, or a little longer, periodic and not."""
@@ -64,7 +64,7 @@ def test_rows_of_any_length(dim, law, order, dtype, options):
             compare(grid(dim, periodic, (cells, 2, 1)), law, order, None if periodic else side, dtype, **options)
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("variant", ["collapsed", "monolithic"])
 def test_results_that_go_past_the_caches(variant, monkeypatch):
     monkeypatch.setattr(layouts, "PAST_CACHES", 0)
@@ -145,7 +145,7 @@ def test_any_number_of_threads_gives_the_same_bits():
     assert np.array_equal(one, two)
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("dim, order", [(1, 3), (2, 2), (3, 1)])
 def test_what_the_dual_grid_does_not_use_stays_zero(dim, order):
     operator = Hermite(order).discretise(grid(dim, False), Acoustics(dim), wall, backends.get("numpy", "fused"))

@@ -105,6 +105,7 @@ def test_the_reference_in_planes(velocity):
     assert np.allclose(one, other, rtol=0, atol=1e-13)
 
 
+@pytest.mark.thorough
 def test_threads_change_nothing():
     mesh, law, found = grid(2, True, (33, 20)), Maxwell(2, eps=wave), []
     for threads in (1, None):

@@ -20,7 +20,7 @@ def test_few_cells_are_left_of_rows(law, order, side, dtype):
         compare(grid(3, periodic, cells), law, order, None if periodic else side, dtype)
 
 
-@pytest.mark.usually(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("periodic, more", [(False, 0), (False, 1), (True, 1)])
 def test_all_that_is_beside_them_is_as_before(periodic, more):
     """Their results are written, zero behind them where the dual grid has no node; one thread or several give the same bits."""

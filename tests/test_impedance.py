@@ -38,6 +38,7 @@ def waves(law, degrees, in_plane):
         (k, back), amplitudes, (shape, lambda s: shape(s - 2 * np.cos(a))))]
 
 
+@pytest.mark.usually(lambda in_plane, share, degrees: share == 0.4 and (degrees == 50 or in_plane))
 @pytest.mark.parametrize("degrees", [0, 50])
 @pytest.mark.parametrize("share", [0.4, 3.0])
 @pytest.mark.parametrize("law, in_plane, method", [

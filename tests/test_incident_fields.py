@@ -92,6 +92,7 @@ def test_beams_and_dipoles_become_kernels():
     assert spread.__qualname__ == "current((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.1, hump)"
 
 
+@pytest.mark.usually(1)
 @pytest.mark.parametrize("count", [None, 61])
 def test_a_beam_enters_a_mesh(count):
     """Through a boundary with `incident`: the run is the beam."""
@@ -139,6 +140,7 @@ def widened(t):
     return TIME / longer * np.exp(-(((t - START) / longer) ** 2))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("law, moment", [(dg.Maxwell(3), (0.6, 0.0, 0.8)),
                                          pytest.param(dg.Acoustics(3), 1.0, marks=pytest.mark.thorough)],
                          ids=["Maxwell", "Acoustics"])
@@ -161,6 +163,7 @@ def line_source(f, r, t):
     return np.trapezoid(f(t - r * np.cosh(a)), a) / (2 * np.pi)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("law, moment", [(dg.Maxwell(2), (0, 0, 1.0)), (dg.Acoustics(2), 1.0)], ids=["Maxwell", "Acoustics"])
 def test_a_current_in_2d_radiates_as_a_line(law, moment):
     """Ez_tt - laplace Ez = -J_t, J = f' delta;  p_tt - laplace p = f'' delta."""

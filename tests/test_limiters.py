@@ -399,7 +399,7 @@ def test_the_fused_limiter_of_rough_states(dim, order, options, dtype):
         assert "positivity" not in options or fused.operations.all_admissible(state, 0.0)
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("law, order, options", [
     (dg.Advection((1.0, 0.5)), 1, BARTH), (dg.Advection((1.0, 0.5)), 1, VERTEX | SENSED), (dg.Advection((1.0, 0.5)), 3, VERTEX),
     (dg.Euler(2), 1, WIDE | WAVES)], ids=["barth", "sensed", "vertex", "waves around vertices"])

@@ -199,7 +199,7 @@ def tube(x, centre=0.42):
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.usually(0, 3)
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("mesh, method", [
     (lambda: dg.rectangle(cells=6, periodic=True), dg.ModalDG(1, **LIMITED)),
     (lambda: dg.rectangle(cells=6, periodic=True), dg.ModalDG(2, **LIMITED)),
@@ -283,6 +283,7 @@ def uniform(law, *primitive):
     return lambda x, t=0.0: tuple(value + 0 * x[0] for value in free)
 
 
+@pytest.mark.thorough
 def test_a_bow_shock_before_layers_of_gmsh():
     """Mach 2: the pressure at the stagnation point is that of Rayleigh's formula, Anderson 2003, equation (8.80)."""
     mesh, law, gamma, mach = dg.read_mesh(mesh_path("gmsh_layer_2d.msh")), dg.Euler(2), 1.4, 2.0

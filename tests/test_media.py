@@ -72,9 +72,8 @@ def operator(method, law, mesh=None, backend=ARRAYS, flux=None, boundary=dg.abso
     return method.discretise(mesh or box_of(law.dim), law, boundary, backend, flux, source_of(law))
 
 
+@pytest.mark.thorough
 @pytest.mark.one_in(2)
-@pytest.mark.usually(lambda law, method, order, dtype: (order, dtype) == (2, "float64") and (law, method) in (
-    ("maxwell1", "elements"), ("layers", "nodal")))
 @pytest.mark.parametrize("order, dtype", [(1, "float32"), (2, "float64"), (4, "float64")])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("law", LAWS)

@@ -101,7 +101,7 @@ def own(n, **options):
     return dg.Simulation(dg.Grid((0, 0), (1, 1), n, True), law, Own(), initial=lambda x: (np.sin(x[0]),), **options)
 
 
-@pytest.mark.usually(0, 3, 6, 8, 9)
+@pytest.mark.usually(8, 9)
 @pytest.mark.usefixtures("usual_garbage")
 @pytest.mark.parametrize("problem, cells, kernels, dtype", [
     (nodal, 110, "array", "float64"), (nodal, 110, "fused", "float32"), (media, 180, "fused", "float64"),
@@ -197,6 +197,7 @@ def test_check():
         check(Plan({"a": 1, "snapshots": GIB}, {}, {}), machine(GIB, None))
 
 
+@pytest.mark.thorough
 def test_run_is_refused_before_anything_is_built(monkeypatch):
     """Where the states alone do not fit, and, after a measurement on parts, where they do but the run does not."""
     sim = nodal(120, kernels="array", **ON_CPU)

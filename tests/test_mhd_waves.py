@@ -199,7 +199,7 @@ def test_waves_that_enter_are_those_of_the_far_field(n):
             assert np.allclose(waves[:7], asked[:7] if entering else 0, atol=1e-12)
 
 
-@pytest.mark.usually(lambda method, condition: isinstance(method, dg.FiniteVolume) and condition is dg.far_field)
+@pytest.mark.thorough
 @pytest.mark.parametrize("condition", [dg.far_field, dg.inflow], ids=["far field", "inflow"])
 @pytest.mark.parametrize("method", [dg.FiniteVolume("muscl"), dg.ModalDG(2)], ids=["finite volumes", "modal"])
 def test_a_pulse_leaves_through_the_far_field(method, condition):

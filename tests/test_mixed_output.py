@@ -160,6 +160,7 @@ def test_pictures_of_several_shapes(flat, tmp_path):
     assert Image.open(flat.dg.animate("p", tmp_path / "p.gif")).n_frames == 2
 
 
+@pytest.mark.thorough
 def test_pictures_of_several_shapes_in_3d(solid, tmp_path):
     pytest.importorskip("matplotlib")
     assert solid.dg.plot("p", slice="z=0.4", path=tmp_path / "z.png").stat().st_size > 5000

@@ -334,6 +334,7 @@ def test_an_existing_path_is_refused_unless_overwritten(tmp_path, monkeypatch):
     assert (precious / "thesis.tex").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compress", [None, "zstd"])
 def test_a_store_interrupted_at_any_write_reads_as_the_snapshots_before(compress, tmp_path, monkeypatch):
     """An append is stopped after each of its file operations, a write half done; readers see whole snapshots only."""

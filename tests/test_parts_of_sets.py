@@ -121,7 +121,7 @@ def test_waves(name, kernels):
     same_steps(mesh, method, law, dg.wall, kernels, dtype, waves(law), owners_of(mesh))
 
 
-@pytest.mark.usually(lambda kernels: kernels != "strict")
+@pytest.mark.usually(lambda method, kernels: isinstance(method, dg.NodalDG) and kernels == "array")
 @pytest.mark.parametrize("kernels", KINDS)
 @pytest.mark.parametrize("method, mesh", [(dg.NodalDG(2), halves(LAYERED)), (dg.TensorDG(2), halves(QUADS))],
                          ids=["a layer", "no layer"])
@@ -135,7 +135,7 @@ def wave(x, t):
     return np.sin(5 * x[0] - 4 * t), np.cos(3 * x[0] + t), 0.1
 
 
-@pytest.mark.usually(lambda method, condition, kernels: (kernels == "fused") == (condition == "field"))
+@pytest.mark.usually(lambda condition, kernels: condition == "field" and kernels == "array")
 @pytest.mark.parametrize("kernels", KINDS)
 @pytest.mark.parametrize("condition", ["field", "sheet", "cut"])
 @pytest.mark.parametrize("method, mesh", [(dg.NodalDG(2), MIXED), (dg.ModalDG(1), TRIANGLES), (dg.TensorDG(2), refined(QUADS))],

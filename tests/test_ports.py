@@ -186,7 +186,7 @@ GUIDES = {"TM": (2, "TM", 1, 5, 3, 40.0), "TE, without a cutoff": (2, "TE", 1, 5
           "3D": (3, None, 1, 4, 3, 36.0)}
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", GUIDES)
 def test_a_straight_guide_transmits_all(name):
     f, (one, _), S, record, length = straight(*GUIDES[name])
@@ -212,6 +212,7 @@ def test_the_launched_wave_is_that_of_the_pulse(name):
     assert abs(V - exact).max() < 2e-3 * abs(exact).max()
 
 
+@pytest.mark.thorough
 def test_a_given_mode_is_the_computed_one():
     (*_, S, _, _), (*_, same, _, _) = straight(*GUIDES["TM"]), straight(*GUIDES["TM"], given=True)
     np.testing.assert_allclose(same, S, atol=1e-7)

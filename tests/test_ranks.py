@@ -208,7 +208,7 @@ def leaves(value):
     return [leaf for each in value.values() for leaf in leaves(each)] if isinstance(value, dict) else [value]
 
 
-@pytest.mark.usually(0, 1, 6)
+@pytest.mark.usually(6)
 @pytest.mark.parametrize("name, kernels, dtype", [("mixed", "fused", "float64"), ("shock", "array", "float64"),
                                                   ("medium", "fused", "float32"), ("hanging", "fused", "float64"),
                                                   ("grid", "fused", "float64"), ("derivatives", "array", "float64"),
@@ -264,6 +264,7 @@ store.LEAST_CHUNK = 64          # bytes: so small shares of a snapshot have chun
 '''
 
 
+@pytest.mark.thorough
 def test_command_line_output_and_restart(folder):
     """A store is what one process writes, however many go on with it."""
     (folder / "case.py").write_text(CASE)
@@ -286,6 +287,7 @@ def test_command_line_output_and_restart(folder):
             assert equal(name, several[zone][name].values, value.values), name
 
 
+@pytest.mark.thorough
 def test_what_is_wrong_is_said_once(folder):
     (folder / "case.py").write_text(CASE)
     (folder / "bad.py").write_text("import dgarray as dg\ndg.Simulation(dg.rectangle(cells=4), dg.Acoustics(2), dg.NodalDG(2), "
@@ -335,6 +337,7 @@ def running(folder):
     return process, ranks
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.thorough)])
 def test_one_rank_is_stopped(number, folder):
@@ -354,6 +357,7 @@ def test_one_rank_is_stopped(number, folder):
     assert status == 0 and "nothing is left to do" in err[-1], err
 
 
+@pytest.mark.thorough
 def test_alone_among_several(folder):
     """With ranks=1 every process computes a problem of its own."""
     (folder / "study.py").write_text(

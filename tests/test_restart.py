@@ -249,7 +249,7 @@ def test_ctrl_c_without_an_output_says_so():
     assert signal.getsignal(signal.SIGINT) == before
 
 
-@pytest.mark.usually(lambda kills: kills == 3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("kills", [3, 20])
 def test_killed_runs_go_on_bitwise(kills):
     """`python tests/support/killed.py 100` does 100."""

@@ -119,7 +119,7 @@ def test_bad_mirrors_are_refused():
 
 # Cases
 
-@pytest.mark.usually(lambda polarisation, body: (polarisation, body) in (("TM", "conducting"), ("TE", "drude")))
+@pytest.mark.usually(lambda polarisation, body: (polarisation, body) == ("TM", "conducting"))
 @pytest.mark.parametrize("polarisation", ["TM", "TE"])
 @pytest.mark.parametrize("body, ka", [("conducting", 2.0), ("dielectric", 1.5), ("coated", 1.5), ("drude", 1.0)])
 def test_cylinders_scatter_as_their_series_say(polarisation, body, ka):
@@ -170,7 +170,7 @@ def test_resonances_of_metal_by_one_pulse(case, place):
     assert results["error"] < 0.01
 
 
-@pytest.mark.usually(lambda polarisation: polarisation == "TM")
+@pytest.mark.thorough
 @pytest.mark.parametrize("polarisation", ["TM", "TE", None])
 def test_total_fields_are_incident_and_scattered_ones(polarisation):
     """A conductor in a coat of vacuum: the total field in the coat, or the scattered one everywhere."""

@@ -229,6 +229,7 @@ class Dip(dg.Law):
         return q[0] > 0
 
 
+@pytest.mark.thorough
 def test_what_is_not_admissible_for_a_moment_is_seen(tmp_path, looking):
     sim = dg.Simulation(dg.interval(cells=8, periodic=True), Dip(), dg.NodalDG(2), initial=lambda x: 0.95 + 0 * x[0], dt=0.01)
     wanted = failed(sim, tmp_path / "1.zarr")
@@ -270,6 +271,7 @@ def test_an_interrupted_run_leaves_and_becomes_the_same(every, fetched, tmp_path
     assert ends[0].drop_attrs(deep=False).equals(sim.run(**run).load().drop_attrs(deep=False))
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_bad_already_cannot_be_interrupted(tmp_path, looking):
     """What was asked for after the bad step does not hide it, nor is a bad state saved."""
     sim = cavity(20.25 * DT, random.Random(3), stepper="rk4")
@@ -314,6 +316,7 @@ def test_when_a_snapshot_is_written(fetched, out, tmp_path, looking, monkeypatch
             assert np.allclose(xr.open_zarr(path).time, np.array([0, 10, 20]) * DT)
 
 
+@pytest.mark.thorough
 def test_a_whole_step_at_once(tmp_path, looking, monkeypatch):
     """Operations that take a step at once are asked to, and a failure is traced by their stages."""
     sim, taken = cavity(40.5 * DT, random.Random(1), stepper="rk4"), []

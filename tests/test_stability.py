@@ -103,7 +103,7 @@ OPEN = [*((interval(0, 1, n), Advection(1.0), NodalDG(4)) for n in (4, 8, 16, 32
         (rectangle(cells=2), Maxwell(2), NodalDG(3)), (box(cells=1), Acoustics(3), NodalDG(2))]
 
 
-@pytest.mark.usually(lambda mesh, stepper: stepper is LSRK54 or mesh is OPEN[0][0])
+@pytest.mark.usually(lambda mesh, stepper: mesh is OPEN[0][0])
 @pytest.mark.parametrize("stepper", [STEPPERS["lsrk54"], STEPPERS["ssp33"]], ids=lambda stepper: stepper.name)
 @pytest.mark.parametrize("mesh, law, method", OPEN)
 def test_nothing_grows_on_its_way_to_an_open_boundary(mesh, law, method, stepper):
@@ -126,6 +126,7 @@ class Stream(Law):
         return 2 * np.abs(n[0]) + np.sqrt(n[0] ** 2 + n[1] ** 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cells, order, stepper", [(200, 1, "rk4"), (400, 1, "lsrk54"), (400, 2, "lsrk54")])
 def test_nothing_grows_in_a_law_of_ones_own_whose_waves_run_one_way(cells, order, stepper):
     """On a strip of squares, cut in two, states grew by up to 1e16 when the search was that for waves both ways."""
@@ -196,6 +197,7 @@ def test_the_table_is_complete():
                 assert len(table()[name][dim][stepper]) == (10 if STEPPERS[stepper].order > 2 else 1)
 
 
+@pytest.mark.usually(0)
 @pytest.mark.parametrize("stepper", ["rk2", "ssp22"])
 def test_second_order_steppers_are_for_order_1(stepper):
     """With the step of the third-order method a long wave at order 2 grows; at order 1 nothing does with cfl=1."""

@@ -92,6 +92,7 @@ def test_sizes():
     assert steady.time == 0.5 and steady.change == 1e-6
 
 
+@pytest.mark.thorough
 def test_memory_has_the_state_before():
     plans = [filling(steady=tolerance).memory() for tolerance in (None, 1e-3)]
     states = [plan.host["state and registers"] for plan in plans]

@@ -36,7 +36,7 @@ def test_currents_and_charges_of_a_cavity(case, J):
     assert np.allclose(surface_currents(ds.dg.surface(sides[0], time=-1)).Jz, surface_currents(ds.dg.surface(sides[0])).Jz[-1])
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("polarisation", ["TM", "TE"])
 def test_a_conductor_doubles_h_and_the_normal_e(polarisation):
     """At normal and oblique incidence on the wall x = 1: J = 2 n x H of the incident wave, rho = 2 eps n . E, in time and in

@@ -178,10 +178,10 @@ CONDITIONS = {
 TAKE_A_STATE = {dg.prescribed, dg.incident, dg.far_field, dg.inflow}
 
 
+@pytest.mark.thorough
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name, number", [(name, number) for name, found in CONDITIONS.items() for number in range(len(found))])
 @pytest.mark.parametrize("warped", [True, False])
-@pytest.mark.usually(lambda name, number, warped: (name, number, warped) == ("maxwell", 5, True))
 def test_boundary_conditions(name, number, warped):
     """Kernels and arrays do the same at boundaries of every kind, where what comes in depends on place and time."""
     law, uniform = laws(2)[name]
@@ -195,6 +195,7 @@ def test_boundary_conditions(name, number, warped):
     assert np.abs(q - np.stack([ds[name].values[0] for name in law.variables])).max() > 1e-6
 
 
+@pytest.mark.thorough
 def test_sources_and_media_that_vary():
     law = dg.Acoustics(2, density=lambda x: 1 + x[1] / 2, sound_speed=lambda x: np.where(x[0] < 0.5, 2.0, 1.0))
     mesh = mesh_of(2, 4)
@@ -304,7 +305,7 @@ def test_slices_of_cells_with_warped_faces():
     assert np.abs(flat["u"].values - f([flat[axis].values for axis in "xyz"])).max() < 1e-4
 
 
-@pytest.mark.usually(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("dim, order, nodes", [(2, 0, "gauss"), (2, 3, "gauss"), (3, 2, "lobatto")])
 def test_dumps_hold_the_last_good_state(dim, order, nodes, tmp_path):
     law = dg.Acoustics(dim)
@@ -379,6 +380,7 @@ def test_recorders(tmp_path):
     assert ds.dg.record("surface")["E"].shape[1:] == (3, 4)
 
 
+@pytest.mark.thorough
 def test_pictures(tmp_path):
     for dim in (2, 3):
         law, uniform = laws(dim)["acoustics"]

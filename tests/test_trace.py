@@ -96,6 +96,7 @@ def test_nan_wins_in_minimum_and_maximum():
     assert np.isnan(out).all()
 
 
+@pytest.mark.thorough
 def test_selects_leave_a_vector_loop():
     """Loops over selects become vector instructions: there is no branch in them."""
     kernel = compare(lambda q: (np.where((q[0] < q[1]) & ~(q[2] > 0), np.minimum(q[0], q[2]), np.sign(q[1])),),

@@ -447,6 +447,7 @@ for order in range(60):
 """
 
 
+@pytest.mark.thorough
 def test_processes_that_write_at_once_lose_nothing():
     names = ["First", "Second"]
     running = [subprocess.Popen([sys.executable, "-c", WRITER, name]) for name in names]

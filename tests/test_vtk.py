@@ -349,6 +349,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_one_clear_error(tmp_path):
     names = "out.vtkhdf", "out.vtu"
     run(3, 5, (0.0, 1.0), tmp_path / "out.zarr")

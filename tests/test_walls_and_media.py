@@ -111,7 +111,7 @@ def test_waves_through_an_interface(method, sizes, least, flux):
     assert observed(make, sizes).min() > least
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_unsplit_and_split_kernels_where_parameters_vary(dim):
     """Parts of a line that read parameters alone have rows, too."""

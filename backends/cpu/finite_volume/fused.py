@@ -14,7 +14,7 @@ from ..shared_loop import ONE_THREAD
 from ..simd.tiles import aligned
 from .march_source import MarchSource
 from .side_source import Sides
-from .stage_source import StageSource
+from .update_source import UpdateSource
 
 STRIP = 64               # cells of a row that a kernel takes at a time
 ROWS = 128               # rows of a piece, at most
@@ -119,15 +119,15 @@ class SweepsFused(Sweeps):
         return Sides(self.tables, self.backend.dtype)
 
     @cached_property
-    def watch(self):
-        """The pass that only looks at a state."""
+    def check_pass(self):
+        """The pass that only checks a state."""
         return Pass(self, [], None if self.tables.dim == 1 else 1)
 
     def rate(self, q, t):
         return self.check(q, t).rate
 
     def check(self, q, t):
-        return self.watch.run(q, q, [], t, 0.0, True)
+        return self.check_pass.run(q, q, [], t, 0.0, True)
 
     def stage(self, q, out, k, q0, t, dt, row):
         numbers = row.A, row.v, row.w * dt, row.alpha, row.beta, row.B, row.C * dt
@@ -149,7 +149,7 @@ class SweepsFused(Sweeps):
         x = "x", 0, 0.0
         chains = {1: [([x], None)], 2: [([("rows", 1, 0.0), x], 1)],
                   3: [([("rows", 1, 0.0), x], 1), ([("rows", 2, 0.0)], 2)]}[self.tables.dim]
-        return [Pass(self, *one, StageSource, adds=i > 0, ends=i == len(chains) - 1) for i, one in enumerate(chains)]
+        return [Pass(self, *one, UpdateSource, adds=i > 0, ends=i == len(chains) - 1) for i, one in enumerate(chains)]
 
     def room_for_tendency(self):
         """Where the first part of a stage in 3D keeps the tendency."""
@@ -206,7 +206,7 @@ class Pass:
     def times(self, t, dt):
         return [t + share * dt for _, _, share in self.chain]
 
-    def run(self, q, out, t, t_look, k, last, dt=0.0, arrays=(), row=(0.0,) * 7, sent=False):
+    def run(self, q, out, t, t_check, k, last, dt=0.0, arrays=(), row=(0.0,) * 7, sent=False):
         """Compute `out` from q; the `Check` of it, whose rate is found in the last pass only. Where a part of a grid needs
         copies of q they are renewed meanwhile; sent: whether those that others need are on their way already.
 
@@ -223,12 +223,12 @@ class Pass:
         times = [real(time) for time in (*t, 0, 0, 0)[:3]]
         tendency, start, register = arrays or (None,) * 3
         arrays = [o.flat(q if array is None else array) for array in (tendency, start, register)]
-        look = last or tables.repairs and not repeats(tables)
+        checked = last or tables.repairs and not repeats(tables)
         arguments = (o.flat(q), o.flat(out), *arrays, parameters, o.sides.table, self.count, grid.cells[0], self.shift,
                      self.wrap, self.row_stride, o.plane, stride, o.margin, real(low[0]), real(h[0]), real(low[rows]),
-                     real(h[rows]), real(k / h[0]), real(k / h[rows]), *times, real(dt), real(t_look), last, look,
+                     real(h[rows]), real(k / h[0]), real(k / h[rows]), *times, real(dt), real(t_check), last, checked,
                      register is not None, *map(real, row))
-        looks = []
+        checks = []
         for turn, (pieces, places) in enumerate(self.pieces):
             if self.reach and turn == len(self.pieces) - 1:
                 o.halo.receive()
@@ -237,8 +237,8 @@ class Pass:
             def work(worker):
                 self.module.run(counts, pieces, places, found, self.scratch[worker], *arguments)  # noqa: B023  called at once
             o.backend.workers.each(work, len(pieces) if q.size > ONE_THREAD else 1)
-            looks.append(found)
-        found = np.concatenate(looks)
+            checks.append(found)
+        found = np.concatenate(checks)
         rate, unsound = float(np.max(found[:, 0])), bool(found[:, 1].any())
         finite = not unsound or o.finite(q if q is out else out)
         return Check(finite, not unsound, rate, 1.0) if last else Check(finite, not unsound)

@@ -35,7 +35,7 @@ class MarchSource(RowFields, RowMemory):
     """Text of one kernel, for the chain of sweeps of a pass.
 
     tables   `GridTables`;  rows: the axis along which rows are counted, 1 or 2; None in 1D
-    chain    what is done to each row: "x" and "rows", sweeps along these;  "source": the sources alone;  empty: only a look
+    chain    what is done to each row: "x" and "rows", sweeps along these;  "source": the sources alone;  empty: only a check
     strip    cells of a row at a time"""
 
     def __init__(self, tables, dtype, rows, chain, strip):
@@ -71,7 +71,7 @@ class MarchSource(RowFields, RowMemory):
             body += [f"# {kind}", *step(i, behind, columns)]
         last = self.fields[names[-1]]
         body += [f"row = N - {behind[-1]}", "if first <= row < end:", f"    at = {last.slot('row')}",
-                 *indented(self.look(last) + (self.store(last) if chain else []))]
+                 *indented(self.checked(last) + (self.store(last) if chain else []))]
         return self.module(self.marched(behind, around, body))
 
     def marched(self, behind, around, body):
@@ -83,11 +83,11 @@ class MarchSource(RowFields, RowMemory):
             bounds.append(f"low_{i}, high_{i} = " + (f"max(0, {low}), min(count, {high})" if clip else f"{low}, {high}"))
         beyond = indented(self.load_parameters()) if self.open_rows else []
         begin = [*bounds, *([f"for N in range(low_0 - {self.ghosts}, low_0):", *beyond] if beyond else []),
-                 f"for i in range({2 * self.width}):", f"    w[{self.fields['look'].first} + i] = 0", *self.load_places()]
+                 f"for i in range({2 * self.width}):", f"    w[{self.fields['check'].first} + i] = 0", *self.load_places()]
         end = ["rate = unsound = zero", f"for i in range({self.halo}, {self.halo} + cells):",
-               f"    value = w[{self.fields['look'].place(0)} + i]",
+               f"    value = w[{self.fields['check'].place(0)} + i]",
                "    rate = value if (value >= rate) | (value != value) else rate",
-               f"    unsound = max(unsound, w[{self.fields['look'].place(1)} + i])",
+               f"    unsound = max(unsound, w[{self.fields['check'].place(1)} + i])",
                "found[piece, 0], found[piece, 1] = rate, unsound"]
         return [*begin, f"for N in range(low_0, end + {behind[-1]}):", *indented(body), *end]
 
@@ -100,7 +100,7 @@ class MarchSource(RowFields, RowMemory):
                 depth = self.ahead + self.depths(lines).get("q", 1)
             self.field(names[i], self.V, depth)
         self.make_line_fields()
-        self.field("look", 2)
+        self.field("check", 2)
 
     def make_line_fields(self):
         """The rows that lines of the sweeps write and read."""
@@ -223,11 +223,11 @@ class MarchSource(RowFields, RowMemory):
                 f"    at, to = {before.slot('row')}, {after.slot('row')}",
                 *indented(self.over_columns(0, f"{2 * self.halo} + cells", call))]
 
-    # The look at a new row.
+    # The check of a new row.
 
-    def look(self, field):
+    def checked(self, field):
         """Lines that take the wave rates of a new row into account, and whether its states are sound."""
-        look = self.fields["look"]
+        found = self.fields["check"]
 
         def read(argument, number):
             if argument == "q":
@@ -236,10 +236,10 @@ class MarchSource(RowFields, RowMemory):
                 return self.parameter(number, "row")
             if argument == "x":
                 return self.position(number, "row")
-            return ("given", "t_look") if argument == "t" else ("load", look.place(["rate", "unsound"].index(argument)), "i")
+            return ("given", "t_look") if argument == "t" else ("load", found.place(["rate", "unsound"].index(argument)), "i")
         lines = []
         for flag, function, component in (("look_rate", self.largest_rate, 0), ("look_sound", self.any_unsound, 1)):
-            call = self.call(function, read, [(look.place(component), "i")])
+            call = self.call(function, read, [(found.place(component), "i")])
             lines += [f"if {flag}:", *indented(self.over_columns(self.halo, f"{self.halo} + cells", call))]
         return lines
 

@@ -40,7 +40,7 @@ class RowFields:
         self.with_numbers, self.numbers = {}, []          # {function: (as evaluated, its first constant)}; all constants
         self.halo = self.ghosts * chain.count("x")
         self.width = -(-(strip + 2 * self.halo + self.L) // self.L) * self.L
-        periodic = tables.periodic if chain else (False,) * tables.dim          # a look reads no cells beyond its own
+        periodic = tables.periodic if chain else (False,) * tables.dim          # a check reads no cells beyond its own
         self.periodic_columns, self.open_rows = periodic[0], rows is not None and not periodic[rows]
 
     def field(self, name, components, depth=1):

@@ -27,7 +27,7 @@ class SweepsCuda(Sweeps):
         self.variant, self.launches = str(self.choice), Launches(backend, tables, self.choice)
         self.spare, self.tendency, self.constant_rate = None, None, None
         self.graphs, self.began = {}, False
-        self.looks_for, self.final = (SOUND if tables.repairs else 0), None
+        self.checks_for, self.final = (SOUND if tables.repairs else 0), None
 
     def kernel_texts(self, stepper):
         return self.launches.texts(stepper)
@@ -38,22 +38,22 @@ class SweepsCuda(Sweeps):
     # A step.
 
     def step(self, stepper, states, k, t, dt, exponent=None):
-        looked = exponent is not None and self.looks
+        checked = exponent is not None and self.checks
         if self.tables.split:
-            states, check = self.split_step(stepper, states, t, dt, looked)
+            states, check = self.split_step(stepper, states, t, dt, checked)
         else:
-            self.final = stepper.stages[-1] if looked else None
+            self.final = stepper.stages[-1] if checked else None
             (states, _), check = super().step(stepper, states, k, t, dt), None
-        return states, (check or self.seen(states[0], t + dt)) if looked else None
+        return states, (check or self.found_check(states[0], t + dt)) if checked else None
 
-    def split_step(self, stepper, states, t, dt, looked):
+    def split_step(self, stepper, states, t, dt, checked):
         """(the states with the new one first, their `Check` if it is known already)."""
         q, out = states
         repairs = self.tables.repairs
         if repairs and self.spare is None:
             self.spare = self.zeros()
         self.launches.set_clock(dt, [t + time * dt for time in self.times], t + dt)
-        self.launch((q, out, self.spare if repairs else q), looked)
+        self.launch((q, out, self.spare if repairs else q), checked)
         if not repairs:
             return states, None
         if self.all_sound():
@@ -63,8 +63,8 @@ class SweepsCuda(Sweeps):
         return states, self.check(states[0], t + dt)
 
     @cached_property
-    def looks(self):
-        """Whether each new state is looked at: its wave rate limits the next step, or the law does not admit every state."""
+    def checks(self):
+        """Whether each new state is checked: its wave rate limits the next step, or the law does not admit every state."""
         return self.rate_varies or self.tables.law.admissible is not None
 
     @cached_property
@@ -78,7 +78,7 @@ class SweepsCuda(Sweeps):
         sweeps = [time for time in self.tables.sweep_times for _ in range(self.tables.dim)]
         return [0.0, *sweeps, 0.5] if self.tables.physics.sources else sweeps
 
-    def moves(self, looked):
+    def moves(self, checked):
         """The launches of a step, functions of (q, out); an even number, so that two states can take turns."""
         make, found, order = self.launches, [], self.launches.plain
         members = [("sweep", axis, 0.5) for axes in self.tables.axes for axis in axes]
@@ -88,31 +88,31 @@ class SweepsCuda(Sweeps):
             if make.order(axis) != order:
                 found.append(make.turn(order, make.order(axis)))
                 order = make.order(axis)
-            look = LARGEST if looked and number == len(members) - 1 else self.looks_for
-            found.append(make.member(kernel, axis, order, number, share, look))
+            check = LARGEST if checked and number == len(members) - 1 else self.checks_for
+            found.append(make.member(kernel, axis, order, number, share, check))
         return found
 
-    def launch(self, path, looked):
+    def launch(self, path, checked):
         """Launch a step: the state path[0] to path[1], that to path[2], that back to path[1], and so on; the last is path[2].
 
         It is a CUDA graph from the second time on; the first time compiles the kernels."""
         def run():
-            for move, (q, out) in zip(self.moves(looked), pairwise(chain(path[:1], cycle(path[1:])))):
+            for move, (q, out) in zip(self.moves(checked), pairwise(chain(path[:1], cycle(path[1:])))):
                 move(q, out)
         if not self.began:
             self.began = True
             run()
             return
-        key = looked, *map(id, path)
+        key = checked, *map(id, path)
         if key not in self.graphs:
             self.graphs[key] = self.backend.device.capture(run), path          # kept alive, for no other object to get its id
         self.graphs[key][0].launch()
 
     def all_sound(self):
-        """Whether all states that were looked at are sound; waits for the device."""
+        """Whether all states that were checked are sound; waits for the device."""
         return not np.isnan(self.backend.largest(self.launches.found))
 
-    def seen(self, q, t):
+    def found_check(self, q, t):
         """The `Check` of the new state of a step, from what its kernels have found."""
         rate = self.backend.largest(self.launches.found)
         return self.check(q, t) if np.isnan(rate) else Check(True, True, rate, 1.0)
@@ -130,9 +130,9 @@ class SweepsCuda(Sweeps):
         if self.tendency is None:
             self.tendency = self.zeros() if self.tables.dim > 1 else q
         self.launches.set_clock(dt, [t], t + dt)
-        look = LARGEST if row is self.final else self.looks_for
+        check = LARGEST if row is self.final else self.checks_for
         # A kernel gets q in place of a start that it does not need, which may have the memory of `out`.
-        self.launches.stage(q, out, q0 if row.alpha else q, k, self.tendency, row, look)
+        self.launches.stage(q, out, q0 if row.alpha else q, k, self.tendency, row, check)
         if self.tables.repairs and not self.all_sound():
             self.repair_stage(q, out, k, t, dt, row)
 

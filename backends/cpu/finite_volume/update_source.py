@@ -10,7 +10,7 @@ from .march_source import MarchSource
 FACTORS = {"A": "A", "v": "v_", "w": "w_", "alpha": "alpha", "beta": "beta", "B": "B", "C": "C"}
 
 
-class StageSource(MarchSource):
+class UpdateSource(MarchSource):
     """Text of a stage, or in 3D of one of its two parts.
 
     chain    "rows", "x": the axes whose fluxes are added to the tendency r of a row
@@ -39,7 +39,7 @@ class StageSource(MarchSource):
         for name in ("start", "register", "q1"):
             self.field(name, self.V)
         self.make_line_fields()
-        self.field("look", 2)
+        self.field("check", 2)
         delays, around = [0, *(behind,) * len(self.chain)], [self.ghosts * ("rows" in self.chain), *(0,) * len(self.chain)]
         columns = str(self.halo), f"{self.halo} + cells"
         body = [*self.load_parameters(), "if low_0 <= N < high_0:", *indented(self.load())]
@@ -73,7 +73,7 @@ class StageSource(MarchSource):
             return ["at = 0", *self.store(self.fields["r"], "tendency")]
         new, register = self.fields["q1"], self.fields["register"]
         return ["if with_register:", *indented(self.update(True)), "else:", *indented(self.update(False)), "at = 0",
-                *self.look(new), *self.store(new), "if with_register:", *indented(self.store(register, "register"))]
+                *self.checked(new), *self.store(new), "if with_register:", *indented(self.store(register, "register"))]
 
     def update(self, with_k):
         """Lines that make the new state of a row, and the register of the stepper if it has one."""
