@@ -188,7 +188,7 @@ def grazing(angle, cells, order=4):
     operator, linear = sim.operator, sim.linear_operator()
 
     def driven(t):
-        return np.concatenate([part.ravel() for part in operator.parts(operator.host(operator.rhs(operator.zeros(), t)))])
+        return np.concatenate([part.ravel() for part in operator.as_list(operator.host(operator.rhs(operator.zeros(), t)))])
     matrix = np.array([linear.matvec(unit) for unit in np.eye(linear.shape[0])]).T
     q = np.linalg.solve(1j * k * np.eye(len(matrix)) - matrix, driven(0.0) - 1j * driven(np.pi / (2 * k)))
     _, rows, elements = operator.unknowns["q"]

@@ -72,14 +72,14 @@ LINEAR = [run for run in RUNS if run.law in ("Advection", "Acoustics", "Maxwell"
 
 def flat(operator, arrays):
     """Plain arrays of an operator as one vector."""
-    return np.concatenate([part.ravel() for part in operator.parts(arrays)])
+    return np.concatenate([part.ravel() for part in operator.as_list(arrays)])
 
 
 def unflat(operator, q):
     """The inverse of `flat`."""
     shapes = list(operator.unknowns.values())
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-    return operator.joined([part.reshape(shape) for part, shape in zip(np.split(q, ends), shapes)])
+    return operator.from_list([part.reshape(shape) for part, shape in zip(np.split(q, ends), shapes)])
 
 
 def step_matrix(sim):

@@ -133,7 +133,7 @@ def test_small_problems_are_measured_whole(problem, cells):
     assert np.random.get_state()[1].tolist() == before          # noqa: NPY002
     loop = TimeLoop(sim, sim.operator)
     loop.start_from_initial()
-    state = sum(array.nbytes for array in sim.operator.parts(sim.operator.host(loop.state)))
+    state = sum(array.nbytes for array in sim.operator.as_list(sim.operator.host(loop.state)))
     assert plan.host["state and registers"] % state == 0 and plan.host["state and registers"] >= 3 * state
     assert plan.host["snapshots"] == 5 * plan.snapshot and plan.snapshot <= state
     assert ("joins" in plan.host) == (problem is orders)

@@ -24,7 +24,7 @@ class Neighbours:
     face: np.ndarray
     orientation: np.ndarray
 
-    def joined(self, rows, others, orientation):
+    def glued(self, rows, others, orientation):
         """A copy in which the faces `rows` (count, 2) meet the faces `others`, vertex i on vertex orientation[:, i]."""
         copy = Neighbours(self.cell.copy(), self.face.copy(), self.orientation.copy())
         for own, other, match in ((rows, others, orientation), (others, rows, np.argsort(orientation, axis=1))):

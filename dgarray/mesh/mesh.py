@@ -213,7 +213,7 @@ class Mesh(MeshData):
 
     def _glued(self, rows, others, orientation, periods):
         """A copy in which the boundary faces `rows` meet `others`; faces that became interior lose their names."""
-        neighbours = self.neighbours.joined(rows, others, orientation)
+        neighbours = self.neighbours.glued(rows, others, orientation)
         boundaries = {name: faces[neighbours.face[faces[:, 0], faces[:, 1]] < 0]
                       for name, faces in self.boundaries.items()}
         return replace(self, neighbours=neighbours, periods=periods,

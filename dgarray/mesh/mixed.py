@@ -329,7 +329,7 @@ def _connected(cells, shapes, label):
         open_rows.append(rows + [begin, 0])
     rows = np.concatenate(open_rows)
     one, other, match = pairs(together(open_points), lambda k: label(rows[k, 0]))
-    return Neighbours(cell, face, orientation).joined(rows[one], rows[other], match)
+    return Neighbours(cell, face, orientation).glued(rows[one], rows[other], match)
 
 
 def _named_faces(points, cells, shapes, neighbours, facets):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..physics.pointwise import at_points, place
+from ..physics.pointwise import at_points, written_at
 from ..wording import choose
 from .operator import Operator
 
@@ -52,7 +52,7 @@ class GridOperator(Operator):
         found, names = {}, self.law.variables
         for number, (name, shape) in enumerate(self.unknowns.items()):
             x = tuple(np.broadcast_arrays(*self.points(name)))
-            values = at_points(f, x, t, len(names), f"the initial state{place(f)}", names)
+            values = at_points(f, x, t, len(names), f"the initial state{written_at(f)}", names)
             found[name] = np.array(np.broadcast_to(values[number], shape), self.dtype)
         return found
 

@@ -58,7 +58,7 @@ class OnGridParts(OnRanks):
 
     def gathered(self, arrays, shares=None):
         axis, rows = self.inner.row_axis, shares and next(iter(shares.values()))
-        return self.inner.joined([self._assembled(*self._wide(array, axis), rows) for array in self.inner.parts(arrays)])
+        return self.inner.from_list([self._assembled(*self._wide(array, axis), rows) for array in self.inner.as_list(arrays)])
 
     @cached_property
     def share_axes(self):
@@ -80,8 +80,8 @@ class OnGridParts(OnRanks):
         return found
 
     def cut_out(self, arrays):
-        return self.inner.joined([np.take(array, entries, self.share_axes[name][0]) for array, (name, entries) in zip(
-            self.inner.parts(arrays), self.entries_here.items())])
+        return self.inner.from_list([np.take(array, entries, self.share_axes[name][0]) for array, (name, entries) in zip(
+            self.inner.as_list(arrays), self.entries_here.items())])
 
     def shown(self, values, shares=None):
         return self._assembled(*self._wide(values, -1), shares and next(iter(shares.values())))
@@ -90,7 +90,7 @@ class OnGridParts(OnRanks):
 
     def variables_of(self, arrays):
         axis = self.inner.row_axis
-        for array in self.inner.parts(arrays):
+        for array in self.inner.as_list(arrays):
             for each in array if array.ndim + axis else [array]:
                 yield self._assembled(*self._wide(each, axis), [0, *[self.share.count] * self.messages.parts])
 

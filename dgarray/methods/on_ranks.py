@@ -88,7 +88,7 @@ class OnRanks(Operator):
         self.inner.copy(state, target)
 
     def saved(self, state):
-        found = self.parts(self.gathered(self.inner.host(state), self.even_shares))
+        found = self.as_list(self.gathered(self.inner.host(state), self.even_shares))
         return {self.saved_as(name): array for name, array in zip(self.unknowns, found)}
 
     @property
@@ -101,7 +101,7 @@ class OnRanks(Operator):
         return {self.saved_as(name): (self.share_axes[name][0], entries) for name, entries in self.entries_here.items()}
 
     def restored(self, arrays):
-        return OwnPart(self.inner.joined([arrays[self.saved_as(name)] for name in self.inner.unknowns]))
+        return OwnPart(self.inner.from_list([arrays[self.saved_as(name)] for name in self.inner.unknowns]))
 
     def put(self, state, arrays):
         self.inner.put(state, self.restricted(arrays))

@@ -184,7 +184,7 @@ class Operator:
 
     def saved(self, state: Any) -> dict[str, np.ndarray]:
         """The state as {name: array of the host}, for a checkpoint."""
-        return {self.saved_as(name): array for name, array in zip(self.unknowns, self.parts(self.host(state)))}
+        return {self.saved_as(name): array for name, array in zip(self.unknowns, self.as_list(self.host(state)))}
 
     @property
     def saved_from(self) -> dict[str, tuple[int, int]]:
@@ -198,14 +198,14 @@ class Operator:
 
     def restored(self, arrays: Any) -> Any:
         """The plain arrays of a state, or what stands for them, from the arrays of a checkpoint: the inverse of `saved`."""
-        return self.joined([arrays[self.saved_as(name)] for name in self.unknowns])
+        return self.from_list([arrays[self.saved_as(name)] for name in self.unknowns])
 
-    def parts(self, arrays: Any) -> list:
+    def as_list(self, arrays: Any) -> list:
         """The plain arrays of a state as a list, in the order of `unknowns`."""
         return [arrays] if self.one else [arrays[name] for name in self.unknowns]
 
-    def joined(self, parts: Sequence[Any]) -> Any:
-        """The plain arrays of a state from a list of them: the inverse of `parts`."""
+    def from_list(self, parts: Sequence[Any]) -> Any:
+        """The plain arrays of a state from a list of them: the inverse of `as_list`."""
         return parts[0] if self.one else dict(zip(self.unknowns, parts))
 
     def in_zones(self, arrays: Any) -> list[tuple[str | None, Operator, Any, Any]]:
@@ -242,7 +242,7 @@ class Operator:
 
     def digest(self, arrays: Any) -> str:
         """Eight digits that tell what `initial` gives apart."""
-        return digest(self.parts(arrays))
+        return digest(self.as_list(arrays))
 
     def error(self, state: Any, exact: Callable, t: float) -> np.ndarray:
         """L2 norm of the difference from exact(x, t) of each variable, (variable,)."""

@@ -3,7 +3,7 @@ import numpy as np
 
 from ..physics.capacity import over
 from ..physics.laws.law import shown
-from ..physics.pointwise import at_points, components, place
+from ..physics.pointwise import at_points, components, written_at
 from ..physics.trace import call, parameters
 
 
@@ -51,12 +51,12 @@ class Physics:
     def checked(self, result, role, function=None):
         """The components that a function of the law or the user returned. Raises ValueError unless it is one for each of the
         law's variables."""
-        return components(result, len(self.law.variables), role + place(function), self.law.variables)
+        return components(result, len(self.law.variables), role + written_at(function), self.law.variables)
 
     def at_points(self, function, x, t, role):
         """The components of a user's function(x, t) at many points, see `dgarray.physics.pointwise.at_points`."""
         names = self.law.variables
-        return at_points(function, x, t, len(names), role + place(function), names)
+        return at_points(function, x, t, len(names), role + written_at(function), names)
 
     def star(self, numerical, l, r, n, x, t, ml, mr):
         """F*, the numerical flux between two states."""

@@ -110,7 +110,7 @@ def picked(function, numbers):
     return Pointwise(some, function.inputs, function.name)
 
 
-def place(function):
+def written_at(function):
     """Where a user's function is written, for messages: " (name, file:line)"."""
     code = getattr(function, "__code__", None)
     return f" ({function.__name__}, {code.co_filename}:{code.co_firstlineno})" if code else ""

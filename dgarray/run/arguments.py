@@ -10,7 +10,7 @@ from ..methods.method import Method
 from ..output import GRID_RESERVED, RESERVED
 from ..output.codecs import check_compress
 from ..physics.laws import Law
-from ..physics.pointwise import at_points, place
+from ..physics.pointwise import at_points, written_at
 
 HELPERS = {"live": "an object with due and update, such as dgarray.output.Live(...)",
            "progress": "True, or an object with update(t, dt, steps)"}
@@ -130,4 +130,4 @@ def check_exact(exact, mesh, law):
     """Raise ValueError before a run if its exact solution could not be compared after it."""
     if exact is not None:
         names = law.variables
-        at_points(exact, mesh.examples, 0.0, len(names), f"the exact solution{place(exact)}", names)
+        at_points(exact, mesh.examples, 0.0, len(names), f"the exact solution{written_at(exact)}", names)

@@ -10,7 +10,7 @@ from ..output import checkpoint
 from ..output.codecs import compression
 from ..output.files import groups, read_metadata
 from ..physics.laws.law import shown
-from ..physics.pointwise import at_points, place
+from ..physics.pointwise import at_points, written_at
 from .sources import sources
 
 SAMPLES = 64          # places at which exact solutions are compared
@@ -24,7 +24,7 @@ def digest_of_exact(sim, t, dt):
         return None
     try:
         with np.errstate(all="ignore"):
-            values = [at_points(exact, x, time, count, f"the exact solution{place(exact)}") for time in (t, t + dt)]
+            values = [at_points(exact, x, time, count, f"the exact solution{written_at(exact)}") for time in (t, t + dt)]
     except Exception:
         return None
     return digest(np.array(np.broadcast_to(value, x[0].shape), float) for each in values for value in each)

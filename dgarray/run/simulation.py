@@ -338,8 +338,8 @@ class Simulation:
 
         def rhs(q):
             parts = np.split(np.asarray(q, self.backend.dtype).ravel(), ends)
-            arrays = operator.joined([part.reshape(shape) for part, shape in zip(parts, shapes)])
-            result = operator.parts(operator.host(operator.rhs(operator.state(arrays), t)))
+            arrays = operator.from_list([part.reshape(shape) for part, shape in zip(parts, shapes)])
+            result = operator.as_list(operator.host(operator.rhs(operator.state(arrays), t)))
             return np.concatenate([part.ravel() for part in result])
         still = rhs(np.zeros(size))
         a, b = np.random.default_rng(0).standard_normal((2, size))

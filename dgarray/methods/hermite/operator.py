@@ -3,7 +3,7 @@ from functools import cache
 
 import numpy as np
 
-from ...physics.pointwise import place
+from ...physics.pointwise import written_at
 from ...physics.taylor import expand
 from ...physics.trace import TraceError
 from ..array_operator import ArrayOperator
@@ -67,7 +67,7 @@ class HermiteOperator(ArrayOperator):
             except TraceError:
                 values = fitted(f, x, h, tables.order, t)
             if len(values) != tables.variables:
-                raise ValueError(f"the initial state{place(f)} returns {len(values)} components; it must return "
+                raise ValueError(f"the initial state{written_at(f)} returns {len(values)} components; it must return "
                                  f"{tables.variables}: {', '.join(tables.law.variables)}")
             for v, value in enumerate(values):
                 q[v, :, rows] = value.reshape(tables.rows, *value.shape[tables.dim:])
