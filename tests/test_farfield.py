@@ -156,6 +156,7 @@ def test_dipoles_inside_of_prisms_and_of_several_shapes(surface):
     assert errors[1] < 1e-4 and errors[1] < errors[0] / 10
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("orders", [3, {"low": 2, "high": 3}])
 def test_sound_through_cells_of_several_shapes(orders):
     """A pulse inside, in 2D: the same far field as on triangles of a higher order; with orders by region, too."""

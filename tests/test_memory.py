@@ -101,7 +101,7 @@ def own(n, **options):
     return dg.Simulation(dg.Grid((0, 0), (1, 1), n, True), law, Own(), initial=lambda x: (np.sin(x[0]),), **options)
 
 
-@pytest.mark.usually(8, 9)
+@pytest.mark.usually(9)
 @pytest.mark.usefixtures("usual_garbage")
 @pytest.mark.parametrize("problem, cells, kernels, dtype", [
     (nodal, 110, "array", "float64"), (nodal, 110, "fused", "float32"), (media, 180, "fused", "float64"),

@@ -9,7 +9,7 @@ from dgarray import backends
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.usually(lambda system, order: (system, order) == ("maxwellTM", 2))
+@pytest.mark.usually(lambda system, order: (system, order) == ("acoustics1", 3))
 @pytest.mark.parametrize("system, order", [(system, order) for number, system in enumerate(SYSTEMS) for order in range(7)
                                            if (number + order) % 7 in (3, 6)])
 def test_fused_agrees_with_the_reference(system, order):

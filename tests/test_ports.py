@@ -198,7 +198,7 @@ def test_a_straight_guide_transmits_all(name):
     assert abs(passed - exact).max() < 2e-3
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", GUIDES)
 def test_the_launched_wave_is_that_of_the_pulse(name):
     """V = f^ / 2 of modes TE, Z f^ / 2 of others."""

@@ -224,7 +224,7 @@ def test_the_same_bits_as_one_process(name, kernels, dtype, folder):
         same(found(f"of {ranks}", ranks), one)
 
 
-@pytest.mark.usually(0)
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["mixed", "shock", "grid", "derivatives", "hanging"])
 def test_ranks_with_devices(name, folder):
     """Each rank takes the device of its number, here for array expressions; tests/test_cuda_parts.py has kernels."""
@@ -240,6 +240,7 @@ def test_ranks_with_devices(name, folder):
             assert np.allclose(values[key], value, rtol=1e-9, atol=1e-11, equal_nan=True), key
 
 
+@pytest.mark.thorough
 def test_a_mesh_that_is_cut_for_them(folder):
     """Two ranks take the parts that were made for two, three make their own."""
     dg.write_mesh(dg.rectangle(cells=(6, 5), shape="mixed"), folder / "mesh.zarr", parts=2)

@@ -66,6 +66,7 @@ def test_frequencies_that_the_mesh_does_not_carry_are_warned_of():
         gas.run()
 
 
+@pytest.mark.thorough
 def test_of_the_law_in_each_region_nothing_is_said():
     mesh = dg.rectangle(cells=2, shape="quadrilateral").with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
     laws = {"a": dg.Acoustics(2), "b": dg.Acoustics(2, sound_speed=2.0)}

@@ -93,6 +93,7 @@ def test_a_channel_is_a_shock_tube():
     assert mass["final"] == pytest.approx(mass["initial"], rel=1e-8)
 
 
+@pytest.mark.thorough
 def test_waves_behind_a_shock_converge_in_l1():
     """Shu and Osher's problem against a fine run; positive, and no denser than the shock makes it."""
     def density(x, t):
@@ -122,6 +123,7 @@ def test_double_mach_reflection():
     assert ds.dg.sample([(3.9, 0.5)], time=-1).rho.item() == pytest.approx(1.4, rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_double_mach_starts_with_the_shock_and_needs_positivity():
     sim = cases.double_mach(elements=400)
     law, x = sim.law, (np.array([0.0, 3.0]), np.array([0.0, 0.5]))
@@ -137,6 +139,7 @@ def test_double_mach_starts_with_the_shock_and_needs_positivity():
         run(cases.double_mach, elements=400, positivity=False)
 
 
+@pytest.mark.thorough
 def test_a_step_in_a_wind_tunnel():
     """A bow shock stands in front of the step, and the gas comes to rest there at the pressure that a normal shock leaves."""
     sim, ds = run(cases.forward_step, elements=150, until=1.5)

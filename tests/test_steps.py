@@ -89,6 +89,7 @@ def loop_of(operator, **options):
     return loop
 
 
+@pytest.mark.thorough
 def test_steps_are_those_of_the_state(monkeypatch):
     """The check of a new state is taken for the next step; and not when the state is another one."""
     operator = operator_of()

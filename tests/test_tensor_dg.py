@@ -153,9 +153,7 @@ def test_smooth_media(law, order):
     (2, 0, "gauss", True), (2, 1, "lobatto", True), (2, 4, "gauss", False), (2, 8, "gauss", True), (3, 1, "gauss", True),
     (3, 3, "lobatto", False), (3, 5, "gauss", True)])
 @pytest.mark.parametrize("name", ["advection", "acoustics", "maxwell", "euler", "mhd"])
-@pytest.mark.usually(lambda name, dim, order, dtype: (name, dim, order, dtype) in {
-    ("advection", 2, 0, "float64"), ("maxwell", 3, 1, "float64"), ("euler", 2, 4, "float64"),
-    ("acoustics", 2, 1, "float32")})
+@pytest.mark.usually(lambda name, dim, order, dtype: (name, dim, order, dtype) == ("acoustics", 2, 1, "float32"))
 def test_kernels_and_arrays_agree(name, dim, order, nodes, warped, dtype, most):
     law, uniform = laws(dim)[name]
     q = [run(mesh_of(dim, 2 if order > 3 else 3, warped, periodic=True), law, dg.TensorDG(order, nodes), smooth(law, uniform),

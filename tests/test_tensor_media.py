@@ -84,6 +84,7 @@ SOLIDS = [("tetrahedra", "biaxial", 1), ("hexahedra", "biaxial", 0), ("hexahedra
           ("prisms", "uniaxial", 1)]          # of the uniaxial one 0 is the extraordinary or ordinary wave, whichever is slower
 
 
+@pytest.mark.usually(0, 2, 6)
 @pytest.mark.parametrize("name, medium, which", CASES)
 def test_plane_waves_in_the_plane(name, medium, which):
     """At the order p + 1; the energy falls, and the integrals of D and B stay."""
@@ -92,7 +93,7 @@ def test_plane_waves_in_the_plane(name, medium, which):
     assert -1e-2 < energy < 0 and moved < 1e-13
 
 
-@pytest.mark.usually(0, 2)
+@pytest.mark.usually(2)
 @pytest.mark.parametrize("name, medium, which", SOLIDS)
 def test_plane_waves_in_space(name, medium, which):
     (coarse, _, _), (fine, energy, moved) = (wave_error(name, medium, n, which, dg.upwind) for n in (3, 6))
@@ -442,6 +443,7 @@ def test_what_does_not_take_matrices_says_so(make, message):
         make(LAWS["TE"][0]).operator  # noqa: B018
 
 
+@pytest.mark.thorough
 def test_biaxial_media_end_before_a_layer():
     """Near the optic axes of a biaxial medium waves run backward across the layer: the speed of energy along y has the other
     sign than k_y. Beside a biaxial crystal the layer may be in two media."""
