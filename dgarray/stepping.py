@@ -41,10 +41,16 @@ class Stage(NamedTuple):
     C: float = 0.0
     v: float = 0.0
 
-    def terms(self, which, dt, **values):
-        """[(factor, value)] of the terms in REGISTER or STATE whose factor is not zero; values: r = dq/dt, q, k and q0."""
-        return [(getattr(self, factor) * (dt if name == "r" else 1), values[name]) for factor, name in which
-                if getattr(self, factor)]
+    @property
+    def keeps(self):
+        """Whether the register changes."""
+        return bool(self.w or self.v)
+
+    def terms(self, which, dt=1.0):
+        """[(number, name of what it multiplies)] of the terms in REGISTER or STATE that are not zero; that of r = dq/dt has dt
+        in it. None of the register where that does not change."""
+        found = [(getattr(self, factor) * (dt if name == "r" else 1), name) for factor, name in which if getattr(self, factor)]
+        return found if which is STATE or self.keeps else []
 
 
 class LSRK54:

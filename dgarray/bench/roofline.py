@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backends.cpu.dg.edges import surface_of
 from ..methods.dg.tensor_tables import TensorTables
-from ..stepping import LSRK54
+from ..stepping import LSRK54, REGISTER, STATE
 from .roofline_grid import grid_counts
 from .roofline_hermite import hermite_counts, paper_counts
 
@@ -128,15 +128,15 @@ class Count:
         return self.d ** 2
 
     def update(self):
-        """Cost of k = A k + v q + w dt r, out = alpha q0 + beta q + B k + C dt r, as means over the stages: (operations, arrays
-        of the state's size read besides q, arrays written)."""
+        """Cost of `dgarray.stepping.updated`, as means over the stages: (operations, arrays of the state's size read besides q,
+        arrays written)."""
         flops = reads = writes = 0
         for number, s in enumerate(self.stepper.stages):
-            terms = sum(map(bool, (s.alpha, s.beta, s.B, s.C)))
-            plain = sum(factor == 1 for factor in (s.alpha, s.beta))
-            flops += 2 * terms - 1 - plain + max(0, 2 * kept(s) - 1)
-            reads += bool(s.A or s.B and not kept(s)) + bool(s.alpha and number)   # at the first stage q0 is the state
-            writes += 1 + bool(kept(s))
+            kept, terms = s.terms(REGISTER), s.terms(STATE)
+            plain = sum(factor == 1 and name in ("q", "q0") for factor, name in terms)
+            flops += 2 * len(terms) - 1 - plain + max(0, 2 * len(kept) - 1)
+            reads += bool(s.A or s.B and not kept) + bool(s.alpha and number)   # at the first stage q0 is the state
+            writes += 1 + s.keeps
         stages = len(self.stepper.stages)
         return flops * self.V * self.N / stages, reads / stages, writes / stages
 
@@ -311,7 +311,7 @@ class DeviceCount(Count):
         """The array kernels. Intermediate arrays go through memory: the fluxes, and dq/dt after each operation."""
         volume, face_flux, lift, finish, update = super().array()
         stages, fluxes = self.stepper.stages, self.d * self.state
-        moved = sum(kept(s) + bool(kept(s)) + 1 + sum(map(bool, (s.alpha, s.beta, s.B, s.C))) for s in stages)
+        moved = sum(len(s.terms(REGISTER)) + s.keeps + 1 + len(s.terms(STATE)) for s in stages)
         return [volume._replace(bytes=volume.bytes + 2 * fluxes + self.state),     # F written and read, the product written
                 face_flux,
                 lift._replace(bytes=lift.bytes + 4 * self.state),                  # the product written; sum of two arrays
@@ -385,8 +385,3 @@ def quantity(value, unit):
         if value >= factor:
             return f"{value / factor:.3g} {prefix}{unit}"
     return f"{value:.3g} {unit}"
-
-
-def kept(stage):
-    """Number of terms in A k + v q + w dt r, the new k of a stage; 0 if the stage leaves k as it is."""
-    return sum(map(bool, (stage.A, stage.v, stage.w))) if stage.w or stage.v else 0

@@ -42,9 +42,10 @@ class Recipe:
 
     def update(self, row, dt, r, q, out, k, q0):
         """k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r, in place; k is None where the stepper has none."""
-        if k is not None and (row.w or row.v):
-            self.backend.combine(k, *row.terms(REGISTER, dt, r=r, q=q, k=k, q0=q0))
-        self.backend.combine(out, *row.terms(STATE, dt, r=r, q=q, k=k, q0=q0))
+        arrays = {"r": r, "q": q, "k": k, "q0": q0}
+        for result, which in ((k, REGISTER), (out, STATE)):
+            if terms := row.terms(which, dt):
+                self.backend.combine(result, *((number, arrays[name]) for number, name in terms))
 
     def stage_operations(self, q, out, k, q0, row, number=0):
         """The `Operation`s of one stage, at the clock's time step and its time with that number; other arguments as those of
