@@ -236,7 +236,7 @@ class WeakForm(DGArrays, JoinFaces, Recipe):
         Returns nan if a rate is not finite."""
         with np.errstate(invalid="ignore", over="ignore"):
             rate = self.backend.largest(norm_over_faces(self._face_rates(q, t), exponent))
-        return rate if rate < np.inf else np.nan
+        return rate if 0 <= rate < np.inf else np.nan
 
     def _face_rates(self, q, t):
         """s J_face / J of the own elements: a list with an array (element,) for each local face; see `rate`."""
