@@ -422,3 +422,26 @@ def test_files_with_two_shapes(tmp_path):
         assert [block.cell_count for block in read.blocks] == [16, 8] and read.order == order
         assert read.measures.sum() == pytest.approx(mesh.measures.sum(), rel=1e-12)
         assert [len(block.join_faces) for block in read.blocks] == [4, 4]
+
+
+@pytest.mark.parametrize("speed, message", [
+    ({"a": 1.0, "c": 2.0}, "region 'c' does not exist in the mesh; it has: a, b"),
+    ({"b": 2.0}, "leaves .* elements without a value"), ({"a": 1.0, "b": 2.0, "x": 3.0}, "region 'x' does not exist")])
+@pytest.mark.parametrize("mesh, method", [
+    (dg.rectangle(cells=4, shape="mixed").with_regions(HALVES), dg.NodalDG(1)), (halves(2), dg.NodalDG({"a": 1, "b": 2})),
+    (halves(2, 4).mapped(lambda x: (x[0], x[1] + 0.1 * np.maximum(0, x[0] - 0.5)), 2), dg.NodalDG(2)),
+    (dg.rectangle(cells=4, shape="quadrilateral").with_regions(HALVES), dg.TensorDG(1))],
+    ids=["two shapes", "two orders", "some curved", "one set"])
+def test_parameters_by_region_hold_for_every_element(mesh, method, speed, message):
+    """A misspelt region and elements without a value are refused, whatever sets there are."""
+    with pytest.raises(ValueError, match=message):
+        _ = dg.Simulation(mesh, dg.Acoustics(2, sound_speed=speed), method, dg.wall, backend="numpy").operator
+
+
+def test_parameters_of_laws_by_region_hold_in_their_region():
+    def sets(region):
+        laws = {"a": dg.Acoustics(2, density={region: 2.0}), "b": dg.Acoustics(2)}
+        return dg.Simulation(halves(2), laws, dg.NodalDG(1), dg.wall, backend="numpy").operator.sets
+    assert len(sets("a")) == 2
+    with pytest.raises(ValueError, match=r"density=\{'b': 2.0\} leaves .* elements without a value"):
+        sets("b")

@@ -130,6 +130,22 @@ def test_positivity_keeps_the_order_where_the_flow_is_smooth():
     assert np.log2(errors[-2] / errors[-1]) > 2.7, errors
 
 
+@pytest.mark.parametrize("kernels", ["array", "fused"])
+@pytest.mark.parametrize("method", [dg.TensorDG(2, positivity=True), dg.NodalDG(2, positivity=True)], ids=["tensor", "nodal"])
+def test_positivity_leaves_the_bits_of_others(method, kernels):
+    """Elements that are positive stay as they are, also in a tile with one that is not."""
+    law, shape = dg.Euler(2), "quadrilateral" if isinstance(method, dg.TensorDG) else "triangle"
+    mesh = dg.rectangle(cells=3, shape=shape, periodic=True)
+    operator = operator_of(method, law, mesh, kernels)
+    random = np.random.default_rng(5)
+    rho, p, v = random.random((3, *operator.shape[1:]))
+    q = np.array(state(law, 1 + 0.2 * rho, 1 + 0.2 * p, 0.1 * (v - 0.5)))
+    q[0, 0, 4], q[-1, 0, 4] = -0.3, -1.0          # one node with a negative density and pressure
+    after = limited(operator, q)
+    others = np.arange(q.shape[2]) != 4
+    assert np.array_equal(after[..., others], q[..., others]) and not np.array_equal(after[..., 4], q[..., 4])
+
+
 def test_what_positivity_is_not_for():
     with pytest.raises(ValueError, match="positivity='yes' is not allowed; it must be True or False"):
         dg.TensorDG(2, positivity="yes")
@@ -171,7 +187,7 @@ def test_finite_volumes_conserve_and_a_uniform_state_stays(name, dim, order, war
     total, size = integrals(operator, r)
     assert np.all(np.abs(total.sum(axis=1)) < 1e-13 * size.sum(axis=1))
     uniform = np.broadcast_to(q[:, :1, :1], q.shape).copy()
-    operator.operations.shares = lambda q: np.full(q.shape[2], 0.5)
+    operator.operations.split_volume.shares = lambda: np.full(q.shape[2], 0.5)
     assert np.abs(tendency(operator, uniform)).max() < 1e-11 * np.abs(r).max()
 
 
@@ -219,6 +235,42 @@ def test_the_sensor(order):
     share = operator.operations.shares(np.array(state(law, jump, jump)))
     around = operator.tables.mesh.neighbour_cell[77]
     assert share[77] == 0.5 and np.all(share[around] == 0.25) and np.count_nonzero(share) == 1 + len(set(around))
+
+
+@pytest.mark.parametrize("kernels", ["array", pytest.param("fused", marks=pytest.mark.thorough)])
+def test_regions_of_one_order_are_one_region(kernels):
+    """Also beside shocks: the share of finite volumes spreads from one region into the other."""
+    law = dg.Euler(2)
+    inside = {"core": lambda x: np.maximum(abs(x[0] - 0.5), abs(x[1] - 0.5)) < 0.25}
+    inside["rest"] = lambda x: ~inside["core"](x)
+    whole = dg.rectangle(cells=8, shape="quadrilateral")
+    parts = whole.with_regions(inside)
+
+    def jump(x):
+        near = (x[0] - 0.4) ** 2 + (x[1] - 0.45) ** 2 < 0.06
+        return law.conservative((np.where(near, 1.0, 0.2), 0.1 + 0 * x[0], 0 * x[0], np.where(near, 2.0, 0.1)))
+    ends = [dg.Simulation(mesh, law, capturing(order), dg.wall, jump, flux=dg.hllc, kernels=kernels, backend="numpy", dt=0.002,
+                          stepper="ssp33", until=0.01).run() for mesh, order in ((whole, 2), (parts, {"core": 2, "rest": 2}))]
+    for name, cells in parts.regions.items():
+        assert np.abs(ends[0].rho.values[-1][cells] - ends[1][name].rho.values[-1]).max() < 1e-13
+
+
+@pytest.mark.parametrize("kernels", ["array", "fused"])
+def test_the_share_spreads_to_elements_of_another_size(kernels):
+    """A jump in one small element gives its neighbours half its share, the large one beside it, too; and the other way."""
+    mesh, law = dg.rectangle(cells=3, shape="quadrilateral", periodic=True), dg.Euler(2)
+    mesh = mesh.with_regions({"middle": lambda x: np.hypot(x[0] - 0.5, x[1] - 0.5) < 0.1}).refined("middle")
+    operator = operator_of(capturing(2), law, mesh, kernels)
+    large, small, x = mesh.hanging.large[0, 0], mesh.hanging.small[0, :, 0], operator.tables.coordinates()
+    for jumps, others in ((small[0], [large]), (large, small)):
+        steep = np.where(np.arange(x.shape[2]) == jumps, np.where(x[0] > np.median(x[0][:, jumps]), 8.0, 1.0), 1.0)
+        o, q = operator.operations, np.array(state(law, steep, steep))
+        o.backend.perform(o.outside_operations(o.state(q)))
+        assert o.own_share[jumps] == 0.5 and not o.own_share[others].any()
+        cells = operator.tables.join_faces.faces[:, 0]
+        assert [o.share_beyond[cells == other].max() for other in others] == [0.5] * len(others)
+    array, fused = (operator_of(capturing(2), law, mesh, each) for each in ("array", "fused"))
+    assert np.abs(tendency(array, q) - tendency(fused, q)).max() < 1e-11
 
 
 def wave(law):

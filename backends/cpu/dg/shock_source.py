@@ -1,7 +1,8 @@
 """Text of the volume term of the split form with finite volumes on subcells.
 
-A loop before those of a stage puts each element's own share of finite volumes into the array `shares` (element,).  The stage
-blends the fluxes between nodes where an element of the tile or a neighbour has a share, and then adds the fluxes of the faces.
+A loop before those of a stage puts each element's own share of finite volumes into the array `shares`, behind which are those
+beyond faces at joins; `share_places` says where that beyond each face is.  The stage blends the fluxes between nodes where an
+element of the tile or a neighbour has a share, and then adds the fluxes of the faces.
 """
 import numpy as np
 
@@ -48,7 +49,7 @@ class ShockText(SplitText):
         last, place = F + 1, s.lane("S", F + 1)
         pairs = [line for k in axes for line in self.lines(k, self.pairs(k), (), self.prefetch(k))]
         gather = [f"copy(shares, tile*{L}, w, {s.at['S']})", f"for f in range({F}):",
-                  f"    gather_share(shares, 0, neighbour, (tile*{F} + f)*{L}, w, {s.at['S'] + L} + f*{L})",
+                  f"    gather_share(shares, 0, share_places, (tile*{F} + f)*{L}, w, {s.at['S'] + L} + f*{L})",
                   *s.over_lanes(s.t.functions.beside, [place], own=("S", 0, "", 1), around=("S", 1, "", 1)),
                   "count = 0", *s.lanes([f"count += {place} > 0"])]
         row = s.lane("R", 0, f" + row*{L}")

@@ -23,7 +23,11 @@ class TensorFused(NodalFused, TensorForm):
 
     def connect(self):
         self.exterior, self.halo = self._exterior(self.tables.face_nodes.size), (np.zeros(1, int),)
-        self.neighbour = self.tiled(self.own(self.tables.mesh.neighbour_cell.T.astype(np.int32)))
+        self.neighbour = self.share_places = self.tiled(self.own(self.tables.mesh.neighbour_cell.T.astype(np.int32)))
+        if self.captures_shocks and self.tables.join_faces:
+            places, rows = self.tables.mesh.neighbour_cell.astype(np.int32), self.tables.join_faces.faces
+            places[tuple(rows.T)] = self.all_tiles * self.lanes + np.arange(len(rows))
+            self.share_places = self.tiled(self.own(places.T))
         self._no_flux_beyond()
         self.patches = self._patches()
 
@@ -39,35 +43,50 @@ class TensorFused(NodalFused, TensorForm):
         return (np.zeros((1, 1)),) * 4
 
     @cached_property
+    def share_array(self):
+        """The shares of finite volumes, those of all elements in tiles and then those beyond the faces at joins."""
+        faces = len(self.tables.join_faces.faces) if self.tables.join_faces else 0
+        return aligned(self.all_tiles * self.lanes + faces, self.backend.dtype)
+
+    @property
     def own_share(self):
-        return aligned(self.all_tiles * self.lanes, self.backend.dtype)
+        return self.share_array[:self.all_tiles * self.lanes]
+
+    @property
+    def share_beyond(self):
+        return self.share_array[self.all_tiles * self.lanes:]
 
     def tile_operations(self, q, out, k, q0, row, number=0):
-        shares = [] if self.tables.sensor is None else [self.shares_operation(q)]
-        values = [] if self.tables.join_faces else [self.values_operation(q)]          # joins have them before
-        return [*shares, *values, *super().tile_operations(q, out, k, q0, row, number)]
+        before = []
+        if not self.tables.join_faces:          # joins have them before
+            before = [*([self.shares_operation(q)] if self.captures_shocks else []), self.values_operation(q)]
+        return [*before, *super().tile_operations(q, out, k, q0, row, number)]
 
     @property
     def stage_reads(self):
-        return "state", "values at faces", *["own shares of finite volumes"] * (self.tables.sensor is not None)
+        return "state", "values at faces", *["own shares of finite volumes"] * self.captures_shocks
 
-    def shares_operation(self, q):
+    def shares_operation(self, q, copies=None):
         find = self._kernel("shares", self.source.share_text)
-        loop = self.loop_of(find, q, self.tiled_values, self.own_share)._replace(tiles=self.all_tiles)
+        loop = self.over_all_tiles(self.loop_of(find, q, self.tiled_values, self.own_share), copies)
         return Operation("own shares of finite volumes", loop=loop, reads=("state",),
                          writes={"own shares of finite volumes": self.own_share.nbytes})
 
-    def values_operation(self, q):
+    def values_operation(self, q, copies=None):
         trace = self._kernel("traces", self.source.trace_text)
-        loop = self.loop_of(trace, q, self.faces_values)._replace(tiles=self.all_tiles)
+        loop = self.over_all_tiles(self.loop_of(trace, q, self.faces_values), copies)
         return Operation("values at faces", loop=loop, reads=("state",), writes={"values at faces": self.faces_values.nbytes})
+
+    def over_all_tiles(self, loop, copies):
+        """The loop over the tiles of copies of other parts' elements, too; copies True: over these alone, False: not over
+        them."""
+        loop, whole = loop._replace(tiles=self.all_tiles), self.tables.owned // (self.piece * self.lanes)
+        return loop._replace(**{None: {}, False: {"tiles": self.tiles}, True: {"first": whole}}[copies])
 
     # At joins: see `dgarray.methods.dg.mortars`.
 
     def values_operations(self, q, copies=None):
-        operation, whole = self.values_operation(q), self.tables.owned // (self.piece * self.lanes)
-        some = {None: {}, False: {"tiles": self.tiles}, True: {"first": whole}}[copies]
-        return [operation._replace(loop=operation.loop._replace(**some))]
+        return [self.values_operation(q, copies)]
 
     def face_places(self, rows, corners=None):
         return self.places_in_tiles(rows, self.tables.points_of(rows[:, 1], corners), self.tables.face_nodes.size)
@@ -85,11 +104,11 @@ class TensorFused(NodalFused, TensorForm):
 
     def before(self):
         """The arrays that the loops before a stage's last one have filled."""
-        return self.faces_values, *([] if self.tables.sensor is None else [self.own_share])
+        return self.faces_values, *([self.share_array, self.share_places] if self.captures_shocks else [])
 
     def check_arguments(self, q, number, exponent):
         return q, self.tables.owned, self.geometry, self.tiled_values, self.clock, number
 
     def kernel_texts(self, stepper):
-        shares = {} if self.tables.sensor is None else {"shares of finite volumes": self.source.share_text()}
+        shares = {} if not self.captures_shocks else {"shares of finite volumes": self.source.share_text()}
         return shares | {"values at the faces": self.source.trace_text()} | super().kernel_texts(stepper)

@@ -98,7 +98,7 @@ class TensorSource(StageSource):
     def stage_text(self):
         tile = ["following = min(tile + 1, last - 1)", *self.load_tile(), *self.faces(), *self.boundaries(),
                 *self.divergence(), *self.finish(), *self.update()]
-        inputs = "state, faces, shares" if self.t.sensor else "state, faces"
+        inputs = "state, faces, shares, share_places" if self.t.sensor else "state, faces"
         return self.module("a Runge-Kutta stage", f"""{self.scratch}, {inputs}, out, register, start, geometry,
            tiled_values, values, elements, exterior, neighbour, patch_start, patches, outside, table,
            face_numbers, given, {CLOCK}""",

@@ -117,6 +117,30 @@ def on_part(groups, cells):
     return found
 
 
+def by_region(mesh, given, value, cells=slice(None)):
+    """What {region: number} gives these elements, (element,); given: what the user calls it.
+
+    Raises ValueError for a region that does not exist, and elements with no value or two."""
+    values = np.full(mesh.cell_count, np.nan)
+    for region, number in value.items():
+        inside = mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]
+        if not (np.isnan(values[inside]) | (values[inside] == number)).all():
+            raise ValueError(f"{given}={value!r} gives elements of region {region!r} two values; its regions overlap")
+        values[inside] = number
+    values = values[cells]
+    if np.isnan(values).any():
+        raise ValueError(f"{given}={value!r} leaves {plural(int(np.isnan(values).sum()), 'element')} without a value; "
+                         f"regions of the mesh: {', '.join(mesh.regions) or 'none'}")
+    return values
+
+
+def check_regions(mesh, law, cells=slice(None)):
+    """Raise ValueError unless each of the law's parameters by region has one value in each of these elements."""
+    for name, value in law.parameters.items():
+        if isinstance(value, dict):
+            by_region(mesh, argument(law, name), value, cells)
+
+
 def element_values(mesh, law, name, value):
     """A law's parameter on every element: None for a plain number, else an array (element,).
 
@@ -128,15 +152,7 @@ def element_values(mesh, law, name, value):
         check_function(law, name, value)
         values = np.broadcast_to(np.asarray(call(value, dict(x=tuple(mesh.centroids.T)), name), float), len(mesh.cells)).copy()
     elif isinstance(value, dict):
-        values = np.full(len(mesh.cells), np.nan)
-        for region, number in value.items():
-            cells = mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]
-            if not (np.isnan(values[cells]) | (values[cells] == number)).all():
-                raise ValueError(f"{given}={value!r} gives elements of region {region!r} two values; its regions overlap")
-            values[cells] = number
-        if np.isnan(values).any():
-            raise ValueError(f"{given}={value!r} leaves {plural(int(np.isnan(values).sum()), 'element')} without a value; "
-                             f"regions of the mesh: {', '.join(mesh.regions) or 'none'}")
+        values = by_region(mesh, given, value)
     else:
         return None
     check_bounds(law, name, values, f"{given} between {np.min(values):.6g} and {np.max(values):.6g}")

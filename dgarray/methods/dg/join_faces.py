@@ -14,9 +14,11 @@ class JoinFaces:
     mortars       the `Mortars` of these operations alone, where all joins lie between their own elements
     several       whether some face at joins has several mortars
     copies        the `Copies` of these operations alone, on a part of a mesh
-    overlaps      whether these operations can begin with elements that need no copies"""
+    overlaps      whether these operations can begin with elements that need no copies
+    captures_shocks   whether elements have a share of finite volumes, which depends on those beyond joins, too: then there are
+                  shares_operation(q, copies), the arrays own_share (element,) and share_beyond (face at joins,)"""
 
-    mortar_list, mortars, several, copies, overlaps = MortarList, None, True, None, False
+    mortar_list, mortars, several, copies, overlaps, captures_shocks = MortarList, None, True, None, False, False
 
     @cached_property
     def given_by_face(self):

@@ -17,6 +17,8 @@ In `split` the states q_m there have the interpolated entropy variables, but at 
 Kopriva 1996; Kopriva, Woodruff & Hussaini 2002; Friedrich, Winters, Del Rey Fernandez, Gassner, Parsani & Carpenter 2018;
 Chan, Bencomo & Del Rey Fernandez 2021.
 """
+from functools import cached_property
+
 import numpy as np
 
 from ...mesh.hanging import parts
@@ -49,17 +51,36 @@ class Mortars:
 
         late: True for those alone that need copies of other parts' elements, False for the others, None for all
         What needs no values at faces comes first, so that those that do follow each other."""
-        own, values = ([], []), []
+        own, values, shares = ([], []), [], []
         for name, each in self.sets.items():
             if each.tables.join_faces:
                 values += [operation._replace(of=name) for operation in each.values_operations(states[name], late)]
+                if each.captures_shocks:
+                    shares.append(each.shares_operation(states[name], late)._replace(of=name))
                 if each.adds and not late:
                     own[bool(each.own_part)].append(each.inside_operation(number))
         names, found = list(self.sets), []
         for mortars, join in zip(self.lists, self.joins):
             if late in (None, join.late):
                 found.append(mortars.operation([states[names[side]] for side in join.sets], number))
-        return [*own[0], *values, *own[1], *found]
+        if shares:
+            shares.append(Operation("shares across joins", lambda: self.spread_shares(late),
+                                    reads=("own shares of finite volumes",),
+                                    writes={"shares beyond joins": sum(each.share_beyond.nbytes for each in self.at_joins)}))
+        return [*own[0], *values, *shares, *own[1], *found]
+
+    @property
+    def at_joins(self):
+        """The operations of the sets that have faces at joins."""
+        return [each for each in self.sets.values() if each.tables.join_faces]
+
+    def spread_shares(self, late):
+        """Set the share of finite volumes beyond each face at joins; late: as of `operations`."""
+        for each in [] if late else self.at_joins:
+            each.share_beyond[...] = 0
+        for mortars, join in zip(self.lists, self.joins):
+            if late in (None, join.late):
+                mortars.spread_shares()
 
 
 class MortarList:
@@ -155,6 +176,19 @@ class MortarList:
         if split is None or split.from_entropy is None:
             return tuple(self.backend.product(self.matrices[i][0], values))
         return split.states(values)
+
+    @cached_property
+    def numbers(self):
+        """Of both sides the elements, and the numbers of their faces among those at joins: ([(face,), (face,)], the same)."""
+        return tuple([self.backend.integers(numbers) for numbers in lists]
+                     for lists in ([rows[:, 0] for rows in self.rows], self.columns))
+
+    def spread_shares(self):
+        """Give the faces of both sides the share of finite volumes in the element beyond them, or the largest of several."""
+        elements, faces = self.numbers
+        for i, side in enumerate(self.sides):
+            found = self.sides[1 - i].own_share[elements[1 - i]]
+            side.share_beyond[faces[i]] = self.backend.xp.maximum(side.share_beyond[faces[i]], found)
 
     def stacked(self, components):
         """Components as one array (variable, mortar point, face)."""

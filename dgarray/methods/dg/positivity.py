@@ -88,4 +88,5 @@ class NodalPositivity(Positivity):
         e.at_nodes(self.nearer, v, share=[share])
 
     def nearer(self, q, mean, share):
-        return [mean[0] + share[0] * (q[0] - mean[0])]
+        # Where nothing is done the value stays, bit for bit: other elements of the same tile must not decide about it.
+        return [np.where(share[0] < 1.0, mean[0] + share[0] * (q[0] - mean[0]), q[0])]

@@ -13,7 +13,7 @@ from ...mesh.cell_maps import STRAIGHT
 from ...mesh.partition import within
 from ...wording import choose, plural
 from ..problem import Problem
-from .boundary_setup import asking, on_part
+from .boundary_setup import asking, check_regions, on_part
 from .interfaces import apart, conditions_inside
 from .internal_sets import internal_kinds, speeds_of_layers, with_internal
 from .joins import joins, with_joins
@@ -51,11 +51,13 @@ def sets_of(method, problem):
     orders = method.order if isinstance(method.order, dict) else None
     of_faces, interfaces = asking(mesh, problem.boundary), conditions_inside(mesh, problem.boundary)
     several = len(mesh.blocks) > 1 or orders is not None or laws is not None
-    by_order, by_law = (None if given is None else by_region(mesh, given, what)
+    by_order, by_law = (None if given is None else numbers_by_region(mesh, given, what)
                         for given, what in ((orders, "order"), (laws, "law")))
     counts = [block.cell_count for block in mesh.blocks]
     shape, curved = np.repeat(np.arange(len(counts)), counts), bent(mesh)
     all_laws = [problem.law] if laws is None else list(laws.values())
+    for number, law in enumerate(all_laws):
+        check_regions(mesh, law, slice(None) if by_law is None else by_law == number)
     of_kind, internal = by_internal(mesh, all_laws, by_law)
     speeds = dict(zip(mesh.layers, speeds_of_layers(mesh, all_laws, by_law)))
     keys = np.stack([*(np.zeros(len(shape), int) if codes is None else codes for codes in (by_order, by_law)), shape, curved,
@@ -136,7 +138,7 @@ def are_affine(mesh):
     return (gap <= STRAIGHT * size + 16 * np.finfo(float).eps * np.abs(x).max(axis=(1, 2))) & ~mesh.is_curved
 
 
-def by_region(mesh, given, what):
+def numbers_by_region(mesh, given, what):
     """Which of the regions of `given`, {region: value}, each element is in, (element,); "default" stands for all others."""
     codes, regions = np.full(mesh.cell_count, -1), list(given)
     for code, region in enumerate(regions):

@@ -30,21 +30,43 @@ class ShockVolume(SplitVolume):
     def subcells(self):
         return self.form.backend.array(self.tables.subcells)
 
-    def begin(self, q):
-        self.share = self.form.shares(q)
+    @cached_property
+    def own(self):
+        """The share of finite volumes in each element before it is compared with that of neighbours, (element,)."""
+        return self.form.backend.zeros(self.tables.elements)
 
-    def shares(self, q):
-        """The share of finite volumes in each element, (element,), at a state q (variable, node, element)."""
-        own, beyond = self.form.xp.empty(q.shape[2], q.dtype), self.sensor_arrays[2]
+    @cached_property
+    def beyond(self):
+        """The largest of these in the elements beyond each face at joins, (face at joins,), which `Mortars` put there."""
+        return self.form.backend.zeros(len(self.tables.join_faces.faces) if self.tables.join_faces else 0)
+
+    @cached_property
+    def at_joins(self):
+        """Where these faces are, numbers of sides and of elements, (face at joins,) each."""
+        return tuple(self.form.backend.integers(numbers) for numbers in self.tables.join_faces.faces.T[::-1])
+
+    def begin(self, q):
+        if not self.tables.join_faces:          # else the operations at joins have found them
+            self.find_own(q)
+        self.share = self.shares()
+
+    def find_own(self, q):
+        """Set `own` to the shares at a state q (variable, node, element)."""
         blocks = self.form.blocks(q.shape[2], q.shape[1])
 
         def task(piece, _):
-            own[blocks[piece]] = self.own_shares(q[:, :, blocks[piece]], self.form.at(blocks[piece]))
+            self.own[blocks[piece]] = self.own_shares(q[:, :, blocks[piece]], self.form.at(blocks[piece]))
         self.form.backend.workers.run(task, len(blocks))
-        return self.functions.beside(own=(own,), around=tuple(own[beyond]))[0]
+
+    def shares(self):
+        """The share of finite volumes in each element, (element,)."""
+        around = self.own[self.sensor_arrays[2]]
+        if self.tables.join_faces:
+            around[self.at_joins] = self.beyond
+        return self.functions.beside(own=(self.own,), around=tuple(around))[0]
 
     def own_shares(self, q, m):
-        """The same before it is compared with that of neighbours."""
+        """The own shares of some elements."""
         modes, kinds, _ = self.sensor_arrays
         values = self.functions.sensed(q=tuple(q), m=m)[0][None]
         for k in range(self.tables.dim):

@@ -8,6 +8,7 @@ Helluy, Strub, Massaro & Roberts 2015, equation (9); Kopriva 2009, chapter 5.
 """
 from functools import cached_property
 
+from ..operation import Operation
 from .arrays import ALL
 from .shock_volume import ShockVolume
 from .split_volume import SplitVolume
@@ -52,9 +53,28 @@ class TensorForm(WeakForm):
             self.split_volume.begin(q)
         super().tendencies(q, t, use)
 
+    # With shock capturing, the shares of finite volumes.
+
+    @property
+    def captures_shocks(self):
+        return self.tables.sensor is not None
+
     def shares(self, q):
-        """The share of finite volumes in each element, (element,), at a state, with shock capturing."""
-        return self.split_volume.shares(self.as_array(q))
+        """The share of finite volumes in each element, (element,), at a state; beyond joins as the last stage found it."""
+        self.split_volume.find_own(self.as_array(q))
+        return self.split_volume.shares()
+
+    def shares_operation(self, q, copies=None):
+        return Operation("own shares of finite volumes", lambda: self.split_volume.find_own(q), reads=("state",),
+                         writes={"own shares of finite volumes": self.own_share.nbytes})
+
+    @property
+    def own_share(self):
+        return self.split_volume.own
+
+    @property
+    def share_beyond(self):
+        return self.split_volume.beyond
 
     def volume(self, q, t, columns=ALL):
         if self.split_volume is not None:
