@@ -59,6 +59,8 @@ def room(order=4, cells=4, liner=1200.0, until=0.05, every=0.002, mesh=None, sta
         left, *lost = (dataset.dg.record(record)[name] for record, name in (
             ("room", "energy"), ("ceiling", "taken"), ("opening", "through")))
         after = left.time.values >= SILENT
+        if not after.any():          # the source has not ended
+            return {}
         whole = float(left[after][0])
         shares = [float(left[-1]), *(float(power[after].integrate("time")) for power in lost)]
         values = dict(zip(("energy_left", "taken_by_ceiling", "through_window"), (share / whole for share in shares)))

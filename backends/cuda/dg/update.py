@@ -10,8 +10,8 @@ def added(which, total, values, term, guard):
     """The text that adds these terms of `dgarray.stepping.updated` to a total, in this order.
 
     values: texts of r, q, k and q0;  term, guard: texts with {total}, {factor} and {value}, that add a term, and that stand
-    before a term whose value is read from memory, for it to be read where its factor is not zero"""
-    return "\n".join((guard * (name != "r") + term).format(total=total, factor=factor, value=values[name])
+    before one that may be zero: all but the first of the register"""
+    return "\n".join((guard * (which is STATE or name != "r") + term).format(total=total, factor=factor, value=values[name])
                      for factor, name in which)
 
 
@@ -23,13 +23,14 @@ def of_c(which, total, spaces, **values):
 C = f"""
 // One number of q for node n of variable v after the stage; r is dq/dt.
 __device__ __forceinline__ void update(const Stage& s, const real* q, real* out, real* k, const real* q0, offset at, real r) {{
-    real kept = 0, total = 0;
+    real kept = 0;
     if (s.w != 0 || s.v != 0) {{
 {of_c(FIRST_R, "kept", 8, k="k[at]")}
         k[at] = kept;
     }} else if (s.B != 0) {{
         kept = k[at];
     }}
+    real total = 0;
 {of_c(STATE, "total", 4, k="kept")}
     out[at] = total;
 }}
