@@ -7,9 +7,6 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import scipy.sparse.linalg
-
 from .. import backends
 from ..html_table import table
 from ..mesh import Grid, Mesh
@@ -39,6 +36,7 @@ from .arguments import (
     check_records,
 )
 from .failure import check_dump
+from .linear_operator import linear_operator
 from .measured_memory import known, measured
 from .memory import check as check_memory
 from .own_part import backend_of_rank, check_ranks, own_part
@@ -63,7 +61,6 @@ if TYPE_CHECKING:
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
            "dtype", "threads", "ranks", "stepper", "cfl", "dt", "steady", "record", "case", "results")
 
-LINEAR = 1e4          # rounding errors by which the sum of two right-hand sides may differ from that of the sum
 
 
 class Simulation:
@@ -331,23 +328,7 @@ class Simulation:
         In several zones q holds their arrays one after the other, in the order of `project`.
 
         Raises ValueError where the right-hand side is not linear in q."""
-        operator = self.operator
-        operator.rhs(operator.zeros(), t)          # where there is none, its error says so
-        size, shapes = operator.dofs, list(operator.unknowns.values())
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-
-        def rhs(q):
-            parts = np.split(np.asarray(q, self.backend.dtype).ravel(), ends)
-            arrays = operator.from_list([part.reshape(shape) for part, shape in zip(parts, shapes)])
-            result = operator.as_list(operator.host(operator.rhs(operator.state(arrays), t)))
-            return np.concatenate([part.ravel() for part in result])
-        still = rhs(np.zeros(size))
-        a, b = np.random.default_rng(0).standard_normal((2, size))
-        with np.errstate(all="ignore"):
-            both, each = rhs(a + b) - still, rhs(a) + rhs(b) - 2 * still
-        if not np.abs(both - each).max() <= LINEAR * np.finfo(self.backend.dtype).eps * np.abs(each).max():
-            raise ValueError(f"the right-hand side of {self.law!r} with these boundary conditions and sources is not linear")
-        return scipy.sparse.linalg.LinearOperator((size, size), matvec=lambda q: rhs(q) - still, dtype=self.backend.dtype)
+        return linear_operator(self.operator, self.law, t)
 
     def plot(self, variable: str | None = None, path: str | PathLike | None = None, ax: Any = None, **options: Any) -> Any:
         """Draw the problem by matplotlib before it runs: the initial state, and the boundaries by name, with their conditions
