@@ -114,6 +114,7 @@ class RoundLayer:
     reflection: float
     shift: float
     straight = False
+    slabs = 0                # its cells have no faces of one depth alone
 
     @property
     def across(self):

@@ -20,7 +20,8 @@ class Physics:
     law, flux, source: of the problem;  internal: the law's `Internal`, or None
     parameters: {name: number} of the law, None for one that varies in space
     state: the inputs of functions of a state, as `dgarray.physics.pointwise.Pointwise` takes them;  sources: {role: function}
-    moving: number of the law's variables;  variables: of these and the internal ones, which follow them and have no flux
+    moving: number of the law's variables;  variables: of these and the internal ones, which follow them;  flowing: of the first
+    ones, which have a flux: the law's and those that its flux carries along, see `dgarray.physics.internal.Internal`
 
     In the functions q, l, r are states (l, r: left and right of a face), n is a unit normal that points from left to right, and
     m, ml, mr are the law's parameters."""
@@ -32,6 +33,8 @@ class Physics:
         self.sources = {role: function for role, function in given.items() if function is not None}
         self.moving = len(law.variables)
         self.variables = self.moving + (0 if internal is None else len(internal.names))
+        self.carried = () if internal is None else internal.carried
+        self.flowing = self.moving * (1 + len(self.carried))
         self.state = {"q": self.variables, "x": law.dim, "t": None, "m": parameters}
         self.numerical = numerical_flux(flux, law)
 
@@ -39,14 +42,19 @@ class Physics:
         """The law's variables of a state."""
         return q[:self.moving]
 
-    def widened(self, components, value=0.0):
-        """Components of the law's variables, and this value for each internal one."""
-        return (*components, *(value,) * (self.variables - self.moving))
+    def widened(self, components):
+        """Components of the first variables, and 0 for each other one."""
+        return (*components, *(0.0,) * (self.variables - len(components)))
+
+    def law_flux(self, n, q, x, t, m):
+        """The flux F(q) . n along n, one component for each of the law's variables."""
+        flux = call(self.law.flux, dict(q=self.of_law(q), n=n, x=x, t=t, m=m), "flux")
+        return self.checked(flux, "the law's flux")
 
     def flux_along(self, n, q, x, t, m):
-        """The flux F(q) . n along n, one component per variable."""
-        flux = call(self.law.flux, dict(q=self.of_law(q), n=n, x=x, t=t, m=m), "flux")
-        return self.widened(self.checked(flux, "the law's flux"))
+        """The same, one component for each variable."""
+        vectors = (n, *(carry(n, m) for carry in self.carried))
+        return self.widened([flux for a in vectors for flux in self.law_flux(a, q, x, t, m)])
 
     def checked(self, result, role, function=None):
         """The components that a function of the law or the user returned. Raises ValueError unless it is one for each of the
@@ -59,9 +67,9 @@ class Physics:
         return at_points(function, x, t, len(names), role + written_at(function), names)
 
     def star(self, numerical, l, r, n, x, t, ml, mr):
-        """F*, the numerical flux between two states."""
+        """F*, the numerical flux between two states, one component for each of the law's variables."""
         sides = dict(l=self.of_law(l), r=self.of_law(r), n=n, x=x, t=t, ml=ml, mr=mr)
-        return self.widened(self.checked(call(numerical, sides, "numerical flux"), "the numerical flux"))
+        return self.checked(call(numerical, sides, "numerical flux"), "the numerical flux")
 
     def with_sources(self, r, q, x, t, m):
         """r + s(q, x, t), with the sum s of the law's source and the user's; of internal variables r + their rate."""

@@ -28,6 +28,8 @@ class Internal:
     fastest   None, or a number: how fast they change at most, 1 / time, where the time step comes from wave speeds (a law whose
               waves depend on the state); steps of other laws come from the eigenvalues of all equations together
     replaces_source   whether `adds` has the law's own source in it
+    carried   functions (n, m) -> vector a, linear in n; for each one the first internal variables, one for each variable of the
+              law in turn, are carried along with it:  dw/dt + div F(q) with a(n) for n = rate(q, w)
     parameters   {name: number or function of x}: parameters beside the law's, which rate and adds find in m
     They are zero at the start. ValueError for functions that ask for anything else, and names that are no words."""
 
@@ -38,6 +40,7 @@ class Internal:
     fastest: float | None = None
     replaces_source: bool = False
     parameters: dict[str, Any] = field(default_factory=dict)
+    carried: tuple[Callable, ...] = ()
 
     def __post_init__(self):
         names = self.names if isinstance(self.names, (tuple, list)) else None

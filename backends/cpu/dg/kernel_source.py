@@ -32,18 +32,18 @@ class Lane(str):
 class KernelSource:
     """Text of a kernel with V variables whose values lie in a scratch array w, in rows of L lanes at offsets that are literals.
 
-    moving   number of the variables that have a flux, which come first
+    moving   number of the law's variables, which come first;  flowing: of the first ones, which have a flux
     at     where the rows of a name begin in w;  C0: the constants of the functions
     P      names of the law's parameters that vary"""
 
     added = ()               # products that are added to what is in their rows
     scratch = "w"            # arrays of each thread
 
-    def __init__(self, law, dtype, variables=None):
-        """variables: how many, by default those of the law"""
+    def __init__(self, law, dtype, variables=None, flowing=None):
+        """variables, flowing: how many, by default those of the law"""
         self.law, self.dtype, self.L = law, np.dtype(dtype), target.lanes(dtype)
         self.moving = len(law.variables)
-        self.V = self.moving if variables is None else variables
+        self.V, self.flowing = variables or self.moving, flowing or self.moving
         self.gathered = self.moving          # of how many variables `gather_q` brings values together
         self.dialect = Python(str(self.dtype))
         self.functions = {}                                                      # {name: what it evaluates, as text}

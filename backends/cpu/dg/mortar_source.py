@@ -14,7 +14,7 @@ class MortarSource(KernelSource):
     RL, RR   what the face points of each side get
     G        normals, areas and positions, (row, mortar point);  P: the law's parameters that vary, of both sides there, and
              profiles of an interface's condition
-    C        what the sides multiply their values with
+    C        what the sides multiply their values with, and shares of these for variables that are carried along, of both sides
     A, O, X  of a side in split or in strong form: area vectors, parameters and positions at its face points
     B        of a side in split form: area vectors at the mortar points
     E, EM    its entropy variables at both;  EN: the mean of V over the face;  FP: a flux between two points, or at one
@@ -28,6 +28,7 @@ class MortarSource(KernelSource):
         self.count = len(mortars.points)
         self.names = [list(values) for values in (*mortars.parameters, mortars.profiles)]
         self.splits, self.owns, self.adds = mortars.splits, mortars.owns, [side.adds for side in mortars.sides]
+        self.carried = [len(shares) for shares in mortars.shares]
         self.fluxes = len(mortars.function.graph.outputs) // left.moving
         self.apart = self.fluxes > 1 or self.splits[0] is not None          # whether the right side has rows FX of its own
         super().__init__(left.law, dtype)
@@ -52,7 +53,7 @@ class MortarSource(KernelSource):
                 more |= {f"E{side}": V * points, f"EM{side}": V * m, f"EN{side}": V, "FP": 2 * V}
         at_mortar = {} if self.same else {"ML": V * m, "MR": V * m}
         return {"VL": V * left, "VR": V * right, **at_mortar, "FX": (1 + self.apart) * V * m, "RL": V * left,
-                "RR": V * right, "G": m * (2 * d + 1), "P": m * parameters, "C": 2,
+                "RR": V * right, "G": m * (2 * d + 1), "P": m * parameters, "C": 2 + sum(self.carried),
                 **dict(sorted(more.items(), key=lambda item: item[0][0] not in GIVEN))}
 
     @property
@@ -101,6 +102,11 @@ class MortarSource(KernelSource):
                       f"        for v in range({V}):",
                       f"            {given}[place + v*{given}_stride] {'+' * self.adds[side]}= "
                       f"factor*w[{result} + (j*{V} + v)*{L} + lane]"]
+            for k in range(self.carried[side]):
+                row = 2 + side * self.carried[0] + k
+                lines += [f"        share = factor*w[{self.at['C'] + row * L} + lane]", f"        for v in range({V}):",
+                          f"            {given}[place + (v + {(k + 1) * V})*{given}_stride] {'+' * self.adds[side]}= "
+                          f"share*w[{result} + (j*{V} + v)*{L} + lane]"]
         return self.module("mortars", "w, left, left_stride, left_places, right, right_stride, right_places, geometry, "
                            "given_left, given_left_stride, given_left_places, given_right, given_right_stride, "
                            "given_right_places, TO_L, BACK_L, TO_R, BACK_R, count, clock, number_of_stage",

@@ -25,6 +25,7 @@ class FusedMortars(MortarList):
         parameters = [np.broadcast_to(values, mortars)
                       for given in (*self.parameters, self.profiles) for values in given.values()]
         rows = [*self.normals, self.areas, *x, *parameters, -self.scales[0][None], self.scales[1][None],
+                *(share[None] for shares in self.shares for share in shares),
                 *(rows for i in (0, 1) for rows in self.rows_of(i))]
         self.geometry = in_tiles(np.concatenate(rows).astype(dtype), lanes)
         self.gathered = [in_tiles(places, lanes) for places in self.places]

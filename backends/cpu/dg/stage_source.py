@@ -108,7 +108,7 @@ class StageSource(TileSource, Prefetch):
 
     def face_targets(self):
         """Where the flux at point j of face f lies, of every variable that has one."""
-        return [self.lane("RHS", self.flux_row(v), f" + (f*{self.M} + j)*{self.L}") for v in range(self.moving)]
+        return [self.lane("RHS", self.flux_row(v), f" + (f*{self.M} + j)*{self.L}") for v in range(self.flowing)]
 
     def finish(self):
         L, V, padded = self.L, self.V, matmul.padded(self.N)

@@ -38,7 +38,7 @@ class TensorSource(StageSource):
         return counts | (self.split.row_counts() if self.split else {})
 
     def more(self):
-        self.along = picked(self.t.functions.along, range(self.moving))
+        self.along = picked(self.t.functions.along, range(self.flowing))
         return [self.along]
 
     def products(self):
@@ -122,14 +122,14 @@ class TensorSource(StageSource):
         return "faces", f"tile*{self.V * S * self.L}", S * self.L
 
     def face_targets(self):
-        return [self.lane("FL", v * self.F * self.M, f" + (f*{self.M} + j)*{self.L}") for v in range(self.moving)]
+        return [self.lane("FL", v * self.F * self.M, f" + (f*{self.M} + j)*{self.L}") for v in range(self.flowing)]
 
     def divergence(self):
         """Lines that put the divergence into the rows R, and zeros into those of variables without a flux."""
         if self.split:
             return self.split.divergence()
-        rest = [f"for row in range({self.moving * self.N}, {self.V * self.N}):",
-                *indented(self.lanes([f"w[{self.at['R']} + row*{self.L} + lane] = 0"]))] if self.moving < self.V else []
+        rest = [f"for row in range({self.flowing * self.N}, {self.V * self.N}):",
+                *indented(self.lanes([f"w[{self.at['R']} + row*{self.L} + lane] = 0"]))] if self.flowing < self.V else []
         return [*rest, *(line for axis in range(self.d) for line in self.axis(axis))]
 
     def axis(self, k):
@@ -137,12 +137,12 @@ class TensorSource(StageSource):
         L, n, M, N, d = self.L, self.n, self.M, self.N, self.d
         function, step = self.along, self.n ** k
         bring, places = self.metrics(function, {"a": ("gradients", k * d, "", k * d, d)}, "point", N)
-        body = self.over_lanes(function, [self.lane("FV", v * n, f" + j*{L}") for v in range(self.moving)],
+        body = self.over_lanes(function, [self.lane("FV", v * n, f" + j*{L}") for v in range(self.flowing)],
                                q=("Q", 0, f" + point*{L}", N), m=self.parameters("volume", "point"), **places)
         return [f"for o in range({n ** (d - 1 - k)}):", f"    for i in range({step}):", f"        for j in range({n}):",
                 f"            point = (o*{n} + j)*{step} + i", *indented([*bring, *body], 3),
                 *indented(self.prefetch_following(f"{k * n ** (d - 1)} + o*{step} + i"), 2),
-                f"        line_{k}(LINE, w, {self.at['R']} + (o*{n * step} + i)*{L}, {self.moving}, w, {self.at['FV']},",
+                f"        line_{k}(LINE, w, {self.at['R']} + (o*{n * step} + i)*{L}, {self.flowing}, w, {self.at['FV']},",
                 f"               w, {self.at['FL']} + ({2 * k * M} + o*{step} + i)*{L})"]
 
     def prefetch_following(self, turn):

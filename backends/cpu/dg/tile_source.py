@@ -30,7 +30,7 @@ class TileSource(KernelSource):
     scratch = "w, faces"
 
     def __init__(self, tables, dtype):
-        super().__init__(tables.law, dtype, tables.variables)
+        super().__init__(tables.law, dtype, tables.variables, tables.physics.flowing)
         self.t, self.needs_x, self.geometry_names = tables, tables.needs_x_inside, tables.metrics_read(tables.needs_x_inside)
         self.first_of, self.geometry_rows = {}, 0          # where the rows of each of the metrics begin, and rows in all
         for name in self.geometry_names:
@@ -54,8 +54,8 @@ class TileSource(KernelSource):
         self.column = self.W + self.reduced + self.F * self.M                    # rows of one variable's right-hand sides
         self.first = 0 if self.modal else self.W                                 # of the operands of the last product
         self.rate_rows = self.d * self.d                 # of G, where the faces' normals and scales for wave rates begin
-        self.within = self.V if tables.physics.sources_inside else self.moving          # variables with integrals of the volume
-        self.left = picked(tables.functions.left, range(self.moving))
+        self.within = self.V if tables.physics.sources_inside else self.flowing          # variables with integrals of the volume
+        self.left = picked(tables.functions.left, range(self.flowing))
         blocks = len(tables.functions.volume.graph.outputs) // self.V
         self.volume_function = picked(tables.functions.volume, [k * self.V + v for k in range(blocks)
                                                                 for v in range(self.within)])

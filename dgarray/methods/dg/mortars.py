@@ -22,7 +22,8 @@ from functools import cached_property
 import numpy as np
 
 from ...mesh.hanging import parts
-from ...physics.pointwise import Pointwise
+from ...physics.laws.law import dot
+from ...physics.pointwise import Pointwise, record
 from ...physics.trace import call
 from ...reference import quadrature, tensor_cell
 from ...reference.columns import multiply, sum_of_rows
@@ -102,9 +103,13 @@ class MortarList:
             columns, side.tables.positions_on_faces(faces[:, 1], corners).T[order]))
             for side, columns, faces, order in zip(self.sides, self.columns, rows, self.order)]
         self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
+        self.carried_slots = [[self.backend.integers(side.given_places(columns, side.tables.positions_on_faces(
+            faces[:, 1], corners).T[order], 1 + k)) for k in range(len(side.tables.physics.carried))]
+            for side, columns, faces, order in zip(self.sides, self.columns, rows, self.order)]
         self.profiles = self.profiles_of(join.condition)
         self.function = flux_between(left.tables.physics, right.tables.physics, self.forms, join.condition, self.profiles)
         self.set_geometry(self.matrices_on_host[0][0])
+        self.shares = [self.shares_of(side, i) for i, side in enumerate(self.sides)]
         self.splits = [SplitSide(self, i) if form == "split" and not same_points(to) else None
                        for i, (form, (to, _)) in enumerate(zip(self.forms, self.matrices_on_host))]
         self.owns = [None if side.tables.weak or side.several else OwnFlux(self, i) for i, side in enumerate(self.sides)]
@@ -120,6 +125,16 @@ class MortarList:
         self.x = self.backend.array(positions_of(tables, self.join.left, self.points)) if needed else None
         self.parameters = [self.parameters_of(side, rows[:, 0], self.x)
                            for side, rows in zip(self.sides, (self.join.left, self.join.right))]
+
+    def shares_of(self, side, i):
+        """a . n, (face,), of each vector a that carries variables of a side along with the law's, see `Physics.of_side`.
+
+        At joins a is (a . n) n, because layers grow along their depth, so these variables get that share of the law's fluxes."""
+        physics, normals = side.tables.physics, self.backend.host(self.normals)[:, 0]
+        m = record("m", *physics.parameters)(**physics.parameters | {name: self.backend.host(values)
+                                                                    for name, values in self.parameters[i].items()})
+        return [self.backend.array(np.broadcast_to(dot(carry(tuple(normals), m), tuple(normals)), normals.shape[1:]).copy())
+                for carry in physics.carried]
 
     def profiles_of(self, condition):
         """The profiles of an interface's condition at the mortars, {name: (mortar point, face)}."""
@@ -154,8 +169,7 @@ class MortarList:
         inputs = {} if self.x is None else {"x": tuple(self.x)}
         fluxes = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=t, ml=self.parameters[0],
                                mr=self.parameters[1], p=self.profiles, **inputs)
-        for i, (sign, side, (_, back), slots, scale) in enumerate(
-                zip((-1, 1), self.sides, self.matrices, self.slots, self.scales)):
+        for i, (sign, side, (_, back), scale) in enumerate(zip((-1, 1), self.sides, self.matrices, self.scales)):
             flux = self.stacked(fluxes[-len(r):] if i else fluxes[:len(l)])
             if self.splits[i]:
                 f = self.splits[i].between(own[i], (l, r)[i], flux, t)
@@ -163,10 +177,9 @@ class MortarList:
                 f = flux if self.same else self.backend.product(back, flux)
             if self.owns[i]:
                 f = f - self.owns[i](own[i], t)
-            if side.adds:
-                side.given_by_face.reshape(-1)[slots] += sign * scale * f
-            else:
-                side.given_by_face.reshape(-1)[slots] = sign * scale * f
+            given, f = side.given_by_face.reshape(-1), sign * scale * f
+            for slots, share in zip([self.slots[i], *self.carried_slots[i]], [1.0, *self.shares[i]]):
+                given[slots] = given[slots] + share * f if side.adds else share * f
 
     def at_mortar(self, i, values):
         """The state of a side at the mortar points, from that at the face's nodes."""

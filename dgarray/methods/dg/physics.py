@@ -1,6 +1,7 @@
 """A law, a numerical flux and boundary conditions as the pointwise functions that a method asks a backend to evaluate."""
 from types import SimpleNamespace
 
+from ...physics.laws.law import dot
 from ...physics.pointwise import Pointwise
 from ...physics.trace import call
 from .. import physics
@@ -18,6 +19,9 @@ class Physics(physics.Physics):
 
     Where the law has nonconservative products, F(q) . n stands for F(q) . n + products(q, q, n), and on the side of l F* for
     F*(l, r, n) + products(l, r, n), on that of r for F*(l, r, n) + products(r, l, n).
+
+    Of variables that the flux carries along with a(n), see `dgarray.physics.internal.Internal`, F(q) . n stands for F(q) . a and
+    F* for that of `of_side`.
 
     volume (q, g, x, t, m)               F(q) . grad r_k for every k: dim * variables components; g_kd = dr_k/dx_d
                                          not collocated: then the source, if there is one: (dim + 1) * variables components
@@ -72,6 +76,21 @@ class Physics(physics.Physics):
                              "the law's products")
         return tuple(f + p for f, p in zip(flux, self.widened(added)))
 
+    def of_side(self, star, q, other, n, x, t, m):
+        """The numerical flux of every variable, as the side with the state q and the parameters m gets it, from the law's, star.
+
+        Of variables that are carried along with a(n) it is  F(q) . a - (a . n) (F(q) . n - F*) - (F(d) . a - (a . n) F(d) . n),
+        d = (q - other) / 2: the part along a of the jump F(q) . n - F* to the mean of both sides, and of what is left of the
+        jump, the dissipation, the share a . n.  Where a is (a . n) n, as at faces along an axis, it is (a . n) F*."""
+        result = list(self.with_products(star, q, other, n))
+        if self.carried:
+            half = tuple((u - v) / 2 for u, v in zip(self.of_law(q), self.of_law(other)))
+            own, between = (self.law_flux(n, state, x, t, m) for state in (q, half))
+        for a in [carry(n, m) for carry in self.carried]:
+            share, *along = dot(a, n), *(self.law_flux(a, state, x, t, m) for state in (q, half))
+            result += [f - share * (fn - s) - (g - share * gn) for f, fn, s, g, gn in zip(along[0], own, star, along[1], between)]
+        return self.widened(result)
+
     def inside(self, n, q, x, t, m):
         """The flux from which F* is subtracted at a face: the element's own F(q) . n in the strong form, 0 in the weak form."""
         return (0.0,) * len(q) if self.weak else self.flux_along(n, q, x, t, m)
@@ -79,7 +98,7 @@ class Physics(physics.Physics):
     def pair(self, l, r, n, s, x, t, ml, mr):
         star = self.star(self.numerical, l, r, n, x, t, ml, mr)
         left, right = (self.inside(n, q, x, t, m) for q, m in ((l, ml), (r, mr)))
-        at_left, at_right = self.with_products(star, l, r, n), self.with_products(star, r, l, n)
+        at_left, at_right = self.of_side(star, l, r, n, x, t, ml), self.of_side(star, r, l, n, x, t, mr)
         return (*(s[0] * (f - h) for f, h in zip(left, at_left)), *(s[1] * (h - f) for f, h in zip(right, at_right)))
 
     def left(self, l, r, n, s, x, t, ml, mr):
@@ -97,7 +116,7 @@ class Physics(physics.Physics):
             asked = dict(q=self.of_law(q), n=n, x=x, t=t, m=m, law=self.law, **dict.fromkeys(given, face))
             outside = call(condition, asked, f"boundary {name!r}")
             outside = self.checked(outside, f"boundary {name!r}", condition)
-            star = self.with_products(self.star(numerical, q, outside, n, x, t, m, m), q, outside, n)
+            star = self.of_side(self.star(numerical, q, outside, n, x, t, m, m), q, outside, n, x, t, m)
             return tuple(s[0] * (f - h) for f, h in zip(self.inside(n, q, x, t, m), star))
         return Pointwise(jump, {**self.state, "n": self.law.dim, "s": 1, **given}, f"boundary {name!r}")
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..layer_filters import filtered
 from ..linear_response import internal_of
 from ..stretched_coordinates import layer_chains, parameters_of
 from .law import Law, check_dim, check_parameters, counted, dot
@@ -65,6 +66,8 @@ class Acoustics(Law):
 
     def response(self, media, layer, several, speed):
         """See `Law.response`."""
+        if layer is not None and layer.slabs:
+            return filtered(self, layer, several, speed)
         fields = [(0, None, []), (tuple(range(1, 1 + self.dim)), -1, [])]
         chains = layer_chains(layer, speed, several, self.dim, fields)
         return internal_of(self, chains, parameters=parameters_of(layer))

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..capacity import times
+from ..layer_filters import filtered
 from ..linear_response import Conduction, internal_of, polarisation, stored_energy
 from ..stretched_coordinates import layer_chains, parameters_of
 from .law import Law, check_dim, check_parameters, counted, cross, dispersive_apart, dot
@@ -176,6 +177,8 @@ class Maxwell(Law):
     def response(self, media, layer, several, speed):
         """See `Law.response`."""
         self.check_response(layer)
+        if layer is not None and layer.slabs:
+            return filtered(self, layer, several, speed, self.response(media, None, False, speed))
         number = {variable: v for v, variable in enumerate(self.variables)}
         conducts = layer is not None and self.parameters["sigma"] != 0 and type(self).source is Maxwell.source
         fields = []
