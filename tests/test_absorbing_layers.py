@@ -51,7 +51,7 @@ def error_in_a_layer(name, law, n, flux, slabs=0):
     mesh = (dg.pml(mesh, THICKNESS, slabs * n, boundary="right", **options) if slabs else
             dg.pml(mesh, region="layer", **options))
     exact = damped(law, slabs * n)
-    sim, _ = run(mesh, LAWS[law], method, lambda x: exact(x, 0.0), 0.6, dg.prescribed(exact), flux=getattr(dg, flux),
+    sim, _ = run(mesh, LAWS[law], method, lambda x: exact(x, 0.0), 0.6, dg.absorbing, flux=getattr(dg, flux),
                  exact=exact)
     return sim.report["l2_error"]["total"]
 

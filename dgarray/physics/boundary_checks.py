@@ -50,7 +50,8 @@ def check_medium(wave, medium):
     """That the medium at all faces is that of a wave, {parameter: number}."""
     def check(mesh, faces, law):
         x = face_places(mesh, faces, 1)
-        if set(medium) != set(law.parameters):
+        beside = law.internal.parameters if law.internal is not None else ()
+        if set(medium) != set(law.parameters) - set(beside):
             raise ValueError(f"{wave} is a wave of another law than {law!r}; give plane_wave, or what made it, that one")
         for name, value in law.dispersive.items():
             regions = value if isinstance(value, dict) else {}

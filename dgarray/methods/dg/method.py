@@ -19,6 +19,7 @@ from .curved_form import CurvedForm
 from .interfaces import check_interfaces, conditions_inside
 from .internal_sets import has_internal
 from .joins import JOIN, JOINS, by_mortars
+from .layer_checks import check_layers
 from .limiter_tables import LIMITERS
 from .media import varying_inside
 from .mortar_forms import takes_energy
@@ -116,6 +117,7 @@ class DG(Method):
             each.method.check_set(each.problem, uneven)
             check_internal(each)
         check_interfaces(self, problem)
+        check_layers(problem)
 
     def kernels(self, backend, law=None, mesh=None, boundary=None):
         """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
@@ -232,7 +234,7 @@ def check_layer(of_set):
     Slabs of cells are stable. Elsewhere the layer's equations have coefficients that vary inside of elements: round layers are
     stable on quadrilaterals and hexahedra, others on all shapes, both with numerical fluxes that have dissipation."""
     layer, problem = of_set.layer, of_set.problem
-    if layer is None or layer.straight and layer.slabs:
+    if layer is None or layer.slabs:
         return
     shape, physics = problem.mesh.cell_shape.name, Physics(problem.law, problem.flux or upwind, None, problem.numbers)
     if not layer.straight and shape not in ("quadrilateral", "hexahedron"):
