@@ -41,8 +41,7 @@ def error_of_a_layer(law, method, boundary, shape="quadrilateral", regions=None,
 
 LAWS = {"sound": (dg.Acoustics(2), dg.wall), "TM": (dg.Maxwell(2), dg.pec), "TE": (dg.Maxwell(2, "TE"), dg.pec)}
 WALLS = {"hard": None, "lined": dg.impedance(1.0), "half": dg.impedance(0.4), "open": dg.absorbing,
-         "varying": dg.impedance(lambda x: 0.3 + x[1]),
-         "own": lambda q, n: (q[0], *(-2 * c for c in q[1:]))}          # n . v = p / 2 of sound with rho = c = 1
+         "varying": dg.impedance(lambda x: 0.3 + x[1])}
 
 
 @pytest.mark.usually(lambda law, name: (law, name) in {("sound", "lined"), ("TE", "half")})
@@ -56,7 +55,7 @@ def test_a_lined_duct_goes_on(law, name):
 
 @pytest.mark.thorough
 def test_a_lined_duct_of_triangles():
-    assert error_of_a_layer(dg.Acoustics(2), dg.NodalDG(4), {"top": dg.impedance(1.0), "default": dg.wall}, "triangle") < 1e-3
+    assert error_of_a_layer(dg.Acoustics(2), dg.NodalDG(6), {"top": dg.impedance(1.0), "default": dg.wall}, "triangle") < 4e-4
 
 
 @pytest.mark.thorough
@@ -110,7 +109,7 @@ def slanted(x, t):
     (dg.incident(slanted), "incident.*changes along its depth there"), (dg.prescribed(slanted), "prescribed.*changes along"),
     (dg.scattered(dg.pec, slanted), "scattered.*changes along"),
     (dg.impedance(lambda x: 1.0 + x[0] ** 2), "impedance.*changes along"),
-    (lambda q, x: (q[0], q[1], -q[2] * x[0]), "lambda.*changes along")], ids=str)
+    (lambda q, x: (q[0], q[1], -q[2] * x[0]), "lambda.*changes along")], ids=["incident", "prescribed", "scattered", "impedance", "own"])
 def test_conditions_that_change_along_the_depth(condition, words):
     with pytest.raises(ValueError, match=f"(?s)boundary 'top': .*{words}"):
         dg.Simulation(side_layers(), dg.Maxwell(2), dg.TensorDG(2), {"top": condition, "default": dg.pec})

@@ -371,6 +371,8 @@ def test_layers_survive(shape):
         mesh.mapped(lambda x: x)
     if shape == "quadrilateral":
         assert mesh.curved(2, lambda x: x).layers == layers
+        with pytest.raises(MeshError, match="curved: .* cells to be moved lie in the layer 'pml', .* curve the mesh first"):
+            mesh.curved(2, lambda x: (1.1 * x[0], x[1]))
     with pytest.raises(MeshError, match="cannot be given a layer; the whole mesh can, before it is cut"):
         dg.pml(partition(mesh, split(mesh, 2))[0], 1, 1)
 

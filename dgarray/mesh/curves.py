@@ -35,6 +35,8 @@ def curved(mesh, order, function, boundary=None):
         bad = np.flatnonzero(~np.isfinite(u[known]).all(axis=1))
         if len(bad):
             raise MeshError(f"the map of the boundary is not finite at ({', '.join(f'{v:.6g}' for v in x[bad[0]])})")
+        some = np.flatnonzero((np.abs(u) > 1e-10 * np.abs(nodes).max()).any(axis=(1, 2)))
+        must_be_before_layers(mesh, some)
         some = np.flatnonzero(known.any(axis=1))
         nodes[some] += (blended_in_simplices if shape.simplex else blended_in_tensor_cells)(shape, order, u[some], known[some])
         points = mesh.points.copy()
@@ -43,6 +45,15 @@ def curved(mesh, order, function, boundary=None):
     except MeshError as error:
         raise MeshError(f"{source}: {error}") from None
     return warned(copy, 4)
+
+
+def must_be_before_layers(mesh, cells):
+    """Raise MeshError for cells to be moved that lie in an absorbing layer, which knows its places by their coordinates."""
+    for layer in mesh.layers:
+        inside = np.intersect1d(cells, mesh.regions[layer.region])
+        if len(inside):
+            raise MeshError(f"{len(inside)} cells to be moved lie in the layer {layer.region!r}, the first is "
+                            f"{mesh.numbers[inside[0]]}; curve the mesh first, then add layers, or curve boundaries elsewhere")
 
 
 def chosen_faces(mesh, boundary, can="be curved"):

@@ -152,8 +152,8 @@ class Mesh(MeshData):
             disc = square.curved(3, lambda x: (x[0] / np.hypot(*x), x[1] / np.hypot(*x)))
 
         Names, regions and periods are kept; a periodic boundary must stay a translation of its partner.
-        Raises MeshError for an order or a name that there is not, another shape of what the function returns, and where
-        cells become folded or flat."""
+        Raises MeshError for an order or a name that there is not, another shape of what the function returns, where cells
+        become folded or flat, and where cells in absorbing layers would be moved."""
         self._must_be_whole("curved")
         return curves.curved(self, order, function, boundary)
 
