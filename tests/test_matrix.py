@@ -14,8 +14,8 @@ RUNS = [run for law in LAWS for run in runs(law)]
 @pytest.mark.parametrize("run", RUNS, ids=str)
 def test_it_converges(run):
     errors = observed(run)
-    orders = np.log2(np.divide(errors[:-1], errors[1:]))
-    assert orders[-1] > least_order(run), f"errors {errors}, orders {orders}"
+    order = np.log2(errors[0] / errors[1])
+    assert order > least_order(run), f"errors {errors}, order {order}"
 
 
 @pytest.mark.parametrize("run", [RUNS[0], RUNS[len(RUNS) // 2]], ids=str)
@@ -66,7 +66,8 @@ def test_three_parts_give_the_same_bits(run):
 
 STEPS = 12          # doublings: up to 4096 steps
 LINEAR = [run for run in RUNS if run.law in ("Advection", "Acoustics", "Maxwell") and run.shape != "grid"
-          and not (run.dim == "3D" and (run.boundary == "periodic" or run.medium == "jump" or run.shape in SEVERAL))]
+          and not (run.dim == "3D" and (run.boundary in ("periodic", "layers", "resistive_sheet") or run.medium == "jump"
+                                        or run.shape in SEVERAL))]
 # Without those of many elements.
 
 
