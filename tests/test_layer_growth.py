@@ -1,5 +1,5 @@
-"""No state grows in layers of new cells: eigenvalues of small operators.  On every shape, where layers meet by two and by three,
-of unequal thickness, with media, walls, fluxes and methods of all kinds."""
+"""No state grows in layers of new cells: eigenvalues of small operators.  On every shape, where layers meet by two and by
+three, of unequal thickness, with media, walls, fluxes and methods of all kinds."""
 import numpy as np
 import pytest
 
@@ -60,8 +60,8 @@ def test_fluxes(law, shape, flux):
     assert growth(mesh, LAWS[law](mesh.dim), SHAPES[shape](1), WALLS[law][0], getattr(dg, flux)) < 1e-9
 
 
-METHODS = {"modal": ("triangle", dg.ModalDG(2)), "modal tetra": ("tetra", dg.ModalDG(1)), "nodal 3": ("triangle", dg.NodalDG(3)),
-           "lobatto": ("quadrilateral", dg.TensorDG(3, "lobatto")),
+METHODS = {"modal": ("triangle", dg.ModalDG(2)), "modal tetra": ("tetra", dg.ModalDG(1)),
+           "nodal 3": ("triangle", dg.NodalDG(3)), "lobatto": ("quadrilateral", dg.TensorDG(3, "lobatto")),
            "lobatto 3D": ("hexahedron", dg.TensorDG(1, "lobatto"))}
 
 
@@ -99,8 +99,8 @@ def test_sound_in_several_media_along_an_edge(law, density):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("options", [{"reflection": 1e-3}, {"reflection": 1e-16}, {"shift": 0.1}, {"shift": 6.0}, {"degree": 1}],
-                         ids=str)
+@pytest.mark.parametrize("options", [{"reflection": 1e-3}, {"reflection": 1e-16}, {"shift": 0.1}, {"shift": 6.0},
+                                     {"degree": 1}], ids=str)
 def test_profiles(options):
     mesh = dg.pml(dg.box(cells=1, shape="hexahedron"), 0.5, 2, boundary=("left", "front"), **options)
     assert growth(mesh, dg.Acoustics(3), dg.TensorDG(1), dg.wall) < 1e-9

@@ -234,7 +234,8 @@ def within(what, law, method):
         else:
             mesh, everywhere = half, what == "a dispersive medium"
             law = dg.Maxwell(dim, law.polarisation, eps=medium if everywhere else {"half": medium, "rest": 1.0})
-        sim = dg.Simulation(mesh, law, method, dg.outflow, state_of(law), backend="numpy", kernels="array", threads=1)
+        wall = dg.pec if isinstance(law, dg.Maxwell) else dg.wall
+        sim = dg.Simulation(mesh, law, method, wall, state_of(law), backend="numpy", kernels="array", threads=1)
         operator = sim.operator
     except (TypeError, ValueError) as error:
         return str(error)
@@ -256,6 +257,46 @@ def internal():
         if name == "Euler" and method != "NodalDG":
             continue
         found[name, method, what] = by_dim(fit, [within(what, law, made) for law in fit])
+    return found
+
+
+BESIDE = ("pec", "pmc", "impedance", "absorbing", "prescribed", "incident", "scattered", "a function of your own",
+          "total_field", "resistive_sheet", "source")
+
+
+@cache
+def beside_layers():
+    """{(condition, layer): {dim: messages}} of what goes on in a layer, by a wave along it, for Maxwell's equations in 2D."""
+    found = {}
+    for what, where in product(BESIDE, WITHIN[:2]):
+        messages = []
+        for law in LAWS["Maxwell"][1:3]:
+            def along(x, t=0.0, law=law):
+                return tuple(np.sin(x[1] - t + i) for i in range(3))
+
+            def own(q):
+                return tuple(0.5 * c for c in q)
+            mesh = dg.rectangle((-1, -1), (1, 1), 4, shape="quadrilateral")
+            mesh = mesh.with_regions({"half": lambda x: x[0] > 0, "rest": lambda x: x[0] < 0, "low": lambda x: x[1] < 0,
+                                      "high": lambda x: x[1] > 0})
+            make = {"scattered": lambda g: dg.scattered(dg.pec, g), "a function of your own": lambda g: own}  # noqa: B023
+            if what in CONDITIONS:
+                boundary = {"top": make.get(what, CONDITIONS[what])(along), "default": dg.pec}
+            else:
+                at = {"total_field": dg.total_field(along), "resistive_sheet": dg.resistive_sheet(2.0)}
+                boundary = {"default": dg.pec} | ({"inside": at[what]} if what in at else {})
+            try:
+                mesh = (dg.pml(mesh, region="half") if where == WITHIN[1] else
+                        dg.pml(mesh, 0.5, 1, boundary=("left", "right"))).with_interfaces({"inside": ("low", "high")})
+                sim = dg.Simulation(mesh, law, dg.TensorDG(2), boundary, along, source=own if what == "source" else None,
+                                    backend="numpy", kernels="array", threads=1)
+            except (TypeError, ValueError) as error:
+                messages.append(str(error))
+                continue
+            state = sim.operator.advance(sim.operator.state(sim.project()), 0.0, 1e-3)
+            assert sim.operator.check(state, 0.0).sound
+            messages.append(YES)
+        found[what, where] = {2: messages}
     return found
 
 
@@ -562,9 +603,9 @@ and the tests compare it.
 ## What "yes" guarantees
 
 {len(RUNS)} runs against manufactured solutions (`tests/test_matrix.py`) cover, for each law, every pair of: dimension, method,
-limited or not, cells (straight, curved, of several shapes straight or curved, of two orders that meet), numerical flux, boundary
-condition, a wave along absorbing layers, a resistive sheet at faces inside, medium (constant, a jump at faces, smooth). From a
-mesh to one twice as fine the error falls at the order stated here, at order 2 with at most 0.6 less on these coarse meshes:
+limited or not, cells (straight, curved, of several shapes straight or curved, of two orders that meet), numerical flux,
+boundary condition, a wave along absorbing layers, a resistive sheet at faces inside, medium (constant, a jump at faces,
+smooth). From a mesh to one twice as fine the error falls at the order stated here, at order 2 with at most 0.6 less on these coarse meshes:
 
 | | order |
 |---|---|
@@ -687,6 +728,13 @@ straight, curved and mixed cells, and that no state grows (`tests/test_absorbing
 {table("", list(INSIDE), list(WITHIN), lambda method, what: cell(internal()["Maxwell", method, what]))}
 
 {refusals(internal())}
+
+What goes on in a layer beside it: conditions of walls, at faces inside, and sources that do not change along its depth, by
+Maxwell's equations in 2D (`tests/test_layer_walls.py`):
+
+{table("", list(BESIDE), list(WITHIN[:2]), lambda what, where: cell(beside_layers()[what, where]))}
+
+{refusals(beside_layers())}
 
 ## Conditions at faces inside
 

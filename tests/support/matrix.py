@@ -1,5 +1,5 @@
-"""The runs that prove the yeses of docs/combinations.md: law, dimension, method (limited or not), cells, numerical flux, boundary
-(absorbing layers and a sheet at faces inside among them) and medium.
+"""The runs that prove the yeses of docs/combinations.md: law, dimension, method (limited or not), cells, numerical flux,
+boundary (absorbing layers and a sheet at faces inside among them) and medium.
 
 A run has one value of each. For each law every two values that go together occur together in a run; `runs` picks few and cheap
 ones. The exact solutions are manufactured from the law itself.
@@ -31,7 +31,8 @@ ONLY = {"hllc": {"Euler"}, "roe": {"Euler"}, "hlld": {"MHD"}, "split form of ran
         "split form of kennedy_gruber": {"Euler"},
         "wall": {"Acoustics", "Euler", "MHD"}, "curved_wall": {"Acoustics", "Euler", "MHD"}, "pec": {"Maxwell"},
         "pmc": {"Maxwell"}, "pressure_release": {"Acoustics"}, "absorbing": {"Advection", "Acoustics", "Maxwell"},
-        "limited": {"Euler", "MHD", "a law of your own"}, "incident": {"Advection", "Acoustics", "Maxwell", "a law of your own"}, "scattered": {"Acoustics", "Maxwell"},
+        "limited": {"Euler", "MHD", "a law of your own"},
+        "incident": {"Advection", "Acoustics", "Maxwell", "a law of your own"}, "scattered": {"Acoustics", "Maxwell"},
         "outflow": {"Advection", "Euler", "MHD", "a law of your own"}, "far_field": {"Euler", "MHD"}, "inflow": {"Euler"},
         "layers": {"Acoustics", "Maxwell"}, "resistive_sheet": {"Acoustics", "Maxwell"},
         "jump": {"Acoustics", "Maxwell"}, "smooth": {"Acoustics", "Maxwell"}}

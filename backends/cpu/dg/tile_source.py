@@ -54,7 +54,7 @@ class TileSource(KernelSource):
         self.column = self.W + self.reduced + self.F * self.M                    # rows of one variable's right-hand sides
         self.first = 0 if self.modal else self.W                                 # of the operands of the last product
         self.rate_rows = self.d * self.d                 # of G, where the faces' normals and scales for wave rates begin
-        self.within = self.V if tables.physics.sources_inside else self.flowing          # variables with integrals of the volume
+        self.within = self.V if tables.physics.sources_inside else self.flowing          # that have volume integrals
         self.left = picked(tables.functions.left, range(self.flowing))
         blocks = len(tables.functions.volume.graph.outputs) // self.V
         self.volume_function = picked(tables.functions.volume, [k * self.V + v for k in range(blocks)

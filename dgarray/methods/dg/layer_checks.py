@@ -92,8 +92,8 @@ class Places:
         zeros = self.outside(condition, faces, x, (0.0,) * len(self.law.variables), extra)
         where = f"the absorbing layer {layer.region!r}"
         if np.abs(zeros[..., end]).max(initial=0) > 0:
-            raise ValueError(f"{what} is at the outer end of {where}, which absorbs what enters there; give dgarray.total_field "
-                             "at an interface before the layer, or end the layer at other sides")
+            raise ValueError(f"{what} is at the outer end of {where}, which absorbs what enters there; give "
+                             "dgarray.total_field at an interface before the layer, or end the layer at other sides")
         if condition in ZERO or end.all():
             return
         if not layer.slabs:

@@ -129,7 +129,7 @@ class MortarList:
     def shares_of(self, side, i):
         """a . n, (face,), of each vector a that carries variables of a side along with the law's, see `Physics.of_side`.
 
-        At joins a is (a . n) n, because layers grow along their depth, so these variables get that share of the law's fluxes."""
+        At joins a is (a . n) n, because layers grow along their depth: these variables get that share of the law's fluxes."""
         physics, normals = side.tables.physics, self.backend.host(self.normals)[:, 0]
         m = record("m", *physics.parameters)(**physics.parameters | {name: self.backend.host(values)
                                                                     for name, values in self.parameters[i].items()})

@@ -20,8 +20,8 @@ class Physics(physics.Physics):
     Where the law has nonconservative products, F(q) . n stands for F(q) . n + products(q, q, n), and on the side of l F* for
     F*(l, r, n) + products(l, r, n), on that of r for F*(l, r, n) + products(r, l, n).
 
-    Of variables that the flux carries along with a(n), see `dgarray.physics.internal.Internal`, F(q) . n stands for F(q) . a and
-    F* for that of `of_side`.
+    Of variables that the flux carries along with a(n), see `dgarray.physics.internal.Internal`, F(q) . n stands for F(q) . a,
+    and F* for that of `of_side`.
 
     volume (q, g, x, t, m)               F(q) . grad r_k for every k: dim * variables components; g_kd = dr_k/dx_d
                                          not collocated: then the source, if there is one: (dim + 1) * variables components
@@ -77,7 +77,7 @@ class Physics(physics.Physics):
         return tuple(f + p for f, p in zip(flux, self.widened(added)))
 
     def of_side(self, star, q, other, n, x, t, m):
-        """The numerical flux of every variable, as the side with the state q and the parameters m gets it, from the law's, star.
+        """The numerical flux of every variable as the side with the state q and the parameters m gets it, from the law's, star.
 
         Of variables that are carried along with a(n) it is  F(q) . a - (a . n) (F(q) . n - F*) - (F(d) . a - (a . n) F(d) . n),
         d = (q - other) / 2: the part along a of the jump F(q) . n - F* to the mean of both sides, and of what is left of the
@@ -88,7 +88,8 @@ class Physics(physics.Physics):
             own, between = (self.law_flux(n, state, x, t, m) for state in (q, half))
         for a in [carry(n, m) for carry in self.carried]:
             share, *along = dot(a, n), *(self.law_flux(a, state, x, t, m) for state in (q, half))
-            result += [f - share * (fn - s) - (g - share * gn) for f, fn, s, g, gn in zip(along[0], own, star, along[1], between)]
+            result += [f - share * (fn - s) - (g - share * gn)
+                       for f, fn, s, g, gn in zip(along[0], own, star, along[1], between)]
         return self.widened(result)
 
     def inside(self, n, q, x, t, m):

@@ -69,9 +69,9 @@ class Acoustics(Law):
         if layer is not None and layer.slabs:
             return filtered(self, layer, several, speed)
         if layer is not None and self.dim == 3 and (several or not layer.straight and len(layer.across) == 2):
-            where = f"cylinder {layer.region!r}" if not layer.straight else f"layer {layer.region!r} of named cells where sides meet"
-            raise ValueError(f"sound in 3D grows in the {where}, along it; take a layer of new cells around a box, "
-                             "pml(mesh, thickness, cells), or shape='sphere'")
+            kind, end = ("layer", " of named cells where sides meet") if layer.straight else ("cylinder", "")
+            raise ValueError(f"sound in 3D grows in the {kind} {layer.region!r}{end}, along it; take a layer of new cells "
+                             "around a box, pml(mesh, thickness, cells), or shape='sphere'")
         fields = [(0, None, []), (tuple(range(1, 1 + self.dim)), -1, [])]
         chains = layer_chains(layer, speed, several, self.dim, fields)
         return internal_of(self, chains, parameters=parameters_of(layer))
