@@ -605,7 +605,8 @@ and the tests compare it.
 {len(RUNS)} runs against manufactured solutions (`tests/test_matrix.py`) cover, for each law, every pair of: dimension, method,
 limited or not, cells (straight, curved, of several shapes straight or curved, of two orders that meet), numerical flux,
 boundary condition, a wave along absorbing layers, a resistive sheet at faces inside, medium (constant, a jump at faces,
-smooth). From a mesh to one twice as fine the error falls at the order stated here, at order 2 with at most 0.6 less on these coarse meshes:
+smooth). From a mesh to one twice as fine the error falls at the order stated here; at order 2, on these coarse meshes, with at
+most 0.6 less:
 
 | | order |
 |---|---|

@@ -79,6 +79,8 @@ def possible(run):
         return False
     if "mixed" in run.shape and run.method not in ("NodalDG", "limited") or run.shape in SEVERAL and run.boundary == "periodic":
         return False
+    if run.method == "limited" and d == "3" and (run.law == "MHD" or run.shape != "straight"):
+        return False          # slow, and nothing of it is new in 3D
     if run.boundary == "layers" and (fv or d == "1" or "split" in run.method):
         return False
     if run.boundary == "resistive_sheet" and (fv or run.shape in CURVED or "split" in run.method
