@@ -66,8 +66,8 @@ def test_three_parts_give_the_same_bits(run):
 
 STEPS = 12          # doublings: up to 4096 steps
 LINEAR = [run for run in RUNS if run.law in ("Advection", "Acoustics", "Maxwell") and run.shape != "grid"
-          and run.boundary != "layers" and not (
-              run.dim == "3D" and (run.boundary in ("periodic", "resistive_sheet") or run.medium == "jump" or run.shape in SEVERAL))]
+          and run.boundary != "layers" and not (run.dim == "3D" and (
+              run.boundary in ("periodic", "resistive_sheet") or run.medium == "jump" or run.shape in SEVERAL))]
 # Without those of many elements; layers have tests/test_layer_growth.py.
 
 
