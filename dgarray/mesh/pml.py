@@ -60,14 +60,16 @@ def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
     shift       complex frequency shift, 1 / length, from 0; 0.3 / thickness by default. With 0 static fields grow in long runs
 
     New cells over quadrilaterals are hexahedra, over triangles prisms, over edges quadrilaterals; a mesh of triangles or
-    tetrahedra alone stays so. Layers on a curved boundary are curved as it is. The outer faces have the names of the boundary;
+    tetrahedra alone stays so. In new cells around a box derivatives are divided by stretches, and fields are the law's own, see
+    `dgarray.physics.layer_filters`; elsewhere fields are multiplied, see `dgarray.physics.stretched_coordinates`. Layers on a
+    curved boundary are curved as it is. The outer faces have the names of the boundary;
     where it ends at another, the new faces there have the names of that one, and are periodic where it is. Names, regions,
     numbers of cells and periods are kept. `layers` of the mesh holds the layer. Map or curve a mesh first, then add layers.
 
     Raises MeshError for unknown names, a boundary that does not lie on a side of the box or on the sphere, a box that boundary
     faces do not fill, a region that is no layer, layers that meet, a part of a mesh, a grid; ValueError for other arguments
     that are not allowed. Warns of flat cells.
-    Berenger 1994; Gedney 1996; Kuzuoglu & Mittra 1996; Teixeira & Chew 1998."""
+    Berenger 1994; Gedney 1996; Roden & Gedney 2000; Kuzuoglu & Mittra 1996; Teixeira & Chew 1998."""
     if not isinstance(mesh, Mesh):
         raise MeshError(f"pml(...) is for meshes such as dgarray.rectangle(), not for {mesh!r}; on grids, Hermite's method has "
                         "dgarray.Sponge")

@@ -1,4 +1,4 @@
-"""Internal variables: unknowns of some elements that no wave carries, with ordinary differential equations at each point.
+"""Internal variables: unknowns of some elements beside the law's, with ordinary differential equations at each point.
 
 Absorbing layers and dispersive media have such, and a law of one's own may."""
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Internal:
     fastest   None, or a number: how fast they change at most, 1 / time, where the time step comes from wave speeds (a law whose
               waves depend on the state); steps of other laws come from the eigenvalues of all equations together
     replaces_source   whether `adds` has the law's own source in it
-    carried   functions (n, m) -> vector a, linear in n; for each one the first internal variables, one for each variable of the
-              law in turn, are carried along with it:  dw/dt + div F(q) with a(n) for n = rate(q, w)
+    carried   functions (n, m) -> vector a, linear in n. For each, in turn, as many internal variables as the law has variables
+              take a share of the law's fluxes:  dw/dt + sum_k d_k (F(q) . a(e_k)) = rate(q, w)
     parameters   {name: number or function of x}: parameters beside the law's, which rate and adds find in m
     They are zero at the start. ValueError for functions that ask for anything else, and names that are no words."""
 
