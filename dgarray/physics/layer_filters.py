@@ -25,7 +25,8 @@ def filtered(law, layer, several, speed, media=None):
     several   whether several stretches differ from 1 at one point; else the sum of all w_k is one variable
     speed     the fastest wave in the layer
     media     the `Internal` of dispersive media there, or None"""
-    axes = [(k,) for k in range(law.dim)] if several else [tuple(range(law.dim))]
+    along = tuple(k for k in range(law.dim) if any(layer.thickness[k]))
+    axes = [(k,) for k in along] if several else [along]
     first, V = len(axes) * len(law.variables), len(law.variables)
     names = [f"{variable}_{''.join('xyz'[k] for k in some)}" for some in axes for variable in law.variables]
 
