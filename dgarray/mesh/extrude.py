@@ -56,23 +56,28 @@ class Levels:
         return cut_faces(rows[:, AROUND[4]], self.rank)[0] if self.simplices and rows.shape[1] == 4 else rows
 
 
-def extruded(mesh, rows, move, steps, name):
+def is_split(mesh, split):
+    """Whether new cells over faces of a mesh are cut into simplices: if asked, where all of its cells are such."""
+    return split and mesh.dim > 1 and all(block.cell_shape.simplex for block in mesh.blocks)
+
+
+def extruded(mesh, rows, move, steps, name, split):
     """A copy of the mesh with `steps` layers of cells over the boundary faces `rows` (count, 2).
 
     move    function of points x (..., dim) of the faces and a share (...) of the layers' thickness, from 0 to 1, that returns
             where they go, linear in the share
     name    of the region that the new cells belong to, beside those of the cell that each grows out of
+    split   whether they are cut into triangles or tetrahedra, see `is_split`
     The names of the faces move to the outer end. Where the faces end at other boundary faces, the new ones there have the names
     of these, and are periodic where these are. Raises MeshError where faces end at hanging nodes."""
-    simplices = mesh.dim > 1 and all(block.cell_shape.simplex for block in mesh.blocks)
-    more = steps * len(rows) * (mesh.dim if simplices else 1)
+    more = steps * len(rows) * (mesh.dim if split else 1)
     check_room(f"{mesh.source}, with its layer,", mesh.cell_count + more, mesh.dim, mesh.blocks[0].cell_shape.simplex)
     corners = mesh.face_points(rows)
-    levels = Levels(mesh.points, np.unique(corners), move, steps, simplices)
+    levels = Levels(mesh.points, np.unique(corners), move, steps, split)
     grown = {}
     for some, count in kinds(corners):
         shape, found = over(mesh, rows[some], corners[some, :count], move, levels)
-        if simplices:
+        if split:
             shape, found = pieces(shape, found, levels)
         grown[shape.name] = found
     rim = ends(corners)

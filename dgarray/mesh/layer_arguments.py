@@ -10,7 +10,7 @@ SHIFT = 0.3          # complex frequency shift times the thickness, by default
 HIGHEST = 6          # degree of the growth of s
 
 
-def check_use(thickness, cells, boundary, region, name):
+def check_use(thickness, cells, boundary, region, name, split):
     """Raise ValueError unless there are thickness and cells, or a region alone, and names are names."""
     new = thickness is not None, cells is not None
     if region is None and not all(new) or region is not None and any(new):
@@ -22,6 +22,7 @@ def check_use(thickness, cells, boundary, region, name):
         given = (names,) if isinstance(names, str) else names
         several = isinstance(given, (tuple, list)) and len(given) and all(isinstance(each, str) for each in given)
         require(what, names, names is None or several, "a name, or several in a tuple")
+    require("split", split, isinstance(split, (bool, np.bool_)), "True or False")
     require("name", name, isinstance(name, str) and name, "a name")
     if region is None:
         require("thickness", thickness, is_number(thickness) and thickness > 0, "a number above 0")

@@ -35,7 +35,9 @@ class BoxLayer:
     thickness   (dim, 2) below and above the box along each axis; 0 where there is none
     degree, reflection, shift   as above; shift in units of 1 / length
     slabs       number of layers of cells of the same depth, in each of which s is constant, its mean there: then the elements
-                are all alike inside, which keeps them stable. 0: cells have other faces, and s is as above at each point"""
+                are all alike inside, which keeps them stable. 0: cells have other faces, and s is as above at each point
+    by_derivatives   whether derivatives are divided by stretches, `dgarray.physics.layer_filters`, as is stable on cells that
+                are a face of the box times a part of the depth; else fields are multiplied by them"""
 
     region: str
     low: tuple
@@ -45,6 +47,7 @@ class BoxLayer:
     reflection: float
     shift: float
     slabs: int = 0
+    by_derivatives: bool = False
     straight = True          # its stretches are those of the coordinates along the axes
 
     @property
@@ -115,6 +118,7 @@ class RoundLayer:
     shift: float
     straight = False
     slabs = 0                # its cells have no faces of one depth alone
+    by_derivatives = False
 
     @property
     def across(self):

@@ -14,7 +14,7 @@ from .curve_checks import on_corners
 from .curves import chosen_faces
 from .cuts import must_be_uncut
 from .errors import MeshError, MeshWarning
-from .extrude import extruded, face_positions, kinds
+from .extrude import extruded, face_positions, is_split, kinds
 from .layer_arguments import check_profile, check_shape, check_use
 from .layers import BoxLayer, RoundLayer
 from .mesh import Mesh
@@ -32,7 +32,7 @@ BELOW_OR_ABOVE = "low", "high"
 def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
         boundary: str | Sequence[str] | None = None, region: str | Sequence[str] | None = None, shape: str = "box",
         centre: Sequence[float] | None = None, axis: str | None = None, name: str = "pml", reflection: float = 1e-12,
-        degree: int = 3, shift: float | None = None) -> Mesh:
+        degree: int = 3, shift: float | None = None, split: bool = True) -> Mesh:
     """A copy of the mesh with a perfectly matched layer, which absorbs waves: cells around the mesh, or a region of it.
 
         mesh = pml(mesh, thickness=0.5, cells=4)
@@ -59,12 +59,15 @@ def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
     degree      of the growth of s, from 1 to 6
     shift       complex frequency shift, 1 / length, from 0; 0.3 / thickness by default. With 0 static fields grow in long runs
 
-    New cells over quadrilaterals are hexahedra, over triangles prisms, over edges quadrilaterals; a mesh of triangles or
-    tetrahedra alone stays so. In new cells around a box derivatives are divided by stretches, and fields are the law's own, see
+    split       whether new cells of a mesh of triangles or tetrahedra alone are cut into such; not: they are quadrilaterals, or
+                prisms and hexahedra, where everything goes on that is the same along the depth; for NodalDG alone
+
+    New cells over quadrilaterals are hexahedra, over triangles prisms, over edges quadrilaterals, unless they are split. In
+    those around a box, unsplit, derivatives are divided by stretches, and fields are the law's own, see
     `dgarray.physics.layer_filters`; elsewhere fields are multiplied, see `dgarray.physics.stretched_coordinates`. Layers on a
-    curved boundary are curved as it is. The outer faces have the names of the boundary;
-    where it ends at another, the new faces there have the names of that one, and are periodic where it is. Names, regions,
-    numbers of cells and periods are kept. `layers` of the mesh holds the layer. Map or curve a mesh first, then add layers.
+    curved boundary are curved as it is. The outer faces have the names of the boundary; where it ends at another, the new faces
+    there have the names of that one, and are periodic where it is. Names, regions, numbers of cells and periods are kept.
+    `layers` of the mesh holds the layer. Map or curve a mesh first, then add layers.
 
     Raises MeshError for unknown names, a boundary that does not lie on a side of the box or on the sphere, a box that boundary
     faces do not fill, a region that is no layer, layers that meet, a part of a mesh, a grid; ValueError for other arguments
@@ -74,7 +77,7 @@ def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
         raise MeshError(f"pml(...) is for meshes such as dgarray.rectangle(), not for {mesh!r}; on grids, Hermite's method has "
                         "dgarray.Sponge")
     mesh._must_be_whole("given a layer")
-    check_use(thickness, cells, boundary, region, name)
+    check_use(thickness, cells, boundary, region, name, split)
     boundary = (boundary,) if isinstance(boundary, str) else boundary
     profile = check_profile(reflection, degree, shift)
     geometry = check_shape(mesh, shape, centre, axis)
@@ -87,7 +90,7 @@ def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
     if name in (*mesh.boundaries, *mesh.interfaces, *mesh.regions):
         raise MeshError(f"{mesh.source} has the name {name!r} already; give another one")
     make = box_around if shape == "box" else round_around
-    return warned(mesh, make(mesh, name, thickness, cells, boundary, *geometry, profile))
+    return warned(mesh, make(mesh, name, thickness, cells, boundary, *geometry, profile, is_split(mesh, split)))
 
 
 def warned(mesh, copy):
@@ -111,7 +114,7 @@ def free(mesh, layer):
 
 # Layers of new cells.
 
-def box_around(mesh, name, thickness, cells, boundary, profile):
+def box_around(mesh, name, thickness, cells, boundary, profile, split):
     """A copy of the mesh with a layer of new cells on sides of the box around it."""
     low, high = extent(mesh)
     sides = [(axis, side) for axis in range(mesh.dim) for side in (0, 1) if len(side_faces(mesh, boundary, axis, (side,)))]
@@ -122,7 +125,7 @@ def box_around(mesh, name, thickness, cells, boundary, profile):
     if not sides:
         raise MeshError(f"{mesh.source} is periodic along each axis; no side is left for a layer")
     widths = tuple(tuple(float(thickness) if (axis, side) in sides else 0.0 for side in (0, 1)) for axis in range(mesh.dim))
-    layer = free(mesh, BoxLayer(name, numbers(low), numbers(high), widths, *profile(thickness), cells))
+    layer = free(mesh, BoxLayer(name, numbers(low), numbers(high), widths, *profile(thickness), cells, not split))
     for axis in sorted({axis for axis, _ in sides}):
         middle = (low[axis] + high[axis]) / 2
 
@@ -131,7 +134,7 @@ def box_around(mesh, name, thickness, cells, boundary, profile):
             x[..., axis] += thickness * share * np.where(x[..., axis] > middle, 1, -1)
             return x
         here = [side for side in (0, 1) if (axis, side) in sides]
-        mesh = extruded(mesh, side_faces(mesh, boundary, axis, here), move, cells, name)
+        mesh = extruded(mesh, side_faces(mesh, boundary, axis, here), move, cells, name, split)
     return replace(mesh, layers=(*mesh.layers, layer))
 
 
@@ -186,7 +189,7 @@ def check_filled(mesh, low, high):
                                 "layer, pml(..., boundary=...), or take shape='sphere' or 'cylinder'")
 
 
-def round_around(mesh, name, thickness, cells, boundary, centre, axis, profile):
+def round_around(mesh, name, thickness, cells, boundary, centre, axis, profile, split):
     """A copy of the mesh with a layer of new cells on its outermost sphere, circle or cylinder."""
     layer = RoundLayer(name, centre, axis, 1.0, float(thickness), *profile(thickness))
     distance = layer.distance(mesh.points.T)
@@ -208,7 +211,7 @@ def round_around(mesh, name, thickness, cells, boundary, centre, axis, profile):
 
     def move(x, share):
         return x + across * (x - middle) * (np.asarray(share)[..., None] * thickness / radius)
-    return replace(extruded(mesh, rows, move, cells, name), layers=(*mesh.layers, layer))
+    return replace(extruded(mesh, rows, move, cells, name, split), layers=(*mesh.layers, layer))
 
 
 # Regions that are layers.

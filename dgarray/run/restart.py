@@ -38,8 +38,7 @@ def identity(sim):
     fixed = {"mesh": cells, "law": repr(sim.law), "method": repr(sim.method),
              "coefficients of the law": [digest([values]) for values in operator.coefficients],
              "records": {name: repr(recorder) for name, recorder in sim.record.items()},
-             "absorbing layers": [f"{layer!r}{', by derivatives' if layer.slabs else ''}"
-                                  for layer in getattr(mesh, "layers", ())],
+             "absorbing layers": [repr(layer) for layer in getattr(mesh, "layers", ())],
              "laws of the regions": {str(region): repr(law) for region, law in (sim.law.laws or {}).items()},
              "internal variables": internal_sources(sim.law)}
     bits = {"backend": sim.backend.name, "kernels": sim.kernels, "dtype": str(sim.backend.dtype),

@@ -47,6 +47,12 @@ def times(mesh, speed):
     return (np.linspace(0, CROSSINGS, TIMES) * size / (speed if speed > 0 else 1.0))[:, None]
 
 
+def instead(layer):
+    """The layer to take in place of one whose fields are stretched."""
+    return ("NodalDG and a layer of other cells, pml(..., split=False)" if layer.slabs else
+            "a layer of new cells around a box, pml(mesh, thickness, cells)")
+
+
 class Places:
     """Faces and elements in one layer, with the law there, at times (time, 1)."""
 
@@ -96,10 +102,9 @@ class Places:
                              "dgarray.total_field at an interface before the layer, or end the layer at other sides")
         if condition in ZERO or end.all():
             return
-        if not layer.slabs:
+        if not layer.by_derivatives:
             raise ValueError(f"{what} goes on in {where}, whose fields are stretched, so that it would be another one there; "
-                             f"allowed: {', '.join(shown(each) for each in ZERO)}, or a layer of new cells around a box, "
-                             "pml(mesh, thickness, cells)")
+                             f"allowed: {', '.join(shown(each) for each in ZERO)}, or {instead(layer)}")
         for q in [(0.0,) * len(self.law.variables), *self.states]:
             here, before = (self.outside(condition, faces[~end], places[:, ~end], q, extra if not extra else {
                 key: values[~end] for key, values in extra.items()}) for places in (x, self.before(x)))
@@ -112,9 +117,9 @@ class Places:
         """Raise ValueError for the condition of an interface that does not fit at faces in the layer."""
         layer, x = self.layer, self.mesh.face_centres(faces).T
         where = f"{condition!r} goes on in the absorbing layer {layer.region!r}"
-        if not layer.slabs:
+        if not layer.by_derivatives:
             raise ValueError(f"{where}, whose fields are stretched, so that it would be another one there; end it before, or "
-                             "take a layer of new cells around a box, pml(mesh, thickness, cells)")
+                             f"take {instead(layer)}")
         found = []
         for places in (x, self.before(x)):
             given = self.given(faces, places, self.states[0], {})
@@ -146,11 +151,12 @@ class Places:
         for q in [(0.0,) * len(self.law.variables), self.states[0]]:
             largest = np.abs(at(self.mesh.centroids.T, np.arange(self.mesh.cell_count), q)).max()
             here = at(x, cells, q)
-            rest = here - at(self.before(x), cells, q) if layer.slabs else here
+            rest = here - at(self.before(x), cells, q) if layer.by_derivatives else here
             if np.abs(rest).max() > SMALL * largest:
                 worst = cells[np.abs(rest).max(axis=(0, 1)).argmax()]
-                how = ("changes along the depth of" if layer.slabs else "is not zero in")
+                how, way = (("changes along the depth of", "be the same along the depth") if layer.by_derivatives else
+                            ("is not zero in", f"take {instead(layer)}"))
                 raise ValueError(f"source={shown(source)} {how} the absorbing layer {layer.region!r}, at "
                                  f"{self.mesh.position(np.array([[worst, 0]]))} by {np.abs(rest).max():.3g} of at most "
-                                 f"{largest:.3g}; waves in the layer do not know it: it must end before the layer"
-                                 + (", or be the same along the depth" if layer.slabs else ""))
+                                 f"{largest:.3g}; waves in the layer do not know it: it must end before the layer, "
+                                 f"or {way}")

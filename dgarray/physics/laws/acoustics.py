@@ -66,12 +66,13 @@ class Acoustics(Law):
 
     def response(self, media, layer, several, speed):
         """See `Law.response`."""
-        if layer is not None and layer.slabs:
+        if layer is not None and layer.by_derivatives:
             return filtered(self, layer, several, speed)
         if layer is not None and self.dim == 3 and (several or not layer.straight and len(layer.across) == 2):
-            kind, end = ("layer", " of named cells where sides meet") if layer.straight else ("cylinder", "")
-            raise ValueError(f"sound in 3D grows in the {kind} {layer.region!r}{end}, along it; take a layer of new cells "
-                             "around a box, pml(mesh, thickness, cells), or shape='sphere'")
+            kind, where = ("layer", " where sides meet") if layer.straight else ("cylinder", "")
+            way = ("NodalDG and a layer of other cells, pml(..., split=False)" if layer.slabs else
+                   "a layer of new cells around a box, pml(mesh, thickness, cells), or shape='sphere'")
+            raise ValueError(f"sound in 3D grows in the {kind} {layer.region!r}{where}; take {way}")
         fields = [(0, None, []), (tuple(range(1, 1 + self.dim)), -1, [])]
         chains = layer_chains(layer, speed, several, self.dim, fields)
         return internal_of(self, chains, parameters=parameters_of(layer))

@@ -177,7 +177,7 @@ class Maxwell(Law):
     def response(self, media, layer, several, speed):
         """See `Law.response`."""
         self.check_response(layer)
-        if layer is not None and layer.slabs:
+        if layer is not None and layer.by_derivatives:
             return filtered(self, layer, several, speed, self.response(media, None, False, speed))
         number = {variable: v for v, variable in enumerate(self.variables)}
         conducts = layer is not None and self.parameters["sigma"] != 0 and type(self).source is Maxwell.source
