@@ -41,7 +41,7 @@ def internal_kinds(mesh, law):
     regions = {}
     for name, given in law.dispersive.items():
         regions[name] = [None, *(given if isinstance(given, dict) else ())]
-        columns.append(region_codes(mesh, name, given, law.given[name]) if isinstance(given, dict) else
+        columns.append(region_codes(mesh, name, given, law.parameters[name]) if isinstance(given, dict) else
                        np.ones(count, int))
     layer, several = layer_codes(mesh)
     keys, which = np.unique(np.stack([*columns, layer, several]), axis=1, return_inverse=True)
