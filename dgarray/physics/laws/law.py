@@ -231,6 +231,9 @@ def dispersive_apart(parameters, allowed):
 def check_parameters(law):
     """Raise ValueError for a parameter that is no number, dict or function of x, or a number out of the law's bounds."""
     for name, value in law.parameters.items():
+        if any(isinstance(each, Dispersion) for each in (value.values() if isinstance(value, dict) else [value])):
+            raise ValueError(f"{argument(law, name)}={value!r} is not allowed; it depends on frequency, which eps and mu of "
+                             "Maxwell alone may")
         if callable(value):
             check_function(law, name, value)
         given = f"{argument(law, name)}={value!r}"

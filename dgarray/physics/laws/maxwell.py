@@ -178,7 +178,7 @@ class Maxwell(Law):
 
     def response(self, media, layer, several, speed):
         """See `Law.response`."""
-        self.check_response(layer)
+        self.check_response(media, layer)
         if layer is not None and layer.slabs:
             return filtered(self, layer, several, speed, self.response(media, None, False, speed))
         number = {variable: v for v, variable in enumerate(self.variables)}
@@ -200,7 +200,7 @@ class Maxwell(Law):
         """sigma / eps along an axis, of a number or a diagonal eps."""
         return m.sigma / self.media(m)[0][axis][axis]
 
-    def check_response(self, layer):
+    def check_response(self, media, layer):
         """Raise ValueError for tensors in a layer or a dispersive medium of which its equations know nothing: those off the
         axes; in round layers all, and in 3D biaxial ones, in which some waves run backward and would grow."""
         for name, tensor in self.tensors.items():
@@ -210,12 +210,12 @@ class Maxwell(Law):
                 raise ValueError(f"{name} of {self!r} has components off the diagonal in elements of {where}; there it must be "
                                  "a number or a tensor along the axes, three numbers; if it is so there, and not in another "
                                  "region, give each region a law of its own, {region: law}")
-            along = along_axes(self.tensors, self.parameters, self.dispersive, name)
+            along = along_axes(self.tensors, self.parameters, media, name)
             along = [along[i] for i, j in tensor.names if i == j]
             if layer is not None and not layer.straight and any(value != along[0] for value in along):
                 raise ValueError(f"{name} of {self!r} is a tensor in the round absorbing layer {layer.region!r}; there it must "
                                  "be a number, or take a straight layer")
-        if layer is not None and self.anisotropic and self.dim == 3 and biaxial(self.tensors, self.parameters, self.dispersive):
+        if layer is not None and self.anisotropic and self.dim == 3 and biaxial(self.tensors, self.parameters, media):
             raise ValueError(f"the medium of {self!r} in the absorbing layer {layer.region!r} is biaxial or varies with x; "
                              "there two of the three quotients eps_xx / mu_xx, eps_yy / mu_yy, eps_zz / mu_zz must be equal, "
                              "as near an optic axis waves run backward, which the layer makes grow; end the medium before it")

@@ -77,7 +77,7 @@ def matrix_of(value, given):
 
     Raises ValueError for other shapes, and unless it is symmetric and positive definite."""
     value = diagonal_of(plain(value), given)
-    if is_tensor(value) and np.any(np.vectorize(lambda entry: isinstance(entry, complex), otypes=[bool])(np.array(value, object))):
+    if is_tensor(value) and any(isinstance(entry, complex) for entry in np.ravel(np.array(value, object))):
         raise ValueError(f"{given} is not allowed; a tensor must be real: losses along the axes are sigma or dispersive "
                          "components; media that turn polarisation (gyrotropic ones) do not exist here")
     if isinstance(value, Real) or callable(value) or len(value) == 3 and all(isinstance(each, Real) or callable(each)
@@ -131,22 +131,21 @@ def check_coupling(matrix, axes, given):
                                  "it must be zero, or take dim=3")
 
 
-def along_axes(tensors, parameters, dispersive, name):
-    """What the user gave along the three axes for a parameter that may be a tensor: numbers, functions of x, dispersive media,
-    or {region: one of these}."""
+def along_axes(tensors, parameters, media, name):
+    """What a parameter that may be a tensor is along the three axes: numbers, {region: number}, functions of x, and the
+    dispersive media of some elements, {name of a parameter: medium}."""
     parts = [tensors[name].names.get((i, i), name) if name in tensors else name for i in range(3)]
-    given = [(parameters.get(part, 1.0), dispersive.get(part)) for part in parts]
-    return [value | medium if isinstance(medium, dict) else value if medium is None else medium for value, medium in given]
+    return [media.get(part, parameters.get(part, 1.0)) for part in parts]
 
 
-def biaxial(tensors, parameters, dispersive):
+def biaxial(tensors, parameters, media):
     """Whether the three quotients eps_ii / mu_ii differ in any region, or are not known as a component is a function of x.
 
     Then the two waves have the same speed along two directions, the optic axes, and next to these the slower one carries energy
     against its wave vector along the middle axis. Becache, Fauqueux & Joly 2003; Born & Wolf 1999, section 15.3.
 
     Dispersive media are rational functions of s = i omega, which are equal if they are so at enough points."""
-    found = [along_axes(tensors, parameters, dispersive, name) for name in ("eps", "mu")]
+    found = [along_axes(tensors, parameters, media, name) for name in ("eps", "mu")]
     regions = {region for medium in found for value in medium if isinstance(value, dict) for region in value} or {None}
     for region in regions:
         both = [[value.get(region, np.nan) if isinstance(value, dict) else value for value in medium] for medium in found]
