@@ -68,7 +68,8 @@ def of_law(mesh, law, cells=None, region=None):
 def damping_of(mesh, law, cells, region):
     """That of the law's own source, and where it is largest."""
     x = centres(mesh) if mesh.structured else tuple(mesh.centroids.T)
-    varying = {name: np.asarray(call(value, dict(x=x), name), float) for name, value in law.parameters.items() if callable(value)}
+    varying = {name: np.asarray(call(value, dict(x=x), name), float)
+               for name, value in law.parameters.items() if callable(value)}
     varying |= {} if mesh.structured else parameters_on(mesh, law)
     numbers = {name: None if name in varying else float(value) for name, value in law.parameters.items()}
     rates = np.asarray(Pointwise(law.damping, {"m": numbers}, "damping")(m=varying)[0])
