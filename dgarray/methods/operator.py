@@ -259,7 +259,7 @@ class Operator:
         raise TypeError(f"{type(self).__name__} has no function largest_step(state, t)")
 
     def waves_step(self, state: Any, t: float) -> float | None:
-        """About the largest step that waves alone would allow, to say what else makes it shorter; None where it is not known."""
+        """About the largest step that waves alone would allow, to say what makes it shorter; None where it is not known."""
         return None
 
     def advance(self, state: Any, t: float, dt: float) -> Any:
