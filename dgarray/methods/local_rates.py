@@ -62,14 +62,18 @@ def of_law(mesh, law, cells=None, region=None):
             rate = max((polarisation(term, medium.high).at_end().fastest for term in medium.terms), default=0.0)
             found.append(LocalRate(rate, f"{argument(law, name)} = {medium!r}{within(of_medium)}, whose fastest term has the "
                                    f"rate {rate:.3g}", MEDIUM))
+    if law.internal is not None and law.internal.fastest:
+        found.append(LocalRate(law.internal.fastest, f"the internal variables {', '.join(law.internal.names)}{within(region)}, "
+                               f"with the rate {law.internal.fastest:.3g}", "smaller rates allow longer steps"))
     return found
 
 
 def damping_of(mesh, law, cells, region):
     """That of the law's own source, and where it is largest."""
     x = centres(mesh) if mesh.structured else tuple(mesh.centroids.T)
-    varying = {name: np.asarray(call(value, dict(x=x), name), float)
-               for name, value in law.parameters.items() if callable(value)}
+    with np.errstate(all="ignore"):          # of a law of one region the values elsewhere do not matter
+        varying = {name: np.asarray(call(value, dict(x=x), name), float)
+                   for name, value in law.parameters.items() if callable(value)}
     varying |= {} if mesh.structured else parameters_on(mesh, law)
     numbers = {name: None if name in varying else float(value) for name, value in law.parameters.items()}
     rates = np.asarray(Pointwise(law.damping, {"m": numbers}, "damping")(m=varying)[0])
