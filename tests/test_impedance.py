@@ -155,7 +155,8 @@ def test_the_scattered_field_of_an_impedance():
 def test_what_does_not_do_is_named():
     for Z, message in ((np.inf, "impedance.inf. is not allowed; an infinite one is dgarray.wall of acoustics, dgarray.pmc of"),
                        (-1.0, "impedance.-1.0. is not allowed; give a number from 0, or a function of x"),
-                       (1j, "number from 0"),
+                       (1j, "it must be real: give a number from 0"),
+                       (1 + dg.Debye(1.0, 0.1), "must not depend on frequency, and be real: give a number from 0"),
                        (np.nan, "number from 0"), ("pec", "number from 0"), (True, "number from 0")):
         with pytest.raises(ValueError, match=message):
             dg.impedance(Z)

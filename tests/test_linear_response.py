@@ -87,16 +87,33 @@ def test_round_layers(law, axis):
     np.testing.assert_allclose(found, expected(law, vectors), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1, 2])
 @pytest.mark.parametrize("layered", [False, True])
-def test_media(layered):
-    """Their product with the stretches in a layer, where a conductivity is one of them."""
+def test_media(layered, axis):
+    """Their product with the stretches in a layer, where a conductivity is one of them; or one medium along an axis alone."""
     eps = 2.0 + dg.Drude(1.5, 0.2) + dg.Debye(1.0, 0.3) + dg.Poles([-0.5 + 2j, 0], [0.2 - 0.1j, 0.3])
     mu = 1.5 + dg.Lorentz(1.0, 2.0, 0.3)
-    law = dg.Maxwell(3, eps=eps, mu=mu, sigma=0.6 if layered else 0.0)
+    tensor = eps if axis is None else tuple(eps if i == axis else 3.0 for i in range(3))
+    law = dg.Maxwell(3, eps=tensor, mu=mu, sigma=0.6 if layered else 0.0)
     layer = BoxLayer("a", (-1.0,) * 3, (1.0,) * 3, ((0.5, 0.5),) * 3, 2, 1e-2, 0.3) if layered else None
     values = {"stretch_x": 1.2, "stretch_y": 0.7, "stretch_z": 0.0} if layered else {}
-    found = multiplier(law, law.response({"eps": eps, "mu": mu}, layer, True, 1.0), (0.0,) * 3, values)
-    product = np.array([eps.at(S) / eps.high + law.parameters["sigma"] / (S * eps.high), mu.at(S) / mu.high]).repeat(3)
+    found = multiplier(law, law.response(law.dispersive, layer, True, 1.0), (0.0,) * 3, values)
+    own, other = (high_to(S) / high + law.parameters["sigma"] / (S * high) for high_to, high in ((eps.at, eps.high), (
+        lambda s: 3.0, 3.0)))
+    product = np.array([own if axis in (None, i) else other for i in range(3)] + [mu.at(S) / mu.high] * 3)
     stretches = [(S + 0.3 + value) / (S + 0.3) for value in values.values()] or [1.0] * 3
     whole = expected(dg.Maxwell(3), [(np.outer(unit, unit), stretch) for unit, stretch in zip(np.eye(3), stretches)])
     np.testing.assert_allclose(found, whole * product, rtol=0, atol=1e-12)
+
+
+def test_round_layers_take_no_dispersive_tensors():
+    """Where the components differ at any frequency; of components that are the same, what a number would give."""
+    layer, eps = RoundLayer("a", (0.1,) * 2, None, 1.0, 1.0, 3, 1e-3, 0.4), 2.0 + dg.Debye(1.0, 0.3)
+    law = dg.Maxwell(2, "TE", eps=(eps, 2.0, 2.0))
+    with pytest.raises(ValueError, match="is a tensor in the round absorbing layer 'a'"):
+        law.response(law.dispersive, layer, False, 1.0)
+    found = []
+    for medium in (eps, (eps,) * 3):
+        law = dg.Maxwell(2, "TE", eps=medium, sigma=0.3)
+        found.append(multiplier(law, law.response(law.dispersive, layer, False, 1.0), (1.3, 0.7), {}))
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-14)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from nodal_problems import of_element
 
+import dgarray as dg
 from dgarray import backends
 from dgarray.analysis.stability import MARGIN, fit, samples
 from dgarray.mesh import box, interval, rectangle
@@ -226,3 +227,20 @@ def test_family_and_errors():
         stability_limit(Advection(1.0), 11, STEPPERS["rk4"])
     with pytest.raises(ValueError, match="no stability factor for stepper 'euler'; measured: lsrk54, rk4, ssp33, rk2, ssp22, "):
         stability_limit(Advection(1.0), 1, Other)
+
+
+def test_a_step_that_is_known_is_not_searched_for_again(monkeypatch):
+    """As long as the functions that were given return the same; the step is the same bit for bit."""
+    searched, medium, found = [], [1.0], spectrum._found_step
+    monkeypatch.setattr(spectrum, "_found_step", lambda *a: searched.append(1) or found(*a))
+    spectrum.forget_steps()
+    for mesh in (dg.rectangle(cells=2), dg.pml(dg.rectangle(cells=2), 0.5, 1)):
+        sim = dg.Simulation(mesh, dg.Maxwell(2, eps=lambda x: medium[0] + 0 * x[0]), dg.NodalDG(2), dg.pec, backend="numpy",
+                            kernels="array")
+        searched.clear()
+        steps, counts = [], []
+        for medium[0] in (1.0, 1.0, 4.0, 1.0):
+            again = sim.replace(cfl=0.5)
+            steps.append(again.max_dt(again.project()))
+            counts.append(len(searched))
+        assert counts == [1, 1, 2, 2] and steps[0] == steps[1] == steps[3] and abs(steps[2] / steps[0] - 2) < 0.01

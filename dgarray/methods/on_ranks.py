@@ -153,6 +153,10 @@ class OnRanks(Operator):
     def largest_step(self, state, t, check=None):
         return self.inner.largest_step(state, t, **({} if check is None else {"check": check}))
 
+    def waves_step(self, state, t):
+        found = self.messages.everyones(self.inner.waves_step(state, t))
+        return None if None in found else min(found)
+
     def advance(self, state, t, dt):
         return self.inner.advance(state, t, dt)
 

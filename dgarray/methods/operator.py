@@ -258,6 +258,10 @@ class Operator:
         """The largest stable time step at the state."""
         raise TypeError(f"{type(self).__name__} has no function largest_step(state, t)")
 
+    def waves_step(self, state: Any, t: float) -> float | None:
+        """About the largest step that waves alone would allow, to say what makes it shorter; None where it is not known."""
+        return None
+
     def advance(self, state: Any, t: float, dt: float) -> Any:
         """The state one step later. The step may overwrite the arrays of `state`, and may return them."""
         raise TypeError(f"{type(self).__name__} has no function advance(state, t, dt)")

@@ -75,6 +75,10 @@ class Relaxation:
         """(A, b, c) of -Im chi / omega = c (x - A)^-1 b, a rational function of x = omega^2."""
         return np.array([[-self.decay**2]]), np.ones(1), np.array([self.residue])
 
+    def real_system(self):
+        """(A, b, c) of Re chi = c (x - A)^-1 b, a rational function of x = omega^2."""
+        return np.array([[-self.decay**2]]), np.ones(1), np.array([self.residue * self.decay])
+
     def scales(self):
         """Frequency and width of what the term does: (omega, damping)."""
         return self.decay, self.decay
@@ -137,9 +141,17 @@ class Resonance:
 
     def loss_system(self):
         """(A, b, c) of -Im chi / omega = c (x - A)^-1 b, a rational function of x = omega^2."""
+        return self._system(self.b0 * self.a1 - self.b1 * self.a0, self.b1)
+
+    def real_system(self):
+        """(A, b, c) of Re chi = c (x - A)^-1 b, a rational function of x = omega^2."""
+        return self._system(self.b0 * self.a0, self.b1 * self.a1 - self.b0)
+
+    def _system(self, c0, c1):
+        """(A, b, c) of (c0 + c1 x) / ((a0 - x)^2 + a1^2 x)."""
         scale = self.a0 or self.a1**2 or 1.0
         A = np.array([[0.0, scale], [-self.a0**2 / scale, 2 * self.a0 - self.a1**2]])
-        return A, np.array([0.0, 1.0]), np.array([(self.b0 * self.a1 - self.b1 * self.a0) / scale, self.b1])
+        return A, np.array([0.0, 1.0]), np.array([c0 / scale, c1])
 
     def scales(self):
         """Frequency and width of what the term does: (omega, damping)."""
@@ -222,16 +234,17 @@ class Dispersion:
                           f"Dispersion(0.0, ({times}{unit!r},))" for unit in units]
         return " + ".join(parts)
 
-    def negative_at(self) -> float | None:
-        """A frequency, in cycles, at which the real part is negative, the one where it is least; None where it never is."""
-        scales = np.array([scale for term in self.terms for scale in term.scales() if scale > 0] or [1.0])
-        around = [omega + np.linspace(-8, 8, 321) * max(width, 1e-3 * omega)
-                  for omega, width in (term.scales() for term in self.terms)]
-        omega = np.concatenate([np.geomspace(1e-3 * scales.min(), 1e3 * scales.max(), 2001), *around])
-        omega = omega[omega > 0]
-        real_parts = self.at(1j * omega).real
-        least = int(np.argmin(real_parts))
-        return float(omega[least] / (2 * np.pi)) if real_parts[least] < 0 else None
+    def negative_ranges(self) -> list[tuple[float, float]]:
+        """The ranges (lowest, highest) of frequencies, in cycles, in which the real part is negative."""
+        poles = [omega for omega, damping in (term.scales() for term in self.terms) if omega > 0 == damping]
+        edges = np.union1d(zeros([term.real_system() for term in self.terms], self.high), poles)
+        if not len(edges):
+            return [] if self.high >= 0 else [(0.0, np.inf)]
+        omega = np.sort(np.concatenate([edges, np.sqrt(edges[1:] * edges[:-1]), edges[:1] / 2, 2 * edges[-1:]]))
+        with np.errstate(divide="ignore", invalid="ignore"):          # at a pole
+            parts = np.array([np.full(omega.shape, self.high), *(term.at(1j * omega).real for term in self.terms)])
+            negative = parts.sum(axis=0) < -ROUNDING * np.abs(parts).sum(axis=0)
+        return [(low / (2 * np.pi), high / (2 * np.pi)) for low, high in runs(omega, negative, edges)]
 
     def check_passive(self) -> None:
         """Raise ValueError unless the medium is passive: high > 0 and omega Im eps <= 0 at every frequency.
@@ -242,13 +255,31 @@ class Dispersion:
                              "positive: write 1 + Debye(...)")
         for term in self.terms:
             term.check_passive()
-        omega = loss_frequencies(self.terms)
-        gain, wrong = gains(self.terms, omega)
+        omega, edges = loss_frequencies(self.terms), zeros([term.loss_system() for term in self.terms])
+        _, wrong = gains(self.terms, omega)
         if wrong.any():
-            worst = np.argmax(np.where(wrong, gain, -np.inf))
-            raise ValueError(f"{self!r} is not passive; at omega = {omega[worst]:.6g} it has Im eps = {gain[worst]:.3g}, and "
-                             "with exp(i omega t) it must be 0 or less at every frequency: a pole has the wrong sign, or too "
-                             "large a residue")
+            raise ValueError(f"{self!r} is not passive; where omega is {said(runs(omega, wrong, edges))} it has Im eps > 0, "
+                             "and with exp(i omega t) it must be 0 or less at every frequency: a pole has the wrong sign, or "
+                             "too large a residue")
+
+
+def runs(x, wrong, edges):
+    """The ranges (low, high) of sorted x > 0 in which something is wrong, from 0 or to infinity where the first or the last is
+    wrong; they end at one of the edges where there is one."""
+    changes = np.flatnonzero(np.diff(wrong))
+    between = [edges[(edges >= x[i]) & (edges <= x[i + 1])] for i in changes]
+    ends = [each[0] if len(each) else np.sqrt(x[i] * x[i + 1]) for i, each in zip(changes, between)]
+    ends = [*[0.0] * bool(wrong[0]), *map(float, ends), *[np.inf] * bool(wrong[-1])]
+    return list(zip(ends[::2], ends[1::2]))
+
+
+def said(ranges):
+    """Ranges of a positive number in words."""
+    def words(low, high):
+        if low == 0:
+            return "any number" if high == np.inf else f"below {high:.4g}"
+        return f"above {low:.4g}" if high == np.inf else f"between {low:.4g} and {high:.4g}"
+    return " or ".join(words(*each) for each in ranges)
 
 
 def gains(terms, omega):
@@ -267,16 +298,16 @@ def loss_frequencies(terms):
     low, high = widths.min(), widths.max()
     grid = np.geomspace(1e-3 * low, 1e3 * high, 20 * int(np.log10(high / low) + 7))
     around = [center + width * np.linspace(-5, 5, 41) for center, width in (term.scales() for term in terms)]
-    omega = np.concatenate([grid, loss_zeros(terms), *around, [1e-8 * low, 1e8 * high]])
+    omega = np.concatenate([grid, zeros([term.loss_system() for term in terms]), *around, [1e-8 * low, 1e8 * high]])
     omega = np.unique(omega[omega > 0])
     return np.sort(np.concatenate([omega, np.sqrt(omega[1:] * omega[:-1])]))
 
 
-def loss_zeros(terms):
-    """Frequencies above 0 at which Im chi of the sum of terms is zero, or nearly so."""
+def zeros(systems, constant=0.0):
+    """omega > 0 at which  constant + sum of c (x - A)^-1 b,  x = omega^2, of systems (A, b, c) is zero, or nearly so."""
     from scipy.linalg import eigvals  # which takes long to import
 
-    systems = [system for system in (term.loss_system() for term in terms) if np.any(system[2])]
+    systems = [system for system in systems if np.any(system[2])]
     size = sum(len(b) for _, b, _ in systems)
     if not size:
         return np.empty(0)
@@ -285,11 +316,12 @@ def loss_zeros(terms):
         block = slice(start, start + len(b))
         pencil[block, block], pencil[block, -1], pencil[-1, block] = A, b, c
         start += len(b)
-    pencil[-1] /= np.abs(pencil[-1]).max()
     scale = np.abs(pencil[:-1, :-1]).max() or 1.0
     pencil[:-1, :-1] /= scale
-    zeros = eigvals(pencil, np.diag([*np.ones(size), 0.0]))
-    squares = scale * zeros.real[np.isfinite(zeros)]
+    pencil[-1, -1] = constant * scale
+    pencil[-1] /= np.abs(pencil[-1]).max()
+    found = eigvals(pencil, np.diag([*np.ones(size), 0.0]))
+    squares = scale * found.real[np.isfinite(found)]
     return np.sqrt(squares[squares > 0])
 
 

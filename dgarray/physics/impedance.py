@@ -1,13 +1,14 @@
 """Surfaces of a given impedance as a boundary condition: lossy walls of acoustics, good conductors of Maxwell's equations."""
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Complex, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .boundary import linear, maker, need
 from .boundary_checks import face_places, shown_at, values
+from .dispersion import Dispersion
 from .fluxes import upwind
 from .laws.law import shown
 from .pointwise import components
@@ -34,6 +35,11 @@ def impedance(Z: float | Callable) -> Callable:
     frequency; where it does, mesh the material and give it a `Dispersion`.
     ValueError for another Z; where it is infinite take `wall` or `pmc`; and for tensors in 3D.  Pierce 1989, section 3.3;
     Senior & Volakis 1995, section 2.2."""
+    if isinstance(Z, Dispersion) or isinstance(Z, Complex) and not isinstance(Z, Real):
+        raise ValueError(f"impedance({Z!r}) is not allowed; " + (
+            "an impedance must not depend on frequency, and be real:" if isinstance(Z, Dispersion) else "it must be real:")
+            + " give a number from 0, its value at the frequency that matters, or a function of x; or mesh the material of the "
+            "wall, with dispersive eps or mu in Maxwell")
     if not callable(Z) and not (isinstance(Z, Real) and not isinstance(Z, bool) and 0 <= Z < np.inf):
         infinite = isinstance(Z, Real) and Z > 0 and np.isinf(Z)
         raise ValueError(f"impedance({Z!r}) is not allowed; " + (

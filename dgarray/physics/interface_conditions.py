@@ -23,6 +23,7 @@ import numpy as np
 from ..wording import choose
 from .boundary import linear, maker, need, state_function, state_of
 from .boundary_checks import check_state, face_places, shown_at, values
+from .dispersion import Dispersion
 from .fluxes import upwind
 from .laws.law import dot, shown
 from .laws.maxwell import cross
@@ -78,7 +79,7 @@ class ResistiveSheet:
     flux = staticmethod(upwind)
 
     def __init__(self, resistance):
-        if not callable(resistance) and not (
+        if isinstance(resistance, Dispersion) or not callable(resistance) and not (
                 isinstance(resistance, Real) and not isinstance(resistance, bool) and 0 < resistance < np.inf):
             raise ValueError(f"resistive_sheet({resistance!r}) is not allowed; give a positive number, or a function of x; a "
                              "sheet without resistance is a conductor: dgarray.pec on both sides of mesh.cut(name)")

@@ -81,7 +81,7 @@ class Resonating(NamedTuple):
 
     @property
     def fastest(self):
-        return self.term.fastest
+        return self.unit
 
     def at_end(self):
         return Current(self.term.b0, self.term.a1, self.high) if self.term.a0 == 0 == self.term.b1 else self

@@ -12,6 +12,7 @@ import modepy
 import numpy as np
 
 from .faces import FacePolynomials
+from .kept_interpolation import KeptInterpolation
 
 # Vertices of each face of the reference cell, by dimension.
 FACES = {
@@ -31,7 +32,7 @@ def simplex(dim, order):
     return Simplex(dim, int(order))
 
 
-class NodalCell:
+class NodalCell(KeptInterpolation):
     """What follows from `nodes` and an orthonormal basis, `evaluate_basis`, on cells of any shape."""
 
     @cached_property

@@ -12,6 +12,7 @@ import modepy
 import numpy as np
 
 from .faces import FacePolynomials
+from .kept_interpolation import KeptInterpolation
 from .shapes import NAMED_SHAPES
 
 KINDS = "gauss", "lobatto"
@@ -25,7 +26,7 @@ def tensor_cell(dim, order, nodes="gauss"):
 
 
 @dataclass(frozen=True)
-class TensorCell:
+class TensorCell(KeptInterpolation):
     """Nodes and matrices along a line for polynomials of degree `order` in each coordinate of [-1, 1]^dim.
 
     x, w              (n,)         nodes and weights on a line, n = order + 1: Gauss's, or those of Gauss and Lobatto

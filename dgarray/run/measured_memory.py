@@ -14,6 +14,7 @@ import numpy as np
 
 from ..analysis.totals import totals_of_arrays, totals_of_state
 from ..array_memory import held
+from ..methods.dg.spectrum import forget_steps
 from ..methods.method import OwnSteps
 from ..output import store_of
 from ..stepping import registers
@@ -174,6 +175,7 @@ class Sample:
         class Loop(TimeLoop):
             def largest_step(self):
                 ends("initial state")
+                forget_steps()          # a step that is known takes no memory
                 step = super().largest_step() if search else 1.0
                 ends("time step")
                 return step

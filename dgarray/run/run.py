@@ -39,6 +39,7 @@ class Run:
     def __call__(self, overwrite, resumed):
         """Run; `resumed` is the arrays and facts of a checkpoint, or None. Returns the dataset."""
         facts = self._resume(*resumed) if resumed else self._begin()
+        self.loop.say_what_limits(stacklevel=4)
         self.ready = time.perf_counter()
         self.began = began(self.sim.call or call_of(self.sim, self.until, self.every, bool(resumed)))
         with self._opened(overwrite, facts) as self.store:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 OPTIONS = ("mesh", "law", "method", "boundary", "initial", "flux", "source", "exact", "until", "every", "backend", "kernels",
            "dtype", "threads", "ranks", "stepper", "cfl", "dt", "steady", "record", "case", "results")
+LARGE = 1 << 20          # bytes of a state that are worth the search for what nobody needs any more, a quarter of a second
 
 
 
@@ -257,8 +258,9 @@ class Simulation:
                 overwrite = overwrite or restart
                 self.once(check_path, out, overwrite)
             if self._operator is not None:          # the arrays of the last run are given back first
-                self._operator = None
-                gc.collect()
+                large, self._operator = self._operator.dofs * self.backend.dtype.itemsize > LARGE, None
+                if large:
+                    gc.collect()
             self._check_memory(until, every, out)
             began = time.perf_counter()
             first = self.ranks is None or self.ranks.part == 0          # the rank that shows what goes on

@@ -59,6 +59,7 @@ def steps(sim, operator, until, every):
     """The states of a run, see `Simulation.steps`."""
     loop = TimeLoop(sim, operator, until)
     loop.start_from_initial()
+    loop.say_what_limits(stacklevel=3)
     yield State(sim, loop)
     for target in snapshot_times(until, every):
         while loop.t < target and not loop.ended:

@@ -5,6 +5,7 @@ from math import ceil, inf, isfinite
 
 import numpy as np
 
+from ..methods.local_rates import limit_of_step
 from .failure import Failure, SolutionError
 from .steady_state import SteadyState
 
@@ -117,6 +118,14 @@ class TimeLoop:
             raise SolutionError(f"the time step has fallen from {self.usual:.3g} to {largest:.3g} at t = {self.t:.6g} "
                                 f"(step {self.steps}): the wave speed grows without bound", self.t, self.steps)
         return largest
+
+    def say_what_limits(self, stacklevel):
+        """Warn, once in a run, where something else than waves sets the step."""
+        if self.options["dt"] is None and isfinite(self.usual):
+            waves = self.operator.waves_step(self.state, self.t)
+            line = limit_of_step(self.operator.problem, self.usual / self.options["cfl"], waves)
+            if line is not None and self.operator.writes:
+                warnings.warn(line, stacklevel=stacklevel)
 
     def advance(self, target):
         """One step towards the time `target`, and a check of the state where it is time.

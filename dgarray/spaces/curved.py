@@ -7,7 +7,7 @@ from ..mesh import cell_maps
 from ..physics.pointwise import at_points
 from ..reference import cell_quadrature
 from .norms import degree_energies
-from .parts import Part
+from .parts import Part, kept
 from .polynomial import PIECE, PolynomialSpace
 from .simplex_metrics import metrics
 
@@ -52,11 +52,12 @@ class CurvedSpace(PolynomialSpace):
                      lambda q: tuple(surface.take(q) @ matrix.T), lambda v: v[surface.rows[:, 0], None],
                      lambda f: np.sum(f * weights), weights)]
 
+    @kept
     def parts(self, role="", degree=None, extra=4):
         """Yield the domain as `Part`s, blocks of elements; quadrature in the reference cell is exact up to `degree`, by default
         2 order + `extra`, and for squares of fields."""
         points, weights = self.rule(max(degree or 2 * self.order + extra, 2 * self.order + self.extra))
-        matrix = self.cell.interpolation(points)
+        matrix = self.cell.interpolation_at(points)
         for some in self.blocks(matrix.size):
             x, scale = cell_maps.positions(self.mesh, points, some), metrics(self.mesh, points, some)[1]
 

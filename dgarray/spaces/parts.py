@@ -4,7 +4,7 @@ A place is an element of a mesh or a node of a grid. Its rows are the element's 
 at the grid's node. Fields are arrays q (variable, row, place).
 """
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ..wording import choose
 
 AXES = ("x", "y", "z")
+FEW = 1 << 15          # nodes of a space so small that its parts are kept: at most a few megabytes
 
 
 class Part(NamedTuple):
@@ -33,6 +34,22 @@ class Part(NamedTuple):
     spread: Callable
     integrate: Callable
     weights: np.ndarray | None = None
+
+
+def kept(parts):
+    """Let a space on a mesh keep its `Part`s where it is small: a recorder asks for the same ones after every step."""
+    @wraps(parts)
+    def function(self, role="", degree=None, extra=4):
+        if self.count * len(self.cell.nodes) > FEW:
+            return parts(self, role, degree, extra)
+        found = vars(self).setdefault("_kept_parts", {})
+        if (degree, extra) not in found:
+            found[degree, extra] = list(parts(self, role, degree, extra))
+            for part in found[degree, extra]:
+                for coordinate in part.x:          # which a function of the user's must not change
+                    coordinate.flags.writeable = False
+        return iter(found[degree, extra])
+    return function
 
 
 def of_places(parts, own):

@@ -7,7 +7,7 @@ from ..mesh.locate import Locator
 from ..reference import quadrature, shape_of, simplex
 from .curved_surface import simplex_surface
 from .norms import degree_energies, integrate, jacobians, l2_error, l2_norm
-from .parts import Evaluation, Part, Trace, face_rows
+from .parts import Evaluation, Part, Trace, face_rows, kept
 
 PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS libraries use one thread for the product
 
@@ -86,10 +86,11 @@ class PolynomialSpace:
     def _surface(self, boundary, role):
         return simplex_surface(self.mesh, self.order, face_rows(self.mesh, boundary, role))
 
+    @kept
     def parts(self, role="", degree=None, extra=4):
         """Yield the domain as `Part`s, blocks of elements; quadrature is exact up to `degree`, by default 2 order + `extra`."""
         points, weights = quadrature(self.dim, degree or 2 * self.order + extra)
-        matrix, corners = self.cell.interpolation(points), self.cell.barycentric(points)
+        matrix, corners = self.cell.interpolation_at(points), self.cell.barycentric(points)
         step = max(16, PIECE // matrix.size)
         for first in range(0, self.count, step):
             some = slice(first, first + step)

@@ -7,7 +7,7 @@ from ..mesh import cell_maps
 from ..mesh.locate import Locator
 from ..physics.pointwise import at_points
 from ..reference.tensor import tensor_cell
-from .parts import Evaluation, Part, Trace, face_rows
+from .parts import Evaluation, Part, Trace, face_rows, kept
 from .tensor_surface import TensorSurface
 
 PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS libraries use one thread for the product
@@ -70,11 +70,12 @@ class TensorSpace:
     def _surface(self, boundary, role, order=None):
         return TensorSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role), order)
 
+    @kept
     def parts(self, role="", degree=None, extra=4):
         """Yield the domain as `Part`s, blocks of elements; quadrature is exact up to `degree` in each coordinate, or without a
         degree and with `extra` 0 the nodes' own, in which the method conserves."""
         fine = tensor_cell(self.dim, ((degree or 2 * self.order + extra) + 1) // 2) if degree or extra else self.cell
-        matrix = self.cell.interpolation(fine.nodes)
+        matrix = self.cell.interpolation_at(fine.nodes)
         for some in self.blocks(matrix.size):
             x, scale = mapped(self.mesh, fine.nodes, some)
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...physics.dispersion import said
 from ...physics.internal import Internal
 from ...physics.pointwise import Pointwise
 from ...wording import choose
@@ -41,7 +42,7 @@ def internal_kinds(mesh, law):
     regions = {}
     for name, given in law.dispersive.items():
         regions[name] = [None, *(given if isinstance(given, dict) else ())]
-        columns.append(region_codes(mesh, name, given, law.given[name]) if isinstance(given, dict) else
+        columns.append(region_codes(mesh, name, given, law.parameters[name]) if isinstance(given, dict) else
                        np.ones(count, int))
     layer, several = layer_codes(mesh)
     keys, which = np.unique(np.stack([*columns, layer, several]), axis=1, return_inverse=True)
@@ -113,9 +114,9 @@ def check_media(kind, media):
 
     Becache, Joly & Vinoles 2018."""
     for name, medium in media.items():
-        if kind.layer is not None and (frequency := medium.negative_at()) is not None:
+        if kind.layer is not None and (ranges := medium.negative_ranges()):
             raise ValueError(f"{name}={medium!r} goes on in the absorbing layer {kind.layer.region!r}, where waves would grow: "
-                             f"its real part is negative at the frequency {frequency:.4g}; end it before the layer, or take a "
+                             f"its real part is negative at frequencies {said(ranges)}; end it before the layer, or take a "
                              "medium whose real part is positive")
 
 

@@ -113,6 +113,15 @@ class DGOperator(ArrayOperator):
         """Largest stable time step at the state; check: its `Check` from `advance_checked`, or None."""
         return self.max_dt(state, t, self.stepper, check)
 
+    def waves_step(self, state, t):
+        tables, speed = self.tables, self.tables.functions.wave_speed
+        if speed.depends_on("q") or speed.depends_on("t"):
+            return None
+        if not tables.elements:
+            return np.inf
+        rate = float(np.max(tables.rates() - tables.internal_rates(tuple(tables.mesh.centroids.T))))
+        return self.limit(self.stepper)[0] / rate if rate > 0 else np.inf
+
     def connect(self, messages):
         """Let the operator of a part of a mesh renew its copies of other parts' elements by these `Messages`."""
         if messages is not None and self.mesh.share is not None:

@@ -131,6 +131,10 @@ class SetsOperator(SetsState):
         step = np.min(list(self._each(lambda o, q: o.max_dt(q, t, self.stepper), state).values()))          # nan of any
         return float(step if self.messages is None else -self.messages.largest(np.array([-step]))[0])
 
+    def waves_step(self, state, t):
+        found = list(self._each(lambda o, q: o.waves_step(q, t), state).values())
+        return None if None in found else min(found)
+
     def _step_of_whole(self):
         return (self if self.mesh.share is None else self.of_whole).step_of_spectrum()
 

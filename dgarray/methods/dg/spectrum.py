@@ -7,6 +7,7 @@ before they decay. So the norms of powers of R(dt H) are bounded, too, H being A
 Hairer & Wanner 1996, section IV.2; Saad 2011, chapter 6; Trefethen & Embree 2005, chapters 14 and 31.
 """
 from functools import cache
+from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ DOUBLINGS = 8                  # growth is followed over 2^DOUBLINGS steps
 SHARE_OF_GROWTH = 0.9          # fraction of the step that growth allows in a Krylov space that is not that of all unknowns
 ENDLESS = 1e60                 # growth that is taken for infinite
 HALVINGS = 9                   # of the interval in which that step is searched for, on a logarithmic scale
+REMEMBERED = 64                # steps that are kept
 CORE = 0.1                     # fraction of a part's elements chosen by their rates; layers of their neighbours are the rest
 
 
@@ -77,16 +79,23 @@ def search_of_sets(tables):
     return (search, count) if count else None
 
 
-def hessenberg(apply, size, krylov, dtype=float):
+def first_vector(size):
+    """The random vector from which Arnoldi's method starts, of length 1."""
+    vector = np.random.default_rng(0).standard_normal(size)
+    return vector / np.linalg.norm(vector)
+
+
+def hessenberg(apply, size, krylov, dtype=float, product=None):
     """Arnoldi's Hessenberg matrix (krylov, krylov) of the linear function `apply` on vectors of `size` entries, from a random
     vector, and the norm of the residual, that is of the next vector before it is normalised.
 
+    product: what `apply` makes of that random vector, if it is known
+
     The matrix is smaller, and the residual 0, if the Krylov space is invariant before it has `krylov` dimensions."""
     Q, H = np.zeros((krylov + 1, size), dtype), np.zeros((krylov + 1, krylov), dtype)
-    Q[0] = np.random.default_rng(0).standard_normal(size)
-    Q[0] /= np.linalg.norm(Q[0])
+    Q[0] = first_vector(size)
     for j in range(krylov):
-        vector = apply(Q[j])
+        vector = apply(Q[j]) if j or product is None else product
         for _ in range(2):
             part = Q[:j + 1].conj() @ vector
             vector = vector - part @ Q[:j + 1]
@@ -157,8 +166,29 @@ def dimension(size, search):
 def stable_step(apply, size, stepper, search, share):
     """Largest stable step for dq/dt = apply(q), q (size,), by a `Search`; nan if a product is not finite.
 
-    share: fraction of the step that the eigenvalues allow, from which on the growth is looked at"""
-    H, _ = hessenberg(apply, size, dimension(size, search))
+    share: fraction of the step that the eigenvalues allow, from which on the growth is looked at
+
+    A step that was found before for the same A is taken again: one that makes the same of a random vector, to the last bit."""
+    product = apply(first_vector(size))
+    key = sha256(product.tobytes()).digest(), stepper.name, search, share
+    if key not in _steps:
+        step = _found_step(apply, size, stepper, search, share, product)
+        while len(_steps) >= REMEMBERED:
+            _steps.pop(next(iter(_steps)), None)
+        _steps[key] = step
+    return _steps[key]
+
+
+_steps = {}          # {product and options: stable step}, the newest last
+
+
+def forget_steps():
+    """Search anew for steps that were found before: for what measures the search."""
+    _steps.clear()
+
+
+def _found_step(apply, size, stepper, search, share, product):
+    H, _ = hessenberg(apply, size, dimension(size, search), product=product)
     if not np.isfinite(H).all():
         return np.nan
     step = share * largest_step(np.linalg.eigvals(H), stepper)

@@ -92,11 +92,18 @@ class FiniteVolumeOperator(ArrayOperator):
 
         With sources 1/dt is larger by their damping rate over the stepper's limit."""
         rate = self.operations.rate(state, t) if check is None or check.rate is None else check.rate
-        tables = self.tables
-        if tables.split:          # two sweeps along each axis; the midpoint rule damps up to 2 / rate
-            rate = rate / (2 * (tables.law.sweep_courant if tables.dim > 1 else 1.0)) + tables.damping / 4
-        else:
-            rate = rate / self.courant + tables.damping / max(real_limit(self.stepper), 1e-3)
+        tables = self.tables          # of two sweeps along each axis the midpoint rule damps up to 2 / rate
+        rate = self._rate_of_waves(rate) + tables.damping / (4 if tables.split else max(real_limit(self.stepper), 1e-3))
+        return np.inf if rate == 0 else 1 / rate
+
+    def _rate_of_waves(self, rate):
+        """One over the step that waves with this rate allow."""
+        if self.tables.split:
+            return rate / (2 * (self.tables.law.sweep_courant if self.tables.dim > 1 else 1.0))
+        return rate / self.courant
+
+    def waves_step(self, state, t):
+        rate = self._rate_of_waves(self.operations.rate(state, t))
         return np.inf if rate == 0 else 1 / rate
 
     @property

@@ -49,9 +49,11 @@ class HermiteOperator(ArrayOperator):
 
         In half of h_k / speed_k no wave travels from a cell's boundary to its centre, so the interpolant there determines the
         solution. The Taylor series ends for waves, but not for what decays."""
-        tables = self.tables
-        waves = min(h / s if s else np.inf for h, s in zip(tables.grid.spacing, tables.speeds))
+        tables, waves = self.tables, self.waves_step(q, t)
         return min(waves, decay_limit(tables.stages) / tables.source_rate) if tables.source_rate else waves
+
+    def waves_step(self, state, t):
+        return min(h / s if s else np.inf for h, s in zip(self.tables.grid.spacing, self.tables.speeds))
 
     def project(self, f, t=0.0):
         """The scaled derivatives of the initial state f(x, t) -> tuple at the nodes, (variable, coefficient, node), on the host

@@ -135,6 +135,8 @@ class Law:
         whole = {part: (name, tensor.given) for name, tensor in self.tensors.items() for part in tensor.names.values()}
         found = dict(whole.get(name, (name, value)) for name, value in self.parameters.items() if name not in beside)
         for name, value in self.dispersive.items():
+            if name in whole:          # the tensor as it was given has them
+                continue
             numbers = found[name] if isinstance(found[name], dict) else {}
             found[name] = numbers | value if isinstance(value, dict) else value
         return found
@@ -207,7 +209,7 @@ def check_dim(dim):
 
 def dispersive_apart(parameters, allowed):
     """({name: value}, {name: Dispersion or {region: Dispersion}}): the parameters of a law with the values at infinite
-    frequency in place of dispersive ones, and these; allowed: names of parameters that may be dispersive.
+    frequency in place of dispersive ones, and these; allowed: {parameter that may be dispersive: argument of the law}.
 
     Raises ValueError for those of other parameters, and for media that are not passive."""
     numbers, dispersive = {}, {}
@@ -215,7 +217,8 @@ def dispersive_apart(parameters, allowed):
         inside = value if isinstance(value, dict) else {None: value}
         found = {region: each for region, each in inside.items() if isinstance(each, Dispersion)}
         if found and name not in allowed:
-            raise ValueError(f"{name}={value!r} is not allowed; {' and '.join(allowed)} alone may be dispersive")
+            raise ValueError(f"{name}={value!r} is not allowed; {' and '.join(dict.fromkeys(allowed.values()))} alone "
+                             "may be dispersive")
         for each in found.values():
             each.check_passive()
         high = {region: each.high if region in found else each for region, each in inside.items()}
@@ -228,6 +231,9 @@ def dispersive_apart(parameters, allowed):
 def check_parameters(law):
     """Raise ValueError for a parameter that is no number, dict or function of x, or a number out of the law's bounds."""
     for name, value in law.parameters.items():
+        if any(isinstance(each, Dispersion) for each in (value.values() if isinstance(value, dict) else [value])):
+            raise ValueError(f"{argument(law, name)}={value!r} is not allowed; it depends on frequency, which eps and mu of "
+                             "Maxwell alone may")
         if callable(value):
             check_function(law, name, value)
         given = f"{argument(law, name)}={value!r}"

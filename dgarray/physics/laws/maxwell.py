@@ -9,7 +9,7 @@ from ..layer_filters import filtered
 from ..linear_response import Conduction, internal_of, polarisation, stored_energy
 from ..stretched_coordinates import layer_chains, parameters_of
 from .law import Law, check_dim, check_parameters, counted, cross, dispersive_apart, dot
-from .tensors import applied, biaxial, fastest, inverse, riemann, tensors_apart
+from .tensors import along_axes, applied, biaxial, fastest, inverse, riemann, tensors_apart
 
 if TYPE_CHECKING:
     from ..annotations import Components, Parameter
@@ -34,8 +34,8 @@ class Maxwell(Law):
     polarisation  in 2D "TM" (Hx, Hy, Ez; default) or "TE" (Ex, Ey, Hz)
     eps, mu       permittivity and permeability, positive: a number, {region: number}, or a function of x; in place of a number
                   a dispersive one, such as 2.0 + dgarray.Debye(1.0, 0.5), for discontinuous Galerkin methods, or a tensor,
-                  symmetric and positive definite: three rows of three numbers, or its diagonal, three numbers or functions;
-                  by default vacuum, eps = mu = 1, with units="SI" 8.854e-12 F/m and 1.257e-6 H/m
+                  symmetric and positive definite: three rows of three numbers, or its diagonal, three numbers, functions or
+                  dispersive ones; by default vacuum, eps = mu = 1, with units="SI" 8.854e-12 F/m and 1.257e-6 H/m
     sigma         conductivity, not negative, by default 0; as eps
     units         None (normalised), "SI" (V/m, A/m, F/m, H/m, S/m, m, s) or {name: text}: for labels, attributes and the
                   default of eps and mu; no number that is given is converted
@@ -66,9 +66,11 @@ class Maxwell(Law):
         self.long_names = {v: f"{kind[v[0]]} field, {v[1]} component" for v in self.variables}
         vacuum = VACUUM if units == "SI" else (1.0, 1.0)
         eps, mu = (default if given is None else given for given, default in zip((eps, mu), vacuum))
-        self.parameters, self.dispersive = dispersive_apart({"eps": eps, "mu": mu, "sigma": sigma}, ("eps", "mu"))
         axes = {name: tuple("xyz".index(v[1]) for v in self.variables if v[0] == field) for field, name in MEDIUM.items()}
-        self.parameters, self.tensors = tensors_apart(self.parameters, axes)
+        self.parameters, self.tensors = tensors_apart({"eps": eps, "mu": mu, "sigma": sigma}, axes)
+        allowed = {part: name for name in axes for part in (
+            self.tensors[name].names.values() if name in self.tensors else (name,))}
+        self.parameters, self.dispersive = dispersive_apart(self.parameters, allowed)
         check_parameters(self)
         self.say_units(units)
 
@@ -176,30 +178,29 @@ class Maxwell(Law):
 
     def response(self, media, layer, several, speed):
         """See `Law.response`."""
-        self.check_response(layer)
+        self.check_response(media, layer)
         if layer is not None and layer.by_derivatives:
             return filtered(self, layer, several, speed, self.response(media, None, False, speed))
         number = {variable: v for v, variable in enumerate(self.variables)}
         conducts = layer is not None and self.parameters["sigma"] != 0 and type(self).source is Maxwell.source
         fields = []
         for field, name in MEDIUM.items():
-            terms = [polarisation(term, media[name].high) for term in media[name].terms] if name in media else []
             axes = [number.get(field + axis) for axis in "xyz"]
-            if field == "H" or not conducts:
-                fields.append((tuple(axes), 1, [terms] if terms else []))
-            elif name in self.parameters:
-                fields.append((tuple(axes), 1, [[*terms, Conduction(self.damping)]]))
-            else:
-                fields += [(tuple(v if i == k else None for k in range(3)), 1, [[*terms, Conduction(partial(self.loss, i))]])
-                           for i, v in enumerate(axes) if v is not None]
+            present = [i for i, v in enumerate(axes) if v is not None]
+            alike = name in self.parameters or layer is not None and not layer.straight
+            for some in [present] if alike else [[i] for i in present]:
+                medium = media.get(self.tensors[name].names[some[0], some[0]] if name in self.tensors else name)
+                terms = [] if medium is None else [polarisation(term, medium.high) for term in medium.terms]
+                terms += [Conduction(partial(self.loss, some[0]))] if conducts and field == "E" else []
+                fields.append((tuple(axes[i] if i in some else None for i in range(3)), 1, [terms] if terms else []))
         chains = layer_chains(layer, speed, several, self.dim, fields)
         return internal_of(self, chains, None if layer else stored_energy(chains), conducts, parameters_of(layer))
 
     def loss(self, axis, m):
-        """sigma / eps along an axis, of a diagonal eps."""
+        """sigma / eps along an axis, of a number or a diagonal eps."""
         return m.sigma / self.media(m)[0][axis][axis]
 
-    def check_response(self, layer):
+    def check_response(self, media, layer):
         """Raise ValueError for tensors in a layer or a dispersive medium of which its equations know nothing: those off the
         axes; in round layers all, and in 3D biaxial ones, in which some waves run backward and would grow."""
         for name, tensor in self.tensors.items():
@@ -207,12 +208,14 @@ class Maxwell(Law):
             if any(any(value.values()) if isinstance(value, dict) else value != 0 for value in off):
                 where = "a dispersive medium" if layer is None else f"the absorbing layer {layer.region!r}"
                 raise ValueError(f"{name} of {self!r} has components off the diagonal in elements of {where}; there it must be "
-                                 "a number or a tensor along the axes, three numbers")
-            along = [self.parameters[part] for (i, j), part in tensor.names.items() if i == j]
+                                 "a number or a tensor along the axes, three numbers; if it is so there, and not in another "
+                                 "region, give each region a law of its own, {region: law}")
+            along = along_axes(self.tensors, self.parameters, media, name)
+            along = [along[i] for i, j in tensor.names if i == j]
             if layer is not None and not layer.straight and any(value != along[0] for value in along):
                 raise ValueError(f"{name} of {self!r} is a tensor in the round absorbing layer {layer.region!r}; there it must "
                                  "be a number, or take a straight layer")
-        if layer is not None and self.anisotropic and self.dim == 3 and biaxial(self.tensors, self.parameters):
+        if layer is not None and self.anisotropic and self.dim == 3 and biaxial(self.tensors, self.parameters, media):
             raise ValueError(f"the medium of {self!r} in the absorbing layer {layer.region!r} is biaxial or varies with x; "
                              "there two of the three quotients eps_xx / mu_xx, eps_yy / mu_yy, eps_zz / mu_zz must be equal, "
                              "as near an optic axis waves run backward, which the layer makes grow; end the medium before it")

@@ -1,7 +1,8 @@
 """Permittivity and permeability that are tensors: how they are given, and the waves that run in such media.
 
 A tensor is a symmetric positive definite matrix M, three rows of three components. Each of its components along axes that the
-field has is a parameter of the law, eps_xx, eps_xy, ..., and those off the diagonal only where one differs from zero.
+field has is a parameter of the law, eps_xx, eps_xy, ..., and those off the diagonal only where one differs from zero. Of a
+tensor along the axes each component may be dispersive.
 """
 from itertools import combinations_with_replacement
 from numbers import Real
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..dispersion import Dispersion
 from .law import cross, dot
 
 ROUNDING = 1e-12          # of the largest component: differences of this size are none
@@ -71,9 +73,13 @@ def plain(value):
 
 
 def matrix_of(value, given):
-    """The rows of a tensor; three numbers or functions of x are its diagonal, one number all of it.
+    """The rows of a tensor; three numbers, dispersive media or functions of x are its diagonal, one number all of it.
 
     Raises ValueError for other shapes, and unless it is symmetric and positive definite."""
+    value = diagonal_of(plain(value), given)
+    if is_tensor(value) and any(isinstance(entry, complex) for entry in np.ravel(np.array(value, object))):
+        raise ValueError(f"{given} is not allowed; a tensor must be real: losses along the axes are sigma or dispersive "
+                         "components; media that turn polarisation (gyrotropic ones) do not exist here")
     if isinstance(value, Real) or callable(value) or len(value) == 3 and all(isinstance(each, Real) or callable(each)
                                                                             for each in value):
         diagonal = value if is_tensor(value) else (value,) * 3
@@ -99,6 +105,21 @@ def matrix_of(value, given):
     return matrix.tolist()
 
 
+def diagonal_of(rows, given):
+    """The diagonal of rows with dispersive components; all else as it is.
+
+    Raises ValueError where the rows have components off the diagonal, too."""
+    whole = isinstance(rows, tuple) and all(isinstance(row, tuple) for row in rows)
+    if not whole or not any(isinstance(entry, Dispersion) for row in rows for entry in row):
+        return rows
+    size = [len(row) for row in rows]
+    if size != [3, 3, 3] or any(isinstance(rows[i][j], Dispersion) or rows[i][j] != 0
+                                for i in range(3) for j in range(3) if i != j):
+        raise ValueError(f"{given} is not allowed; a tensor with dispersive components must lie along the axes: give its "
+                         "diagonal, three numbers or dispersive media, and turn the mesh to the medium's axes")
+    return tuple(rows[i][i] for i in range(3))
+
+
 def check_coupling(matrix, axes, given):
     """Raise ValueError for a component between an axis that the field has and another."""
     others = [k for k in range(3) if k not in axes]
@@ -110,20 +131,33 @@ def check_coupling(matrix, axes, given):
                                  "it must be zero, or take dim=3")
 
 
-def biaxial(tensors, parameters):
+def along_axes(tensors, parameters, media, name):
+    """What a parameter that may be a tensor is along the three axes: numbers, {region: number}, functions of x, and the
+    dispersive media of some elements, {name of a parameter: medium}."""
+    parts = [tensors[name].names.get((i, i), name) if name in tensors else name for i in range(3)]
+    return [media.get(part, parameters.get(part, 1.0)) for part in parts]
+
+
+def biaxial(tensors, parameters, media):
     """Whether the three quotients eps_ii / mu_ii differ in any region, or are not known as a component is a function of x.
 
     Then the two waves have the same speed along two directions, the optic axes, and next to these the slower one carries energy
-    against its wave vector along the middle axis. Becache, Fauqueux & Joly 2003; Born & Wolf 1999, section 15.3."""
-    found = [[parameters[tensors[name].names[i, i]] if name in tensors else parameters[name] for i in range(3)]
-             for name in ("eps", "mu")]
+    against its wave vector along the middle axis. Becache, Fauqueux & Joly 2003; Born & Wolf 1999, section 15.3.
+
+    Dispersive media are rational functions of s = i omega, which are equal if they are so at enough points."""
+    found = [along_axes(tensors, parameters, media, name) for name in ("eps", "mu")]
     regions = {region for medium in found for value in medium if isinstance(value, dict) for region in value} or {None}
     for region in regions:
-        eps, mu = ([value.get(region, np.nan) if isinstance(value, dict) else value for value in medium] for medium in found)
-        if any(map(callable, (*eps, *mu))):
+        both = [[value.get(region, np.nan) if isinstance(value, dict) else value for value in medium] for medium in found]
+        terms = [term for value in (*both[0], *both[1]) if isinstance(value, Dispersion) for term in value.terms]
+        if any(callable(value) and not isinstance(value, Dispersion) for medium in both for value in medium):
             return True
+        scales = [scale for term in terms for scale in term.scales() if scale > 0] or [1.0]
+        s = np.geomspace(min(scales), 2 * max(scales), 2 * sum(term.states for term in terms) + 1)
+        eps, mu = ([value.at(s).real if isinstance(value, Dispersion) else value + 0 * s for value in medium]
+                   for medium in both)
         a, b, c = (e / m for e, m in zip(eps, mu))
-        if all(abs(u - v) > ROUNDING * abs(u) for u, v in ((a, b), (b, c), (c, a))):
+        if all(np.any(np.abs(u - v) > ROUNDING * np.abs(u)) for u, v in ((a, b), (b, c), (c, a))):
             return True
     return False
 
