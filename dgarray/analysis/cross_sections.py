@@ -17,6 +17,7 @@ from ..wording import choose
 from .closed_surface import ClosedSurface
 from .farfield import variables_of
 from .record_ends import warn_of_rest
+from .record_use import check_surface, check_wave, check_wave_outside, times_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +60,9 @@ def cross_sections(fields: xr.Dataset, incident: Callable, formulation: str | No
                   of a plane wave it is the same everywhere
     degree        of the quadrature on each face, 2 order + 4 by default
     Returns a Dataset of scattering, absorption, extinction (frequency), areas, in 2D lengths.
-    ValueError where fields lack something or are 0, the surface is not closed, the incident field has less than 1e-6 of its
+    ValueError where fields lack something or are 0, the surface is not closed, lies in an absorbing layer or beside mirrors of
+    the run whose images are missing, or in a medium that is not uniform or has losses, where the incident field is a wave of
+    another law or medium, has less than 1e-6 of its
     largest amplitude over frequency at one of the frequencies, or is not resolved by 65536 samples, for a formulation or a
     plane wave that is not that of the run, the frequency 0, and another centre.
     Warns where the incident field is at the surface as the record begins or ends, where more than 2e-3 of the largest recorded
@@ -116,6 +119,8 @@ class PowerFlow:
         check_wave(fields, incident)
         self.names = variables_of(fields)
         self.surface = ClosedSurface(fields, self.names, degree)
+        check_surface(fields)
+        check_wave_outside(fields, incident, self.names)
         if len(np.ravel(fields.attrs.get("time_span", ()))) != 2:
             raise ValueError("the fields lack the attribute time_span, the first and last time of the transform, as "
                              "ds.dg.record(...) gives it")
@@ -223,7 +228,7 @@ class PowerFlow:
             power = -self.through(self.incident, self.scattered) - self.through(self.scattered, self.incident)
         words = f"{name} {'cross-section' if self.surface.dim == 3 else 'width'}"
         return xr.DataArray(power / self.intensity, {"frequency": self.surface.fields["frequency"].variable}, ("frequency",),
-                            name, {"long_name": words})
+                            name, {"long_name": words} | times_length("1", self.surface.fields, self.surface.dim - 1))
 
 
 def formulation_of(fields, formulation):
@@ -236,14 +241,6 @@ def formulation_of(fields, formulation):
         raise ValueError(f"formulation={formulation!r} is not allowed, because the record at {fields.attrs.get('boundary')!r} "
                          f"holds the {known} field, as the boundary conditions of its run say; leave it out")
     return formulation
-
-
-def check_wave(fields, incident):
-    """Raise ValueError for a plane wave that is not that of the run."""
-    here, there = getattr(incident, "plane", None), fields.attrs.get("incident")
-    if None not in (here, there) and here != there:
-        raise ValueError(f"the incident field of the run is {there}, with this direction and amplitude, but the one given is "
-                         f"{here}; give the same")
 
 
 def check_record(fields, names, frequencies):

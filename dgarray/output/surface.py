@@ -4,6 +4,7 @@ import json
 import numpy as np
 import xarray as xr
 
+from dgarray.analysis.record_origin import ATTRIBUTES
 from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
 from dgarray.output.post import at_time, by_snapshot
 from dgarray.spaces.curved_surface import simplex_surface
@@ -12,7 +13,7 @@ from dgarray.spaces.tensor_surface import TensorSurface
 from dgarray.wording import choose
 
 LAYOUT = ("dim", "order", "nodes")
-OF_BOUNDARY = ("boundary", "field", "incident")          # of a record
+OF_BOUNDARY = ("boundary", "field", "incident", *ATTRIBUTES)          # of a record
 PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
 
@@ -81,7 +82,8 @@ def record(ds, name):
     """What the recorder `name` of the run kept, under plain names, lazy where the dataset is.
 
     Attributes: `record` (the recorder's class), dim, order, nodes and, on a boundary, `boundary` and where the boundary
-    conditions say it `field`, "total" or "scattered", and `incident`, the wave; a transform has `time_span`, and each of its
+    conditions say it `field`, "total" or "scattered", and `incident`, the wave, beside those of
+    `dgarray.analysis.record_origin`, such as `law` and `medium`; a transform has `time_span`, and each of its
     variables `largest` and `largest_at_end`.
     A transform of the whole volume comes with the mesh, so that `.dg` serves it too.
     Raises ValueError for an unknown record."""
