@@ -5,12 +5,14 @@ The attributes are texts, so that a store keeps them:
     law       "Maxwell" or "Acoustics", else the class of the law
     medium    that of the cells whose fields the record has, JSON of {argument of the law: number}, or of a text that says why
               there is no such number
+    eps_units units of eps, where the run has them
     outside   the same of all cells outside of a closed surface, where its normals, turned out of what it encloses, point; of a
               boundary of the mesh with no cells there, that of its own cells
     mirrors   the planes through the origin at which the cells outside end: JSON of {axis: name in MIRRORS or of the conditions}
     walls     of an interface, what the boundaries are at which it ends: JSON of {name: name in MIRRORS or of the condition}
     behind    "closed" where an interface's normal points to cells between walls alone, while waves may leave on the other side
 """
+import ast
 import json
 
 import numpy as np
@@ -25,7 +27,7 @@ from ..physics.laws.law import argument, shown
 from ..physics.laws.maxwell import Maxwell
 from .unknown_fields import connected
 
-ATTRIBUTES = "law", "medium", "outside", "mirrors", "walls", "behind"
+ATTRIBUTES = "law", "medium", "eps_units", "outside", "mirrors", "walls", "behind"
 MIRRORS = {"pec": pec, "pmc": pmc, "hard": wall, "soft": pressure_release}
 ON_PLANE = 1e-9             # distance from a plane, as a part of the mesh's size, that counts as rounding
 SAME = 1e-9                 # relative difference of a medium's numbers that counts as rounding
@@ -36,12 +38,12 @@ def origin_of(operator, names):
     law, boundary = operator.law, operator.problem.boundary
     if operator.mesh.structured:
         numbers = all(isinstance(value, float | int) for value in law.parameters.values())
-        return {"law": kind_of(law)} | ({"medium": json.dumps(medium_at(None, law, None, None))} if numbers else {})
+        return said_of(law) | ({"medium": json.dumps(medium_at(None, law, None, None))} if numbers else {})
     mesh = operator.mesh.whole
     rows = np.concatenate([mesh.named(name) for name in names])
     outside, places = outside_of(mesh, rows)
     law = law_at(mesh, law, np.concatenate([rows[:, 0], np.flatnonzero(outside)]))
-    attrs = {"law": kind_of(law)}
+    attrs = said_of(law)
     attrs["medium"] = json.dumps(medium_at(mesh, law, rows[:, :1], face_places(mesh, rows, 1)))
     attrs["outside"] = json.dumps(medium_at(mesh, law, *places))
     attrs["mirrors"] = json.dumps(mirrors_of(mesh, boundary, outside))
@@ -50,6 +52,28 @@ def origin_of(operator, names):
         attrs |= {"walls": json.dumps({name: named(condition) for name, condition in found.items()})} if found else {}
         attrs |= {"behind": "closed"} if closed_behind(mesh, rows, boundary) else {}
     return attrs
+
+
+def origin_of_text(text):
+    """What the text of a law, its call, says of every place: its kind, and where they are numbers its medium."""
+    try:
+        call = ast.parse(text, mode="eval").body
+        numbers = {word.arg: word.value.value for word in call.keywords if isinstance(word.value, ast.Constant)}
+        name = call.func.id
+    except (SyntaxError, AttributeError):          # of a law of the user's own
+        return {}
+    needed = {"Maxwell": ("eps", "mu", "sigma"), "Acoustics": ("density", "sound_speed")}.get(name)
+    if needed is None:
+        return {}
+    varying = [each for each in needed if not isinstance(numbers.get(each), float | int)]
+    medium = f"{' and '.join(varying)} is no one number" if varying else {each: float(numbers[each]) for each in needed}
+    units = {"eps_units": Maxwell.si["eps"]} if numbers.get("units") == "SI" and name == "Maxwell" else {}
+    return {"law": name, "medium": json.dumps(medium)} | units
+
+
+def said_of(law):
+    """The attributes of a law alone."""
+    return {"law": kind_of(law)} | ({"eps_units": law.units["eps"]} if "eps" in law.units else {})
 
 
 def law_at(mesh, law, cells):

@@ -61,14 +61,15 @@ def medium_outside(fields, given):
 
 
 def medium_here(fields, given):
-    """The same of the cells whose fields the record has."""
+    """The same of the cells whose fields the record has, which may have losses; numbers that are given hold where it varies."""
     return medium_of(fields, "medium", given, "at ")
 
 
 def medium_of(fields, where, given, words):
     found = known(fields, where)
-    if isinstance(found, str):
+    if isinstance(found, str) and (where == "outside" or None in given.values()):
         raise ValueError(f"the medium {words}{place(fields)} must be uniform and without losses and dispersion, but {found}")
+    found = None if isinstance(found, str) else found
     if found and found.get("sigma") and where == "outside":
         raise ValueError(f"the medium {words}{place(fields)} must have no losses, but it conducts: sigma = {found['sigma']:.6g}")
     result = {}

@@ -4,7 +4,7 @@ import json
 import numpy as np
 import xarray as xr
 
-from dgarray.analysis.record_origin import ATTRIBUTES
+from dgarray.analysis.record_origin import ATTRIBUTES, origin_of_text
 from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
 from dgarray.output.post import at_time, by_snapshot
 from dgarray.spaces.curved_surface import simplex_surface
@@ -64,7 +64,7 @@ def surface(ds, name, time=None):
         # On a surface the values no longer lie on the mesh.
         field.attrs = {key: value for key, value in ds[v].attrs.items() if key not in ("mesh", "location")}
     coords = faces.coords(ds["cell_number"].values, ds["x"].attrs.get("units", UNITLESS))
-    attrs = {key: ds.attrs[key] for key in LAYOUT} | naming(data) | {"boundary": str(name)}
+    attrs = {key: ds.attrs[key] for key in LAYOUT} | naming(data) | {"boundary": str(name)} | origin_of_text(ds.attrs.get("law", ""))
     if "time" in chosen.coords:
         coords["time"] = chosen["time"].variable
     return xr.Dataset(data, coords, attrs)
