@@ -71,14 +71,14 @@ def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float | None = N
                 or p, vx, vy, vz; complex on (frequency, face, face_node), with x, y, z, normal_x, normal_y, normal_z, area, on
                 quadrilaterals and hexahedra weight, and the attributes order and nodes; frequency may be one chosen value
     directions  (direction, dim) unit vectors u
-    eps, mu     of the medium around the surface, by default those of the run; of fields that do not say it, and are normalised, 1
+    eps, mu     of the medium around the surface, by default those of the run; of normalised fields that do not say it, 1
     degree      of the quadrature on each face, 2 order + 4 by default
     density, sound_speed   of acoustics, rho and c, likewise
     Returns a Dataset of Ex, Ey, Ez, those of them that the fields have, or of p, (frequency, direction), complex, of the unit E
     or p times length, in 2D times its square root; coordinates frequency and direction_x, direction_y, direction_z.
-    ValueError where fields lack something or the surface is not closed, lies in an absorbing layer, or beside mirrors of the run
-    whose images are missing; where the medium around it is not uniform, has losses or dispersion, or is not known; for a medium
-    that is not that of the run or not positive, fields of another law, and directions that are no unit vectors.
+    ValueError where fields lack something or the surface is not closed, lies in an absorbing layer, or beside mirrors of the
+    run whose images are missing; where the medium around it is not uniform, has losses or dispersion, or is not known; for a
+    medium that is not that of the run or not positive, fields of another law, and directions that are no unit vectors.
     Balanis 2012, section 6.8; Pierce 1989, section 4.6."""
     variables = variables_of(fields)
     u = unit_vectors(directions, len(check_fields(fields, variables)))
@@ -86,8 +86,8 @@ def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float | None = N
     given = {"eps": eps, "mu": mu}, {"density": density, "sound_speed": sound_speed}
     own, other = given[::-1] if "p" in variables else given
     if foreign := [name for name, value in other.items() if value is not None]:
-        raise ValueError(f"{foreign[0]}={other[foreign[0]]!r} is not allowed of fields {', '.join(variables)}; their medium has "
-                         f"{' and '.join(own)}")
+        raise ValueError(f"{foreign[0]}={other[foreign[0]]!r} is not allowed of the fields {', '.join(variables)}, whose "
+                         f"medium has {' and '.join(own)}")
     check_surface(fields)
     medium = medium_outside(fields, own)
     of_waves, q = pressures if "p" in variables else electric_fields, {name: surface.values(name) for name in variables}
@@ -147,7 +147,9 @@ def cross_section(far: xr.Dataset, incident: ArrayLike = 1.0) -> xr.DataArray:
     squares = sum(np.abs(component) ** 2 for component in far.data_vars.values())
     angle, name = (4 * np.pi, "cross-section") if "direction_z" in far.coords else (2 * np.pi, "width")
     result = (angle * squares / strength**2).rename("sigma")
-    result.attrs = {"long_name": f"bistatic {name}"} | ({"units": far.attrs["sigma_units"]} if "sigma_units" in far.attrs else {})
+    result.attrs = {"long_name": f"bistatic {name}"}
+    if "sigma_units" in far.attrs:
+        result.attrs["units"] = far.attrs["sigma_units"]
     return result
 
 

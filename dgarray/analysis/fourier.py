@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..backends.arrays import PIECE
+from ..physics.laws.law import shown as shown_function
 from .probes import Recorder, Recording, whole
 from .record_layout import Fixed, Series
 from .resolution import warn_of_short_waves
@@ -86,11 +87,13 @@ class Fourier(Recorder):
         """The Transform of this recorder in one run."""
         law, chosen = operator.law, choice(name, operator.law, self.variables)
         place = (at_points(name, operator, self.points) if self.points is not None
-                 else in_volume(name, operator) if self.boundary is None else on_boundary(name, operator, self.boundary, of_flux=True))
+                 else in_volume(name, operator) if self.boundary is None
+                 else on_boundary(name, operator, self.boundary, of_flux=True))
         frequencies, time = np.atleast_1d(np.asarray(self.frequencies, float)), units(law, "time")
         warn_of_short_waves(name, operator, frequencies)
         variables = place.variables(name, law, chosen, ("frequency",))
         for _, attrs in variables.values():
+            attrs |= {} if self.window is None else {"window": shown_function(self.window)}
             attrs["long_name"] = f"Fourier transform of {attrs['long_name']}"
             attrs["units"] = attrs["units"] if time == "normalised" else f"{attrs['units']} {time}"
         variables["time_span"] = ("bound",), {"long_name": "first and last time of the transform", "units": time}

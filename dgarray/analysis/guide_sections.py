@@ -120,7 +120,7 @@ def axes_across(normal):
 
 
 def rim_by_kind(mesh, name, corners, walls):
-    """{"pec" or "pmc": point numbers (edge, vertex) of the section's edges there}, in 2D its ends, and {boundary: which of these}."""
+    """{"pec" or "pmc": point numbers (edge, vertex) of the section's edges there}, in 2D its ends, and {boundary: kind}."""
     rim, walls = ends(corners), walls if isinstance(walls, dict) else {"default": walls}
     for given in walls:
         if given != "default":

@@ -53,8 +53,8 @@ def with_mirror_images(fields: xr.Dataset, planes: Mapping[str, str | Callable] 
         choose("planes: the axis", axis, axes)
         plane = choose(f"planes: the condition at {axis} = 0", named(given) if callable(given) else given, allowed)
         if of_run is not None and (axis not in of_run or of_run[axis] in MIRRORS and of_run[axis] != plane):
-            raise ValueError(f"planes: {plane!r} at {axis} = 0 is not what the run has there, {of_run.get(axis, 'no mirror')!r}; its "
-                             f"mirrors are {of_run or 'none'}")
+            raise ValueError(f"planes: {plane!r} at {axis} = 0 is not what the run has, {of_run.get(axis, 'no mirror')!r}; "
+                             f"its mirrors are {of_run or 'none'}")
         if axis in done:
             raise ValueError(f"the fields have their images in {axis} = 0 already")
         fields = doubled(fields, axis, plane)

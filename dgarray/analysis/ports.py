@@ -43,9 +43,9 @@ class Port:
     mesh, law   of the problem; Maxwell in 2D or 3D, with one medium without losses and dispersion at the port
     name        of the interface, a plane cross-section of the guide from wall to wall
     mode        number of the mode by cutoff, from 1, or a `Mode`, such as one of `modes` or `given_mode`
-    walls       of the guide, as of `modes`; by default those that the boundary conditions of a run are at the edges of the port:
-                what it launches, and what `waves` and `s_parameters` find, is then the mode with this number between these walls,
-                while the attribute `mode` is the one between walls of pec.  A run with other walls than are given is refused
+    walls       of the guide, as of `modes`; by default those that a run's boundary conditions are at the port's edges: what it
+                launches, and what `waves` and `s_parameters` find, is the mode with this number between these walls, while
+                the attribute `mode` is the one between walls of pec.  A run with other walls than those given is refused
     label       of the port in the scattering parameters, by default its name; give one where an interface has several ports
     ValueError as of `modes`, and for a mode of another interface."""
 
@@ -93,8 +93,8 @@ class Port:
             return self
         if self._number is None:
             given, there = (", ".join(f"{name!r}: {kind}" for name, kind in each.items()) for each in (own, walls))
-            raise ValueError(f"port {self.label!r} has the walls {given}, but the run has {there}; give those of the run, or leave "
-                             "walls out")
+            raise ValueError(f"port {self.label!r} has the walls {given}, but the run has {there}; give those of the run, or "
+                             "leave walls out")
         key = tuple(sorted(walls.items()))
         if key not in self._between:
             self._between[key] = replace(self, mode=self._number, walls={name: MIRRORS[kind] for name, kind in walls.items()})
@@ -195,8 +195,8 @@ class Launch:
 
 
 WRONG_WAY = ("port {!r}: the normal of the interface points to cells between walls alone, while waves may leave on the other "
-             "side; it must point out of the device, with_interfaces({{name: (region of the device, region of the feed)}}), to a "
-             "guide that ends in an absorbing layer")
+             "side; it must point out of the device, with_interfaces({{name: (region of the device, region of the feed)}}), to "
+             "a guide that ends in an absorbing layer")
 NAMES = tuple(f"jump{i}" for i in range(6))
 
 

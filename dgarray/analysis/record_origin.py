@@ -104,7 +104,7 @@ def in_layers(mesh, cells):
 
 
 def faces_in_layers(mesh, rows):
-    """Whether faces lie in an absorbing layer or at its outer end, (face,): those between a layer and cells before it do not."""
+    """Whether faces lie in an absorbing layer or at its outer end, (face,); those between it and cells before it do not."""
     beyond = other_side(mesh.neighbours, rows)[:, 0]          # at a boundary the own cell
     return in_layers(mesh, rows[:, 0]) & in_layers(mesh, beyond)
 
@@ -159,7 +159,7 @@ def outside_of(mesh, rows):
 
 
 def mirrors_of(mesh, boundary, cells):
-    """{axis: name of the mirror, or of the conditions} of the planes through the origin at which these cells of the mesh end."""
+    """{axis: name of the mirror, or of the conditions} of the planes through the origin at which these cells end."""
     found, size = {}, np.ptp(mesh.points, axis=0).max()
     faces = mesh.boundary_faces
     faces = faces[cells[faces[:, 0]] & ~in_layers(mesh, faces[:, 0])]

@@ -1,4 +1,4 @@
-"""What the functions that take a record ask of where it comes from, `dgarray.analysis.record_origin`: they take it, or refuse."""
+"""What functions of a record ask of where it comes from, see `dgarray.analysis.record_origin`: they take it, or refuse."""
 import json
 from numbers import Real
 
@@ -32,17 +32,18 @@ def refuse_layers(fields):
     """Raise ValueError where faces lie in an absorbing layer."""
     if "in_layer" in fields.coords and fields["in_layer"].values.any():
         count = int(fields["in_layer"].values.astype(bool).sum())
-        raise ValueError(f"{place(fields)} has {count} of {fields.sizes['face']} faces in an absorbing layer or at its outer end, "
-                         "where the fields are what the layer has left; record at an interface or boundary inside of the layer")
+        raise ValueError(f"{place(fields)} has {count} of {fields.sizes['face']} faces in an absorbing layer or at its "
+                         "outer end, where the fields are what the layer has left; record at an interface or boundary before the layer")
 
 
 def refuse_closed_part(fields):
-    """Raise ValueError where the fields are those on a part of what radiates, whose images in mirrors of the run are missing."""
+    """Raise ValueError where images are missing, in mirrors that the run has outside of the surface."""
     mirrors, images = known(fields, "mirrors") or {}, known(fields, "images") or {}
     missing = [f"{axis} = 0 ({name!r})" for axis, name in mirrors.items() if name in MIRRORS and axis not in images]
     if missing:
-        raise ValueError(f"the run ends at the mirror{'s' * (len(missing) > 1)} {' and '.join(missing)}, outside of {place(fields)}; "
-                         "what they reflect radiates too: give with_mirror_images(record) of dgarray.analysis.mirror_images")
+        raise ValueError(f"the run ends at the mirror{'s' * (len(missing) > 1)} {' and '.join(missing)}, outside of "
+                         f"{place(fields)}; what they reflect radiates too: give with_mirror_images(record) of "
+                         "dgarray.analysis.mirror_images")
 
 
 def check_surface(fields):
@@ -71,7 +72,8 @@ def medium_of(fields, where, given, words):
         raise ValueError(f"the medium {words}{place(fields)} must be uniform and without losses and dispersion, but {found}")
     found = None if isinstance(found, str) else found
     if found and found.get("sigma") and where == "outside":
-        raise ValueError(f"the medium {words}{place(fields)} must have no losses, but it conducts: sigma = {found['sigma']:.6g}")
+        raise ValueError(f"the medium {words}{place(fields)} must have no losses, but it conducts: sigma is "
+                         f"{found['sigma']:.6g}")
     result = {}
     for name, value in given.items():
         if value is not None and not (isinstance(value, Real) and value > 0):
@@ -101,6 +103,13 @@ def times_length(units, fields, power):
 
 # Incident fields.
 
+def refuse_windows(fields):
+    """Raise ValueError for a transform with a window, beside which an incident field has none."""
+    if "window" in fields.attrs:
+        raise ValueError(f"{place(fields)} is a transform with the window {fields.attrs['window']}, which the incident field "
+                         "does not have; record without one")
+
+
 def check_wave(fields, incident):
     """Raise ValueError for a plane wave that is not that of the run."""
     here, there = getattr(incident, "plane", None), fields.attrs.get("incident")
@@ -110,7 +119,7 @@ def check_wave(fields, incident):
 
 
 def check_law(fields, incident, names):
-    """Raise ValueError for a wave of other variables than those `names` of the fields; a user's own function does not say them."""
+    """Raise ValueError for a wave of other variables than the `names` of the fields; a user's own function says none."""
     variables = getattr(incident, "variables", names)
     if tuple(variables) != tuple(names):
         raise ValueError(f"the incident field is a wave of a law with {', '.join(variables)}, but {place(fields)} is one of "

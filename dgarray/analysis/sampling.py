@@ -70,8 +70,8 @@ def refuse_outside(name, x, outside, lower, upper, of):
 
 
 def on_boundary(name, operator, boundary, of_flux=False):
-    """The Place of the nodes of a named boundary, on a grid of one side, with where the record comes from: what `unknown_at` and
-    `origin_of` know of the fields there, and the coordinate in_layer, 1 of faces in an absorbing layer, where there are any.
+    """The Place of the nodes of a named boundary, on a grid of one side, with what `unknown_at` and `origin_of` know of the
+    fields there, and the coordinate in_layer, 1 of faces in an absorbing layer, where there are any.
 
     of_flux: on a plane interface the fields are those of the numerical flux, see `flux_states`, where it knows them.
     Raises ValueError for an unknown name."""
@@ -79,7 +79,8 @@ def on_boundary(name, operator, boundary, of_flux=False):
     trace = space.trace(boundary, role, label)
     take = taker(operator, trace.places)
     names = boundary if isinstance(boundary, tuple | list) else (boundary,)
-    attrs = {"boundary": title(boundary)} | unknown_at(operator.mesh, operator.problem.boundary, names) | origin_of(operator, names)
+    attrs = {"boundary": title(boundary)} | unknown_at(operator.mesh, operator.problem.boundary, names)
+    attrs |= origin_of(operator, names)
     coords = trace.coords
     if not space.structured:
         inside = faces_in_layers(operator.mesh.whole, face_rows(operator.mesh.whole, boundary, role))

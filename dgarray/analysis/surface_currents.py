@@ -11,7 +11,7 @@ from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS, cross
 from ..physics.pointwise import at_points
 from .cross_sections import Transform
-from .record_use import UNITLESS, check_law, check_wave, medium_here, place, refuse_other_laws
+from .record_use import UNITLESS, check_law, check_wave, medium_here, place, refuse_other_laws, refuse_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,9 +57,10 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
         raise ValueError(f"the record at {fields.attrs.get('boundary')!r} holds the total field, as the boundary conditions of "
                          "its run say; leave the incident field out")
     if incident is None and fields.attrs.get("field") == "scattered":
-        raise ValueError(f"{place(fields)} holds the scattered field, as the boundary conditions of its run say; give the incident "
-                         "field, surface_currents(record, incident)")
+        raise ValueError(f"{place(fields)} holds the scattered field, as the boundary conditions of its run say; give the "
+                         "incident field, surface_currents(record, incident)")
     if incident is not None:
+        refuse_windows(fields)
         check_wave(fields, incident)
         check_law(fields, incident, names)
     total = {name: fields[name] for name in names if name in fields}

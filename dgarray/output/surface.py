@@ -13,7 +13,7 @@ from dgarray.spaces.tensor_surface import TensorSurface
 from dgarray.wording import choose
 
 LAYOUT = ("dim", "order", "nodes")
-OF_BOUNDARY = ("boundary", "field", "incident", *ATTRIBUTES)          # of a record
+OF_BOUNDARY = ("boundary", "field", "incident", "window", *ATTRIBUTES)          # of a record
 PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
 
@@ -64,7 +64,8 @@ def surface(ds, name, time=None):
         # On a surface the values no longer lie on the mesh.
         field.attrs = {key: value for key, value in ds[v].attrs.items() if key not in ("mesh", "location")}
     coords = faces.coords(ds["cell_number"].values, ds["x"].attrs.get("units", UNITLESS))
-    attrs = {key: ds.attrs[key] for key in LAYOUT} | naming(data) | {"boundary": str(name)} | origin_of_text(ds.attrs.get("law", ""))
+    attrs = {key: ds.attrs[key] for key in LAYOUT} | naming(data) | {"boundary": str(name)}
+    attrs |= origin_of_text(ds.attrs.get("law", ""))
     if "time" in chosen.coords:
         coords["time"] = chosen["time"].variable
     return xr.Dataset(data, coords, attrs)
@@ -83,8 +84,8 @@ def record(ds, name):
 
     Attributes: `record` (the recorder's class), dim, order, nodes and, on a boundary, `boundary` and where the boundary
     conditions say it `field`, "total" or "scattered", and `incident`, the wave, beside those of
-    `dgarray.analysis.record_origin`, such as `law` and `medium`; a transform has `time_span`, and each of its
-    variables `largest` and `largest_at_end`.
+    `dgarray.analysis.record_origin`, such as `law` and `medium`; a transform has `time_span`, `window` if it has one, and each
+    of its variables `largest` and `largest_at_end`.
     A transform of the whole volume comes with the mesh, so that `.dg` serves it too.
     Raises ValueError for an unknown record."""
     classes = json.loads(ds.attrs.get("records", "{}"))

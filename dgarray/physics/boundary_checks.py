@@ -52,8 +52,8 @@ def check_medium(wave, medium, variables):
         x = face_places(mesh, faces, 1)
         beside = law.internal.parameters if law.internal is not None else ()
         if set(medium) != set(law.parameters) - set(beside) or tuple(variables) != tuple(law.variables):
-            raise ValueError(f"{wave} is a wave of another law than {law!r}, with {', '.join(variables)}; give plane_wave, or what "
-                             "made it, that one")
+            raise ValueError(f"{wave} is a wave of another law than {law!r}, with {', '.join(variables)}; give plane_wave, or "
+                             "what made it, that one")
         for name, value in law.dispersive.items():
             regions = value if isinstance(value, dict) else {}
             inside = [np.isin(faces[:, 0], mesh.regions[str(region)]).any() for region in regions]

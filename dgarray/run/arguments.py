@@ -57,8 +57,8 @@ def check_variables(law, fields):
     for name, field in fields.items():
         variables = getattr(field, "variables", law.variables)
         if tuple(variables) != tuple(law.variables):
-            raise ValueError(f"{name}={shown(field)} was made for a law with {', '.join(variables)}, but the law is {law!r}, with "
-                             f"{', '.join(law.variables)}; make it for that one")
+            raise ValueError(f"{name}={shown(field)} was made for a law with {', '.join(variables)}, but the law is {law!r}, "
+                             f"with {', '.join(law.variables)}; make it for that one")
 
 
 def check_cfl(cfl, dt, method):
