@@ -53,11 +53,11 @@ def test_a_line_source_and_its_image(law, mirror, plane):
     mesh = dg.rectangle((0, -1), (1, 1), cells=(4, 8), shape="quadrilateral")
     mesh = mesh.with_regions({"near": lambda x: (x[0] < 0.75) & (abs(x[1]) < 0.75)}).with_interfaces({"s": "near"})
     mesh = dg.pml(mesh, 0.75, 3, boundary=("right", "bottom", "top"))
-    centre, length, k = 2.0 / speed, LENGTH / speed, np.array([2.0, 4.0])
+    centre, length, k = 1.6 / speed, LENGTH / speed, np.array([2.0, 3.5])
     f = k * speed / (2 * np.pi)
     source = dg.current(law, PLACE, (0, 0, 1.0) if light else 1.0, WIDTH, lambda t: np.exp(-((t - centre) / length) ** 2))
-    ds = dg.Simulation(mesh, law, dg.TensorDG(5), {"left": mirror, "default": dg.pec if light else dg.wall}, source=source,
-                       until=9.0 / speed, record={"s": dg.Fourier(f, boundary="s")}, **ARRAYS).run()
+    ds = dg.Simulation(mesh, law, dg.TensorDG(4), {"left": mirror, "default": dg.pec if light else dg.wall}, source=source,
+                       until=7.0 / speed, record={"s": dg.Fourier(f, boundary="s", every=2)}, backend="numpy").run()
     record, u, omega = ds.dg.record("s"), directions(12), 2 * np.pi * f
     assert json.loads(record.attrs["mirrors"]) == {"x": plane}
     far = near_to_far(with_mirror_images(record), u)
@@ -67,11 +67,11 @@ def test_a_line_source_and_its_image(law, mirror, plane):
     sign = 1 if plane in ("hard", "pmc") else -1
     phases = [np.exp(1j * k[:, None] * (u @ (PLACE * (way, 1)))) for way in (1, -1)]
     exact = (strength * A)[:, None] * (phases[0] + sign * phases[1])
-    assert np.abs(far["Ez" if light else "p"].values - exact).max() < 2e-3 * np.abs(exact).max()
+    assert np.abs(far["Ez" if light else "p"].values - exact).max() < 5e-3 * np.abs(exact).max()
     if light:
         assert far.Ez.attrs["units"] == "V/m s m^0.5" and cross_section(far).attrs["units"] == "m"
-    with pytest.raises(ValueError, match=rf"the run ends at the mirror x = 0 \('{plane}'\), outside of the record at 's'; .*images"):
-        near_to_far(record.assign_attrs(mirrors=json.dumps({"x": plane})).pipe(closed), u)
+    with pytest.raises(ValueError, match=rf"the run ends at the mirror x = 0 \('{plane}'\), outside of the record at 's'; what"):
+        near_to_far(closed(record), u)
     assert with_mirror_images(record, {"x": mirror}).identical(with_mirror_images(record, {"x": plane}))
 
 
@@ -83,7 +83,8 @@ def closed(fields):
 
 
 def test_mirrors_that_are_not_those_of_the_run():
-    mesh = dg.rectangle(cells=4, shape="quadrilateral").with_regions({"a": lambda x: x[0] + x[1] < 0.7}).with_interfaces({"s": "a"})
+    mesh = dg.rectangle(cells=4, shape="quadrilateral").with_regions({"a": lambda x: x[0] + x[1] < 0.7})
+    mesh = mesh.with_interfaces({"s": "a"})
     light = recorded(dg.Maxwell(2), mesh, {"left": dg.pec, "bottom": dg.pmc, "default": dg.absorbing})
     assert json.loads(light.attrs["mirrors"]) == {"x": "pec", "y": "pmc"}
     assert json.loads(with_mirror_images(light).attrs["images"]) == {"x": "pec", "y": "pmc"}
@@ -97,7 +98,7 @@ def test_mirrors_that_are_not_those_of_the_run():
             (recorded(dg.Acoustics(2)), None, "knows no mirror of its run at a plane through the origin"),
             (recorded(dg.Acoustics(2)), {"x": "hard"}, "is not what the run has, 'no mirror'"),
             (light.drop_vars([*light.data_vars]).assign(u=light.Ez), None, "the fields u have no images that are known"),
-            (light.assign_attrs(law="Mine"), None, "has fields of the law Mine; they must be of Maxwell's equations or acoustics")):
+            (light.assign_attrs(law="Mine"), None, "has fields of the law Mine; they must be of Maxwell's equations")):
         with pytest.raises(ValueError, match=message):
             with_mirror_images(fields, planes)
     wave = dg.plane_wave(dg.Maxwell(2), (1, 0), (0, 0, 1), lambda s: np.exp(-s * s))
@@ -107,13 +108,11 @@ def test_mirrors_that_are_not_those_of_the_run():
 
 def test_currents_have_images_as_the_fields_have():
     """Those of the images of the fields are the images of those of the fields."""
-    mesh = dg.box(cells=1)
+    run = dg.Simulation(dg.box(cells=1), dg.Maxwell(3), dg.NodalDG(1), dg.pec, lambda x: (1.0, 2.0, 3.0, 4.0, 5.0, 6.0),
+                        record={"r": dg.SurfaceFields(("right", "top"))}, **SMALL)
     for plane in (dg.pec, dg.pmc):
-        fields = dg.Simulation(mesh, dg.Maxwell(3), dg.NodalDG(1), {"back": plane, "left": plane, "front": plane, "default": dg.pec},
-                               lambda x: (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), record={"r": dg.SurfaceFields("right")}, **SMALL).run(
-                               ).dg.record("r")
-        planes = json.loads(fields.attrs["mirrors"])
-        assert "x" in planes
+        fields = run.replace(boundary=plane).run().dg.record("r")
+        assert json.loads(fields.attrs["mirrors"]) == dict.fromkeys("xyz", plane.__name__)
         one, other = surface_currents(with_mirror_images(fields)), with_mirror_images(surface_currents(fields))
         for name in ("Jx", "Jy", "Jz", "rho"):
             assert float(abs(one[name]).max()) > 0.1
@@ -121,16 +120,16 @@ def test_currents_have_images_as_the_fields_have():
 
 
 @pytest.mark.parametrize("law, message", [
-    (dg.Maxwell(2, sigma={"in": 0.0, "out": 0.1}), "must have no losses, but it conducts: sigma is 0.1"),
-    (dg.Maxwell(2, eps={"in": 1.0, "out": 1 + dg.Debye(1.0, 0.1)}), "but eps is dispersive there"),
-    (dg.Maxwell(2, "TE", eps={"in": (1.0, 1.0, 1.0), "out": (1.0, 2.0, 1.0)}), "but it is a tensor there"),
-    (dg.Maxwell(2, eps=lambda x: np.where(x[1] > 0.75, 2.0, 1.0)), "but eps lies between 1 and 2 there"),
-    (dg.Acoustics(2, density=lambda x: np.where(x[1] > 0.75, 2.0, 1.0)), "but density lies between 1 and 2 there")])
+    (dg.Maxwell(2, sigma={"in": 0.0, "out": 0.1}), "it conducts: sigma is 0.1"),
+    (dg.Maxwell(2, eps={"in": 1.0, "out": 1 + dg.Debye(1.0, 0.1)}), "eps is dispersive there"),
+    (dg.Maxwell(2, "TE", eps={"in": (1.0, 1.0, 1.0), "out": (1.0, 2.0, 1.0)}), "it is a tensor there"),
+    (dg.Maxwell(2, eps=lambda x: np.where(x[1] > 0.75, 2.0, 1.0)), "eps lies between 1 and 2 there"),
+    (dg.Acoustics(2, density=lambda x: np.where(x[1] > 0.75, 2.0, 1.0)), "density lies between 1 and 2 there")])
 def test_media_around_a_surface_that_have_no_far_field(law, message):
     record = recorded(law)
     for use in (lambda: near_to_far(record, directions(4)),
                 lambda: cross_sections(record + 1, lambda x, t: (np.exp(-t * t) + 0 * x[0],) * 3)):
-        with pytest.raises(ValueError, match=f"the medium around the surface of the record at 's' must .*{message}"):
+        with pytest.raises(ValueError, match=f"the medium around the surface of the record at 's' must .*, but {message}"):
             use()
 
 
@@ -143,10 +142,10 @@ def test_the_medium_is_that_outside_of_the_surface():
         assert near_to_far(record, directions(4)).attrs == {"eps": 4.0, "mu": 2.0}
         for given in ({"eps": 9.0}, {"mu": 1.0}):
             (key, value), = given.items()
-            with pytest.raises(ValueError, match=rf"{key}={value} is not allowed, because the run has {key}=. around the surface"):
+            with pytest.raises(ValueError, match=rf"{key}={value} is not allowed, because the run has {key}=. around the surf"):
                 near_to_far(record, directions(4), **given)
         assert near_to_far(record, directions(4), eps=4.0).attrs["eps"] == 4.0
-        with pytest.raises(ValueError, match=r"sound_speed=1.5 is not allowed of the fields Hx, Hy, Ez, whose medium has eps and mu"):
+        with pytest.raises(ValueError, match="sound_speed=1.5 is not allowed of the fields Hx, Hy, Ez, whose medium has eps"):
             near_to_far(record, directions(4), sound_speed=1.5)
     hole = recorded(dg.Acoustics(2, sound_speed=3.0), squares(layer=False), names=("left", "right", "bottom", "top"))
     assert near_to_far(hole, directions(4)).attrs == {"density": 1.0, "sound_speed": 3.0}
@@ -174,7 +173,7 @@ def test_other_laws_and_waves_of_other_laws():
             recorded(TE, squares(layer=False), **{name: value})
     with pytest.raises(ValueError, match="is a wave of a law with Hx, Hy, Ez, but the record at 's' is one of Ex, Ey, Hz"):
         cross_sections(recorded(TE) + 1, of_TM)
-    with pytest.raises(ValueError, match="is a wave in a medium with eps=4, but around the surface of the record at 's' the run has 1"):
+    with pytest.raises(ValueError, match="is a wave in a medium with eps=4, but around the surface of the record at 's' the run"):
         cross_sections(recorded(TM) + 1, in_glass)
     with pytest.raises(ValueError, match="is a transform with the window .*, which the incident field does not have"):
         cross_sections(recorded(TM, record={"r": dg.Fourier(0.1, boundary="s", window=lambda t: 1.0)}) + 1, of_TM)
@@ -188,7 +187,7 @@ def test_other_laws_and_waves_of_other_laws():
 def test_faces_in_layers():
     law, u = dg.Maxwell(2, "TE"), directions(4)
     outer = recorded(law, names=("left", "right", "bottom", "top"))
-    with pytest.raises(ValueError, match="has 48 of 48 faces in an absorbing layer or at its outer end, where the fields are what"):
+    with pytest.raises(ValueError, match="has 48 of 48 faces in an absorbing layer or at its outer end, where the fields are"):
         near_to_far(outer, u)
     mesh = squares().with_interfaces({"deep": "pml", "first": ("out", "pml")})
     assert "in_layer" not in recorded(law, mesh, names="deep").coords          # the inner end of the layer
@@ -202,15 +201,17 @@ def test_faces_in_layers():
 
 
 @pytest.mark.parametrize("given, charge, units", [
-    ({"units": "SI"}, EPS_0, "C/m^2"), ({"units": "SI", "eps": 4 * EPS_0}, 4 * EPS_0, "C/m^2"), ({"eps": 2.25}, 2.25, "normalised"),
-    ({"units": {"Ey": "V/m"}, "eps": 2.0}, 2.0, "V/m"), ({"eps": {"left half": 2.0, "right half": 3.0}}, None, None),
-    ({"eps": (1.0, 2.0, 1.0)}, None, None), ({"sigma": 0.5, "eps": 3.0}, 3.0, "normalised")])
+    ({"units": "SI"}, EPS_0, "C/m^2"), ({"units": "SI", "eps": 4 * EPS_0}, 4 * EPS_0, "C/m^2"),
+    ({"units": {"Ex": "V/m", "Ey": "V/m"}, "eps": 2.0}, 2.0, "V/m"), ({"eps": 2.25}, 2.25, "normalised"),
+    ({"sigma": 0.5, "eps": 3.0}, 3.0, "normalised"), ({"eps": {"left half": 2.0, "right half": 3.0}}, None, None),
+    ({"eps": (1.0, 2.0, 1.0)}, None, None)])
 def test_charges_in_the_medium_of_the_run(given, charge, units):
     """E = 1 normal to the wall, in its units: over time, over frequency, and of snapshots."""
     mesh = dg.rectangle(cells=2, shape="quadrilateral").with_regions({
         "left half": lambda x: x[0] < 0.5, "right half": lambda x: x[0] > 0.5})
     boundary, until = {"top": dg.pec, "bottom": dg.pec, "default": dg.pmc}, 1e-3 / (LIGHT if given.get("units") == "SI" else 1)
-    ds = dg.Simulation(mesh, dg.Maxwell(2, "TE", **given), dg.TensorDG(1), boundary, lambda x: (0.0, 1.0, 0.0), until=until, **ARRAYS,
+    law = dg.Maxwell(2, "TE", **given)
+    ds = dg.Simulation(mesh, law, dg.TensorDG(1), boundary, lambda x: (0.0, 1.0, 0.0), until=until, **ARRAYS,
                        record={"w": dg.SurfaceFields("bottom"), "f": dg.Fourier(0.0, boundary="bottom")}).run()
     for fields, time, more in ((ds.dg.record("w"), 1.0, ""), (ds.dg.surface("bottom"), 1.0, ""),
                                (ds.dg.record("f"), until, " s" * (given.get("units") == "SI"))):
@@ -232,7 +233,7 @@ def test_currents_need_the_total_field():
     record = recorded(law, squares(layer=False), {"left": dg.scattered(dg.pec, wave), "default": dg.absorbing}, "left")
     for incident, message in ((None, "the record at 'left' holds the scattered field, .*give the incident field"),
                               (other, r"the incident field of the run is plane_wave\(\(1, 0\)"),
-                              (dg.plane_wave(dg.Maxwell(2, "TE"), (1, 0), (0, 1, 0), np.sin), "run is plane_wave|law with Ex, Ey, Hz")):
+                              (dg.plane_wave(dg.Maxwell(2, "TE"), (1, 0), (0, 1, 0), np.sin), "the incident field of the run")):
         with pytest.raises(ValueError, match=message):
             surface_currents(record, incident)
 
@@ -255,7 +256,7 @@ def burst(t):
 
 def run_of(mesh, law, port, order, until, **boundary):
     return dg.Simulation(mesh, law, dg.TensorDG(order), {"one": port.launch(burst), "default": dg.pec, **boundary}, until=until,
-                         record={name: dg.Fourier(FREQUENCIES, boundary=name) for name in ("one", "two")}, **ARRAYS).run()
+                         record={name: dg.Fourier(FREQUENCIES, boundary=name) for name in ("one", "two")}, backend="numpy").run()
 
 
 def test_walls_are_those_of_the_run():
@@ -267,18 +268,18 @@ def test_walls_are_those_of_the_run():
     assert float(S.sel(out="one").max()) < 1e-3 and float(abs(S.sel(out="two") - 1).max()) < 2e-3
     record = ds.dg.record("one")
     assert json.loads(record.attrs["walls"]) == {"bottom": "pec", "top": "pmc"}
-    assert ports[0].of_record(record).mode.cutoff == pytest.approx(0.25, rel=1e-6) and ports[0].mode.cutoff == pytest.approx(0.5)
+    assert ports[0].of_record(record).mode.cutoff == pytest.approx(0.25) and ports[0].mode.cutoff == pytest.approx(0.5)
     fixed = dg.Port(mesh, law, "one", walls={"top": dg.pec, "default": dg.pec})
     for use in (lambda: fixed.waves(record), lambda: run_of(mesh, law, fixed, 1, 1e-3, top=dg.pmc)):
-        with pytest.raises(ValueError, match="has the walls 'bottom': pec, 'top': pec, but the run has 'bottom': pec, 'top': pmc"):
+        with pytest.raises(ValueError, match="has the walls 'bottom': pec, 'top': pec, but the run has 'bottom': pec, 'top': pm"):
             use()
     with pytest.raises(ValueError, match="port 'one' ends at the boundary 'top', whose condition is impedance"):
         run_of(mesh, law, ports[0], 1, 1e-3, top=dg.impedance(0.5))
     glass = dg.Port(mesh, dg.Maxwell(2, eps=4.0), "one")
-    for port, other, message in ((ports[1], record, "port 'two': the record at 'one' is not at its interface 'two'"),
-                                 (glass, record, "in a medium with eps=4, mu=1, but at the record at 'one' the run has eps=1, mu=1")):
+    for port, message in ((ports[1], "port 'two': the record at 'one' is not at its interface 'two'"),
+                          (glass, "in a medium with eps=4, mu=1, but at the record at 'one' the run has eps=1, mu=1")):
         with pytest.raises(ValueError, match=message):
-            port.waves(other)
+            port.waves(record)
 
 
 def test_normals_that_point_to_the_device():

@@ -63,10 +63,10 @@ def cross_sections(fields: xr.Dataset, incident: Callable, formulation: str | No
     degree        of the quadrature on each face, 2 order + 4 by default
     Returns a Dataset of scattering, absorption, extinction (frequency), areas, in 2D lengths.
     ValueError where fields lack something or are 0 or have a window; where the surface is not closed, lies in an absorbing
-    layer, in a medium that is not uniform or has losses, or beside mirrors of the run whose images are missing; where the incident
-    field is a wave of another law or medium, is not symmetric as these mirrors are, has less than 1e-6 of its largest amplitude
-    over frequency at one of the frequencies, or is not resolved by 65536 samples; for a formulation or a plane wave that is not
-    that of the run, for none where its boundary conditions leave it open, the frequency 0, and another centre.
+    layer, in a medium that is not uniform or has losses, or beside mirrors of the run whose images are missing; where the
+    incident field is a wave of another law or medium, is not symmetric as these mirrors are, has less than 1e-6 of its largest
+    amplitude over frequency at one of the frequencies, or is not resolved by 65536 samples; for a formulation or a plane wave
+    that is not that of the run, for none where its boundary conditions leave it open, the frequency 0, and another centre.
     Warns where the incident field is at the surface as the record begins or ends, where more than 2e-3 of the largest recorded
     E or H, p or v is left at its end, where the incident amplitude is below 1e-3 of the largest, and where the scattering or
     absorption is negative by more than 1 % of the largest of the three.

@@ -46,7 +46,7 @@ def origin_of(operator, names):
     attrs = said_of(law)
     attrs["medium"] = json.dumps(medium_at(mesh, law, rows[:, :1], face_places(mesh, rows, 1)))
     attrs["outside"] = json.dumps(medium_at(mesh, law, *places))
-    attrs["mirrors"] = json.dumps(mirrors_of(mesh, boundary, outside))
+    attrs["mirrors"] = json.dumps(mirrors_of(mesh, boundary, outside, rows))
     if len(names) == 1 and names[0] in mesh.interfaces and mesh.dim > 1:
         found = walls_of(mesh, rows, boundary)
         attrs |= {"walls": json.dumps({name: named(condition) for name, condition in found.items()})} if found else {}
@@ -140,15 +140,16 @@ def medium_at(mesh, law, cells, x):
 
 
 def outside_of(mesh, rows):
-    """The cells outside of a closed surface of faces `rows`, whether each of the mesh is one, and (cells, points) at which to
-    look at the medium there: their centres, or where there are none the faces of the surface's own cells."""
+    """The cells outside of a closed surface of faces `rows`, whether each of the mesh is one, those on its own side where there
+    are none, and (cells, points) at which to look at the medium there: their centres, or where the mesh ends at some of the
+    faces those faces alone."""
     beyond, inner = other_side(mesh.neighbours, rows), mesh.neighbour_face[tuple(rows.T)] >= 0
     normals, centres = mesh.normals[tuple(rows.T)], mesh.face_centres(rows)
     measures = mesh.face_measures[tuple(rows.T)]
     # By the origin, so that planes through it, where a part of a symmetric surface ends, add nothing.
     outward = np.sum(measures * np.sum(normals * centres, axis=1)) > 0
     part = connected(mesh, [rows[inner], beyond[inner]])
-    chosen = beyond[inner, 0] if outward else rows[:, 0]
+    chosen = beyond[inner, 0] if outward and inner.any() else rows[:, 0]
     cells = np.isin(part, part[chosen])
     if outward and not inner.all():
         own = rows[~inner]
@@ -158,11 +159,14 @@ def outside_of(mesh, rows):
     return cells, (numbers[:, None], mesh.centroids[numbers].T[:, :, None])
 
 
-def mirrors_of(mesh, boundary, cells):
-    """{axis: name of the mirror, or of the conditions} of the planes through the origin at which these cells end."""
+def mirrors_of(mesh, boundary, cells, rows):
+    """{axis: name of the mirror, or of the conditions} of the planes through the origin at which these cells end, without the
+    faces `rows` of the record itself."""
     found, size = {}, np.ptp(mesh.points, axis=0).max()
     faces = mesh.boundary_faces
-    faces = faces[cells[faces[:, 0]] & ~in_layers(mesh, faces[:, 0])]
+    own = np.zeros(mesh.neighbour_face.shape, bool)
+    own[tuple(rows.T)] = True
+    faces = faces[cells[faces[:, 0]] & ~in_layers(mesh, faces[:, 0]) & ~own[tuple(faces.T)]]
     for number, axis in enumerate("xyz"[:mesh.dim]):
         if abs(mesh.points[:, number].min()) > ON_PLANE * size:
             continue

@@ -33,7 +33,8 @@ def refuse_layers(fields):
     if "in_layer" in fields.coords and fields["in_layer"].values.any():
         count = int(fields["in_layer"].values.astype(bool).sum())
         raise ValueError(f"{place(fields)} has {count} of {fields.sizes['face']} faces in an absorbing layer or at its "
-                         "outer end, where the fields are what the layer has left; record at an interface or boundary before the layer")
+                         "outer end, where the fields are what the layer has left; record at an interface or boundary before "
+                         "the layer")
 
 
 def refuse_closed_part(fields):
