@@ -70,7 +70,7 @@ def test_a_line_source_and_its_image(law, mirror, plane):
     assert np.abs(far["Ez" if light else "p"].values - exact).max() < 5e-3 * np.abs(exact).max()
     if light:
         assert far.Ez.attrs["units"] == "V/m s m^0.5" and cross_section(far).attrs["units"] == "m"
-    with pytest.raises(ValueError, match=rf"the run ends at the mirror x = 0 \('{plane}'\), outside of the record at 's'; what"):
+    with pytest.raises(ValueError, match=rf"the run ends at the mirror x = 0 \('{plane}'\), outside of the record at 's'"):
         near_to_far(closed(record), u)
     assert with_mirror_images(record, {"x": mirror}).identical(with_mirror_images(record, {"x": plane}))
 
@@ -173,7 +173,7 @@ def test_other_laws_and_waves_of_other_laws():
             recorded(TE, squares(layer=False), **{name: value})
     with pytest.raises(ValueError, match="is a wave of a law with Hx, Hy, Ez, but the record at 's' is one of Ex, Ey, Hz"):
         cross_sections(recorded(TE) + 1, of_TM)
-    with pytest.raises(ValueError, match="is a wave in a medium with eps=4, but around the surface of the record at 's' the run"):
+    with pytest.raises(ValueError, match="is a wave in a medium with eps=4, but around the surface of the record at 's' the"):
         cross_sections(recorded(TM) + 1, in_glass)
     with pytest.raises(ValueError, match="is a transform with the window .*, which the incident field does not have"):
         cross_sections(recorded(TM, record={"r": dg.Fourier(0.1, boundary="s", window=lambda t: 1.0)}) + 1, of_TM)
@@ -271,7 +271,7 @@ def test_walls_are_those_of_the_run():
     assert ports[0].of_record(record).mode.cutoff == pytest.approx(0.25) and ports[0].mode.cutoff == pytest.approx(0.5)
     fixed = dg.Port(mesh, law, "one", walls={"top": dg.pec, "default": dg.pec})
     for use in (lambda: fixed.waves(record), lambda: run_of(mesh, law, fixed, 1, 1e-3, top=dg.pmc)):
-        with pytest.raises(ValueError, match="has the walls 'bottom': pec, 'top': pec, but the run has 'bottom': pec, 'top': pm"):
+        with pytest.raises(ValueError, match="has the walls 'bottom': pec, 'top': pec, but the run has 'bottom': pec, 'top'"):
             use()
     with pytest.raises(ValueError, match="port 'one' ends at the boundary 'top', whose condition is impedance"):
         run_of(mesh, law, ports[0], 1, 1e-3, top=dg.impedance(0.5))
@@ -285,7 +285,7 @@ def test_walls_are_those_of_the_run():
 def test_normals_that_point_to_the_device():
     """A short: the cells behind the port are between walls, and the feed ends in a layer."""
     law, mesh = dg.Maxwell(2), guide(("feed", "device"), layers="left")
-    with pytest.raises(ValueError, match="port 'one': the normal of the interface points to cells between walls alone"):
+    with pytest.raises(ValueError, match="port 'one': the normal of the interface points to cells between walls"):
         run_of(mesh, law, dg.Port(mesh, law, "one"), 1, 1e-3)
     record = recorded(law, mesh, names="one", record={"r": dg.Fourier(FREQUENCIES, boundary="one")})
     with pytest.raises(ValueError, match="points to cells between walls alone"):
