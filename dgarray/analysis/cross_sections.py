@@ -117,8 +117,8 @@ class PowerFlow:
         if not callable(incident):
             raise ValueError(f"incident={incident!r} is not allowed; give the incident field, a function of x and t such as "
                              "dgarray.plane_wave(...)")
-        self.formulation = formulation_of(fields, formulation)
         check_wave(fields, incident)
+        self.formulation = formulation_of(fields, formulation)
         self.names = variables_of(fields)
         self.surface = ClosedSurface(fields, self.names, degree)
         check_surface(fields)
