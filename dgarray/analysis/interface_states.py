@@ -13,7 +13,7 @@ from ..physics.laws.law import cross, dot
 from ..physics.pointwise import components, record
 from ..physics.trace import call
 from ..spaces.parts import face_rows
-from .record_origin import kind_of
+from .record_origin import kind_of, law_at
 
 PLANE = 1e-6                # deviation of normals from their mean that counts as rounding
 SAME = 1e-9                 # distance of nodes on both sides, as a part of the mesh's size, that counts as rounding
@@ -27,10 +27,12 @@ def flux_states(operator, boundary, trace, read, read_beyond):
     boundary           name of the interface;  trace: the `Trace` of these cells
     read, read_beyond  functions state -> q on both sides;  read_beyond takes the nodes in the order of the other cells
     None where that is not known: for other laws, where the interface is not plane, and where nodes of both sides differ."""
-    law, mesh = operator.law, operator.mesh.whole
+    mesh = operator.mesh.whole
+    left, right = (face_rows(mesh, boundary, "", beyond) for beyond in (False, True))
+    law = law_at(mesh, operator.law, np.concatenate([left[:, 0], right[:, 0]]))
     normals = np.array([trace.coords[f"normal_{axis}"][1] for axis in "xyz"[:mesh.dim]])
     normals = normals[..., None] if normals.ndim == 2 else normals
-    if kind_of(law) not in ("Maxwell", "Acoustics") or law.laws is not None or np.ptp(normals, axis=(1, 2)).max() > PLANE:
+    if kind_of(law) not in ("Maxwell", "Acoustics") or np.ptp(normals, axis=(1, 2)).max() > PLANE:
         return None
     other, read_other = read_beyond
     x, there = (np.array([each.coords[axis][1] for axis in "xyz"[:mesh.dim]]) for each in (trace, other))
@@ -40,7 +42,6 @@ def flux_states(operator, boundary, trace, read, read_beyond):
     condition = operator.problem.boundary.get(boundary) if isinstance(operator.problem.boundary, dict) else None
     condition = condition if hasattr(condition, "between") else None
     flux = numerical_flux(getattr(condition, "flux", operator.problem.flux or upwind), law)
-    left, right = (face_rows(mesh, boundary, "", beyond) for beyond in (False, True))
     ml, mr = (record("m", *law.parameters)(*(parameter_at(mesh, rows, x, value) for value in law.parameters.values()))
               for rows in (left, right))
     at = tuple(x)

@@ -115,8 +115,8 @@ def medium_at(mesh, law, cells, x):
     """{argument: number} of the medium of cells (cell, 1) at points x (dim, cell, point) in them, or why there is none, a text.
 
     Without a mesh: of a law whose parameters are numbers."""
-    if law.laws is not None and (not law.parameters or any(each.dispersive for each in law.laws.values())):
-        return "several laws meet there"
+    if law.laws is not None:
+        return medium_of_laws(mesh, law, cells, x)
     for name, value in law.dispersive.items():
         regions = value if isinstance(value, dict) else ()
         if not regions or any(np.isin(cells[:, 0], mesh.regions[str(region)]).any() for region in regions):
@@ -137,6 +137,24 @@ def medium_at(mesh, law, cells, x):
     except ValueError:
         return "it is a tensor there"
     return {"eps": eps, "mu": mu, "sigma": medium.get("sigma", 0.0)}
+
+
+def medium_of_laws(mesh, law, cells, x):
+    """The same of laws by region."""
+    found = []
+    for region, each in law.laws.items():
+        here = np.isin(cells[:, 0], mesh.regions[str(region)])
+        if here.any():
+            found.append(medium_at(mesh, each, cells[here], x[:, here]))
+    for medium in found:
+        if isinstance(medium, str):
+            return medium
+    first = found[0]
+    for medium in found:
+        for name, value in first.items():
+            if name not in medium or not np.isclose(medium[name], value, rtol=SAME, atol=0):
+                return f"{name} is {value:.6g} and {medium.get(name, np.nan):.6g} there"
+    return first
 
 
 def outside_of(mesh, rows):
