@@ -255,8 +255,9 @@ def burst(t):
 
 
 def run_of(mesh, law, port, order, until, **boundary):
+    record = {name: dg.Fourier(FREQUENCIES, boundary=name) for name in ("one", "two")}
     return dg.Simulation(mesh, law, dg.TensorDG(order), {"one": port.launch(burst), "default": dg.pec, **boundary}, until=until,
-                         record={name: dg.Fourier(FREQUENCIES, boundary=name) for name in ("one", "two")}, backend="numpy").run()
+                         record=record, backend="numpy").run()
 
 
 def test_walls_are_those_of_the_run():
