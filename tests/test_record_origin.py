@@ -1,5 +1,6 @@
 """What a record knows of its run, law, media, mirrors, layers, units, and what its users take from it or refuse."""
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -281,6 +282,15 @@ def test_walls_are_those_of_the_run():
                           (glass, "in a medium with eps=4, mu=1, but at the record at 'one' the run has eps=1, mu=1")):
         with pytest.raises(ValueError, match=message):
             port.waves(record)
+
+
+def test_walls_that_change_at_the_port():
+    mesh, law = guide(), dg.Maxwell(2)
+    top = mesh.boundaries["top"]
+    before = mesh.face_centres(top)[:, 0] < 0
+    mesh = replace(mesh, boundaries={**mesh.boundaries, "top": top[~before], "above the feed": top[before]})
+    with pytest.raises(ValueError, match=r"port 'one' ends at \(0, 1\), where walls of pec and pmc meet; put it where"):
+        run_of(mesh, law, dg.Port(mesh, law, "one"), 1, 1e-3, top=dg.pmc)
 
 
 def test_normals_that_point_to_the_device():

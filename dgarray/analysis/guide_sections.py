@@ -60,7 +60,7 @@ def section_of(mesh, name, walls=pec):
     walls: what the guide's walls are, dgarray.pec, dgarray.pmc, or {name of a boundary: one of them}, where "default" stands
     for all others; by default pec.  The other conditions of a problem may be in it.
     Raises ValueError for a name that is no interface, faces that do not lie in one plane or of two shapes, or lie in an
-    absorbing layer, and an edge that lies on no boundary, or on one with another condition."""
+    absorbing layer, and an edge that lies on no boundary, on one with another condition, or where both kinds of wall meet."""
     if name in mesh.boundaries:
         raise ValueError(f"port {name!r} is a boundary of the mesh; it must be an interface between the device and the guide "
                          "behind the port, mesh.with_interfaces({name: (region of the device, region of the feed)})")
@@ -125,17 +125,21 @@ def rim_by_kind(mesh, name, corners, walls):
     for given in walls:
         if given != "default":
             choose("walls: boundary", str(given), [*mesh.boundaries, *mesh.interfaces], " in the mesh; it has")
-    found, of_boundary, free = {}, {}, np.ones(len(rim), bool)
+    found, of_boundary, free = {kind: np.zeros(len(rim), bool) for kind in WALLS}, {}, np.ones(len(rim), bool)
     for boundary, here in at_boundaries(mesh, rim):
         of_boundary[boundary] = kind = named(walls.get(boundary, walls.get("default", pec)))
         check_wall(name, boundary, kind)
-        found.setdefault(kind, []).append(rim[here])
+        found[kind] |= here
         free &= ~here
+    if (both := np.logical_and(*found.values())).any():
+        place = mesh.points[rim[both][0]].mean(axis=0)
+        raise ValueError(f"port {name!r} ends at ({', '.join(f'{c:.6g}' for c in place)}), where walls of pec and pmc meet; "
+                         "put it where the guide has one wall on both sides")
     if free.any():
         place = mesh.points[rim[free][0]].mean(axis=0)
         raise ValueError(f"port {name!r} ends inside of the mesh, at ({', '.join(f'{c:.6g}' for c in place)}); it must reach "
                          "from wall to wall")
-    return {kind: np.concatenate(edges) for kind, edges in found.items()}, of_boundary
+    return {kind: rim[here] for kind, here in found.items() if here.any()}, of_boundary
 
 
 def check_wall(name, boundary, kind):

@@ -70,7 +70,8 @@ def medium_here(fields, given):
 def medium_of(fields, where, given, words):
     found = known(fields, where)
     if isinstance(found, str) and (where == "outside" or None in given.values()):
-        raise ValueError(f"the medium {words}{place(fields)} must be uniform and without losses and dispersion, but {found}")
+        raise ValueError(f"the medium {words}{place(fields)} must be uniform and isotropic, without dispersion, but "
+                         f"{found}")
     found = None if isinstance(found, str) else found
     if found and found.get("sigma") and where == "outside":
         raise ValueError(f"the medium {words}{place(fields)} must have no losses, but it conducts: sigma is "
