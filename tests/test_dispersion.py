@@ -267,6 +267,23 @@ def test_fits_recover_sums(name):
         assert_allclose(found.high, medium.high, rtol=1e-5)
 
 
+@pytest.mark.parametrize("medium, poles", [(1 + dg.Drude(5.0, 0.3), 2), (1 + dg.Lorentz(2.0, 3.0, 8.0), 2),
+                                           (2 + dg.Drude(5.0, 0.3) + dg.Debye(1.0, 2.0), 3),
+                                           (1 + dg.Drude(5.0, 0.3) + dg.Lorentz(1.0, 9.0, 0.4), 4)])
+def test_fits_of_real_poles_have_the_energy_of_the_medium(medium, poles):
+    """Drude's term and large dampings are pairs of real poles, one with a negative residue."""
+    f = np.linspace(0.1, 3, 40)
+    found = dg.fit(f, medium(f), poles=poles)
+    assert found.error < 1e-9
+
+    def energies(eps):
+        sim = dg.Simulation(dg.interval(0, 1, 3), dg.Maxwell(1, eps=eps), dg.NodalDG(4), dg.pec, backend="numpy", kernels="array",
+                            initial=lambda x: (np.sin(np.pi * x[0]) ** 2, 0 * x[0]), until=0.5, dt=1 / 256)
+        sim.run()
+        return sim.report["conserved"]["energy"]["final"]
+    assert_allclose(energies(found), energies(medium), rtol=1e-6)
+
+
 def test_more_poles_fit_better():
     omega = 2 * np.pi / np.linspace(400, 1000, 61)
     errors = [dg.fit(omega / (2 * np.pi), gold().at(1j * omega), poles=poles, high=1.54).error for poles in (1, 2, 3, 4, 5, 6)]

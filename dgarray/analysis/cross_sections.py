@@ -16,7 +16,9 @@ from ..physics.pointwise import at_points
 from ..wording import choose
 from .closed_surface import ClosedSurface
 from .farfield import variables_of
+from .mirror_images import sign_of
 from .record_ends import warn_of_rest
+from .record_use import check_surface, check_wave, check_wave_outside, known, place, refuse_windows, times_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,7 @@ LEFT = 1e-3                 # share of its largest value that the incident field
 LEAST = 1e-6                # incident amplitude, relative to the largest over frequency, below which a frequency is refused
 WEAK = 1e-3                 # the same below which it is warned of: errors of the run count a thousandfold there
 UNPHYSICAL = 1e-2           # share of the largest width by which one may be negative
+SYMMETRIC = 1e-6            # deviation of the incident field from its image, of the largest value, that counts as rounding
 TIMES = 513                 # at which the incident field is evaluated for its largest value
 SPECTRUM = 1 << 12          # samples of it at most, for its largest amplitude over frequency
 BLOCK_VALUES = 1 << 20      # values of the incident field held at once
@@ -59,9 +62,11 @@ def cross_sections(fields: xr.Dataset, incident: Callable, formulation: str | No
                   of a plane wave it is the same everywhere
     degree        of the quadrature on each face, 2 order + 4 by default
     Returns a Dataset of scattering, absorption, extinction (frequency), areas, in 2D lengths.
-    ValueError where fields lack something or are 0, the surface is not closed, the incident field has less than 1e-6 of its
-    largest amplitude over frequency at one of the frequencies, or is not resolved by 65536 samples, for a formulation or a
-    plane wave that is not that of the run, the frequency 0, and another centre.
+    ValueError where fields lack something or are 0 or have a window; where the surface is not closed, lies in an absorbing
+    layer, in a medium that is not uniform or has losses, or beside mirrors of the run whose images are missing; where the
+    incident field is a wave of another law or medium, is not symmetric as these mirrors are, has less than 1e-6 of its largest
+    amplitude over frequency at one of the frequencies, or is not resolved by 65536 samples; for a formulation or a plane wave
+    that is not that of the run, for none where its boundary conditions leave it open, the frequency 0, and another centre.
     Warns where the incident field is at the surface as the record begins or ends, where more than 2e-3 of the largest recorded
     E or H, p or v is left at its end, where the incident amplitude is below 1e-3 of the largest, and where the scattering or
     absorption is negative by more than 1 % of the largest of the three.
@@ -112,10 +117,13 @@ class PowerFlow:
         if not callable(incident):
             raise ValueError(f"incident={incident!r} is not allowed; give the incident field, a function of x and t such as "
                              "dgarray.plane_wave(...)")
-        self.formulation = formulation_of(fields, formulation)
         check_wave(fields, incident)
+        self.formulation = formulation_of(fields, formulation)
         self.names = variables_of(fields)
         self.surface = ClosedSurface(fields, self.names, degree)
+        check_surface(fields)
+        refuse_windows(fields)
+        check_wave_outside(fields, incident, self.names)
         if len(np.ravel(fields.attrs.get("time_span", ()))) != 2:
             raise ValueError("the fields lack the attribute time_span, the first and last time of the transform, as "
                              "ds.dg.record(...) gives it")
@@ -125,6 +133,7 @@ class PowerFlow:
             raise ValueError(f"centre={centre!r} is not allowed; it must be a point with {self.surface.dim} coordinates")
         self.transform = Transform(incident, self.names, fields.attrs["time_span"], self.surface.frequencies)
         some = np.column_stack([self.centre, self.surface.x[:, ::max(1, self.surface.x.shape[1] // 8), 0]])
+        check_symmetry(fields, self.transform, some)
         self.transform.warn_if_cut_off(some)
         self.check_spectrum()
         self.transform.resolve(some)
@@ -223,12 +232,15 @@ class PowerFlow:
             power = -self.through(self.incident, self.scattered) - self.through(self.scattered, self.incident)
         words = f"{name} {'cross-section' if self.surface.dim == 3 else 'width'}"
         return xr.DataArray(power / self.intensity, {"frequency": self.surface.fields["frequency"].variable}, ("frequency",),
-                            name, {"long_name": words})
+                            name, {"long_name": words} | times_length("1", self.surface.fields, self.surface.dim - 1))
 
 
 def formulation_of(fields, formulation):
     """What the record holds, "scattered" or "total". Raises ValueError where the run says that it is the other."""
     known = fields.attrs.get("field")
+    if formulation is None and known is None and "incident" in fields.attrs:
+        raise ValueError(f"the boundary conditions of the run do not say whether {place(fields)} holds the scattered or the "
+                         "total field; give formulation=, or a record on one side of them")
     if formulation is None:
         return known or "scattered"
     choose("formulation", formulation, ("scattered", "total"))
@@ -238,12 +250,17 @@ def formulation_of(fields, formulation):
     return formulation
 
 
-def check_wave(fields, incident):
-    """Raise ValueError for a plane wave that is not that of the run."""
-    here, there = getattr(incident, "plane", None), fields.attrs.get("incident")
-    if None not in (here, there) and here != there:
-        raise ValueError(f"the incident field of the run is {there}, with this direction and amplitude, but the one given is "
-                         f"{here}; give the same")
+def check_symmetry(fields, transform, x):
+    """Raise ValueError where the incident field at points x (dim, point) is not its own image in the mirrors whose images the
+    fields have."""
+    times = np.linspace(transform.first, transform.last, TIMES)
+    for axis, plane in (known(fields, "images") or {}).items():
+        there = np.where(np.arange(len(x))[:, None] == "xyz".index(axis), -x, x)
+        signs = np.array([sign_of(name, axis, plane) for name in transform.names])[:, None]
+        here, image = (np.array([transform.at(points, t) for t in times]) for points in (x, there))
+        if np.abs(here - signs * image).max() > SYMMETRIC * np.abs(here).max():
+            raise ValueError(f"the incident field is not symmetric as the mirror {axis} = 0 ({plane!r}) of the run needs; on "
+                             "a part of a problem take a wave that is, such as one along the plane, with E along or across it")
 
 
 def check_record(fields, names, frequencies):

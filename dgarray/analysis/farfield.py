@@ -17,6 +17,7 @@ from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS
 from ..wording import choose
 from .closed_surface import ClosedSurface, check_fields
+from .record_use import UNITLESS, check_surface, medium_outside, times_length
 from .scattering_spheres import sphere_bistatic
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def directions(count: int = 360, plane: str | None = None) -> np.ndarray:
     return u
 
 
-def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float = 1.0, mu: float = 1.0, degree: int | None = None,
-                density: float = 1.0, sound_speed: float = 1.0) -> xr.Dataset:
+def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float | None = None, mu: float | None = None,
+                degree: int | None = None, density: float | None = None, sound_speed: float | None = None) -> xr.Dataset:
     """The far field of the fields on a closed surface: of Maxwell's equations the electric one, of acoustics the pressure.
 
     3D: E(r) -> E_far(r/|r|) exp(-i k |r|) / |r|,         A = 1 / (4 pi),
@@ -70,21 +71,25 @@ def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float = 1.0, mu:
                 or p, vx, vy, vz; complex on (frequency, face, face_node), with x, y, z, normal_x, normal_y, normal_z, area, on
                 quadrilaterals and hexahedra weight, and the attributes order and nodes; frequency may be one chosen value
     directions  (direction, dim) unit vectors u
-    eps, mu     of the medium around the surface
+    eps, mu     of the medium around the surface, by default those of the run; of normalised fields that do not say it, 1
     degree      of the quadrature on each face, 2 order + 4 by default
-    density, sound_speed   of acoustics, rho and c around the surface
+    density, sound_speed   of acoustics, rho and c, likewise
     Returns a Dataset of Ex, Ey, Ez, those of them that the fields have, or of p, (frequency, direction), complex, of the unit E
     or p times length, in 2D times its square root; coordinates frequency and direction_x, direction_y, direction_z.
-    ValueError where fields lack something or the surface is not closed, for directions that are no unit vectors and for a
-    medium that is not positive.
+    ValueError where fields lack something or the surface is not closed, lies in an absorbing layer, or beside mirrors of the
+    run whose images are missing; where the medium around it is not uniform, has losses or dispersion, or is not known; for a
+    medium that is not that of the run or not positive, fields of another law, and directions that are no unit vectors.
     Balanis 2012, section 6.8; Pierce 1989, section 4.6."""
     variables = variables_of(fields)
     u = unit_vectors(directions, len(check_fields(fields, variables)))
     surface = ClosedSurface(fields, variables, degree)
-    medium = {"density": density, "sound_speed": sound_speed} if "p" in variables else {"eps": eps, "mu": mu}
-    for name, value in medium.items():
-        if not (isinstance(value, Real) and value > 0):
-            raise ValueError(f"{name}={value!r} is not allowed; it must be a positive number")
+    given = {"eps": eps, "mu": mu}, {"density": density, "sound_speed": sound_speed}
+    own, other = given[::-1] if "p" in variables else given
+    if foreign := [name for name, value in other.items() if value is not None]:
+        raise ValueError(f"{foreign[0]}={other[foreign[0]]!r} is not allowed of the fields {', '.join(variables)}, whose "
+                         f"medium has {' and '.join(own)}")
+    check_surface(fields)
+    medium = medium_outside(fields, own)
     of_waves, q = pressures if "p" in variables else electric_fields, {name: surface.values(name) for name in variables}
     far = np.array([of_waves(surface, frequency, {name: values[number] for name, values in q.items()}, u, *medium.values())
                     for number, frequency in enumerate(surface.frequencies)])
@@ -93,9 +98,15 @@ def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float = 1.0, mu:
                for i, axis in enumerate(surface.axes)}
     electric = {f"E{axis}": f"electric far field, {axis} component" for axis in AXES}
     names = {"p": "far pressure"} if "p" in variables else electric
-    data = {name: (("frequency", "direction"), far[:, :, i], {"long_name": text})
+    data = {name: (("frequency", "direction"), far[:, :, i], {"long_name": text} | units_far(fields, name, surface.dim))
             for i, (name, text) in enumerate(names.items()) if name in variables}
-    return xr.Dataset(data, coords, {name: float(value) for name, value in medium.items()})
+    return xr.Dataset(data, coords, medium | {f"sigma_{key}": text for key, text in times_length(
+        "1", fields, surface.dim - 1).items()})
+
+
+def units_far(fields, name, dim):
+    """{"units": text} of a component of the far field: those of the field times length, in 2D times its square root."""
+    return times_length(fields[name].attrs.get("units", UNITLESS), fields, 1 if dim == 3 else 0.5)
 
 
 def electric_fields(surface, frequency, q, u, eps, mu):
@@ -137,6 +148,8 @@ def cross_section(far: xr.Dataset, incident: ArrayLike = 1.0) -> xr.DataArray:
     angle, name = (4 * np.pi, "cross-section") if "direction_z" in far.coords else (2 * np.pi, "width")
     result = (angle * squares / strength**2).rename("sigma")
     result.attrs = {"long_name": f"bistatic {name}"}
+    if "sigma_units" in far.attrs:
+        result.attrs["units"] = far.attrs["sigma_units"]
     return result
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..backends.arrays import PIECE
+from ..physics.laws.law import shown as shown_function
 from .probes import Recorder, Recording, whole
 from .record_layout import Fixed, Series
 from .resolution import warn_of_short_waves
@@ -37,7 +38,9 @@ class Fourier(Recorder):
     periods, T in all, gives Q = A T / 2.
 
     frequencies   numbers from 0, in cycles per unit of time, at most 1 / (2 every dt) with the time step dt
-    boundary      name of a boundary, or several in a tuple: dims (frequency, face, face_node), see `SurfaceFields`
+    boundary      name of a boundary, or several in a tuple: dims (frequency, face, face_node), see `SurfaceFields`.  On a plane
+                  interface, such as a port's, E and H along it, of sound p and the normal velocity, are those of the numerical
+                  flux: they have the wave that enters the cells, too, at the accuracy of the one that leaves them
     points        points (point, dim) instead: dims (frequency, point), see `Points`; without both the whole volume is
                   transformed: dims (frequency, element, node)
     every         steps between samples
@@ -84,11 +87,13 @@ class Fourier(Recorder):
         """The Transform of this recorder in one run."""
         law, chosen = operator.law, choice(name, operator.law, self.variables)
         place = (at_points(name, operator, self.points) if self.points is not None
-                 else in_volume(name, operator) if self.boundary is None else on_boundary(name, operator, self.boundary))
+                 else in_volume(name, operator) if self.boundary is None
+                 else on_boundary(name, operator, self.boundary, of_flux=True))
         frequencies, time = np.atleast_1d(np.asarray(self.frequencies, float)), units(law, "time")
         warn_of_short_waves(name, operator, frequencies)
         variables = place.variables(name, law, chosen, ("frequency",))
         for _, attrs in variables.values():
+            attrs |= {} if self.window is None else {"window": shown_function(self.window)}
             attrs["long_name"] = f"Fourier transform of {attrs['long_name']}"
             attrs["units"] = attrs["units"] if time == "normalised" else f"{attrs['units']} {time}"
         variables["time_span"] = ("bound",), {"long_name": "first and last time of the transform", "units": time}
@@ -100,7 +105,7 @@ class Fourier(Recorder):
         dims = {"frequency": len(frequencies), **place.dims, "bound": 2, "variable": len(chosen)}
         series = Series(name, dims, variables, False, coords, "complex128", {"time_span": "float64", "largest": "float64"})
         return Transform(series, self, frequencies, len(chosen),
-                         lambda state, t: place.read(state, list(chosen.values())))
+                         lambda state, t: place.read(state, t, list(chosen.values())))
 
 
 class Transform(Recording):

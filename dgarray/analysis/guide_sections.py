@@ -6,15 +6,17 @@ from functools import cached_property
 import numpy as np
 
 from ..mesh.cell_maps import geometry_cell
-from ..mesh.extrude import AROUND, among, edges_of, ends, face_positions, kinds
+from ..mesh.extrude import AROUND, ends, face_positions, kinds
 from ..mesh.interfaces import must_be_even, other_side
 from ..mesh.mesh import Mesh, build
-from ..physics.boundary import pec, pmc
+from ..physics.boundary import pec
 from ..physics.boundary_checks import face_places, parameter_at, shown_at
 from ..physics.laws.law import argument
 from ..reference import SHAPES
 from ..wording import choose
+from .record_origin import at_boundaries, faces_in_layers, named
 
+WALLS = "pec", "pmc"
 # Distance of points from the plane, and deviation of normals from its own, as a share of the section's size, that count as
 # rounding: coordinates in files often have 7 digits.
 TOLERANCE = 1e-6
@@ -28,13 +30,15 @@ class Section:
     mesh       the section's faces as a `Mesh` of one dimension less, with the boundaries "pec" and "pmc" as far as it has them
     origin     (dim,) where the coordinates in the plane are 0
     axes       (dim - 1, dim) unit vectors along these coordinates
-    direction  (dim,) unit normal into the device, against that of the interface"""
+    direction  (dim,) unit normal into the device, against that of the interface
+    walls      {boundary at which it ends: "pec" or "pmc"}"""
 
     name: str
     mesh: Mesh
     origin: np.ndarray
     axes: np.ndarray
     direction: np.ndarray
+    walls: dict
 
     @cached_property
     def size(self):
@@ -55,14 +59,16 @@ def section_of(mesh, name, walls=pec):
 
     walls: what the guide's walls are, dgarray.pec, dgarray.pmc, or {name of a boundary: one of them}, where "default" stands
     for all others; by default pec.  The other conditions of a problem may be in it.
-    Raises ValueError for a name that is no interface, faces that do not lie in one plane or of two shapes, and an edge that
-    lies on no boundary, or on one with another condition."""
+    Raises ValueError for a name that is no interface, faces that do not lie in one plane or of two shapes, or lie in an
+    absorbing layer, and an edge that lies on no boundary, on one with another condition, or where both kinds of wall meet."""
     if name in mesh.boundaries:
         raise ValueError(f"port {name!r} is a boundary of the mesh; it must be an interface between the device and the guide "
                          "behind the port, mesh.with_interfaces({name: (region of the device, region of the feed)})")
     choose("port", name, mesh.interfaces, "; the mesh has the interfaces")
     must_be_even(mesh, name)
     rows = mesh.interfaces[name]
+    if faces_in_layers(mesh, rows).any():
+        raise ValueError(f"port {name!r} lies in an absorbing layer; put it before the layer")
     corners = mesh.face_points(rows)
     faces = list(kinds(corners))
     if len(faces) > 1:
@@ -77,7 +83,7 @@ def section_of(mesh, name, walls=pec):
         raise ValueError(f"port {name!r} is not plane: points or normals of its {len(rows)} faces deviate by {off:.2g} of its "
                          "size; it must be a plane cross-section of the guide")
     axes = axes_across(normal)
-    rim = rim_by_kind(mesh, name, corners, walls)
+    rim, named_walls = rim_by_kind(mesh, name, corners, walls)
     numbers = np.unique(corners)
 
     def local(points):
@@ -90,7 +96,7 @@ def section_of(mesh, name, walls=pec):
                       {kind: local(some) for kind, some in rim.items()}, geometry_nodes=nodes, source=f"port {name!r}")
     if len(plane.hanging):
         raise ValueError(f"port {name!r} has faces of two sizes, where hanging nodes are; it must have none")
-    return Section(name, plane, origin, axes, -normal)
+    return Section(name, plane, origin, axes, -normal, named_walls)
 
 
 def face_nodes(mesh, rows, corners):
@@ -114,28 +120,33 @@ def axes_across(normal):
 
 
 def rim_by_kind(mesh, name, corners, walls):
-    """{"pec" or "pmc": point numbers (edge, vertex) of the section's edges there}, in 2D its ends."""
+    """{"pec" or "pmc": point numbers (edge, vertex) of the section's edges there}, in 2D its ends, and {boundary: kind}."""
     rim, walls = ends(corners), walls if isinstance(walls, dict) else {"default": walls}
     for given in walls:
         if given != "default":
             choose("walls: boundary", str(given), [*mesh.boundaries, *mesh.interfaces], " in the mesh; it has")
-    found, free, known = {}, np.ones(len(rim), bool), {pec: "pec", pmc: "pmc"}
-    for boundary, rows in [*mesh.boundaries.items(), ("default", mesh.unnamed)]:
-        here = among(rim, edges_of(mesh.face_points(rows))) if len(rows) else np.zeros(len(rim), bool)
-        if not here.any():
-            continue
-        condition = walls.get(boundary, walls.get("default", pec))
-        if condition not in known:
-            raise ValueError(f"port {name!r} ends at the boundary {boundary!r}, whose condition is "
-                             f"{getattr(condition, '__qualname__', condition)}; a guide's walls must be dgarray.pec or "
-                             "dgarray.pmc")
-        found.setdefault(known[condition], []).append(rim[here])
+    found, of_boundary, free = {kind: np.zeros(len(rim), bool) for kind in WALLS}, {}, np.ones(len(rim), bool)
+    for boundary, here in at_boundaries(mesh, rim):
+        of_boundary[boundary] = kind = named(walls.get(boundary, walls.get("default", pec)))
+        check_wall(name, boundary, kind)
+        found[kind] |= here
         free &= ~here
+    if (both := np.logical_and(*found.values())).any():
+        place = mesh.points[rim[both][0]].mean(axis=0)
+        raise ValueError(f"port {name!r} ends at ({', '.join(f'{c:.6g}' for c in place)}), where walls of pec and pmc meet; "
+                         "put it where the guide has one wall on both sides")
     if free.any():
         place = mesh.points[rim[free][0]].mean(axis=0)
         raise ValueError(f"port {name!r} ends inside of the mesh, at ({', '.join(f'{c:.6g}' for c in place)}); it must reach "
                          "from wall to wall")
-    return {kind: np.concatenate(edges) for kind, edges in found.items()}
+    return {kind: rim[here] for kind, here in found.items() if here.any()}, of_boundary
+
+
+def check_wall(name, boundary, kind):
+    """Raise ValueError for a condition, by its name, that is no wall of a guide."""
+    if kind not in WALLS:
+        raise ValueError(f"port {name!r} ends at the boundary {boundary!r}, whose condition is {kind}; a guide's walls must be "
+                         "dgarray.pec or dgarray.pmc")
 
 
 def medium_at(mesh, law, name):

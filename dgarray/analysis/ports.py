@@ -6,7 +6,7 @@ on it has the fields on the device's side.  Time dependence exp(i omega t), as i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,9 @@ from ..physics.laws.law import shown
 from ..wording import choose
 from .closed_surface import RecordedSurface
 from .guide_modes import Mode, modes
+from .guide_sections import check_wall
+from .record_origin import MIRRORS, closed_behind, named, walls_of
+from .record_use import known, place, refuse_layers
 
 if TYPE_CHECKING:
     from ..mesh import Mesh
@@ -40,7 +43,9 @@ class Port:
     mesh, law   of the problem; Maxwell in 2D or 3D, with one medium without losses and dispersion at the port
     name        of the interface, a plane cross-section of the guide from wall to wall
     mode        number of the mode by cutoff, from 1, or a `Mode`, such as one of `modes` or `given_mode`
-    walls       of the guide, as of `modes`; by default pec
+    walls       of the guide, as of `modes`; by default those that a run's boundary conditions are at the port's edges: what it
+                launches, and what `waves` and `s_parameters` find, is the mode with this number between these walls, while
+                the attribute `mode` is the one between walls of pec.  A run with other walls than those given is refused
     label       of the port in the scattering parameters, by default its name; give one where an interface has several ports
     ValueError as of `modes`, and for a mode of another interface."""
 
@@ -48,15 +53,17 @@ class Port:
     law: Law
     name: str
     mode: int | Mode = 1
-    walls: Any = pec
+    walls: Any = None
     label: str | None = None
 
     def __post_init__(self):
         mode = self.mode
+        object.__setattr__(self, "_number", None if isinstance(mode, Mode) or self.walls is not None else mode)
+        object.__setattr__(self, "_between", {})          # {walls of a run: the port between them}
         if not isinstance(mode, Mode):
             if not (isinstance(mode, Integral) and not isinstance(mode, bool) and mode >= 1):
                 raise ValueError(f"mode={mode!r} is not allowed; give its number, from 1, or a Mode")
-            mode = modes(self.mesh, self.law, self.name, int(mode), self.walls)[-1]
+            mode = modes(self.mesh, self.law, self.name, int(mode), pec if self.walls is None else self.walls)[-1]
         if mode.section.name != self.name:
             raise ValueError(f"port {self.name!r}: the mode is one of the interface {mode.section.name!r}")
         object.__setattr__(self, "mode", mode)
@@ -75,6 +82,42 @@ class Port:
             raise ValueError(f"pulse={pulse!r} is not allowed; give a function of time that returns a number")
         return Launch(self, pulse)
 
+    def between_walls(self, walls: dict[str, str]) -> Port:
+        """The port between the walls of a run, {boundary at which its section ends: "pec" or "pmc"}.
+
+        ValueError for other conditions, and where the port has a mode between other walls."""
+        for boundary, kind in walls.items():
+            check_wall(self.name, boundary, kind)
+        own = self.mode.section.walls
+        if own == walls:
+            return self
+        if self._number is None:
+            given, there = (", ".join(f"{name!r}: {kind}" for name, kind in each.items()) for each in (own, walls))
+            raise ValueError(f"port {self.label!r} has the walls {given}, but the run has {there}; give those of the run, or "
+                             "leave walls out")
+        key = tuple(sorted(walls.items()))
+        if key not in self._between:
+            self._between[key] = replace(self, mode=self._number, walls={name: MIRRORS[kind] for name, kind in walls.items()})
+        return self._between[key]
+
+    def of_record(self, record: xr.Dataset) -> Port:
+        """The port in the run of a record. ValueError where the record, by its attributes, is not one of this port."""
+        if record.attrs.get("boundary", self.name) != self.name:
+            raise ValueError(f"port {self.label!r}: {place(record)} is not at its interface {self.name!r}")
+        refuse_layers(record)
+        medium = known(record, "medium")
+        if medium is not None:
+            own = {"eps": self.mode.eps, "mu": self.mode.mu}
+            there = medium if isinstance(medium, dict) else {}
+            if not all(np.isclose(there.get(name, np.nan), value, rtol=1e-6, atol=0) for name, value in own.items()):
+                shown_there = ", ".join(f"{name}={there[name]:.6g}" for name in own) if there else medium
+                raise ValueError(f"port {self.label!r} is in a medium with eps={own['eps']:.6g}, mu={own['mu']:.6g}, but at "
+                                 f"{place(record)} the run has {shown_there}; give the port the law of the run")
+        if record.attrs.get("behind") == "closed":
+            raise ValueError(WRONG_WAY.format(self.label))
+        walls = known(record, "walls")
+        return self.between_walls(walls) if walls else self
+
     def waves(self, record: xr.Dataset) -> xr.Dataset:
         """The waves into and out of the device, a = (V + Z I) / (2 sqrt(Z)) and b = (V - Z I) / (2 sqrt(Z)), over frequency.
 
@@ -82,7 +125,11 @@ class Port:
 
         record    Dataset of a record `Fourier(frequencies, boundary=name)` at the interface, all components of E and H in it
         Returns a Dataset of a and b (frequency,), nan at frequencies that are not above the cutoff.
-        ValueError where the record lacks something, and at frequencies of which none is above the cutoff."""
+        ValueError where the record lacks something or is not one of this port, where the normal of the interface points to the
+        device, and at frequencies of which none is above the cutoff."""
+        return self.of_record(record)._waves(record)
+
+    def _waves(self, record):
         surface = RecordedSurface(record, self.law.variables)
         f = surface.frequencies
         if not (f > self.mode.cutoff).any():
@@ -112,9 +159,22 @@ class Launch:
 
     port: Port
     pulse: Callable
+    settled: bool = False          # whether the port is the one between the walls of a problem
 
     def __repr__(self):
         return f"{self.port!r}.launch({shown(self.pulse)})"
+
+    def in_problem(self, mesh, name, boundary):
+        """The condition at the interface `name` of a problem with these boundary conditions."""
+        if self.settled or mesh.structured or name not in mesh.interfaces:
+            return self
+        if name != self.port.name:
+            raise ValueError(f"boundary {name!r}: {self!r} is one of the interface {self.port.name!r}")
+        rows = mesh.interfaces[name]
+        if closed_behind(mesh, rows, boundary):
+            raise ValueError(WRONG_WAY.format(self.port.label))
+        walls = {wall: named(condition) for wall, condition in walls_of(mesh, rows, boundary).items()}
+        return Launch(self.port.between_walls(walls) if walls else self.port, self.pulse, True)
 
     def check(self, mesh, left, right, law):
         if repr(law) != repr(self.port.law):
@@ -134,6 +194,9 @@ class Launch:
         return tuple(a + b for a, b in zip(r, jump)), tuple(a - b for a, b in zip(l, jump))
 
 
+WRONG_WAY = ("port {!r}: the normal of the interface points to cells between walls alone, while waves may leave on the other "
+             "side; it must point out of the device, with_interfaces({{name: (region of the device, region of the feed)}}), to "
+             "a guide that ends in an absorbing layer")
 NAMES = tuple(f"jump{i}" for i in range(6))
 
 

@@ -184,7 +184,7 @@ def _fields(name, operator, place, recorder):
     law = operator.law
     chosen = choice(name, law, recorder.variables)
     series = Series(name, place.dims, place.variables(name, law, chosen), True, place.coords)
-    return Recording(series, recorder.every, lambda state, t: place.read(state, list(chosen.values())))
+    return Recording(series, recorder.every, lambda state, t: place.read(state, t, list(chosen.values())))
 
 
 def _text(value):

@@ -6,9 +6,11 @@ from functools import partial
 import numpy as np
 
 from ..physics.laws.units import all_axes
-from ..spaces.parts import AXES
+from ..spaces.parts import AXES, face_rows
 from ..wording import choose
+from .interface_states import flux_states
 from .record_layout import Fixed
+from .record_origin import faces_in_layers, origin_of
 from .unknown_fields import unknown_at
 
 TAKEN = ("time", "frequency", "time_span", "bound", "largest", "variable")      # names that every record keeps for itself
@@ -19,7 +21,7 @@ class Place:
     """Where fields are looked at.
 
     dims     dim -> size;  coords: name -> Fixed;  attrs: of every field there
-    read     function (state, numbers of variables) -> host array (variable, *sizes)"""
+    read     function (state, t, numbers of variables) -> host array (variable, *sizes)"""
 
     dims: dict
     coords: dict
@@ -54,7 +56,7 @@ def at_points(name, operator, points):
     take = taker(operator, found.places)
     coords = {axis: Fixed(("point",), column, {"long_name": f"{axis} of the points", "units": units(law, axis)})
               for axis, column in zip(AXES, x.T)} | fixed(found.coords)
-    return Place({"point": len(x)}, coords, {}, lambda state, numbers: found.values(take(state)[numbers]))
+    return Place({"point": len(x)}, coords, {}, lambda state, t, numbers: found.values(take(state)[numbers]))
 
 
 def refuse_outside(name, x, outside, lower, upper, of):
@@ -67,16 +69,36 @@ def refuse_outside(name, x, outside, lower, upper, of):
                          f"the {of} lies between ({low}) and ({high})")
 
 
-def on_boundary(name, operator, boundary):
-    """The Place of the nodes of a named boundary, on a grid of one side, with what `unknown_at` knows of the fields there.
+def on_boundary(name, operator, boundary, of_flux=False):
+    """The Place of the nodes of a named boundary, on a grid of one side, with what `unknown_at` and `origin_of` know of the
+    fields there, and the coordinate in_layer, 1 of faces in an absorbing layer, where there are any.
 
+    of_flux: on a plane interface the fields are those of the numerical flux, see `flux_states`, where it knows them.
     Raises ValueError for an unknown name."""
-    trace = operator.space.trace(boundary, f"record {name!r}", partial(units, operator.law))
+    space, role, label = operator.space, f"record {name!r}", partial(units, operator.law)
+    trace = space.trace(boundary, role, label)
     take = taker(operator, trace.places)
     names = boundary if isinstance(boundary, tuple | list) else (boundary,)
     attrs = {"boundary": title(boundary)} | unknown_at(operator.mesh, operator.problem.boundary, names)
-    return Place(trace.sizes, fixed(trace.coords), attrs,
-                 lambda state, numbers: trace.values(take(state)[numbers]))
+    attrs |= origin_of(operator, names)
+    coords = trace.coords
+    if not space.structured:
+        inside = faces_in_layers(operator.mesh.whole, face_rows(operator.mesh.whole, boundary, role))
+        if inside.any():
+            coords = coords | {"in_layer": (("face",), inside.astype("int64"), {
+                "long_name": "whether the face lies in an absorbing layer"})}
+
+    def read(state, t, numbers):
+        return trace.values(take(state)[numbers])
+    if of_flux and len(names) == 1 and not (space.structured or space.mixed) and names[0] in operator.mesh.whole.interfaces:
+        beyond = space.trace(boundary, role, label, beyond=True)
+        take_beyond = taker(operator, beyond.places)
+        states = flux_states(operator, names[0], trace, lambda state: trace.values(take(state)),
+                             (beyond, lambda state: beyond.values(take_beyond(state))))
+        if states is not None:
+            def read(state, t, numbers):
+                return states(state, t)[numbers]
+    return Place(trace.sizes, fixed(coords), attrs, read)
 
 
 def in_volume(name, operator):
@@ -91,7 +113,7 @@ def in_volume(name, operator):
     zones = list(operator.zones.values())          # the datasets of zones hold one zone after the other, and so does a record
     order = np.concatenate(zones) if zones else slice(None)
 
-    def read(state, numbers):
+    def read(state, t, numbers):
         return space.arranged(at_nodes(operator, state)[numbers])[:, order]
     return Place(space.sizes, fixed(space.coordinates(partial(units, operator.law))), {}, read)
 

@@ -11,15 +11,16 @@ from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS, cross
 from ..physics.pointwise import at_points
 from .cross_sections import Transform
+from .record_use import UNITLESS, check_law, check_wave, medium_here, place, refuse_other_laws, refuse_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 AXES = "x", "y", "z"
-UNITLESS = "normalised"
+KEPT = "dim", "order", "nodes", "boundary", "law", "mirrors", "images"          # attributes of the fields
 
 
-def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: float = 1.0) -> xr.Dataset:
+def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: float | None = None) -> xr.Dataset:
     """The electric current and charge on a wall, J = n x H per length and rho = eps n . E per area, at each node.
 
     n is the unit normal that points out of the wall into the cells whose fields the record has, the opposite of its normal_x,
@@ -29,11 +30,13 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
               `ds.dg.surface(boundary)`: all components of H for J, all of E for rho, or of both
     incident  the incident field, a function (x, t) -> state, where the record has the scattered field alone, as with the
               boundary condition `scattered`; of transforms it is transformed as the record was
-    eps       permittivity at the wall
+    eps       permittivity at the wall, by default that of the run; of fields that do not say it, and are normalised, 1
     Returns a Dataset of Jx, Jy, Jz and rho, those of them that the fields give (in 2D TM Jz; TE Jx, Jy and rho), with the dims
-    and coordinates of the fields.
-    ValueError where fields lack something, for another incident field or permittivity, and for an incident field beside a
-    record that has the total one, as its attribute `field` says.  Balanis 2012, section 1.5."""
+    and coordinates of the fields; nan at faces in an absorbing layer, whose fields are what it has left.  Where the run has no
+    one number eps at the wall there is no rho beside J.
+    ValueError where fields lack something or are of another law, for a permittivity that is not that of the run, for rho alone
+    without one, for an incident field that is not that of the run or beside a record that has the total one, and for none
+    beside one that has the scattered one, as its attribute `field` says.  Balanis 2012, section 1.5."""
     axes = [axis for axis in AXES if axis in fields.coords]
     names = variables_of(fields, len(axes))
     H, E = ([name for name in names if name[0] == letter] for letter in "HE")
@@ -44,7 +47,8 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
     if missing or not axes:
         raise ValueError(f"the fields lack {', '.join(missing) or 'x'}; give a record of {', '.join(names)} on a boundary, "
                          "SurfaceFields(boundary) or Fourier(frequencies, boundary=...)")
-    if not (isinstance(eps, Real) and eps > 0):
+    refuse_other_laws(fields)
+    if eps is not None and not (isinstance(eps, Real) and eps > 0):
         raise ValueError(f"eps={eps!r} is not allowed; it must be a positive number")
     if incident is not None and not callable(incident):
         raise ValueError(f"incident={incident!r} is not allowed; give the incident field, a function of x and t such as "
@@ -52,6 +56,13 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
     if incident is not None and fields.attrs.get("field") == "total":
         raise ValueError(f"the record at {fields.attrs.get('boundary')!r} holds the total field, as the boundary conditions of "
                          "its run say; leave the incident field out")
+    if incident is None and fields.attrs.get("field") == "scattered":
+        raise ValueError(f"{place(fields)} holds the scattered field, as the boundary conditions of its run say; give the "
+                         "incident field, surface_currents(record, incident)")
+    if incident is not None:
+        refuse_windows(fields)
+        check_wave(fields, incident)
+        check_law(fields, incident, names)
     total = {name: fields[name] for name in names if name in fields}
     if incident is not None:
         of_incident = at_times if "time" in fields.coords else transformed
@@ -66,13 +77,33 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
             if f"E{axis}" in E:          # a current is along a component of E that the law has
                 found[f"J{axis}"] = component, f"surface current, {axis} component", units
     if has_E and any(name[1:] in axes for name in E):
-        units = "C/m^2" if fields[E[0]].attrs.get("units") == "V/m" else UNITLESS
-        found["rho"] = eps * dot(n, [total.get(f"E{axis}", 0.0) for axis in AXES]), "surface charge", units
+        try:
+            eps = medium_here(fields, {"eps": eps})["eps"]
+        except ValueError:
+            if eps is not None or not has_H:
+                raise
+        else:
+            found["rho"] = (eps * dot(n, [total.get(f"E{axis}", 0.0) for axis in AXES]), "surface charge",
+                            units_of_charge(fields[E[0]].attrs.get("units", UNITLESS), units_of_eps(fields)))
+    if "in_layer" in fields.coords:
+        found = {name: (field.where(fields["in_layer"] == 0), *rest) for name, (field, *rest) in found.items()}
     result = xr.Dataset({name: field.transpose(*dims) for name, (field, _, _) in found.items()},
-                        attrs={key: fields.attrs[key] for key in ("dim", "order", "nodes", "boundary") if key in fields.attrs})
+                        attrs={key: fields.attrs[key] for key in KEPT if key in fields.attrs})
     for name, (_, text, units) in found.items():
         result[name].attrs = {"long_name": text, "units": units}
     return result
+
+
+def units_of_eps(fields):
+    """Units of the permittivity, by default of SI; normalised where the run says that it has none."""
+    return fields.attrs.get("eps_units", UNITLESS if "law" in fields.attrs else "F/m")
+
+
+def units_of_charge(units, eps):
+    """Units of eps E from those of E, such as "V/m" and a time, of transforms, and of eps: of SI C/m^2 and this time."""
+    if UNITLESS in (units, eps):
+        return units
+    return "C/m^2" + units.removeprefix("V/m") if eps == "F/m" and units.split(" ")[0] == "V/m" else f"{eps} {units}"
 
 
 def variables_of(fields, dim):

@@ -24,6 +24,13 @@ class Problem:
     flux: object = None
     source: object = None
 
+    def __post_init__(self):
+        if isinstance(self.boundary, dict) and any(hasattr(condition, "in_problem") for condition in self.boundary.values()):
+            mesh = self.mesh if self.mesh.structured else self.mesh.whole
+            object.__setattr__(self, "boundary", {
+                name: condition.in_problem(mesh, str(name), self.boundary) if hasattr(condition, "in_problem") else condition
+                for name, condition in self.boundary.items()})
+
     @cached_property
     def numbers(self):
         """{name: number} of the law's parameters, None for those that vary in space."""

@@ -4,6 +4,7 @@ import json
 import numpy as np
 import xarray as xr
 
+from dgarray.analysis.record_origin import ATTRIBUTES, origin_of_text
 from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
 from dgarray.output.post import at_time, by_snapshot
 from dgarray.spaces.curved_surface import simplex_surface
@@ -12,7 +13,7 @@ from dgarray.spaces.tensor_surface import TensorSurface
 from dgarray.wording import choose
 
 LAYOUT = ("dim", "order", "nodes")
-OF_BOUNDARY = ("boundary", "field", "incident")          # of a record
+OF_BOUNDARY = ("boundary", "field", "incident", "window", *ATTRIBUTES)          # of a record
 PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
 
@@ -64,6 +65,7 @@ def surface(ds, name, time=None):
         field.attrs = {key: value for key, value in ds[v].attrs.items() if key not in ("mesh", "location")}
     coords = faces.coords(ds["cell_number"].values, ds["x"].attrs.get("units", UNITLESS))
     attrs = {key: ds.attrs[key] for key in LAYOUT} | naming(data) | {"boundary": str(name)}
+    attrs |= origin_of_text(ds.attrs.get("law", ""))
     if "time" in chosen.coords:
         coords["time"] = chosen["time"].variable
     return xr.Dataset(data, coords, attrs)
@@ -81,8 +83,9 @@ def record(ds, name):
     """What the recorder `name` of the run kept, under plain names, lazy where the dataset is.
 
     Attributes: `record` (the recorder's class), dim, order, nodes and, on a boundary, `boundary` and where the boundary
-    conditions say it `field`, "total" or "scattered", and `incident`, the wave; a transform has `time_span`, and each of its
-    variables `largest` and `largest_at_end`.
+    conditions say it `field`, "total" or "scattered", and `incident`, the wave, beside those of
+    `dgarray.analysis.record_origin`, such as `law` and `medium`; a transform has `time_span`, `window` if it has one, and each
+    of its variables `largest` and `largest_at_end`.
     A transform of the whole volume comes with the mesh, so that `.dg` serves it too.
     Raises ValueError for an unknown record."""
     classes = json.loads(ds.attrs.get("records", "{}"))

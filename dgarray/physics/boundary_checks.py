@@ -46,13 +46,14 @@ def check_state(g, condition):
     return check
 
 
-def check_medium(wave, medium):
-    """That the medium at all faces is that of a wave, {parameter: number}."""
+def check_medium(wave, medium, variables):
+    """That the law has the variables of a wave, and at all faces its medium, {parameter: number}."""
     def check(mesh, faces, law):
         x = face_places(mesh, faces, 1)
         beside = law.internal.parameters if law.internal is not None else ()
-        if set(medium) != set(law.parameters) - set(beside):
-            raise ValueError(f"{wave} is a wave of another law than {law!r}; give plane_wave, or what made it, that one")
+        if set(medium) != set(law.parameters) - set(beside) or tuple(variables) != tuple(law.variables):
+            raise ValueError(f"{wave} is a wave of another law than {law!r}, with {', '.join(variables)}; give plane_wave, or "
+                             "what made it, that one")
         for name, value in law.dispersive.items():
             regions = value if isinstance(value, dict) else {}
             inside = [np.isin(faces[:, 0], mesh.regions[str(region)]).any() for region in regions]

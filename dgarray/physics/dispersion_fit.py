@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import nnls
 
-from .dispersion import Dispersion, Poles, gains, loss_frequencies, real
+from .dispersion import Dispersion, Drude, Lorentz, Poles, Relaxation, gains, loss_frequencies, real
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ SMALL = 1e-8            # the least sigma at infinite frequency, whose mean is 1
 FARTHEST = 100.0        # largest |pole|, in units of the table's largest frequency: faster ones would only shorten time steps
 UNDAMPED = 1e-9         # poles with less damping, as a part of |pole|, have none
 EXACT = 1e-13           # errors below this are rounding: of such fits the one with the fewest poles is taken
+PAIRED = 1e-12          # a residue of this part of the largest one that is left of a pair is rounding
 MARGIN = 1e-10          # the least loss at these frequencies, in units of the largest value; each pass doubles it
 ROW_ROUNDING = 1e-9     # a row may have an imaginary part of this part of the largest value: tables have few digits
 
@@ -35,6 +36,9 @@ def fit(frequency: ArrayLike, eps: ArrayLike, poles: int = 4, high: float | None
     high       the value at infinite frequency, positive; by default it is fitted
     passive    whether the residues are those of the best passive medium, by default; with False they fit best, a law may refuse
                the result, and rows with Im eps > 0 are allowed
+
+    Real poles with a negative residue, such as those of Drude's term, are put together with slower ones into terms Drude and
+    Lorentz where that can be done, so that the energy of the medium is known.
 
     The result has its largest |fit - eps| / largest |eps| as the attribute `error`; look at it.
     Raises ValueError for tables of other shapes, too many poles for the rows, a table of the other time dependence, a row that
@@ -70,6 +74,7 @@ def fit_of(omega, values, count, high, passive):
                          "instance the vacuum's value, or other poles=")
     if passive:
         medium.check_passive()
+        medium = with_energy(medium)
     return replace(medium, error=float(np.abs(medium.at(1j * omega) - values).max() / np.abs(values).max()))
 
 
@@ -193,6 +198,32 @@ def with_residues(omega, values, poles, high, passive):
         bounds = np.stack(losses + [np.zeros(len(bounded))] * (high is None), axis=1) / size
         medium = best(bounds / np.abs(bounds).max(axis=1, keepdims=True), MARGIN * 2**number)
     return medium
+
+
+def with_energy(medium):
+    """The same medium in terms that all have an energy, where real poles with negative residues can be put together with slower
+    ones, and other residues are imaginary but for rounding; else the medium itself.
+
+    r / (s + a) - r / (s + b) = r (b - a) / (s^2 + (a + b) s + a b),  0 <= a < b: Drude's term, or Lorentz's of large damping"""
+    real = sorted((term for term in medium.terms if isinstance(term, Relaxation)), key=lambda term: term.decay)
+    left, least = [term.residue for term in real], PAIRED * max((abs(term.residue) for term in real), default=0.0)
+    pairs = Dispersion(medium.high)
+    for term in medium.terms:
+        if not isinstance(term, Relaxation):
+            lorentz = term.b0 > 0 and term.a0 > 0 and abs(term.b1) * term.a0 ** 0.5 <= PAIRED * term.b0
+            pairs += Lorentz(term.b0 / term.a0, term.a0 ** 0.5, term.a1) if lorentz else Dispersion(0.0, (term,))
+    for k, fast in enumerate(real):
+        for j in range(k - 1, -1, -1):
+            share = min(left[j], -left[k])
+            if share > least:
+                left[j], left[k] = left[j] - share, left[k] + share
+                slow = real[j].decay
+                product, total, strength = slow * fast.decay, slow + fast.decay, share * (fast.decay - slow)
+                pairs += Drude(strength ** 0.5, total) if product == 0 else Lorentz(strength / product, product ** 0.5, total)
+    for term, residue in zip(real, left):
+        if abs(residue) > least:
+            pairs += Poles(-term.decay, residue)
+    return pairs if all(term.energy((1.0,) * term.states) is not None for term in pairs.terms) else medium
 
 
 def bounded_least_squares(A, b, G, h):

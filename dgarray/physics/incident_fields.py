@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .boundary import acoustic, maker
-from .boundary_checks import check_medium
 from .derivative import derivative
 from .laws.law import argument, cross, dot, shown
-from .plane_waves import medium_of, plane_wave
+from .plane_waves import medium_of, plane_wave, tell
 from .trace import trace
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def gaussian_beam(law: Law, direction: Sequence[float], amplitude: float | Seque
         return tuple(total)
     field.__qualname__ = (f"gaussian_beam({tuple(map(float, direction))}, {amplitude}, {shown(shape)}, waist={waist:g}, "
                           f"wavelength={wavelength:g}, focus={focus})")
-    field.check = centre.check
+    field.check, field.variables, field.medium = centre.check, centre.variables, centre.medium
     return field
 
 
@@ -174,7 +173,7 @@ def dipole(law: Law, position: Sequence[float], moment: float | Sequence[float],
         return tuple(c / r for c in R), r, t - r / speed
     where = "".join(f", {argument(law, name)}={medium[name]:g}" for name in varies)
     field.__qualname__ = f"dipole({position}, {moment}, {shown(pulse)}{where})"
-    field.check = check_medium(field.__qualname__, medium)
+    tell(field, law, medium)
     return field
 
 
@@ -212,6 +211,7 @@ def current(law: Law, position: Sequence[float], moment: float | Sequence[float]
         value = scale * rate(t) * np.exp(-dot(R, R) * (1 / width**2))
         return tuple(s * value for s in strength)
     source.__qualname__ = f"current({position}, {moment}, {width:g}, {shown(pulse)})"
+    source.variables = tuple(law.variables)
     return source
 
 

@@ -11,7 +11,9 @@ the numerical flux between l and the first state, the right element that between
 A condition may have `profiles(x) -> {name: values}`, plain NumPy that is evaluated once at the points x of the faces; `between`
 gets the values as p.name.  It may have `flux`, a numerical flux that is used at its faces whatever the interior uses, and
 `check(mesh, left, right, law)`, which raises ValueError where it does not fit; left, right: rows (cell, local face) of both
-sides.  With `closed` True, faces that end inside of the mesh, or lie in an absorbing layer, are refused.
+sides.  It may have in_problem(mesh, name, boundary) -> condition, asked first, which makes of it the one that a problem with
+these boundary conditions has at the interface.  With `closed` True, faces that end inside of the mesh, or lie in an absorbing
+layer, are refused.
 """
 from __future__ import annotations
 

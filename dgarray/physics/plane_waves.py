@@ -62,9 +62,16 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
         return tuple(a * profile for a in state)
     where = "".join(f", {argument(law, name)}={medium[name]:g}" for name in varies)
     field.__qualname__ = f"plane_wave({k}, {amplitude}, {shown(shape)}{where})"
-    field.check = check_medium(field.__qualname__, medium)
+    tell(field, law, medium)
     field.plane = f"plane_wave({shown_vector(k)}, {shown_vector(strength)})"
     return field
+
+
+def tell(field, law, medium):
+    """Let a field say its law's variables and its medium, {parameter: number}, and check them where it is given."""
+    field.check, field.variables = check_medium(field.__qualname__, medium, law.variables), tuple(law.variables)
+    field.medium = (dict(zip(("eps", "mu"), law.isotropic(medium, "a wave"))) if hasattr(law, "fields") else
+                    {argument(law, name): value for name, value in medium.items()})
 
 
 def shown_vector(values):

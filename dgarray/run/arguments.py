@@ -10,6 +10,7 @@ from ..methods.method import Method
 from ..output import GRID_RESERVED, RESERVED
 from ..output.codecs import check_compress
 from ..physics.laws import Law
+from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, written_at
 
 HELPERS = {"live": "an object with due and update, such as dgarray.output.Live(...)",
@@ -48,6 +49,16 @@ def check_functions(fields, results, flux):
         if value is not None and not callable(value):
             hint = f"; for the same state everywhere write lambda x: {value!r}" * isinstance(value, tuple)
             raise ValueError(f"{name}={value!r} is not allowed; it must be a function{kinds[name]}{hint}")
+
+
+def check_variables(law, fields):
+    """Raise ValueError for fields {name: function} that say other variables than those of the law, as what `plane_wave` and
+    `current` make for another law does."""
+    for name, field in fields.items():
+        variables = getattr(field, "variables", law.variables)
+        if tuple(variables) != tuple(law.variables):
+            raise ValueError(f"{name}={shown(field)} was made for a law with {', '.join(variables)}, but the law is {law!r}, "
+                             f"with {', '.join(law.variables)}; make it for that one")
 
 
 def check_cfl(cfl, dt, method):

@@ -34,6 +34,7 @@ from .arguments import (
     check_problem,
     check_ranks_given,
     check_records,
+    check_variables,
 )
 from .failure import check_dump
 from .linear_operator import linear_operator
@@ -105,7 +106,9 @@ class Simulation:
         self.initial = initial if initial is not None else zero_state(law)
         check_problem(mesh, law, method)
         check_numbers(cfl, dt=dt, until=until, every=every, steady=steady)
-        check_functions({"initial": initial, "source": source, "exact": exact}, results, flux)
+        fields = {"initial": initial, "source": source, "exact": exact}
+        check_functions(fields, results, flux)
+        check_variables(law, fields)
         self.stepper = method.stepper(stepper)
         check_cfl(cfl, dt, method)
         self.problem = Problem(mesh, law, boundary, flux, source)

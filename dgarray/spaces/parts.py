@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..mesh.interfaces import other_side
 from ..wording import choose
 
 AXES = ("x", "y", "z")
@@ -95,8 +96,9 @@ def names_of(boundary):
     return tuple(boundary) if isinstance(boundary, (tuple, list)) else (boundary,)
 
 
-def face_rows(mesh, boundary, role):
-    """Rows (face, 2) of a named boundary or interface of a mesh, or of several, each face once.
+def face_rows(mesh, boundary, role, beyond=False):
+    """Rows (face, 2) of a named boundary or interface of a mesh, or of several, each face once; beyond: those of the cells on
+    the other side, in the same order.
 
     Raises ValueError for an unknown name, and where there is no face; role: start of the message."""
     known = mesh.boundaries | mesh.interfaces
@@ -104,7 +106,8 @@ def face_rows(mesh, boundary, role):
         boundary, known, role, " in the mesh; it has"))])
     if not len(rows):
         raise ValueError(f"{role}: boundary={boundary!r} has no face; give names of the mesh: {', '.join(known) or 'none'}")
-    return np.unique(rows, axis=0)
+    rows = np.unique(rows, axis=0)
+    return other_side(mesh.neighbours, rows) if beyond else rows
 
 
 def check_names(boundary, known, role, where):

@@ -69,9 +69,11 @@ class PolynomialSpace:
                                   {"long_name": "position among the cells of the mesh file, from 0"})}
         return Evaluation(element, lambda q: np.einsum("pn,vnp->vp", matrix, q), element < 0, coords)
 
-    def trace(self, boundary, role, units):
-        """The `Trace` of a named boundary, or of several. Raises ValueError for an unknown name."""
-        surface = self._surface(boundary, role)
+    def trace(self, boundary, role, units, beyond=False):
+        """The `Trace` of a named boundary, or of several; beyond: of the cells on the other side of an interface.
+
+        Raises ValueError for an unknown name."""
+        surface = self._surface(boundary, role, beyond=beyond)
         return Trace(surface.rows[:, 0], surface.take, dict(zip(("face", "face_node"), surface.shape)),
                      surface.coords(self.mesh.numbers, units("x")))
 
@@ -83,8 +85,8 @@ class PolynomialSpace:
         return [Part(surface.rows[:, 0], tuple(x), weights.shape, normals, lambda q: tuple(surface.take(q) @ matrix.T),
                      lambda v: v[surface.rows[:, 0], None], lambda f: np.sum(f * weights), weights)]
 
-    def _surface(self, boundary, role):
-        return simplex_surface(self.mesh, self.order, face_rows(self.mesh, boundary, role))
+    def _surface(self, boundary, role, beyond=False):
+        return simplex_surface(self.mesh, self.order, face_rows(self.mesh, boundary, role, beyond))
 
     @kept
     def parts(self, role="", degree=None, extra=4):

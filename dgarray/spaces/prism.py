@@ -24,8 +24,8 @@ class PrismSpace(CurvedSpace):
         """The degree of det dx/dr in the triangle and along the line."""
         return 3 * cell_maps.map_order(self.mesh) - 1
 
-    def trace(self, boundary, role, units):
-        surface = self._surface(boundary, role)
+    def trace(self, boundary, role, units, beyond=False):
+        surface = self._surface(boundary, role, beyond=beyond)
         return Trace(surface.rows[:, 0], surface.take, dict(zip(("face", "face_node"), surface.shape)),
                      surface.coords(self.mesh.numbers, units("x")))
 
@@ -35,8 +35,8 @@ class PrismSpace(CurvedSpace):
                      lambda q: tuple(surface.take(q)), lambda v: v[surface.rows[:, 0], None],
                      lambda f: np.sum(f * surface.weights), surface.weights)]
 
-    def _surface(self, boundary, role, degree=None):
-        return PrismSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role), degree)
+    def _surface(self, boundary, role, degree=None, beyond=False):
+        return PrismSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role, beyond), degree)
 
 
 def polynomial_space(mesh, order):

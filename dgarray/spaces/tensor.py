@@ -53,9 +53,11 @@ class TensorSpace:
                                   {"long_name": "position among the cells of the mesh file, from 0"})}
         return Evaluation(element, lambda q: np.einsum("pn,vnp->vp", matrix, q), element < 0, coords)
 
-    def trace(self, boundary, role, units):
-        """The `Trace` of a named boundary, or of several. Raises ValueError for an unknown name."""
-        surface = self._surface(boundary, role)
+    def trace(self, boundary, role, units, beyond=False):
+        """The `Trace` of a named boundary, or of several; beyond: of the cells on the other side of an interface.
+
+        Raises ValueError for an unknown name."""
+        surface = self._surface(boundary, role, beyond=beyond)
         return Trace(surface.rows[:, 0], surface.take, dict(zip(("face", "face_node"), surface.shape)),
                      surface.coords(self.mesh.numbers, units("x")))
 
@@ -67,8 +69,8 @@ class TensorSpace:
                      lambda q: tuple(surface.take(q)), lambda v: v[surface.rows[:, 0], None],
                      lambda f: np.sum(f * surface.weights), surface.weights)]
 
-    def _surface(self, boundary, role, order=None):
-        return TensorSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role), order)
+    def _surface(self, boundary, role, order=None, beyond=False):
+        return TensorSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role, beyond), order)
 
     @kept
     def parts(self, role="", degree=None, extra=4):

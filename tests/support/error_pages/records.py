@@ -7,6 +7,9 @@ ABOUT = "recorders, and far fields from their records"
 FAR = """from dgarray.analysis.farfield import near_to_far"""
 FAR_BOX = "mesh=dg.box(cells=1), law=dg.Maxwell(3), boundary=dg.pec, record={'a': dg.Fourier(0.01, boundary='left')}, "
 
+FAR_SIDES = ("record={'a': dg.Fourier(0.01, boundary=('left', 'right', 'bottom', 'top'))}, "
+             "results=lambda ds: {'x': near_to_far(ds.dg.record('a'), ")
+
 GROUPS = {}
 
 GROUPS["Records"] = [
@@ -53,4 +56,10 @@ GROUPS["Far fields"] = [
          "unit vectors", FAR),
     case("A surface that is not closed", FAR_BOX + "results=lambda ds: {'x': near_to_far(ds.dg.record('a'), [(0, 0, 1)])}",
          "not closed", FAR),
+    case("A surface at the outer end of a layer", "mesh=dg.pml(dg.rectangle(cells=1), 0.5, 1), " + FAR_SIDES + "[(1, 0)])}",
+         "absorbing layer or at its outer end", FAR),
+    case("A medium that is not that of the run", FAR_SIDES + "[(1, 0)], sound_speed=2.0)}", "because the run has", FAR),
+    case("Images in a mirror that the run does not have", "record={'a': dg.Fourier(0.01, boundary='right')}, "
+         "results=lambda ds: {'x': with_mirror_images(ds.dg.record('a'), {'y': 'soft'})}", "is not what the run has",
+         "from dgarray.analysis.mirror_images import with_mirror_images"),
 ]
