@@ -17,6 +17,7 @@ from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS
 from ..wording import choose
 from .closed_surface import ClosedSurface, check_fields
+from .record_ends import warn_of_rest
 from .scattering_spheres import sphere_bistatic
 
 if TYPE_CHECKING:
@@ -76,11 +77,12 @@ def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float = 1.0, mu:
     Returns a Dataset of Ex, Ey, Ez, those of them that the fields have, or of p, (frequency, direction), complex, of the unit E
     or p times length, in 2D times its square root; coordinates frequency and direction_x, direction_y, direction_z.
     ValueError where fields lack something or the surface is not closed, for directions that are no unit vectors and for a
-    medium that is not positive.
+    medium that is not positive.  Warns where the record ends while more than 2e-3 of its largest E or H, p or v is left.
     Balanis 2012, section 6.8; Pierce 1989, section 4.6."""
     variables = variables_of(fields)
     u = unit_vectors(directions, len(check_fields(fields, variables)))
     surface = ClosedSurface(fields, variables, degree)
+    warn_of_rest(fields[list(variables)], stacklevel=2)
     medium = {"density": density, "sound_speed": sound_speed} if "p" in variables else {"eps": eps, "mu": mu}
     for name, value in medium.items():
         if not (isinstance(value, Real) and value > 0):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..backends.arrays import PIECE
+from .envelope import STRETCHES, Envelope
 from .probes import Recorder, Recording, whole
 from .record_layout import Fixed, Series
 from .resolution import warn_of_short_waves
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 # 7 ms, with 32 no less.
 WAITING = 16
 WAITING_BYTES = 1 << 24         # beyond this the waiting samples take at most half the memory of the sums
-STRETCHES = 64                  # at most, into which a record is divided for its largest values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,44 +204,6 @@ class Transform(Recording):
         self.waiting[:len(self.times)] = state["waiting"]
         self.first, self.before = map(float, state["span"])
         self.envelope = Envelope(np.array(state["largest"]), int(state["blocks"][0]))
-
-
-class Envelope:
-    """Largest absolute values of variables over a record, in stretches of equal numbers of blocks of samples.
-
-    values   (stretch, variable); where all are taken, each two become one
-    count    of blocks so far"""
-
-    def __init__(self, values, count=0):
-        self.values, self.count = values, count
-
-    def copy(self):
-        return Envelope(self.values.copy(), self.count)
-
-    def add(self, sizes):
-        """Add a block with the largest values `sizes` (variable,)."""
-        if self.count == len(self.values) * self.blocks:
-            pairs = self.values.reshape(-1, 2, self.values.shape[1]).max(axis=1)
-            self.values = np.concatenate([pairs, np.zeros_like(pairs)])
-        self.count += 1
-        place = (self.count - 1) // self.blocks
-        self.values[place] = np.maximum(self.values[place], sizes)
-
-    @property
-    def blocks(self):
-        """In a stretch: a power of 2."""
-        return 1 << max(0, -(-self.count // len(self.values)) - 1).bit_length()
-
-    @property
-    def whole(self):
-        """(variable,) over all blocks."""
-        return self.values.max(axis=0)
-
-    @property
-    def end(self):
-        """(variable,) over the last two stretches, of which the last may be short."""
-        last = max(self.count - 1, 0) // self.blocks
-        return self.values[max(last - 1, 0):last + 1].max(axis=0)
 
 
 def window_value(window, t):

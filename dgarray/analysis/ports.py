@@ -21,6 +21,7 @@ from ..physics.laws.law import shown
 from ..wording import choose
 from .closed_surface import RecordedSurface
 from .guide_modes import Mode, modes
+from .record_ends import warn_of_rest
 
 if TYPE_CHECKING:
     from ..mesh import Mesh
@@ -82,7 +83,13 @@ class Port:
 
         record    Dataset of a record `Fourier(frequencies, boundary=name)` at the interface, all components of E and H in it
         Returns a Dataset of a and b (frequency,), nan at frequencies that are not above the cutoff.
-        ValueError where the record lacks something, and at frequencies of which none is above the cutoff."""
+        ValueError where the record lacks something, and at frequencies of which none is above the cutoff.  Warns where the
+        record ends while more than 2e-3 of its largest E or H is left."""
+        warn_of_rest(record, stacklevel=2)
+        return self._waves(record)
+
+    def _waves(self, record):
+        """The same, of a record whose end has been checked."""
         surface = RecordedSurface(record, self.law.variables)
         f = surface.frequencies
         if not (f > self.mode.cutoff).any():
@@ -149,6 +156,7 @@ def s_parameters(runs: dict[str, xr.Dataset], ports: Sequence[Port]) -> xr.DataA
     are the interfaces.  S is nan at frequencies that are not above the cutoffs of both modes.
     ValueError for labels that are not those of ports, or those of several, records that are missing or differ in their
     frequencies, a run that does not excite its port, an interface whose normal points to other ports, and as of `Port.waves`.
+    Warns of each run whose records end while more than 2e-3 of the largest E or H at its ports is left.
     Pozar 2012, section 4.3."""
     known = {port.label: port for port in ports}
     if len(known) < len(ports):
@@ -160,7 +168,9 @@ def s_parameters(runs: dict[str, xr.Dataset], ports: Sequence[Port]) -> xr.DataA
     columns = []
     for label, dataset in runs.items():
         choose("runs: port", label, known)
-        waves = {name: port.waves(dataset.dg.record(port.name)) for name, port in known.items()}
+        records = {port.name: dataset.dg.record(port.name) for port in ports}
+        warn_of_rest(*records.values(), stacklevel=2)
+        waves = {name: port._waves(records[port.name]) for name, port in known.items()}
         a = waves[label].a
         if not float(abs(a).max()) > LEAST * max(float(abs(each.b).max()) for each in waves.values()):
             raise ValueError(f"port {label!r}: no wave enters the device there; its run must have the condition that `launch` "

@@ -11,6 +11,7 @@ from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS, cross
 from ..physics.pointwise import at_points
 from .cross_sections import Transform
+from .record_ends import warn_of_rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,8 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
     Returns a Dataset of Jx, Jy, Jz and rho, those of them that the fields give (in 2D TM Jz; TE Jx, Jy and rho), with the dims
     and coordinates of the fields.
     ValueError where fields lack something, for another incident field or permittivity, and for an incident field beside a
-    record that has the total one, as its attribute `field` says.  Balanis 2012, section 1.5."""
+    record that has the total one, as its attribute `field` says.  Warns where a record of transforms ends while more than 2e-3
+    of its largest E or H is left.  Balanis 2012, section 1.5."""
     axes = [axis for axis in AXES if axis in fields.coords]
     names = variables_of(fields, len(axes))
     H, E = ([name for name in names if name[0] == letter] for letter in "HE")
@@ -53,6 +55,7 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
         raise ValueError(f"the record at {fields.attrs.get('boundary')!r} holds the total field, as the boundary conditions of "
                          "its run say; leave the incident field out")
     total = {name: fields[name] for name in names if name in fields}
+    warn_of_rest(fields[list(total)], stacklevel=2)
     if incident is not None:
         of_incident = at_times if "time" in fields.coords else transformed
         added = of_incident(fields, incident, names, axes)

@@ -13,6 +13,7 @@ from dgarray.wording import choose
 
 LAYOUT = ("dim", "order", "nodes")
 OF_BOUNDARY = ("boundary", "field", "incident")          # of a record
+OF_WAVES = ("pulse_mean", "pulse_end")          # of a run, see `dgarray.analysis.incident_waves.passage`
 PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
 
@@ -81,8 +82,9 @@ def record(ds, name):
     """What the recorder `name` of the run kept, under plain names, lazy where the dataset is.
 
     Attributes: `record` (the recorder's class), dim, order, nodes and, on a boundary, `boundary` and where the boundary
-    conditions say it `field`, "total" or "scattered", and `incident`, the wave; a transform has `time_span`, and each of its
-    variables `largest` and `largest_at_end`.
+    conditions say it `field`, "total" or "scattered", and `incident`, the wave; a transform has `time_span`, `record_name`, and
+    of the waves of its run, where they are known, `pulse_mean` and `pulse_end`; each of its variables `largest` and
+    `largest_at_end`.
     A transform of the whole volume comes with the mesh, so that `.dg` serves it too.
     Raises ValueError for an unknown record."""
     classes = json.loads(ds.attrs.get("records", "{}"))
@@ -99,6 +101,7 @@ def record(ds, name):
     for field in part.data_vars.values():
         part.attrs |= {key: field.attrs[key] for key in OF_BOUNDARY if key in field.attrs}
     if "time_span" in part:
+        part.attrs |= {"record_name": name} | {key: ds.attrs[key] for key in OF_WAVES if key in ds.attrs}
         part.attrs["time_span"] = np.real(part["time_span"].values).tolist()
         if "largest" in part:          # stores of earlier versions lack it
             for variable, (largest, end) in zip(part["largest"].attrs["variables"].split(), part["largest"].values.tolist()):

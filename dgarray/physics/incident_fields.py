@@ -212,6 +212,7 @@ def current(law: Law, position: Sequence[float], moment: float | Sequence[float]
         value = scale * rate(t) * np.exp(-dot(R, R) * (1 / width**2))
         return tuple(s * value for s in strength)
     source.__qualname__ = f"current({position}, {moment}, {width:g}, {shown(pulse)})"
+    source.pulse = rate
     return source
 
 
