@@ -40,3 +40,21 @@ class Envelope:
         """(variable,) over the last two stretches, of which the last may be short."""
         last = max(self.count - 1, 0) // self.blocks
         return self.values[max(last - 1, 0):last + 1].max(axis=0)
+
+    def areas(self, length):
+        """(variable, 2) integrals of the envelope over the record of this length, and after it, if it goes on to fall as it did
+        from its third quarter to its last:
+
+            end tau,   tau = L / ln(third / last),   L = length / 4,   at most the length,
+
+        which bounds what the end of the record takes from transforms."""
+        stretches = -(-self.count // self.blocks)
+        values = self.values[:stretches]
+        if stretches < 4:
+            return np.stack([values.sum(axis=0), 0 * self.whole], axis=1) * (length / max(stretches, 1))
+        quarter = stretches // 4
+        last, third = values[-quarter:].max(axis=0), values[-2 * quarter:-quarter].max(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fall = np.nan_to_num(np.log(third / last), nan=0.0) / quarter
+        after = self.end / np.maximum(fall, 1 / stretches)
+        return np.stack([values.sum(axis=0), after], axis=1) * (length / stretches)

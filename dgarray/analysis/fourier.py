@@ -47,7 +47,8 @@ class Fourier(Recorder):
 
     The result comes at the end of the run, complex128; `time_span` holds the first and the last time.  Each variable has the
     attributes largest, the largest |W q| of all samples, and largest_at_end, that of the last ones, at most a sixteenth of
-    the record: what a pulse has left there is cut off.  In memory are sums of the size of the result, 16 bytes for each
+    the record: what a pulse has left there is cut off.  area is the integral of the largest |W q| over the record, and
+    area_after that of what would follow.  In memory are sums of the size of the result, 16 bytes for each
     frequency and value, and at most half as much of samples that wait (16 MB where that is more); the end of the run makes
     one copy of the sums.
     Raises ValueError for what does not exist or is no number, for negative frequencies, and after the first step for those
@@ -95,10 +96,14 @@ class Fourier(Recorder):
         variables["largest"] = ("variable", "bound"), {
             "long_name": "largest absolute value of each variable, in the whole record and at its end", "units": "mixed",
             "variables": " ".join(chosen)}
+        variables["areas"] = ("variable", "bound"), {
+            "long_name": "integral over time of the largest absolute value of each variable, over the record and after it",
+            "units": "mixed", "variables": " ".join(chosen)}
         coords = place.coords | {"frequency": Fixed(("frequency",), frequencies, {
             "long_name": "frequency", "units": "normalised" if time == "normalised" else f"1/{time}"})}
         dims = {"frequency": len(frequencies), **place.dims, "bound": 2, "variable": len(chosen)}
-        series = Series(name, dims, variables, False, coords, "complex128", {"time_span": "float64", "largest": "float64"})
+        real = dict.fromkeys(("time_span", "largest", "areas"), "float64")
+        series = Series(name, dims, variables, False, coords, "complex128", real)
         return Transform(series, self, frequencies, len(chosen),
                          lambda state, t: place.read(state, list(chosen.values())))
 
@@ -175,21 +180,23 @@ class Transform(Recording):
         found = dict(zip(self.series.variables, each))
         found["time_span"] = np.array([self.first, self.times[-1] if self.times else np.nan])
         found["largest"] = np.stack([envelope.whole, envelope.end], axis=1)
+        found["areas"] = envelope.areas(np.diff(found["time_span"]))
         return {name: found[name] for name in self.series.variables}
 
     def state(self):
         """What a restart needs: the sums, and the samples that wait, so that it goes on bitwise."""
         return {"sums": self.sums, "waiting": self.waiting[:len(self.times)], "times": np.array(self.times, float),
                 "span": np.array([self.first, self.before]), "frequencies": self.frequencies,
-                "largest": self.envelope.values, "blocks": np.array([self.envelope.count])}
+                "largest": self.envelope.values, "blocks": np.array([self.envelope.count]),
+                "kept": np.array([len(self.series.variables)])}
 
     def restore(self, state):
         """Go on from `state`. Raises ValueError if it is that of another recorder."""
-        keys = set(self.state())
-        if set(state) == keys - {"largest", "blocks"}:          # of an earlier version, whose store has no place for them
-            variables = {name: each for name, each in self.series.variables.items() if name != "largest"}
-            self.series = replace(self.series, variables=variables)
-            state = state | {"largest": self.envelope.values, "blocks": [self.envelope.count]}
+        keys, earlier = set(self.state()), {"largest": self.envelope.values, "blocks": [self.envelope.count]}
+        if set(state) in (keys - {"kept"}, keys - {"kept", *earlier}):          # of versions whose stores lack some of them
+            absent = {"areas"} if "largest" in state else {"areas", "largest"}
+            variables = {name: each for name, each in self.series.variables.items() if name not in absent}
+            self.series, state = replace(self.series, variables=variables), {"kept": len(variables), **earlier, **state}
         if set(state) != keys:
             raise ValueError(f"record {self.series.name!r} cannot go on from a state with {', '.join(state) or 'nothing'}; "
                              f"it needs {', '.join(sorted(keys))}")

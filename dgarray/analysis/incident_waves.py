@@ -16,7 +16,7 @@ MOST_SAMPLES = 1 << 14
 ACCURACY = 1e-3             # of the mean
 PASSED = 1e-3               # share of its largest value below which a wave has passed
 NOTHING = 1e-6              # share of what it has at another time, below which a wave does not enter during a run
-AROUND = 10                 # lengths of the run before and after it in which another time is looked for
+AROUND = 10, 100            # lengths of the run before and after it in which another time is looked for
 
 
 @dataclass(frozen=True)
@@ -130,19 +130,27 @@ def entering(found, until, stacklevel):
     absent = []
     for wave in found:
         inside = np.abs(wave.values(np.linspace(0.0, until, SAMPLES + 1))).max()
-        times = np.linspace(-AROUND * until, (AROUND + 1) * until, 4 * SAMPLES + 1)
-        try:
-            around = np.abs(wave.values(times)).max(axis=1)
-        except Exception:          # a user's function need have no value at times that no run asks for
-            continue
-        top = int(around.argmax())
-        # What grows or falls all the time is no pulse that comes earlier or later.
-        if inside < NOTHING * around[top] and max(around[0], around[-1]) < PASSED * around[top]:
+        time, largest = at_another_time(wave, until)
+        if inside < NOTHING * largest:
             absent.append(wave)
-            if stacklevel is None:
-                continue
-            when = f"has passed at t = {times[top]:.3g}" if times[top] < 0 else f"comes at t = {times[top]:.3g}"
-            warnings.warn(f"the wave {wave.text} does not enter in the run from t = 0 to {until:g}: there it {when}, and stays "
-                          f"below {max(inside / around[top], 1e-300):.1g} of its largest value in the run; see to its start, "
-                          "direction and sign: a plane wave is shape(c t - k . x)", stacklevel=stacklevel + 1)
+            when = f"has passed at t = {time:.3g}" if time < 0 else f"comes at t = {time:.3g}"
+            if stacklevel is not None:
+                warnings.warn(f"the wave {wave.text} does not enter in the run from t = 0 to {until:g}: there it {when}, and "
+                              f"stays below {max(inside / largest, 1e-300):.1g} of its largest value in the run; see to its "
+                              "start, direction and sign: a plane wave is shape(c t - k . x)", stacklevel=stacklevel + 1)
     return [wave for wave in found if wave not in absent]
+
+
+def at_another_time(wave, until):
+    """When a wave is largest long before and after a run to `until`, and its largest absolute value; 0 of one that is no pulse
+    in that time, but lasts, grows or falls."""
+    for lengths in AROUND:
+        times = np.linspace(-lengths * until, (lengths + 1) * until, 4 * SAMPLES + 1)
+        try:
+            sizes = np.abs(wave.values(times)).max(axis=1)
+        except Exception:          # a user's function need have no value at times that no run asks for
+            break
+        top = int(sizes.argmax())
+        if max(sizes[0], sizes[-1]) < PASSED * sizes[top]:
+            return float(times[top]), float(sizes[top])
+    return 0.0, 0.0

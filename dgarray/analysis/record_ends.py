@@ -4,34 +4,45 @@ import warnings
 import numpy as np
 
 REMAINS = 2e-3              # share of its largest value that a field may have at the end of the record
+LOST = 5e-3                 # share of the integral of its envelope that may follow
 MEAN = 1e-2                 # of a pulse, over its absolute mean, from which a static field may stay
 
 
 def warn_of_rest(*records, stacklevel):
-    """Warn where the transforms of a pulse are cut off: at the end of a record more than 2e-3 of its largest field is left.
+    """Warn where the transforms of a pulse are cut off: at the end of a record more than 2e-3 of its largest field is left, or
+    of the integral of the field's envelope more than 5e-3 would follow, if it goes on to fall as it does: of a resonance with
+    a high quality factor.
 
     records      Datasets of records `Fourier(...)` of one run, as `ds.dg.record(name)` gives them: their variables have the
-                 attributes largest and largest_at_end, themselves `pulse_mean` and `pulse_end` where the run knows its waves.
-                 Components of a vector, such as Ex and Ey, count together, in all records
+                 attributes largest, largest_at_end, area and area_after, themselves `pulse_mean` and `pulse_end` where the run
+                 knows its waves.  Components of a vector, such as Ex and Ey, count together, in all records
     stacklevel   as of `warnings.warn`, from here
 
     What is left is said of the worst record, by its name, once, with what helps, see `advice`."""
-    largest, left = {}, []
-    for fields in records:
-        for name, field in fields.data_vars.items():
-            sizes = [field.attrs.get(key, np.nan) for key in ("largest", "largest_at_end")]
-            if np.isfinite(sizes).all():
-                letter = str(name)[0]
-                largest[letter] = max(largest.get(letter, 0.0), sizes[0])
-                left.append((sizes[1], letter, fields))
-    shares = [(end / largest[letter] if largest[letter] else 0.0, letter, fields) for end, letter, fields in left]
-    if not shares:
+    left, cut = shares(records, "largest", "largest_at_end"), shares(records, "area", "area_after")
+    sizes = {key: max(left.get(key, 0.0) / REMAINS, cut.get(key, 0.0) / LOST) for key in {**left, **cut}}
+    key = max(sizes, key=sizes.get, default=None)
+    if key is None or not sizes[key] > 1:
         return
-    share, letter, fields = max(shares, key=lambda each: each[0])
-    if share > REMAINS:
-        name, time = fields.attrs.get("record_name"), float(np.ravel(fields.attrs["time_span"])[-1])
-        warnings.warn(f"the record {f'{name!r} ' if name else ''}ends at t = {time:g} while {100 * share:.3g} % of its largest "
-                      f"{letter} is still there, which is cut off; {advice(fields.attrs, time)}", stacklevel=stacklevel + 1)
+    fields, letter, end, lost = records[key[0]], key[1], left.get(key, 0.0), cut.get(key, 0.0)
+    name, time = fields.attrs.get("record_name"), float(np.ravel(fields.attrs["time_span"])[-1])
+    slowly = f", falling so slowly that its transforms may lack {100 * lost:.2g} %" if lost > end else ", which is cut off"
+    warnings.warn(f"the record {f'{name!r} ' if name else ''}ends at t = {time:g} while {100 * end:.3g} % of its largest "
+                  f"{letter} is still there{slowly}; {advice(fields.attrs, time)}", stacklevel=stacklevel + 1)
+
+
+def shares(records, whole, part):
+    """{(number of a record, letter): largest attribute `part` of its fields with this letter, over the largest `whole` of those
+    in all records}, of fields that have them."""
+    largest, parts = {}, {}
+    for number, fields in enumerate(records):
+        for name, field in fields.data_vars.items():
+            size, share = (field.attrs.get(key, np.nan) for key in (whole, part))
+            letter = str(name)[0]
+            if np.isfinite([size, share]).all():
+                largest[letter] = max(largest.get(letter, 0.0), size)
+                parts[number, letter] = max(parts.get((number, letter), 0.0), share)
+    return {key: share / largest[key[1]] for key, share in parts.items() if largest[key[1]] > 0}
 
 
 def advice(known, time):

@@ -11,7 +11,7 @@ from ..wording import choose
 from .record_layout import Fixed
 from .unknown_fields import unknown_at
 
-TAKEN = ("time", "frequency", "time_span", "bound", "largest", "variable")      # names that every record keeps for itself
+TAKEN = ("time", "frequency", "time_span", "bound", "largest", "areas", "variable")  # names that every record keeps for itself
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from dgarray.wording import choose
 
 LAYOUT = ("dim", "order", "nodes")
 OF_BOUNDARY = ("boundary", "field", "incident")          # of a record
+OF_FIELDS = {"largest": ("largest", "largest_at_end"), "areas": ("area", "area_after")}          # of transforms
 OF_WAVES = ("pulse_mean", "pulse_end")          # of a run, see `dgarray.analysis.incident_waves.passage`
 PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
@@ -83,8 +84,8 @@ def record(ds, name):
 
     Attributes: `record` (the recorder's class), dim, order, nodes and, on a boundary, `boundary` and where the boundary
     conditions say it `field`, "total" or "scattered", and `incident`, the wave; a transform has `time_span`, `record_name`, and
-    of the waves of its run, where they are known, `pulse_mean` and `pulse_end`; each of its variables `largest` and
-    `largest_at_end`.
+    of the waves of its run, where they are known, `pulse_mean` and `pulse_end`; each of its variables `largest`,
+    `largest_at_end`, `area` and `area_after`.
     A transform of the whole volume comes with the mesh, so that `.dg` serves it too.
     Raises ValueError for an unknown record."""
     classes = json.loads(ds.attrs.get("records", "{}"))
@@ -103,10 +104,11 @@ def record(ds, name):
     if "time_span" in part:
         part.attrs |= {"record_name": name} | {key: ds.attrs[key] for key in OF_WAVES if key in ds.attrs}
         part.attrs["time_span"] = np.real(part["time_span"].values).tolist()
-        if "largest" in part:          # stores of earlier versions lack it
-            for variable, (largest, end) in zip(part["largest"].attrs["variables"].split(), part["largest"].values.tolist()):
-                part[variable].attrs |= {"largest": largest, "largest_at_end": end}
-        part = part.drop_vars(["time_span", "largest"], errors="ignore")
+        for name, keys in OF_FIELDS.items():
+            if name in part:          # stores of earlier versions lack them
+                for variable, values in zip(part[name].attrs["variables"].split(), part[name].values.tolist()):
+                    part[variable].attrs |= dict(zip(keys, values))
+        part = part.drop_vars(["time_span", *OF_FIELDS], errors="ignore")
     if {"element", "node"} <= set(part.dims):
         part = _with_mesh(ds, part)
     elif set(ds.dg.axes) <= set(part.dims):
