@@ -30,9 +30,9 @@ def aircraft(order=2, size=0.4, layers=2, until=24.0, every=None, mesh=None, sta
     mesh    a file of hexahedra, a box with the boundary "skin" around the aircraft inside, from x = 0 on
     Helluy, Strub, Massaro & Roberts 2015, section 3.5 (another aircraft, without numbers).
     results: the largest surface current |n x H| over |H| of the incident wave, and when; energy of the scattered field at the
-    end, over its largest (the wings ring at long waves: it falls by e in 7); in runs that end when it is below 0.01, such as
-    until=60, cross-sections of scattering and extinction at the frequencies 0.1, 0.2, 0.3.  Metal absorbs nothing, so the
-    difference of both is an error.
+    end, over its largest (the wings ring at long waves); in runs that end when it is below 0.01, such as until=60,
+    cross-sections of scattering and extinction at the frequencies 0.1, 0.2, 0.3.  Metal absorbs nothing, so the difference of
+    both is an error.
     `surface_current` gives the current at each time."""
     check_numbers(above=0, size=size, until=until)
     check_numbers(least=1, whole=True, layers=layers)
