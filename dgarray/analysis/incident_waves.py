@@ -91,7 +91,7 @@ def finite(values):
                 found = np.broadcast_to(found, (len(times), found.shape[1]))
             except (TypeError, ValueError):
                 found = np.concatenate([values(times[n:n + 1]) for n in range(len(times))])
-        return np.nan_to_num(np.asarray(found, float), nan=0.0, posinf=0.0, neginf=0.0)
+        return np.nan_to_num(np.asarray(found, float), nan=0.0)          # what is infinite becomes the largest number
     return at
 
 

@@ -5,6 +5,7 @@ import numpy as np
 
 REMAINS = 2e-3              # share of its largest value that a field may have at the end of the record
 LOST = 5e-3                 # share of the integral of its envelope that may follow
+GROWS = 0.99                # share of its largest value from which a field has not begun to fall
 MEAN = 1e-2                 # of a pulse, over its absolute mean, from which a static field may stay
 
 
@@ -26,9 +27,14 @@ def warn_of_rest(*records, stacklevel):
         return
     fields, letter, end, lost = records[key[0]], key[1], left.get(key, 0.0), cut.get(key, 0.0)
     name, time = fields.attrs.get("record_name"), float(np.ravel(fields.attrs["time_span"])[-1])
-    slowly = f", falling so slowly that its transforms may lack {100 * lost:.2g} %" if lost > end else ", which is cut off"
+    if end > GROWS and fields.attrs.get("pulse_end", np.inf) < time / 2:
+        helps = (f"they grow after the incident wave has passed at t = {fields.attrs['pulse_end']:.3g}: the run is unstable, "
+                 "perhaps in an absorbing layer, and a longer one is worse")
+    else:
+        helps = advice(fields.attrs, time)
+    slowly = f", falling so slowly that its transforms may lack {100 * lost:.2g} %" if LOST < lost > end else ", which is cut off"
     warnings.warn(f"the record {f'{name!r} ' if name else ''}ends at t = {time:g} while {100 * end:.3g} % of its largest "
-                  f"{letter} is still there{slowly}; {advice(fields.attrs, time)}", stacklevel=stacklevel + 1)
+                  f"{letter} is still there{slowly}; {helps}", stacklevel=stacklevel + 1)
 
 
 def shares(records, whole, part):
