@@ -32,7 +32,8 @@ def warn_of_rest(*records, stacklevel):
                  "perhaps in an absorbing layer, and a longer one is worse")
     else:
         helps = advice(fields.attrs, time)
-    slowly = f", falling so slowly that its transforms may lack {100 * lost:.2g} %" if LOST < lost > end else ", which is cut off"
+    slow = LOST < lost > end
+    slowly = f", falling so slowly that its transforms may lack {100 * lost:.2g} %" if slow else ", which is cut off"
     warnings.warn(f"the record {f'{name!r} ' if name else ''}ends at t = {time:g} while {100 * end:.3g} % of its largest "
                   f"{letter} is still there{slowly}; {helps}", stacklevel=stacklevel + 1)
 
