@@ -104,9 +104,9 @@ def record(ds, name):
     if "time_span" in part:
         part.attrs |= {"record_name": name} | {key: ds.attrs[key] for key in OF_WAVES if key in ds.attrs}
         part.attrs["time_span"] = np.real(part["time_span"].values).tolist()
-        for name, keys in OF_FIELDS.items():
-            if name in part:          # stores of earlier versions lack them
-                for variable, values in zip(part[name].attrs["variables"].split(), part[name].values.tolist()):
+        for kept, keys in OF_FIELDS.items():
+            if kept in part:          # stores of earlier versions lack them
+                for variable, values in zip(part[kept].attrs["variables"].split(), part[kept].values.tolist()):
                     part[variable].attrs |= dict(zip(keys, values))
         part = part.drop_vars(["time_span", *OF_FIELDS], errors="ignore")
     if {"element", "node"} <= set(part.dims):
