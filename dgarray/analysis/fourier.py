@@ -194,12 +194,13 @@ class Transform(Recording):
         """Go on from `state`. Raises ValueError if it is that of another recorder."""
         keys, earlier = set(self.state()), {"largest": self.envelope.values, "blocks": [self.envelope.count]}
         if set(state) in (keys - {"kept"}, keys - {"kept", *earlier}):          # of versions whose stores lack some of them
-            absent = {"areas"} if "largest" in state else {"areas", "largest"}
-            variables = {name: each for name, each in self.series.variables.items() if name not in absent}
-            self.series, state = replace(self.series, variables=variables), {"kept": len(variables), **earlier, **state}
+            state = {"kept": len(self.series.variables) - (1 if "largest" in state else 2), **earlier, **state}
         if set(state) != keys:
             raise ValueError(f"record {self.series.name!r} cannot go on from a state with {', '.join(state) or 'nothing'}; "
                              f"it needs {', '.join(sorted(keys))}")
+        absent = ("areas", "largest")[:len(self.series.variables) - int(np.ravel(state["kept"])[0])]
+        variables = {name: each for name, each in self.series.variables.items() if name not in absent}
+        self.series = replace(self.series, variables=variables)
         if not np.array_equal(state["frequencies"], self.frequencies):
             raise ValueError(f"record {self.series.name!r} was at the frequencies {shown(state['frequencies'])}, "
                              f"now it has {shown(self.frequencies)}; they must be the same")
