@@ -3,6 +3,7 @@ import numpy as np
 from scipy.special import hankel1
 
 from dgarray import Fourier, Maxwell, Simulation, TensorDG, absorbing, gaussian_beam, pml, rectangle, total_field
+from dgarray.analysis.record_ends import warn_of_rest
 
 from .common import case_mesh, check_numbers
 
@@ -45,7 +46,9 @@ def beam_lens(order=5, cells=4, until=14.0, every=1.0, mesh=None, start="project
     x = np.linspace(vertex + BEHIND, HIGH - 0.75, POINTS)
 
     def results(dataset):
-        power = np.abs(dataset.dg.record("axis")["Ez"].values[0]) ** 2
+        fields = dataset.dg.record("axis")
+        warn_of_rest(fields, stacklevel=2)
+        power = np.abs(fields["Ez"].values[0]) ** 2
         place, height = peak(x, power)
         # Of the pulse's transform, the part at the other sign of the frequency is less by exp(-(2 pi LENGTH / WAVELENGTH)^2).
         incident = (LENGTH * np.sqrt(np.pi) / 2) ** 2

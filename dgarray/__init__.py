@@ -43,6 +43,8 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
     from .physics.interface_conditions import resistive_sheet, total_field
     from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
     from .physics.plane_waves import plane_wave
+    from .physics.pulses import pulse
+    from .run.decayed import decayed
     from .run.failure import SolutionError
     from .run.signals import Interrupted
     from .run.simulation import Simulation
@@ -52,10 +54,10 @@ __all__ = [
     "Fourier", "Grid", "GridOperator", "Hermite", "Interrupted", "Law", "Lorentz", "MHD", "Maxwell", "Mesh",
     "Method", "ModalDG", "NodalDG", "Operator", "OutputError", "Points", "Poles", "Port", "Simulation", "SolutionError",
     "Sponge", "SurfaceFields", "TensorDG", "VolumeIntegral",
-    "absorbing", "box", "central", "current", "curved_wall", "dipole", "eoc", "explain", "far_field", "fit",
+    "absorbing", "box", "central", "current", "curved_wall", "decayed", "dipole", "eoc", "explain", "far_field", "fit",
     "gaussian_beam", "hll", "hllc", "hlld", "impedance", "incident",
     "inflow", "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "pml", "prescribed", "pressure_outflow",
-    "pressure_release", "ranocha",
+    "pressure_release", "pulse", "ranocha",
     "read_mesh", "rectangle", "resistive_sheet", "riemann", "roe", "rusanov", "scattered", "total_field", "upwind", "wall",
     "write_mesh",
 ]
@@ -76,8 +78,9 @@ HOMES = {name: module for module, names in {
     "physics.incident_fields": "current dipole gaussian_beam",
     "physics.interface_conditions": "resistive_sheet total_field",
     "physics.plane_waves": "plane_wave",
+    "physics.pulses": "pulse",
     "physics.laws": "Acoustics Advection Euler Law MHD Maxwell",
-    "run.failure": "SolutionError", "run.signals": "Interrupted", "run.simulation": "Simulation",
+    "run.decayed": "decayed", "run.failure": "SolutionError", "run.signals": "Interrupted", "run.simulation": "Simulation",
 }.items() for name in names.split()}
 PARTS = {"analysis", "backends", "bench", "cases", "mesh", "methods", "output", "physics", "reference", "run",
          "spaces", "stepping"}

@@ -277,8 +277,8 @@ def test_fits_of_real_poles_have_the_energy_of_the_medium(medium, poles):
     assert found.error < 1e-9
 
     def energies(eps):
-        sim = dg.Simulation(dg.interval(0, 1, 3), dg.Maxwell(1, eps=eps), dg.NodalDG(4), dg.pec, backend="numpy", kernels="array",
-                            initial=lambda x: (np.sin(np.pi * x[0]) ** 2, 0 * x[0]), until=0.5, dt=1 / 256)
+        sim = dg.Simulation(dg.interval(0, 1, 3), dg.Maxwell(1, eps=eps), dg.NodalDG(4), dg.pec, backend="numpy",
+                            kernels="array", initial=lambda x: (np.sin(np.pi * x[0]) ** 2, 0 * x[0]), until=0.5, dt=1 / 256)
         sim.run()
         return sim.report["conserved"]["energy"]["final"]
     assert_allclose(energies(found), energies(medium), rtol=1e-6)

@@ -55,7 +55,8 @@ def shortened(run, factor):
     """`Simulation.run` with times that are shorter by this factor."""
     def shorter(self, until=None, every=None, *arguments, **named):
         until, every = (self.options[name] if value is None else value for name, value in (("until", until), ("every", every)))
-        return run(self, until / factor, every and every / factor, *arguments, **named)
+        until = until if factor == 1 else until / factor
+        return run(self, until, every and every / factor, *arguments, **named)
     return shorter
 
 

@@ -239,6 +239,7 @@ def test_transforms_agree_with_the_fft_of_the_history(dim, dtype):
         np.testing.assert_array_equal(result.pop("time_span"), [times[0], times[-1]])
         largest = np.array([np.abs(full[name]).max() for name in full])
         np.testing.assert_array_equal(result.pop("largest")[:, 0], largest)
+        assert (result.pop("areas")[:, 0] <= largest * times[-1] * (1 + 1e-12)).all()
         assert list(result) == list(op.tables.law.variables)
         for name, values in result.items():
             expected = spectrum(full[name], dt, numbers)
@@ -345,7 +346,7 @@ def test_transforms_refuse_what_another_one_kept():
         Fourier([1.0, 3.0], "left").attach("r", op).restore(kept)
     with pytest.raises(ValueError, match="'r' had 2 values at every frequency, now it has 40; its place"):
         Fourier([1.0, 2.0]).attach("r", op).restore(kept)
-    with pytest.raises(ValueError, match="cannot go on from a state with nothing; it needs blocks, frequencies, largest, span"):
+    with pytest.raises(ValueError, match="cannot go on from a state with nothing; it needs blocks, frequencies, kept, largest"):
         Fourier([1.0, 2.0]).attach("r", op).restore({})
 
 

@@ -49,12 +49,13 @@ def wave(mesh, method, law=None, **options):
 
 
 def mixed():
-    """Cells of two shapes, with all recorders."""
+    """Cells of two shapes, with all recorders, until the ball has left its place."""
     mesh = dg.rectangle(cells=(6, 5), shape="mixed")
     return wave(mesh, dg.NodalDG(2), record={
         "probes": dg.Points([(0.2, 0.3), (0.7, 0.8)]), "inside": dg.VolumeIntegral(lambda q, x, t, m: q[0] ** 2),
         "sides": dg.BoundaryIntegral("left", lambda q, x, t, m, n: q[0] * n[0]), "most": dg.Extrema(every=2),
-        "tones": dg.Fourier([1.0, 2.0], points=[(0.5, 0.5)]), "wall": dg.SurfaceFields("right", every=3)})
+        "tones": dg.Fourier([1.0, 2.0], points=[(0.5, 0.5)]), "wall": dg.SurfaceFields("right", every=3)}).replace(
+        until=dg.decayed(0.8, "p", at=(0.45, 0.45), limit=0.5), cfl=0.3)
 
 
 def shock():

@@ -17,6 +17,7 @@ from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS
 from ..wording import choose
 from .closed_surface import ClosedSurface, check_fields
+from .record_ends import warn_of_rest
 from .record_use import UNITLESS, check_surface, medium_outside, times_length
 from .scattering_spheres import sphere_bistatic
 
@@ -79,6 +80,7 @@ def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float | None = N
     ValueError where fields lack something or the surface is not closed, lies in an absorbing layer, or beside mirrors of the
     run whose images are missing; where the medium around it is not uniform, has losses or dispersion, or is not known; for a
     medium that is not that of the run or not positive, fields of another law, and directions that are no unit vectors.
+    Warns where the record ends while more than 2e-3 of its largest E or H, p or v is left.
     Balanis 2012, section 6.8; Pierce 1989, section 4.6."""
     variables = variables_of(fields)
     u = unit_vectors(directions, len(check_fields(fields, variables)))
@@ -89,6 +91,7 @@ def near_to_far(fields: xr.Dataset, directions: ArrayLike, eps: float | None = N
         raise ValueError(f"{foreign[0]}={other[foreign[0]]!r} is not allowed of the fields {', '.join(variables)}, whose "
                          f"medium has {' and '.join(own)}")
     check_surface(fields)
+    warn_of_rest(fields[list(variables)], stacklevel=2)
     medium = medium_outside(fields, own)
     of_waves, q = pressures if "p" in variables else electric_fields, {name: surface.values(name) for name in variables}
     far = np.array([of_waves(surface, frequency, {name: values[number] for name, values in q.items()}, u, *medium.values())

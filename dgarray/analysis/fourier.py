@@ -11,6 +11,7 @@ import numpy as np
 
 from ..backends.arrays import PIECE
 from ..physics.laws.law import shown as shown_function
+from .envelope import STRETCHES, Envelope
 from .probes import Recorder, Recording, whole
 from .record_layout import Fixed, Series
 from .resolution import warn_of_short_waves
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 # 7 ms, with 32 no less.
 WAITING = 16
 WAITING_BYTES = 1 << 24         # beyond this the waiting samples take at most half the memory of the sums
-STRETCHES = 64                  # at most, into which a record is divided for its largest values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +50,8 @@ class Fourier(Recorder):
 
     The result comes at the end of the run, complex128; `time_span` holds the first and the last time.  Each variable has the
     attributes largest, the largest |W q| of all samples, and largest_at_end, that of the last ones, at most a sixteenth of
-    the record: what a pulse has left there is cut off.  In memory are sums of the size of the result, 16 bytes for each
+    the record: what a pulse has left there is cut off.  area is the integral of the largest |W q| over the record, and
+    area_after that of what would follow.  In memory are sums of the size of the result, 16 bytes for each
     frequency and value, and at most half as much of samples that wait (16 MB where that is more); the end of the run makes
     one copy of the sums.
     Raises ValueError for what does not exist or is no number, for negative frequencies, and after the first step for those
@@ -100,10 +101,14 @@ class Fourier(Recorder):
         variables["largest"] = ("variable", "bound"), {
             "long_name": "largest absolute value of each variable, in the whole record and at its end", "units": "mixed",
             "variables": " ".join(chosen)}
+        variables["areas"] = ("variable", "bound"), {
+            "long_name": "integral over time of the largest absolute value of each variable, over the record and after it",
+            "units": "mixed", "variables": " ".join(chosen)}
         coords = place.coords | {"frequency": Fixed(("frequency",), frequencies, {
             "long_name": "frequency", "units": "normalised" if time == "normalised" else f"1/{time}"})}
         dims = {"frequency": len(frequencies), **place.dims, "bound": 2, "variable": len(chosen)}
-        series = Series(name, dims, variables, False, coords, "complex128", {"time_span": "float64", "largest": "float64"})
+        real = dict.fromkeys(("time_span", "largest", "areas"), "float64")
+        series = Series(name, dims, variables, False, coords, "complex128", real)
         return Transform(series, self, frequencies, len(chosen),
                          lambda state, t: place.read(state, t, list(chosen.values())))
 
@@ -180,24 +185,27 @@ class Transform(Recording):
         found = dict(zip(self.series.variables, each))
         found["time_span"] = np.array([self.first, self.times[-1] if self.times else np.nan])
         found["largest"] = np.stack([envelope.whole, envelope.end], axis=1)
+        found["areas"] = envelope.areas(np.diff(found["time_span"]))
         return {name: found[name] for name in self.series.variables}
 
     def state(self):
         """What a restart needs: the sums, and the samples that wait, so that it goes on bitwise."""
         return {"sums": self.sums, "waiting": self.waiting[:len(self.times)], "times": np.array(self.times, float),
                 "span": np.array([self.first, self.before]), "frequencies": self.frequencies,
-                "largest": self.envelope.values, "blocks": np.array([self.envelope.count])}
+                "largest": self.envelope.values, "blocks": np.array([self.envelope.count]),
+                "kept": np.array([len(self.series.variables)])}
 
     def restore(self, state):
         """Go on from `state`. Raises ValueError if it is that of another recorder."""
-        keys = set(self.state())
-        if set(state) == keys - {"largest", "blocks"}:          # of an earlier version, whose store has no place for them
-            variables = {name: each for name, each in self.series.variables.items() if name != "largest"}
-            self.series = replace(self.series, variables=variables)
-            state = state | {"largest": self.envelope.values, "blocks": [self.envelope.count]}
+        keys, earlier = set(self.state()), {"largest": self.envelope.values, "blocks": [self.envelope.count]}
+        if set(state) in (keys - {"kept"}, keys - {"kept", *earlier}):          # of versions whose stores lack some of them
+            state = {"kept": len(self.series.variables) - (1 if "largest" in state else 2), **earlier, **state}
         if set(state) != keys:
             raise ValueError(f"record {self.series.name!r} cannot go on from a state with {', '.join(state) or 'nothing'}; "
                              f"it needs {', '.join(sorted(keys))}")
+        absent = ("areas", "largest")[:len(self.series.variables) - int(np.ravel(state["kept"])[0])]
+        variables = {name: each for name, each in self.series.variables.items() if name not in absent}
+        self.series = replace(self.series, variables=variables)
         if not np.array_equal(state["frequencies"], self.frequencies):
             raise ValueError(f"record {self.series.name!r} was at the frequencies {shown(state['frequencies'])}, "
                              f"now it has {shown(self.frequencies)}; they must be the same")
@@ -209,44 +217,6 @@ class Transform(Recording):
         self.waiting[:len(self.times)] = state["waiting"]
         self.first, self.before = map(float, state["span"])
         self.envelope = Envelope(np.array(state["largest"]), int(state["blocks"][0]))
-
-
-class Envelope:
-    """Largest absolute values of variables over a record, in stretches of equal numbers of blocks of samples.
-
-    values   (stretch, variable); where all are taken, each two become one
-    count    of blocks so far"""
-
-    def __init__(self, values, count=0):
-        self.values, self.count = values, count
-
-    def copy(self):
-        return Envelope(self.values.copy(), self.count)
-
-    def add(self, sizes):
-        """Add a block with the largest values `sizes` (variable,)."""
-        if self.count == len(self.values) * self.blocks:
-            pairs = self.values.reshape(-1, 2, self.values.shape[1]).max(axis=1)
-            self.values = np.concatenate([pairs, np.zeros_like(pairs)])
-        self.count += 1
-        place = (self.count - 1) // self.blocks
-        self.values[place] = np.maximum(self.values[place], sizes)
-
-    @property
-    def blocks(self):
-        """In a stretch: a power of 2."""
-        return 1 << max(0, -(-self.count // len(self.values)) - 1).bit_length()
-
-    @property
-    def whole(self):
-        """(variable,) over all blocks."""
-        return self.values.max(axis=0)
-
-    @property
-    def end(self):
-        """(variable,) over the last two stretches, of which the last may be short."""
-        last = max(self.count - 1, 0) // self.blocks
-        return self.values[max(last - 1, 0):last + 1].max(axis=0)
 
 
 def window_value(window, t):

@@ -22,6 +22,7 @@ from ..wording import choose
 from .closed_surface import RecordedSurface
 from .guide_modes import Mode, modes
 from .guide_sections import check_wall
+from .record_ends import warn_of_rest
 from .record_origin import MIRRORS, closed_behind, named, walls_of
 from .record_use import known, place, refuse_layers
 
@@ -126,10 +127,13 @@ class Port:
         record    Dataset of a record `Fourier(frequencies, boundary=name)` at the interface, all components of E and H in it
         Returns a Dataset of a and b (frequency,), nan at frequencies that are not above the cutoff.
         ValueError where the record lacks something or is not one of this port, where the normal of the interface points to the
-        device, and at frequencies of which none is above the cutoff."""
+        device, and at frequencies of which none is above the cutoff.  Warns where the record ends while more than 2e-3 of its
+        largest E or H is left."""
+        warn_of_rest(record, stacklevel=2)
         return self.of_record(record)._waves(record)
 
     def _waves(self, record):
+        """The same, of a record whose end has been checked."""
         surface = RecordedSurface(record, self.law.variables)
         f = surface.frequencies
         if not (f > self.mode.cutoff).any():
@@ -212,6 +216,7 @@ def s_parameters(runs: dict[str, xr.Dataset], ports: Sequence[Port]) -> xr.DataA
     are the interfaces.  S is nan at frequencies that are not above the cutoffs of both modes.
     ValueError for labels that are not those of ports, or those of several, records that are missing or differ in their
     frequencies, a run that does not excite its port, an interface whose normal points to other ports, and as of `Port.waves`.
+    Warns of each run whose records end while more than 2e-3 of the largest E or H at its ports is left.
     Pozar 2012, section 4.3."""
     known = {port.label: port for port in ports}
     if len(known) < len(ports):
@@ -223,7 +228,9 @@ def s_parameters(runs: dict[str, xr.Dataset], ports: Sequence[Port]) -> xr.DataA
     columns = []
     for label, dataset in runs.items():
         choose("runs: port", label, known)
-        waves = {name: port.waves(dataset.dg.record(port.name)) for name, port in known.items()}
+        records = {port.name: dataset.dg.record(port.name) for port in ports}
+        warn_of_rest(*records.values(), stacklevel=2)
+        waves = {name: port._waves(records[port.name]) for name, port in known.items()}
         a = waves[label].a
         if not float(abs(a).max()) > LEAST * max(float(abs(each.b).max()) for each in waves.values()):
             raise ValueError(f"port {label!r}: no wave enters the device there; its run must have the condition that `launch` "

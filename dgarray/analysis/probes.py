@@ -76,7 +76,7 @@ class Recorder:
 
     def __repr__(self):
         given = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return f"{type(self).__name__}({', '.join(f'{k}={_text(v)}' for k, v in given if v is not None)})"
+        return f"{type(self).__name__}({', '.join(f'{k}={given_text(v)}' for k, v in given if v is not None)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,7 +187,7 @@ def _fields(name, operator, place, recorder):
     return Recording(series, recorder.every, lambda state, t: place.read(state, t, list(chosen.values())))
 
 
-def _text(value):
+def given_text(value):
     # The same in every run: functions by name, long arrays by their number of rows.
     if callable(value):
         return getattr(value, "__qualname__", type(value).__name__)

@@ -13,7 +13,7 @@ from .record_layout import Fixed
 from .record_origin import faces_in_layers, origin_of
 from .unknown_fields import unknown_at
 
-TAKEN = ("time", "frequency", "time_span", "bound", "largest", "variable")      # names that every record keeps for itself
+TAKEN = ("time", "frequency", "time_span", "bound", "largest", "areas", "variable")  # names that every record keeps for itself
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS, cross
 from ..physics.pointwise import at_points
 from .cross_sections import Transform
+from .record_ends import warn_of_rest
 from .record_use import UNITLESS, check_law, check_wave, medium_here, place, refuse_other_laws, refuse_windows
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
     one number eps at the wall there is no rho beside J.
     ValueError where fields lack something or are of another law, for a permittivity that is not that of the run, for rho alone
     without one, for an incident field that is not that of the run or beside a record that has the total one, and for none
-    beside one that has the scattered one, as its attribute `field` says.  Balanis 2012, section 1.5."""
+    beside one that has the scattered one, as its attribute `field` says.  Warns where a record of transforms ends while more
+    than 2e-3 of its largest E or H is left.  Balanis 2012, section 1.5."""
     axes = [axis for axis in AXES if axis in fields.coords]
     names = variables_of(fields, len(axes))
     H, E = ([name for name in names if name[0] == letter] for letter in "HE")
@@ -64,6 +66,7 @@ def surface_currents(fields: xr.Dataset, incident: Callable | None = None, eps: 
         check_wave(fields, incident)
         check_law(fields, incident, names)
     total = {name: fields[name] for name in names if name in fields}
+    warn_of_rest(fields[list(total)], stacklevel=2)
     if incident is not None:
         of_incident = at_times if "time" in fields.coords else transformed
         added = of_incident(fields, incident, names, axes)

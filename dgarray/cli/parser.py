@@ -88,6 +88,9 @@ def build_parser():
     run.add_argument("--ranks", type=whole, metavar="N",
                      help="start as so many processes by MPI, each with a part of the mesh (as mpiexec -n N dgarray run does)")
     run.add_argument("--order", type=whole, metavar="N", help="polynomial order")
+    run.add_argument("--decayed", nargs=3, metavar=("RATIO", "VARIABLE", "PLACE"),
+                     help="end earlier, when VARIABLE at PLACE (a point X,Y,Z, or the name of a record, boundary or interface) "
+                          "is at most RATIO of its largest value; --until is then the limit")
     run.add_argument("--every", type=number, metavar="DT", help="interval between snapshots")
     run.add_argument("--out", metavar="OUT.zarr", help="stream snapshots to this zarr store")
     run.add_argument("--overwrite", action="store_true", help="replace an existing output")

@@ -1,6 +1,7 @@
 """The commands that run problems: run, eoc. Each takes the parsed options."""
 import ast
 import inspect
+from contextlib import suppress
 from numbers import Real
 
 from ..wording import choose
@@ -75,6 +76,8 @@ def run_case(options):
     sim.call = options.call
     if sim.options["until"] is None:
         raise ValueError(f"case '{sim.options['case']}' has no end time; give --until T")
+    if options.decayed is not None:
+        sim = ending_early(sim, *options.decayed)
     every = sim.options["every"] if options.every is None else options.every
     if every is not None:
         check_positive("every", every)
@@ -96,6 +99,18 @@ def run_case(options):
         if live is not None:
             live.close()
     write_json(options.json, sim.report)
+
+
+def ending_early(sim, ratio, variable, place):
+    """The simulation that ends when a variable has decayed at a place, as --decayed says; its end time becomes the limit."""
+    from ..run.decayed import decayed, end_of
+    try:
+        ratio = float(ratio)
+    except ValueError:
+        raise ValueError(f"--decayed {ratio}: give a number between 0 and 1") from None
+    with suppress(ValueError):          # of a name
+        place = tuple(float(number) for number in place.split(","))
+    return sim.replace(until=decayed(ratio, variable, place, limit=end_of(sim.options["until"])))
 
 
 def with_probes(sim, texts):

@@ -12,7 +12,7 @@ def summary(report, roofline=""):
              f"{report['dofs']} degrees of freedom, {report['backend']} {report['kernels']} {report['dtype']}, "
              f"{plural(report['threads'], 'thread')}" + on_ranks(report),
              f"{plural(report['steps'], 'step')} to t = {report['time']:.6g}, dt = {report['dt']:.4g}"
-             + (", steady" if report["steady"] is not None else "")]
+             + (", steady" if report["steady"] is not None else "") + (", decayed" if report["decayed"] is not None else "")]
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     errors = report["l2_error"]

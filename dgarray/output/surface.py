@@ -14,6 +14,8 @@ from dgarray.wording import choose
 
 LAYOUT = ("dim", "order", "nodes")
 OF_BOUNDARY = ("boundary", "field", "incident", "window", *ATTRIBUTES)          # of a record
+OF_FIELDS = {"largest": ("largest", "largest_at_end"), "areas": ("area", "area_after")}          # of transforms
+OF_WAVES = ("pulse_mean", "pulse_end")          # of a run, see `dgarray.analysis.incident_waves.passage`
 PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
 
@@ -84,8 +86,9 @@ def record(ds, name):
 
     Attributes: `record` (the recorder's class), dim, order, nodes and, on a boundary, `boundary` and where the boundary
     conditions say it `field`, "total" or "scattered", and `incident`, the wave, beside those of
-    `dgarray.analysis.record_origin`, such as `law` and `medium`; a transform has `time_span`, `window` if it has one, and each
-    of its variables `largest` and `largest_at_end`.
+    `dgarray.analysis.record_origin`, such as `law` and `medium`; a transform has `time_span`, `record_name`, `window` if it has
+    one, and of the waves of its run, where they are known, `pulse_mean` and `pulse_end`; each of its variables `largest`,
+    `largest_at_end`, `area` and `area_after`.
     A transform of the whole volume comes with the mesh, so that `.dg` serves it too.
     Raises ValueError for an unknown record."""
     classes = json.loads(ds.attrs.get("records", "{}"))
@@ -102,11 +105,13 @@ def record(ds, name):
     for field in part.data_vars.values():
         part.attrs |= {key: field.attrs[key] for key in OF_BOUNDARY if key in field.attrs}
     if "time_span" in part:
+        part.attrs |= {"record_name": name} | {key: ds.attrs[key] for key in OF_WAVES if key in ds.attrs}
         part.attrs["time_span"] = np.real(part["time_span"].values).tolist()
-        if "largest" in part:          # stores of earlier versions lack it
-            for variable, (largest, end) in zip(part["largest"].attrs["variables"].split(), part["largest"].values.tolist()):
-                part[variable].attrs |= {"largest": largest, "largest_at_end": end}
-        part = part.drop_vars(["time_span", "largest"], errors="ignore")
+        for kept, keys in OF_FIELDS.items():
+            if kept in part:          # stores of earlier versions lack them
+                for variable, values in zip(part[kept].attrs["variables"].split(), part[kept].values.tolist()):
+                    part[variable].attrs |= dict(zip(keys, values))
+        part = part.drop_vars(["time_span", *OF_FIELDS], errors="ignore")
     if {"element", "node"} <= set(part.dims):
         part = _with_mesh(ds, part)
     elif set(ds.dg.axes) <= set(part.dims):

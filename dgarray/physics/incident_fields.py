@@ -212,6 +212,7 @@ def current(law: Law, position: Sequence[float], moment: float | Sequence[float]
         return tuple(s * value for s in strength)
     source.__qualname__ = f"current({position}, {moment}, {width:g}, {shown(pulse)})"
     source.variables = tuple(law.variables)
+    source.pulse = rate
     return source
 
 

@@ -12,6 +12,7 @@ from ..output.codecs import check_compress
 from ..physics.laws import Law
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, written_at
+from .decayed import Decayed
 
 HELPERS = {"live": "an object with due and update, such as dgarray.output.Live(...)",
            "progress": "True, or an object with update(t, dt, steps)"}
@@ -106,6 +107,12 @@ def check_positive_or_none(**values):
     for name, value in values.items():
         if value is not None:
             check_positive(name, value)
+
+
+def check_until(until):
+    """Raise ValueError unless the end of a run is a positive finite number, or a `Decayed`."""
+    if not isinstance(until, Decayed):
+        check_positive("until", until)
 
 
 def check_out(out):

@@ -7,8 +7,12 @@ from math import inf
 
 import numpy as np
 
+from ..analysis.incident_waves import entering, passage, waves
+from ..analysis.probes import given_text
+from ..analysis.record_ends import advice
 from ..analysis.totals import totals_of_arrays
 from ..output import checkpoint, store_of
+from .decayed import end_of
 from .failure import SolutionError
 from .provenance import began, call_of
 from .restart import digest_of_exact, identity
@@ -26,7 +30,8 @@ class Run:
 
     def __init__(self, sim, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump, compress,
                  callback=(None, 1)):
-        self.sim, self.operator, self.until, self.every, self.out = sim, operator, until, every, out
+        self.sim, self.operator, self.end, self.every, self.out = sim, operator, until, every, out
+        self.until = end_of(until)
         self.ranks, self.writes = sim.ranks, operator.writes
         self.seconds, self.interval = checkpoint, checkpoint_every
         self.progress, self.live, self.compress, self.callback = progress, live, compress, callback
@@ -41,7 +46,7 @@ class Run:
         facts = self._resume(*resumed) if resumed else self._begin()
         self.loop.say_what_limits(stacklevel=4)
         self.ready = time.perf_counter()
-        self.began = began(self.sim.call or call_of(self.sim, self.until, self.every, bool(resumed)))
+        self.began = began(self.sim.call or call_of(self.sim, self.end, self.every, bool(resumed))) | self._waves()
         with self._opened(overwrite, facts) as self.store:
             try:
                 with Signals() as signals:
@@ -50,6 +55,7 @@ class Run:
                         self._snapshot()
                         self._checkpoint()
                     self._steps(signals)
+                self._warn_of_limit()
                 self._finish()
                 self.estimate = self.operator.error_estimate(self.loop)
             except SolutionError as error:
@@ -57,9 +63,26 @@ class Run:
                 raise
             return self._dataset()
 
+    def _waves(self):
+        """Attributes of when the waves that enter have passed, for records of transforms, after a warning of those that do not
+        enter."""
+        found = entering(waves(self.sim.problem), self.until, 4 if self.writes else None)
+        transforms = any(hasattr(recorder, "frequencies") for recorder in self.sim.record.values())
+        return passage(found, self.until) if transforms else {}
+
+    def _warn_of_limit(self):
+        """Warn where fields that the run waits for have not decayed at its end."""
+        loop = self.loop
+        if loop.watch is not None and not loop.ended and self.writes:
+            asked, left = loop.watch.condition, loop.watch.left
+            names = asked.variable if isinstance(asked.variable, str) else ", ".join(asked.variable)
+            warnings.warn(f"the run ends at its limit, t = {loop.t:g}, while {100 * left:.3g} % of the largest {names} is left "
+                          f"at {given_text(asked.at)}, more than {asked!r} asks for; "
+                          + advice(passage(waves(self.sim.problem), self.until), loop.t), stacklevel=4)
+
     def _opened(self, overwrite, facts):
         """The store; with a path all ranks write it together."""
-        store = store_of(self.sim.layout(self.until, self.every, self.began), self.out, self.sim.backend.dtype, overwrite,
+        store = store_of(self.sim.layout(self.end, self.every, self.began), self.out, self.sim.backend.dtype, overwrite,
                          [r.series for r in self.recordings.values()], facts and facts["counts"], self.compress,
                          self.ranks if self.out is not None else None)
         if self.ranks is not None and self.out is not None:
@@ -83,6 +106,8 @@ class Run:
         self.begin, self.initial, self.first_step = facts["begin"], facts["initial"], loop.steps
         loop.start(self.operator.restored(arrays))
         loop.steady.resume(facts.get("change"), loop.t)
+        if loop.watch is not None:
+            loop.watch.resume(facts.get("decay"), loop.t)
         for name, recording in self.recordings.items():
             prefix = f"record/{name}/"
             recording.restore({key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)})
@@ -189,6 +214,7 @@ class Run:
                       for key, value in recording.state().items()}
             facts = {"t": loop.t, "steps": loop.steps, "dt": loop.dt, "usual": loop.usual, "counts": self.store.counts,
                      "begin": self.begin, "initial": self.initial, "change": self.loop.steady.change,
+                     "decay": loop.watch and loop.watch.facts(),
                      "exact": digest_of_exact(self.sim, loop.t, loop.dt),
                      "random": [random.getstate(), [generator[0], *generator[2:]]],
                      "run": identity(self.sim)}

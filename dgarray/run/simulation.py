@@ -29,13 +29,14 @@ from .arguments import (
     check_helpers,
     check_numbers,
     check_out,
-    check_positive,
     check_positive_or_none,
     check_problem,
     check_ranks_given,
     check_records,
+    check_until,
     check_variables,
 )
+from .decayed import Decayed, end_of
 from .failure import check_dump
 from .linear_operator import linear_operator
 from .measured_memory import known, measured
@@ -75,7 +76,8 @@ class Simulation:
     flux                  numerical flux, a function of the law: upwind (default), central, rusanov, hll, hllc, roe, hlld
     source                f(x, t) or f(q, x, t) -> tuple, added to the right-hand side of the law; by default none
     exact                 f(x, t) -> tuple, for errors; by default none
-    until, every          end of the run and interval between snapshots, in units of time, unless `run` gives them
+    until, every          end of the run, a time or `decayed(...)`, and interval between snapshots, in units of time, unless
+                          `run` gives them
     backend               "numpy", "cupy" (a GPU), or "auto" (default): the GPU if there is one
     kernels               "fused": generated kernels; "array": array expressions; by default fused where the method has them
     dtype                 "float64" (default) or "float32"
@@ -94,7 +96,8 @@ class Simulation:
 
     def __init__(self, mesh: Mesh | Grid, law: Law | dict[str, Any], method: Method, boundary: Any = None,
                  initial: Callable | None = None, *, flux: Callable | None = None, source: Callable | None = None,
-                 exact: Callable | None = None, until: float | None = None, every: float | None = None, backend: str = "auto",
+                 exact: Callable | None = None, until: float | Decayed | None = None, every: float | None = None,
+                 backend: str = "auto",
                  kernels: str | None = None, dtype: Any = "float64", threads: int | None = None, ranks: int | None = None,
                  stepper: str | None = None,
                  cfl: float = 0.9, dt: float | None = None, steady: float | None = None,
@@ -105,7 +108,7 @@ class Simulation:
         self.mesh, self.law, self.method = mesh, law, method
         self.initial = initial if initial is not None else zero_state(law)
         check_problem(mesh, law, method)
-        check_numbers(cfl, dt=dt, until=until, every=every, steady=steady)
+        check_numbers(cfl, dt=dt, until=end_of(until), every=every, steady=steady)
         fields = {"initial": initial, "source": source, "exact": exact}
         check_functions(fields, results, flux)
         check_variables(law, fields)
@@ -195,7 +198,7 @@ class Simulation:
         """{attribute: value}: versions of the package and the libraries, the mesh's digest, source of the functions given."""
         return provenance(self)
 
-    def layout(self, until: float | None = None, every: float | None = None, began: Any = None) -> Any:
+    def layout(self, until: float | Decayed | None = None, every: float | None = None, began: Any = None) -> Any:
         """What the dataset holds besides times and values; every input of the run is an attribute.
 
         began: more attributes, of when and by which call the run began"""
@@ -215,13 +218,14 @@ class Simulation:
         whole = layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
         return ZonedLayout(zones, whole) if zones else whole
 
-    def run(self, until: float | None = None, every: float | None = None, out: str | PathLike | None = None,
+    def run(self, until: float | Decayed | None = None, every: float | None = None, out: str | PathLike | None = None,
             overwrite: bool = False, progress: Any = None, *, restart: bool = False, checkpoint: float | None = 600.0,
             checkpoint_every: float | None = None, live: Any = None, dump_on_error: str | PathLike | None = None,
             compress: str | None = None, callback: Callable | None = None, callback_every: int = 1) -> xr.Dataset | Any:
         """Run to the time `until` and return an xarray.Dataset of the snapshots and records, dims (time, element, node), on a
         grid (time, z, y, x).
 
+        until        end of the run, a time, or `dgarray.decayed(...)`: when fields have left
         every        interval between snapshots; by default the first and the last state are kept
         out          folder of a zarr store that snapshots are streamed to, in a folder that exists; overwrite: replace one
         restart      go on in the store `out` from its last good checkpoint: bit for bit as if the run had not been
@@ -245,7 +249,7 @@ class Simulation:
         try:
             until = self.options["until"] if until is None else until
             every = self.options["every"] if every is None else every
-            check_positive("until", until)
+            check_until(until)
             check_positive_or_none(every=every, checkpoint=checkpoint, checkpoint_every=checkpoint_every)
             if dump_on_error is not None:
                 check_dump(dump_on_error, self.mesh)
@@ -256,7 +260,7 @@ class Simulation:
             if restart:
                 self._operator = None
                 compress = compression_of(out, compress)
-            resumed = checkpoint_of(self, out, until) if restart else None
+            resumed = checkpoint_of(self, out, end_of(until)) if restart else None
             if out is not None and resumed is None:
                 overwrite = overwrite or restart
                 self.once(check_path, out, overwrite)
@@ -267,7 +271,7 @@ class Simulation:
             self._check_memory(until, every, out)
             began = time.perf_counter()
             first = self.ranks is None or self.ranks.part == 0          # the rank that shows what goes on
-            with progress_of(progress if first else None, until, self) as progress:
+            with progress_of(progress if first else None, end_of(until), self) as progress:
                 operator = self._operator = self._discretised()
                 check_exact(self.options["exact"], self.mesh, self.law)
                 run = Run(self, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump_on_error,
@@ -289,14 +293,14 @@ class Simulation:
             return function(*arguments)
         return self.ranks.once(function, *arguments)
 
-    def steps(self, until: float | None = None, every: float | None = None) -> Iterator[State]:
+    def steps(self, until: float | Decayed | None = None, every: float | None = None) -> Iterator[State]:
         """The states of a run one by one, the first at t = 0: `State` with t, step, q, dataset() and stop().
 
         After every step, or where `every` is given at its multiples and at the end; the steps are those of `run`.
         Raises ValueError for bad times and too little memory; while it runs, SolutionError where the state goes bad."""
         until = self.options["until"] if until is None else until
         every = self.options["every"] if every is None else every
-        check_positive("until", until)
+        check_until(until)
         check_positive_or_none(every=every)
         self._check_memory(until, every, True)
         return steps(self, self.operator, until, every)
@@ -357,7 +361,8 @@ class Simulation:
         names += [name for name in getattr(self.mesh, "interfaces", ()) if name in given]
         return {name: shown(given.get(name, given.get("default"))) for name in names}
 
-    def memory(self, until: float | None = None, every: float | None = None, out: Any = None, quick: bool = False) -> Plan:
+    def memory(self, until: float | Decayed | None = None, every: float | None = None, out: Any = None,
+               quick: bool = False) -> Plan:
         """What a run takes, a `dgarray.run.memory.Plan`; snapshots that no output takes are in it.
 
         It is measured on small parts of the problem: in seconds, and with kernels that are not compiled yet in half a minute.
@@ -367,7 +372,7 @@ class Simulation:
         if self.ranks is not None:
             return self.replace(ranks=1).memory(until, every, out, quick)
         o = self.options
-        until, every = o["until"] if until is None else until, o["every"] if every is None else every
+        until, every = end_of(o["until"] if until is None else until), o["every"] if every is None else every
         check_positive_or_none(until=until, every=every)
         snapshots = 1 + snapshot_count(until, every) if out is None and until else 0
         least, free = self._known_memory.keeping(snapshots), self.backend.free_memory()

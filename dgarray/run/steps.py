@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..wording import plural
+from .decayed import end_of
 from .failure import SolutionError
 from .time_loop import TimeLoop, snapshot_times
 
@@ -61,7 +62,7 @@ def steps(sim, operator, until, every):
     loop.start_from_initial()
     loop.say_what_limits(stacklevel=3)
     yield State(sim, loop)
-    for target in snapshot_times(until, every):
+    for target in snapshot_times(end_of(until), every):
         while loop.t < target and not loop.ended:
             loop.advance(target)
             if every is None or loop.t == target:

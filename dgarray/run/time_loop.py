@@ -6,6 +6,7 @@ from math import ceil, inf, isfinite
 import numpy as np
 
 from ..methods.local_rates import limit_of_step
+from .decayed import Decayed, Watch, end_of
 from .failure import Failure, SolutionError
 from .steady_state import SteadyState
 
@@ -21,17 +22,19 @@ class TimeLoop:
     since       (t, dt) of the steps since the state was copied; `unchecked` of these nobody has checked
     check       `Check` of this state, found while it was made; None if it was not, or the state has changed since
     steady      `SteadyState`: whether the state has come to rest; stopped: whether somebody has asked the loop to end
+    watch       `Watch` of whether fields have decayed, where `end` says so, else None
     clock       seconds spent by name
-    end         the time at which the last step ends
+    end         the time at which the last step ends, of a `Decayed` at the latest
 
     sim: the `Simulation`, of which law, mesh, method, stepper and options are read."""
 
     def __init__(self, sim, operator, end=inf, dump=None):
         self.sim, self.operator, self.stepper, self.options = sim, operator, sim.stepper, sim.options
-        self.end, self.dump = end, dump
+        self.end, self.dump = end_of(end), dump
         self.state, self.copy, self.since, self.unchecked, self.check = operator.zeros(), operator.zeros(), [], 0, None
         self.t, self.steps, self.dt, self.usual, self.warned = 0.0, 0, 0.0, inf, False
         self.steady, self.stopped, self.clock = SteadyState(operator, sim.options["steady"]), False, Clock()
+        self.watch = Watch(sim, operator, end) if isinstance(end, Decayed) else None
 
     # The state.
 
@@ -92,8 +95,14 @@ class TimeLoop:
 
     @property
     def ended(self):
-        """Whether there is nothing left to do before the end: the state has come to rest, or somebody has asked to stop."""
-        return self.stopped or self.steady.time is not None
+        """Whether there is nothing left to do before the end: the state has come to rest, fields have decayed, or somebody has
+        asked to stop."""
+        return self.stopped or self.steady.time is not None or self.decayed is not None
+
+    @property
+    def decayed(self):
+        """The time at which fields were found to have decayed, or None."""
+        return None if self.watch is None else self.watch.time
 
     def largest_step(self):
         """The step to take at most. Raises SolutionError where the wave speed is not finite or the step collapses."""
@@ -146,6 +155,9 @@ class TimeLoop:
         if self.steady.tolerance is not None:
             with self.clock("steady"):
                 self.steady.compare(self)
+        if self.watch is not None:
+            with self.clock("decayed"):
+                self.watch.look(self)
 
     def _advanced(self, dt):
         """The state one step later; with a step fixed by hand nobody needs to know how fast its waves are."""
