@@ -66,7 +66,7 @@ def tool(name):
 def toolkit():
     """{"CUDA_HOME": folder of the CUDA toolkit} where no variable names it, else {}.
 
-    Where NVRTC comes in a wheel and NVVM does not, numba-cuda looks for NVVM nowhere else."""
+    Where NVRTC comes in a wheel, numba-cuda finds a toolkit's NVVM only by this variable or the system's linker."""
     if os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH"):
         return {}
     compiler = tool("nvcc")
