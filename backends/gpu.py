@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import warnings
+from importlib import import_module
 from importlib.metadata import version as installed
 from importlib.util import find_spec
 
@@ -124,9 +125,26 @@ def by_cupy(cupy, a):
     cupy.RawModule(code=SOURCE, options=("-std=c++17",)).get_function("add_thread")((1,), (THREADS,), (a,))
 
 
+def numba_cuda():
+    """The module numba.cuda, able to compile kernels.
+
+    Before it compiles its first kernel numba-cuda registers functions of NumPy, with `row_stack` among them, which NumPy 2.5 no
+    longer has; its developers will not change that (NVIDIA/numba-cuda, issue 907).  So NumPy has one meanwhile."""
+    import numpy as np
+    from numba import cuda
+    names = vars(np)
+    if not cuda.config.ENABLE_CUDASIM and "row_stack" not in names:
+        names["row_stack"] = lambda arrays: np.vstack(arrays)
+        try:
+            import_module("numba.cuda.np.arrayobj")
+        finally:
+            del names["row_stack"]
+    return cuda
+
+
 def by_numba(cupy, a):
     """a[i] += i by a kernel of numba.cuda."""
-    from numba import cuda
+    cuda = numba_cuda()
 
     @cuda.jit
     def add_thread(a):

@@ -5,6 +5,7 @@ import pytest
 from compiled import ARCHITECTURES, float64_instructions, without_simulator
 from dgarray.backends.cuda.dg.faces import Faces, FaceSource, places
 from dgarray.backends.cuda.dg.layout import Layout
+from dgarray.backends.gpu import numba_cuda
 from dgarray.cases.common import MESHES
 from nodal_problems import SYSTEMS, box_of, of_element, operators, random_state
 
@@ -192,7 +193,8 @@ def test_ptx_without_a_gpu():
 
 def check_ptx():
     """Compile the kernels of every law and condition; raises AssertionError for what has no place in a float32 kernel."""
-    from numba import cuda, types
+    from numba import types
+    cuda = numba_cuda()
 
     def ptx(source, per_face, architecture, integer=types.uint32):
         real = getattr(types, str(source.dtype))

@@ -10,6 +10,7 @@ from dgarray.backends.cuda import CudaBackend, ceilings
 from dgarray.backends.cuda.dg.limiter_source import LimiterSource
 from dgarray.backends.cuda.dg.modal import ModalCuda
 from dgarray.backends.cuda.dg.modal_source import ModalSource, kernel
+from dgarray.backends.gpu import numba_cuda
 from modal_problems import agree, gas, operators, stage
 from nodal_problems import SYSTEMS, box_of
 
@@ -287,7 +288,7 @@ def check_ptx():
 
 def check_kernel(tables, name, dtype, architecture):
     from cuda.bindings import nvjitlink
-    from numba import cuda, types
+    from numba import types
     source, real = ModalSource(tables, np.dtype(dtype), tables.needs_x), getattr(types, dtype)
     array, places, end = types.Array(real, 1, "C"), types.Array(types.int32, 1, "C"), (types.int32, types.int64)
     arguments = {"trace": [array] * 3, "stage": [array] * 10 + [types.int32] + [real] * 7, "rate": [array] * 6 + [real] * 2,
@@ -300,7 +301,7 @@ def check_kernel(tables, name, dtype, architecture):
         arguments = [array, *(of_kinds.get(given.partition("_")[0], array) for given in names), types.int64]
     signature = types.void(*arguments, *(end if name != "clock" else ()))
     capability = tuple(map(int, architecture.removeprefix("sm_")))
-    ptx = cuda.compile_ptx(kernel(text, name, dtype).py_func, signature, cc=capability)[0]
+    ptx = numba_cuda().compile_ptx(kernel(text, name, dtype).py_func, signature, cc=capability)[0]
     assert (dtype == "float64") == bool(float64_instructions(ptx)), (name, float64_instructions(ptx))
     handle = nvjitlink.create(2, [f"-arch={architecture}", "-verbose"])
     nvjitlink.add_data(handle, nvjitlink.InputType.PTX, ptx.encode(), len(ptx), name)

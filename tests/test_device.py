@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
-from compiled import ARCHITECTURES, compiled, float64_instructions
+from compiled import ARCHITECTURES, compiled, float64_instructions, without_simulator
 from dgarray.backends import gpu
 from dgarray.backends.cuda.device import Device
 from emulated import EmulatedDevice, compiler
@@ -524,6 +524,22 @@ def test_kernels_of_numba_that_do_not_run(monkeypatch, cuda, words):
 
 def test_the_kernel_that_is_tried_compiles():
     assert set(compiled(gpu.SOURCE).kernels) == {"add_thread"}
+
+
+def test_numba_kernels_compile_without_a_name_that_numpy_has_lost():
+    """NumPy 2.5 has no `row_stack`, which numba-cuda asks for before its first kernel; here no NumPy has it."""
+    assert without_simulator("test_device") == "scaled float64\n"
+
+
+def check_ptx():
+    """Compile a kernel for a device, and print its name and the type of its product."""
+    import numba.np.arrayobj  # noqa: F401  which has done what it needs of NumPy
+    from numba import types
+    vars(np).pop("row_stack", None)
+    kernel, array = write_module(SCALED, "scaled").scaled.py_func, types.Array(types.float64, 1, "C")
+    ptx, _ = gpu.numba_cuda().compile_ptx(kernel, (array, array, types.float64, types.int32), cc=(9, 0))
+    assert not hasattr(np, "row_stack")
+    print(kernel.__name__, "float64" if float64_instructions(ptx) else "float32")
 
 
 class CUDARuntimeError(RuntimeError):

@@ -72,6 +72,24 @@ def test_whatever_a_step_does_the_others_run(tmp_path):
     assert exit_status(records, steps) == 2 and exit_status(records[:5], steps) == 1 and exit_status(records[:2], steps) == 0
 
 
+@pytest.mark.parametrize("given, made, shown", [
+    ({}, "nvvm", "cuda-13.0"), ({"CUDA_HOME": ""}, "nvvm", "cuda-13.0"), ({}, "include", "none"),
+    ({"CUDA_HOME": "/own"}, "nvvm", "/own"), ({"CUDA_PATH": "/own"}, "nvvm", "none")])
+def test_steps_know_where_the_toolkit_is(tmp_path, monkeypatch, given, made, shown):
+    """By the place of its compiler, if it has NVVM; what the user has set stays."""
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    for name in ("bin", made):
+        (tmp_path / "cuda-13.0" / name).mkdir(parents=True)
+    (tmp_path / "cuda-13.0" / "bin" / "nvcc").touch(0o755)
+    (tmp_path / "cuda").symlink_to("cuda-13.0")
+    monkeypatch.setenv("PATH", str(tmp_path / "cuda" / "bin"), prepend=os.pathsep)
+    records, _ = first_contact(tmp_path / "contact", steps=[shell("where", "echo ${CUDA_HOME:-none}")])
+    assert records[0]["found"] == (str((tmp_path / shown).resolve()) if shown.startswith("cuda") else shown)
+
+
 def test_a_step_that_is_cut_says_what_it_had(tmp_path):
     step = shell("tuning", "echo 1 variants; echo 2 variants; echo more; sleep 60", limit=0.4, shows=r"\d+ variants")
     records, _ = first_contact(tmp_path, steps=[step])

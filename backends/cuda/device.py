@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from ..arrays import pooled
-from ..gpu import first_error
+from ..gpu import first_error, numba_cuda
 
 OPTIONS = ("-std=c++17",)
 SCALARS = (np.int32, np.int64, np.float32, np.float64)
@@ -106,7 +106,7 @@ class Device:
         self.launches[key](*[self._description(a) if isinstance(a, self.xp.ndarray) else a for a in arguments])
 
     def _configured(self, kernel, grid, block, stream):
-        from numba import cuda
+        cuda = numba_cuda()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")              # numba warns of small grids; a mesh may be small
             return kernel[grid, block, cuda.external_stream(stream) if stream else 0]

@@ -55,12 +55,23 @@ def no_tests():
 
 
 def tool(name):
-    """The path of one of TOOLS, found on PATH, in the usual folders of CUDA or in its wheel; else None."""
+    """The path of a program of CUDA, found on PATH, in the usual folders of CUDA or in its wheel; else None."""
     wheels = getattr(find_spec("nvidia"), "submodule_search_locations", None) or ()
     installed = (str(path) for folder in wheels for path in Path(folder).glob("*/bin"))
     nsight = map(str, sorted(Path("/opt/nvidia/nsight-compute").glob("*"), reverse=True))
     folders = [os.environ.get("PATH", ""), "/usr/local/cuda/bin", *nsight, *installed]
     return shutil.which(name, path=os.pathsep.join(folders))
+
+
+def toolkit():
+    """{"CUDA_HOME": folder of the CUDA toolkit} where no variable names it, else {}.
+
+    Where NVRTC comes in a wheel, numba-cuda finds a toolkit's NVVM only by this variable or the system's linker."""
+    if os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH"):
+        return {}
+    compiler = tool("nvcc")
+    found = compiler and Path(compiler).resolve().parents[1]
+    return {"CUDA_HOME": str(found)} if found and (found / "nvvm").is_dir() else {}
 
 
 def no_tool(name):
@@ -170,7 +181,7 @@ def run(command, limit, log, out):
     All processes of its group are killed in the end, even if this process is interrupted."""
     own = {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}          # a log that is complete, with a traceback at a signal
     own["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {"DGARRAY_CACHE": str(out / "cache")} | os.environ | own
+    environment = {"DGARRAY_CACHE": str(out / "cache")} | os.environ | toolkit() | own
     environment.pop("NUMBA_ENABLE_CUDASIM", None)          # kernels must run on the device, not in numba's simulator
     with open(log, "wb") as output:
         try:

@@ -90,7 +90,7 @@ def cuda_c():
 
 def numba_cuda():
     """Run a kernel of numba.cuda and check its result."""
-    from numba import cuda
+    cuda = gpu.numba_cuda()
     a, b = cuda.to_device(np.arange(COUNT, dtype=np.float32)), cuda.to_device(np.zeros(COUNT, np.float32))
     write_module(TWICE_IN_PYTHON, "twice").twice[-(-COUNT // THREADS), THREADS](a, b, COUNT)
     check(b.copy_to_host())
