@@ -170,8 +170,8 @@ def test_the_law_shows_what_was_given(capsys):
 # What is refused.
 
 def cube(**parameters):
-    return dg.Simulation(dg.pml(dg.box(cells=1), 0.5, 1), dg.Maxwell(3, **parameters), dg.NodalDG(1), dg.pec, until=0.1,
-                         backend="numpy", kernels="array")
+    mesh = dg.pml(dg.box(cells=1, shape="hexahedron"), 0.5, 1)
+    return dg.Simulation(mesh, dg.Maxwell(3, **parameters), dg.TensorDG(1), dg.pec, until=0.1, backend="numpy", kernels="array")
 
 
 @pytest.mark.parametrize("make, message", [

@@ -78,7 +78,8 @@ def test_all_that_is_made_of_transforms_is_warned_of_once(short, guided):
     around, hole = ds.dg.record("around"), ds.dg.record("hole")
     one = through.dg.record("one")
     uses = [("around", cross_sections, around, wave), ("around", near_to_far, around, [(1, 0)]),
-            ("hole", surface_currents, hole), ("around", extinction_cross_section, around, wave), ("one", ports[0].waves, one),
+            ("hole", surface_currents, hole, wave), ("around", extinction_cross_section, around, wave),
+            ("one", ports[0].waves, one),
             ("around", lambda f: near_to_far(with_mirror_images(f, {}), [(1, 0)]), around)]
     for name, function, fields, *others in uses:
         text, = (each for each in said(function, fields, *others) if "ends at t = " in each)

@@ -230,7 +230,7 @@ def s_parameters(runs: dict[str, xr.Dataset], ports: Sequence[Port]) -> xr.DataA
         choose("runs: port", label, known)
         records = {port.name: dataset.dg.record(port.name) for port in ports}
         warn_of_rest(*records.values(), stacklevel=2)
-        waves = {name: port._waves(records[port.name]) for name, port in known.items()}
+        waves = {name: port.of_record(records[port.name])._waves(records[port.name]) for name, port in known.items()}
         a = waves[label].a
         if not float(abs(a).max()) > LEAST * max(float(abs(each.b).max()) for each in waves.values()):
             raise ValueError(f"port {label!r}: no wave enters the device there; its run must have the condition that `launch` "

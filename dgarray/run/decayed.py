@@ -94,7 +94,7 @@ class Watch:
     def look(self, loop):
         """Look at the state after a step, if it is the turn of this one."""
         if loop.steps % self.condition.every == 0:
-            values = np.abs(self.place.read(loop.state, self.numbers))
+            values = np.abs(self.place.read(loop.state, loop.t, self.numbers))
             self.envelope.add(values.reshape(len(values), -1).max(axis=1))
             self.judge(loop.t)
 

@@ -81,7 +81,8 @@ def possible(run):
         return False
     if run.method == "limited" and d == "3" and (run.law == "MHD" or run.shape != "straight"):
         return False          # slow, and nothing of it is new in 3D
-    if run.boundary == "layers" and (d == "1" or run.method not in ("NodalDG", "TensorDG gauss", "TensorDG lobatto")):
+    if run.boundary == "layers" and (d == "1" or run.flux == "central" or run.method not in (
+            "NodalDG", "TensorDG gauss", "TensorDG lobatto")):
         return False          # on split cells what enters does not go on in a layer, and other methods have no others
     if run.boundary == "resistive_sheet" and (fv or run.shape in CURVED or "split" in run.method
                                               or run.medium == "smooth" and run.law == "Maxwell"):

@@ -231,10 +231,11 @@ def check_internal(of_set):
 def check_layer(of_set):
     """Raise ValueError for an absorbing layer in which waves would grow, of an `ElementSet`.
 
-    Slabs of cells are stable. Elsewhere the layer's equations have coefficients that vary inside of elements: round layers are
-    stable on quadrilaterals and hexahedra, others on all shapes, both with numerical fluxes that have dissipation."""
+    Where fields are multiplied, slabs of cells are stable. Elsewhere coefficients vary inside of elements: round layers are
+    stable on quadrilaterals and hexahedra, others on all shapes, both with numerical fluxes that have dissipation. Where
+    derivatives are divided, slabs are stable with such, too; without, they are not beside cells that are not along the axes."""
     layer, problem = of_set.layer, of_set.problem
-    if layer is None or layer.slabs:
+    if layer is None or layer.slabs and (problem.law.dim == 1 or not layer.by_derivatives):
         return
     shape, physics = problem.mesh.cell_shape.name, Physics(problem.law, problem.flux or upwind, None, problem.numbers)
     if not layer.straight and shape not in ("quadrilateral", "hexahedron"):
@@ -242,7 +243,7 @@ def check_layer(of_set):
                          "quadrilaterals or hexahedra, or the layer that of a box")
     if not takes_energy(physics):
         raise ValueError(f"flux={problem.flux.__name__} has no dissipation, and waves grow with it in the layer "
-                         f"{layer.region!r}; take another, or a layer of new cells around a box, pml(mesh, thickness, cells)")
+                         f"{layer.region!r}; take another, such as upwind")
 
 
 def check_limiting(method):
