@@ -150,9 +150,20 @@ def test_the_step_of_part_of_a_mesh_is_that_of_the_whole(monkeypatch):
     whole = operator(mesh, Maxwell(3), 1, pec).max_dt(None, 0.0, LSRK54)
     monkeypatch.setattr(spectrum, "UNKNOWNS", SEARCHES["curl"].products * 24 * len(mesh.cells) // 5)
     part = operator(mesh, Maxwell(3), 1, pec).max_dt(None, 0.0, LSRK54)
-    shares = SEARCHES["curl"]
-    assert part / shares.share_of_part == pytest.approx(whole / shares.share, rel=0.025)
-    assert part <= whole / shares.share
+    search, count = SEARCHES["curl"], len(mesh.cells)
+    assert part / search.share_of(count // 5, count, 3) == pytest.approx(whole / search.share, rel=0.025)
+    assert part <= whole / search.share
+
+
+@pytest.mark.parametrize("count", [20, 60, 150])
+def test_the_step_of_a_small_part_is_stable(monkeypatch, count):
+    """A few cells of a uniform mesh hold no waves as short as the whole does: up to a fifth of the step is left for that."""
+    mesh, law = box(cells=7, shape="hexahedron"), Acoustics(3)
+    steps = []
+    for unknowns in (spectrum.UNKNOWNS, SEARCHES["system"].products * 4 * 27 * count):
+        monkeypatch.setattr(spectrum, "UNKNOWNS", unknowns)
+        steps.append(TensorDG(2).discretise(mesh, law, wall, backends.get("numpy", "array")).max_dt(None, 0.0, LSRK54))
+    assert 0.75 < steps[1] / steps[0] < 1 / SEARCHES["system"].share
 
 
 def test_the_step_is_the_same_on_every_backend_and_for_every_dtype():

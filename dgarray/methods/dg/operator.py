@@ -207,7 +207,7 @@ class DGOperator(ArrayOperator):
 
             def linear(q):
                 return (operations.rhs(q.reshape(shape), 0.0) - still).ravel()
-            share = search.share if whole else search.share_of_part
+            share = search.share_of(count, tables.elements, tables.dim)
             step = stable_step(linear, int(np.prod(shape)), stepper, search, share)
         return rounded_down(step)
 

@@ -170,7 +170,7 @@ class SetsOperator(SetsState):
         still = arrays.flat(arrays.rhs(arrays.zeros(), 0.0))
         with np.errstate(all="ignore"):          # a user's source may be nan at a random state
             return rounded_down(stable_step(lambda q: arrays.flat(arrays.rhs(arrays.unflat(q), 0.0)) - still, len(still),
-                                            self.stepper, search, search.share if whole else search.share_of_part))
+                                            self.stepper, search, search.share_of(count, len(self.set_of), self.mesh.dim)))
 
     def _limiting_part(self, count, backend):
         """The operator on the elements alone that limit the step, with a zero exterior state where they are cut out."""
