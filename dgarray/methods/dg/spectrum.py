@@ -48,8 +48,8 @@ class Search(NamedTuple):
     def share_of(self, count, elements, dim):
         """The share of the step found that is used after a search on `count` of so many elements in dim dimensions.
 
-        On a part of m elements along each axis the shortest waves vanish where it is cut out: the largest wave number of a chain
-        of m is less than that of an endless one by the factor cos(pi / (m + 1)), about 1 - (pi / (m + 1))^2 / 2."""
+        On a part of m elements along each axis the shortest waves vanish where it is cut out: the largest wave number of a
+        chain of m is less than that of an endless one by the factor cos(pi / (m + 1)), about 1 - (pi / (m + 1))^2 / 2."""
         if count == elements:
             return self.share
         return self.share_of_part / (1 + (np.pi / (count ** (1 / dim) + 1)) ** 2 / 2)
