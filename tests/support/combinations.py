@@ -323,7 +323,8 @@ def at_faces(law, method, make, kind):
         condition = make(state_of(law), mesh, law)
         if condition is None:
             mesh, condition = mesh.cut("inside"), dg.pec if isinstance(law, dg.Maxwell) else dg.wall
-        boundary = {"inside": condition, "default": dg.outflow}
+        walls = dg.pec if isinstance(law, dg.Maxwell) else dg.outflow          # a port asks for walls of a guide
+        boundary = {"inside": condition, "default": walls}
         operator = method.discretise(mesh, law, boundary, backends.get("numpy", "array", "float64", 1))
     except (TypeError, ValueError) as error:
         return str(error)
