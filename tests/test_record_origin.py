@@ -90,6 +90,8 @@ def test_mirrors_that_are_not_those_of_the_run():
     assert json.loads(light.attrs["mirrors"]) == {"x": "pec", "y": "pmc"}
     assert json.loads(with_mirror_images(light).attrs["images"]) == {"x": "pec", "y": "pmc"}
     sound = recorded(dg.Acoustics(2), mesh, {"left": dg.wall, "default": dg.absorbing})
+    own = recorded(dg.Acoustics(2), mesh, {"left": lambda q: (q[0], -q[1], q[2]), "default": dg.absorbing})
+    assert json.loads(with_mirror_images(own, {"x": "hard"}).attrs["images"]) == {"x": "hard"}
     for fields, planes, message in (
             (light, {"x": "pmc"}, "planes: 'pmc' at x = 0 is not what the run has, 'pec'"),
             (light, {"x": "hard"}, "the condition at x = 0 'hard' does not exist; allowed: pec, pmc"),
@@ -98,6 +100,7 @@ def test_mirrors_that_are_not_those_of_the_run():
             (with_mirror_images(sound, {"x": "hard"}), {"x": "hard"}, "have their images in x = 0 already"),
             (recorded(dg.Acoustics(2)), None, "knows no mirror of its run at a plane through the origin"),
             (recorded(dg.Acoustics(2)), {"x": "hard"}, "is not what the run has, 'no mirror'"),
+            (sound, {"y": "hard"}, "planes: 'hard' at y = 0 is not what the run has, 'absorbing'; its mirrors are"),
             (light.drop_vars([*light.data_vars]).assign(u=light.Ez), None, "the fields u have no images that are known"),
             (light.assign_attrs(law="Mine"), None, "has fields of the law Mine; they must be of Maxwell's equations")):
         with pytest.raises(ValueError, match=message):

@@ -16,6 +16,7 @@ from .record_use import known, place, refuse_other_laws
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+NO_MIRRORS = "absorbing", "impedance(", "incident(", "prescribed(", "scattered(", "outflow"          # how their names begin
 MIRRORS_OF_MAXWELL, MIRRORS_OF_SOUND = ("pec", "pmc"), ("hard", "soft")          # mirrors of Maxwell's equations and of sound
 OF_MAXWELL = {*(name for law in FIELDS.values() for name in law), *(f"J{axis}" for axis in AXES), "rho"}
 OF_SOUND = {"p", *(f"v{axis}" for axis in AXES)}
@@ -47,12 +48,13 @@ def with_mirror_images(fields: xr.Dataset, planes: Mapping[str, str | Callable] 
     if planes is None:
         planes = {axis: name for axis, name in (of_run or {}).items() if axis not in done and name in allowed}
         if not planes:
-            raise ValueError(f"{place(fields)} knows no mirror of its run at a plane through the origin without images; give "
-                             f"planes, such as {{{axes[0]!r}: {allowed[0]!r}}}")
+            raise ValueError(f"{place(fields)} knows no mirror of its run at a plane through the origin without images, "
+                             f"{f'but {of_run}' if of_run else 'and no other condition there'}; give planes, such as "
+                             f"{{{axes[0]!r}: {allowed[0]!r}}}, of a condition of your own that is one")
     for axis, given in planes.items():
         choose("planes: the axis", axis, axes)
         plane = choose(f"planes: the condition at {axis} = 0", named(given) if callable(given) else given, allowed)
-        if of_run is not None and (axis not in of_run or of_run[axis] in MIRRORS and of_run[axis] != plane):
+        if of_run is not None and not may_be(of_run.get(axis), plane):
             raise ValueError(f"planes: {plane!r} at {axis} = 0 is not what the run has, {of_run.get(axis, 'no mirror')!r}; "
                              f"its mirrors are {of_run or 'none'}")
         if axis in done:
@@ -60,6 +62,13 @@ def with_mirror_images(fields: xr.Dataset, planes: Mapping[str, str | Callable] 
         fields = doubled(fields, axis, plane)
         done[axis] = plane
     return fields.assign_attrs(images=json.dumps(done))
+
+
+def may_be(condition, plane):
+    """Whether a run's condition at a plane, by name, may be this mirror; None: there is none. One of a user's own may."""
+    if condition is None or condition.startswith(NO_MIRRORS):
+        return False
+    return condition not in MIRRORS or condition == plane
 
 
 def mirrors_for(fields):
