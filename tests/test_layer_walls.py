@@ -76,22 +76,21 @@ def test_a_source_goes_on():
     assert np.abs(ends[0] - ends[1]).max() < 1e-13
 
 
-@pytest.mark.parametrize("wall", [dg.pec, dg.pmc])
-def test_a_wave_along_a_layer_enters(wall):
-    """A plane wave that does not change along the depth enters through a side that goes on in the layer, and stays plane."""
-    law, until = dg.Maxwell(2), 3.0
-    wave = dg.plane_wave(law, (0, 1), (0, 0, 1), lambda s: np.exp(-20 * (s + 2) ** 2))
+def test_a_wave_along_a_layer_enters():
+    """A plane wave that does not change along the depth enters through a side that goes on in the layer, and stays plane; one
+    that comes from the layer's outer end is refused."""
+    law = dg.Maxwell(2)
+    wave = dg.plane_wave(law, (0, 1), (0, 0, 1), lambda s: np.exp(-20 * (s - 2) ** 2))
     mesh = dg.pml(dg.rectangle((-1, -1), (1, 1), cells=(4, 12), shape="quadrilateral"), 0.5, 2, boundary=("left", "right"))
+    with pytest.raises(ValueError, match="absorbs what enters there"):
+        dg.Simulation(mesh, law, dg.TensorDG(4), {"default": dg.incident(wave)})
     boundary = {"bottom": dg.incident(wave), "top": dg.absorbing, "default": dg.pmc}
-    if wall is dg.pec:
-        with pytest.raises(ValueError, match="absorbs what enters there"):
-            dg.Simulation(mesh, law, dg.TensorDG(4), {"default": dg.incident(wave)})
-        return
-    ds = dg.Simulation(mesh, law, dg.TensorDG(4), boundary, until=until, backend="numpy", kernels="fused").run(every=1.0)
+    ds = dg.Simulation(mesh, law, dg.TensorDG(4), boundary, until=3.0, backend="numpy", kernels="fused").run(every=1.0)
     points = [(x, y) for x in (-0.9, 0.0, 0.9) for y in (-0.5, 0.0, 0.5)]
+    exact = [[wave((np.array(x), np.array(y)), t)[2] for x, y in points] for t in (2.0, 3.0)]
+    assert np.max(exact) > 0.9
     for k in (2, 3):
-        exact = [wave((np.array(x), np.array(y)), float(ds.time[k]))[2] for x, y in points]
-        assert np.abs(ds.dg.sample(points, time=k).Ez.values - exact).max() < 1e-3
+        assert np.abs(ds.dg.sample(points, time=k).Ez.values - exact[k - 2]).max() < 1e-3
 
 
 # What is refused.
