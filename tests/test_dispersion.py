@@ -7,7 +7,8 @@ from scipy.integrate import solve_ivp
 import dgarray as dg
 from dgarray.analysis.layered_slabs import fresnel_coefficients
 from dgarray.analysis.scattering_spheres import sphere_cross_sections
-from dgarray.physics.dispersion import Dispersion, Relaxation, Resonance, gains, loss_frequencies
+from dgarray.physics.dispersion import Dispersion, Relaxation, Resonance
+from dgarray.physics.frequency_ranges import gains, loss_frequencies
 
 EPS_0 = 8.8541878188e-12
 OMEGA = np.array([-7.0, -0.3, 0.2, 1.0, 4.5])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import nnls
 
-from .dispersion import Dispersion, Drude, Lorentz, Poles, Relaxation, gains, loss_frequencies, real
+from .dispersion import Dispersion, Drude, Lorentz, Poles, Relaxation, real
+from .frequency_ranges import gains, loss_frequencies
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

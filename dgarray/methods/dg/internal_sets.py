@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...physics.dispersion import said
+from ...physics.frequency_ranges import said
 from ...physics.internal import Internal
 from ...physics.pointwise import Pointwise
 from ...wording import choose
