@@ -49,12 +49,12 @@ def with_mirror_images(fields: xr.Dataset, planes: Mapping[str, str | Callable] 
         planes = {axis: name for axis, name in (of_run or {}).items() if axis not in done and name in allowed}
         if not planes:
             raise ValueError(f"{place(fields)} knows no mirror of its run at a plane through the origin without images, "
-                             f"{f'but {of_run}' if of_run else 'and no other condition there'}; give planes, such as "
-                             f"{{{axes[0]!r}: {allowed[0]!r}}}, of a condition of your own that is one")
+                             f"where it has {of_run or 'no condition'}; if one of your own is a mirror, give planes, such as "
+                             f"{{{axes[0]!r}: {allowed[0]!r}}}")
     for axis, given in planes.items():
         choose("planes: the axis", axis, axes)
         plane = choose(f"planes: the condition at {axis} = 0", named(given) if callable(given) else given, allowed)
-        if of_run is not None and not may_be(of_run.get(axis), plane):
+        if of_run is not None and not can_be_mirror(of_run.get(axis), plane):
             raise ValueError(f"planes: {plane!r} at {axis} = 0 is not what the run has, {of_run.get(axis, 'no mirror')!r}; "
                              f"its mirrors are {of_run or 'none'}")
         if axis in done:
@@ -64,8 +64,8 @@ def with_mirror_images(fields: xr.Dataset, planes: Mapping[str, str | Callable] 
     return fields.assign_attrs(images=json.dumps(done))
 
 
-def may_be(condition, plane):
-    """Whether a run's condition at a plane, by name, may be this mirror; None: there is none. One of a user's own may."""
+def can_be_mirror(condition, plane):
+    """Whether a run's condition at a plane, a name or None, can be the mirror `plane`: a user's own condition can."""
     if condition is None or condition.startswith(NO_MIRRORS):
         return False
     return condition not in MIRRORS or condition == plane

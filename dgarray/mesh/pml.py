@@ -59,8 +59,8 @@ def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
     degree      of the growth of s, from 1 to 6
     shift       complex frequency shift, 1 / length, from 0; 0.3 / thickness by default. With 0 static fields grow in long runs
 
-    split       whether new cells of a mesh of triangles or tetrahedra alone are cut into such; not: they are quadrilaterals, or
-                prisms and hexahedra, where everything goes on that is the same along the depth; for NodalDG alone
+    split       whether new cells of a mesh of triangles or tetrahedra alone are cut into such. If False, they are
+                quadrilaterals, or prisms and hexahedra, for NodalDG: all that is the same along the depth goes on in them
 
     New cells over quadrilaterals are hexahedra, over triangles prisms, over edges quadrilaterals, unless they are split. In
     those around a box, unsplit, derivatives are divided by stretches, and fields are the law's own, see

@@ -10,7 +10,8 @@ with its own fields, so that walls, media and sources are what they are elsewher
 
 w_k is carried along with a(n) = -sigma_k n_k e_k, see `dgarray.physics.internal.Internal`.  In DG d_k F_k has its share of the
 jumps at faces, too.  So in cells along the axes the discrete equations are those of the inside, stretched: this keeps waves
-along edges of a layer from growing, where dissipation that is not stretched alike would feed them.
+along edges of a layer from growing, where dissipation that is not stretched alike would feed them.  On triangles and
+tetrahedra the derivatives along two axes do not commute, and some states would grow: see `BoxLayer.by_derivatives`.
 Roden & Gedney 2000; Komatitsch & Martin 2007.
 """
 from functools import partial
