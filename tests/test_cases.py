@@ -305,11 +305,10 @@ def test_a_slab_whose_waves_have_not_passed_is_warned_of():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("order, until, reciprocity, power", [(3, 32.0, 2e-3, 1e-2), (4, 60.0, 2e-4, 2e-3)])
-def test_a_bend_is_reciprocal_and_loses_nothing(order, until, reciprocity, power):
-    runs = {port: run(cases.bend, "fused", order=order, until=until, port=port) for port in ("one", "two")}
+def test_a_bend_is_reciprocal_and_loses_nothing(power=1e-2):
+    runs = {port: run(cases.bend, "fused", order=3, until=40.0, port=port) for port in ("one", "two")}
     S = parameters({port: ds for port, (_, ds) in runs.items()}, runs["one"][0])
-    assert abs(S.sel(out="two", into="one") - S.sel(out="one", into="two")).max() < reciprocity
+    assert abs(S.sel(out="two", into="one") - S.sel(out="one", into="two")).max() < 5e-4
     assert abs((abs(S) ** 2).sum("out") - 1).max() < power
     assert 0.4 < abs(S.sel(out="two", into="one")).min() < 0.45 and 0.4 < abs(S.sel(out="one", into="one")).min() < 0.45
     # The two columns of S without losses are orthogonal, so that the phases are right, too.
@@ -362,11 +361,11 @@ def test_the_focus_of_a_narrow_aperture_is_that_of_a_beam(monkeypatch):
 
 @pytest.mark.thorough
 def test_an_aircraft_scatters_a_pulse():
-    """While the pulse reaches the nose, where the tangential H becomes at most twice that of the incident wave."""
+    """While the pulse reaches the nose, where the tangential H becomes nearly twice that of the incident wave."""
     results = run(cases.aircraft, "fused", size=0.6, until=2.3)[0].report["results"]
-    assert results["largest_current"] == pytest.approx(0.3429476054, rel=1e-6)
     u = results["largest_at_time"] - 4
-    assert results["largest_current"] < 2 * np.sqrt(2 * np.e) * abs(u) * np.exp(-u * u)
+    twice = 2 * np.sqrt(2 * np.e) * abs(u) * np.exp(-u * u)
+    assert 0.8 * twice < results["largest_current"] < twice
 
 
 @pytest.mark.thorough
