@@ -1,9 +1,10 @@
 """What tests share: the simulator where there is no GPU, devices that kernels are tested on, and what is done once for all."""
 import gc
+import json
 import os
 from functools import cache
-from inspect import signature
-from itertools import combinations, groupby
+from itertools import groupby
+from pathlib import Path
 
 import gpu_session
 import pytest
@@ -20,7 +21,7 @@ os.environ["DGARRAY_TUNE"] = "0"
 def pytest_addoption(parser):
     gpu_session.pytest_addoption(parser)
     parser.addoption("--all-combinations", action="store_true", help="run tests with several sets of parameters for all "
-                                                                     "combinations, and not only until every two have met")
+                                                                     "combinations, and not only until every value occurs")
 
 
 def pytest_report_header():
@@ -33,32 +34,28 @@ def pytest_xdist_setupnodes(specs):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, os.cpu_count() // len(specs))))
 
 
+CHOSEN = json.loads((Path(__file__).parent / "chosen.json").read_text())
+
+
 def usual(item):
-    """Whether the README's command runs a test: `usually` has chosen its parameters, or has not been asked."""
-    marker = item.get_closest_marker("usually")
-    if marker is None:
-        return True
-    if callable(marker.args[0]):
-        return marker.args[0](**{name: item.callspec.params[name] for name in signature(marker.args[0]).parameters})
-    [position] = {place for name, place in item.callspec.indices.items() if name != "device"}
-    return position in marker.args
+    """Whether the README's command runs a test: `support/choose.py` has chosen it, or has not met its function."""
+    examples = CHOSEN.get(item.path.name, {}).get(item.originalname)
+    name = item.callspec.id.replace("cupy", "emulated") if hasattr(item, "callspec") else ""
+    return examples is None or name in examples
 
 
 def needed(items):
-    """Those of the items of one test in which every two values of its sets of parameters meet: first those of the README's
-    command, then, one after the other, the one in which the most pairs are new. With the marker `one_in` these are found among
-    every n-th item."""
-    one_in = items[0].get_closest_marker("one_in")
-    items = [item for number, item in enumerate(items)
-             if not one_in or number % one_in.args[0] == 0 or not item.get_closest_marker("thorough")]
-    pairs = {item: frozenset(combinations(values(item), 2)) for item in items}
-    if any(len(values(item)) < 3 for item in items):
-        return items
+    """Those of the items of one test in which every value of its sets of parameters occurs: first those of the README's
+    command, then, one after the other, the one in which the most values are new.  Products are what tests/test_matrix.py is
+    for."""
+    sets = {item: frozenset(values(item)) for item in items}
     chosen = [item for item in items if not item.get_closest_marker("thorough")]
-    missing = frozenset().union(*pairs.values()).difference(*map(pairs.get, chosen))
+    missing = frozenset().union(*sets.values()).difference(*map(sets.get, chosen))
+    if not any(sets.values()):
+        return items
     while missing:
-        chosen.append(max(items, key=lambda item: len(pairs[item] & missing)))
-        missing -= pairs[chosen[-1]]
+        chosen.append(max(items, key=lambda item: len(sets[item] & missing)))
+        missing -= sets[chosen[-1]]
     return chosen
 
 

@@ -56,8 +56,6 @@ def error_in_a_layer(name, law, n, flux, slabs=0):
     return sim.report["l2_error"]["total"]
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.usually(lambda name, flux: (name, flux) == ("lobatto", "upwind"))
 @pytest.mark.parametrize("name, flux", [*((name, "upwind") for name in METHODS), *((name, "central") for name in METHODS
                                                                                     if METHODS[name][0] == TRIANGLES)])
 def test_a_pulse_in_a_layer_converges(name, flux):
@@ -106,7 +104,6 @@ def square(shape, n=8):
     return dg.rectangle((-1, -1), (1, 1), (n, n), shape=shape)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("shape, most", [("triangle", -55), ("quadrilateral", -60), ("mixed", -50)])
 @pytest.mark.parametrize("law", LAWS)
@@ -243,8 +240,6 @@ def test_internal_variables_live_in_the_layer_alone():
         "q": (3, 9, 36), "pml internal": (3, 9, 16), "pml edges internal": (6, 9, 4)}
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.usually(lambda name, dtype: (name, dtype) == ("mixed", "float64"))
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", ["nodal", "modal", "gauss", "mixed", "curved tensor"])
 def test_kernels_agree_with_arrays(name, dtype):

@@ -22,7 +22,6 @@ SMALLER = {"hermite_advection": dict(cells=8), "hermite_lens": dict(cells=8), "h
 USUAL = ["dielectric_slab", "hermite_cavity", "hex_cavity", "mhd_quads", "orszag_tang", "sod"]
 
 
-@pytest.mark.usually(lambda name: name in USUAL)
 @pytest.mark.parametrize("name", [name for name in cases.__all__ if name not in SEVERAL_SETS])
 def test_every_case_is_measured(name, monkeypatch):
     """A row for the device's kernels, one for the array kernels, and all their operations with costs and times."""

@@ -78,7 +78,6 @@ def test_a_lost_device_ends_the_benchmark(small):
 
 
 @needs_compiler
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("case, order", [("hermite_cavity", 3), ("sod", None)])
 def test_cases_start_from_a_state_of_their_own(case, order):
     """Hermite's method; and a gas, for which random numbers are no state: its kernels raise where a density is negative."""

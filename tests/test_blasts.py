@@ -24,14 +24,12 @@ def magnetic(method, flux, kernels, cells=16, until=0.01, **options):
     return mhd_blast(cells=cells, **options).replace(method=method, flux=flux, kernels=kernels, until=until, threads=1)
 
 
-@pytest.mark.usually(0, 1)
 @pytest.mark.parametrize("method, flux, kernels", [(MUSCL, dg.hlld, "array"), (UNSPLIT, dg.rusanov, "array"),
                                                    (FIRST, dg.hlld, "array"), (FIRST, dg.hlld, "fused")])
 def test_blasts_at_low_beta_stay_positive(method, flux, kernels):
     check(magnetic(method, flux, kernels, pressure=1000, field=45), least=1)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.thorough
 @pytest.mark.parametrize("method", [FIRST, MUSCL, UNSPLIT, WENO, dg.FiniteVolume("muscl", limiter="minmod")], ids=str)
 @pytest.mark.parametrize("flux", [dg.rusanov, dg.hll, dg.hlld])

@@ -56,8 +56,6 @@ def test_the_kernel_of_a_condition_does_not_depend_on_order_or_shape():
 
 @pytest.mark.parametrize("dtype, most", [("float64", 1e-13), ("float32", 3e-5)])
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.one_in(2)
-@pytest.mark.usually(lambda name, dtype: (name, dtype) == ("nodal", "float64"))
 def test_fluxes_at_the_boundary_are_those_of_the_arrays(name, dtype, most):
     method, shape = METHODS[name]
     for stepper in ("lsrk54", "rk4", "ssp33", "ssp54"):

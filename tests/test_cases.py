@@ -74,8 +74,6 @@ NORMS = [
 TOLERANCE = 1e-8
 
 
-@pytest.mark.usually(lambda name, keywords, kernels: kernels == "array" and len(name) % 2 and keywords.get("dim") != 3
-                     and keywords.get("walls") not in ("cells", "straight") and name not in ("slab_spectrum", "beam_lens"))
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("name, keywords, dt, norms", NORMS, ids=lambda value: value if isinstance(value, str) else "")
 def test_norms(name, keywords, dt, norms, kernels):
@@ -112,7 +110,6 @@ def test_mesh_files(name, boundaries, regions):
 
 
 @pytest.mark.external
-@pytest.mark.usually(lambda mesh: mesh == "Maxwell1")
 @pytest.mark.parametrize("mesh, order", [(m, n) for m in ("Maxwell1", "Maxwell05", "Maxwell025") for n in (1, 2, 3, 4)])
 def test_tm_cavity_meets_the_reference_from_projection(mesh, order):
     row = table_row("maxwell2d_tm_cavity_dg_upwind.csv", mesh=mesh, N=str(order))
@@ -123,7 +120,6 @@ def test_tm_cavity_meets_the_reference_from_projection(mesh, order):
 
 
 @pytest.mark.external
-@pytest.mark.usually(lambda mesh: mesh == "Maxwell05")
 @pytest.mark.parametrize("mesh, order", [(m, n) for m in ("Maxwell1", "Maxwell05", "Maxwell025") for n in (1, 2, 3)])
 def test_tm_cavity_meets_the_reference_from_interpolation(mesh, order):
     row = table_row("maxwell2d_tm_cavity_dg_upwind_nodal_start.csv", mesh=mesh, N=str(order))
@@ -166,7 +162,6 @@ CLOSED = [(cases.tm_cavity, {"order": 3}), (cases.maxwell_cavity, {"order": 2, "
           (cases.tm_obstacles, {"order": 2, "until": 0.5})]
 
 
-@pytest.mark.usually(0, 1)
 @pytest.mark.parametrize("case, keywords", CLOSED)
 def test_central_flux_conserves_energy_to_stepper_error(case, keywords):
     drift, step = [], {"cfl": 0.8}
@@ -179,7 +174,6 @@ def test_central_flux_conserves_energy_to_stepper_error(case, keywords):
     assert drift[1] < drift[0] / 16
 
 
-@pytest.mark.usually(lambda case: case is not cases.tm_obstacles)
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
 @pytest.mark.parametrize("case, keywords", CLOSED)
 def test_upwind_flux_never_increases_energy(case, keywords, alpha):
@@ -189,7 +183,6 @@ def test_upwind_flux_never_increases_energy(case, keywords, alpha):
     assert e[-1] < e[0]
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("case, orders, levels", [
     (cases.tm_cavity, (1, 2, 3), 3), (cases.maxwell_cavity, (1, 2), 2), (cases.dielectric_slab, (1, 2, 3), 2)])
 def test_observed_order_is_at_least_n_and_seven_tenths(case, orders, levels):
@@ -290,7 +283,6 @@ def test_sphere_scatters_as_mie_says():
     assert results["sigma_H_plane_90"] == pytest.approx(table_h[90], rel=0.02)
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("medium", ["debye", "drude", "lorentz", 1.0 + dg.Debye(1.0, 0.1) + dg.Drude(3.0, 1.0)],
                          ids=["debye", "drude", "lorentz", "sum"])
 def test_a_dispersive_slab_reflects_and_transmits_as_fresnel_says(medium):

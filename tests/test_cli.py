@@ -265,7 +265,6 @@ def test_explain_a_dispersive_law(capsys):
     assert elsewhere.startswith("elsewhere") and "a_Ez = 0" in elsewhere and "dHy_1/dt = 3*Hy - 3*Hy_0 - 0.1*Hy_1" in elsewhere
 
 
-@pytest.mark.usually(1, 2)
 @pytest.mark.parametrize("case, options", [("isentropic_vortex", ["--set", "cells=4"]), ("supersonic_vortex", []),
                                            ("isentropic_vortex", ["--set", "cells=4", "--kernels", "array"])])
 def test_modal_cases_run_to_their_summary(case, options, capsys):

@@ -151,7 +151,6 @@ def assert_optical_theorem(forward, field, extinction):
 EPS, SIGMA = 2.5, 0.5
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("polarisation, formulation", [("TM", "scattered"), ("TE", "total")])
 def test_an_absorbing_cylinder(polarisation, formulation):
     """Of eps = 2.5 and sigma = 0.5: within 1 % of the series around it; at its own surface, with the fields on the side of

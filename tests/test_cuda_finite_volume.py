@@ -52,7 +52,6 @@ def both(device, sim, variant=SMALL, steps=2):
     return reference.host(expected).astype(float), operator.host(state).astype(float), (operator, state, t, check)
 
 
-@pytest.mark.usually(lambda law, dim, method, boundary, bits: (law, dim, method, boundary, bits) in TRIED)
 @pytest.mark.parametrize("law, dim, method, boundary, bits", list(dict.fromkeys(ALL)))
 def test_steps_agree_with_the_array_expressions(device, law, dim, method, boundary, bits):
     """Every law, scheme and dimension, sources, parameters that vary, boundaries; the check is that of the state."""
@@ -66,7 +65,6 @@ def test_steps_agree_with_the_array_expressions(device, law, dim, method, bounda
     assert (check is None) == (law == "varying")          # its wave rates stay, and no state of it is not admitted
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("scheme", ["first-order", "muscl", "weno"])
 def test_a_flux_that_is_zero_along_an_axis(device, scheme):
     """Advection along x in 2D: the sweeps along y read nothing."""
@@ -76,7 +74,6 @@ def test_a_flux_that_is_zero_along_an_axis(device, scheme):
     assert np.abs(expected - found).max() < 1e-14
 
 
-@pytest.mark.usually(lambda law, dim, variant: (law == "mhd") == (variant.way == "transposed" and dim == 2))
 @pytest.mark.parametrize("dim, cells, variant", [
     (2, (70, 33), SweepVariant("transposed", 16, 2)), (2, (33, 40), SweepVariant("strided", 32, 1, 8, 8)),
     (3, (9, 35, 7), SweepVariant("transposed", 32, 4)), (1, 300, SweepVariant(length=128, rows=1)),
@@ -161,8 +158,6 @@ def test_a_run_is_the_cpu_s(cupy, tmp_path):
 # What compilers say.
 
 
-@pytest.mark.usually(lambda law, dim, method, dtype: (law, dim, method, dtype) in {
-    ("mhd", 2, "first-order", "float64"), ("euler", 2, "weno", "float32"), ("euler", 3, "muscl", "float64")})
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dim", [1, 2, 3])

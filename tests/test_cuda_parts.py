@@ -36,7 +36,6 @@ def same_steps(mesh, method, law, boundary, initial, kind, **options):
         assert same(parts.gather(whole, parts.advance(parts.project(initial), dts)), expected)
 
 
-@pytest.mark.usually(0, 2)
 @pytest.mark.parametrize("name", WAVES)
 def test_waves(name):
     """With boundary conditions, parameters that vary, and a source."""
@@ -50,7 +49,6 @@ def test_tensor_products():
     same_steps(QUADS, dg.TensorDG(2), law, dg.wall, field(law), "TensorCuda")
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("name", LIMITED)
 def test_limiters(name):
     """Copies are renewed before a limiter looks at them, too."""
@@ -59,7 +57,6 @@ def test_limiters(name):
     same_steps(mesh, method, law, None if mesh.periods else dg.wall, jump(law), "ModalCuda", flux=dg.hllc, stepper="ssp33")
 
 
-@pytest.mark.usually(0, 4)
 @pytest.mark.parametrize("name", GRIDS)
 def test_grids(name):
     """Hermite's method by kernels, finite volumes by array expressions, of which no kernel knows rows of others."""

@@ -43,7 +43,6 @@ USUAL = [("triangles", "maxwellTE", "nodal", 2, "float32"), ("tetrahedra", "acou
 
 
 @pytest.mark.thorough
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind, system, method, order, dtype", CASES)
 def test_stage_agrees_with_the_arrays(kind, system, method, order, dtype):
     results = []
@@ -101,7 +100,6 @@ PAIRS = [(name, system, flux, dtype) for name in JOINED
 
 
 @pytest.mark.thorough
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name, system, flux, dtype", PAIRS)
 def test_steps_across_joins_agree_with_the_arrays(name, system, flux, dtype):
     make, order = JOINED[name]

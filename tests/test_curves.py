@@ -69,7 +69,6 @@ def test_curved_cells_of_files(name):
     assert straight.order == 1
 
 
-@pytest.mark.usually(lambda shape, order: shape in ("triangle", "hexahedron"))
 @pytest.mark.parametrize("shape", ["triangle", "quadrilateral", "tetra", "hexahedron"])
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_area_and_volume_of_the_ball(shape, order):
@@ -86,7 +85,6 @@ def test_area_and_volume_of_the_ball(shape, order):
     assert np.log2(errors[0] / errors[1]) > order + 0.8 + (order == 2)
 
 
-@pytest.mark.usually(1, 2)
 @pytest.mark.parametrize("shape", ["triangle", "quadrilateral", "tetra", "hexahedron"])
 def test_points_are_found_in_curved_cells(shape):
     dim = 2 if shape in ("triangle", "quadrilateral") else 3
@@ -319,7 +317,6 @@ def bessel_mode(x, t):
     return -h * x[1] / r, h * x[0] / r, j0(k * r) * np.cos(k * t)
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("method", [dg.NodalDG, dg.ModalDG])
 def test_observed_order_on_triangles(method):
     """Above the order of straight cells, 2."""
@@ -445,7 +442,6 @@ def test_fields_norms_and_points(result):
     assert whole == pytest.approx(ds.dg.integral("u"), rel=1e-10)
 
 
-@pytest.mark.usually(lambda result: result != "hexahedron")
 def test_slices(result):
     dim, _, ds = result
     for plane in ("x=0.3", "y=0.5", "x=0", ((0.2,) * dim, (1.0, 0.5, 0.3)[:dim])):
@@ -482,7 +478,6 @@ def test_vtk_cells(result, tmp_path):
     assert found[found > 0].sum() == pytest.approx(1, rel=0.02)          # VTK measures pieces of the cells
 
 
-@pytest.mark.usually(lambda result: result != "hexahedron")
 def test_ugrid_and_pictures(result, tmp_path):
     dim, _, ds = result
     flat = ds if dim == 2 else ds.dg.slice("z=0.4")

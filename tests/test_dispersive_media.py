@@ -42,7 +42,6 @@ def law_of(name, **parameters):
     return dg.Maxwell(1, **parameters) if name == "line" else dg.Maxwell(2, **parameters)
 
 
-@pytest.mark.usually(lambda flux: flux == "upwind")
 @pytest.mark.parametrize("flux", ["upwind", "central"])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_damped_wave_converges(name, flux):
@@ -53,7 +52,6 @@ def test_a_damped_wave_converges(name, flux):
     assert np.all(np.diff(energies) < 1e-14)
 
 
-@pytest.mark.usually(lambda which: which == "eps")
 @pytest.mark.parametrize("medium", MEDIA)
 @pytest.mark.parametrize("which", ["eps", "mu"])
 def test_every_medium(medium, which):
@@ -101,7 +99,6 @@ def test_only_the_medium_has_internal_variables():
     assert ds.Ez.dims == ("time", "element", "node") and ds.sizes["element"] == 32
 
 
-@pytest.mark.usually(lambda method, dtype: isinstance(method, dg.TensorDG) and dtype == "float64")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("method", [dg.NodalDG(2), dg.ModalDG(1), dg.TensorDG(2)], ids=["nodal", "modal", "tensor"])
 def test_kernels_agree_with_arrays(method, dtype):

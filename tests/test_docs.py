@@ -60,8 +60,6 @@ def shortened(run, factor):
     return shorter
 
 
-@pytest.mark.usually(lambda page: page.name in ("own-method.md", "own-loop.md", "restart.md",
-                                                "batch-jobs.md", "citing.md"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch, capsys):
     pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -202,7 +200,6 @@ def test_further_pictures_and_movies_are_small_and_have_all_colours(gallery):
             assert image.mode == "RGB", path.name
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("name", ["advection_wave", "tm_cavity"])
 def test_gallery_is_what_its_script_makes(gallery, name, tmp_path):
     """Two cheap cases made anew give the page's own text and numbers, and a picture of the same size."""

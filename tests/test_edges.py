@@ -31,7 +31,6 @@ def fused(mesh, order=2, dtype="float64", threads=None, law=None, boundary=None,
     return by_edges(order).discretise(mesh, law, boundary, backend, flux)
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("dim, order, dtype, flux", [(1, 0, "float64", dg.rusanov), (2, 6, "float32", dg.roe)])
 def test_gas_agrees_with_the_reference(dim, order, dtype, flux):
     results = []
@@ -155,7 +154,6 @@ def test_which_surface():
         dg.ModalDG(1, surface="edge")
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("measured", [False, True])
 def test_shares_of_the_kernels_and_their_table(measured):
     spec = importlib.util.spec_from_file_location("make", Path(__file__).parents[1] / "docs" / "make_modal_benchmarks.py")

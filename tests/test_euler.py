@@ -364,8 +364,6 @@ def random_state(operator, seed):
     return states(shape[0] - 2, seed, shape[1] * shape[2]).reshape(shape)
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(6)
 @pytest.mark.parametrize("dim, kind, dtype", [
     *((dim, kind, "float64") for dim in DIMS for kind in FLUXES),
     (1, dg.roe, "float32"), (2, dg.hllc, "float32"), (3, dg.rusanov, "float32")])
@@ -442,7 +440,6 @@ def density_wave(dim, order, cells, flux=None, **options):
                          until=0.1, **options)
 
 
-@pytest.mark.usually(0, 1)
 @pytest.mark.parametrize("dim, order, cells, flux", [(1, 3, 8, None), (2, 2, 5, dg.hllc), (2, 3, 5, dg.roe),
                                                      (3, 2, 5, dg.hll)])
 def test_observed_order(dim, order, cells, flux):
@@ -471,7 +468,6 @@ def test_walls_keep_mass_and_energy():
         assert totals[name]["final"] == pytest.approx(totals[name]["initial"], rel=1e-12)
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("mach", [0.0, 0.4])
 def test_sound_leaves_through_the_far_field(mach):
     """A pulse of 1 % that runs to the right is gone; what comes back is of second order."""

@@ -41,7 +41,6 @@ def poisoned(mesh, element, variable, time):
     return source
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("number", range(12))
 def test_a_bad_value_is_named_and_the_last_good_state_is_kept(number, tmp_path):
     """At a random element, variable, step and stage, for every stepper, dimension, both kernels and both dtypes."""

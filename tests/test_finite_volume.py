@@ -75,7 +75,6 @@ def test_courant_numbers():
         simulation(EULER[1], WENO, 8, stepper="rk2")
 
 
-@pytest.mark.usually(0, 1, 3)
 @pytest.mark.parametrize("method", [FIRST, MUSCL, dg.FiniteVolume("muscl", splitting=None), WENO])
 def test_the_largest_step_is_stable_for_rough_states(method):
     rng = np.random.default_rng(3)
@@ -85,7 +84,6 @@ def test_the_largest_step_is_stable_for_rough_states(method):
     assert np.abs(ds.u[-1]).max() < 1.05          # weno may pass an extreme by a little
 
 
-@pytest.mark.usually(lambda field: field[1])
 @pytest.mark.parametrize("method", [FIRST, MUSCL])
 @pytest.mark.parametrize("field", [(1.0, 0.0, 0.0), (1.0, 2 ** 0.5, 0.5)])
 def test_noise_in_a_field_at_rest_does_not_grow(method, field):
@@ -152,7 +150,6 @@ def burgers(method, n):
     return simulation(Burgers(1), method, n, initial=lambda x: exact(x, 0.0), exact=exact, until=0.08)
 
 
-@pytest.mark.usually(0, 3, 5)
 @pytest.mark.parametrize("make, method, sizes, cfl, least", [
     (travelling(1), FIRST, (64, 128), 0.9, 0.8), (travelling(1), MUSCL, (32, 64), 0.9, 1.7),
     (travelling(2), MUSCL, (32, 64), 0.9, 1.7), (burgers, WENO, (40, 80), 0.2, 4.8),
@@ -180,7 +177,6 @@ def test_sources_keep_the_order(splitting):
     assert observed(dg.FiniteVolume("muscl", splitting=splitting), (40, 80), make).min() > 1.7
 
 
-@pytest.mark.usually(lambda law, method: (method is WENO) == isinstance(law, dg.Maxwell))
 @pytest.mark.parametrize("method, least", [(MUSCL, 1.5), (WENO, 3.0)], ids=["muscl", "weno"])
 @pytest.mark.parametrize("law", [dg.Acoustics(1, sound_speed=lambda x: 1 + 0.3 * np.sin(2 * np.pi * x[0])),
                                  dg.Maxwell(1, eps=lambda x: 1 + 0.3 * np.sin(2 * np.pi * x[0]))], ids=["acoustics", "maxwell"])
@@ -202,7 +198,6 @@ def test_every_law_runs_with_varying_parameters(law, method, least):
 # Conservation, and fluxes of first order where a state would not make sense.
 
 
-@pytest.mark.usually(lambda method, kernels: kernels == "array" or method is MUSCL)
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("method", [FIRST, MUSCL, WENO, dg.FiniteVolume("muscl", splitting=None, limiter="mc")],
                          ids=["first", "muscl", "weno", "unsplit"])
@@ -275,8 +270,6 @@ ALL = [*TRIED, *((law, dim, method, *((None, 32), (dg.wall if law != "burgers" e
 USUAL = [("mhd", 2, "muscl", None, 64), ("varying", 1, "quick", dg.wall, 64), ("burgers", 2, "weno", None, 64)]
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(lambda law, dim, method, boundary, bits: (law, dim, method, boundary, bits) in USUAL)
 @pytest.mark.parametrize("law, dim, method, boundary, bits", ALL)
 def test_kernels_are_the_array_expressions(law, dim, method, boundary, bits):
     made, flux = LAWS[law](dim), {"mhd": dg.hlld, "euler": dg.hllc}.get(law)
@@ -320,7 +313,6 @@ def test_array_expressions_stay_on_the_device(method):
 # A run with all that belongs to it.
 
 
-@pytest.mark.usually(lambda method, kernels: method is MUSCL and kernels == "array")
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("method", [MUSCL, WENO], ids=["split", "stages"])
 def test_a_restart_continues_bit_for_bit(method, kernels, tmp_path):

@@ -49,8 +49,6 @@ def test_a_case_is_a_function_of_keywords(name):
     assert inspect.getdoc(getattr(cases, name)).splitlines()[0].endswith((".", ";"))
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(lambda name, scheme: scheme != "weno" and (SCHEMES.index(scheme) + ON_GRIDS.index(name)) % 3 == 0)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name, keywords", SMALL, ids=label)
 def test_every_scheme_makes_steps(name, keywords, scheme):
@@ -65,7 +63,6 @@ def test_every_scheme_makes_steps(name, keywords, scheme):
 # Alfven waves
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("dim, scheme, cells, order, keywords", [
     (1, "first-order", (64, 128), 0.8, {}), (1, "muscl", (64, 128), 1.9, {}),
     (1, "muscl", (32, 64), 1.9, {"travelling": False}), (1, "weno", (16, 32), 4.5, {}),
@@ -151,7 +148,6 @@ WAVES = [
     ("euler", "sound", 3, "weno", (16, 32), (0.0009129, 2.948e-05), 12)]
 
 
-@pytest.mark.usually(lambda law, wave, dim, scheme: dim == 1 and wave == "fast" and scheme != "weno")
 @pytest.mark.parametrize("law, wave, dim, scheme, cells, stored, ratio", WAVES)
 def test_linear_waves(law, wave, dim, scheme, cells, stored, ratio):
     """Errors after one period, and what is left of them on a grid twice as fine; of first order after a quarter of a period,
@@ -199,8 +195,6 @@ TUBES = {"brio_wu": brio_wu_reference, "ryu_jones": ryu_jones_exact}
 FIRST, OTHERS = 0.45, 0.7
 
 
-@pytest.mark.usually(lambda name, scheme, flux, cells: cells[1] == 400 and (name, scheme, flux) in (
-    ("brio_wu", "muscl", "hlld"), ("ryu_jones", "first-order", "hlld"), ("ryu_jones", "muscl", "rusanov")))
 @pytest.mark.parametrize("cells", [(200, 400), (200, 1600)], ids=["400", "1600"])
 @pytest.mark.parametrize("scheme, flux", [
     *((s, f) for s in ("first-order", "muscl") for f in ("rusanov", "hlld")), ("muscl", "hll"), ("weno", "hlld")])
@@ -221,7 +215,6 @@ def test_shock_tubes_of_mhd_meet_the_reference(name, scheme, flux, cells):
     assert rate > (FIRST if scheme == "first-order" else OTHERS), errors
 
 
-@pytest.mark.usually(0, 1, 2)
 @pytest.mark.parametrize("test", ["sod", "toro2", "toro3", "lax", "toro1", "toro4", "toro5"])
 def test_shock_tubes_of_gas_are_exact(test):
     """Errors of density fall, second order below first order; density and pressure stay positive."""
@@ -264,7 +257,6 @@ CLOSED = [("orszag_tang", {"cells": 24}), ("mhd_blast", {"cells": 24}), ("mhd_bl
           ("field_loop", {"cells": 12, "until": 0.3}), ("current_sheet", {"cells": 24, "until": 0.5})]
 
 
-@pytest.mark.usually(lambda name, scheme: name == "orszag_tang" and scheme == "first-order")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name, keywords", CLOSED, ids=label)
 def test_periodic_boxes_keep_what_is_conserved(name, keywords, scheme):
@@ -274,7 +266,6 @@ def test_periodic_boxes_keep_what_is_conserved(name, keywords, scheme):
         assert variable == "psi" or abs(total["final"] - total["initial"]) < 1e-13 * scale * sim.report["steps"], variable
 
 
-@pytest.mark.usually(lambda name, keywords, scheme: scheme == "first-order" and name == "mhd_blast" and "dim" not in keywords)
 @pytest.mark.parametrize("scheme", ["first-order", "muscl", "weno"])
 @pytest.mark.parametrize("name, keywords", [
     ("mhd_blast", {"cells": 20}), ("mhd_blast", {"dim": 3, "cells": 12}), ("mhd_rotor", {"cells": 48}),

@@ -41,7 +41,6 @@ CASES = [
 
 
 @pytest.mark.thorough
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dim, law, order, boundary, dtype, options", CASES,
                          ids=[f"{c[0]}D-{type(c[1]).__name__}-{c[2]}-{c[4]}" for c in CASES])
 def test_fused_equals_the_reference(dim, law, order, boundary, dtype, options):
@@ -72,7 +71,6 @@ def test_results_that_go_past_the_caches(variant, monkeypatch):
     compare(grid(2, False, (16, 3)), Advection((0.6, -1.0)), 1, Sponge(0.5), variant=variant)
 
 
-@pytest.mark.usually(lambda order, periodic: order == 5 and periodic)
 @pytest.mark.parametrize("periodic", [True, False])
 @pytest.mark.parametrize("law, order, options", [(Acoustics(2), 1, {"pruned": False}), (Advection((0.6, -1.0)), 5, {})])
 def test_what_lies_beyond_rows_is_set_by_the_step_that_reads_it(periodic, law, order, options):

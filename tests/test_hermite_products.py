@@ -63,15 +63,12 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("dim, law, order, boundary, dtype, options", CASES,
                          ids=[f"{c[0]}D-{type(c[1]).__name__}-{c[2]}-{c[4]}" for c in CASES])
 def test_fused_equals_the_reference(dim, law, order, boundary, dtype, options):
     assert compare(grid(dim, boundary is None), law, order, boundary, dtype, **options) == options.get("variant", "monolithic")
 
 
-@pytest.mark.usually(lambda dim: dim == 1)
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_rows_of_any_length(dim):
     """Shorter than a register, as long, longer; series that depend on all coordinates, and on one in turns."""

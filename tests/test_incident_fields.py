@@ -92,7 +92,6 @@ def test_beams_and_dipoles_become_kernels():
     assert spread.__qualname__ == "current((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.1, hump)"
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("count", [None, 61])
 def test_a_beam_enters_a_mesh(count):
     """Through a boundary with `incident`: the run is the beam."""

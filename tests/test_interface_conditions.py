@@ -38,7 +38,6 @@ def empty_box(method, shape, cells, law, until=3.0, **options):
     return max(errors), max(leak)
 
 
-@pytest.mark.usually(lambda method, law: (method, law) == ("quadrilaterals", "TM"))
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_wave_crosses_an_empty_box(method, law):
@@ -67,8 +66,6 @@ def test_the_leak_falls_with_the_order():
     assert leaks[2] < -80 and np.all(np.diff(leaks) < [-25, -25, -14]), leaks
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.usually(lambda method, dtype: (method, dtype) == ("modal", "float64"))
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("method", METHODS)
 def test_kernels_compute_what_arrays_compute(method, dtype):
@@ -122,7 +119,6 @@ def test_the_surface_of_a_body_may_split_the_fields(medium):
     assert np.abs(one).max() > 0.05 and np.abs(one - other).max() < 2e-4
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
 def test_curved_hexahedra_keep_a_uniform_state(nodes):
     """At faces inside of curved cells, of the least order that their maps allow."""
@@ -158,7 +154,6 @@ SHEETS = {"1D": (dg.Maxwell(1), 1, None, dg.NodalDG), "TM": (dg.Maxwell(2), 2, "
           "modal": (dg.Maxwell(2), 2, "triangle", dg.ModalDG), "acoustics": (dg.Acoustics(2), 2, "mixed", dg.NodalDG)}
 
 
-@pytest.mark.usually(lambda kind: kind == "1D")
 @pytest.mark.parametrize("kind", SHEETS)
 def test_what_a_sheet_transmits(kind):
     """2 R / (2 R + Z) of E, of acoustics 2 Z / (2 Z + R) of p; the rest of the wave is reflected or lost."""

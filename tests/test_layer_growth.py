@@ -27,7 +27,6 @@ def growth(mesh, law, method, boundary, flux=dg.upwind):
     return np.linalg.eigvals(matrix).real.max()
 
 
-@pytest.mark.usually(lambda law, shape, count: (law, shape, count) == ("sound", "hexahedron", 2))
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("law", LAWS)
@@ -49,7 +48,6 @@ def test_slabs_of_unlike_damping(law, shape, order, split):
     assert growth(mesh, LAWS[law](mesh.dim), SHAPES[shape](order), WALLS[law][0]) < 1e-9
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("number", range(1, 4))
 @pytest.mark.parametrize("shape", ["triangle", "quadrilateral", "hexahedron"])
 @pytest.mark.parametrize("law", LAWS)

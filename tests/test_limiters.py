@@ -203,8 +203,6 @@ def test_the_indicator_finds_jumps_and_nothing_else():
             assert np.array_equal(limited(operator, c)[:, :, ~found], c[:, :, ~found])
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(1, 9)
 @pytest.mark.parametrize("order, options", ALL, ids=NAMES)
 def test_fused_kernels_and_strict_arrays(order, options):
     """A stage ends limited, the same by every kind of kernels (fused ones to order 2, their dtypes in turns); no operation
@@ -285,7 +283,6 @@ def test_limited_waves_oscillate_less():
     assert max(beyond[2:]) < 0.1 * min(beyond[:2])
 
 
-@pytest.mark.usually(3)
 @pytest.mark.parametrize("order, options, most", [
     (1, BARTH, 0.0118), (1, BARTH | PRIMITIVE, 0.008), (1, BARTH | WAVES, 0.008),
     (1, VERTEX | POSITIVE, 0.0118), (2, VERTEX | POSITIVE, 0.0105),
@@ -323,7 +320,6 @@ def smooth_errors(order, cells, dim=2, **options):
     return dg.eoc(case, [order], 2)
 
 
-@pytest.mark.usually(0, 3)
 @pytest.mark.parametrize("order, options, least", [
     (1, VERTEX, 1.7), (1, BARTH | SENSED, 1.9), (1, VERTEX | POSITIVE | SENSED, 1.9), (2, VERTEX | SENSED, 2.85),
     (2, POSITIVE, 2.85), (3, VERTEX | SENSED, 3.85)])
@@ -331,7 +327,6 @@ def test_order_in_smooth_flow(order, options, least):
     assert smooth_errors(order, 16 if order == 1 else 8, **options)[1]["eoc"] > least
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 def test_the_initial_state_is_limited_and_failures_are_found_again(kernels):
     """A jump inside elements; the state is limited before anything else, its totals are those of the projection."""
@@ -373,8 +368,6 @@ def test_bad_input_is_named_in_one_line(make, message):
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("dim, order, options, dtype", [
     (1, 1, BARTH | POSITIVE, "float32"), (2, 1, BARTH, "float64"), (3, 1, BARTH | POSITIVE, "float64"),
     (1, 1, BARTH | PRIMITIVE, "float64"), (2, 1, VERTEX | PRIMITIVE, "float32"), (3, 1, VERTEX | SENSED, "float32"),

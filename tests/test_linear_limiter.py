@@ -153,8 +153,6 @@ def test_observed_order_in_smooth_flow(mesh, method, order, cells):
 SHOCK = ((1.0, 0.0, 0.0, 1.0), (0.125, 0.0, 0.0, 0.1))
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.usually(lambda kernels: kernels == "array")
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("mesh, method", [
     (lambda n: wavy(dg.rectangle(cells=n, shape="mixed")), dg.NodalDG(1, **POSITIVE)),
@@ -174,8 +172,6 @@ def test_a_shock_crosses_sets(mesh, method, kernels):
     assert errors[1] < 0.87 * errors[0] and errors[0] < 0.2          # order 1/2 in L2 is the most at a shock: 0.71
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(lambda name, method: name == "hanging" and method is dg.NodalDG)
 @each_problem
 def test_kernels_and_arrays_agree(name, method, order):
     dim = MESHES[name]().dim
@@ -198,8 +194,6 @@ def tube(x, centre=0.42):
     return np.where(inside, 1.0, 0.125), 0 * x[0], 0 * x[0], np.where(inside, 2.5, 0.25)
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("mesh, method", [
     (lambda: dg.rectangle(cells=6, periodic=True), dg.ModalDG(1, **LIMITED)),
     (lambda: dg.rectangle(cells=6, periodic=True), dg.ModalDG(2, **LIMITED)),
@@ -223,7 +217,6 @@ def test_rounding_chooses_nothing(mesh, method):
     assert max(np.abs(a - b).max() for (_, a), (_, b) in zip(*ends)) < 1e-9
 
 
-@pytest.mark.usually(lambda kernels: kernels == "array")
 @pytest.mark.parametrize("nodes", ["gauss", "lobatto"])
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 def test_a_disc_stays_symmetric(nodes, kernels):

@@ -101,7 +101,6 @@ def own(n, **options):
     return dg.Simulation(dg.Grid((0, 0), (1, 1), n, True), law, Own(), initial=lambda x: (np.sin(x[0]),), **options)
 
 
-@pytest.mark.usually(9)
 @pytest.mark.usefixtures("usual_garbage")
 @pytest.mark.parametrize("problem, cells, kernels, dtype", [
     (nodal, 110, "array", "float64"), (nodal, 110, "fused", "float32"), (media, 180, "fused", "float64"),
@@ -141,7 +140,6 @@ def test_small_problems_are_measured_whole(problem, cells):
     assert sim.replace(steady=1e-9).memory(1.0).host["state and registers"] == plan.host["state and registers"] + state
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("problem, cells", [(nodal, 8), (limited, 8), (volumes, 20)])
 def test_device(problem, cells, cupy):
     """On a device the states and what kernels work on are there, and the mesh and its tables are on the host."""

@@ -246,7 +246,6 @@ def rotations(shape):
                 yield [int(np.argmin(np.abs(corners - x).sum(axis=1))) for x in turned]
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("make, count", [(quads, 4), (hexes, 24)])
 def test_neighbours_agree_on_vertices_for_every_rotation(make, count):
     """With the 24 rotations of the cube the common face is each of the six, at each of its four angles."""

@@ -101,7 +101,6 @@ def alfven_wave(law, direction, amplitude=0.1):
     return exact
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("direction, method, flux, order", [
     ((1,), dg.NodalDG, "hlld", 2), ((1,), dg.ModalDG, "hll", 3), ((1, 1), dg.NodalDG, "hlld", 2),
     ((1, 1), dg.ModalDG, "rusanov", 2), ((1, 1), dg.ModalDG, "hlld", 1)])
@@ -169,7 +168,6 @@ def vortex(law, x):
                              B * np.sin(4 * np.pi * x[0]), zero))
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_kernels_agree_and_conserve(dtype):
     """A limited step of every kind of kernels; mass, momentum, energy and magnetic flux stay."""

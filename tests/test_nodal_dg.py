@@ -164,7 +164,6 @@ def test_strong_stability(name, coefficient):
         assert min(row) >= 0
 
 
-@pytest.mark.usually(lambda stepper: stepper.name == "ssp54")
 @pytest.mark.parametrize("stepper", stepping.STEPPERS.values(), ids=lambda s: s.name)
 def test_fused_steps_agree_with_the_reference(stepper):
     results = []
@@ -191,7 +190,6 @@ def test_same_bits_twice_and_on_any_number_of_threads():
     assert np.array_equal(states[0], states[1]) and np.array_equal(states[1], states[2])
 
 
-@pytest.mark.usually(lambda system, dtype: (system, dtype) in {("maxwellTM", "float64"), ("acoustics1", "float32")})
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_array_backend_on_strict_arrays(system, dtype):

@@ -71,7 +71,6 @@ def test_fused_kernels(dim, order, dtype):
         agree(fused, reference, order, dtype, 100)
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("dim, order, dtype", [(1, 10, "float64"), (2, 3, "float32"), (3, 2, "float64")])
 def test_filter_of_the_fused_kernels(dim, order, dtype):
     found = []

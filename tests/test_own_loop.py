@@ -48,7 +48,6 @@ def test_steps_are_those_of_a_run_bit_for_bit(make, every):
         assert [step for _, step, _ in states] == list(range(sim.report["steps"] + 1))
 
 
-@pytest.mark.usually(lambda make, kernels: kernels == "array" or make is waves)
 @pytest.mark.parametrize("make", [waves, gas])
 @pytest.mark.parametrize("kernels, dtype", [("fused", "float64"), ("array", "float32")])
 def test_arrays_go_in_and_come_out(make, kernels, dtype):

@@ -123,9 +123,6 @@ def field(law):
 NUMBER = {system: number for number, system in enumerate(SYSTEMS)}
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(lambda system, order, kernels, dtype: (system, order, kernels, dtype) == (
-    "maxwell3", 3, "array", "float64"))
 @pytest.mark.parametrize("kernels, dtype", [("array", "float64"), ("fused", "float64"), ("fused", "float32")])
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -135,9 +132,6 @@ def test_nodal(system, order, kernels, dtype):
     same_steps(mesh, dg.NodalDG(order), law, boundary, kernels, dtype, field(law), source=source)
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(lambda system, order, surface, kernels, dtype: (system, order, surface, kernels, dtype) == (
-    "maxwellTM", 1, "edges", "array", "float64"))
 @pytest.mark.parametrize("kernels, dtype", [("array", "float64"), ("fused", "float64"), ("fused", "float32")])
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("order", [0, 1, 2, 4])
@@ -152,7 +146,6 @@ GAS = {"nodal": lambda: dg.NodalDG(2), "quadrature": lambda: dg.NodalDG(2, quadr
        "elements": lambda: dg.ModalDG(1, surface="elements")}
 
 
-@pytest.mark.usually(lambda dim, method, kernels, dtype: (dim, method, kernels, dtype) == (1, "nodal", "array", "float64"))
 @pytest.mark.parametrize("kernels, dtype", [("array", "float64"), ("fused", "float64"), ("fused", "float32")])
 @pytest.mark.parametrize("method", GAS)
 @pytest.mark.parametrize("dim", [1, 2, 3])
@@ -164,8 +157,6 @@ def test_gas(dim, method, kernels, dtype):
                    flux=dg.hllc)
 
 
-@pytest.mark.usually(lambda system, order, warped, kernels, dtype: (system, order, warped, kernels, dtype) == (
-    "maxwell3", 1, False, "array", "float64"))
 @pytest.mark.parametrize("kernels, dtype", [("array", "float64"), ("fused", "float64"), ("fused", "float32")])
 @pytest.mark.parametrize("warped", [True, False])
 @pytest.mark.parametrize("order", [0, 1, 3])
@@ -183,7 +174,6 @@ def test_tensor(system, order, warped, kernels, dtype):
                source=source)
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("kernels, dtype", [("array", "float64"), ("fused", "float64"), ("fused", "float32")])
 def test_quadrilaterals_with_shocks(kernels, dtype):
     """Shares of finite volumes look at neighbours, which are copies of other parts' elements; positivity at none."""
@@ -199,7 +189,6 @@ def test_quadrilaterals_with_shocks(kernels, dtype):
                stepper="ssp33")
 
 
-@pytest.mark.usually(lambda name, kernels: kernels == "array")
 @pytest.mark.parametrize("kernels", ["array", "fused"])
 @pytest.mark.parametrize("name", ["ssp54", "rk4", "ssp33"])
 def test_steppers(name, kernels):

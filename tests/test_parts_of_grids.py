@@ -90,9 +90,6 @@ def steps(operator, initial, lengths=None):
             operator.change(state, operator.state(q)), operator.unknowns, told, len(operator.not_finite(end))]
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.usually(lambda name, kernels: (kernels == "array" or name == "muscl")
-                     and "blast" not in name and "weno" not in name)
 @pytest.mark.parametrize("name, kernels, dtype", RUNS)
 def test_parts_give_the_whole(name, kernels, dtype):
     mesh, method, law, boundary, initial, options = PROBLEMS[name]

@@ -107,10 +107,6 @@ def owners_of(mesh):
     return [split(mesh, 7), scattered(mesh, 3)]
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.usually(lambda name, kernels: (kernels, name) in {
-    ("array", "triangles and quadrilaterals"), ("array", "two sizes, two orders"), ("array", "one curved side"),
-    ("array", "modal orders")})
 @pytest.mark.parametrize("kernels", KINDS)
 @pytest.mark.parametrize("name", LINEAR)
 def test_waves(name, kernels):
@@ -121,7 +117,6 @@ def test_waves(name, kernels):
     same_steps(mesh, method, law, dg.wall, kernels, dtype, waves(law), owners_of(mesh))
 
 
-@pytest.mark.usually(lambda method, kernels: isinstance(method, dg.NodalDG) and kernels == "array")
 @pytest.mark.parametrize("kernels", KINDS)
 @pytest.mark.parametrize("method, mesh", [(dg.NodalDG(2), halves(LAYERED)), (dg.TensorDG(2), halves(QUADS))],
                          ids=["a layer", "no layer"])
@@ -135,7 +130,6 @@ def wave(x, t):
     return np.sin(5 * x[0] - 4 * t), np.cos(3 * x[0] + t), 0.1
 
 
-@pytest.mark.usually(lambda condition, kernels: condition == "field" and kernels == "array")
 @pytest.mark.parametrize("kernels", KINDS)
 @pytest.mark.parametrize("condition", ["field", "sheet", "cut"])
 @pytest.mark.parametrize("method, mesh", [(dg.NodalDG(2), MIXED), (dg.ModalDG(1), TRIANGLES), (dg.TensorDG(2), refined(QUADS))],
@@ -149,8 +143,6 @@ def test_interfaces(method, mesh, condition, kernels):
     same_steps(mesh, method, law, {"skin": given, "default": dg.wall}, kernels, "float64", waves(law), owners_of(mesh))
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.usually(lambda name, kernels: kernels == "array" and name in ("indicator", "two sizes"))
 @pytest.mark.parametrize("kernels", KINDS)
 @pytest.mark.parametrize("name", GAS)
 def test_gas_with_limiters(name, kernels):
@@ -173,7 +165,6 @@ LARGE = {
 }
 
 
-@pytest.mark.usually(lambda name: name == "shapes")
 @pytest.mark.parametrize("name", LARGE)
 def test_elements_that_need_no_copies_go_first(name):
     """While messages travel: in each set, after the fluxes at those of its joins that need no copies."""

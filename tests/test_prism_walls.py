@@ -45,7 +45,6 @@ def error(name, n, order, bend, kernels):
     return sim.report["l2_error"]["total"]
 
 
-@pytest.mark.usually(lambda name, bend: name == "acoustics" and not bend)
 @pytest.mark.parametrize("bend", [0.0, BEND])
 @pytest.mark.parametrize("name", RESONATORS)
 def test_walls(name, bend):

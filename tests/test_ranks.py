@@ -209,7 +209,6 @@ def leaves(value):
     return [leaf for each in value.values() for leaf in leaves(each)] if isinstance(value, dict) else [value]
 
 
-@pytest.mark.usually(6)
 @pytest.mark.parametrize("name, kernels, dtype", [("mixed", "fused", "float64"), ("shock", "array", "float64"),
                                                   ("medium", "fused", "float32"), ("hanging", "fused", "float64"),
                                                   ("grid", "fused", "float64"), ("derivatives", "array", "float64"),

@@ -45,7 +45,6 @@ def assert_same(a, b):
     xr.testing.assert_identical(a.load().drop_attrs(deep=False), b.load().drop_attrs(deep=False))
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("make, options", [
     (cavity, {}), (cavity, {"stepper": "rk4"}), (cavity, {"stepper": "ssp33", "dtype": "float32"}),
     (cavity, {"kernels": "array"}), (cavity, {"dt": 0.01}), (cavity, SINGLE), (burgers, {}), (burgers, {"kernels": "array"})])
@@ -157,7 +156,6 @@ def test_another_problem_is_refused_with_the_difference(name, changes, tmp_path)
     assert sorted((p, p.stat().st_mtime_ns) for p in (tmp_path / "a.zarr").rglob("*")) == before
 
 
-@pytest.mark.usually(0, 3, 4, 6)
 @pytest.mark.parametrize("word, changes", [
     ("kernels array instead of fused", {"kernels": "array"}), ("dtype float32 instead of float64", {"dtype": "float32"}),
     ("threads 1 instead of", {"threads": 1}), ("stepper rk4 instead of lsrk54", {"stepper": "rk4"}),

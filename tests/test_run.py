@@ -97,7 +97,6 @@ def failed(sim, path, **options):
     return str(error).replace(str(path), "PATH"), {name: getattr(error, name) for name in names}, files(path)
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("number", range(10))
 def test_a_failure_is_the_same_however_seldom_the_run_looks(number, tmp_path, looking):
     """At a random step, stage, element and variable; with records, snapshots, checkpoints and a fixed or a stable step."""
@@ -117,7 +116,6 @@ def test_a_failure_is_the_same_however_seldom_the_run_looks(number, tmp_path, lo
         assert found[2] == wanted[2]
 
 
-@pytest.mark.usually(lambda stepper, every: (stepper, every) == ("lsrk54", 64))
 @pytest.mark.parametrize("every", LOOKS)
 @pytest.mark.parametrize("stepper", [name for name, stepper in STEPPERS.items() if stepper.order > 2])
 def test_a_whole_run_is_the_same(stepper, every, tmp_path, looking):
@@ -192,7 +190,6 @@ def falling(x, t):
     return (-10 + 0 * x[0],)
 
 
-@pytest.mark.usually(lambda source, kernels: (kernels == "fused") == (source is late))
 @pytest.mark.parametrize("law, source, words", [
     (Burgers(), late, "u is not finite"), (Burgers(), rising, "the time step has fallen"),
     (Root(), falling, "the wave speed is not finite")])
@@ -251,7 +248,6 @@ class Stop:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-@pytest.mark.usually(lambda every: every == 16)
 @pytest.mark.parametrize("every", LOOKS)
 @pytest.mark.parametrize("fetched", [Slow, Lost])
 def test_an_interrupted_run_leaves_and_becomes_the_same(every, fetched, tmp_path, looking):

@@ -34,7 +34,6 @@ def test_kernels_of_laws_with_other_constants_have_the_same_text(laws, method, s
     assert all(text == texts[0] for text in texts[1:])
 
 
-@pytest.mark.usually(lambda name: name == "nodal")
 @pytest.mark.parametrize("name", METHODS)
 def test_kernels_compute_with_the_constants_of_their_law(name):
     method, shape = METHODS[name]

@@ -43,7 +43,6 @@ TUBES = [("sod", 0.0125, 0.9), ("lax", 0.026, 0.75), ("toro1", 0.021, 0.8), ("to
          ("toro4", 0.58, 0.65), ("toro5", 0.06, 0.7)]
 
 
-@pytest.mark.usually(3)
 @pytest.mark.parametrize("test, most, rate", TUBES)
 def test_shock_tubes_stay_positive_and_converge_in_l1(test, most, rate):
     found = []

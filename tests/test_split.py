@@ -301,7 +301,6 @@ def test_command_line(tmp_path, capsys):
                  "--kernels", "array", "--until", "0.1", "--quiet"]) == 0
 
 
-@pytest.mark.usually(lambda name, geometry_order, order: name == "mixed" and geometry_order + order == 3)
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name, geometry_order", [
     (name, order) for name in ("mixed", "wedge", "pyramid", "hexahedron") for order in (1, 2, 3)
@@ -325,7 +324,6 @@ def smooth_disc(level):
     return mesh.curved(8, to_circle)
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_orders_of_convergence_on_a_disc(tmp_path, order):
     """Curved quadrilaterals of order 3 as triangles: a mode of the conducting disc."""

@@ -42,7 +42,6 @@ def growth(op, stepper, cfl, steps=200):
     return np.linalg.norm(states[0]) / np.linalg.norm(start)
 
 
-@pytest.mark.usually(0, 1, 4)
 @pytest.mark.parametrize("name, dim, orders", [("scalar", 1, (4,)), ("system", 1, (2,)), ("scalar", 2, (3,)),
                                                ("system", 2, (4,)), ("curl", 2, (4,)), ("scalar", 3, (5,)),
                                                ("system", 3, (5,)), ("curl", 3, (5,))])
@@ -55,7 +54,6 @@ def test_the_table_is_what_the_analysis_gives(name, dim, orders):
             assert kept == pytest.approx([MARGIN * factor, exponent], rel=6e-5)          # of five digits
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("name, dim, order", [("scalar", 2, 3), ("scalar", 2, 7), ("system", 2, 2)])
 def test_noise_in_the_samples_does_not_change_the_fit(name, dim, order):
     """Exponents between which rounding alone would choose: those of advection along an axis do equally well."""
@@ -78,7 +76,6 @@ def test_known_limits_in_one_dimension():
         assert limit.factor / MARGIN / rate == pytest.approx(known, abs=1.1e-3)
 
 
-@pytest.mark.usually(0, 5)
 @pytest.mark.parametrize("mesh, law, order, boundary", [
     (interval(cells=200, periodic=True), Advection(1.0), 4, None), (rectangle(cells=12, periodic=True), Maxwell(2), 3, None),
     (rectangle(cells=12, periodic=True), Advection((1.0, 0.4)), 2, None), (box(cells=3, periodic=True), Acoustics(3), 2, None),
@@ -104,7 +101,6 @@ OPEN = [*((interval(0, 1, n), Advection(1.0), NodalDG(4)) for n in (4, 8, 16, 32
         (rectangle(cells=2), Maxwell(2), NodalDG(3)), (box(cells=1), Acoustics(3), NodalDG(2))]
 
 
-@pytest.mark.usually(lambda mesh, stepper: mesh is OPEN[0][0])
 @pytest.mark.parametrize("stepper", [STEPPERS["lsrk54"], STEPPERS["ssp33"]], ids=lambda stepper: stepper.name)
 @pytest.mark.parametrize("mesh, law, method", OPEN)
 def test_nothing_grows_on_its_way_to_an_open_boundary(mesh, law, method, stepper):
@@ -183,7 +179,6 @@ def test_nothing_limits_the_step_of_what_does_not_move():
     assert [rounded_down(x) for x in (0.123456, 98766.0, 1.0007e-7)] == pytest.approx([0.1234, 98760, 1e-7])
 
 
-@pytest.mark.usually(0, 3)
 @pytest.mark.parametrize("mesh, law, boundary", [
     (rectangle(cells=4, periodic=True, diagonal="alternate"), Advection((1.0, 0.4)), None),
     (rectangle((0, 0), (8, 1), cells=4), Maxwell(2), pec), (rectangle(cells=4, perturb=0.25), Acoustics(2), wall),
@@ -209,7 +204,6 @@ def test_the_table_is_complete():
                 assert len(table()[name][dim][stepper]) == (10 if STEPPERS[stepper].order > 2 else 1)
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("stepper", ["rk2", "ssp22"])
 def test_second_order_steppers_are_for_order_1(stepper):
     """With the step of the third-order method a long wave at order 2 grows; at order 1 nothing does with cfl=1."""

@@ -23,7 +23,6 @@ def filling(**changes):
     return dg.Simulation(**given | changes)
 
 
-@pytest.mark.usually(0, 1)
 @pytest.mark.parametrize("kernels, dtype, tolerance, stepper", [
     ("array", "float64", 1e-10, "rk4"), ("array", "float32", 1e-4, "ssp33"), ("fused", "float64", 1e-8, "lsrk54")])
 def test_a_run_ends_where_it_is_steady(kernels, dtype, tolerance, stepper):

@@ -72,7 +72,6 @@ def test_on_a_device(name, cupy, ran, capsys):
     check(make("cupy"), ran, expected, capsys)
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("name, expected", [("nodal", []), ("sponge", ["sponges"])])
 def test_on_a_cpu(name, expected, ran, capsys):
     check(MAKE[name][0]("numpy"), ran, expected, capsys)

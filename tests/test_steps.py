@@ -40,7 +40,6 @@ CASES = {
 }
 
 
-@pytest.mark.usually(lambda name: name == "limited and positive")
 @pytest.mark.parametrize("name", CASES)
 def test_a_step_checks_the_new_state(name):
     """Bit for bit the states of one stage after the other, and the check of the state that comes out, for any number of

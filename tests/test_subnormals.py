@@ -30,7 +30,6 @@ def test_workers_see_zeros_and_others_do_not(dtype):
     assert product(dtype) > 0
 
 
-@pytest.mark.usually(1)
 @pytest.mark.parametrize("method", [dg.NodalDG(2), dg.FiniteVolume("muscl")], ids=["nodal", "finite volumes"])
 def test_kernels_leave_no_subnormal_numbers(method):
     """A pulse in float32 whose tail would be subnormal numbers."""

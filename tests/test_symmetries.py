@@ -135,7 +135,6 @@ def test_duality_of_maxwell(kind):
     cancels(np.array(dual(tuple(one))), other, 100)
 
 
-@pytest.mark.usually(lambda kind, flux: flux is None and kind in ("nodal", "tensor", "unsplit"))
 @pytest.mark.parametrize("kind", [*LINEAR, *VOLUMES, *GASES])
 @pytest.mark.parametrize("flux", [None, dg.hlld, dg.rusanov], ids=["default", "hlld", "rusanov"])
 def test_the_sign_of_the_magnetic_field(kind, flux):
@@ -149,7 +148,6 @@ def test_the_sign_of_the_magnetic_field(kind, flux):
     cancels(sign[:, None] * one, other, 1e4 if kind == "weno" else 10)
 
 
-@pytest.mark.usually(lambda name, kind: name == "Acoustics" and kind != "weno")
 @pytest.mark.parametrize("name", ["Acoustics", "Euler", "MHD"])
 @pytest.mark.parametrize("kind", ["tensor", "lobatto", "split", "unsplit", "weno"])
 def test_extrusion(name, kind):
@@ -179,7 +177,6 @@ def test_extrusion(name, kind):
     cancels(one, other, 1e4 if kind == "weno" else 100)
 
 
-@pytest.mark.usually(lambda kind, flux: flux is None)
 @pytest.mark.parametrize("kind", [*VOLUMES, "tensor", "lobatto", "ranocha"])
 @pytest.mark.parametrize("flux", [None, dg.rusanov, dg.hllc, dg.roe], ids=["default", "rusanov", "hllc", "roe"])
 def test_motion_along_the_invariant_direction(kind, flux):

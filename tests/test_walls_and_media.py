@@ -49,7 +49,6 @@ CAVITIES = [(dg.Maxwell(2, "TM"), dg.pec), (dg.Maxwell(2, "TE"), dg.pec), (dg.Ma
             (dg.Maxwell(2, "TE"), dg.pmc), (dg.Acoustics(2), dg.wall), (dg.Acoustics(2), dg.pressure_release)]
 
 
-@pytest.mark.usually(0)
 @pytest.mark.parametrize("law, wall", CAVITIES)
 def test_cavities_have_the_order_of_weno(law, wall):
     problem = manufactured(law, mirrored(law, wall))
@@ -94,8 +93,6 @@ def through(x, t):
     return np.where(x < 0.5, there + back, beyond), np.where(x < 0.5, back - there, -2 * beyond)
 
 
-@pytest.mark.usually(lambda method, flux: flux is dg.hll and method == dg.FiniteVolume("first-order")
-                     or flux is dg.rusanov and isinstance(method, dg.NodalDG))
 @pytest.mark.parametrize("flux", FLUXES, ids=lambda flux: flux.__name__)
 @pytest.mark.parametrize("method, sizes, least", [
     (dg.FiniteVolume("first-order"), (400, 800), 0.75), (dg.FiniteVolume("muscl"), (100, 200), 1.4),
@@ -171,7 +168,6 @@ def test_advection_along_an_axis_by_finite_volumes(scheme, velocity, kernels):
     assert np.abs(np.moveaxis(found[0], dim - 1 - along, -1) - found[1]).max() < 1e-13
 
 
-@pytest.mark.usually(lambda of: of == "user")
 @pytest.mark.parametrize("method", [
     dg.FiniteVolume("first-order"), dg.FiniteVolume("muscl"), dg.FiniteVolume("muscl", splitting=None), WENO],
     ids=["first-order", "muscl", "muscl unsplit", "weno"])
@@ -197,7 +193,6 @@ def test_steps_of_finite_volumes_take_sources_of_ones_own_into_account(method, o
     assert abs(sim.run().u.values[-1]).max() < 1e-3
 
 
-@pytest.mark.usually(lambda order: order == 1)
 @pytest.mark.parametrize("order", [0, 1, 3])
 @pytest.mark.parametrize("given", [(1, 300.0, {}), (1, lambda x: 300 + 50 * np.sin(2 * np.pi * x[0]), {}), (2, 100.0, {}),
                                    (1, 300.0, {"stages": 2})], ids=["1D", "varying", "2D", "stages"])
@@ -299,7 +294,6 @@ SMOOTH = dg.Acoustics(2, density=lambda x: 1 + 0.5 * np.sin(3 * x[0]), sound_spe
     (TRIANGLES, SMOOTH), (BENT, SMOOTH), (BENT, UNIFORM), (TRIANGLES, dg.Maxwell(2, eps=jump)),
     (dg.box(cells=2), dg.Maxwell(3, eps=lambda x: 1.5 + 0.5 * np.cos(3 * x[0])))],
     ids=["straight", "curved", "curved uniform", "jump", "tetrahedra"])
-@pytest.mark.usually(lambda mesh, method: mesh is TRIANGLES and isinstance(method, dg.NodalDG))
 @pytest.mark.parametrize("method", [dg.NodalDG(3), dg.ModalDG(2)], ids=["nodal", "modal"])
 def test_recorded_totals_are_those_that_the_scheme_conserves(mesh, law, method):
     """By the central flux the energy never rises, and falls by the time stepper's error alone."""

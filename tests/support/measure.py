@@ -2,9 +2,9 @@
 
     PYTHONPATH=tests/support python -m pytest -p measure --measured FOLDER [-m ""] [-n 2] [FILES]
 
-One line of JSON for each test in FOLDER/measured-*.jsonl: its name, the processor's seconds (of the process and of those that it
-started, without compiling), the seconds in numba's compiler, the modules of generated kernels that it used, and lines of the
-package that ran, as {file: lines}. Lines that run at import are nobody's.
+One line of JSON for each test in FOLDER/measured-*.jsonl: its name, the processor's seconds (of the process and of those that
+it started, without compiling), the seconds in numba's compiler, the modules of generated kernels that it used, and lines of the
+package that ran, as {file: lines}.  Lines that run at import are nobody's.
 """
 import json
 import os
@@ -37,7 +37,7 @@ class Measure:
 
     def __init__(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
-        self.file = open(folder / f"measured-{os.getpid()}.jsonl", "a")
+        self.path = folder / f"measured-{os.getpid()}.jsonl"
         self.lines = coverage.Coverage(data_file=None, source=PACKAGE, messages=False)
         self.compiling, self.kernels = 0.0, set()
         import dgarray
@@ -75,9 +75,8 @@ class Measure:
         finally:
             self.lines.stop()
             data = self.lines.get_data()
-            lines = {str(Path(name).relative_to(ROOT)): sorted(data.lines(name)) for name in data.measured_files() if data.lines(name)}
-            json.dump({"test": item.nodeid, "seconds": round(sum(os.times()[:4]) - before - self.compiling, 3),
-                       "compiling": round(self.compiling, 3), "kernels": sorted(self.kernels), "lines": lines,
-                       "thorough": bool(item.get_closest_marker("thorough"))}, self.file)
-            self.file.write("\n")
-            self.file.flush()
+            lines = {str(Path(name).relative_to(ROOT)): sorted(data.lines(name)) for name in data.measured_files()}
+            row = {"test": item.nodeid, "seconds": round(sum(os.times()[:4]) - before - self.compiling, 3),
+                   "compiling": round(self.compiling, 3), "kernels": sorted(self.kernels), "lines": lines}
+            with self.path.open("a") as file:
+                file.write(json.dumps(row) + "\n")

@@ -1,0 +1,91 @@
+"""Which tests the README's command runs: the cheapest that cover what all cover together.
+
+    python tests/support/choose.py FOLDER [FILE ...]        after `measure` has written FOLDER: writes tests/chosen.json
+
+A test function states a property, so its cheapest example stays where it is cheap.  Of the others those stay that run a line of
+the package or use a kind of generated kernel that no test kept so far does: greedily, by what is new for each second of the
+processor.  tests/chosen.json gives the examples that stay of each function: {file: {function: [example]}}; "" is that of a
+function without parameters, [] none.  What is left runs with `-m thorough`.  A function that the file does not name runs with
+all its examples, so that new tests do.  With FILEs only their entries are written anew.
+"""
+import json
+import sys
+from collections import defaultdict
+from heapq import heapify, heappop, heapreplace
+from pathlib import Path
+
+CHOSEN = Path(__file__).parents[1] / "chosen.json"
+CHEAP = 1.0              # seconds of the processor
+FIXED = 0.02             # seconds for a test, so that several that cost nothing are not taken for one
+TEXTS = "test_layout.py"          # runs with all its examples: they are files, not cases
+
+
+def measured(folder):
+    """{test: what `measure` has written of it}"""
+    rows = [json.loads(line) for path in sorted(Path(folder).glob("measured-*.jsonl")) for line in path.open()]
+    return {row["test"]: row for row in rows}
+
+
+def covered(row):
+    """What a test covers: lines as (file, line), and kinds of kernels without the hashes of their texts."""
+    lines = {(name, line) for name, numbers in row["lines"].items() for line in numbers}
+    return lines | {kernel.rsplit("_", 1)[0] for kernel in row["kernels"]}
+
+
+def cost(row):
+    return row["seconds"] + FIXED
+
+
+def split(test):
+    """File, function and example of a test: "tests/test_a.py::test_b[c]" is test_a.py, test_b, c."""
+    path, _, name = test.partition("::")
+    function, _, example = name.partition("[")
+    return Path(path).name, function, example.removesuffix("]")
+
+
+def cheapest(rows):
+    """The cheapest example of each test function that has a cheap one."""
+    examples = defaultdict(list)
+    for row in rows.values():
+        examples[split(row["test"])[:2]].append(row)
+    return [row["test"] for row in (min(each, key=cost) for each in examples.values()) if cost(row) < CHEAP]
+
+
+def chosen(rows, kept):
+    """`kept` and what else is needed to cover what all cover."""
+    sets = {test: covered(row) for test, row in rows.items()}
+    found, have = list(kept), set().union(*map(sets.get, kept))
+    heap = [(-len(new - have) / cost(rows[test]), test) for test, new in sets.items()]
+    heapify(heap)
+    while heap:
+        worth, test = heap[0]
+        now = -len(sets[test] - have) / cost(rows[test])
+        if now == 0:
+            heappop(heap)
+        elif now > worth:          # less than it was; others may be better
+            heapreplace(heap, (now, test))
+        else:
+            heappop(heap)
+            found.append(test)
+            have |= sets[test]
+    return found
+
+
+def main(folder, *files):
+    rows = {test: row for test, row in measured(folder).items() if TEXTS not in test}
+    found = chosen(rows, cheapest(rows))
+    kernels = [len({kernel for test in tests for kernel in rows[test]["kernels"]}) for tests in (found, rows)]
+    seconds = [sum(cost(rows[test]) for test in tests) for tests in (found, rows)]
+    print("{} of {} tests, {:.0f} of {:.0f} s, {} of {} kernels".format(len(found), len(rows), *seconds, *kernels))
+    table = json.loads(CHOSEN.read_text()) if files else {}
+    for test in sorted(rows):
+        file, function, example = split(test)
+        if not files or file in files:
+            examples = table.setdefault(file, {}).setdefault(function, [])
+            if test in found and example not in examples:
+                examples.append(example)
+    CHOSEN.write_text(json.dumps(table, indent=0, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
