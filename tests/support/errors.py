@@ -2,8 +2,8 @@
 
     python tests/support/errors.py FOLDER        writes the pages into this folder
 
-docs/conf.py does so when the documentation is built. A new message is a new row Wrong(title, command, words, ...) in the file of
-its page.
+docs/conf.py does so when the documentation is built. A new message is a new row Wrong(title, command, words, ...) in the file
+of its page.
 """
 import re
 import sys
@@ -27,7 +27,8 @@ def entry(wrong, line, status):
 
 
 def page(module):
-    """The text of one page, and the mistakes that did not give one line with the right words and status, which it leaves out."""
+    """The text of one page, and (mistake, lines, status) of those it leaves out: the answer is not one line with the right words
+    and status."""
     text, odd = [f"# {module.TITLE}\n"], []
     for group, rows in module.GROUPS.items():
         text += [f"## {group}\n"] if len(module.GROUPS) > 1 else []
@@ -62,7 +63,7 @@ def main(target):
         text, odd = page(module)
         write(target / f"{name}.md", text)
         for wrong, lines, status in odd:
-            print(f"errors/{name}.md lacks '{wrong.title}': not '{wrong.words}' ({wrong.status}), but", *lines[-1:], f"({status})")
+            print(f"errors/{name}.md lacks '{wrong.title}': expected '{wrong.words}' ({wrong.status}), got ({status})", *lines[-1:])
 
 
 if __name__ == "__main__":
