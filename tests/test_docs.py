@@ -131,7 +131,7 @@ def test_documentation_builds_without_warnings(tmp_path):
     concepts = (tmp_path / "html" / "concepts.html").read_text()
     assert 'href="api/methods.html#dgarray.ModalDG"' in concepts, "names of the API are not links"
     assert 'href="errors/gpu.html"' in (tmp_path / "html" / "errors.html").read_text()
-    assert "no NVIDIA driver" in (tmp_path / "html" / "errors" / "gpu.html").read_text()
+    assert "<strong>The driver is missing</strong>" in (tmp_path / "html" / "errors" / "gpu.html").read_text()
 
 
 def test_every_paper_to_cite_is_listed():

@@ -27,8 +27,8 @@ def entry(wrong, line, status):
 
 
 def page(module):
-    """The text of one page, and (mistake, lines, status) of those it leaves out: the answer is not one line with the right words
-    and status."""
+    """The text of one page, and (mistake, lines, status) of those that it leaves out: their answer is not one line with the
+    right words and status."""
     text, odd = [f"# {module.TITLE}\n"], []
     for group, rows in module.GROUPS.items():
         text += [f"## {group}\n"] if len(module.GROUPS) > 1 else []
@@ -63,7 +63,8 @@ def main(target):
         text, odd = page(module)
         write(target / f"{name}.md", text)
         for wrong, lines, status in odd:
-            print(f"errors/{name}.md lacks '{wrong.title}': expected '{wrong.words}' ({wrong.status}), got ({status})", *lines[-1:])
+            print(f"errors/{name}.md lacks '{wrong.title}': '{wrong.words}' ({wrong.status}) was expected, not", *lines[-1:],
+                  f"({status})")
 
 
 if __name__ == "__main__":
