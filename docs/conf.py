@@ -3,19 +3,24 @@
     sphinx-build -W -b html docs docs/_build
 """
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.utils.math import latex2mathml
 from sphinx import addnodes
+from sphinx.errors import ExtensionError
+from sphinx.util import logging
 
 import dgarray
 
 project, author, copyright = "dgarray", "the dgarray authors", "the dgarray authors, MIT licence"
 version = release = dgarray.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["_build", "formulas.md"]                    # the gallery contains the formulas
+# The gallery contains the formulas, errors.md the table of the pages.
+exclude_patterns = ["_build", "formulas.md", "errors/pages.md"]
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["pages.css"]
@@ -214,7 +219,19 @@ def process(app, what, name, obj, options, lines):
     lines[:] = readable(lines)
 
 
+def write_error_pages(app):
+    """Write errors/, the messages of the mistakes in tests/support/error_pages. A warning names each that this environment does
+    not give, for example because a library is missing."""
+    script = Path(__file__).parents[1] / "tests" / "support" / "errors.py"
+    done = subprocess.run([sys.executable, script, app.srcdir / "errors"], capture_output=True, text=True)
+    if done.returncode:
+        raise ExtensionError(f"{script} has failed:\n{done.stderr}")
+    for line in done.stdout.splitlines():
+        logging.getLogger(__name__).warning(line)
+
+
 def setup(app):
+    app.connect("builder-inited", write_error_pages)
     app.add_html_math_renderer("mathml", (math, None), (math, None))
     app.connect("doctree-read", link_names)
     app.connect("html-page-context", fit_tables)

@@ -25,7 +25,9 @@ from dgarray.stepping import STEPPERS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGES.md", *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
+MADE = DOCS / "_build", DOCS / "errors"          # by a build of the documentation
+PAGES = [ROOT / "README.md", ROOT / "CHANGES.md",
+         *sorted(path for path in DOCS.rglob("*.md") if not any(path.is_relative_to(folder) for folder in MADE))]
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
 # Files that pages speak of as the reader's own.
 GIVEN = {"yours.msh": ROOT / "cases" / "meshes" / "slab.msh",
@@ -126,6 +128,8 @@ def test_documentation_builds_without_warnings(tmp_path):
     assert not missing, f"the built reference lacks {', '.join(missing)}"
     concepts = (tmp_path / "html" / "concepts.html").read_text()
     assert 'href="api/methods.html#dgarray.ModalDG"' in concepts, "names of the API are not links"
+    assert 'href="errors/gpu.html"' in (tmp_path / "html" / "errors.html").read_text()
+    assert "<strong>The driver is missing</strong>" in (tmp_path / "html" / "errors" / "gpu.html").read_text()
 
 
 def test_every_paper_to_cite_is_listed():

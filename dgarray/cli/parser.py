@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from contextlib import contextmanager, redirect_stdout
+from functools import cache
 
 from ..launched import processes
 from ..wording import nearest
@@ -65,7 +66,9 @@ def number(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
+@cache
 def build_parser():
+    """The parser of all commands, made once in a process."""
     from .. import __version__
     parser = Parser(prog="dgarray", allow_abbrev=False,
                     description="High-order solvers for wave and conservation-law problems.")

@@ -6,8 +6,7 @@ from unittest import mock
 
 from mistakes.files import file
 from mistakes.kinds import Wrong, case
-from mistakes.provoking import FAST, call
-from mistakes.stores import cut_short, damaged, flip, going_on, gone, robbed, stores
+from mistakes.stores import cut_short, damaged, flipped, going_on, gone, robbed, stores, written
 from mistakes.surroundings import DIGEST, FREE, full_at, little_memory, no_space, read_only, stopped_by
 
 TITLE = "Output and restart"
@@ -38,8 +37,8 @@ GROUPS["The run and its output"] = [
           script="record={'a': dg.Fourier(0.01, points=[(0.5, 0.5)])}", prepare=lambda: full_at("/a_p/")),
     Wrong("No space for a checkpoint", "run tm_cavity --order 5 --until 0.1 --out out.zarr", "checkpoint cannot be written", 1,
           prepare=lambda: no_space(20_000)),
-    Wrong("No space for the JSON", "run tm_cavity --order 1 --until 0.1 --json r.json", "r.json.*File too large", 1,
-          prepare=lambda: (call(["run", "tm_cavity", "--order", "1", "--until", "0.1", *FAST]), no_space(500))[1]),
+    Wrong("No space for the JSON", "run tm_cavity --order 1 --until 0.1 --quiet --json r.json", "r.json.*File too large", 1,
+          prepare=lambda: no_space(500)),
     Wrong("Ctrl-C", "run tm_cavity --order 1 --until 1e6 --out out.zarr", "stopped by Ctrl-C .*--restart", 130,
           prepare=stopped_by(signal.SIGINT),
           hide=(r"t = .*?\)", "t = 12.3 (step 456)")),
@@ -80,7 +79,7 @@ GROUPS["Restart"] = [
           prepare=robbed),
     Wrong("All checkpoints damaged", "run tm_cavity --restart flat.zarr", "no checkpoint that can be read", prepare=damaged),
     Wrong("A flipped bit in the times", "run case.py --restart out.zarr", "out.zarr/time/c/0 is damaged",
-          script="until=0.02", prepare=lambda: (going_on("")(), flip(Path("out.zarr/time/c/0"), 2))[0]),
+          script="until=0.02", prepare=flipped("time/c/0", written, byte=2)),
     Wrong("Another compression", "run case.py --restart out.zarr --compress zstd", "out.zarr is not compressed, and stays so",
           script="until=0.02", prepare=going_on("")),
 ]

@@ -6,7 +6,7 @@ from unittest import mock
 
 from mistakes.files import file, nasty
 from mistakes.kinds import Wrong
-from mistakes.stores import flipped, foreign, no_root, stores
+from mistakes.stores import flipped, foreign, no_chunk, no_root, stores
 from mistakes.surroundings import Uncached, both, no_space, without
 
 TITLE = "Looking at results"
@@ -23,8 +23,7 @@ GROUPS["Stores and snapshots"] = [
           prepare=flipped("zarr.json")),
     Wrong("A flipped bit in a snapshot", "plot flat.zarr p", "flat.zarr/p/c/1/0/0 is damaged: its checksum",
           prepare=flipped("p/c/1/0/0")),
-    Wrong("A missing chunk", "export flat.zarr", "flat.zarr/vx/c/1/0/0 is damaged: it is missing",
-          prepare=lambda: (stores("flat")(), Path("flat.zarr/vx/c/1/0/0").unlink())[0]),
+    Wrong("A missing chunk", "export flat.zarr", "flat.zarr/vx/c/1/0/0 is damaged: it is missing", prepare=no_chunk),
     Wrong("All files checked, one damaged", "info flat.zarr --check", "flat.zarr/p/c/1/0/0 is damaged: its checksum",
           prepare=flipped("p/c/1/0/0")),
     Wrong("--check on a mesh", "info good_tri_4x4.msh --check", "--check is for the output of a run",

@@ -1,4 +1,8 @@
-"""Stores that a mistake needs in the current folder: of sound runs, of other problems, damaged ones."""
+"""Stores that a mistake needs in the current folder: of sound runs, of other problems, damaged ones.
+
+Each is written once. A command that only reads it gets a link, because to remove its hundred folders takes longer than the
+command; a store to be damaged is copied."""
+import atexit
 import shutil
 import tempfile
 import warnings
@@ -13,10 +17,17 @@ from .kinds import SCRIPT
 from .provoking import FAST, call
 
 
+def kept_folder():
+    """A new folder that is there until Python ends."""
+    name = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, name, ignore_errors=True)
+    return Path(name).resolve()
+
+
 @cache
 def stored():
     """Folder with runs to look at: flat.zarr (2D), thick.zarr (3D), line.zarr (1D), nodes.zarr (on a 2D grid)."""
-    folder = Path(tempfile.mkdtemp())
+    folder = kept_folder()
     meshes = {"flat": dg.rectangle(cells=(2, 2)), "thick": dg.box(cells=(1, 1, 1)), "line": dg.interval(cells=4)}
     for name, mesh in meshes.items():
         record = {"ears": dg.Points([mesh.points.mean(axis=0)]), "walls": dg.SurfaceFields("left")}
@@ -27,37 +38,50 @@ def stored():
     return folder
 
 
-def stores(*names):
-    def prepare():
-        for name in names:
-            shutil.copytree(stored() / f"{name}.zarr", f"{name}.zarr")
-    return prepare
+@cache
+def written(changes="", before=""):
+    """The store of case.py, or of another problem than it defines."""
+    folder = kept_folder()
+    (folder / "other.py").write_text(SCRIPT.format(before=before, changes=f"dict({changes})"))
+    run(folder / "other.py", "--out", folder / "out.zarr")
+    return folder / "out.zarr"
 
 
 def run(*arguments):
-    """Write out.zarr by this run."""
-    said, status = call(["run", *arguments, "--quiet", "--out", "out.zarr", *FAST])
+    said, status = call(["run", *map(str, arguments), "--quiet", *FAST])
     assert status == 0, said
+
+
+def link(store):
+    Path(store.name).symlink_to(store)
+
+
+def copy(store):
+    shutil.copytree(store, store.name)
+
+
+def stores(*names):
+    def prepare():
+        for name in names:
+            link(stored() / f"{name}.zarr")
+    return prepare
 
 
 def going_on(changes, before=""):
     """A store of another problem than case.py defines."""
-    def prepare():
-        Path("other.py").write_text(SCRIPT.format(before=before, changes=f"dict({changes})"))
-        run("other.py")
-    return prepare
+    return lambda: link(written(changes, before))
 
 
 def gone():
     """A run on a mesh file that is not there any more."""
     shutil.copy(NASTY / "good_tri_4x4.msh", "mine.msh")
-    run("advection_wave", "--mesh", "mine.msh", "--order", "1", "--until", "0.1")
+    run("advection_wave", "--mesh", "mine.msh", "--order", "1", "--until", "0.1", "--out", "out.zarr")
     Path("mine.msh").unlink()
 
 
 def changed(change):
     """A store of case.py whose metadata have been changed."""
-    going_on("")()
+    copy(written())
     metadata = Path("out.zarr/zarr.json")
     group, arrays = unsealed(metadata.read_bytes(), metadata)
     change(arrays)
@@ -75,28 +99,29 @@ def robbed():
 
 
 def damaged():
-    stores("flat")()
+    copy(stored() / "flat.zarr")
     for checkpoint in Path("flat.zarr/checkpoints").glob("*.npz"):
         checkpoint.write_bytes(b"damaged")
 
 
-def flipped(*names):
-    """The run flat.zarr, with one bit flipped in each of these files."""
+def no_chunk():
+    copy(stored() / "flat.zarr")
+    Path("flat.zarr/vx/c/1/0/0").unlink()
+
+
+def flipped(name, store=lambda: stored() / "flat.zarr", byte=-9):
+    """A store, such as the run flat.zarr, with one bit flipped in this file."""
     def prepare():
-        stores("flat")()
-        for name in names:
-            flip(Path("flat.zarr") / name)
+        copy(store())
+        file = Path(store().name) / name
+        content = bytearray(file.read_bytes())
+        content[byte] ^= 1 << 3
+        file.write_bytes(content)
     return prepare
 
 
-def flip(file, byte=-9, bit=3):
-    content = bytearray(file.read_bytes())
-    content[byte] ^= 1 << bit
-    file.write_bytes(content)
-
-
 def no_root():
-    stores("flat")()
+    copy(stored() / "flat.zarr")
     Path("flat.zarr/zarr.json").write_text("{")
 
 
