@@ -1,13 +1,12 @@
 """What tests share: the simulator where there is no GPU, devices that kernels are tested on, and what is done once for all."""
 import gc
-import json
 import os
 from functools import cache
 from itertools import groupby
-from pathlib import Path
 
 import gpu_session
 import pytest
+from choose import usual
 from gpu_session import gpu, pytest_configure  # noqa: F401  a hook
 
 # Where a device is there but kernels of one kind do not run, their tests shall say so.
@@ -20,8 +19,8 @@ os.environ["DGARRAY_TUNE"] = "0"
 
 def pytest_addoption(parser):
     gpu_session.pytest_addoption(parser)
-    parser.addoption("--all-combinations", action="store_true", help="run tests with several sets of parameters for all "
-                                                                     "combinations, and not only until every value occurs")
+    parser.addoption("--all-combinations", action="store_true", help="run tests for all combinations of their parameters, and "
+                                                                     "not only until every value occurs")
 
 
 def pytest_report_header():
@@ -34,20 +33,9 @@ def pytest_xdist_setupnodes(specs):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, os.cpu_count() // len(specs))))
 
 
-CHOSEN = json.loads((Path(__file__).parent / "chosen.json").read_text())
-
-
-def usual(item):
-    """Whether the README's command runs a test: `support/choose.py` has chosen it, or has not met its function."""
-    examples = CHOSEN.get(item.path.name, {}).get(item.originalname)
-    name = item.callspec.id.replace("cupy", "emulated") if hasattr(item, "callspec") else ""
-    return examples is None or name in examples
-
-
 def needed(items):
-    """Those of the items of one test in which every value of its sets of parameters occurs: first those of the README's
-    command, then, one after the other, the one in which the most values are new.  Products are what tests/test_matrix.py is
-    for."""
+    """Those of the items of one test in which every value of its parameters occurs: first those of the README's command, then,
+    one after the other, the one in which the most values are new.  Products are what tests/test_matrix.py is for."""
     sets = {item: frozenset(values(item)) for item in items}
     chosen = [item for item in items if not item.get_closest_marker("thorough")]
     missing = frozenset().union(*sets.values()).difference(*map(sets.get, chosen))
@@ -60,21 +48,15 @@ def needed(items):
 
 
 def values(item):
-    """One entry (number of the set, its values) for each set of parameters of a test."""
-    if not hasattr(item, "callspec"):
-        return []
-    given = item.callspec.params
-    named = (mark.args[0] for mark in item.iter_markers("parametrize"))
-    sets = [[name.strip() for name in names.split(",")] for names in named]
-    sets += [[name] for name in given if not any(name in names for names in sets)]
-    return [(number, tuple(value if isinstance(value, (int, float, str)) else id(value) for value in map(given.get, names)))
-            for number, names in enumerate(sets)]
+    """The pairs (name, value) of the parameters of a test."""
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    return [(name, value if isinstance(value, (int, float, str)) else id(value)) for name, value in given.items()]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     for item in items:
-        if not usual(item):
+        if not usual(item.nodeid):
             item.add_marker("thorough")
     from references import EXTERNAL
     leave_out(config, items, [item.get_closest_marker("external") and not EXTERNAL.exists() for item in items])

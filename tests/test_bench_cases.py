@@ -19,7 +19,6 @@ SEVERAL_SETS = {"ball_cavity": "curved, straight", "disc_cavity": "curved, strai
                 "dipole": "pml, pml edges, straight", "beam_lens": "pml, pml edges, straight",
                 "mie_sphere": "pml, straight", "scattering_cylinder": "pml, straight"}
 SMALLER = {"hermite_advection": dict(cells=8), "hermite_lens": dict(cells=8), "hermite_acoustics": dict(cells=8)}
-USUAL = ["dielectric_slab", "hermite_cavity", "hex_cavity", "mhd_quads", "orszag_tang", "sod"]
 
 
 @pytest.mark.parametrize("name", [name for name in cases.__all__ if name not in SEVERAL_SETS])

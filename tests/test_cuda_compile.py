@@ -88,12 +88,12 @@ def test_every_variant_compiles(name, arch, dtype):
 
 
 @pytest.mark.thorough
-def test_every_candidate_compiles(dtype="float32"):
-    """What the tuner would time at order 4; candidates that differ in nothing that the text shows are compiled once.
+def test_candidates_compile(dtype="float32"):
+    """What the tuner would time at order 4, of candidates that differ in the text every fourth.
 
     They may spill: whether fewer loads or more warps are worth that is for the tuner's clock."""
     reference, = operators("maxwell3", 4, dtype, ("array",))
     shape = Shape.of(reference.tables, np.dtype(dtype))
     texts = {source_of(reference.tables, dtype, v).partition("\n")[2]: v for v in candidates(shape, SHARED["sm_90"])}
-    for text, variant in texts.items():
+    for text, variant in list(texts.items())[::4]:
         check(text, dtype, "sm_90", shape.threads(variant), None)

@@ -38,8 +38,6 @@ def operators(mesh, system, method, order, dtype, threads=None):
 CASES = [(kind, system, method, order, ("float64", "float32")[(i + order) % 2]) for kind in CURVED
          for i, system in enumerate(IN_PLANE if kind == "triangles" else IN_SPACE)
          for method in (["nodal"] if "prisms" in kind else METHODS) for order in (1, 2, 3) if order < 3 or kind == "triangles"]
-USUAL = [("triangles", "maxwellTE", "nodal", 2, "float32"), ("tetrahedra", "acoustics3", "modal", 1, "float64"),
-         ("prisms", "maxwell3", "nodal", 1, "float32")]
 
 
 @pytest.mark.thorough
@@ -51,10 +49,6 @@ def test_stage_agrees_with_the_arrays(kind, system, method, order, dtype):
         results.append((*stage(operator, q, k), np.array(operator.operations.rate(operator.state(q), 0.3, 1.7))))
     for reference, fused in zip(*results):
         agree(fused, reference, order, dtype, 400)          # nodal values are taken to modes and back
-
-
-def test_the_usual_cases_are_cases():
-    assert set(USUAL) <= set(CASES)
 
 
 @pytest.mark.thorough

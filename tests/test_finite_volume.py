@@ -267,7 +267,6 @@ TRIED = [("euler", 1, "muscl", None, 64), ("euler", 2, "first-order", dg.wall, 3
 ALL = [*TRIED, *((law, dim, method, *((None, 32), (dg.wall if law != "burgers" else dg.outflow, 64))[(i + dim) % 2])
                  for j, law in enumerate(LAWS) for dim in (1, 2, 3) for i, method in enumerate(METHODS)
                  if (i + j + dim) % 3 == 0 and (dim < 3 or method != "weno"))]          # every law, method and dimension
-USUAL = [("mhd", 2, "muscl", None, 64), ("varying", 1, "quick", dg.wall, 64), ("burgers", 2, "weno", None, 64)]
 
 
 @pytest.mark.parametrize("law, dim, method, boundary, bits", ALL)

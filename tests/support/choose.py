@@ -11,13 +11,14 @@ all its examples, so that new tests do.  With FILEs only their entries are writt
 import json
 import sys
 from collections import defaultdict
+from functools import cache
 from heapq import heapify, heappop, heapreplace
 from pathlib import Path
 
 CHOSEN = Path(__file__).parents[1] / "chosen.json"
 CHEAP = 1.0              # seconds of the processor
 FIXED = 0.02             # seconds for a test, so that several that cost nothing are not taken for one
-TEXTS = "test_layout.py"          # runs with all its examples: they are files, not cases
+WHOLE = "test_layout.py", "test_errors.py"          # run with all their examples: files, and messages
 
 
 def measured(folder):
@@ -41,6 +42,19 @@ def split(test):
     path, _, name = test.partition("::")
     function, _, example = name.partition("[")
     return Path(path).name, function, example.removesuffix("]")
+
+
+@cache
+def table():
+    """What tests/chosen.json says."""
+    return json.loads(CHOSEN.read_text())
+
+
+def usual(test):
+    """Whether the README's command runs a test, where it is not marked as thorough."""
+    file, function, example = split(test)
+    examples = table().get(file, {}).get(function)
+    return examples is None or example.replace("cupy", "emulated") in examples
 
 
 def cheapest(rows):
@@ -72,19 +86,21 @@ def chosen(rows, kept):
 
 
 def main(folder, *files):
-    rows = {test: row for test, row in measured(folder).items() if TEXTS not in test}
+    rows = {test: row for test, row in measured(folder).items() if split(test)[0] not in WHOLE}
     found = chosen(rows, cheapest(rows))
     kernels = [len({kernel for test in tests for kernel in rows[test]["kernels"]}) for tests in (found, rows)]
     seconds = [sum(cost(rows[test]) for test in tests) for tests in (found, rows)]
     print("{} of {} tests, {:.0f} of {:.0f} s, {} of {} kernels".format(len(found), len(rows), *seconds, *kernels))
-    table = json.loads(CHOSEN.read_text()) if files else {}
+    entries = table() if files else {}
+    for file in files:
+        entries.pop(file, None)
     for test in sorted(rows):
         file, function, example = split(test)
         if not files or file in files:
-            examples = table.setdefault(file, {}).setdefault(function, [])
+            examples = entries.setdefault(file, {}).setdefault(function, [])
             if test in found and example not in examples:
                 examples.append(example)
-    CHOSEN.write_text(json.dumps(table, indent=0, ensure_ascii=False) + "\n")
+    CHOSEN.write_text(json.dumps(dict(sorted(entries.items())), indent=0, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
