@@ -44,8 +44,8 @@ class SteadyState:
 
 
 def vectors(law):
-    """The numbers of the variables that are components of one vector, a list for each: its momentum or velocity, and those whose
-    names differ in x, y, z at the end alone, such as Ex and Ey."""
+    """Numbers of the variables that are components of one vector, a list for each vector: momentum or velocity, and those with
+    names that differ in x, y, z at the end alone, such as Ex and Ey."""
     momentum = set() if law.momentum is None else set(range(len(law.variables))[law.momentum])
     found = {}
     for number, name in enumerate(law.variables):
