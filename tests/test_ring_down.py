@@ -174,6 +174,37 @@ def test_places_of_decay_are_boundaries_and_records_too():
     assert [state.t for state in line().steps(dg.decayed(1e-3, "Ez", at="there", limit=80.0))][-1] < 20
 
 
+def strip(left, **options):
+    """A wave of TE along x between plates: Ex is 0, so rounding."""
+    law, mesh = dg.Maxwell(2, "TE"), dg.rectangle((0, 0), (2, 1), (4, 2), shape="quadrilateral")
+    field = dg.plane_wave(law, (1, 0), (0, 1, 0), left)
+    boundary = {"left": dg.incident(field), "right": dg.absorbing, "default": dg.pec}
+    return dg.Simulation(mesh, law, dg.TensorDG(3), boundary, threads=1, **options)
+
+
+def test_a_component_that_is_0_by_symmetry_is_not_waited_for():
+    times = []
+    for variables in (("Ey", "Hz"), ("Ex", "Ey", "Hz")):
+        sim = strip(dg.pulse((0.3, 0.8)))
+        sim.run(until=dg.decayed(1e-3, variables, at="right", limit=200.0))
+        times.append(sim.report["decayed"])
+    assert times[0] == times[1] < 40
+    rising = strip(lambda s: 1 - np.exp(-np.maximum(s, 0) ** 2), steady=1e-10)
+    rising.run(until=100.0)
+    assert rising.report["steady"] < 50
+
+
+def test_several_records_are_places_of_decay_together():
+    """The last of the places counts, whether points or boundaries; their names are those of records, not of the mesh."""
+    times = {}
+    record = {"near": dg.Points([(1.0,)]), "far": dg.Fourier(0.5, boundary="right"), "middle": dg.Fourier(0.5, points=[(2.0,)])}
+    for at in ("near", "far", ("near", "far"), ("right", "near"), ("far", "in", "middle")):
+        sim = line(record=record)
+        sim.run(until=dg.decayed(1e-3, "Ez", at=at, limit=80.0))
+        times[at] = sim.report["decayed"]
+    assert times["near"] < times["far"] == times["near", "far"] == times["right", "near"] == times["far", "in", "middle"] < 20
+
+
 def test_a_run_that_goes_on_ends_at_the_same_step(tmp_path):
     until, out = dg.decayed(1e-3, "Ez", at=(2.0,), limit=80.0), tmp_path / "a.zarr"
     whole = line()
@@ -205,7 +236,8 @@ def test_a_run_waits_for_the_wave():
 @pytest.mark.parametrize("arguments, message", [
     ((2.0, "Ez", (2.0,)), "decayed: ratio=2.0 is not allowed"), ((1e-3, "Ey", (2.0,)), "variable 'Ey' does not exist"),
     ((1e-3, "Ez", (9.0,)), "point 0 at .* is outside"), ((1e-3, "Ez", "here"), "decayed: at 'here' does not exist.*there"),
-    ((1e-3, "Ez", "energy"), "has no points and no boundary")])
+    ((1e-3, "Ez", "energy"), "has no points and no boundary"),
+    ((1e-3, "Ez", ("there", "energy")), "at='energy' is not allowed; the record .* has no points and no boundary")])
 def test_conditions_that_do_not_exist_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         line(record={"there": dg.Points([(2.0,)]), "energy": dg.VolumeIntegral()}).run(dg.decayed(*arguments, limit=1.0))

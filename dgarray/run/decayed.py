@@ -12,6 +12,7 @@ from ..analysis.incident_waves import passage, waves
 from ..analysis.probes import given_text, whole
 from ..analysis.sampling import at_points, choice, on_boundary
 from ..wording import choose
+from .steady_state import vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,13 +50,13 @@ def decayed(ratio: float, variable: str | Sequence[str], at: ArrayLike | str | S
 
         max of |q| over the last part of the run  <=  ratio  max of |q| over the whole run so far,
 
-    both over the places, of each variable that is not 0 there.  The last part is at most a sixteenth of the run, as in the
-    attribute `largest_at_end` of a record of transforms.
+    both over the places, of each variable.  A component of a vector, such as Ex, counts where its largest |q| is above `ratio`
+    times that of the largest component given: one that is 0 by symmetry is rounding, which stays.  The last part is at most a
+    sixteenth of the run, as in the attribute `largest_at_end` of a record of transforms.
 
     ratio      from 0 to 1: records of transforms are warned of above 2e-3
     variable   name of a variable of the law, or several
-    at         a point (dim), several (point, dim); or the name of a record, which says where; or of a boundary or interface,
-               or several
+    at         a point (dim), several (point, dim); or names: of records, which say where, of boundaries and interfaces
     limit      end of the run at the latest, which is warned of
     after      end of the run at the earliest.  It does not end, too, before the waves have passed that `total_field`,
                `incident`, `scattered`, a port or a `current` let in
@@ -82,27 +83,36 @@ class Watch:
     """Finds whether the fields of a run have decayed.
 
     time      when they were found to be, None before
-    left      what is left, over the largest value, at the last look"""
+    left      what is left, over the largest value, at the last look, of the variable `slowest`"""
 
     def __init__(self, sim, operator, condition):
         self.condition, self.time, self.left = condition, None, 1.0
-        self.numbers = list(choice(WHAT, operator.law, condition.variable).values())
-        self.place = place_of(sim, operator, condition.at)
+        chosen = choice(WHAT, operator.law, condition.variable)
+        self.names, self.numbers = list(chosen), list(chosen.values())
+        self.slowest = " and ".join(self.names)
+        self.together = [[self.numbers.index(number) for number in vector if number in self.numbers]
+                         for vector in vectors(operator.law)]
+        self.places = places_of(sim, operator, condition.at)
         self.envelope = Envelope(np.zeros((STRETCHES, len(self.numbers))))
         self.after = max(condition.after, passage(waves(sim.problem), condition.limit).get("pulse_end", 0.0))
 
     def look(self, loop):
         """Look at the state after a step, if it is the turn of this one."""
         if loop.steps % self.condition.every == 0:
-            values = np.abs(self.place.read(loop.state, loop.t, self.numbers))
-            self.envelope.add(values.reshape(len(values), -1).max(axis=1))
+            values = [np.abs(place.read(loop.state, loop.t, self.numbers)) for place in self.places]
+            self.envelope.add(np.max([each.reshape(len(each), -1).max(axis=1) for each in values], axis=0))
             self.judge(loop.t)
 
     def judge(self, t):
         """Set `left`, and the time where that is little enough."""
         whole, end = self.envelope.whole, self.envelope.end
-        shares = end[whole > 0] / whole[whole > 0]
-        self.left = float(shares.max()) if len(shares) else 1.0
+        largest = np.zeros(len(whole))
+        for vector in self.together:
+            largest[vector] = whole[vector].max(initial=0.0)
+        counts = np.flatnonzero(whole > self.condition.ratio * largest)
+        if len(counts):
+            shares = end[counts] / whole[counts]
+            self.left, self.slowest = float(shares.max()), self.names[counts[shares.argmax()]]
         if t >= self.after and self.left <= self.condition.ratio:
             self.time = t
 
@@ -117,18 +127,24 @@ class Watch:
             self.judge(t)
 
 
-def place_of(sim, operator, at):
-    """The `Place` that the condition looks at."""
+def places_of(sim, operator, at):
+    """The places that the condition looks at, a list."""
     names = (at,) if isinstance(at, str) else at
     if not (isinstance(names, tuple | list) and names and all(isinstance(name, str) for name in names)):
-        return at_points(WHAT, operator, at)
-    if isinstance(at, str) and at in sim.record:
-        recorder = sim.record[at]
-        points, boundary = (getattr(recorder, name, None) for name in ("points", "boundary"))
-        if points is None and boundary is None:
-            raise ValueError(f"decayed: at={at!r} is not allowed; the record {recorder!r} has no points and no boundary")
-        return at_points(at, operator, points) if points is not None else on_boundary(at, operator, boundary)
-    mesh = sim.mesh
+        return [at_points(WHAT, operator, at)]
+    found, boundaries = [], []
     for name in names:
-        choose("decayed: at", name, (*sim.record, *mesh.boundaries, *getattr(mesh, "interfaces", ())))
-    return on_boundary(WHAT, operator, at)
+        recorder = sim.record.get(name)
+        if recorder is None:
+            mesh = sim.mesh
+            choose("decayed: at", name, (*sim.record, *mesh.boundaries, *getattr(mesh, "interfaces", ())))
+            boundaries.append(name)
+            continue
+        points, boundary = (getattr(recorder, kind, None) for kind in ("points", "boundary"))
+        if points is None and boundary is None:
+            raise ValueError(f"decayed: at={name!r} is not allowed; the record {recorder!r} has no points and no boundary")
+        if points is not None:
+            found.append(at_points(name, operator, points))
+        else:
+            found.append(on_boundary(name, operator, boundary))
+    return found + ([on_boundary(WHAT, operator, tuple(boundaries))] if boundaries else [])

@@ -74,10 +74,9 @@ class Run:
         """Warn where fields that the run waits for have not decayed at its end."""
         loop = self.loop
         if loop.watch is not None and not loop.ended and self.writes:
-            asked, left = loop.watch.condition, loop.watch.left
-            names = asked.variable if isinstance(asked.variable, str) else ", ".join(asked.variable)
-            warnings.warn(f"the run ends at its limit, t = {loop.t:g}, while {100 * left:.3g} % of the largest {names} is left "
-                          f"at {given_text(asked.at)}, more than {asked!r} asks for; "
+            asked = loop.watch.condition
+            warnings.warn(f"the run ends at its limit, t = {loop.t:g}, while {100 * loop.watch.left:.3g} % of the largest "
+                          f"{loop.watch.slowest} is left at {given_text(asked.at)}, more than {asked!r} asks for; "
                           + advice(passage(waves(self.sim.problem), self.until), loop.t), stacklevel=4)
 
     def _opened(self, overwrite, facts):

@@ -9,8 +9,8 @@ class SteadyState:
 
     max over variables v of  max |q_v^(n+1) - q_v^n| / max |q_v^(n+1)|  <=  tolerance
 
-    where the components of a momentum or velocity have the largest of them all in the denominator, and a variable that is zero
-    everywhere does not count.  Fuhry, Giuliani & Krivodonova 2014, equation (22), there without the denominator.
+    where the components of a vector have the largest of them all in the denominator, and a variable that is zero everywhere
+    does not count.  Fuhry, Giuliani & Krivodonova 2014, equation (22), there without the denominator.
 
     tolerance   None: the run does not end early
     change      the left side at the last comparison
@@ -29,9 +29,8 @@ class SteadyState:
         """Compare the states before and after the step that has been taken, if it is one of those."""
         if self._compares(loop.steps):
             changes, sizes = self.operator.change(loop.state, self.before)
-            momentum = self.operator.law.momentum
-            if momentum is not None:
-                sizes[momentum] = np.max(sizes[momentum])
+            for vector in vectors(self.operator.law):
+                sizes[vector] = np.max(sizes[vector])
             self.resume(float(np.max(np.where(sizes == 0, 0.0, changes / np.where(sizes == 0, 1.0, sizes)))), loop.t)
 
     def resume(self, change, t):
@@ -42,3 +41,16 @@ class SteadyState:
 
     def _compares(self, step):
         return self.tolerance is not None and step % EVERY == 0
+
+
+def vectors(law):
+    """Numbers of the variables that are components of one vector, a list for each vector: momentum or velocity, and those with
+    names that differ in x, y, z at the end alone, such as Ex and Ey."""
+    momentum = set() if law.momentum is None else set(range(len(law.variables))[law.momentum])
+    found = {}
+    for number, name in enumerate(law.variables):
+        if number in momentum:
+            found.setdefault("momentum", []).append(number)
+        elif name[-1] in "xyz" and len(name) > 1:
+            found.setdefault(name[:-1], []).append(number)
+    return list(found.values())
