@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dgarray as dg
+from dgarray.methods.dg import internal_sets
 
 SHAPES = {"triangle": dg.NodalDG, "quadrilateral": dg.TensorDG, "tetra": dg.NodalDG, "prism": dg.NodalDG,
           "hexahedron": dg.TensorDG}
@@ -136,3 +137,41 @@ def test_sound_leaves_by_edges(shape):
             sizes.append(max(np.abs(values).max() for values in operator.host(state).values()))
         state = operator.advance(state, 0.0, dt)
     assert max(sizes[1:]) < 10 * sizes[0] and sizes[-1] < 1.1 * sizes[1]
+
+
+# Carried variables that no flux moves are left out.
+
+def every_one(law, fluxes):
+    """What `moved_along_axes` would return if all fluxes moved all variables."""
+    return [tuple(range(len(law.variables)))] * len(law.internal.carried)
+
+
+def after_steps(law, flux, wall):
+    """The state after some steps in a brick of one cell and its layer on three sides, {name: values}."""
+    mesh = dg.pml(dg.box((0, 0, 0), (1, 0.7, 0.4), cells=1, shape="hexahedron"), 0.5, 1, boundary=SIDES[3])
+    random = np.random.default_rng(3).standard_normal((len(law.variables), 3))
+    sim = dg.Simulation(mesh, law, dg.TensorDG(1), wall, lambda x: tuple(np.cos(a * x[0] + b * x[1] + c * x[2])
+                        for a, b, c in random), flux=flux, backend="numpy", kernels="array")
+    state = sim.operator.state(sim.project())
+    for _ in range(10):
+        state = sim.operator.advance(state, 0.0, 0.02)
+    return sim.operator.host(state)
+
+
+@pytest.mark.parametrize("law, flux, wall, carried", [
+    ("Maxwell", dg.upwind, dg.pec, 12), ("sound", dg.upwind, dg.wall, 6), ("sound", dg.upwind, dg.impedance(2.0), 6),
+    ("Maxwell", dg.hll, dg.pec, 18), ("sound", dg.rusanov, dg.wall, 12), ("sound", dg.upwind, "still", 12)])
+def test_variables_that_no_flux_moves_are_left_out(law, flux, wall, carried, monkeypatch):
+    """Which ones depends on the dissipation of all numerical fluxes; the fields are the same, the variables left out were 0."""
+    if wall == "still":
+        def wall(q):
+            return tuple(0.0 * c for c in q)
+        wall.flux = dg.rusanov
+    found = after_steps(LAWS[law](3), flux, wall)
+    monkeypatch.setattr(internal_sets, "moved_along_axes", every_one)
+    expected = after_steps(LAWS[law](3), flux, wall)
+    assert len(expected["pml edges internal"]) == 3 * len(expected["q"])
+    np.testing.assert_allclose(found["q"], expected["q"], rtol=0, atol=1e-13)
+    moving = np.abs(expected["pml edges internal"]).max(axis=(1, 2)) > 1e-6
+    assert moving.sum() == carried
+    np.testing.assert_allclose(found["pml edges internal"], expected["pml edges internal"][moving], rtol=0, atol=1e-13)

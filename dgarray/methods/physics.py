@@ -1,4 +1,6 @@
 """A law with a numerical flux and a source: what a method asks of them, each result checked."""
+from itertools import accumulate, pairwise
+
 import numpy as np
 
 from ..physics.capacity import over
@@ -22,6 +24,7 @@ class Physics:
     state: the inputs of functions of a state, as `dgarray.physics.pointwise.Pointwise` takes them;  sources: {role: function}
     moving: number of the law's variables;  variables: of these and the internal ones, which follow them;  flowing: of the first
     ones, which have a flux: the law's and those that its flux carries along, see `dgarray.physics.internal.Internal`
+    carried, moved: as there, moved in full
 
     In the functions q, l, r are states (l, r: left and right of a face), n is a unit normal that points from left to right, and
     m, ml, mr are the law's parameters."""
@@ -34,9 +37,16 @@ class Physics:
         self.moving = len(law.variables)
         self.variables = self.moving + (0 if internal is None else len(internal.names))
         self.carried = () if internal is None else internal.carried
-        self.flowing = self.moving * (1 + len(self.carried))
+        self.moved = internal.moved if self.carried and internal.moved else (tuple(range(self.moving)),) * len(self.carried)
+        self.flowing = self.moving + sum(map(len, self.moved))
         self.state = {"q": self.variables, "x": law.dim, "t": None, "m": parameters}
         self.numerical = numerical_flux(flux, law)
+
+    @property
+    def carried_numbers(self):
+        """The numbers of the variables that each of `carried` takes shares of fluxes to."""
+        ends = list(accumulate(map(len, self.moved), initial=self.moving))
+        return [range(*pair) for pair in pairwise(ends)]
 
     def of_law(self, q):
         """The law's variables of a state."""
@@ -53,8 +63,11 @@ class Physics:
 
     def flux_along(self, n, q, x, t, m):
         """The same, one component for each variable."""
-        vectors = (n, *(carry(n, m) for carry in self.carried))
-        return self.widened([flux for a in vectors for flux in self.law_flux(a, q, x, t, m)])
+        fluxes = list(self.law_flux(n, q, x, t, m))
+        for carry, moved in zip(self.carried, self.moved):
+            shares = self.law_flux(carry(n, m), q, x, t, m)
+            fluxes += [shares[v] for v in moved]
+        return self.widened(fluxes)
 
     def checked(self, result, role, function=None):
         """The components that a function of the law or the user returned. Raises ValueError unless it is one for each of the

@@ -3,7 +3,7 @@
 Absorbing layers and dispersive media have such, and a law of one's own may."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ class Internal:
     replaces_source   whether `adds` has the law's own source in it
     carried   functions (n, m) -> vector a, linear in n. For each, in turn, as many internal variables as the law has variables
               take a share of the law's fluxes:  dw/dt + sum_k d_k (F(q) . a(e_k)) = rate(q, w)
+    moved     of which of the law's variables each of these takes the fluxes, numbers; (): of all
     parameters   {name: number or function of x}: parameters beside the law's, which rate and adds find in m
     They are zero at the start. ValueError for functions that ask for anything else, and names that are no words."""
 
@@ -41,6 +42,7 @@ class Internal:
     replaces_source: bool = False
     parameters: dict[str, Any] = field(default_factory=dict)
     carried: tuple[Callable, ...] = ()
+    moved: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self):
         names = self.names if isinstance(self.names, (tuple, list)) else None
@@ -71,3 +73,28 @@ class Internal:
         except IndexError as error:
             raise ValueError(f"{role} of internal variables takes a component that does not exist; q has {len(given['q'])}, w "
                              f"has {len(given['w'])} ({', '.join(self.names)}), both counted from 0") from error
+
+    def carrying(self, moved, count):
+        """The same without those carried variables that no flux moves. They stay zero: their rates must be those of decay.
+
+        moved: as above, of a law with so many variables, where each of `carried` takes all fluxes before"""
+        first = count * len(self.carried)
+        kept = [k * count + v for k, some in enumerate(moved) for v in some] + list(range(first, len(self.names)))
+        if len(kept) == len(self.names):
+            return self
+        place = {number: i for i, number in enumerate(kept)}
+
+        def all_of(w):
+            return tuple(w[place[number]] if number in place else 0.0 for number in range(len(self.names)))
+
+        def rate(q, w, x, t, m):
+            found = self.found("rate", dict(q=q, w=all_of(w), x=x, t=t, m=m))
+            return tuple(found[number] for number in kept)
+
+        def adds(q, w, x, t, m):
+            return self.found("adds", dict(q=q, w=all_of(w), x=x, t=t, m=m))
+
+        def energy(q, w, x, m):
+            return self.found("energy", dict(q=q, w=all_of(w), x=x, m=m))
+        return replace(self, names=tuple(self.names[number] for number in kept), rate=rate, adds=adds,
+                       energy=None if self.energy is None else energy, moved=tuple(map(tuple, moved)))

@@ -29,6 +29,7 @@ class MortarSource(KernelSource):
         self.names = [list(values) for values in (*mortars.parameters, mortars.profiles)]
         self.splits, self.owns, self.adds = mortars.splits, mortars.owns, [side.adds for side in mortars.sides]
         self.carried = [len(shares) for shares in mortars.shares]
+        self.moved = mortars.moved
         self.fluxes = len(mortars.function.graph.outputs) // left.moving
         self.apart = self.fluxes > 1 or self.splits[0] is not None          # whether the right side has rows FX of its own
         super().__init__(left.law, dtype)
@@ -102,11 +103,13 @@ class MortarSource(KernelSource):
                       f"        for v in range({V}):",
                       f"            {given}[place + v*{given}_stride] {'+' * self.adds[side]}= "
                       f"factor*w[{result} + (j*{V} + v)*{L} + lane]"]
-            for k in range(self.carried[side]):
+            first = V          # of the rows of the variables that are carried along
+            for k, moved in enumerate(self.moved[side]):
                 row = 2 + side * self.carried[0] + k
-                lines += [f"        share = factor*w[{self.at['C'] + row * L} + lane]", f"        for v in range({V}):",
-                          f"            {given}[place + (v + {(k + 1) * V})*{given}_stride] {'+' * self.adds[side]}= "
-                          f"share*w[{result} + (j*{V} + v)*{L} + lane]"]
+                lines += [f"        share = factor*w[{self.at['C'] + row * L} + lane]"]
+                lines += [f"        {given}[place + {first + i}*{given}_stride] {'+' * self.adds[side]}= "
+                          f"share*w[{result} + (j*{V} + {v})*{L} + lane]" for i, v in enumerate(moved)]
+                first += len(moved)
         return self.module("mortars", "w, left, left_stride, left_places, right, right_stride, right_places, geometry, "
                            "given_left, given_left_stride, given_left_places, given_right, given_right_stride, "
                            "given_right_places, TO_L, BACK_L, TO_R, BACK_R, count, clock, number_of_stage",

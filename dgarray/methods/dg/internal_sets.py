@@ -1,5 +1,6 @@
 """Which elements have internal variables beside the law's: those in absorbing layers, and in dispersive media."""
 from copy import copy
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from ...physics.internal import Internal
 from ...physics.pointwise import Pointwise
 from ...wording import choose
 from .boundary_setup import parameters_on
+from .physics import Physics
 
 
 class Kind(NamedTuple):
@@ -83,10 +85,11 @@ def layer_codes(mesh):
     return codes, several
 
 
-def with_internal(law, kind, speed):
+def with_internal(law, kind, speed, fluxes):
     """The law of the elements of a `Kind`, with the attribute `internal` and its parameters.
 
-    speed: the fastest wave in the kind's layer.  Raises ValueError where a layer or medium does not fit the law."""
+    speed: the fastest wave in the kind's layer;  fluxes: the numerical fluxes at faces, functions of a law, or None
+    Raises ValueError where a layer or medium does not fit the law."""
     own = law.internal
     if own is not None and not isinstance(own, Internal):
         raise ValueError(f"internal={own!r} of {law!r} is not allowed; give a dgarray.physics.internal.Internal")
@@ -106,7 +109,25 @@ def with_internal(law, kind, speed):
         raise ValueError(f"names={found.names!r} of internal variables: {taken[0]!r} is a variable of {law!r}")
     law = copy(law)
     law.internal, law.parameters = found, law.parameters | found.parameters
+    if kind.layer is not None and found.carried and fluxes:
+        law.internal = found.carrying(moved_along_axes(law, fluxes), len(law.variables))
     return law
+
+
+def moved_along_axes(law, fluxes):
+    """Of which of the law's variables each vector of `carried` takes fluxes, numbers: those that the law and these numerical
+    fluxes move, as their traces show, inside of elements along all directions and at faces along the axes, as a layer has."""
+    d, v, numbers = law.dim, len(law.variables), constants(law)
+    sides = [Physics(law, flux, None, numbers) for flux in fluxes]
+    state = {"q": sides[0].variables, "x": d, "t": None, "m": numbers}
+    functions = [(sides[0].flux_along, state | {"n": d})]
+    for physics, n in product(sides, np.concatenate([np.eye(d), -np.eye(d)]).tolist()):
+        def at_face(l, r, x, t, ml, mr, physics=physics, n=tuple(n)):
+            return physics.of_side(physics.star(physics.numerical, l, r, n, x, t, ml, mr), l, r, n, x, t, ml)
+        functions.append((at_face, {"l": state["q"], "r": state["q"], "x": d, "t": None, "ml": numbers, "mr": numbers}))
+    graphs = [Pointwise(function, inputs, "flux").graph for function, inputs in functions]
+    moves = [any(graph.nodes[graph.outputs[i]] != ("const", 0.0) for graph in graphs) for i in range(sides[0].flowing)]
+    return [tuple(i for i in range(v) if moves[(k + 1) * v + i]) for k in range(len(law.internal.carried))]
 
 
 def check_media(kind, media):
@@ -132,8 +153,7 @@ def speeds_of_layers(mesh, laws, of_law):
 
 def fastest(law, mesh, cells):
     """The largest wave speed along an axis in some elements; nan where it depends on the state."""
-    numbers = {name: None if callable(value) or isinstance(value, dict) else float(value)
-               for name, value in law.parameters.items()}
+    numbers = constants(law)
     inputs = {"q": len(law.variables), "n": law.dim, "x": law.dim, "t": None, "m": numbers}
     speed = Pointwise(law.wave_speed, inputs, "wave speed")
     if speed.depends_on("q"):
@@ -141,3 +161,9 @@ def fastest(law, mesh, cells):
     m = {name: values[cells] for name, values in parameters_on(mesh, law).items()}
     x = tuple(mesh.centroids[cells].T)
     return float(max(np.max(speed(n=tuple(np.eye(law.dim)[axis]), x=x, t=0.0, m=m)[0]) for axis in range(law.dim)))
+
+
+def constants(law):
+    """{name: number} of a law's parameters, None for one that varies in space."""
+    return {name: None if callable(value) or isinstance(value, dict) else float(value)
+            for name, value in law.parameters.items()}

@@ -33,11 +33,12 @@ class JoinFaces:
         """The same, (variable, face point, face)."""
         return self.given_by_face.transpose(1, 2, 0)
 
-    def given_places(self, faces, points, times=0):
-        """Where in `given_by_face` these points (point, face) of the faces at joins with these numbers (face,) are, (variable
-        of the law, point, face); times: 0 of these, k of the variables that are carried along with them for the k-th time."""
-        variables, moving, count = self.tables.variables, self.tables.moving, self.tables.face_nodes.shape[1]
-        return (faces * variables + times * moving + np.arange(moving)[:, None, None]) * count + points
+    def given_places(self, faces, points, some=None):
+        """Where in `given_by_face` these points (point, face) of the faces at joins with these numbers (face,) are, (variable,
+        point, face); some: numbers of the variables, by default those of the law."""
+        variables, count = self.tables.variables, self.tables.face_nodes.shape[1]
+        some = np.arange(self.tables.moving) if some is None else np.asarray(some, int)
+        return (faces * variables + some[:, None, None]) * count + points
 
     def outside_operations(self, q, number=0):
         """The operations that bring what elements of these alone need besides each other, at a time of the clock: copies of

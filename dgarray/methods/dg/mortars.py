@@ -103,8 +103,9 @@ class MortarList:
             columns, side.tables.positions_on_faces(faces[:, 1], corners).T[order]))
             for side, columns, faces, order in zip(self.sides, self.columns, rows, self.order)]
         self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
+        self.moved = [side.tables.physics.moved for side in self.sides]
         self.carried_slots = [[self.backend.integers(side.given_places(columns, side.tables.positions_on_faces(
-            faces[:, 1], corners).T[order], 1 + k)) for k in range(len(side.tables.physics.carried))]
+            faces[:, 1], corners).T[order], some)) for some in side.tables.physics.carried_numbers]
             for side, columns, faces, order in zip(self.sides, self.columns, rows, self.order)]
         self.profiles = self.profiles_of(join.condition)
         self.function = flux_between(left.tables.physics, right.tables.physics, self.forms, join.condition, self.profiles)
@@ -178,8 +179,9 @@ class MortarList:
             if self.owns[i]:
                 f = f - self.owns[i](own[i], t)
             given, f = side.given_by_face.reshape(-1), sign * scale * f
-            for slots, share in zip([self.slots[i], *self.carried_slots[i]], [1.0, *self.shares[i]]):
-                given[slots] = given[slots] + share * f if side.adds else share * f
+            every = slice(None), *map(list, self.moved[i])
+            for slots, share, some in zip([self.slots[i], *self.carried_slots[i]], [1.0, *self.shares[i]], every):
+                given[slots] = given[slots] + share * f[some] if side.adds else share * f[some]
 
     def at_mortar(self, i, values):
         """The state of a side at the mortar points, from that at the face's nodes."""

@@ -86,10 +86,12 @@ class Physics(physics.Physics):
         if self.carried:
             half = tuple((u - v) / 2 for u, v in zip(self.of_law(q), self.of_law(other)))
             own, between = (self.law_flux(n, state, x, t, m) for state in (q, half))
-        for a in [carry(n, m) for carry in self.carried]:
+        for carry, moved in zip(self.carried, self.moved):
+            a = carry(n, m)
             share, *along = dot(a, n), *(self.law_flux(a, state, x, t, m) for state in (q, half))
-            result += [f - share * (fn - s) - (g - share * gn)
-                       for f, fn, s, g, gn in zip(along[0], own, star, along[1], between)]
+            every = [f - share * (fn - s) - (g - share * gn)
+                     for f, fn, s, g, gn in zip(along[0], own, star, along[1], between)]
+            result += [every[v] for v in moved]
         return self.widened(result)
 
     def inside(self, n, q, x, t, m):

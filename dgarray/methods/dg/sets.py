@@ -11,6 +11,7 @@ import numpy as np
 
 from ...mesh.cell_maps import STRAIGHT
 from ...mesh.partition import within
+from ...physics.fluxes import upwind
 from ...wording import choose, plural
 from ..problem import Problem
 from .boundary_setup import asking, check_regions, on_part
@@ -59,6 +60,7 @@ def sets_of(method, problem):
     for number, law in enumerate(all_laws):
         check_regions(mesh, law, slice(None) if by_law is None else by_law == number)
     of_kind, internal = by_internal(mesh, all_laws, by_law)
+    fluxes = numerical_fluxes(problem, all_laws)
     speeds = dict(zip(mesh.layers, speeds_of_layers(mesh, all_laws, by_law)))
     keys = np.stack([*(np.zeros(len(shape), int) if codes is None else codes for codes in (by_order, by_law)), shape, curved,
                      of_kind])
@@ -72,7 +74,8 @@ def sets_of(method, problem):
         zone = "+".join(names) if several else None
         part = apart(mesh, cells, interfaces)
         kind = internal[inside]
-        own_law = with_internal(constant_in(problem.law if laws is None else laws[law], part), kind, speeds.get(kind.layer))
+        own_law = with_internal(constant_in(problem.law if laws is None else laws[law], part), kind,
+                                speeds.get(kind.layer), fluxes)
         boundary = with_joins(part, problem.boundary)
         boundary = boundary | on_part(of_faces, cells) if of_faces else boundary
         own = Problem(part, own_law, boundary, problem.flux, problem.source)
@@ -80,6 +83,16 @@ def sets_of(method, problem):
         own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])
         result.append(ElementSet(name, zone, cells, own_method, own, meet_several(mesh, cells), kind.layer))
     return sorted(result, key=lambda each: each.name)
+
+
+def numerical_fluxes(problem, laws):
+    """The numerical fluxes at faces in a problem with these laws, each a function of a law; None where laws of other kinds meet
+    by another one."""
+    if len({(type(law), frozenset(law.parameters)) for law in laws}) > 1:
+        return None
+    given = problem.boundary if isinstance(problem.boundary, dict) else {"": problem.boundary}
+    found = [problem.flux or upwind, *(condition.flux for condition in given.values() if hasattr(condition, "flux"))]
+    return list({id(flux): flux for flux in found}.values())
 
 
 def by_internal(mesh, laws, of_law):
