@@ -66,7 +66,7 @@ class Run(NamedTuple):
     records: str = RECORDS[0]
 
     def __str__(self):
-        return ", ".join(self)
+        return ", ".join(value for value in self if value not in (PARTS[0], RECORDS[0]))
 
 
 def kind_of(run):
@@ -243,7 +243,7 @@ def method_of(run):
     return replace(method, order={"a": method.order, "b": method.order + 1}) if run.shape == "orders" else method
 
 
-LEVELS = {"DG": ((12, 18), (4, 8), (2, 4)), "DG, periodic": ((16, 24), (8, 12), (4, 6)),
+LEVELS = {"DG": ((12, 18), (4, 8), (2, 4)), "DG, finer": ((16, 24), (8, 12), (4, 6)),
           "first-order": ((64, 128), (32, 64), (16, 32)), "muscl": ((64, 128), (32, 64), (16, 32)),
           "muscl unsplit": ((64, 128), (32, 64), (16, 32)), "weno": ((24, 48), (16, 32), (12, 24))}
 STATED = {"first-order": 1, "muscl": 2, "muscl unsplit": 2, "weno": 5}
@@ -285,7 +285,8 @@ def simulation(run, cells, **options):
 
 def levels_of(run):
     """Two numbers of cells along each axis, the second larger."""
-    kind = "DG, periodic" if run.boundary == "periodic" else "DG"          # whose waves are half as long
+    bent_gas = run.law in ("Euler", "MHD") and run.dim == "2D" and run.shape in CURVED
+    kind = "DG, finer" if run.boundary == "periodic" or bent_gas else "DG"          # periodic waves are half as long
     return LEVELS.get(run.method, LEVELS[kind])[int(run.dim[0]) - 1]
 
 
