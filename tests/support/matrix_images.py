@@ -10,14 +10,15 @@ from dgarray.mesh.faces import all_faces, together
 from dgarray.mesh.mesh import build
 from dgarray.mesh.mixed import build_mixed
 
-CELLS, STEPS, DT, FREQUENCIES = 2, 5, 0.01, (0.0, 0.5)
+CELLS, STEPS, DT, FREQUENCIES = 2, 5, 0.01, (0.0, 0.1)
 
 
 def with_image(mesh):
     """The straight mesh of a box whose lower side is at x = 0, and its image in x = 0, as one mesh of both."""
     points, shapes = mesh.points, {block.cell_type: block.cell_shape for block in mesh.blocks}
-    number = np.where(points[:, 0] > 0, len(points) + np.arange(len(points)), np.arange(len(points)))
-    points = np.concatenate([points, points * [-1.0, *(1.0,) * (points.shape[1] - 1)]])
+    away = points[:, 0] > 0
+    number = np.where(away, len(points) + np.cumsum(away) - 1, np.arange(len(points)))
+    points = np.concatenate([points, points[away] * [-1.0, *(1.0,) * (points.shape[1] - 1)]])
     cells = {block.cell_type: np.concatenate([block.cells, number[block.cells][:, block.cell_shape.mirrored]])
              for block in mesh.blocks}
     faces = together([all_faces(rows, shapes[name].faces) for name, rows in cells.items()])
