@@ -324,3 +324,33 @@ def test_the_wave_that_enters_is_as_accurate_as_the_one_that_leaves():
     a, b = ports[0].waves(ds.dg.record("one")).a.values, ports[1].waves(ds.dg.record("two")).b.values
     assert abs(a / exact - 1).max() < 1e-4
     assert abs(b / exact * np.exp(2j * np.pi * FREQUENCIES) - 1).max() < 1e-2
+
+
+def test_records_on_cells_of_two_orders_know_as_much():
+    """What places, layers and units are made of stays a coordinate where the zones of a run become one."""
+    law, mesh = dg.Maxwell(3, units="SI"), dg.box(cells=2, shape="hexahedron")
+    mesh = mesh.with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
+    sides = ("left", "right", "front", "back", "bottom", "top")
+    options = {"until": 1e-12, "record": {"r": dg.Fourier(1e8, boundary=sides)}, **ARRAYS}
+
+    def linear(x):
+        return (x[1], x[2], x[0], 1e-3 * x[2], 1e-3 * x[0], 1e-3 * x[1])
+    one, two = (dg.Simulation(mesh, law, dg.TensorDG(order), dg.absorbing, linear, **options).run().dg.record("r")
+                for order in (2, {"a": 1, "b": 2}))
+    assert set(one.coords) == set(two.coords) and set(one.data_vars) == set(two.data_vars)
+    u = np.array([(0.6, 0.48, 0.64), (0.0, -0.6, 0.8)])
+    for name in ("Ex", "Ez"):
+        far = [near_to_far(record, u)[name] for record in (one, two)]
+        assert far[0].attrs == far[1].attrs and float(abs(far[0]).max()) > 0
+        np.testing.assert_allclose(far[1], far[0], rtol=1e-2, atol=1e-2 * float(abs(far[0]).max()))
+    mesh = squares().with_regions({"left half": lambda x: x[0] < 0, "right half": lambda x: x[0] > 0})
+    outer = dg.Simulation(mesh, dg.Maxwell(2), dg.TensorDG({"left half": 1, "default": 2}), dg.pec, record={
+        "r": dg.Fourier(0.1, boundary=("left", "right", "bottom", "top"))}, **SMALL).run().dg.record("r")
+    with pytest.raises(ValueError, match="has 48 of 48 faces in an absorbing layer or at its outer end"):
+        near_to_far(outer, directions(4))
+
+
+def test_the_medium_of_laws_by_region_with_a_default():
+    for near, far in (("in", "default"), ("default", "out")):
+        record = recorded({near: dg.Acoustics(2, density=9.0), far: dg.Acoustics(2, density=4.0)}, squares(layer=False))
+        assert near_to_far(record, directions(4)).attrs == {"density": 4.0, "sound_speed": 1.0}

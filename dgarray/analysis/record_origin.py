@@ -20,6 +20,7 @@ import numpy as np
 from ..mesh.extrude import among, edges_of, ends
 from ..mesh.extrude import kinds as kinds_of_faces
 from ..mesh.interfaces import other_side
+from ..methods.dg.sets import numbers_by_region
 from ..physics.boundary import pec, pmc, pressure_release, wall
 from ..physics.boundary_checks import face_places, parameter_at
 from ..physics.laws.acoustics import Acoustics
@@ -78,7 +79,10 @@ def said_of(law):
 
 def law_at(mesh, law, cells):
     """The law of some cells: of laws by region the one that all of them have, else the one that stands for all."""
-    there = [each for region, each in (law.laws or {}).items() if np.isin(cells, mesh.regions[str(region)]).any()]
+    if law.laws is None:
+        return law
+    numbers = np.unique(numbers_by_region(mesh, law.laws, "law")[cells])
+    there = [list(law.laws.values())[number] for number in numbers]
     return there[0] if len({id(each) for each in there}) == 1 else law
 
 
@@ -141,9 +145,9 @@ def medium_at(mesh, law, cells, x):
 
 def medium_of_laws(mesh, law, cells, x):
     """The same of laws by region."""
-    found = []
-    for region, each in law.laws.items():
-        here = np.isin(cells[:, 0], mesh.regions[str(region)])
+    found, numbers = [], numbers_by_region(mesh, law.laws, "law")[cells[:, 0]]
+    for number, each in enumerate(law.laws.values()):
+        here = numbers == number
         if here.any():
             found.append(medium_at(mesh, each, cells[here], x[:, here]))
     for medium in found:

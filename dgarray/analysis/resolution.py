@@ -49,12 +49,13 @@ def loss(mesh, law, order, frequency):
 
 
 def cell_values(mesh, value, x):
-    """(cell,) values of a parameter: a number, {region: number}, or a function of x."""
+    """(cell,) values of a parameter: a number, {region: number}, "default" for all other cells, or a function of x."""
     if callable(value):
         value = np.asarray(call(value, dict(x=x)), float)
     if not isinstance(value, dict):
         return np.broadcast_to(value, len(mesh.cells))
-    found = np.full(len(mesh.cells), np.nan)
+    found = np.full(len(mesh.cells), float(value.get("default", np.nan)))
     for region, number in value.items():
-        found[mesh.regions[str(region)]] = number
+        if str(region) in mesh.regions:
+            found[mesh.regions[str(region)]] = number
     return found

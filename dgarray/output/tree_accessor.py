@@ -65,7 +65,8 @@ class TreeAccessor:
         result = layout.dataset(zones[0]["time"].values[:count], fields)
         starts = tuple(f"{record}_" for record in json.loads(self._first.attrs.get("records", "{}")))
         for ds in zones:          # one of them has the records
-            result = result.assign(ds[[name for name in ds.variables if name.startswith(starts)]].variables)
+            names = [name for name in ds.variables if name.startswith(starts)]
+            result = result.assign(ds[names].variables).set_coords([name for name in names if name in ds.coords])
         return result
 
     def _layout(self):

@@ -1,17 +1,18 @@
 """The runs that prove the yeses of docs/combinations.md: law, dimension, method (limited or not), cells, numerical flux,
-boundary (absorbing layers and a sheet at faces inside among them) and medium.
+boundary (absorbing layers and a sheet at faces inside among them), medium, parts of the mesh and images of records.
 
 A run has one value of each. For each law every two values that go together occur together in a run; `runs` picks few and cheap
 ones. The exact solutions are manufactured from the law itself.
 """
 from dataclasses import replace
 from functools import cache
-from itertools import combinations, product
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from burgers import Burgers
 from matrix_states import beam, leaving, mirrored, waves
+from pairs import cover
 
 import dgarray as dg
 from dgarray.analysis import manufactured
@@ -35,10 +36,14 @@ ONLY = {"hllc": {"Euler"}, "roe": {"Euler"}, "hlld": {"MHD"}, "split form of ran
         "incident": {"Advection", "Acoustics", "Maxwell", "a law of your own"}, "scattered": {"Acoustics", "Maxwell"},
         "outflow": {"Advection", "Euler", "MHD", "a law of your own"}, "far_field": {"Euler", "MHD"}, "inflow": {"Euler"},
         "layers": {"Acoustics", "Maxwell"}, "resistive_sheet": {"Acoustics", "Maxwell"},
-        "jump": {"Acoustics", "Maxwell"}, "smooth": {"Acoustics", "Maxwell"}}
+        "jump": {"Acoustics", "Maxwell"}, "smooth": {"Acoustics", "Maxwell"},
+        "images at wall": {"Acoustics"}, "images at pressure_release": {"Acoustics"}, "images at pec": {"Maxwell"},
+        "images at pmc": {"Maxwell"}}
 BOUNDARIES = ("periodic", "prescribed", "a function of your own", "wall", "curved_wall", "pec", "pmc", "pressure_release",
               "absorbing", "incident", "scattered", "outflow", "far_field", "inflow", "layers", "resistive_sheet")
 MEDIA = ("constant", "jump", "smooth")
+PARTS = ("one part", "three parts")
+RECORDS = ("no images", "images at wall", "images at pressure_release", "images at pec", "images at pmc")
 SEVERAL = "mixed", "curved mixed", "orders"          # shapes with several element sets
 CURVED = "curved", "curved mixed"
 IN_TIME = "prescribed", "a function of your own", "incident"          # the exact state beyond the side, which changes in time
@@ -47,7 +52,8 @@ CONTINUED = "absorbing", "outflow", "far_field", "inflow", "scattered"          
 
 class Run(NamedTuple):
     """A run of the matrix; `shape`: "straight" or "curved" cells, cells of several shapes ("mixed", "curved mixed", in 3D
-    curved prisms), two orders that meet ("orders"), "grid"."""
+    curved prisms), two orders that meet ("orders"), "grid"; `parts`: whether it is also cut in three; `records`: whether the
+    images of a record of its half are also compared with a record of the whole."""
 
     law: str
     dim: str
@@ -56,9 +62,11 @@ class Run(NamedTuple):
     flux: str
     boundary: str
     medium: str
+    parts: str = PARTS[0]
+    records: str = RECORDS[0]
 
     def __str__(self):
-        return ", ".join(self)
+        return ", ".join(value for value in self if value not in (PARTS[0], RECORDS[0]))
 
 
 def kind_of(run):
@@ -75,6 +83,10 @@ def possible(run):
     tensor = isinstance(kind_of(run), dg.TensorDG)
     if any(run.law not in ONLY.get(value, LAWS) for value in run):
         return False
+    if run.parts == "three parts" and (run.shape, d) == ("grid", "1"):
+        return False          # grids in 1D are for one process
+    if run.records != "no images" and (d == "1" or fv or run.boundary == "periodic" or run.parts == "three parts"):
+        return False          # records have faces of meshes; the side that is the mirror takes no part in a period
     if fv != (run.shape == "grid") or d == "1" and (tensor or run.shape in CURVED or run.shape == "mixed"):
         return False
     if "mixed" in run.shape and run.method not in ("NodalDG", "limited") or run.shape in SEVERAL and run.boundary == "periodic":
@@ -100,19 +112,30 @@ def possible(run):
 
 
 @cache
-def runs(law):
-    """Few runs of a law in which every two values occur together that can: greedily, the cheap dimensions first."""
+def candidates(law):
+    """All runs of a law that are possible."""
     kinds = LAWS[law], METHODS, ("straight", "curved", *SEVERAL, "grid"), FLUXES, BOUNDARIES, MEDIA
-    every = [run for run in (Run(law, *values) for values in product(*kinds)) if possible(run)]
-    bits, masks = {}, {}          # sets of pairs as bits of a number, of which there are many
-    for run in every:
-        masks[run] = sum(1 << bits.setdefault(pair, len(bits)) for pair in combinations(enumerate(run[1:]), 2))
-    missing, found = (1 << len(bits)) - 1, []
-    while missing:
-        best = max(every, key=lambda run: (masks[run] & missing).bit_count() / (1.0, 1.15, 2.0)[int(run.dim[0]) - 1])
-        found.append(best)
-        missing &= ~masks[best]
-    return found
+    kinds = [[value for value in values if law in ONLY.get(value, LAWS)] for values in kinds]
+    alone = [run for run in (Run(law, *values) for values in product(*kinds)) if possible(run)]
+    more = [run._replace(parts=PARTS[1]) for run in alone]
+    more += [run._replace(records=name) for name in RECORDS[1:] if law in ONLY[name] for run in alone]
+    return alone + [run for run in more if possible(run)]
+
+
+def cost(run):
+    """About how long a run takes, in units of one in 1D."""
+    several = 2 if run.shape in (*SEVERAL, "curved") else 1
+    tetra = 2 if run.dim == "3D" and run.shape != "grid" and not isinstance(kind_of(run), dg.TensorDG) else 1
+    periodic = 2 if run.boundary == "periodic" and run.dim == "3D" else 1
+    slow = 3 if run.method == "weno" else 2 if run.boundary == "layers" or "quadrature" in run.method and run.dim == "3D" else 1
+    more = 0.3 * (run.parts != PARTS[0]) + 0.6 * (run.records != RECORDS[0])
+    return {"1": 1, "2": 2, "3": 5}[run.dim[0]] * (several * tetra * periodic * slow + more)
+
+
+@cache
+def runs(law):
+    """Few and cheap runs of a law in which every two values occur together that can."""
+    return cover(candidates(law), cost)
 
 
 def law_of(run):
@@ -157,8 +180,10 @@ SIDES = {1: [("left", "right")], 2: [("left", "right"), ("bottom", "top")],
          3: [("left", "right"), ("front", "back"), ("bottom", "top")]}
 
 
-def boundary_of(run, law, q):
-    """The conditions of a run, {side: condition}."""
+def boundary_of(run, law, q, field=None):
+    """The conditions of a run, one or {side: condition}.
+
+    q: the exact state;  field: of "scattered", the incident one"""
     sides = SIDES[law.dim]
     if run.boundary == "periodic":
         return None
@@ -181,11 +206,13 @@ def boundary_of(run, law, q):
     def own(x, t):
         return q(x, t)
     return {"prescribed": lambda: dg.prescribed(q), "incident": lambda: dg.incident(q), "far_field": lambda: dg.far_field(q),
-            "a function of your own": lambda: own, "scattered": lambda: dg.scattered(base_wall(law), waves(law))}.get(
+            "a function of your own": lambda: own, "scattered": lambda: dg.scattered(base_wall(law), field or waves(law))}.get(
                 run.boundary, lambda: getattr(dg, run.boundary))()
 
 
-def mesh_of(run, cells):
+def mesh_of(run, cells, doubled=lambda mesh: mesh):
+    """The mesh of a run; doubled: what is done to the cells of the box before they get names and are bent, which is symmetric
+    about x = 0."""
     dim, glue = int(run.dim[0]), run.boundary == "periodic"
     if run.shape == "grid":
         return dg.Grid((0,) * dim, (1,) * dim, cells, periodic=glue)
@@ -195,13 +222,13 @@ def mesh_of(run, cells):
         tensor = isinstance(kind_of(run), dg.TensorDG)
         shapes = {(2, False): "triangle", (3, False): "tetra", (2, True): "quadrilateral", (3, True): "hexahedron"}
         shape = {"mixed": "mixed", "curved mixed": "mixed" if dim == 2 else "prism"}.get(run.shape, shapes[dim, tensor])
-        mesh = (dg.rectangle if dim == 2 else dg.box)(cells=cells, periodic=glue, shape=shape)
+        mesh = doubled((dg.rectangle if dim == 2 else dg.box)(cells=cells, periodic=glue, shape=shape))
     if run.medium == "jump" or run.shape == "orders" or run.boundary == "resistive_sheet":
-        mesh = mesh.with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5})
+        mesh = mesh.with_regions({"a": lambda x: abs(x[0]) < 0.5, "b": lambda x: abs(x[0]) > 0.5})
     if run.shape in CURVED:
         def bent(x):
-            push = np.prod([np.sin(np.pi * c) for c in x], axis=0)
-            return tuple(c + (0.05, -0.04, 0.03)[k] * push for k, c in enumerate(x))
+            push = np.prod([np.sin(np.pi * abs(c)) for c in x], axis=0)
+            return tuple(c + (0.05 * np.sign(c), -0.04, 0.03)[k] * push for k, c in enumerate(x))
         mesh = mesh.mapped(bent, 2)
     if run.boundary == "resistive_sheet":
         mesh = mesh.with_interfaces({"inside": ("a", "b")})
@@ -216,12 +243,16 @@ def method_of(run):
     return replace(method, order={"a": method.order, "b": method.order + 1}) if run.shape == "orders" else method
 
 
-LEVELS = {"DG": ((16, 32), (8, 16), (4, 8)), "first-order": ((64, 128), (32, 64), (16, 32)),
-          "muscl": ((64, 128), (32, 64), (16, 32)), "muscl unsplit": ((64, 128), (32, 64), (16, 32)),
-          "weno": ((24, 48), (16, 32), (12, 24))}
+LEVELS = {"DG": ((12, 18), (4, 8), (2, 4)), "DG, finer": ((16, 24), (8, 12), (4, 6)),
+          "first-order": ((64, 128), (32, 64), (16, 32)), "muscl": ((64, 128), (32, 64), (16, 32)),
+          "muscl unsplit": ((64, 128), (32, 64), (16, 32)), "weno": ((24, 48), (16, 32), (12, 24))}
 STATED = {"first-order": 1, "muscl": 2, "muscl unsplit": 2, "weno": 5}
 # Limiters clip extremes; the steppers are of fourth order at most.
 MARGINS = {"first-order": 0.25, "muscl": 0.6, "muscl unsplit": 0.6, "weno": 1.1}
+
+
+def flux_of(run):
+    return None if run.method == "weno" else FLUXES[run.flux]
 
 
 def least_order(run):
@@ -243,21 +274,30 @@ COLLOCATED = "NodalDG", "TensorDG lobatto", "split form of central", "split form
 
 
 def simulation(run, cells, **options):
+    """A run on a mesh or grid with so many cells along each axis; options: of the simulation, in place of those of the run."""
     law = law_of(run)
     q = state_of(run, law)
     problem = manufactured(law, q)
-    given = problem.options | {"boundary": boundary_of(run, law, q)}
-    flux = None if run.method == "weno" else FLUXES[run.flux]
-    return dg.Simulation(mesh_of(run, cells), law, method_of(run), **given, flux=flux, backend="numpy",
-                         kernels="array", threads=1, **options)
+    given = problem.options | {"boundary": boundary_of(run, law, q)} | options
+    return dg.Simulation(mesh_of(run, cells), law, method_of(run), **given, flux=flux_of(run), backend="numpy",
+                         kernels="array", threads=1)
+
+
+def levels_of(run):
+    """Two numbers of cells along each axis, the second larger."""
+    bent_gas = run.law in ("Euler", "MHD") and run.dim == "2D" and run.shape in CURVED
+    kind = "DG, finer" if run.boundary == "periodic" or bent_gas else "DG"          # periodic waves are half as long
+    return LEVELS.get(run.method, LEVELS[kind])[int(run.dim[0]) - 1]
 
 
 def observed(run):
-    """The errors on two meshes, the second twice as fine."""
-    errors, until = [], 0.05 if run.dim == "3D" and run.shape != "grid" else 0.1
-    for level, cells in enumerate(LEVELS.get(run.method, LEVELS["DG"])[int(run.dim[0]) - 1]):
-        share = {"weno": 0.5 ** (1 + level), "muscl": 1 / 3}.get(run.method, 1)          # so that the error of time is small
+    """The order that the errors on two meshes have, and these errors."""
+    short = run.shape != "grid" and (run.dim == "3D" or run.dim == "2D" and run.law in ("Euler", "MHD"))          # fast waves
+    errors, levels, until = [], levels_of(run), 0.05 if short else 0.1
+    for cells in levels:
+        # So that the error of time is small.
+        share = {"weno": 0.5 * levels[0] / cells, "muscl": 1 / 3}.get(run.method, 1)
         sim = simulation(run, cells, until=until, cfl=0.9 * share)
         sim.run()
         errors.append(sim.report["l2_error"]["total"])
-    return errors
+    return np.log(errors[0] / errors[1]) / np.log(levels[1] / levels[0]), errors

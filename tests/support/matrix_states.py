@@ -4,6 +4,7 @@
     mirrored  every component even or odd about each side, as a wall mirrors it
     leaving   a flow that leaves through all upper sides faster than its fastest wave
     beam      of acoustics and Maxwell: a plane wave along x
+    images    of acoustics and Maxwell: made of another state, and of the symmetry of a mirror at x = 0
 """
 import numpy as np
 from burgers import Burgers
@@ -52,25 +53,31 @@ def mirrored(law, wall):
             result = result * (np.sin(np.pi * c) if axis in odd else np.cos(np.pi * c))
         return result
 
-    def across(axis):
-        return [k for k in range(dim) if k != axis]
-
     def q(x, t):
         turn = [np.cos(t + 0.7 * v) for v in range(8)]
         if law.conservative is not None:
             vectors = [[0.2 * turn[v + i] * shape(x, [i] if i < dim else []) for i in range(3)] for v in (1, 4)]
             return gas(law, 1 + 0.1 * turn[0] * shape(x, []), vectors[0], 1 + 0.1 * turn[7] * shape(x, []), vectors[1])
-        found = []
-        for v, name in enumerate(law.variables):
-            axis = "xyz".find(name[-1]) if len(name) > 1 else None
-            if axis is None:          # the pressure of acoustics
-                odd = range(dim) if wall is dg.pressure_release else []
-            elif (name[0], wall) in (("E", dg.pec), ("H", dg.pmc), ("v", dg.pressure_release)):
-                odd = across(axis)
-            else:
-                odd = [axis] if axis < dim else []
-            found.append(turn[v] * shape(x, odd))
-        return tuple(found)
+        return tuple(turn[v] * shape(x, odd_axes(name, wall, dim)) for v, name in enumerate(law.variables))
+    return q
+
+
+def odd_axes(name, wall, dim):
+    """Across which axes a variable of acoustics or Maxwell's equations changes its sign, as `wall` mirrors it."""
+    axis = "xyz".find(name[-1]) if len(name) > 1 else None
+    if axis is None:          # the pressure of acoustics
+        return range(dim) if wall is dg.pressure_release else []
+    if (name[0], wall) in (("E", dg.pec), ("H", dg.pmc), ("v", dg.pressure_release)):
+        return [k for k in range(dim) if k != axis]
+    return [axis] if axis < dim else []
+
+
+def images(law, state, wall):
+    """That state at positive x; what `wall` makes odd is multiplied by x, so that it is zero at the mirror."""
+    odd = [0 in odd_axes(name, wall, law.dim) for name in law.variables]
+
+    def q(x, t=0.0):
+        return tuple(x[0] * c if turns else c for c, turns in zip(state((abs(x[0]), *x[1:]), t), odd))
     return q
 
 
