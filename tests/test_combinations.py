@@ -27,13 +27,9 @@ from dgarray import backends
 
 @pytest.mark.thorough
 def test_the_page_says_what_combines():
-    """Every combination gives a finite state by the array kernels, or is refused."""
+    """Every combination gives a finite state by the array kernels, or is refused in one line that names what came and what
+    there is instead."""
     assert PAGE.read_text() == page(), "docs/combinations.md is stale: run python tests/support/combinations.py"
-
-
-@pytest.mark.thorough
-def test_refusals_say_what_is_allowed():
-    """One line each that names what came and what there is instead."""
     by_order = [message for message in (*orders().values(), *steppers().values()) if message]
     messages = [*refused(fluxes() | conditions() | limiters() | positivity()), *by_order]
     assert len(set(messages)) > 50

@@ -244,8 +244,8 @@ def method_of(run):
 
 
 LEVELS = {"DG": ((12, 18), (4, 8), (2, 4)), "DG, finer": ((16, 24), (8, 12), (4, 6)),
-          "first-order": ((64, 128), (32, 64), (16, 32)), "muscl": ((64, 128), (32, 64), (16, 32)),
-          "muscl unsplit": ((64, 128), (32, 64), (16, 32)), "weno": ((24, 48), (16, 32), (12, 24))}
+          "first-order": ((64, 128), (32, 64), (16, 32)), "muscl": ((64, 128), (32, 64), (16, 24)),
+          "muscl unsplit": ((64, 128), (32, 64), (16, 24)), "weno": ((24, 48), (16, 32), (12, 18))}
 STATED = {"first-order": 1, "muscl": 2, "muscl unsplit": 2, "weno": 5}
 # Limiters clip extremes; the steppers are of fourth order at most.
 MARGINS = {"first-order": 0.25, "muscl": 0.6, "muscl unsplit": 0.6, "weno": 1.1}
