@@ -86,10 +86,10 @@ class Fourier(Recorder):
 
     def attach(self, name: str, operator: Operator) -> Recording:
         """The Transform of this recorder in one run."""
-        law, chosen = operator.law, choice(name, operator.law, self.variables)
-        place = (at_points(name, operator, self.points) if self.points is not None
+        law, chosen = operator.law, choice(f"record {name!r}", operator.law, self.variables)
+        place = (at_points(f"record {name!r}", operator, self.points) if self.points is not None
                  else in_volume(name, operator) if self.boundary is None
-                 else on_boundary(name, operator, self.boundary, of_flux=True))
+                 else on_boundary(f"record {name!r}", operator, self.boundary, of_flux=True))
         frequencies, time = np.atleast_1d(np.asarray(self.frequencies, float)), units(law, "time")
         warn_of_short_waves(name, operator, frequencies)
         variables = place.variables(name, law, chosen, ("frequency",))

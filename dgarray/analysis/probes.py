@@ -99,7 +99,7 @@ class Points(Recorder):
 
     def attach(self, name: str, operator: Operator) -> Recording:
         """The Recording of this recorder in one run."""
-        return _fields(name, operator, at_points(name, operator, self.points), self)
+        return _fields(name, operator, at_points(f"record {name!r}", operator, self.points), self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,7 +123,7 @@ class SurfaceFields(Recorder):
 
     def attach(self, name: str, operator: Operator) -> Recording:
         """The Recording of this recorder in one run."""
-        return _fields(name, operator, on_boundary(name, operator, self.boundary), self)
+        return _fields(name, operator, on_boundary(f"record {name!r}", operator, self.boundary), self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,7 +144,7 @@ class Extrema(Recorder):
     def attach(self, name: str, operator: Operator) -> Recording:
         """The Recording of this recorder in one run."""
         law, series = operator.law, {}
-        chosen = choice(name, law, self.variables)
+        chosen = choice(f"record {name!r}", law, self.variables)
         for v in chosen:
             for short, long in (("min", "least"), ("max", "greatest")):
                 for suffix, before, of in (("", "", v), *((f"_{axis}", f"{axis} of the ", axis) for axis in AXES[:law.dim])):
@@ -182,7 +182,7 @@ def whole(name, value):
 
 def _fields(name, operator, place, recorder):
     law = operator.law
-    chosen = choice(name, law, recorder.variables)
+    chosen = choice(f"record {name!r}", law, recorder.variables)
     series = Series(name, place.dims, place.variables(name, law, chosen), True, place.coords)
     return Recording(series, recorder.every, lambda state, t: place.read(state, t, list(chosen.values())))
 

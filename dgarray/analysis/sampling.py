@@ -40,42 +40,43 @@ class Place:
                 for v in chosen}
 
 
-def at_points(name, operator, points):
-    """The Place of points (point, dim). Raises ValueError for another shape and points outside the mesh."""
+def at_points(role, operator, points):
+    """The Place of points (point, dim). Raises ValueError, which begins with `role`, for another shape and points outside the
+    mesh."""
     law, space, dim = operator.law, operator.space, operator.mesh.dim
     try:
         x = np.asarray(points, float)
     except (TypeError, ValueError):
-        raise ValueError(f"record {name!r}: points={points!r} is not allowed; give numbers (point, {dim})") from None
+        raise ValueError(f"{role}: points={points!r} is not allowed; give numbers (point, {dim})") from None
     if x.ndim == 1 and (dim == 1 or len(x) == dim):
         x = x.reshape(-1, dim)
     if x.ndim != 2 or x.shape[1] != dim or not len(x):
-        raise ValueError(f"record {name!r}: points have the shape {x.shape}; it must be (point, {dim})")
+        raise ValueError(f"{role}: points have the shape {x.shape}; it must be (point, {dim})")
     found = space.evaluation(x)
-    refuse_outside(name, x, found.outside, *space.bounds(), space.word)
+    refuse_outside(role, x, found.outside, *space.bounds(), space.word)
     take = taker(operator, found.places)
     coords = {axis: Fixed(("point",), column, {"long_name": f"{axis} of the points", "units": units(law, axis)})
               for axis, column in zip(AXES, x.T)} | fixed(found.coords)
     return Place({"point": len(x)}, coords, {}, lambda state, t, numbers: found.values(take(state)[numbers]))
 
 
-def refuse_outside(name, x, outside, lower, upper, of):
+def refuse_outside(role, x, outside, lower, upper, of):
     """Raise ValueError for the first of the points x (point, dim) that is outside."""
     outside = np.flatnonzero(outside)
     if len(outside):
         where, low, high = (", ".join(f"{c:.6g}" for c in corner) for corner in (x[outside[0]], lower, upper))
         others = f" (and {len(outside) - 1} more)" if len(outside) > 1 else ""
-        raise ValueError(f"record {name!r}: point {outside[0]} at ({where}) is outside the {of}{others}; "
+        raise ValueError(f"{role}: point {outside[0]} at ({where}) is outside the {of}{others}; "
                          f"the {of} lies between ({low}) and ({high})")
 
 
-def on_boundary(name, operator, boundary, of_flux=False):
+def on_boundary(role, operator, boundary, of_flux=False):
     """The Place of the nodes of a named boundary, on a grid of one side, with what `unknown_at` and `origin_of` know of the
     fields there, and the coordinate in_layer, 1 of faces in an absorbing layer, where there are any.
 
     of_flux: on a plane interface the fields are those of the numerical flux, see `flux_states`, where it knows them.
-    Raises ValueError for an unknown name."""
-    space, role, label = operator.space, f"record {name!r}", partial(units, operator.law)
+    Raises ValueError, which begins with `role`, for an unknown name."""
+    space, label = operator.space, partial(units, operator.law)
     trace = space.trace(boundary, role, label)
     take = taker(operator, trace.places)
     names = boundary if isinstance(boundary, tuple | list) else (boundary,)
@@ -138,13 +139,13 @@ def taker(operator, places):
     return take
 
 
-def choice(name, law, variables):
+def choice(role, law, variables):
     """{variable: its number in the law} of the names asked for, all if None. Raises ValueError for an unknown one."""
     names = tuple(law.variables) if variables is None else (variables,) if isinstance(variables, str) else tuple(variables)
     for variable in names:
-        choose(f"record {name!r}: variable", variable, law.variables, " in the law; it has")
+        choose(f"{role}: variable", variable, law.variables, " in the law; it has")
     if not names or len(set(names)) != len(names):
-        raise ValueError(f"record {name!r}: variables={variables!r} is not allowed; give at least one, each once, of: "
+        raise ValueError(f"{role}: variables={variables!r} is not allowed; give at least one, each once, of: "
                          f"{', '.join(law.variables)}")
     return {variable: list(law.variables).index(variable) for variable in names}
 

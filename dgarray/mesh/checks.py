@@ -44,8 +44,9 @@ def slivers(mesh, label):
         return []
     worst = int(quality.argmin())
     factor = np.median(mesh.inradii) / mesh.inradii[worst]
+    step = f"{factor:.2g} times smaller than" if factor > 1.05 else "that which"
     return [f"{count} slivers ({mesh.quality_measure} below {SLIVER:g}; worst {quality[worst]:.2g} in {label(worst)}): the "
-            f"time step is about {factor:.2g} times smaller than a cell of median size would allow"]
+            f"time step is about {step} a cell of median size would allow"]
 
 
 def touching_faces(mesh, label):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-WHAT = "of decayed"
+ROLE = "decayed"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +87,7 @@ class Watch:
 
     def __init__(self, sim, operator, condition):
         self.condition, self.time, self.left = condition, None, 1.0
-        chosen = choice(WHAT, operator.law, condition.variable)
+        chosen = choice(ROLE, operator.law, condition.variable)
         self.names, self.numbers = list(chosen), list(chosen.values())
         self.slowest = " and ".join(self.names)
         self.together = [[self.numbers.index(number) for number in vector if number in self.numbers]
@@ -131,7 +131,7 @@ def places_of(sim, operator, at):
     """The places that the condition looks at, a list."""
     names = (at,) if isinstance(at, str) else at
     if not (isinstance(names, tuple | list) and names and all(isinstance(name, str) for name in names)):
-        return [at_points(WHAT, operator, at)]
+        return [at_points(ROLE, operator, at)]
     found, boundaries = [], []
     for name in names:
         recorder = sim.record.get(name)
@@ -143,8 +143,6 @@ def places_of(sim, operator, at):
         points, boundary = (getattr(recorder, kind, None) for kind in ("points", "boundary"))
         if points is None and boundary is None:
             raise ValueError(f"decayed: at={name!r} is not allowed; the record {recorder!r} has no points and no boundary")
-        if points is not None:
-            found.append(at_points(name, operator, points))
-        else:
-            found.append(on_boundary(name, operator, boundary))
-    return found + ([on_boundary(WHAT, operator, tuple(boundaries))] if boundaries else [])
+        place, of = (on_boundary, boundary) if points is None else (at_points, points)
+        found.append(place(f"record {name!r}", operator, of))
+    return found + ([on_boundary(ROLE, operator, tuple(boundaries))] if boundaries else [])
