@@ -18,7 +18,8 @@ from pathlib import Path
 from choose import cost, measured, usual
 
 ROOT = Path(__file__).parents[2]
-LIMIT = 90
+LIMIT = 90          # seconds
+EVERY = "-q", "-m", "", "--all-combinations", "-p", "no:xdist", "-p", "no:cacheprovider"
 SWAPS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Lt: ast.LtE, ast.LtE: ast.Lt,
          ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.And: ast.Or, ast.Or: ast.And}
 
@@ -56,13 +57,18 @@ def mutation(path, lines, chance):
     return (text.encode()[:start] + f"({after})".encode() + text.encode()[end:]).decode(), node.lineno, before, after
 
 
+def pytest(folder, *options, timeout=None):
+    """What pytest says in a folder."""
+    command = [sys.executable, "-m", "pytest", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout)
+
+
 def failing(folder, tests, names):
     """The first of the tests that fails, None where all pass in time."""
     names.write_text("\n".join(tests))
-    options = "-q", "-x", "-m", "", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no"
+    options = "-x", *EVERY, "--tb=no"
     try:
-        done = subprocess.run([sys.executable, "-m", "pytest", *options, f"@{names}"], cwd=folder, capture_output=True,
-                              text=True, timeout=LIMIT)
+        done = pytest(folder, *options, f"@{names}", timeout=LIMIT)
     except subprocess.TimeoutExpired:
         return "(no end in time)"
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
@@ -70,7 +76,8 @@ def failing(folder, tests, names):
 
 
 def main(folder, count, seed, start=0):
-    rows, of_line = measured(folder), defaultdict(list)
+    there = set(pytest(ROOT, "--collect-only", *EVERY).stdout.splitlines())
+    rows, of_line = {test: row for test, row in measured(folder).items() if test in there}, defaultdict(list)
     for test, row in rows.items():
         for file, lines in row["lines"].items():
             for line in lines:
