@@ -86,6 +86,8 @@ def main(folder, count, seed, start=0):
     with tempfile.TemporaryDirectory() as temporary:
         copy, names = Path(temporary) / "copy", Path(temporary) / "tests.txt"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv", ".git", "_build"))
+        for name in ("backends", "cases"):          # before those of an installed package
+            (copy / "dgarray" / name).symlink_to(copy / name)
         number = 0
         while number < count:
             file = chance.choice(files)
