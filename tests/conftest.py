@@ -56,7 +56,10 @@ def values(item):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     for item in items:
-        if not usual(item.nodeid):
+        chosen = usual(item.nodeid)
+        if chosen:
+            item.own_markers = [mark for mark in item.own_markers if mark.name != "thorough"]
+        elif chosen is False:
             item.add_marker("thorough")
     from references import EXTERNAL
     leave_out(config, items, [item.get_closest_marker("external") and not EXTERNAL.exists() for item in items])

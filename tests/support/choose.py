@@ -2,11 +2,12 @@
 
     python tests/support/choose.py FOLDER [FILE ...]        after `measure` has written FOLDER: writes tests/chosen.json
 
-A test function states a property, so its cheapest example stays where it is cheap.  Of the others those stay that run a line of
-the package or use a kind of generated kernel that no test kept so far does: greedily, by what is new for each second of the
-processor.  tests/chosen.json gives the examples that stay of each function: {file: {function: [example]}}; "" is that of a
-function without parameters, [] none.  What is left runs with `-m thorough`.  A function that the file does not name runs with
-all its examples, so that new tests do.  With FILEs only their entries are written anew.
+A test function states a property, so its cheapest example stays where it is cheap and is not marked as thorough.  Of the others
+those stay that run a line of the package or use a kind of generated kernel that no test kept so far does: greedily, by what is
+new for each second of the processor, up to DEAR seconds a test.  tests/chosen.json gives the examples that stay of each
+function: {file: {function: [example]}}; "" is that of a function without parameters, [] none.  What is left runs with `-m thorough`.  A
+function that the file does not name runs with all its examples, or is marked as thorough.  With FILEs only their entries are
+written anew.
 """
 import json
 import sys
@@ -16,7 +17,7 @@ from heapq import heapify, heappop, heapreplace
 from pathlib import Path
 
 CHOSEN = Path(__file__).parents[1] / "chosen.json"
-CHEAP = 1.0              # seconds of the processor
+CHEAP, DEAR = 1.0, 4.0          # seconds of the processor
 FIXED = 0.02             # seconds for a test, so that several that cost nothing are not taken for one
 WHOLE = "test_layout.py", "test_errors.py"          # run with all their examples: files, and messages
 
@@ -51,23 +52,24 @@ def table():
 
 
 def usual(test):
-    """Whether the README's command runs a test, where it is not marked as thorough."""
+    """Whether the README's command runs a test; None where tests/chosen.json does not know its function."""
     file, function, example = split(test)
     examples = table().get(file, {}).get(function)
-    return examples is None or example.replace("cupy", "emulated") in examples
+    return None if examples is None else example.replace("cupy", "emulated") in examples
 
 
 def cheapest(rows):
-    """The cheapest example of each test function that has a cheap one."""
+    """The cheapest example of each test function that has a cheap one and is not marked as thorough."""
     examples = defaultdict(list)
     for row in rows.values():
-        examples[split(row["test"])[:2]].append(row)
+        if not row["thorough"]:
+            examples[split(row["test"])[:2]].append(row)
     return [row["test"] for row in (min(each, key=cost) for each in examples.values()) if cost(row) < CHEAP]
 
 
 def chosen(rows, kept):
     """`kept` and what else is needed to cover what all cover."""
-    sets = {test: covered(row) for test, row in rows.items()}
+    sets = {test: covered(row) for test, row in rows.items() if test in kept or cost(row) < DEAR}
     found, have = list(kept), set().union(*map(sets.get, kept))
     heap = [(-len(new - have) / cost(rows[test]), test) for test, new in sets.items()]
     heapify(heap)

@@ -3,8 +3,9 @@
     PYTHONPATH=tests/support python -m pytest -p measure --measured FOLDER [-m ""] [-n 2] [FILES]
 
 One line of JSON for each test in FOLDER/measured-*.jsonl: its name, the processor's seconds (of the process and of those that
-it started, without compiling), the seconds in numba's compiler, the modules of generated kernels that it used, and lines of the
-package that ran, as {file: lines}.  Lines that run at import are nobody's.
+it started, without compiling), the seconds in numba's compiler, the modules of generated kernels that it used, lines of the
+package that ran, as {file: lines}, and whether its text says that it is thorough.  Lines that run at import
+are nobody's.
 """
 import json
 import os
@@ -77,6 +78,7 @@ class Measure:
             data = self.lines.get_data()
             lines = {str(Path(name).relative_to(ROOT)): sorted(data.lines(name)) for name in data.measured_files()}
             row = {"test": item.nodeid, "seconds": round(sum(os.times()[:4]) - before - self.compiling, 3),
-                   "compiling": round(self.compiling, 3), "kernels": sorted(self.kernels), "lines": lines}
+                   "compiling": round(self.compiling, 3), "kernels": sorted(self.kernels), "lines": lines,
+                   "thorough": any(mark.name == "thorough" for mark in getattr(item.function, "pytestmark", ()))}
             with self.path.open("a") as file:
                 file.write(json.dumps(row) + "\n")

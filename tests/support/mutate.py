@@ -104,7 +104,7 @@ def main(folder, count, seed, start=0):
             for part in (True, False):
                 some, seconds = [], 0.0
                 for test in tests:
-                    if usual(test) == part and seconds < LIMIT / 3 and len(some) < 200:
+                    if bool(usual(test)) == part and seconds < LIMIT / 3 and len(some) < 200:
                         some.append(test)
                         seconds += cost(rows[test])
                 caught = caught or some and failing(copy, some, names)
