@@ -2,12 +2,12 @@
 
     python tests/support/choose.py FOLDER [FILE ...]        after `measure` has written FOLDER: writes tests/chosen.json
 
-A test function states a property, so its cheapest example stays where it is cheap and is not marked as thorough.  Of the others
-those stay that run a line of the package or use a kind of generated kernel that no test kept so far does: greedily, by what is
-new for each second of the processor, up to DEAR seconds a test.  tests/chosen.json gives the examples that stay of each
-function: {file: {function: [example]}}; "" is that of a function without parameters, [] none.  What is left runs with `-m thorough`.  A
-function that the file does not name runs with all its examples, or is marked as thorough.  With FILEs only their entries are
-written anew.
+A test function states a property, so its cheapest example stays where it is cheap and is not marked as thorough. Of the
+others those stay that run a line of the package or use a kind of generated kernel that no test kept so far does: greedily, by
+what is new for each second of the processor, up to DEAR seconds a test. tests/chosen.json gives the examples that stay of
+each function: {file: {function: [example]}}; "" is that of a function without parameters, [] none. What is left runs with `-m
+thorough`. A function that the file does not name runs with all its examples, or is marked as thorough. With FILEs only their
+entries are written anew.
 """
 import json
 import sys
