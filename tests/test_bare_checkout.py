@@ -109,7 +109,7 @@ def test_first_contact_says_that_cupy_is_missing(checkout):
 @pytest.mark.thorough
 def test_all_gpu_tests_are_collected(checkout):
     """By a package that is not installed."""
-    command = "-q", "-m", "gpu", "--collect-only", "-p", "no:cacheprovider", "-p", "no:xdist"
+    command = "-q", "-m", "gpu", "--all-combinations", "--collect-only", "-p", "no:cacheprovider", "-p", "no:xdist"
     status, out, error = python(checkout, TESTS, *command, blocked=OTHERS)
     assert status == 0, out[-2000:] + error
     assert int(re.search(r"(\d+)/\d+ tests collected", out)[1]) > 400
