@@ -113,8 +113,8 @@ def test_a_failure_in_one_kernel_of_the_package_s_tests(tmp_path):
     """Of all tests of the device only the one that launches this kernel fails."""
     pytest.importorskip("xdist")
     (tmp_path / "injected.py").write_text(INJECTED)
-    status, output = session(tmp_path, "-p", "injected", "-n", "1", "-k", "emulated and (shared or graph or launches)",
-                             TESTS / "test_device.py")
+    status, output = session(tmp_path, "-p", "injected", "-n", "1", "-m", "", "-k",
+                             "emulated and (shared or graph or launches)", TESTS / "test_device.py")
     count = int(re.search(r"1 worker \[(\d+) items\]", output)[1])
     assert status == 1 and count > 10 and f"1 failed, {count - 1} passed" in output, output
     assert "test_more_shared_memory_than_a_block_has_unasked[emulated] - injected.CUDARuntimeError: cudaErrorIll" in output

@@ -222,7 +222,8 @@ def first_tests(file, words):
         def pytest_collection_modifyitems(self, items):
             del items[TESTS:]
     cupy().cuda.set_allocator(None)
-    return pytest.main(["-q", "-m", "gpu", "-k", words, "--gpu-seconds", "0", file], plugins=[First()])
+    chosen = "-m", "gpu", "--all-combinations", "-k", words
+    return pytest.main(["-q", *chosen, "--gpu-seconds", "0", file], plugins=[First()])
 
 
 PROBES = {function.__name__: function for function in (
