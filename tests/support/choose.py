@@ -87,6 +87,15 @@ def chosen(rows, kept):
     return found
 
 
+def text_of(entries):
+    """The JSON of the entries, a line for each function, so that a change of the choice is read in a diff."""
+    files = []
+    for file, functions in sorted(entries.items()):
+        lines = [f"{json.dumps(name)}: {json.dumps(examples, ensure_ascii=False)}" for name, examples in functions.items()]
+        files.append(f"{json.dumps(file)}: {{\n" + ",\n".join(lines) + "}")
+    return "{" + ",\n".join(files) + "}\n"
+
+
 def main(folder, *files):
     rows = {test: row for test, row in measured(folder).items() if split(test)[0] not in WHOLE}
     found = chosen(rows, cheapest(rows))
@@ -102,7 +111,7 @@ def main(folder, *files):
             examples = entries.setdefault(file, {}).setdefault(function, [])
             if test in found and example not in examples:
                 examples.append(example)
-    CHOSEN.write_text(json.dumps(dict(sorted(entries.items())), indent=0, ensure_ascii=False) + "\n")
+    CHOSEN.write_text(text_of(entries))
 
 
 if __name__ == "__main__":
