@@ -18,14 +18,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 FLOPS = ("add", "subtract", "multiply", "divide", "power", "sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "arctan2")
-LOGIC = ("logical_and", "logical_or", "logical_not")
-BOOLEAN = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", *LOGIC)
-COMMUTATIVE = ("add", "multiply", "minimum", "maximum", "equal", "not_equal", "logical_and", "logical_or")
+LOGIC = {"logical_and", "logical_or", "logical_not"}
+BOOLEAN = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", *LOGIC}
+COMMUTATIVE = {"add", "multiply", "minimum", "maximum", "equal", "not_equal", "logical_and", "logical_or"}
 UFUNCS = {getattr(np, op): op for op in (
     *FLOPS, *BOOLEAN, "negative", "positive", "absolute", "sign", "minimum", "maximum", "square", "reciprocal")}
 BITWISE = {np.bitwise_and: "logical_and", np.bitwise_or: "logical_or", np.invert: "logical_not"}
 UNSUPPORTED = ("is not supported in traced code; supported: + - * / **, comparisons, & | ~, logical_and/or/not, sqrt, "
                "square, reciprocal, exp, log, sin, cos, tan, tanh, arctan2, abs, sign, minimum, maximum, clip, where")
+# What `_Recorder.simplify` has identities for: these operands of any operation, any operands of these.
+SIMPLER, ALWAYS_SIMPLER = {"const", "negative", "logical_not"}, {"positive", "square", "reciprocal"}
 LARGEST_POWER = 8    # up to here x**k by multiplications is cheaper than pow and as exact
 
 
@@ -101,8 +103,10 @@ class _Recorder:
         self.nodes, self.numbers = [], {}
 
     def insert(self, op, *rest):
-        key = [repr(part) for part in rest]    # by repr, because 1.0 == True, 0.0 == -0.0 and nan != nan
-        key = (op, *(sorted(key) if op in COMMUTATIVE else key))
+        if op in COMMUTATIVE:
+            key = op, *sorted(rest)
+        else:          # constants by repr, because 1.0 == True, 0.0 == -0.0 and nan != nan
+            key = op, repr(rest) if op == "const" else rest
         if key not in self.numbers:
             self.numbers[key] = len(self.nodes)
             self.nodes.append((op, *rest))
@@ -128,10 +132,15 @@ class _Recorder:
 
     def apply(self, op, *nodes):
         """The node of an operation: settle types, fold constants, simplify, else record."""
-        if op not in BOOLEAN and all(is_boolean(self.nodes[i]) for i in nodes):
-            _fail(f"np.{op} has no number among its operands, only comparisons; use & | ~ or np.where")
-        nodes = tuple(map(self.boolean if op in LOGIC else self.real, nodes))
         given = [self.nodes[i] for i in nodes]
+        logical = list(map(is_boolean, given))
+        if any(logical) or op in LOGIC:
+            if op not in BOOLEAN and all(logical):
+                _fail(f"np.{op} has no number among its operands, only comparisons; use & | ~ or np.where")
+            nodes = tuple(map(self.boolean if op in LOGIC else self.real, nodes))
+            given = [self.nodes[i] for i in nodes]
+        if op not in ALWAYS_SIMPLER and not any(node[0] in SIMPLER for node in given):
+            return self.insert(op, *nodes)
         if all(node[0] == "const" for node in given):
             with np.errstate(all="ignore"):
                 return self.operand(getattr(np, op)(*(node[1] for node in given)))
@@ -237,6 +246,22 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
         "a component is one number, without length or entries; index the tuple of components instead")
     __array__ = _forbidden("a value cannot go into a NumPy array; use tuples of components")
 
+
+def _operator(op):
+    """The methods of + and its like, straight to the recorder, because NumPy's way to `__array_ufunc__` takes as long as it."""
+    def method(self, other):
+        recorder = self._recorder
+        return Value(recorder, recorder.apply(op, self._node, recorder.operand(other)))
+
+    def reflected(self, other):
+        recorder = self._recorder
+        return Value(recorder, recorder.apply(op, recorder.operand(other), self._node))
+    return method, reflected
+
+
+for _name, _op in (("add", "add"), ("sub", "subtract"), ("mul", "multiply"), ("truediv", "divide")):
+    for _prefix, _method in zip(("__", "__r"), _operator(_op)):
+        setattr(Value, f"{_prefix}{_name}__", _method)
 
 # A value never changes, so x += y makes a new one, as it does for Python's numbers.
 for _name in ("add", "sub", "mul", "truediv", "pow", "and", "or"):
