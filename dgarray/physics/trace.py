@@ -26,7 +26,7 @@ UFUNCS = {getattr(np, op): op for op in (
 BITWISE = {np.bitwise_and: "logical_and", np.bitwise_or: "logical_or", np.invert: "logical_not"}
 UNSUPPORTED = ("is not supported in traced code; supported: + - * / **, comparisons, & | ~, logical_and/or/not, sqrt, "
                "square, reciprocal, exp, log, sin, cos, tan, tanh, arctan2, abs, sign, minimum, maximum, clip, where")
-# What `_Recorder.simplify` has identities for: these operands of any operation, any operands of these.
+# An identity of algebra can hold only where an operand is one of the first, or the operation one of the second.
 SIMPLER, ALWAYS_SIMPLER = {"const", "negative", "logical_not"}, {"positive", "square", "reciprocal"}
 LARGEST_POWER = 8    # up to here x**k by multiplications is cheaper than pow and as exact
 
@@ -248,7 +248,8 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _operator(op):
-    """The methods of + and its like, straight to the recorder, because NumPy's way to `__array_ufunc__` takes as long as it."""
+    """The methods of an operator such as + and of its reflected form. They call the recorder directly; by way of NumPy and
+    `__array_ufunc__` an operation takes a fifth longer."""
     def method(self, other):
         recorder = self._recorder
         return Value(recorder, recorder.apply(op, self._node, recorder.operand(other)))
