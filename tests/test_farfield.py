@@ -353,6 +353,13 @@ def test_enclosed_areas():
         assert enclosed_volume(with_wave(curve_of(kind), "TM", oblique)) == pytest.approx(4 + 4 * 0.2 * 4 / 3, rel=1e-12)
 
 
+def test_lengths_of_a_curved_side():
+    mesh = rectangle((-1, -1), (1, 1), cells=1).mapped(lambda x: (x[0], x[1] + 0.4 * x[0] ** 2), order=2)
+    slope = 0.8          # of the parabola y = 0.4 x^2 at its ends
+    length = np.sqrt(1 + slope**2) + np.arcsinh(slope) / slope
+    assert np.allclose(simplex_surface(mesh, 3, mesh.boundaries["top"]).areas, length, rtol=1e-3)
+
+
 @pytest.mark.parametrize("change, directions, message", [
     (lambda f: f.drop_vars("Hy"), PLANAR, "the fields lack Hy; give a record of Hx, Hy, Ez on a boundary or interface"),
     (lambda f: f, DIRECTIONS, r"shape \(40, 3\); it must be \(direction, 2\)"),

@@ -412,6 +412,12 @@ def test_formats_with_group_numbers(tmp_path, original, suffix, key, options):
     assert_same(read_mesh(tmp_path / f"mesh{suffix}"), original, [str(k + 1) for k in range(len(original.boundaries))])
 
 
+def test_fractions_are_no_group_numbers(tmp_path):
+    data, *_ = as_meshio(rectangle(cells=2))
+    meshio.Mesh(data.points, data.cells[1:], cell_data={"material": [np.linspace(1.0, 4.5, 8)]}).write(tmp_path / "mesh.vtu")
+    assert not quiet(tmp_path / "mesh.vtu").regions
+
+
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("version", ["gmsh22", "gmsh"])
 def test_gmsh_with_names(tmp_path, original, version, binary):
@@ -596,6 +602,7 @@ def test_describe_prints_what_a_user_asks():
     for part in ("32 triangle, 2D", "25", "'bottom' (4 faces)", "'domain' (32 cells)", "quality", "min 0.828", "area",
                  "unnamed     4 of 16 boundary faces, for example at ("):
         assert part in text
+    assert ["parts", "1"] in [line.split() for line in text.splitlines()]
 
 
 def test_cells_must_be_whole_numbers():

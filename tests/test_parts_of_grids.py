@@ -119,3 +119,5 @@ def test_rows_are_those_of_the_whole_grid():
     with pytest.raises(ValueError, match="has 19 rows of nodes along its last axis, too few for 10 ranks: this method needs "
                                          "at least 2 on each; at most 9 ranks"):
         row_share(grid(2), 0, 10, 2)
+    with pytest.raises(ValueError, match="at least 20 on each; at most 1 ranks"):
+        row_share(grid(2), 0, 2, 20)

@@ -45,6 +45,7 @@ def test_widths_of_a_cylinder(scale):
         wanted = np.maximum(10 * np.log10(wanted), low) if scale == "dB" else wanted
         assert np.allclose(found, wanted, rtol=1e-9) and found.max() <= high
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0.2", "0.5"]
+    assert ax.get_legend().get_title().get_text() == "frequency"          # which has no unit
 
 
 def test_cuts_in_three_dimensions(tmp_path):

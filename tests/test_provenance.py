@@ -55,6 +55,7 @@ def test_a_dataset_says_where_it_comes_from(tmp_path):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", ds.attrs["date"])
     assert ds.attrs["call"].startswith("Simulation(mesh=rectangle(2 x 2), law=Maxwell(dim=2, polarisation='TM', eps=eps")
     assert ds.attrs["call"].endswith("kernels='array', threads=1).run(until=0.1, every=0.05)")
+    assert not {"source", "exact", "dt", "record"} & set(re.findall(r"(\w+)=", ds.attrs["call"]))          # as by default
     assert ds.attrs["history"] == f"{ds.attrs['date']} dgarray {dg.__version__}: {ds.attrs['call']}"
     functions = json.loads(ds.attrs["functions"])
     assert functions["law.eps"] == "def eps(x):\n    return 1 + 0 * x[0]"

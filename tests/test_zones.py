@@ -93,6 +93,9 @@ def test_observed_orders(joint, order):
     rows = dg.eoc(lambda level: cases.hex_zones(order, cells=4 * 2 ** level, joint=joint, kind="warped", until=0.1), levels=2,
                   run={"kernels": "array"})
     assert rows[-1]["eoc"] > order + 0.5
+    sim = cases.hex_zones(order, joint=joint)
+    assert sim.method.order == (order if joint == "size" else {"core": order, "around": order + 1})
+    assert sim.mesh.cell_count == (64 if joint == "order" else 64 - 8 + 64)
 
 
 def test_polynomials_of_the_order_are_exact_at_joins():

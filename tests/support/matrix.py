@@ -292,8 +292,8 @@ def levels_of(run):
 
 def observed(run):
     """The order that the errors on two meshes have, and these errors."""
-    short = run.shape != "grid" and (run.dim == "3D" or run.dim == "2D" and run.law in ("Euler", "MHD"))          # fast waves
-    errors, levels, until = [], levels_of(run), 0.05 if short else 0.1
+    fast = run.law in ("Euler", "MHD") and run.dim != "1D" or run.dim == "3D" and run.shape != "grid"
+    errors, levels, until = [], levels_of(run), 0.05 if fast else 0.1
     for cells in levels:
         # So that the error of time is small.
         share = {"weno": 0.5 * levels[0] / cells, "muscl": 1 / 3}.get(run.method, 1)
