@@ -1,4 +1,6 @@
 """Finite volumes, Hermite's method and a method of one's own on parts of a grid: bit for bit what the whole grid gives."""
+from itertools import product
+
 import numpy as np
 import pytest
 from dgarray.cases import mhd_blast
@@ -108,8 +110,8 @@ def test_parts_give_the_whole(name, kernels, dtype):
 
 
 def test_rows_are_those_of_the_whole_grid():
-    for periodic in (False, True):
-        whole = grid(2, periodic)
+    for along, periodic in product((False, True), repeat=2):
+        whole = grid(2, (along, periodic))
         shares = [row_share(whole, part, 4, 2) for part in range(4)]
         assert [share.first for share in shares[1:]] == [share.end for share in shares[:-1]]
         assert shares[-1].end == whole.shape[0]

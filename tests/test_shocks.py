@@ -156,6 +156,9 @@ def test_flow_around_a_cylinder_is_symmetric_and_keeps_its_entropy():
              for walls in ("curved", "straight")}
     assert found["curved"]["entropy_error"] < 0.6 * found["straight"]["entropy_error"]
     assert all(abs(results["lift"]) < 1e-9 for results in found.values())
+    sim = cases.cylinder_flow(level=0, mach=0.3)          # of diameter 1; the pressure of the stream's motion is the unit
+    unit = sim.law.conservative((1.4, 0.3, 0.0, 1.4 * 0.3**2 / 2))
+    assert sim.options["record"]["coefficients"].function(unit, (1.0, -2.0)) == pytest.approx((1.0, -2.0))
 
 
 def test_streams_roll_up():
