@@ -366,3 +366,71 @@ def test_alone_among_several(folder):
         "print(f'rank {rank}: {ds.sizes[\"element\"]} elements')\n")
     status, out, err = finished("study.py", folder=folder, ranks=2)
     assert status == 0 and sorted(out.split("\n")[:2]) == ["rank 0: 18 elements", "rank 1: 32 elements"], err
+
+
+DISAGREE = '''
+import json
+from pathlib import Path
+import numpy as np
+import dgarray as dg
+from mpi4py import MPI
+
+rank = MPI.COMM_WORLD.rank
+other = 1.0 + rank
+chance = np.random.default_rng(rank)
+law, mesh = dg.Acoustics(2), dg.rectangle(cells=4)
+sim = dg.Simulation(mesh, law, dg.NodalDG(1), dg.wall, lambda x: (np.cos(np.pi * x[0]), 0 * x[0], 0 * x[0]), until=0.02,
+                    kernels="array", threads=1)
+ways = {"mesh": dict(mesh=dg.rectangle(cells=4, perturb=0.2, seed=rank)), "law": dict(law=dg.Acoustics(2, density=other)),
+        "medium": dict(law=dg.Acoustics(2, sound_speed=lambda x: other + 0 * x[0])),
+        "method": dict(method=dg.NodalDG(1 + rank)), "boundary": dict(boundary=dg.prescribed(lambda x, t: (other, 0.0, 0.0))),
+        "source": dict(source=lambda q, x, t: (other, 0.0, 0.0)), "flux": dict(flux=[dg.upwind, dg.rusanov][rank]),
+        "initial": dict(initial=lambda x: (chance.standard_normal(x[0].shape), 0 * x[0], 0 * x[0])),
+        "dt": dict(dt=0.001 * other), "record": dict(record={"probe": dg.Points([(0.1 * other, 0.5)])})}
+ways = {name: sim.replace(**changes).run for name, changes in ways.items()}
+ways |= {"until": lambda: sim.run(0.1 * other), "every": lambda: sim.run(every=0.01 * other),
+         "out": lambda: sim.run(out=f"{rank}.zarr"), "callback": lambda: sim.run(callback=None if rank else print)}
+said = {}
+for name, run in ways.items():
+    try:
+        run()
+    except ValueError as error:
+        said[name] = str(error)
+
+
+def late(state):
+    if rank and state.step == 3:
+        state.stop()
+
+
+sim.run(until=1.0, callback=late)
+steps = 0
+for state in sim.steps(1.0):
+    steps += 1
+    late(state)
+said["stop"] = sim.report["steps"], steps
+Path(f"said-{rank}").write_text(json.dumps(said))
+'''
+
+
+@pytest.mark.thorough
+def test_ranks_that_disagree_say_so_and_stop_together(folder):
+    (folder / "disagree.py").write_text(DISAGREE)
+    status, out, err = finished("disagree.py", folder=folder, ranks=2)
+    assert status == 0 and not list(folder.glob("*.zarr")), "\n".join(err)
+    said, there = (json.loads((folder / f"said-{rank}").read_text()) for rank in (0, 1))
+    assert said == there and len(said) == 15 and said.pop("stop") == [3, 4]
+    said["law"] += said.pop("medium")
+    assert all(f"the ranks were given different problems; {name}: " in text for name, text in said.items()), said
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("act, words", [
+    ("abs(state.q).max()", r"rank 0 waits in Simulation.run \(.*\), rank 1 waits in State.q \(way.py:7\), rank 2 waits in"),
+    ("sys.exit(3)", r"rank 0 waits in Simulation.run \(.*\), rank 1 has ended, rank 2 waits in Simulation.run")])
+def test_no_rank_waits_for_ever(act, words, folder):
+    (folder / "way.py").write_text("import sys\nfrom problems import *\nfrom mpi4py import MPI\nrank = MPI.COMM_WORLD.rank\n"
+                                   "def look(state):\n    if rank == 1 and state.step == 2:\n        " + act +
+                                   "\nwave(dg.rectangle(cells=4), dg.NodalDG(1)).run(callback=look, until=5.0)\n")
+    status, _, err = finished("way.py", folder=folder, ranks=3)
+    assert status != 0 and any(re.search("none can go on: " + words, line) for line in err), "\n".join(err)

@@ -17,9 +17,12 @@ import numpy as np
 from ..backends.workers import Workers
 from ..launched import processes
 from ..methods.messages import Messages
+from .signals import end_waiting
+from .standstill import Standstill, calls
 
 INSTALL = "pip install 'dgarray[mpi]'"
 PATIENCE = 2.0          # seconds in which all ranks fail, where they fail for the same reason
+LONG = 10.0             # seconds that a step does not wait for another rank
 NAP = 0.002             # seconds between two tests for what may take long
 SPINS = 100             # tests for a message, of about a microsecond each, before the processor is offered to others
 
@@ -29,6 +32,7 @@ class Ranks(Messages):
 
     def __init__(self, comm):
         self.comm, self.endings, self.waiting = comm, comm.Dup(), comm.Dup()
+        self.standstill, self.stuck = Standstill(comm.Dup()), False
         self.part, self.parts, self.read_devices = comm.rank, comm.size, os.environ.get("DGARRAY_GPU_AWARE_MPI") == "1"
         self._sent = []
         atexit.register(self.leave)
@@ -39,21 +43,28 @@ class Ranks(Messages):
 
     def expect(self, other, values):
         request = self.comm.Irecv(values, other)
-        return lambda: finish(request)
+        return lambda: self.finish(request)
 
     def everyones(self, thing):
-        finish(self.waiting.Ibarrier())
-        return self.comm.allgather(thing)
+        """As inherited. Raises RuntimeError where ranks have called different functions, whose values would be mixed."""
+        self.finish(self.waiting.Ibarrier())
+        names, place = calls()
+        found = self.comm.allgather((names, place, thing))
+        if any(each[0] != names for each in found):
+            callers = ", ".join(f"{each[0][-1]} ({each[1]}) on rank {rank}" for rank, each in enumerate(found))
+            raise RuntimeError(f"the ranks have called different functions together: {callers}; all ranks must call what looks "
+                               "at the whole problem in the same order")
+        return [each[2] for each in found]
 
     def exchanged(self, things):
-        finish(self.waiting.Ibarrier())
+        self.finish(self.waiting.Ibarrier())
         return self.comm.alltoall(things)
 
     def largest(self, values):
         given = np.array(values, float)
         unknown = np.isnan(given)          # MPI does not say what the maximum with nan is
         found = np.empty((2, *given.shape))
-        finish(self.comm.Iallreduce(np.stack([np.where(unknown, -np.inf, given), unknown]), found, self.maximum))
+        self.finish(self.comm.Iallreduce(np.stack([np.where(unknown, -np.inf, given), unknown]), found, self.maximum))
         return np.where(found[1] > 0, np.nan, found[0])
 
     @cached_property
@@ -63,10 +74,31 @@ class Ranks(Messages):
 
     def from_first(self, thing):
         """As inherited; who waits for long leaves the processors to others meanwhile."""
-        there = self.waiting.Ibarrier()
-        while not there.Test():
-            time.sleep(NAP)
+        self.finish(self.waiting.Ibarrier(), NAP)
         return self.comm.bcast(thing)
+
+    def finish(self, request, seconds=0.0):
+        """Wait for a message; after a while others get the processor in between, where there are more ranks than cores.
+
+        seconds: between two tests of what may take long
+        Raises RuntimeError where all ranks wait for each other, Interrupted where the others do not answer after a signal."""
+        for _ in range(SPINS):
+            if request.Test():
+                return
+
+        def nap():
+            if time.monotonic() > late:
+                end_waiting()
+            if seconds:
+                time.sleep(seconds)
+            else:
+                os.sched_yield()
+        late = time.monotonic() + LONG
+        try:
+            self.standstill.wait(request, nap)
+        except RuntimeError:
+            self.stuck = True
+            raise
 
     @cached_property
     def beside(self):
@@ -82,6 +114,7 @@ class Ranks(Messages):
         atexit.unregister(self.leave)
         for request, _ in self._sent:
             request.Wait()
+        self.standstill.end()
         self.endings.Free()
         self.waiting.Free()
 
@@ -97,15 +130,6 @@ class Ranks(Messages):
     def end(self, status):
         """End all ranks at once."""
         self.comm.Abort(status)
-
-
-def finish(request):
-    """Wait for a message; after a while others get the processor in between, where there are more ranks than cores."""
-    for _ in range(SPINS):
-        if request.Test():
-            return
-    while not request.Test():
-        os.sched_yield()
 
 
 _found = []          # the ranks, once they have been asked for
@@ -146,6 +170,8 @@ def end_together(found, status, text):
     if found.all_have_failed():
         if found.part == 0:
             print(text, file=sys.stderr, flush=True)
+            if found.stuck:          # messages that will never come are asked for
+                found.end(status)
         return
     print(f"rank {found.part} of {found.parts}: {text}", file=sys.stderr, flush=True)
     found.end(status)

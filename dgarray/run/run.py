@@ -165,6 +165,7 @@ class Run:
             self._look()
             with self.clock("callback"):
                 self._watched(function, State(self.sim, self.loop))
+            self.loop.agree_on_stop()
 
     def _sample(self):
         loop = self.loop

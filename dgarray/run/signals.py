@@ -24,13 +24,26 @@ class Signals:
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+            _entered.append(self)
         return self
 
     def __exit__(self, *error):
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self in _entered:
+            _entered.remove(self)
 
     def _note(self, number, frame):
         if self.received is not None:
             raise Interrupted(number, "interrupted twice: the last step is not saved")
         self.received = number
+
+
+_entered = []          # the `Signals` of runs
+
+
+def end_waiting():
+    """For a rank that has waited for others for long: raise Interrupted if a signal has come."""
+    for signals in _entered:
+        if signals.received is not None:
+            raise Interrupted(signals.received, "stopped while other ranks did not answer: the last step is not saved")

@@ -20,6 +20,7 @@ from ..physics.fluxes import flux_used
 from ..physics.laws import Law, law_of
 from ..physics.laws.law import shown
 from ..wording import choose
+from .agreement import agree, of_problem
 from .arguments import (
     check_callback,
     check_cfl,
@@ -187,6 +188,7 @@ class Simulation:
     def _discretised(self):
         o, mesh = self.options, self.mesh
         if self.ranks is not None:
+            agree(self.ranks, of_problem(self))
             mesh = own_part(self.ranks, self.problem, self.method)
         operator = self.method.discretise(mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"], self.stepper)
         if self.ranks is None:
@@ -257,6 +259,10 @@ class Simulation:
             check_helpers(live, progress)
             check_callback(callback, callback_every)
             check_compression(compress, out)
+            if self.ranks is not None:
+                agree(self.ranks, {"until": until, "every": every, "out": out and str(out), "overwrite": overwrite,
+                                   "restart": restart, "checkpoint_every": checkpoint_every, "compress": compress,
+                                   "callback": (callback is None, callback_every)})
             if restart:
                 self._operator = None
                 compress = compression_of(out, compress)

@@ -62,11 +62,13 @@ def steps(sim, operator, until, every):
     loop.start_from_initial()
     loop.say_what_limits(stacklevel=3)
     yield State(sim, loop)
+    loop.agree_on_stop()
     for target in snapshot_times(end_of(until), every):
         while loop.t < target and not loop.ended:
             loop.advance(target)
             if every is None or loop.t == target:
                 loop.check_state()
                 yield State(sim, loop)
+                loop.agree_on_stop()
         if loop.ended:
             return

@@ -99,6 +99,12 @@ class TimeLoop:
         asked to stop."""
         return self.stopped or self.steady.time is not None or self.decayed is not None
 
+    def agree_on_stop(self):
+        """Where somebody has asked to end the run, on one rank, it ends on all, which call this together."""
+        ranks = self.sim.ranks
+        if ranks is not None:
+            self.stopped = bool(ranks.largest([self.stopped])[0])
+
     @property
     def decayed(self):
         """The time at which fields were found to have decayed, or None."""

@@ -1,0 +1,97 @@
+"""Whether all ranks were given the same problem. They execute the same script, and a random number without a seed in it, the
+clock, or a file that has changed meanwhile make another problem of each."""
+from dataclasses import fields, is_dataclass
+from hashlib import sha256
+from types import FunctionType
+
+import numpy as np
+
+from ..mesh.digest import digest as digest_of_mesh
+from ..physics.laws.law import Law, shown
+from ..physics.pointwise import at_points
+from .restart import SAMPLES
+from .sources import names_read
+
+OF_PROBLEM = ("law", "method", "boundary", "initial", "exact", "source", "flux", "stepper", "dt", "cfl", "dtype", "kernels",
+              "steady", "record")
+LENGTH = 120          # characters of an input in a message
+
+
+def agree(ranks, given):
+    """Raise ValueError, on all ranks, where they were given different values: {name: value}, of any kind."""
+    found = ranks.everyones({name: (digest(value), text_of(value)) for name, value in given.items()})
+    for name, (first, text) in found[0].items():
+        for rank, (other, there) in enumerate(each[name] for each in found):
+            if other != first:
+                how = f"{text} on rank 0, {there} on rank {rank}" if text != there else f"{text}, but with other values"
+                raise ValueError(f"the ranks were given different problems; {name}: {how}. All must compute the same one: give "
+                                 "random numbers a seed, and let one rank read or measure and send to the others")
+
+
+def of_problem(sim):
+    """{name: value} of what makes the problem of a simulation; of functions of x also their values at some places."""
+    x = sim.mesh.samples(SAMPLES)
+    given = {"mesh": sim.mesh} | {name: sim.options[name] for name in OF_PROBLEM}
+    count = len(sim.law.variables)
+    return given | {"initial": (sim.options["initial"], values_of(sim.options["initial"], x, count))}
+
+
+def values_of(function, x, count):
+    """Values of a function of x at some places; None where it has none: what is wrong with it is said where it is used."""
+    try:
+        with np.errstate(all="ignore"):
+            return [np.asarray(value) for value in at_points(function, x, 0.0, count, "initial")]
+    except Exception:
+        return None
+
+
+def text_of(value):
+    """A value in a message, not too long."""
+    text = shown(value[0] if isinstance(value, tuple) and value else value)
+    return text if len(text) <= LENGTH else f"{text[:LENGTH]} ..."
+
+
+def digest(value):
+    """Digits that tell values apart: numbers and arrays to the last bit; functions by their code and by the numbers and arrays,
+    not the whole numbers, that they read from around them; meshes by all that they hold; others by their type and fields."""
+    found = sha256()
+    _add(found, value, set())
+    return found.hexdigest()
+
+
+def _add(found, value, seen):
+    found.update(f"{type(value).__qualname__};".encode())
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
+        found.update(f"{value!r};".encode())
+    elif id(value) in seen:
+        return
+    else:
+        seen.add(id(value))
+        if isinstance(value, np.ndarray):
+            found.update(f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes() if value.dtype != object
+                         else repr(value).encode())
+        elif hasattr(value, "identity") and hasattr(value, "samples"):
+            found.update(digest_of_mesh(value).encode())
+        else:
+            for name, part in _parts(value):
+                found.update(f"{name}:".encode())
+                _add(found, part, seen)
+
+
+def _parts(value):
+    """(name, part) of what a value is made of."""
+    if isinstance(value, dict):
+        return value.items()
+    if isinstance(value, (list, tuple)):
+        return enumerate(value)
+    if isinstance(value, FunctionType):
+        reads = [(name, each) for name, each in names_read(value).items()
+                 if isinstance(each, (float, complex, np.ndarray, list, tuple, dict, FunctionType, Law))]
+        return [("code", value.__code__.co_code), ("defaults", value.__defaults__), *reads]
+    if isinstance(value, Law):
+        return [("text", repr(value)), ("parameters", value.parameters), ("laws", value.laws), ("internal", value.internal)]
+    if is_dataclass(value) and not isinstance(value, type):
+        return [(field.name, getattr(value, field.name)) for field in fields(value)]
+    return [(name, part) for name, part in getattr(value, "__dict__", {}).items() if isinstance(
+        part, (bool, int, float, complex, str, np.ndarray, list, tuple, dict, FunctionType, Law))] if not isinstance(
+            value, type) else [("name", value.__qualname__)]
