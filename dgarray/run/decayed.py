@@ -11,8 +11,8 @@ from ..analysis.envelope import STRETCHES, Envelope
 from ..analysis.incident_waves import passage, waves
 from ..analysis.probes import given_text, whole
 from ..analysis.sampling import at_points, choice, on_boundary
+from ..physics.laws.law import vectors
 from ..wording import choose
-from .steady_state import vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

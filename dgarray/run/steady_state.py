@@ -1,6 +1,8 @@
 """The end of a run that has come to rest: steps that no longer change the state."""
 import numpy as np
 
+from ..physics.laws.law import vectors
+
 EVERY = 10        # steps of which one is compared, counted from the run's first, so that a restart compares the same ones
 
 
@@ -41,16 +43,3 @@ class SteadyState:
 
     def _compares(self, step):
         return self.tolerance is not None and step % EVERY == 0
-
-
-def vectors(law):
-    """Numbers of the variables that are components of one vector, a list for each vector: momentum or velocity, and those with
-    names that differ in x, y, z at the end alone, such as Ex and Ey."""
-    momentum = set() if law.momentum is None else set(range(len(law.variables))[law.momentum])
-    found = {}
-    for number, name in enumerate(law.variables):
-        if number in momentum:
-            found.setdefault("momentum", []).append(number)
-        elif name[-1] in "xyz" and len(name) > 1:
-            found.setdefault(name[:-1], []).append(number)
-    return list(found.values())

@@ -616,7 +616,7 @@ coarse meshes, with at most 0.7 less, of `weno` 1.1:
 | discontinuous Galerkin, order p | p + 1 |
 | the same, nonlinear laws by `NodalDG` without quadrature, `TensorDG` on Gauss-Lobatto nodes, split forms | p to p + 1 |
 | the same with `central` (linear laws) | p |
-| `limiter="vertex", indicator="kxrcf"` on smooth states | that of the method; in MHD 1/2 to 3 |
+| `limiter="vertex", indicator="kxrcf"` on smooth states | that of the method |
 | `TensorDG` on Gauss-Lobatto nodes where elements of two orders or sizes meet | p to p + 1; with `central` p - 1/2 to p |
 | finite volumes: first order, `muscl`, `weno`; periodic, walls, media that vary smoothly | 1, 2, 5 (time: 4) |
 | `muscl` split, next to sides whose states change in time | 1, in 1D without sources 2; `splitting=None` keeps 2 |
@@ -624,8 +624,8 @@ coarse meshes, with at most 0.7 less, of `weno` 1.1:
 | finite volumes next to `far_field`, `inflow`, `outflow`, `absorbing`, `scattered` | 1/2 to 1 |
 | Hermite of order N | 2 N + 1 (`tests/test_hermite.py`) |
 
-The indicator compares jumps with averages. Components of a magnetic field have averages of zero somewhere, so in MHD it finds
-elements that are smooth.
+The indicator compares jumps with averages around, and those of variables that may vanish with what they can be: a component
+of a vector with the vector, B with sqrt(2 E), psi with the cleaning speed times that.
 
 Finite volumes lose order at such sides for two reasons. Their ghost cells extend the state inside by constants. And each sweep
 of a split step moves only a part of the solution, while the state at the side has already moved as a whole.

@@ -261,8 +261,6 @@ def least_order(run):
         if run.boundary in CONTINUED or run.method == "muscl" and run.boundary in IN_TIME:
             return 0.35
         return 2.2 if run.method == "weno" and run.boundary in IN_TIME else STATED[run.method] - MARGINS[run.method]
-    if run.method == "limited" and run.law == "MHD":
-        return 0.35          # the indicator compares jumps with averages, which a field's components have none of
     nonlinear, collocated = run.law in ("Euler", "MHD", "a law of your own"), run.method in COLLOCATED
     at_mortars = run.shape == "orders" and collocated and run.method != "NodalDG"          # of degree p - 1
     if run.flux == "central":

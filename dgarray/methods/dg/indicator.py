@@ -12,7 +12,8 @@ class Kxrcf:
 
     def troubled(self, e):
         """Whether the state is not smooth, 1 or 0: the average jump over a face is more than (h / L)^((order + 1) / 2) times
-        the largest average of the element and its neighbours, in one of the `sensors`.
+        the largest average of the element and its neighbours, or times what the law says that the variable can be, in one of
+        the `sensors`.
 
         h is the distance from centroid to vertex, L the mesh's extent; jumps of smooth states are of order h^(order + 1).
         As Krivodonova, Xin, Remacle, Chevaugeon & Flaherty 2004, but over each face in place of those where something flows
@@ -23,12 +24,15 @@ class Kxrcf:
                  around=[mean for v in self.limits.sensors for mean in means[v]], threshold=e.rows("threshold"))
 
     def is_rough(self, own, beyond, mean, around, threshold):
-        faces, found = len(own) // len(mean), []
-        for s, average in enumerate(mean):
+        faces, jumps, means = len(own) // len(mean), [], {}
+        for s, (v, average) in enumerate(zip(self.limits.sensors, mean)):
             jump, size = 0.0, np.abs(average)
             for i in range(s * faces, s * faces + faces):
                 jump, size = larger(np.abs(own[i] - beyond[i]), jump), larger(np.abs(around[i]), size)
-            found.append(jump > threshold[0] * (self.unit * size))
+            jumps.append(jump)
+            means[v] = self.unit * size
+        sizes = self.limits.law.sizes(means)
+        found = [jump > threshold[0] * sizes[v] for v, jump in zip(means, jumps)]
         return (np.where(any_of(found), 1.0, 0.0),)
 
 

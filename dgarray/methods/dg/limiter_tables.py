@@ -104,7 +104,7 @@ class LimiterTables:
         self.unit = float(self.reference.interpolate[0, 0])
         self.degrees = np.array([sum(mode) for mode in self.reference.basis.basis.mode_ids])
         self.linear = np.flatnonzero(self.degrees == 1)
-        self.sensors = sensors(tables.law)
+        self.law, self.sensors = tables.law, sensors(tables.law)
 
     @cached_property
     def check(self):

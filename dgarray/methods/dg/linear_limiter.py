@@ -134,7 +134,8 @@ class LinearLimiterTables:
 
     def __init__(self, options, tables):
         self.options, self.tables, self.dim, self.order = options, tables, tables.dim, tables.order
-        self.shape, self.sensors, self.corners = tables.mesh.cell_shape, sensors(tables.law), tables.mesh.cell_shape.corners
+        self.shape, self.corners = tables.mesh.cell_shape, tables.mesh.cell_shape.corners
+        self.law, self.sensors = tables.law, sensors(tables.law)
         self.faces_inside = tables.trace is None or tables.diagonal and tables.kind == "lobatto"
         self.place(Neighbourhood.of(tables.mesh), slice(0, tables.elements))
 

@@ -46,6 +46,8 @@ class Law:
     derived      {name of a function of q that gives a number at every point: text}, fields that pictures may show
     curls        {name: (vector, text)}, fields |curl vector| that pictures on grids may show
     gradients    {name: (variable, text)}, fields |grad variable| that pictures may show in grey
+    sizes        ({variable number: size}) -> the same, larger where a variable may vanish: what `indicator="kxrcf"` compares
+                 jumps with; by default components of a vector have its length
     momentum     slice of q that is a velocity or momentum, which a wall mirrors
     mirrored     slices of q that a wall mirrors, if there are others beside the momentum
     energy       (q, m) -> energy density
@@ -124,6 +126,18 @@ class Law:
                              f"for {self!r}; take a mesh without, and a boundary condition such as dgarray.absorbing")
         return self.internal
 
+    def sizes(self, means):
+        """How large each variable can be where the state is as given, so that rounding in one that vanishes looks small.
+
+        means   {number of a variable: the largest |average| around}; returns the same with what they can be. By default the
+                components of a vector can be as large as the vector is"""
+        found = dict(means)
+        for vector in vectors(self):
+            there = [v for v in vector if v in means]
+            if len(there) > 1:
+                found |= dict.fromkeys(there, np.sqrt(sum(means[v] ** 2 for v in there)))
+        return found
+
     def __repr__(self):
         given = "".join(f", {argument(self, name)}={shown(value)}" for name, value in self.given.items())
         return f"{type(self).__name__}(dim={self.dim}{given}{self.units_shown})"
@@ -161,6 +175,19 @@ class Law:
         except (AttributeError, TypeError, ValueError) as error:          # a law that cannot be traced says why
             text = str(error)
         return table(type(self).__name__, rows, [("formulas", text)])
+
+
+def vectors(law):
+    """Numbers of the variables that are components of one vector, a list for each vector: momentum or velocity, and those with
+    names that differ in x, y, z at the end alone, such as Ex and Ey."""
+    momentum = set() if law.momentum is None else set(range(len(law.variables))[law.momentum])
+    found = {}
+    for number, name in enumerate(law.variables):
+        if number in momentum:
+            found.setdefault("momentum", []).append(number)
+        elif name[-1] in "xyz" and len(name) > 1:
+            found.setdefault(name[:-1], []).append(number)
+    return list(found.values())
 
 
 def unit_text(law, variable):

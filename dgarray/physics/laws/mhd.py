@@ -95,6 +95,12 @@ class MHD(Law):
         """At which psi is damped, ch / length, 1 / time."""
         return 0.0 if self.cleaning_length is None else self.cleaning_speed / self.cleaning_length
 
+    def sizes(self, means):
+        """See `Law.sizes`: |B| <= sqrt(2 E), and psi, with waves of the speed ch between it and B, <= ch sqrt(2 E)."""
+        largest = np.sqrt(2 * means[self.variables.index("E")])
+        factors = {"B": largest, "p": self.cleaning_speed * largest}
+        return {v: np.maximum(size, factors.get(self.variables[v][0], 0.0)) for v, size in means.items()}
+
     def velocity(self, q: Components) -> tuple:
         """v = m / rho, three components."""
         volume = 1 / counted(q, self.variables, self)[0]
