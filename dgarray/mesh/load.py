@@ -7,7 +7,7 @@ from pathlib import Path
 
 import meshio
 
-from . import abaqus, exodus, file_content, gambit, gmsh, su2
+from . import abaqus, exodus, file_content, gambit, gmsh, rewritten, su2
 from .errors import MeshError
 
 # Formats whose reader in meshio 5.3.5 loops for ever on files that are cut off, and those of surfaces in space.
@@ -40,10 +40,13 @@ def load(path, zone=None):
             raise MeshError(f"zone={zone!r} is not allowed: only SU2 files have zones")
         if name in READERS:
             return READERS[name](content, path, zone)
-        if name == "nastran" and b"BEGIN BULK" not in content and re.match(rb"(\$.*\n|\s)*GRID", content):
-            content = b"BEGIN BULK\n" + content          # the bulk data alone, as Gmsh writes them
+        if name == "nastran":
+            content = content.upper()          # capitals mean nothing there
+            if b"BEGIN BULK" not in content and re.match(rb"(\$.*\n|\s)*GRID", content):
+                content = b"BEGIN BULK\n" + content          # the bulk data alone, as Gmsh writes them
         _check_complete(path, name, content)
-        changed = len(content) != len(raw)
+        content = rewritten.REWRITERS.get(name, bytes)(content)
+        changed = content != raw
         del raw
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             return (_from_copy(content, path, name) if changed else meshio.read(path, name)), []
@@ -115,7 +118,7 @@ def _reason(name, error, said):
     details = " ".join(details.split())
     if "zero-size array" in details or "at least one array" in details:
         return "the file has no cells"
-    if "cells that meshio cannot handle" in details:
+    if name in ("vtk", "vtu") and re.match(r"(Key|Index)Error: '?(np\.\w+\()?\d+\)?|IndexError: index \d+", details) or "cells that meshio cannot handle" in details:
         return ("the file has VTK cells that are not read, such as pixels, voxels or polyhedra, or in .vtk cells of order 3 "
                 "and higher; write it as .vtu, or cut the cells into simplices (ParaView: Tetrahedralize)")
     return f"not a readable {name} file: damaged, cut off, or another format ({details[:200] or 'meshio gives no details'})"
