@@ -15,7 +15,8 @@ WHITE = b" \t\r\n\f\v"
 # Formats by names in meshio, and those that have a reader here: how a file starts.
 NUMBER = rb"[-+.\dEe]+\s+"
 REAL = rb"[-+.\deE]+[ \t]+"
-FREEFEM, SAVEMESH = "this is a FreeFEM mesh (.msh), which is not read", 'let FreeFEM write it as Medit: savemesh(Th, "FILE.mesh")'
+FREEFEM = "this is a FreeFEM mesh (.msh), which is not read"
+SAVEMESH = 'let FreeFEM write it as Medit: savemesh(Th, "FILE.mesh")'
 STARTS = (
     ("gmsh", rb"\$(MeshFormat|NOD|ELM|Comments|PhysicalNames|Entities|Nodes|Elements)\b"),
     ("vtk", rb"# vtk DataFile(?!(.*\n){3}\s*DATASET\s+POLYDATA)"),

@@ -169,8 +169,8 @@ def _check_faces(file, dim, start):
             outside = np.flatnonzero(((rows < 0) | (rows >= len(file.points))).any(axis=1))
             if len(outside):
                 more = f" (and {len(outside) - 1} more)" if len(outside) > 1 else ""
-                raise MeshError(f"the boundary face {outside[0] + 1 + first} among the elements of the file{more} names a node that "
-                                f"does not exist; the mesh has {len(file.points)} nodes; mend the file or write it again")
+                raise MeshError(f"the boundary face {outside[0] + 1 + first} among the elements of the file{more} names a node "
+                                f"that does not exist; the mesh has {len(file.points)} nodes; mend the file or write it again")
 
 
 def _corners_alone(points, cells, facets, shapes):
@@ -190,7 +190,8 @@ def _check_types(types):
     strange = sorted(name for name in types if base_type(name) not in {*FILE_SHAPES, "vertex"})
     if strange:
         raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; allowed: {ALLOWED}"
-                        + (f"; {TO_SPLIT}" if all(map(kind_of, strange)) else ""))
+                        + (f"; {TO_SPLIT}" if all(map(kind_of, strange)) else "")
+                        + ("; cut them into simplices (ParaView: Tetrahedralize)" if strange[0].startswith("poly") else ""))
 
 
 def _shapes(types, face_types):

@@ -17,8 +17,12 @@ NOT_READ = {**dict.fromkeys(("CTRIAX6", "CTRAX6", "CTRAX3", "CTRIAX", "CQUADX", 
             "GRDSET": "default fields of nodes are not read; write them with each GRID"}
 # Medit's sections of cells, and cells of higher order.
 MEDIT = "Vertices", "Edges", "Triangles", "Quadrilaterals", "Tetrahedra", "Prisms", "Pyramids", "Hexahedra", "Hexaedra"
-# VTK's names of types that meshio lacks; ids in binary files have four bytes.
+# VTK's names of types that meshio lacks or takes for others, up to version 4, whose ids have four bytes, and from version 5.
 VTK_TYPES = {b"vtkidtype": b"int", b"vtktypeint32": b"int", b"vtktypeint64": b"long", b"int1": b"int 1"}
+VTK_TYPES_5 = {b"vtkidtype": b"vtktypeint64", b"long": b"vtktypeint64", b"unsigned_long": b"vtktypeuint64",
+               b"int": b"vtktypeint32", b"unsigned_int": b"vtktypeuint32", b"short": b"vtktypeint16",
+               b"unsigned_short": b"vtktypeuint16",
+               b"char": b"vtktypeint8", b"unsigned_char": b"vtktypeuint8", b"int1": b"vtktypeint32 1"}
 
 
 def nastran(content):
@@ -45,7 +49,8 @@ def _element(name, fields):
     if not any(given[corners:]):
         name, nodes, given = straight, nodes[:corners], given[:corners]
     if not all(given):
-        raise MeshError(f"the element {number} ({name}) has {sum(given)} of {len(nodes)} nodes; write all, or the corners alone")
+        raise MeshError(f"the element {number} ({name}) has {sum(given)} of {len(nodes)} nodes; write all, or the corners "
+                        "alone")
     fields = [number, part or "0", *nodes]
     return [",".join([name if not start else "+", *fields[start:start + 8]]) for start in range(0, len(fields), 8)]
 
@@ -84,17 +89,17 @@ def medit(content):
     if b"MeshVersionFormatted" not in content[:4096]:
         return content          # binary
     lines = (line.partition("#")[0].strip() for line in content.decode(errors="replace").splitlines())
-    parts = re.split(r"(?m)^(?=[A-Za-z])", "\n".join(lines))
+    parts = re.split(r"(?<!\S)(?=[A-Za-z])", "\n".join(lines))
     rows = ["MeshVersionFormatted 2"]          # as text, all numbers have double precision
     for part in parts:
-        keyword, _, data = part.strip().replace("\n", " \n", 1).partition(" ")
+        keyword, data = [*part.split(None, 1), "", ""][:2]
         if re.fullmatch(rf"({'|'.join(MEDIT)})[PQ]\d+.*", keyword):
             raise MeshError(f"the file has cells of higher order ({keyword}), which are not read from Medit; write it as Gmsh "
                             "or VTU")
         if keyword == "Dimension":
             rows.append(f"Dimension {data.strip()}")
         elif keyword in MEDIT:
-            count, *values = data.split(None, 1)
+            count, *values = [*data.split(None, 1)] or ["0"]
             if count != "0":
                 rows += [keyword, count, *values]
     return "\n".join([*rows, "End", ""]).encode()
@@ -112,10 +117,11 @@ def vtk(content):
                      rb"SCALARS \1 \3 \2\nLOOKUP_TABLE default", content)
     content = re.sub(rb"(?mi)^(SCALARS[ \t]+\S+[ \t]+\w+(?:[ \t]+\d)?)[ \t]*\r?\n(?!\s*LOOKUP_TABLE)",
                      rb"\1\nLOOKUP_TABLE default\n", content)
-    names = b"|".join(VTK_TYPES)
+    types = VTK_TYPES_5 if re.match(rb"# vtk DataFile Version [5-9]", first) else VTK_TYPES
+    names = b"|".join(types)
 
     def known(found):
-        return found[1] + VTK_TYPES[found[2].lower()]
+        return found[1] + types[found[2].lower()]
     return re.sub(rb"(?mi)^((?:SCALARS|VECTORS|TENSORS)[ \t]+\S+[ \t]+|\S+[ \t]+\d+[ \t]+\d+[ \t]+)(" + names + rb")\b", known,
                   content)
 
