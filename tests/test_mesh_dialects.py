@@ -9,9 +9,9 @@ import pytest
 import dgarray as dg
 from dgarray.mesh import MeshError, MeshWarning
 
-GRIDS = "BEGIN BULK\n" + "".join(f"GRID    {n:<16}{x:<8.1f}{y:<8.1f}{z:<8.1f}\n" for n, (x, y, z) in enumerate(
-    [(x, y, z) for z in (0, 1) for x, y in files.XY] + [(.5, 0, 0), (1, .5, 0), (.5, .5, 0), (0, 0, .5), (.5, 0, .5), (.5, .5, .5)],
-    1))
+NODES = [*((x, y, z) for z in (0, 1) for x, y in files.XY), (.5, 0, 0), (1, .5, 0), (.5, .5, 0), (0, 0, .5), (.5, 0, .5),
+         (.5, .5, .5)]
+GRIDS = "BEGIN BULK\n" + "".join(f"GRID    {n:<16}" + "".join(f"{c:<8.1f}" for c in x) + "\n" for n, x in enumerate(NODES, 1))
 MEDIT = files.lines("MeshVersionFormatted 0", "Dimension", 2, "Vertices", 4, "0 0 1", "1 0 1", "1 1 1", "0 1 1", "Edges", 1,
                     "1 2 5", "{}", "Triangles", 2, "1 2 3 7", "1 3 4 7", "End")
 VTK, FIELDS = files.vtk(), "CELL_DATA 2\n{}SCALARS material {}\n{}3\n4\n"
@@ -80,7 +80,7 @@ def polyhedron():
 
 
 REFUSED = {
-    "Nastran, another system": ("a.bdf", nastran("CQUAD4", 1, 7, 1, 2, 3, 4).replace(f"{1:<8}{'':8}", f"{1:<8}{3:<8}"),
+    "Nastran, another system": ("a.bdf", nastran("CQUAD4", 1, 7, 1, 2, 3, 4).replace(f"{1:<16}", f"{1:<8}{3:<8}", 1),
                                 "the node 1 has its coordinates in the system 3"),
     "Nastran, some middles": ("a.bdf", nastran("CQUAD8", 1, 7, 1, 2, 3, 4, 9), r"\(CQUAD8\) has 5 of 8 nodes; write all, or"),
     "Nastran, a node": ("a.bdf", nastran("CQUAD4", 1, 7, 1, 2, 3, 99), "an element names the node 99, which does not exist"),
