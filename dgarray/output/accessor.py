@@ -12,7 +12,7 @@ from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.output.derived_fields import with_field
-from dgarray.output.joined import check_attributes, check_cells, check_nodes, check_one_run, on_one_mesh
+from dgarray.output.joined import check_attributes, check_cells, check_mesh, check_nodes, check_one_run, on_one_mesh
 from dgarray.output.verify import naming_damage
 from dgarray.spaces import TensorSpace, polynomial_space
 from dgarray.spaces.norms import with_total
@@ -86,11 +86,13 @@ class Accessor:
     @cached_property
     def points(self) -> np.ndarray:
         """Corners of the mesh (point, dim)."""
+        check_mesh(self._ds)
         return np.column_stack([self._ds[f"mesh_node_{axis}"].values for axis in self.axes])
 
     @cached_property
     def cells(self) -> np.ndarray:
         """Corners of the elements (element, corner)."""
+        check_mesh(self._ds)
         cells = self._ds[f"mesh_{LOCATIONS[self.dim]}_nodes"].values
         return check_cells(cells, self._ds.sizes["mesh_node"])
 

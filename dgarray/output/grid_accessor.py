@@ -55,7 +55,7 @@ class GridAccessor(Accessor):
         for axis, nodes, low, high, count in zip(self.axes, grid.axes, lower, upper, cells):
             near = 1e-3 * (high - low) / count + 1e-6 * np.abs(nodes).max()          # they may be float32
             if axis in self._ds.coords and not (np.abs(self._ds[axis].values - nodes) <= near).all():
-                raise ValueError(f"the {grid.place}s of this dataset along {axis} are not those of the grid of the run in their "
+                raise ValueError(f"the {grid.place}s of this dataset along {axis} are not those of the run's grid in their "
                                  f"order; turn them back, ds.sortby({axis!r}), and keep {axis} as it is")
         return grid
 

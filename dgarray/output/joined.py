@@ -21,12 +21,14 @@ def check_attributes(ds):
 def on_one_mesh(ds):
     """The dataset with its mesh once, where `xr.concat` has repeated it for each run, its arrays in the order of their dims.
 
-    Raises ValueError if the runs have different meshes, and for a dataset without its mesh."""
+    Raises ValueError if the runs have different meshes. A dataset without cells, as of points, stays as it is."""
     coords = [name for name in RESERVED if name in ds.data_vars and not name.endswith(DATA)]
     ds = ds.set_coords(coords) if coords else ds
     if ds.attrs["cell_type"] == "grid":
         return ds
-    connectivity = check_mesh(ds)
+    connectivity = f"mesh_{LOCATIONS[int(ds.attrs['dim'])]}_nodes"
+    if connectivity not in ds.variables or not {"element", "node"} <= set(ds.dims):
+        return ds
     if ds[connectivity].dims[-2:] != ("element", "mesh_vertex"):
         ds = ds.transpose(..., *(dim for dim in DIMS if dim in ds.dims))
     mesh = ds[[name for name in RESERVED if name in ds.variables and name != "time"]]
@@ -42,7 +44,7 @@ def on_one_mesh(ds):
 
 
 def check_mesh(ds):
-    """The name of the corners of the elements. Raises ValueError for a dataset without its mesh, or without its dims."""
+    """Raise ValueError for a dataset without its mesh, or without its dims."""
     lost = [dim for dim in ("element", "node") if dim not in ds.dims]
     if lost:
         raise ValueError(f"this dataset has no dim {lost[0]!r}, so that its values are no polynomials on cells; keep the dims "
@@ -54,7 +56,6 @@ def check_mesh(ds):
     if lost:
         raise ValueError(f"this dataset has lost {lost[0]!r}, a part of its mesh; drop what is not wanted, "
                          "ds.drop_vars([...]), rather than choose, ds[[...]]")
-    return connectivity
 
 
 def check_cells(cells, points):
@@ -81,8 +82,8 @@ def check_nodes(ds, elements, nodes, axes):
     there = np.swapaxes(cell_maps.positions(part, nodes), 1, 2)
     size = np.ptp(there, axis=2).max(axis=0)[:, None] + 1e-2 * np.abs(there).max()          # they may be float32
     if x.shape != there.shape or not (np.abs(x - there) <= 1e-3 * size).all():
-        raise ValueError("the nodes of this dataset are not those of its mesh in their order, so that its values belong to other "
-                         "places; keep the dim 'node' whole and in its order, and x, y, z as they are")
+        raise ValueError("the nodes of this dataset are not those of its mesh in their order, so that its values belong to "
+                         "other places; keep the dim 'node' whole and in its order, and x, y, z as they are")
 
 
 def check_one_run(field, dims=()):
