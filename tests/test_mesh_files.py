@@ -101,7 +101,7 @@ REFUSED = {
     "parallel VTK": ("a.pvtu", files.vtu("PUnstructuredGrid"), "parallel or a polygonal VTK file"),
     "polygons in VTK": ("a.vtk", files.vtk("POLYDATA"), "polygons of a surface"),
     "polygons": ("a.vtk", files.vtk(cells=((4, 0, 1, 2, 3),), types=(7,)), "cells of type 'polygon'"),
-    "pixels": ("a.vtk", files.vtk(cells=((4, 0, 1, 3, 2),), types=(8,)), "pixels, voxels or polyhedra.*Tetrahedralize"),
+    "pixels": ("a.vtk", files.vtk(cells=((4, 0, 1, 3, 2),), types=(8,)), "pixels, voxels, polyhedra.*Tetrahedralize"),
     "blank": ("a.msh", "\n\n \n", "the file is blank"),
     "incomplete cells": ("a.msh", files.incomplete(), r"incomplete \(serendipity\) triangle cells .*SecondOrderIncomplete = 0"),
     "Gmsh cut off": ("a.msh", files.gmsh4()[:-20], r"cut off: \$EndElements is missing"),

@@ -14,6 +14,9 @@ HEAD = 20_000          # bytes that are looked at
 WHITE = b" \t\r\n\f\v"
 # Formats by names in meshio, and those that have a reader here: how a file starts.
 NUMBER = rb"[-+.\dEe]+\s+"
+REAL = rb"[-+.\deE]+[ \t]+"
+FREEFEM = "this is a FreeFEM mesh (.msh), which is not read"
+SAVEMESH = 'let FreeFEM write it as Medit: savemesh(Th, "FILE.mesh")'
 STARTS = (
     ("gmsh", rb"\$(MeshFormat|NOD|ELM|Comments|PhysicalNames|Entities|Nodes|Elements)\b"),
     ("vtk", rb"# vtk DataFile(?!(.*\n){3}\s*DATASET\s+POLYDATA)"),
@@ -24,7 +27,7 @@ STARTS = (
     ("medit", rb"(#[^\n]*\n|\s)*MeshVersionFormatted"),
     ("gambit", rb"CONTROL INFO"),
     ("exodus", rb"CDF[\x01\x02\x05]"),
-    ("nastran", rb"(\$[^\n]*\n|\s)*(BEGIN BULK|SOL |CEND|ID |GRID[* ,])"),
+    ("nastran", rb"(?i)(\$[^\n]*\n|\s)*(BEGIN BULK|SOL |CEND|ID |GRID[* ,])"),
     ("netgen", rb"(#[^\n]*\n|\s)*mesh3d\b"),
     ("avsucd", rb"(#[^\n]*\n)*\s*(\d+[ \t]+){4}\d+\s*\n\s*\d+\s+" + 3 * NUMBER),
 )
@@ -40,7 +43,12 @@ OTHERS = (
      "write an UNSTRUCTURED_GRID, in 2D e.g. by ParaView's filter Append Datasets"),
     (rb"MFEM (NC |INLINE )?mesh", "this is an MFEM mesh, which is not read", "let MFEM write it as VTK (Mesh::PrintVTK)"),
     (rb"PK\x03\x04|7z\xbc\xaf|Rar!", "this is an archive", "unpack it"),
-    (rb"(?i)MESH\s+.*dimension", "this is a GiD mesh, which is not read", "write it as Gmsh, VTU or Abaqus"),
+    (rb"(?i)(#[^\n]*\n|\s)*MESH\b[^\n]*\b(dimension|elemtype)\b", "this is a GiD mesh, which is not read",
+     "write it as Gmsh, VTU or Abaqus"),
+    (rb"(?i)(%[^\n]*\n|\s)*(%\s*GETFEM|BEGIN POINTS LIST|BEGIN MESH STRUCTURE)", "this is a GetFEM mesh, which is not read",
+     "let GetFEM write it as VTK (Mesh.export_to_vtk)"),
+    (rb"\d+[ \t]+\d+[ \t]+\d+[ \t]*\n([ \t]*" + 2 * REAL + rb"\d+[ \t]*\n){2}", FREEFEM, SAVEMESH),
+    (rb"\d+[ \t]+\d+[ \t]+\d+[ \t]*\n(?=[^\n]*\n?[^\n]*[.eE])([ \t]*" + 3 * REAL + rb"\d+[ \t]*\n){2}", FREEFEM, SAVEMESH),
     (rb"(?s).{0,2000}?(SetFactory\s*\(|\bPoint\s*\(\s*\w+\s*\)\s*=)", "this is a Gmsh geometry, not a mesh",
      "make the mesh with: gmsh -3 FILE.geo (-2 in 2D)"),
     (rb"ISO-10303-21|\s*(\S.{71}S\s+1\s*\n)", "this is a CAD geometry, not a mesh", "mesh it first, e.g. with Gmsh"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import meshio
 
-from . import abaqus, exodus, file_content, gambit, gmsh, su2
+from . import abaqus, exodus, file_content, gambit, gmsh, rewritten, su2
 from .errors import MeshError
 
 # Formats whose reader in meshio 5.3.5 loops for ever on files that are cut off, and those of surfaces in space.
@@ -18,6 +18,11 @@ MARKS = {"nastran": (b"BEGIN BULK", b"ENDDATA")}
 # Suffix -> format, where meshio has none or another one.
 SUFFIXES = {".msh": "gmsh", ".neu": "gambit", ".ucd": "avsucd", **dict.fromkeys((".exoii", ".g", ".gen"), "exodus")}
 COMPRESSED = {".gz", ".bz2", ".xz"}
+# What meshio says of VTK cells that it has no type for, and those of them that are no cells of a mesh.
+UNKNOWN = "cells that meshio cannot handle"
+OF_MANY = {"2": "several points", "4": "several lines"}
+STRANGE = ("the file has VTK cells that are not read, such as pixels, voxels, polyhedra or Bezier cells, or in .vtk cells of "
+           "order 3 and higher; write it as .vtu, or cut the cells into simplices (ParaView: Tetrahedralize)")
 READABLE = ("Gmsh .msh, VTK .vtk and .vtu, XDMF .xdmf, MED .med, SU2 .su2, Abaqus .inp, Exodus .e and .exo, Nastran .bdf, "
             "Medit .mesh and .meshb, Gambit .neu, AVS-UCD .avs, Netgen .vol, TetGen .ele, UGRID .ugrid, DOLFIN .xml, FLAC3D "
             ".f3grid, Permas .post, H5M .h5m")
@@ -40,17 +45,29 @@ def load(path, zone=None):
             raise MeshError(f"zone={zone!r} is not allowed: only SU2 files have zones")
         if name in READERS:
             return READERS[name](content, path, zone)
-        if name == "nastran" and b"BEGIN BULK" not in content and re.match(rb"(\$.*\n|\s)*GRID", content):
-            content = b"BEGIN BULK\n" + content          # the bulk data alone, as Gmsh writes them
+        if name == "nastran":
+            content = content.upper()          # capitals mean nothing there
+            if b"BEGIN BULK" not in content and re.match(rb"(\$.*\n|\s)*GRID", content):
+                content = b"BEGIN BULK\n" + content          # the bulk data alone, as Gmsh writes them
         _check_complete(path, name, content)
-        changed = len(content) != len(raw)
+        content = rewritten.REWRITERS.get(name, bytes)(content)
+        changed = content != raw
         del raw
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            return (_from_copy(content, path, name) if changed else meshio.read(path, name)), []
+            mesh = _from_copy(content, path, name) if changed else meshio.read(path, name)
+        return mesh, _left_out(said.getvalue())
     except MeshError as error:
         raise MeshError(f"{path}: {error}") from error.__cause__
     except (Exception, SystemExit) as error:
         raise MeshError(f"{path}: {_reason(name, error, said.getvalue())}") from error
+
+
+def _left_out(said):
+    """Notes on cells that meshio has left out of a VTK file, saying so. Raises MeshError but for points and lines of many."""
+    found = set(re.findall(rf"{UNKNOWN} \(type (-?\d+)\)", " ".join(said.split())))
+    if found - set(OF_MANY):
+        raise MeshError(STRANGE)
+    return [f"the file has VTK cells that are {OF_MANY[kind]} in one; they are left out, and their names" for kind in found]
 
 
 def _text(content):
@@ -115,7 +132,9 @@ def _reason(name, error, said):
     details = " ".join(details.split())
     if "zero-size array" in details or "at least one array" in details:
         return "the file has no cells"
-    if "cells that meshio cannot handle" in details:
-        return ("the file has VTK cells that are not read, such as pixels, voxels or polyhedra, or in .vtk cells of order 3 "
-                "and higher; write it as .vtu, or cut the cells into simplices (ParaView: Tetrahedralize)")
+    if name in ("nastran", "avsucd") and re.fullmatch(r"KeyError: \S*?-?\d+\)?", details):
+        return f"an element names the node {details.split()[1]}, which does not exist; mend the file or write it again"
+    no_name = r"KeyError: ('(?!long)[A-Za-z_]+'|\S*-?\d+\)?)$|IndexError: index \d+"
+    if name in ("vtk", "vtu") and (re.match(no_name, details) or "polyhedra" in details) or UNKNOWN in details:
+        return STRANGE
     return f"not a readable {name} file: damaged, cut off, or another format ({details[:200] or 'meshio gives no details'})"

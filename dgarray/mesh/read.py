@@ -115,6 +115,7 @@ def _arrays(file, split=False):
     numbers, elements = (np.concatenate([first[k] + parents[k] for k in volume]) for first in (before, start + 1))
     regions, notes = find_groups(file, dim)
     boundaries, more = find_groups(file, dim - 1)
+    _check_faces(file, dim, start)
     facets = {name: together([_corners(data.cells[k])[pieces(k, inside)] for k, inside in members])
               for name, members in boundaries.items()}
     points = _flat(np.asarray(data.points, dtype=np.float64), cells, next(iter(shapes.values())))
@@ -160,6 +161,18 @@ def _corners(block):
     return np.asarray(block.data, dtype=np.int64)[:, :count]
 
 
+def _check_faces(file, dim, start):
+    """Refuse boundary faces on nodes that are not there; start: position of the first element of each block."""
+    for block, first in zip(file.cells, start):
+        rows = np.asarray(block.data)
+        if block.dim == dim - 1 and len(rows):
+            outside = np.flatnonzero(((rows < 0) | (rows >= len(file.points))).any(axis=1))
+            if len(outside):
+                more = f" (and {len(outside) - 1} more)" if len(outside) > 1 else ""
+                raise MeshError(f"the boundary face {outside[0] + 1 + first} among the elements of the file{more} names a node "
+                                f"that does not exist; the mesh has {len(file.points)} nodes; mend the file or write it again")
+
+
 def _corners_alone(points, cells, facets, shapes):
     """Points, cells {shape: (cell, corner)} and facets without the points that only lie between the corners of cells."""
     kept = np.ones(len(points), dtype=bool)
@@ -177,7 +190,8 @@ def _check_types(types):
     strange = sorted(name for name in types if base_type(name) not in {*FILE_SHAPES, "vertex"})
     if strange:
         raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; allowed: {ALLOWED}"
-                        + (f"; {TO_SPLIT}" if all(map(kind_of, strange)) else ""))
+                        + (f"; {TO_SPLIT}" if all(map(kind_of, strange)) else "")
+                        + ("; cut them into simplices (ParaView: Tetrahedralize)" if strange[0].startswith("poly") else ""))
 
 
 def _shapes(types, face_types):

@@ -12,7 +12,7 @@ from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.output.derived_fields import with_field
-from dgarray.output.joined import check_attributes, check_cells, check_one_run, on_one_mesh
+from dgarray.output.joined import check_attributes, check_cells, check_mesh, check_nodes, check_one_run, on_one_mesh
 from dgarray.output.verify import naming_damage
 from dgarray.spaces import TensorSpace, polynomial_space
 from dgarray.spaces.norms import with_total
@@ -43,13 +43,18 @@ class Accessor:
         # Names of the coordinates; a slice may have x and z, or others.
         self.axes = tuple(ds.attrs["axes"].split()) if "axes" in ds.attrs else AXES[:self.dim]
 
+    def __getstate__(self):
+        # What is kept for the next call is left behind.
+        return {name: getattr(self, name) for name in ("_ds", "dim", "order", "axes")}
+
     def __repr__(self):
         return (f"{', '.join(self.variables)}: polynomials of degree {self.order} on {self._ds.sizes['element']} "
                 f"{self._ds.attrs['cell_type']} cells")
 
     def whole(self, time: float | None = None) -> xr.Dataset:
         """The dataset, or one snapshot of it: what several zones are as one dataset, see `TreeAccessor`."""
-        return self._ds if time is None else self._ds.isel(time=[self.index(time)])
+        index = None if time is None else self.index(time)
+        return self._ds if time is None or "time" not in self._ds.dims else self._ds.isel(time=[index])
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -72,20 +77,24 @@ class Accessor:
         """The function space of the fields, see `dgarray.spaces`."""
         elements = Elements(self.points, self.cells, self._ds["cell_number"].values, self.geometry_nodes)
         if elements.cell_shape.simplex or elements.cell_shape.name == "prism":
-            return polynomial_space(elements, self.order)
-        return TensorSpace(elements, self.order, self._ds.attrs["nodes"])
+            space = polynomial_space(elements, self.order)
+        else:
+            space = TensorSpace(elements, self.order, self._ds.attrs["nodes"])
+        check_nodes(self._ds, elements, space.cell.nodes, self.axes)
+        return space
 
     @cached_property
     def points(self) -> np.ndarray:
         """Corners of the mesh (point, dim)."""
+        check_mesh(self._ds)
         return np.column_stack([self._ds[f"mesh_node_{axis}"].values for axis in self.axes])
 
     @cached_property
     def cells(self) -> np.ndarray:
         """Corners of the elements (element, corner)."""
+        check_mesh(self._ds)
         cells = self._ds[f"mesh_{LOCATIONS[self.dim]}_nodes"].values
-        check_cells(cells, self._ds.sizes["mesh_node"])
-        return cells
+        return check_cells(cells, self._ds.sizes["mesh_node"])
 
     @cached_property
     def geometry_nodes(self) -> np.ndarray | None:
@@ -328,10 +337,11 @@ class Accessor:
                                  f"allowed: {-count} to {count - 1} (a float chooses by time)")
             return int(time) % count
         times = self._times()
-        slack = 1e-9 * max(abs(times[0]), abs(times[-1]))
-        if not times[0] - slack <= time <= times[-1] + slack:
-            last = f" to {times[-1]:g}" * (count > 1)
-            raise ValueError(f"time {time:g} is not in the dataset; it has t = {times[0]:g}{last}")
+        first, end = times.min(), times.max()          # a selection may have turned them round
+        slack = 1e-9 * max(abs(first), abs(end))
+        if not first - slack <= time <= end + slack:
+            last = f" to {end:g}" * (count > 1)
+            raise ValueError(f"time {time:g} is not in the dataset; it has t = {first:g}{last}")
         return int(np.abs(times - time).argmin())
 
     def _times(self):

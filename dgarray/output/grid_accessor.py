@@ -52,6 +52,11 @@ class GridAccessor(Accessor):
             have, had = (", ".join(map(str, counts)) for counts in (sizes, grid.nodes))
             raise ValueError(f"the dataset has {have} {grid.place}s along {', '.join(self.axes)}, the grid of the run {had}; "
                              "norms, points and pictures need the whole grid")
+        for axis, nodes, low, high, count in zip(self.axes, grid.axes, lower, upper, cells):
+            near = 1e-3 * (high - low) / count + 1e-6 * np.abs(nodes).max()          # they may be float32
+            if axis in self._ds.coords and not (np.abs(self._ds[axis].values - nodes) <= near).all():
+                raise ValueError(f"the {grid.place}s of this dataset along {axis} are not those of the run's grid in their "
+                                 f"order; turn them back, ds.sortby({axis!r}), and keep {axis} as it is")
         return grid
 
     @property

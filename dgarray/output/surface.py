@@ -6,6 +6,7 @@ import xarray as xr
 
 from dgarray.analysis.record_origin import ATTRIBUTES, origin_of_text
 from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
+from dgarray.output.grid_layout import SUFFIX
 from dgarray.output.post import at_time, by_snapshot
 from dgarray.spaces.curved_surface import simplex_surface
 from dgarray.spaces.prism_surface import PrismSurface
@@ -96,7 +97,7 @@ def record(ds, name):
     prefix = f"{name}_"
     # A record "a" does not own the variables "a_b_x" of a record "a_b".
     longer = tuple(f"{other}_" for other in classes if other.startswith(prefix))
-    fields = {*RESERVED, *variables_of(ds)}
+    fields = {*RESERVED, *variables_of(ds), *(f"{v}{SUFFIX}" for v in variables_of(ds))}
     own = [v for v in ds.variables if str(v).startswith(prefix) and v not in fields
            and not (longer and str(v).startswith(longer))]
     part = ds[own].drop_vars([c for c in ds[own].coords if c not in own])

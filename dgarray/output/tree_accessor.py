@@ -11,6 +11,7 @@ import numpy as np
 from dgarray.mesh import cell_maps
 from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import Layout
+from dgarray.output.joined import on_one_mesh
 from dgarray.output.surface import boundaries, regions
 from dgarray.output.verify import naming_damage
 
@@ -32,9 +33,13 @@ class TreeAccessor:
 
     def __init__(self, tree: xr.DataTree):
         self._tree = tree
-        self.zones = {name: node.to_dataset(inherit=False) for name, node in tree.children.items() if "order" in node.attrs}
+        self.zones = {name: on_one_mesh(node.to_dataset()) for name, node in tree.children.items() if "order" in node.attrs}
         if not self.zones:
             raise ValueError("this tree is not one of dgarray: it has no zones with datasets")
+
+    def __getstate__(self):
+        # What is kept for the next call is left behind.
+        return {"_tree": self._tree, "zones": self.zones}
 
     def __repr__(self):
         return "\n".join(f"{name}: {ds.dg!r}" for name, ds in self.zones.items())
@@ -53,16 +58,25 @@ class TreeAccessor:
         """The highest order."""
         return max(ds.dg.order for ds in self.zones.values())
 
+    def index(self, time: float) -> int:
+        """Position of a time, as `Accessor.index`."""
+        return self._first.dg.index(time)
+
     def whole(self, time: float | None = None) -> xr.Dataset:
         """All zones as one dataset of the highest order; time: as for `Accessor`, None for all."""
-        zones = list(self.zones.values())
-        if time is not None:
-            zones = [ds.isel(time=[ds.dg.index(time)]) for ds in zones]
-        count = min(ds.sizes["time"] for ds in zones)          # a run that goes on writes one zone after the other
+        zones, first = [ds.dg.whole(time) for ds in self.zones.values()], self._first
+        if "time" in first.dims:
+            count = min(ds.sizes["time"] for ds in zones)          # a run that goes on writes one zone after the other
+            zones = [ds.isel(time=slice(count)) for ds in zones]
         layout = self._layout()
-        fields = {name: np.concatenate([ds[name].values[:count] @ ds.dg.reference.interpolation(layout.reference.nodes).T
-                                        for ds in zones], axis=1) for name in self.variables}
-        result = layout.dataset(zones[0]["time"].values[:count], fields)
+        onto = [ds.dg.reference.interpolation(layout.reference.nodes).T for ds in self.zones.values()]
+        lead = tuple(dim for dim in first[self.variables[0]].dims if dim not in ("element", "node"))
+        fields = {name: np.concatenate([ds[name].transpose(*lead, "element", "node").values @ matrix
+                                        for ds, matrix in zip(zones, onto)], axis=-2) for name in self.variables}
+        if lead == ("time",) and "time" in first.coords:
+            result = layout.dataset(zones[0]["time"].values, fields)
+        else:          # one time, or several runs
+            result = _with_dims(layout, lead, fields, zones[0].coords)
         starts = tuple(f"{record}_" for record in json.loads(self._first.attrs.get("records", "{}")))
         for ds in zones:          # one of them has the records
             names = [name for name in ds.variables if name.startswith(starts)]
@@ -74,6 +88,7 @@ class TreeAccessor:
         highest, found = max(self.zones.values(), key=lambda ds: ds.dg.order), [[], [], []]
         elements, corners, named, inside = 0, 0, {}, {}
         for ds in self.zones.values():
+            ds.dg.cells          # noqa: B018  refuses a mesh that has been changed
             for places, own, first in ((named, boundaries(ds), [elements, 0]), (inside, regions(ds), elements)):
                 for name, rows in own.items():
                     places.setdefault(name, []).append(rows + first)
@@ -117,3 +132,12 @@ class TreeAccessor:
             return getattr(self.whole(time).dg, name)(*given.args[1:], **given.kwargs)
         function.__name__, function.__doc__ = name, getattr(Accessor, name).__doc__
         return function
+
+
+def _with_dims(layout, lead, fields, coords):
+    """The dataset of fields (*lead, element, node), with those of the coordinates that belong to `lead`."""
+    one = {name: values.reshape(-1, *values.shape[-2:])[:1] for name, values in fields.items()}
+    result = layout.dataset(np.zeros(1), one)
+    data = {name: ((*lead, "element", "node"), values, result[name].attrs) for name, values in fields.items()}
+    own = {name: coord.variable for name, coord in coords.items() if set(coord.dims) <= set(lead)}
+    return result.drop_vars([*fields, "time"]).assign(data).assign_coords(own)

@@ -624,6 +624,12 @@ coarse meshes, with at most 0.7 less, of `weno` 1.1:
 | finite volumes next to `far_field`, `inflow`, `outflow`, `absorbing`, `scattered` | 1/2 to 1 |
 | Hermite of order N | 2 N + 1 (`tests/test_hermite.py`) |
 
+On unstructured meshes that are made anew at each size, theory guarantees h^(p + 1/2) with `upwind` or another flux that
+damps, so count on no more. Mostly it is better: on triangles around corners that were moved at random by up to 0.3 of a
+cell, 8, 16 and 32 along a side, a cavity mode with `upwind` had the orders 2.00, 1.98 at p = 1, 2.99, 2.97 at p = 2 and
+4.01, 3.99 at p = 3; with `central` 2.03, 1.98 at p = 2. A density wave of Euler's equations at p = 2 had 2.86, 3.00 with
+`rusanov` and 2.96, 3.07 with `hllc`.
+
 The indicator compares jumps with averages around, and those of variables that may vanish with what they can be: a component
 of a vector with the vector, B with sqrt(2 E), psi with the cleaning speed times that.
 

@@ -1,0 +1,159 @@
+"""What xarray does to the data of a run, on one dataset, a tree of zones, a mixed mesh and a grid: `.dg` works, or refuses."""
+import pickle
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dgarray as dg
+
+POINT = [(0.3, 0.35)]
+MESHES = {
+    "dataset": (lambda: dg.rectangle(cells=2), dg.NodalDG(2)),
+    "tree": (lambda: dg.rectangle(cells=2).with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5}),
+             dg.NodalDG({"a": 1, "b": 2})),
+    "mixed": (lambda: dg.rectangle(cells=2, shape="mixed"), dg.NodalDG(2)),
+    "grid": (lambda: dg.Grid((0.0, 0.0), (1.0, 1.0), (4, 4)), dg.FiniteVolume("muscl")),
+}
+
+
+@pytest.fixture(scope="module")
+def runs():
+    found = {}
+    for kind, (mesh, method) in MESHES.items():
+        sim = dg.Simulation(mesh(), dg.Acoustics(2), method, dg.wall, lambda x: (np.sin(x[0] + 2 * x[1]), 0 * x[0], 0 * x[0]),
+                            kernels="array")
+        found[kind] = sim.run(until=0.02, every=0.01)
+    return found
+
+
+def each(function):
+    """The function of all datasets of a tree, or of one."""
+    def of(data):
+        if not isinstance(data, xr.DataTree):
+            return function(data)
+        return xr.DataTree.from_dict({name: function(node.to_dataset()) for name, node in data.children.items()})
+    return of
+
+
+def on(mesh, grid):
+    """Another function on meshes than on grids."""
+    return each(lambda ds: (mesh if "node" in ds.dims else grid)(ds))
+
+
+def stored(data, path):
+    data.to_zarr(path / "a.zarr")
+    return (xr.open_datatree if isinstance(data, xr.DataTree) else xr.open_dataset)(path / "a.zarr", engine="zarr")
+
+
+BACK = slice(None, None, -1)
+ALL = np.array([0, 1, 2])
+# What is done: which snapshots the result has, or a number for one, or weights (result, snapshot) of them.
+WORKS = {
+    "one time": (lambda d: d.isel(time=0), 0), "one time by value": (lambda d: d.sel(time=0.01), 1),
+    "the nearest time": (lambda d: d.sel(time=0.012, method="nearest"), 1),
+    "a list of one time": (lambda d: d.isel(time=[1]), [1]),
+    "a slice of times": (lambda d: d.isel(time=slice(1, None)), [1, 2]),
+    "times by value": (lambda d: d.sel(time=slice(0, 0.012)), [0, 1]),
+    "times turned round": (lambda d: d.isel(time=BACK), [2, 1, 0]), "drop=True": (each(lambda d: d.isel(time=0, drop=True)), 0),
+    "sortby time": (each(lambda d: d.sortby("time", ascending=False)), [2, 1, 0]),
+    "tail": (each(lambda d: d.tail(time=1)), [2]),
+    "concat over time": (lambda d: xr.concat([d.isel(time=[0]), d.isel(time=[1, 2])], dim="time"), ALL),
+    "transpose": (each(lambda d: d.transpose()), ALL), "reset_coords": (each(lambda d: d.reset_coords()), ALL),
+    "astype": (each(lambda d: d.astype("float32")), ALL),
+    "astype of a field": (each(lambda d: d.assign(p=d.p.astype("f4"))), ALL),
+    "mean": (each(lambda d: d.mean("time")), np.ones(3) / 3),
+    "coarsen": (each(lambda d: d.coarsen(time=3).mean()), np.ones((1, 3)) / 3),
+    "interp": (each(lambda d: d.interp(time=[0.005])), [[0.5, 0.5, 0]]),
+    "diff": (each(lambda d: d.diff("time")), [[-1, 1, 0], [0, -1, 1]]),
+    "cumsum": (each(lambda d: d.cumsum("time")), np.tri(3)),
+    "a field times 2": (each(lambda d: d.assign(p=2 * d.p)), 2 * np.eye(3)),
+    "sortby": (on(lambda d: d.sortby(d.cell_number, ascending=False), lambda d: d.sortby("x")), ALL),
+    "elements turned round": (on(lambda d: d.isel(element=BACK), lambda d: d), ALL),
+    "drop x": (each(lambda d: d.drop_vars("x")), ALL),
+    "another field": (each(lambda d: d.assign(twice=2 * d.p)), ALL), "fillna": (each(lambda d: d.fillna(0)), ALL),
+    "copy": (lambda d: d.copy(deep=True), ALL), "pickle": (lambda d: pickle.loads(pickle.dumps(d)), ALL),
+    "chunk": (lambda d: d.chunk(time=1), ALL), "drop time": (each(lambda d: d.drop_vars("time")), ALL),
+    "swap_dims": (each(lambda d: d.assign_coords(step=("time", ALL)).swap_dims(time="step")), ALL),
+    "rename time": (each(lambda d: d.rename(time="t")), ALL), "a store": (stored, ALL),
+}
+
+
+@pytest.mark.parametrize("what", WORKS)
+@pytest.mark.parametrize("kind", MESHES)
+def test_what_works(kind, what, runs, tmp_path):
+    """Snapshots of the result are those of the run, or sums of them: point values follow, and norms where there is one."""
+    data, (function, rows) = runs[kind], WORKS[what]
+    chosen = function(data, tmp_path) if what == "a store" else function(data)
+    values, norms = data.dg.sample(POINT).p.values[:, 0], data.dg.norm("p", time=None).values
+    rows = np.asarray(rows)
+    weights = rows if rows.dtype.kind == "f" or rows.ndim > 1 else np.eye(3)[rows]
+    assert np.allclose(chosen.dg.sample(POINT).p.values, (weights @ values)[..., None], rtol=1e-6, atol=1e-7)
+    if (np.count_nonzero(weights, axis=-1) == 1).all():
+        assert np.allclose(chosen.dg.norm("p", time=None), weights @ norms, rtol=1e-6)
+        last = chosen.dg.norm("p")
+        assert what in ("swap_dims", "rename time") or last == pytest.approx(np.atleast_2d(weights)[-1] @ norms, rel=1e-6)
+
+
+@pytest.mark.parametrize("dim", ["m", xr.IndexVariable("m", [1, 2])])
+@pytest.mark.parametrize("kind", MESHES)
+def test_runs_side_by_side(kind, dim, runs):
+    run = runs[kind]
+    both = xr.concat([run, each(lambda d: d.assign(p=2 * d.p))(run)], dim=dim)
+    assert np.allclose(both.dg.norm("p", time=None), np.outer([1, 2], run.dg.norm("p", time=None)))
+    assert np.allclose(both.dg.sample(POINT, time=-1).p[:, 0], np.multiply([1, 2], run.dg.sample(POINT, time=-1).p[0].item()))
+
+
+@pytest.mark.parametrize("kind", MESHES)
+def test_times_after_a_selection(kind, runs):
+    run = runs[kind]
+    assert run.isel(time=BACK).dg.norm("p", time=0.01) == run.dg.norm("p", time=1) and run.dg.index(0.02) == 2
+    for data in (run, run.isel(time=BACK)):
+        with pytest.raises(ValueError, match="^time 77 is not in the dataset; it has t = 0 to 0.02$"):
+            data.dg.norm("p", time=77.0)
+    with pytest.raises(ValueError, match="^the dataset holds no snapshot yet$"):
+        run.isel(time=[]).dg.norm("p")
+
+
+NODES, LOST = "^the nodes of this dataset are not those", "^this dataset has lost 'mesh"
+ARITHMETIC = "^the mesh of this dataset has been changed by arithmetic"
+GRID, PART, DIM = "^the cells of this dataset along x are not those", "need the whole grid$", "^this dataset has no dim"
+# What is done, and the message on meshes and on grids; None where it works, or does not exist.
+REFUSED = {
+    "nodes turned round": (lambda d: d.isel(node=BACK), None, NODES, None),
+    "x turned round": (None, lambda d: d.isel(x=BACK), None, GRID),
+    "rolled": (lambda d: d.roll(element=1), lambda d: d.roll(x=1, roll_coords=True), NODES, GRID),
+    "x moved": (lambda d: d.assign_coords(x=d.x + 1), lambda d: d.assign_coords(x=d.x + 1), NODES, GRID),
+    "one node": (lambda d: d.isel(node=0), lambda d: d.isel(y=0), DIM, PART),
+    "a reduction": (lambda d: d.max("element"), lambda d: d.max("x"), DIM, PART),
+    "another name of a dim": (lambda d: d.rename(element="cell"), lambda d: d.rename(x="lon"), DIM, PART),
+    "stack": (lambda d: d.stack(dof=("element", "node")), lambda d: d.stack(xy=("x", "y")), DIM, PART),
+    "a choice of variables": (lambda d: d[["p"]], None, LOST, None),
+    "where": (lambda d: d.where(d.x < 0.6), lambda d: d.where(d.x < 0.6, drop=True), ARITHMETIC, PART),
+    "arithmetic": (lambda d: 2 * d, None, ARITHMETIC, None),
+    "a difference": (lambda d: d - d, None, ARITHMETIC, None),
+    "interp over elements": (lambda d: d.interp(element=[0.5]), lambda d: d.interp(x=[0.5]), ARITHMETIC, PART),
+    "another name of a field": (
+        lambda d: d.rename(p="q"), lambda d: d.rename(p="q"), *2 * ["'p' does not exist in the dataset"]),
+    "no attributes": (lambda d: d.drop_attrs(), lambda d: d.drop_attrs(), *2 * ["is not one of dgarray"]),
+}
+
+
+@pytest.mark.parametrize("kind, what", [(kind, what) for kind in MESHES for what in REFUSED
+                                        if REFUSED[what][kind == "grid"] is not None])
+def test_what_is_refused(kind, what, runs):
+    on_mesh, on_grid, *messages = REFUSED[what]
+    function, words = (on_grid, messages[1]) if kind == "grid" else (on_mesh, messages[0])
+    chosen = each(function)(runs[kind])
+    with pytest.raises(ValueError) as caught:
+        chosen.dg.norm("p")
+    assert re.search(words, str(caught.value)) and "\n" not in str(caught.value)
+
+
+def test_records_may_have_the_names_of_fields():
+    sim = dg.Simulation(dg.rectangle(cells=2), dg.Acoustics(2), dg.NodalDG(1), dg.wall,
+                        lambda x: (1 + 0 * x[0], 0 * x[0], 0 * x[0]), kernels="array",
+                        record={"p": dg.Points(POINT), "x": dg.Points(POINT)})
+    ds = sim.run(until=0.01)
+    assert np.allclose(ds.dg.record("p").p, 1) and np.allclose(ds.dg.record("x").p, 1) and np.allclose(ds.p, 1)
