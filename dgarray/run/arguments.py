@@ -87,7 +87,7 @@ def check_records(record, law):
         if not isinstance(recorder, Recorder):
             raise ValueError(f"record {name!r}: {recorder!r} is not a recorder; give one such as dgarray.Points([...])")
         names = *RESERVED, *GRID_RESERVED, *law.variables
-        taken = [other for other in names if other.startswith(f"{name}_")]
+        taken = sorted(other for other in names if other.startswith(f"{name}_"))
         if not str(name).isidentifier() or taken:
             why = f"the dataset has a {taken[0]!r}" if taken else "it must be a word of letters, digits and _"
             raise ValueError(f"the name {name!r} of a record is not allowed; {why}")

@@ -16,7 +16,7 @@ GROUPS["Records"] = [
     case("Records without names", "record=dg.Extrema()", "give a dict"),
     case("A record that is not a recorder", "record={'a': 'Extrema'}", "is not a recorder"),
     case("A record name with a space", "record={'my ears': dg.Extrema()}", "letters, digits and _"),
-    case("A name that is taken", "record={'time': dg.Extrema()}", "the dataset has"),
+    case("A name that is taken", "record={'mesh': dg.Extrema()}", "the dataset has a 'mesh_"),
     case("Zero steps between samples", "record={'a': dg.Extrema(every=0)}", "whole number from 1, in steps"),
     case("A misspelt variable", "record={'a': dg.Extrema(variables='vX')}", "did you mean 'vx'"),
     case("An empty list of variables", "record={'a': dg.Extrema(variables=())}", "at least one"),
