@@ -1,8 +1,9 @@
 """Whether all ranks were given the same problem. They execute the same script, and a random number without a seed in it, the
 clock, or a file that has changed meanwhile make another problem of each."""
 from dataclasses import fields, is_dataclass
+from functools import partial
 from hashlib import sha256
-from types import FunctionType
+from types import CodeType, FunctionType, MethodType
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from .sources import names_read
 OF_PROBLEM = ("law", "method", "boundary", "initial", "exact", "source", "flux", "stepper", "dt", "cfl", "dtype", "kernels",
               "steady", "record")
 LENGTH = 120          # characters of an input in a message
+# What is compared of the names that a function reads: not whole numbers, one of which may be the number of the rank.
+READ = float, complex, np.ndarray, list, tuple, dict, set, frozenset, partial, MethodType, FunctionType, Law
 
 
 def agree(ranks, given):
@@ -68,8 +71,11 @@ def _add(found, value, seen):
     else:
         seen.add(id(value))
         if isinstance(value, np.ndarray):
-            found.update(f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes() if value.dtype != object
-                         else repr(value).encode())
+            found.update(f"{value.dtype}{value.shape}".encode())
+            if value.dtype == object:
+                _add(found, value.ravel().tolist(), seen)
+            else:
+                found.update(np.ascontiguousarray(value).tobytes())
         elif hasattr(value, "identity") and hasattr(value, "samples"):
             found.update(digest_of_mesh(value).encode())
         else:
@@ -82,16 +88,25 @@ def _parts(value):
     """(name, part) of what a value is made of."""
     if isinstance(value, dict):
         return value.items()
+    if isinstance(value, (set, frozenset)):
+        return enumerate(sorted(map(digest, value)))
     if isinstance(value, (list, tuple)):
         return enumerate(value)
+    if isinstance(value, partial):
+        return [("function", value.func), ("arguments", value.args), ("keywords", value.keywords)]
+    if isinstance(value, MethodType):
+        return [("function", value.__func__), ("object", value.__self__)]
     if isinstance(value, FunctionType):
-        reads = [(name, each) for name, each in names_read(value).items()
-                 if isinstance(each, (float, complex, np.ndarray, list, tuple, dict, FunctionType, Law))]
-        return [("code", value.__code__.co_code), ("defaults", value.__defaults__), *reads]
+        reads = [(name, each) for name, each in names_read(value).items() if isinstance(each, READ)]
+        return [("code", value.__code__), ("defaults", value.__defaults__), ("keywords", value.__kwdefaults__), *reads]
+    if isinstance(value, CodeType):
+        return [("text", value.co_code), ("names", value.co_names), ("constants", value.co_consts)]
+    if isinstance(value, type):
+        return [("name", value.__qualname__)]
     if isinstance(value, Law):
         return [("text", repr(value)), ("parameters", value.parameters), ("laws", value.laws), ("internal", value.internal)]
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_dataclass(value):
         return [(field.name, getattr(value, field.name)) for field in fields(value)]
-    return [(name, part) for name, part in getattr(value, "__dict__", {}).items() if isinstance(
-        part, (bool, int, float, complex, str, np.ndarray, list, tuple, dict, FunctionType, Law))] if not isinstance(
-            value, type) else [("name", value.__qualname__)]
+    slots = [name for kind in type(value).__mro__ for name in np.atleast_1d(getattr(kind, "__slots__", ())).tolist()]
+    there = {name: getattr(value, name) for name in slots if hasattr(value, name)} | getattr(value, "__dict__", {})
+    return [(name, part) for name, part in there.items() if isinstance(part, (*READ, bool, int, str))]

@@ -308,6 +308,8 @@ class Simulation:
         every = self.options["every"] if every is None else every
         check_until(until)
         check_positive_or_none(every=every)
+        if self.ranks is not None:
+            agree(self.ranks, {"until": until, "every": every})
         self._check_memory(until, every, True)
         return steps(self, self.operator, until, every)
 
