@@ -23,6 +23,7 @@ from .standstill import Standstill, calls
 INSTALL = "pip install 'dgarray[mpi]'"
 PATIENCE = 2.0          # seconds in which all ranks fail, where they fail for the same reason
 LONG = 10.0             # seconds that a step does not wait for another rank
+PASSED_ON = 1.0         # seconds from the last word of a rank to the end of all
 NAP = 0.002             # seconds between two tests for what may take long
 SPINS = 100             # tests for a message, of about a microsecond each, before the processor is offered to others
 
@@ -128,7 +129,8 @@ class Ranks(Messages):
         return False
 
     def end(self, status):
-        """End all ranks at once."""
+        """End all ranks at once, after the launcher has had the time to pass on what was printed: it drops the rest."""
+        time.sleep(PASSED_ON)
         self.comm.Abort(status)
 
 
