@@ -41,3 +41,12 @@ MADE = {"number": lambda a: a, "array": lambda a: np.array([a]), "objects": lamb
 @pytest.mark.parametrize("made", MADE.values(), ids=MADE)
 def test_digests_tell_values_apart(made):
     assert digest(made(1.0)) == digest(made(1.0)) != digest(made(2.0))
+
+
+def test_copies_are_equal_to_one_object_and_what_holds_itself_has_an_end():
+    one = np.arange(3.0)
+    assert digest([one, one]) == digest([one, one.copy()]) != digest([one, one + 1])
+
+    def again(x):
+        return again(x - 1.0) if x > 0 else x
+    assert digest(again) == digest(again) != digest(scaled)

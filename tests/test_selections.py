@@ -157,3 +157,13 @@ def test_records_may_have_the_names_of_fields():
                         record={"p": dg.Points(POINT), "x": dg.Points(POINT)})
     ds = sim.run(until=0.01)
     assert np.allclose(ds.dg.record("p").p, 1) and np.allclose(ds.dg.record("x").p, 1) and np.allclose(ds.p, 1)
+
+
+def test_slices_through_curved_cells_know_the_order_of_their_nodes():
+    mesh = dg.rectangle(cells=3).mapped(lambda x: (x[0] + 0.1 * x[1] ** 2, x[1]), 2)
+    sim = dg.Simulation(mesh, dg.Acoustics(2), dg.NodalDG(3), dg.wall, lambda x: (1 + x[0], 0 * x[0], 0 * x[0]),
+                        kernels="array")
+    cut = sim.run(until=1e-9).dg.slice("y=0.3")
+    assert np.isclose(cut.dg.integral("p"), 1.509, rtol=1e-3)          # of 1 + x from 0.009 to 1.009
+    with pytest.raises(ValueError, match="not those of its mesh in their order"):
+        cut.isel(node=slice(None, None, -1)).dg.norm("p")

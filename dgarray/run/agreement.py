@@ -9,8 +9,7 @@ import numpy as np
 
 from ..mesh.digest import digest as digest_of_mesh
 from ..physics.laws.law import Law, shown
-from ..physics.pointwise import at_points
-from .restart import SAMPLES
+from .restart import SAMPLES, values_at
 from .sources import names_read
 
 OF_PROBLEM = ("law", "method", "boundary", "initial", "exact", "source", "flux", "stepper", "dt", "cfl", "dtype", "kernels",
@@ -32,20 +31,9 @@ def agree(ranks, given):
 
 
 def of_problem(sim):
-    """{name: value} of what makes the problem of a simulation; of functions of x also their values at some places."""
-    x = sim.mesh.samples(SAMPLES)
-    given = {"mesh": sim.mesh} | {name: sim.options[name] for name in OF_PROBLEM}
-    count = len(sim.law.variables)
-    return given | {"initial": (sim.options["initial"], values_of(sim.options["initial"], x, count))}
-
-
-def values_of(function, x, count):
-    """Values of a function of x at some places; None where it has none: what is wrong with it is said where it is used."""
-    try:
-        with np.errstate(all="ignore"):
-            return [np.asarray(value) for value in at_points(function, x, 0.0, count, "initial")]
-    except Exception:
-        return None
+    """{name: value} of what makes the problem of a simulation; of the initial state also its values at some places."""
+    given, initial = {"mesh": sim.mesh} | {name: sim.options[name] for name in OF_PROBLEM}, sim.options["initial"]
+    return given | {"initial": (initial, values_at(sim, initial, sim.mesh.samples(SAMPLES), (0.0,), "initial"))}
 
 
 def text_of(value):
@@ -56,32 +44,29 @@ def text_of(value):
 
 def digest(value):
     """Digits that tell values apart: numbers and arrays to the last bit; functions by their code and by the numbers and arrays,
-    not the whole numbers, that they read from around them; meshes by all that they hold; others by their type and fields."""
-    found = sha256()
-    _add(found, value, set())
-    return found.hexdigest()
+    not the whole numbers, that they read from around them; meshes by all that they hold; others by their type and fields.
+
+    Equal values have equal digits, whether they are one object or copies."""
+    return _digest(value, {})
 
 
-def _add(found, value, seen):
-    found.update(f"{type(value).__qualname__};".encode())
+def _digest(value, seen):
+    """As `digest`; seen: {id: (object, its digits, or "" while they are being made)}, of objects that hold others."""
+    found = sha256(f"{type(value).__qualname__};".encode())
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
         found.update(f"{value!r};".encode())
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        found.update(f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
+    elif hasattr(value, "identity") and hasattr(value, "samples"):
+        found.update(digest_of_mesh(value).encode())
     elif id(value) in seen:
-        return
+        return seen[id(value)][1]
     else:
-        seen.add(id(value))
-        if isinstance(value, np.ndarray):
-            found.update(f"{value.dtype}{value.shape}".encode())
-            if value.dtype == object:
-                _add(found, value.ravel().tolist(), seen)
-            else:
-                found.update(np.ascontiguousarray(value).tobytes())
-        elif hasattr(value, "identity") and hasattr(value, "samples"):
-            found.update(digest_of_mesh(value).encode())
-        else:
-            for name, part in _parts(value):
-                found.update(f"{name}:".encode())
-                _add(found, part, seen)
+        seen[id(value)] = value, ""
+        for name, part in _parts(value):
+            found.update(f"{name}:{_digest(part, seen)};".encode())
+        seen[id(value)] = value, found.hexdigest()
+    return found.hexdigest()
 
 
 def _parts(value):
@@ -92,6 +77,8 @@ def _parts(value):
         return enumerate(sorted(map(digest, value)))
     if isinstance(value, (list, tuple)):
         return enumerate(value)
+    if isinstance(value, np.ndarray):
+        return [("shape", value.shape), ("objects", value.ravel().tolist())]
     if isinstance(value, partial):
         return [("function", value.func), ("arguments", value.args), ("keywords", value.keywords)]
     if isinstance(value, MethodType):

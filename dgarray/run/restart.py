@@ -19,15 +19,19 @@ SAMPLES = 64          # places at which exact solutions are compared
 def digest_of_exact(sim, t, dt):
     """Digits that tell exact solutions apart, by values all over the mesh at t and a step later; None without one, and
     where it has no value, such as after its last time: a checkpoint is not lost for that."""
-    exact, x, count = sim.options["exact"], sim.mesh.samples(SAMPLES), len(sim.law.variables)
-    if exact is None:
-        return None
+    exact, x = sim.options["exact"], sim.mesh.samples(SAMPLES)
+    values = None if exact is None else values_at(sim, exact, x, (t, t + dt), f"the exact solution{written_at(exact)}")
+    return None if values is None else digest(np.array(np.broadcast_to(value, x[0].shape), float) for value in values)
+
+
+def values_at(sim, function, x, times, what):
+    """Values of a function of x and t at some places and times; None where it has none: what is wrong is said where it is
+    used."""
     try:
         with np.errstate(all="ignore"):
-            values = [at_points(exact, x, time, count, f"the exact solution{written_at(exact)}") for time in (t, t + dt)]
+            return [value for t in times for value in at_points(function, x, t, len(sim.law.variables), what)]
     except Exception:
         return None
-    return digest(np.array(np.broadcast_to(value, x[0].shape), float) for each in values for value in each)
 
 
 def identity(sim):
