@@ -14,8 +14,8 @@ class UpdateSource(MarchSource):
     """Text of a stage, or in 3D of one of its two parts.
 
     chain    "rows", "x": the axes whose fluxes are added to the tendency r of a row
-    adds     whether r begins with what the part before has found, else with the sources
-    ends     whether the part makes the new state, else r goes to memory"""
+    adds     whether r begins with what the part before has found, else with zero
+    ends     whether the part adds the sources and makes the new state, else r goes to memory"""
 
     base = "r"
 
@@ -43,37 +43,41 @@ class UpdateSource(MarchSource):
         delays, around = [0, *(behind,) * len(self.chain)], [self.ghosts * ("rows" in self.chain), *(0,) * len(self.chain)]
         columns = str(self.halo), f"{self.halo} + cells"
         body = [*self.load_parameters(), "if low_0 <= N < high_0:", *indented(self.load())]
-        body += [f"row = N - {behind}", "if first <= row < end:", *indented(self.begin(columns))]
+        body += [f"row = N - {behind}", "if first <= row < end:", *indented(self.begin())]
         for i, kind in enumerate(self.chain):
             step = {"x": self.sweep_x, "rows": self.sweep_rows}[kind]
             body += [f"# {kind}", *step(i, delays, columns)]
-        body += [f"row = N - {behind}", "if first <= row < end:", *indented(self.finish())]
+        body += [f"row = N - {behind}", "if first <= row < end:", *indented(self.finish(columns))]
         return self.module(self.marched(delays, around, body))
 
-    def begin(self, columns):
+    def begin(self):
         """Lines that begin the tendency of a row."""
-        r, q = self.fields["r"], self.fields["q0"]
+        r = self.fields["r"]
         if self.adds:
             return self.from_memory("tendency", r)
-        if not self.physics.sources:
-            return [f"for i in range({self.V * self.width}):", f"    w[{r.first} + i] = 0"]
+        return [f"for i in range({self.V * self.width}):", f"    w[{r.first} + i] = 0"]
+
+    def sources(self, columns):
+        """Lines that add the sources to the tendency of a row."""
+        r, q = self.fields["r"], self.fields["q0"]
 
         def read(argument, number):
-            if argument == "q":
-                return "load", q.place(number), f"{q.slot('row')} + i"
+            if argument in ("q", "r"):
+                return "load", *((q.place(number), f"{q.slot('row')} + i") if argument == "q" else (r.place(number), "i"))
             if argument == "m":
                 return self.parameter(number, "row")
             return self.position(number, "row") if argument == "x" else ("given", "t0")
         call = self.call(self.physics.sources_line.function, read, [(r.place(v), "i") for v in range(self.V)])
         return self.over_columns(*columns, call)
 
-    def finish(self):
+    def finish(self, columns):
         """Lines that make the new state of a row, or keep its tendency for the next part."""
         if not self.ends:
             return ["at = 0", *self.store(self.fields["r"], "tendency")]
         new, register = self.fields["q1"], self.fields["register"]
-        return ["if with_register:", *indented(self.update(True)), "else:", *indented(self.update(False)), "at = 0",
-                *self.checked(new), *self.store(new), "if with_register:", *indented(self.store(register, "register"))]
+        return [*(self.sources(columns) if self.physics.sources else []), "if with_register:", *indented(self.update(True)),
+                "else:", *indented(self.update(False)), "at = 0", *self.checked(new), *self.store(new),
+                "if with_register:", *indented(self.store(register, "register"))]
 
     def update(self, with_k):
         """Lines that make the new state of a row, and the register of the stepper if it has one."""

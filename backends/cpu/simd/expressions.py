@@ -5,7 +5,9 @@ offsets, given)`, which becomes its instructions in place. They are those that n
 `dgarray.physics.codegen.Python`.
 
 Which product and sum are one instruction is decided here. The compiler decides it otherwise from lane to lane, and an element's
-numbers must not depend on its place among the others, as it has another one in a part of a mesh.
+numbers must not depend on its place among the others, as it has another one in a part of a mesh. A sum of two products is three
+instructions: with one of the products exact and the other one rounded, a b + c d would not be c d + a b, and a flow that is its
+own mirror image would not stay that.
 """
 import math
 import operator
@@ -131,9 +133,17 @@ def product_of(builder, node, nodes, values, products):
     return values
 
 
-def sum_with_product(context, builder, op, products, values, rest):
-    """The sum or difference of two values of which the first that is a product is one instruction with it."""
-    position = 0 if rest[0] in products else 1
+def fusable(nodes, rest, products):
+    """Which operand of a sum is a product that is one instruction with it, 0 or 1, else None: of two products a division by a
+    power of two, which is exact, so that it does not matter which one of them it is."""
+    found = [position for position in (0, 1) if rest[position] in products]
+    if len(found) == 2:
+        found = [position for position in found if nodes[rest[position]][0] == "divide"]
+    return found[0] if found else None
+
+
+def sum_with_product(context, builder, op, position, products, values, rest):
+    """The sum or difference of two values in one instruction with the product at a position."""
     first, second = products[rest[position]]
     other = values[1 - position]
     if op == "subtract":
@@ -179,8 +189,9 @@ def function(nodes, outputs, targets, dtype, vectors=False):
             elif op == "const":
                 boolean = isinstance(rest[0], bool)
                 results.append(constant(truth, rest[0]) if boolean else constant(number, float(dtype.type(rest[0]))))
-            elif op in ("add", "subtract") and not products.keys().isdisjoint(rest):
-                results.append(sum_with_product(context, builder, op, products, [results[i] for i in rest], rest))
+            elif op in ("add", "subtract") and (position := fusable(nodes, rest, products)) is not None:
+                values = [results[i] for i in rest]
+                results.append(sum_with_product(context, builder, op, position, products, values, rest))
             else:
                 values = [results[i] for i in rest]
                 if len(results) in single:

@@ -23,7 +23,7 @@ __device__ __forceinline__ void lines({CELL}, real* shared, const real* m, const
 {{lines}}
 }}}}
 
-// s(q, x, t) / C, or with a step dt the new state after the sources alone.
+// r + s(q, x, t) / C, or with a step dt the new state after the sources alone.
 __device__ __forceinline__ void sources({CELL}, const real* m, const real* box, real t, real dt, const real* q, real* r) {{{{
 {{sources}}
 }}}}
@@ -105,8 +105,7 @@ class SweepSource:
         """PHYSICS with the code of the law, the scheme, the boundaries and the sources."""
         physics, split = self.physics, kernel != "stage"
         line = (physics.source_step if split else physics.sources_line) if physics.sources else None
-        none = ["for (int v = 0; v < V; ++v) r[v] = 0;"] if not split else []
-        sources = none if line is None else self.evaluate(line.function, self.of_cell, self.into("r"))
+        sources = [] if line is None else self.evaluate(line.function, self.of_cell, self.into("r"))
         sound = self.evaluate(physics.sound, self.of_cell, lambda values: [f"sound = {values[0]};"])
         rate = self.evaluate(self.t.rate, self.of_cell, lambda values: [f"return {values[0]};"])
         parts = dict(load=self.outside(), lines=self.lines(), sources=sources, sound=sound, rate=rate)
@@ -137,8 +136,8 @@ class SweepSource:
 
     def of_cell(self, argument, number):
         """How functions of one state read their arguments."""
-        return {"q": lambda: f"q[{number}]", "x": lambda: self.position(number), "m": lambda: self.parameter(number),
-                "t": lambda: None, "dt": lambda: None}[argument]()
+        return {"q": lambda: f"q[{number}]", "r": lambda: f"r[{number}]", "x": lambda: self.position(number),
+                "m": lambda: self.parameter(number), "t": lambda: None, "dt": lambda: None}[argument]()
 
     def outside(self):
         """Lines that put the state beyond the sides in place of that of the mirrored cell."""

@@ -1,6 +1,7 @@
 // One axis of a Runge-Kutta stage: the tendency r gets the differences of the fluxes along it; the last axis makes the new state,
 // k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r.
-// ADDS: r begins with what the axis before has found, else with the sources;  ENDS: this axis is the last, else r goes to memory;
+// ADDS: r begins with what the axis before has found, else with zero;  ENDS: this axis is the last and adds the sources, else r
+// goes to memory;
 // REGISTER: the stepper has k;  start: q0;  other arguments as of sweep.cu
 extern "C" __global__ void __launch_bounds__(THREADS) stage(
         const real* __restrict__ state, real* out, const real* start, real* kept, real* tendency, const real* __restrict__ m,
@@ -13,16 +14,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) stage(
     const real dt = clock[0], t = clock[1];
     real q[V], r[V];
     load(g, c, at, state, m, box, t, q);
-    if (ADDS)
-        for (int v = 0; v < V; ++v) r[v] = tendency[v * g.cells + at];
-    else
-        sources(g, c, at, m, box, t, real(0), q, r);
+    for (int v = 0; v < V; ++v) r[v] = ADDS ? tendency[v * g.cells + at] : real(0);
     lines(g, c, at, shared, m, box, t, 1 / box[2 * AXIS + 1], q, r);
     if (!ENDS) {
         if (c.stored)
             for (int v = 0; v < V; ++v) tendency[v * g.cells + at] = r[v];
         return;
     }
+    sources(g, c, at, m, box, t, real(0), q, r);
     if (c.stored)
         for (int v = 0; v < V; ++v) {
             const offset to = v * g.cells + at;

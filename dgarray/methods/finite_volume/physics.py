@@ -54,9 +54,12 @@ class GridPhysics(Physics):
         return self.line("positive speed", speed, {"l": "q", "r": ("q", 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["s"])
 
     def update(self, base):
-        """The line out = base - k (flux - flux of the face below) / C; k: dt / h for a step, 1 / h for a tendency."""
+        """The line out = base - (k flux - k flux of the face below) / C; k: dt / h for a step, 1 / h for a tendency.
+
+        A kernel makes one instruction of a sum with one product, so k (flux - flux below) of the axis that comes last would
+        be exact where that of the first one is rounded, and a flow that is turned would be another one."""
         def update(q, above, below, m, k):
-            change = self.over_capacity(tuple(k * (a - b) for a, b in zip(above, below)), m)
+            change = self.over_capacity(tuple(k * a - k * b for a, b in zip(above, below)), m)
             return tuple(a - b for a, b in zip(q, change))
         return self.line("update", update, {"q": base, "above": "flux", "below": ("flux", -1), "m": "m"}, ["out"], ["k"])
 
@@ -74,8 +77,10 @@ class GridPhysics(Physics):
 
     @cached_property
     def sources_line(self):
-        """The line r = s(q, x, t) / C."""
-        return self.line("source", self.tendency, {"q": "q", "x": "x", "m": "m"}, ["r"])
+        """The line that adds s(q, x, t) / C to r."""
+        def added(r, q, x, t, m):
+            return tuple(a + b for a, b in zip(r, self.tendency(q, x, t, m)))
+        return self.line("source", added, {"r": "r", "q": "q", "x": "x", "m": "m"}, ["r"])
 
     def rates(self, joined):
         """The function of (q, x, t, m) that joins s_k / h_k of all axes k, s_k the wave speed along that axis, by `joined`:

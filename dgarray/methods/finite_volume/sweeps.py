@@ -105,9 +105,9 @@ class Sweeps(Recipe):
             self.evaluate_own(self.tables.physics.source_step, q, q, t=t, dt=dt)
 
     def evaluate_own(self, line, q, result, **numbers):
-        """Evaluate a line of one field that reads q, m and x of the same cell, at the own cells."""
+        """Evaluate a line of one field, in `result`, that reads q, m, x and that field of the same cell, at the own cells."""
         (field,), q = line.writes, self.own(q)
-        fields = {"q": (0, tuple(q)), "m": (0, self.own_m), "x": (0, self.own_x)}
+        fields = {field: (0, tuple(self.own(result))), "q": (0, tuple(q)), "m": (0, self.own_m), "x": (0, self.own_x)}
         for target, values in zip(self.own(result), evaluate([line], fields, {field: (0, q.shape[-1])}, numbers)[field]):
             target[...] = values
 
@@ -148,10 +148,10 @@ class Sweeps(Recipe):
         """r = -sum over axes of dF_k/dx_k / C + s / C, a new array."""
         self.renew(q)
         r, physics = self.xp.zeros_like(q), self.tables.physics
-        if physics.sources:
-            self.evaluate_own(physics.sources_line, q, r, t=t)
         for axis in range(self.tables.dim):
             self.add_fluxes(axis, q, "r", r, r, t, 1.0)
+        if physics.sources:          # last: the sum of the fluxes along x and y does not depend on their order
+            self.evaluate_own(physics.sources_line, q, r, t=t)
         return r
 
     # Lines of cells along an axis, with ghost layers.

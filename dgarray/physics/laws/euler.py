@@ -131,7 +131,7 @@ class Euler(Law):
         """The difference of states that these waves make, by the right eigenvectors: the inverse of `characteristic`."""
         v, c2 = self.velocity(mean), self.sound_speed_squared(mean)
         slow, entropy, *shear, fast = w
-        rho, along = slow + entropy + fast, (fast - slow) * np.sqrt(c2)
+        rho, along = slow + fast + entropy, (fast - slow) * np.sqrt(c2)
         push = tuple(along * a for a in n)
         for s, t in zip(shear, tangents(n)):
             push = tuple(a + s * b for a, b in zip(push, t))
