@@ -29,8 +29,10 @@ def orszag_tang(cells=128, scheme="muscl", flux="hlld", limiter="van-leer", vari
 
 
 def vortices(x, law):
-    """The state at the start."""
-    one, B = 1.0 + 0.0 * (x[0] + x[1]), 1 / np.sqrt(4 * np.pi)
-    u = -np.sin(2 * np.pi * x[1])
-    return law.conservative((25 / (36 * np.pi) * one, u, np.sin(2 * np.pi * x[0]), 0.0 * one, 5 / (12 * np.pi) * one, B * u,
-                             B * np.sin(4 * np.pi * x[0]), 0.0 * one))
+    """The state at the start, of angles around the centre of the square: so it is its own image under a turn by 180 degrees,
+    to the last bit where the centres of the cells are."""
+    a, b = (2 * np.pi * (along - 0.5) for along in x)
+    one, B = 1.0 + 0.0 * (a + b), 1 / np.sqrt(4 * np.pi)
+    u = np.sin(b)
+    return law.conservative((25 / (36 * np.pi) * one, u, -np.sin(a), 0.0 * one, 5 / (12 * np.pi) * one, B * u,
+                             B * np.sin(2 * a), 0.0 * one))

@@ -21,7 +21,8 @@ class Waves:
     are reflections of (dp, dB . t) and of (dv . n, S dv . t): each is its own inverse and has no entry above one.
     Brio & Wu 1988, J. Comput. Phys. 75; Roe & Balsara 1996, SIAM J. Appl. Math. 56: theirs in this form.
 
-    frame   n, t, t', three components each; t is any tangent where the tangential field is below 1e-15
+    frame   n, t, t', three components each; t is any tangent where the tangential field is below 1e-15 and so counts
+            as zero
     even    alpha_f, alpha_s;  odd: alpha_f cf, alpha_s cs
     """
 
@@ -37,7 +38,7 @@ class Waves:
         x, y = np.where(none, 1.0, x * k), np.where(none, 0.0, y * k)
         self.frame = normal, combined((first, second), (x, y)), combined((first, second), (-y, x))
         self.turned = np.where(Bn < 0, self.push, -self.push)
-        self.even, self.odd = weights(np.abs(Bn), across)
+        self.even, self.odd = weights(np.abs(Bn), np.where(none, 0.0, across))
 
     def of(self, q):
         """The waves of a difference q of conserved states: left eigenvectors times q."""
