@@ -164,7 +164,7 @@ class Euler(Law):
         c^2 = a c-^2 + b c+^2 + (gamma - 1) / 2  a b |v+ - v-|^2, a sum of positive terms.
         Roe 1981; Einfeldt 1988."""
         rho = np.sqrt(l[0] * r[0])
-        k = 1 / (l[0] + 2 * rho + r[0])          # 1 / (sqrt(rho-) + sqrt(rho+))^2
+        k = 1 / (l[0] + r[0] + 2 * rho)          # 1 / (sqrt(rho-) + sqrt(rho+))^2
         a, b, ab = (l[0] + rho) * k, (r[0] + rho) * k, rho * k
         vl, vr = self.velocity(l), self.velocity(r)
         dv = tuple(y - x for x, y in zip(vl, vr))
@@ -175,18 +175,19 @@ class Euler(Law):
         """Three waves S-, S*, S+: exact for contacts, shear layers and single shocks.
 
         S* = (p+ - p- + rho- u- (S- - u-) - rho+ u+ (S+ - u+)) / (rho- (S- - u-) - rho+ (S+ - u+)), and on the side K of S*
-        F* = (S* ((S - u) q - p D(u)) + S p* D(S*)) / (S - S*),  p* = p + rho (S - u) (S* - u),  D(u) = (0, n, u),
+        F* = (S* ((S - u) q - p D(u)) + S p* D(S*)) / (S - S*),  D(u) = (0, n, u),  p* = p + rho (S - u) (S* - u), which is
+        (a p+ - b p- - a b (u+ - u-)) / (a - b) of both sides, a = rho- (S- - u-), b = rho+ (S+ - u+),
         where the waves leave to both sides, else F(q).  Toro, Spruce & Speares 1994; Toro 2009, section 10.4."""
         slow, fast = self.signal_speeds(l, r, n)
         ul, ur = (dot(self.velocity(q), n) for q in (l, r))
         pl, pr = self.pressure(l), self.pressure(r)
         a, b = l[0] * (slow - ul), r[0] * (fast - ur)
-        middle = (pr - pl + a * ul - b * ur) / (a - b)
+        k = 1 / (a - b)
+        middle, total = (pr - pl + (a * ul - b * ur)) * k, (a * pr - b * pl - a * b * (ur - ul)) * k
         left = middle >= 0
         q = tuple(np.where(left, x, y) for x, y in zip(l, r))
         u, p, s = (np.where(left, x, y) for x, y in ((ul, ur), (pl, pr), (slow, fast)))
-        push = s * (p + q[0] * (s - u) * (middle - u))
-        between, k = (slow < 0) & (fast > 0), 1 / (s - middle)
+        push, between, k = s * total, (slow < 0) & (fast > 0), 1 / (s - middle)
         return tuple(np.where(between, (middle * ((s - u) * x - p * d) + push * e) * k, u * x + p * d)
                      for x, d, e in zip(q, (0.0, *n, u), (0.0, *n, middle)))
 
@@ -204,7 +205,7 @@ class Euler(Law):
         slow, fast = map(entropy_fixed, (u - c, u + c), self.speeds(l, n), self.speeds(r, n))
         down, up = slow * (dp - rho * c * du) * k / 2, fast * (dp + rho * c * du) * k / 2       # the acoustic waves
         entropy, shear = np.abs(u) * (drho - dp * k), np.abs(u) * rho
-        mass, push = down + entropy + up, (up - down) * c
+        mass, push = down + up + entropy, (up - down) * c
         heat = (down + up) * c2 * (1 / (self.gamma - 1))
         jump = (mass, *(mass * x + push * a + shear * (d - du * a) for x, a, d in zip(v, n, dv)),
                 mass * dot(v, v) / 2 + heat + push * u + shear * (dot(v, dv) - u * du))

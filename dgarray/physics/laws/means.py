@@ -9,4 +9,5 @@ def logarithmic_mean(a, b):
     f2 = ((b - a) / (b + a)) ** 2
     close = f2 < 1e-4
     series = (a + b) / (2 + f2 * (2 / 3 + f2 * (2 / 5 + f2 * (2 / 7))))
-    return np.where(close, series, (b - a) / np.where(close, 1.0, np.log(b / a)))
+    low, high = np.minimum(a, b), np.maximum(a, b)          # to the last bit the mean of (b, a), too
+    return np.where(close, series, (high - low) / np.where(close, 1.0, np.log(high / low)))

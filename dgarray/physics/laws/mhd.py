@@ -297,9 +297,9 @@ class MHD(Law):
         heat = pl * pr / (logarithmic_mean(l[0] * pr, r[0] * pl) * (self.gamma - 1))
         momentum = (mass * (v + w) / 2 + ((pl + pr) / 2 + b) * k - (bl * d + br * c) / 2
                     for v, w, c, d, k in zip(vl, vr, Bl, Br, normal))
-        work = pl * ur + pr * ul + 2 * (ul + ur) * b - bl * dot(vl, Br) - br * dot(vr, Bl)
+        work = pl * ur + pr * ul + 2 * (ul + ur) * b - (bl * dot(vl, Br) + br * dot(vr, Bl))
         energy = mass * (dot(vl, vr) / 2 + heat) + work / 2
-        field = ((ul * c - v * bl + ur * d - w * br + (l[8] + r[8]) * k) / 2
+        field = ((ul * c - v * bl + (ur * d - w * br) + (l[8] + r[8]) * k) / 2
                  for v, w, c, d, k in zip(vl, vr, Bl, Br, normal))
         return (mass, *momentum, energy, *field, self.cleaning_speed ** 2 * (bl + br) / 2)
 
@@ -324,7 +324,7 @@ class MHD(Law):
         left.outer, right.outer = np.minimum(left.u, right.u) - fastest, np.maximum(left.u, right.u) + fastest
         a, b = left.mass, right.mass          # rho (S - u), below zero on the left
         k = 1 / (b - a)
-        middle = (b * right.u - a * left.u - right.P + left.P) * k
+        middle = (b * right.u - a * left.u + (left.P - right.P)) * k
         total = (b * left.P - a * right.P + a * b * (right.u - left.u)) * k
         for side in sides:
             side.behind(middle, total)
@@ -333,8 +333,8 @@ class MHD(Law):
         turned = np.where(Bn < 0, -w, w)          # w times the sign of Bn, in the dtype of the state
         v = tuple((x * c + y * d) * w + (f - e) * turned for c, d, e, f in zip(left.v1, right.v1, left.B1, right.B1))
         B = tuple((x * f + y * e) * w + x * y * (d - c) * turned for c, d, e, f in zip(left.v1, right.v1, left.B1, right.B1))
-        used = middle >= 0
-        flux = [np.where(used, c, d) for c, d in zip(left.flux(v, B, -1), right.flux(v, B, 1))]
+        flux = [np.where(middle > 0, c, np.where(middle < 0, d, (c + d) / 2))          # at zero both are one, up to rounding
+                for c, d in zip(left.flux(v, B, -1), right.flux(v, B, 1))]
         magnetic = [c + psi * k for c, k in zip(flux[5:], normal)]
         return (*flux[:5], *magnetic, self.cleaning_speed ** 2 * Bn)
 
