@@ -1,8 +1,9 @@
-"""Symmetries of the equations that the methods keep to rounding: mirror, turn, exchange of axes, duality, extrusion, the sign
-of the magnetic field, motion along the direction on which a flow does not depend.
+"""Symmetries of the equations that the methods keep to rounding, finite volumes to the last bit: mirror, turn, exchange of
+axes, duality, extrusion, the sign of the magnetic field, motion along the direction on which a flow does not depend.
 
-Two do not hold everywhere, with reason. Strang's sweeps begin and end with x, so they keep mirrors but not what exchanges axes.
-Where faces are oblique to the motion, as on triangles, the gas crosses them, and its errors are others.
+Some do not hold everywhere, with reason. Strang's sweeps begin and end with x, so they keep mirrors but not what exchanges
+axes. Sums over three axes are (x + y) + z, so turns around z keep all bits, others do not. Where faces are oblique to the
+motion, as on triangles, the gas crosses them, and its errors are others.
 """
 import warnings
 
@@ -24,15 +25,14 @@ METHODS = {**LINEAR, **VOLUMES, **GASES}
 FEW = {("Euler", "turn"), ("Maxwell TM", "turn")}
 RUNS = [pytest.param(law, method, change, id=f"{law}, {method}, {change}",
                      marks=() if (law, change) in FEW else pytest.mark.thorough)
-        for law in LAWS for method in METHODS for change in MAPS
-        if not (method == "split" and change != "mirror") and (law in ("Euler", "MHD") or method not in GASES)
-        and (law, method) != ("MHD", "shocks")]
+        for law in LAWS for method in LINEAR | GASES for change in MAPS
+        if (law in ("Euler", "MHD") or method not in GASES) and (law, method) != ("MHD", "shocks")]
 
 
 def moved(law, q, R):
     """The state seen after the map x -> R x: vectors turn with it, those of magnetism as axial vectors."""
     S = np.eye(3)
-    S[:2, :2] = R
+    S[:len(R), :len(R)] = R
 
     def polar(v):
         return tuple(sum(S[i, k] * v[k] for k in range(len(v))) for i in range(len(v)))
@@ -44,7 +44,7 @@ def moved(law, q, R):
         return law.state(polar(E), axial(H))
     if isinstance(law, dg.MHD):
         return (q[0], *polar(q[1:4]), q[4], *axial(q[5:8]), np.linalg.det(S) * q[8])
-    return (q[0], *polar(q[1:3]), *q[3:])
+    return (q[0], *polar(q[1:1 + len(R)]), *q[1 + len(R):])
 
 
 def state(law):
@@ -117,7 +117,63 @@ def test_maps_of_the_plane(name, kind, change):
     points = places(method)
     one = values(run(mesh_for(method), law, method, q, wall_of(law)), points, law)
     other = values(run(mesh_for(method, R), law, method, seen, wall_of(law)), image(points, R), law)
-    cancels(np.array(moved(law, tuple(one), R)), other, 1e4 if kind == "weno" else 10)
+    cancels(np.array(moved(law, tuple(one), R)), other, 10)
+
+
+def on_grid(law, Q, R):
+    """The values Q (variable, z, y, x) on a grid with as many cells along each axis, seen after the map x -> R x."""
+    inverse, places = np.transpose(R), np.indices(Q.shape[1:])[::-1]
+    source = [sum(int(s) * (place if s > 0 else place - Q.shape[-1] + 1) for s, place in zip(row, places)) for row in inverse]
+    return np.array(moved(law, Q[(slice(None), *source[::-1])], R))
+
+
+def rough(law):
+    """Values of cells (variable, z, y, x) with jumps between any two, of no symmetry."""
+    cells = (12, 12) if law.dim == 2 else (6, 6, 6)
+    w = np.random.default_rng(1).uniform(-0.5, 0.5, (len(law.variables), *cells))
+    if law.conservative is None:
+        return w
+    positive = [0, 4 if isinstance(law, dg.MHD) else -1]
+    w[positive] = np.exp(2 * w[positive])
+    return np.array(law.conservative(tuple(w)))
+
+
+def after_step(law, Q, method, flux, boundary, kernels):
+    grid = dg.Grid((0,) * law.dim, (1,) * law.dim, Q.shape[:0:-1], periodic=not boundary)
+    sim = dg.Simulation(grid, law, method, boundary, lambda x: tuple(Q[:, *(0 * k for k in Q.shape[1:])]), flux=flux,
+                        backend="numpy", kernels=kernels)
+    state = sim.operator.state(Q)
+    return sim.operator.host(sim.operator.advance(state, 0.0, sim.operator.largest_step(state, 0.0)))
+
+
+SOLID = {"Euler in 3D": dg.Euler(3), "MHD in 3D": dg.MHD(3, cleaning_speed=1.5)}
+EXCHANGE = {2: MAPS["exchange"], 3: ((0, 1, 0), (1, 0, 0), (0, 0, 1))}          # of x and y: a turn is that and a mirror
+OWN = {"Euler": (dg.hllc, dg.roe, dg.hll, dg.rusanov), "MHD": (dg.hlld, dg.hll, dg.rusanov)}
+BITS = [pytest.param(name, dg.FiniteVolume(scheme, splitting, variables=variables), flux, kernels,
+                     id=f"{name}, {scheme}, {splitting}, {variables}, {getattr(flux, '__name__', None)}, {kernels}",
+                     marks=() if kernels == "array" and (law.dim == 2 or flux in (dg.hllc, dg.hlld)) else pytest.mark.thorough)
+        for name, law in (LAWS | SOLID).items()
+        for scheme, splitting, variables, flux, kernels in [
+            *((*which, "auto", flux, "array") for which in (("first-order", None), ("muscl", "strang"), ("muscl", None))
+              for flux in OWN.get(name.partition(" ")[0], (None,))),
+            ("weno", None, "auto", None, "array"), ("weno", None, "conserved", None, "array"),
+            *([("muscl", None, "characteristic", None, "array")] if law.characteristic else []),
+            *([("muscl", None, "auto", OWN[name][0], "fused"), ("weno", None, "auto", None, "fused")] if name in OWN else [])]]
+
+
+@pytest.mark.parametrize("name, method, flux, kernels", BITS)
+def test_finite_volumes_keep_mirrors_and_turns_to_the_last_bit(name, method, flux, kernels):
+    """A step of a mirrored state is the mirrored step, without splitting that of a turned one the turned step.
+
+    Fleischmann, Adami & Adams 2019, J. Comput. Phys. 397."""
+    law = (LAWS | SOLID)[name]
+    boundary = wall_of(law) if method.scheme != "weno" else None
+    Q = rough(law)
+    end = after_step(law, Q, method, flux, boundary, kernels)
+    mirrors = [np.diag(np.where(np.arange(law.dim) == axis, -1, 1)) for axis in range(law.dim)]
+    for R in mirrors + [EXCHANGE[law.dim]] * (method.splitting is None):
+        np.testing.assert_array_equal(after_step(law, on_grid(law, Q, R), method, flux, boundary, kernels),
+                                      on_grid(law, end, R), f"{R}")
 
 
 @pytest.mark.parametrize("kind", [*LINEAR, *VOLUMES])
