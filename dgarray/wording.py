@@ -1,6 +1,8 @@
 """One sentence for a name that does not exist: what came, what is allowed, which is nearest."""
 from difflib import get_close_matches
 
+LONG = 40          # names that nobody reads to their end
+
 
 def choose(what, value, allowed, where="; allowed", also=()):
     """Return `value` if it is among the allowed names, else raise ValueError naming them and the nearest one.
@@ -9,6 +11,10 @@ def choose(what, value, allowed, where="; allowed", also=()):
     allowed = [str(name) for name in allowed]
     if value in allowed:
         return value
+    if len(allowed) > LONG:
+        some = " or ".join(map(repr, near(value, allowed, 3)))
+        raise ValueError(f"{what} {value!r} does not exist, nor one that is near" if not some else
+                         f"{what} {value!r} does not exist; did you mean {some}?")
     listed = ", ".join([*allowed, *also]) or "none"
     raise ValueError(f"{what} {value!r} does not exist{where}: {listed}{nearest(value, allowed)}")
 
@@ -20,6 +26,11 @@ def plural(count, noun):
 
 def nearest(value, allowed):
     """The hint " (did you mean 'name'?)" with the nearest of the allowed names, "" where none is near; case does not count."""
+    found = near(value, allowed, 1)
+    return f" (did you mean {found[0]!r}?)" if found else ""
+
+
+def near(value, allowed, count):
+    """At most so many of the allowed names, the nearest first; case does not count."""
     folded = {str(name).casefold(): str(name) for name in reversed(list(allowed))}
-    near = get_close_matches(str(value).casefold(), folded, 1)
-    return f" (did you mean {folded[near[0]]!r}?)" if near else ""
+    return [folded[name] for name in get_close_matches(str(value).casefold(), folded, count)]

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..keywords import keywords
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+@keywords
 def eoc(case: Callable, orders: Iterable[int] | None = None, levels: int = 3, report: Callable | None = None,
         run: dict | None = None, **keywords: Any) -> list[dict]:
     """Run a case at several orders on its mesh and `levels - 1` uniform refinements of it; observed orders of the L2 error.

@@ -15,6 +15,7 @@ import xarray as xr
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ..keywords import Keywords
 from ..mesh.interfaces import other_side
 from ..physics.boundary import pec
 from ..physics.laws.law import shown
@@ -34,7 +35,7 @@ LEAST = 0.1          # of the waves out of the ports, what must enter at the one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Port:
+class Port(Keywords):
     """A port of a waveguide: a mode at an interface of the mesh.
 
         mesh = mesh.with_interfaces({"one": ("device", "feed")})          # the normal points out of the device

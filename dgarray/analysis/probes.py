@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..keywords import Keywords
 from ..spaces.parts import AXES
 from ..wording import plural
 from .record_layout import Series
@@ -71,7 +72,7 @@ class Recording:
             raise ValueError(f"record {self.series.name!r} keeps no state, but was given {', '.join(state)}")
 
 
-class Recorder:
+class Recorder(Keywords):
     """What to record: the base of all recorders, frozen dataclasses with a method `attach(name, operator) -> Recording`."""
 
     def __repr__(self):

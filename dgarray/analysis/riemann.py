@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..keywords import keywords
 from ..physics.laws.euler import Euler
 from ..physics.laws.law import dot
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 ITERATIONS = 100          # of Newton's method; ten are many
 
 
+@keywords
 def riemann(law: Euler, left: Sequence[float], right: Sequence[float], at: float = 0.0,
             direction: Sequence[float] | None = None) -> RiemannSolution:
     """The exact solution of the Riemann problem, a function (x, t) -> q for `exact=`, `initial=` or `prescribed`.

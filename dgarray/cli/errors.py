@@ -1,9 +1,7 @@
 """Errors as a person at the command line sees them: one line, and an exit status."""
 import builtins
 import errno
-import inspect
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -18,7 +16,6 @@ FAILED, BAD_INPUT, BAD_SOLUTION = 1, 2, 3
 MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE}
 # Errors whose message is a sentence of ours, or one that is clear without the name of its type.
 PLAIN = (ValueError, RuntimeError, OSError, TypeError)
-KEYWORD = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
 
 
 def status(error):
@@ -44,35 +41,18 @@ def one_line(error):
         name, text = "", f"there is not enough memory{': ' * bool(text)}{text}"
     elif not place:
         place = "run again with --debug for the traceback"
-    text = f"{name}{text}{suggestion(error)}".removesuffix(": ")
+    text = "; ".join([f"{name}{text}{suggestion(error)}".removesuffix(": "), *getattr(error, "__notes__", [])])
     return f"{text} ({place})" if place and place not in text else text
 
 
 def suggestion(error):
-    """The nearest name, for an attribute, a name or a keyword argument that Python does not find."""
-    keyword = KEYWORD.match(str(error)) if isinstance(error, TypeError) else None
-    if keyword:
-        function = named_function(keyword[1])
-        if function is None:
-            return ""
-        allowed = [name for name in inspect.signature(function).parameters if name != "self"]
-        return f"; allowed: {', '.join(allowed)}{nearest(keyword[2], allowed)}"
+    """The nearest name, for an attribute or a name that Python does not find."""
     if type(error) is AttributeError and error.name and error.obj is not None and "did you mean" not in str(error):
         return nearest(error.name, [name for name in dir(error.obj) if not name.startswith("_")])
     if isinstance(error, NameError) and error.name and error.__traceback__:
         frame = innermost(error).tb_frame
         return nearest(error.name, [*frame.f_locals, *frame.f_globals, *vars(builtins)])
     return ""
-
-
-def named_function(title):
-    """The function of the package that Python calls by this qualified name, or None."""
-    found = sys.modules[__package__.partition(".")[0]]
-    for part in title.removesuffix(".__init__").split("."):
-        found = vars(found).get(part)
-        if found is None:
-            return None
-    return found
 
 
 def innermost(error):

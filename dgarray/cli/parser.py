@@ -13,6 +13,7 @@ from functools import cache
 from ..launched import processes
 from ..wording import nearest
 from . import bench_commands, list_command, mesh_commands, output_commands, run_commands
+from .json_files import json_alone
 
 BAD_INPUT = 2
 CASE_HELP = "a name from 'dgarray list', or a Python file with a function case()"
@@ -38,8 +39,6 @@ class Parser(argparse.ArgumentParser):
         """Report the first option or command that does not exist, with the nearest one."""
         options = [name for action in self._actions for name in action.option_strings]
         commands = [name for action in self._actions if action.dest == "command" for name in action.choices]
-        if commands and not args:
-            self.error(f"give a command: {', '.join(commands)}")
         for text in args:
             name = text.partition("=")[0]
             if text == "--" or commands and name in commands:
@@ -109,7 +108,8 @@ def build_parser():
     run.add_argument("--live-variable", metavar="NAME", help="variable of --live (default: the law's last)")
     run.add_argument("--dump-on-error", metavar="FILE.vtu|.vti|.png",
                      help="if the solution goes bad, write the state around the bad place to this file")
-    run.add_argument("--json", metavar="FILE", help="write the summary as JSON")
+    run.add_argument("--json", metavar="FILE",
+                     help="write the summary as JSON; - is standard output, and all else goes to standard error")
 
     eoc = command("eoc", run_commands.run_eoc, "Observed orders of convergence of a case with an exact solution.")
     eoc.add_argument("case", metavar="CASE|FILE.py", help=CASE_HELP)
@@ -117,14 +117,14 @@ def build_parser():
     eoc.add_argument("--levels", type=whole, default=3, metavar="N",
                      help="number of meshes, each a uniform refinement of the one before (default 3)")
     add_run_options(eoc)
-    eoc.add_argument("--json", metavar="FILE", help="write the rows as JSON")
+    eoc.add_argument("--json", metavar="FILE", help="write the rows as JSON, - to standard output")
 
     bench = command("bench", bench_commands.run_bench, "Measure this machine's ceilings and the kernels against them.")
     bench.add_argument("cases", nargs="*", metavar="CASE", help="cases to measure (default: the package's own list)")
     bench.add_argument("--backend", default="numpy", metavar="NAME", help="numpy (default) or cupy: the GPU instead of the CPU")
     bench.add_argument("--orders", metavar="1-9", help="with --backend cupy: polynomial orders (default 1-9)")
     bench.add_argument("--dtype", action="append", metavar="TYPE", help="with --backend cupy: float64, float32 (default: both)")
-    bench.add_argument("--json", metavar="FILE", help="write the results as JSON")
+    bench.add_argument("--json", metavar="FILE", help="write the results as JSON, - to standard output")
     bench.add_argument("--compare", metavar="FILE", help="JSON of an earlier bench, to show the change in per cent")
     bench.add_argument("--quick", action="store_true", help="small meshes and few steps, only to check that everything runs")
     bench.add_argument("--first-contact", metavar="OUT",
@@ -236,11 +236,14 @@ def main(arguments=None):
     0; 1 where the machine failed (no space, no memory) or a part of a benchmark did, 2 for bad input, 3 for a solution that
     went bad; 130 and 143 after Ctrl-C and SIGTERM, 141 where nobody reads the output any more."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments:
+        build_parser().print_help()
+        return 0
     options = build_parser().parse_args(arguments)
     options.call, options.arguments = shlex.join(["dgarray", *arguments]), arguments
     warnings.showwarning = lambda message, *_: print(f"dgarray: warning: {' '.join(str(message).split())}", file=sys.stderr)
     try:
-        with Stopped(), spoken_once(options):
+        with Stopped(), spoken_once(options), json_alone(options):
             status_of_command = options.function(options)
         sys.stdout.flush()
     except BrokenPipeError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..keywords import keywords
 from ..reference.shapes import NAMED_SHAPES, SHAPES
 from ..wording import nearest, plural
 from .errors import MeshError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 SIDES = (("left", "right"), ("bottom", "top")), (("left", "right"), ("front", "back"), ("bottom", "top"))
 
 
+@keywords
 def interval(lower: float = 0.0, upper: float = 1.0, cells: int = 16, periodic: bool = False, perturb: float = 0.0,
              seed: int = 0) -> Mesh:
     """The interval [lower, upper] in `cells` lines; boundaries left and right.
@@ -42,6 +44,7 @@ def interval(lower: float = 0.0, upper: float = 1.0, cells: int = 16, periodic: 
                     f"interval({lower:g}, {upper:g}, {cells})")
 
 
+@keywords
 def rectangle(lower: Sequence[float] = (0, 0), upper: Sequence[float] = (1, 1), cells: int | Sequence[int] = (8, 8),
               periodic: bool | Sequence[bool] = False, perturb: float = 0.0, seed: int = 0, diagonal: str = "right",
               shape: str = "triangle") -> Mesh:
@@ -72,6 +75,7 @@ def rectangle(lower: Sequence[float] = (0, 0), upper: Sequence[float] = (1, 1), 
                     f"rectangle({cells[0]} x {cells[1]})", shape)
 
 
+@keywords
 def box(lower: Sequence[float] = (0, 0, 0), upper: Sequence[float] = (1, 1, 1), cells: int | Sequence[int] = (4, 4, 4),
         periodic: bool | Sequence[bool] = False, perturb: float = 0.0, seed: int = 0, shape: str = "tetra") -> Mesh:
     """A box cut into bricks of six tetrahedra each, in the same way in every brick (Kuhn 1960).

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..html_table import table
+from ..keywords import Keywords
 from . import grid_picture
 from .errors import MeshError
 from .generate import SIDES, per_axis
@@ -26,7 +27,7 @@ LARGEST = 2 ** 40          # more nodes are taken for a mistyped number
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Keywords):
     """The box [lower, upper] with `cells` equal cells along each axis; the nodes are the corners of the cells.
 
     lower, upper   corners, one number for each of x, y, z, in 1D a number; 0 and 1 in 1D by default

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy import inf
 
 from ..html_table import table
+from ..keywords import Keywords
 from ..physics.capacity import check_factors
 from ..physics.laws.law import shown
 from ..spaces import GridSpace
@@ -31,7 +32,7 @@ class OwnSteps:
     name, order, stages = "own", inf, (Stage(),)
 
 
-class Method:
+class Method(Keywords):
     """A numerical method. A method of your own, a frozen dataclass of its options, has
 
     check(problem)               raise ValueError or TypeError where it cannot solve the `Problem`; see `Problem.needs`

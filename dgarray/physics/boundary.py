@@ -9,12 +9,14 @@ attribute `check` is asked before anything is computed: check(mesh, faces, law) 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import wraps
 from numbers import Real
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..keywords import Keywords, keywords
 from ..wording import choose
 from .boundary_checks import all_checks, check_normal, check_pressure, check_state
 from .derivative import derivative
@@ -36,16 +38,30 @@ if TYPE_CHECKING:
 
 def maker(function):
     """Mark a function that makes a condition, or a field for one, so that it is not taken for a condition itself."""
-    function.is_maker = True
-    return function
+    checked = keywords(function)
+    checked.is_maker = True
+    return checked
 
 
+def condition(function):
+    """Let a condition say what it is where it is called without a state, instead of being given itself."""
+    @wraps(function)
+    def checked(*args, **kwargs):
+        if not args and not kwargs:
+            name = function.__name__
+            raise TypeError(f"{name} is a condition itself; give it without parentheses, boundary=dgarray.{name}")
+        return function(*args, **kwargs)
+    return checked
+
+
+@condition
 def pec(q: Components, n: Components, law: Law) -> tuple:
     """Perfect electric conductor, n x E = 0 and n . H = 0: E+ = -E- + 2 n (n . E-), H+ = H- - 2 n (n . H-)."""
     E, H = need(law, "fields", "pec", "Maxwell")(q)
     return law.state(turned(E, law.direction(n)), reflected(H, law.direction(n)))
 
 
+@condition
 def pmc(q: Components, n: Components, law: Law) -> tuple:
     """Perfect magnetic conductor, n x H = 0 and n . E = 0: E+ = E- - 2 n (n . E-), H+ = -H- + 2 n (n . H-)."""
     E, H = need(law, "fields", "pmc", "Maxwell")(q)
@@ -64,6 +80,7 @@ def turned(v, n):
     return tuple(2 * normal * k - a for a, k in zip(v, n))
 
 
+@condition
 def wall(q: Components, n: Components, law: Law) -> tuple:
     """Rigid wall that slips, n . v = 0: velocity or momentum mirrored, m+ = m- - 2 (n . m-) n, all else as inside.
 
@@ -126,6 +143,7 @@ def mirrored(q, n, law, condition):
     return tuple(result)
 
 
+@condition
 def pressure_release(q: Components, n: Components, law: Law) -> tuple:
     """Pressure-release boundary of acoustics, p = 0, such as a water surface seen from below: it reflects everything.
 
@@ -134,6 +152,7 @@ def pressure_release(q: Components, n: Components, law: Law) -> tuple:
     return (-q[0], *turned(q[1:], n))
 
 
+@condition
 def absorbing(q: Components, law: Law) -> tuple:
     """Characteristic boundary, nothing comes in: q+ = 0 in the upwind flux, exact for waves along the normal.
 
@@ -145,13 +164,14 @@ def absorbing(q: Components, law: Law) -> tuple:
 absorbing.flux = upwind
 
 
+@condition
 def outflow(q: Components) -> Components:
     """Free outflow: q+ = q-.  Right where everything leaves, such as a supersonic gas."""
     return q
 
 
 @dataclass(frozen=True)
-class Sponge:
+class Sponge(Keywords):
     """A layer in which waves are damped before they leave a grid: dq/dt = ... - sigma q within `width` of the side.
 
     sigma = s_0 (depth / width)^3, s_0 = 2 c log(1 / reflection) / width, so that a wave along the normal that goes through the

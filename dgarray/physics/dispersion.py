@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..keywords import keywords
 from .frequency_ranges import ROUNDING, gains, loss_frequencies, runs, said, zeros
 
 if TYPE_CHECKING:
@@ -278,6 +279,7 @@ def strength_of(value, name):
     return real(value, name, positive=True)
 
 
+@keywords
 def Debye(strength: float, tau: float) -> Dispersion:
     """Debye's relaxation of polar media such as water: strength / (1 + i omega tau).
 
@@ -289,6 +291,7 @@ def Debye(strength: float, tau: float) -> Dispersion:
     return Dispersion(0.0, (Relaxation(strength / tau, 1 / tau, call=("Debye", (strength, tau))),))
 
 
+@keywords
 def Drude(plasma: float, damping: float) -> Dispersion:
     """Drude's free electrons of metals and plasmas: plasma^2 / (s^2 + damping s) = -plasma^2 / (omega^2 - i damping omega).
 
@@ -300,6 +303,7 @@ def Drude(plasma: float, damping: float) -> Dispersion:
     return Dispersion(0.0, (Resonance(plasma**2, 0.0, 0.0, damping, call=("Drude", (plasma, damping))),))
 
 
+@keywords
 def Lorentz(strength: float, resonance: float, damping: float) -> Dispersion:
     """Lorentz's bound electrons: strength w0^2 / (w0^2 + i damping omega - omega^2) with w0 = resonance.
 
@@ -314,6 +318,7 @@ def Lorentz(strength: float, resonance: float, damping: float) -> Dispersion:
                                       call=("Lorentz", (strength, resonance, damping))),))
 
 
+@keywords
 def Poles(poles: complex | Sequence[complex], residues: complex | Sequence[complex]) -> Dispersion:
     """Poles of any kind, with their conjugates: sum of r / (s - p), and of conj(r) / (s - conj(p)) where p is not real.
 

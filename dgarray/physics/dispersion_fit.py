@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import nnls
 
+from ..keywords import keywords
 from .dispersion import Dispersion, Drude, Lorentz, Poles, Relaxation, real
 from .frequency_ranges import gains, loss_frequencies
 
@@ -26,6 +27,7 @@ MARGIN = 1e-10          # the least loss at these frequencies, in units of the l
 ROW_ROUNDING = 1e-9     # a row may have an imaginary part of this part of the largest value: tables have few digits
 
 
+@keywords
 def fit(frequency: ArrayLike, eps: ArrayLike, poles: int = 4, high: float | None = None, passive: bool = True) -> Dispersion:
     """A `Dispersion` from a table of a permittivity or permeability: eps(i omega) = high + sum_k r_k / (i omega - p_k).
 

@@ -36,9 +36,15 @@ def components(result, count=None, role="function", names=(), meaning=""):
 def at_points(function, x, t, count, role, names=()):
     """The components of a user's function(x, t) at many points: `count` numbers, or arrays of the shape of the x (dim arrays).
 
-    Raises ValueError, which names the role, for another number of components, other shapes, and an `if` on arrays."""
+    Raises ValueError, which names the role, for another number of components, other shapes, and an `if` on arrays, TypeError
+    for functions of single numbers."""
     try:
         result = call(function, dict(x=x, t=t), role)
+    except TypeError as error:
+        if "converted to Python scalars" not in str(error):
+            raise
+        raise TypeError(f"{role} gives arrays, as x holds many points, to a function of single numbers such as those of the "
+                        "math module; use NumPy's, np.exp instead of math.exp") from error
     except ValueError as error:
         if "truth value of an array" not in str(error):
             raise

@@ -7,6 +7,7 @@ expressions are one node, constants are folded, what no output needs is gone. `c
 import inspect
 import linecache
 import os
+import re
 import sys
 import sysconfig
 from collections import Counter, namedtuple
@@ -35,13 +36,26 @@ class TraceError(TypeError, AttributeError):
     """A function does what cannot be compiled. (An AttributeError too, so that `hasattr` of a traced value answers.)"""
 
 
-def _fail(problem):
-    """Raise TraceError with the problem and the user's line: the innermost stack frame that is not a library's."""
+def _fail(problem, advice=None):
+    """Raise TraceError with the problem and the user's line: the innermost stack frame that is not a library's.
+
+    advice: what to do, a function of that line"""
     frame = sys._getframe(1)
     while frame.f_back and _is_library(frame.f_code.co_filename):
         frame = frame.f_back
     filename, line = frame.f_code.co_filename, frame.f_lineno
-    raise TraceError(f"{problem}; at {filename}:{line}: {linecache.getline(filename, line, frame.f_globals).strip()}")
+    text = linecache.getline(filename, line, frame.f_globals).strip()
+    raise TraceError(f"{problem}{f'; {advice(text)}' if advice else ''}; at {filename}:{line}: {text}")
+
+
+# {name in the math module: the same function in NumPy}, of those whose names differ.
+MATH = {"pow": "power", "fabs": "abs", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
+
+
+def instead_of_math(text):
+    """What to write instead of the functions of the math module that a line uses."""
+    found = dict.fromkeys(re.findall(r"\bmath\.(\w+)", text)) or ["sqrt"]
+    return f"use {', '.join(f'np.{MATH.get(name, name)}' for name in found)}, not {', '.join(f'math.{name}' for name in found)}"
 
 
 def _is_library(filename):
@@ -240,8 +254,8 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
 
     __bool__ = _forbidden("a value decides a branch; use np.where instead of if/and/or (and & | for logic), "
                           "np.maximum and np.minimum instead of max and min")
-    __float__ = __int__ = __index__ = __complex__ = __round__ = _forbidden(
-        "float(), int(), round() and the math module need a known number; use np.sqrt, not math.sqrt")
+    __float__ = __int__ = __index__ = __complex__ = __round__ = lambda self, *_: _fail(
+        "float(), int(), round() and the math module need a known number", instead_of_math)
     __iter__ = __len__ = __getitem__ = __setitem__ = __contains__ = _forbidden(
         "a component is one number, without length or entries; index the tuple of components instead")
     __array__ = _forbidden("a value cannot go into a NumPy array; use tuples of components")
@@ -302,7 +316,12 @@ def call(function, available, role=None):
     for name in names:
         if name not in available and parameters(function)[name].default is inspect.Parameter.empty:
             raise TypeError(f"{_title(function, role)} asks for '{name}'; allowed: {', '.join(sorted(available))}")
-    return function(**{name: available[name] for name in names if name in available})
+    try:
+        return function(**{name: available[name] for name in names if name in available})
+    except Exception as error:
+        if role and not getattr(error, "__notes__", None):
+            error.add_note(f"in the {_title(function, role)}")
+        raise
 
 
 def _title(function, role):

@@ -11,6 +11,7 @@ from ..analysis.envelope import STRETCHES, Envelope
 from ..analysis.incident_waves import passage, waves
 from ..analysis.probes import given_text, whole
 from ..analysis.sampling import at_points, choice, on_boundary
+from ..keywords import keywords
 from ..physics.laws.law import vectors
 from ..wording import choose
 
@@ -44,6 +45,7 @@ class Decayed:
         return f"{self.variable!r} {given_text(self.at)} {self.every}"
 
 
+@keywords
 def decayed(ratio: float, variable: str | Sequence[str], at: ArrayLike | str | Sequence[str], *, limit: float,
             after: float = 0.0, every: int = 1) -> Decayed:
     """The end of a run where fields have left: `until=decayed(1e-4, "Ez", at=(0.5, 0.1), limit=200.0)`.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import backends
 from ..html_table import table
+from ..keywords import Keywords, keywords
 from ..mesh import Grid, Mesh
 from ..methods.method import Method
 from ..methods.on_grid_parts import OnGridParts
@@ -67,7 +68,7 @@ LARGE = 1 << 20          # bytes of a state that are worth the search for what n
 
 
 
-class Simulation:
+class Simulation(Keywords):
     """One problem: a law on a mesh by a method, with boundary conditions and an initial state.
 
     mesh, law, method     e.g. read_mesh("cavity.msh"), Maxwell(dim=3), NodalDG(order=4); a Grid for Hermite(order=3)
@@ -220,6 +221,7 @@ class Simulation:
         whole = layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
         return ZonedLayout(zones, whole) if zones else whole
 
+    @keywords
     def run(self, until: float | Decayed | None = None, every: float | None = None, out: str | PathLike | None = None,
             overwrite: bool = False, progress: Any = None, *, restart: bool = False, checkpoint: float | None = 600.0,
             checkpoint_every: float | None = None, live: Any = None, dump_on_error: str | PathLike | None = None,
@@ -299,6 +301,7 @@ class Simulation:
             return function(*arguments)
         return self.ranks.once(function, *arguments)
 
+    @keywords
     def steps(self, until: float | Decayed | None = None, every: float | None = None) -> Iterator[State]:
         """The states of a run one by one, the first at t = 0: `State` with t, step, q, dataset() and stop().
 

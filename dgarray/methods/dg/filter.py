@@ -5,9 +5,11 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from ...keywords import Keywords
+
 
 @dataclass(frozen=True)
-class ExponentialFilter:
+class ExponentialFilter(Keywords):
     """Multiply the part of degree k of a state by sigma(k) after every step; N is the degree of the method.
 
     sigma(k) = exp(-strength ((k - cutoff) / (N - cutoff))^order) for k > cutoff, else 1

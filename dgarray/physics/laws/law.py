@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 
 from ...html_table import table
+from ...keywords import Keywords
 from ..dispersion import Dispersion
 from ..law_formulas import law_formulas
 from ..trace import parameters
 from .units import units_of
 
 
-class Law:
+class Law(Keywords):
     """A hyperbolic system  C(m) dq/dt + div F(q, x, m) = s(q, x, t, m).
 
     A law states its physics as functions over tuples of components, in plain NumPy.  Each function asks for its arguments

@@ -8,7 +8,6 @@ ABOUT = "commands, options and their values; `eoc`, `bench` and `tune`"
 GROUPS = {}
 
 GROUPS["The command line"] = [
-    Wrong("No command", "", "give a command: list, run"),
     Wrong("A misspelt command", "rum tm_cavity", "did you mean 'run'"),
     Wrong("A misspelt option", "run tm_cavity --ordr 3", "allowed: .*--order.*did you mean '--order'"),
     Wrong("An option of another command", "plot out.zarr Ez --order 3", "--order does not exist"),

@@ -16,6 +16,7 @@ GROUPS["Laws and media"] = [
     case("A parameter out of bounds", "law=dg.Acoustics(density=-1.0)", "must be positive"),
     case("A parameter that is not a number", "law=dg.Acoustics(density='heavy')", "give a number"),
     case("A misspelt parameter", "law=dg.Acoustics(densty=1.0)", "did you mean 'density'"),
+    case("A parameter by its name elsewhere", "law=dg.Acoustics(rho=1.0)", "has no argument 'rho'.*did you mean 'density'"),
     case("A misspelt region", "mesh=dg.read_mesh('mine.msh'), law=dg.Acoustics(density={'doman': 1.0})",
          "did you mean 'domain'", prepare=nasty("good_tri_4x4", "mine.msh")),
     case("A region without a value", "law=dg.Acoustics(density={})", "without a value"),
@@ -57,6 +58,7 @@ GROUPS["Numerical fluxes"] = [
 
 GROUPS["Boundary conditions"] = [
     case("No boundary conditions", "boundary=None", "have no condition"),
+    case("A boundary condition that is called", "boundary=dg.wall()", "give it without parentheses"),
     case("A boundary condition of the wrong type", "boundary='wall'", "give one condition or a dict"),
     case("A misspelt boundary", "boundary={'lefft': dg.wall}", "did you mean 'left'"),
     case("A boundary that is left out", "boundary={'left': dg.wall}", "have no condition"),
