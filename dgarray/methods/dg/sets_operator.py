@@ -14,7 +14,7 @@ from .error_estimate import error_estimate
 from .joins import JOINS
 from .linear_limiter import LinearLimiterTables
 from .linear_limiter_arrays import LinearLimiterArrays
-from .mortars import Mortars
+from .mortars import Mortars, points_at_mortars
 from .sets import set_joins, sets_of
 from .sets_state import SetsState
 from .spectrum import limiting_part, rounded_down, search_of_sets, searched, stable_step
@@ -32,12 +32,26 @@ class SetsOperator(SetsState):
             each.name: others[each.name].on(backend) if others else each.method.operator_of_set(each.problem, backend)
             for each in sets})
         self._steps, self._lists = {}, OperationLists()
+        self._place_points()
         self._place_limits()
         operations = {name: operator.operations for name, operator in self.operators.items()}
         self.mortars = Mortars(operations, set_joins(problem, sets), {each.name: each.several for each in sets})
         self.messages = None if problem.mesh.share is None else backend.messages
         self.copies = None if self.messages is None else Copies(self.messages, {
             each.name: (operations[each.name], each.problem.mesh.share) for each in sets})
+
+    def _place_points(self):
+        """Tell the limiters that keep states positive where mortars evaluate them: on all parts of a mesh alike."""
+        tables = {name: operator.tables for name, operator in self.operators.items()}
+        if not next(iter(tables.values())).limiting.positivity:
+            return
+        problem = replace(self.problem, mesh=self.mesh.whole)
+        whole = self.sets if self.mesh.share is None else sets_of(self.method, problem)
+        every = [tables.get(each.name) or each.method.tables(each.problem) for each in whole]
+        found = points_at_mortars(set_joins(problem, whole), every)
+        for number, each in enumerate(whole):
+            if each.name in tables:
+                tables[each.name].mortar_points = found.get(number)
 
     def _place_limits(self):
         """Let the limiters of all sets see the elements of the others."""
