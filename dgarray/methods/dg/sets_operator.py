@@ -284,6 +284,16 @@ class SetsOperator(SetsState):
     def not_admissible(self, arrays, t):
         return self._in_mesh(lambda o, q: o.not_admissible(q, t), self.split(arrays))
 
+    def state_at(self, arrays, place, row):
+        for each in self.sets:
+            here = np.flatnonzero(each.cells == place)
+            if len(here):
+                return self.operators[each.name].state_at(self.split(arrays)[each.name], int(here[0]), row)
+        raise IndexError(f"element {place} is in none of the sets")
+
+    def not_admitted(self, f):
+        return next(filter(None, (operator.not_admitted(f) for operator in self.operators.values())), "")
+
     def _in_mesh(self, function, parts):
         """Positions that a function finds in each set, with the elements' numbers in the mesh, in the order of these."""
         found = self._each(function, parts)

@@ -88,16 +88,22 @@ class Sweeps(Recipe):
     def step(self, stepper, states, k, t, dt, exponent=None):
         if not self.tables.split:
             return super().step(stepper, states, k, t, dt, exponent)
-        q, out = states
+        for _, q, out in self.parts(*states, t, dt):
+            pass
+        return [q, out], None
+
+    def parts(self, q, out, t, dt):
+        """The parts of a step with splitting: yield (time that the state has reached, the state, the other array) after the
+        sources and after each sweep."""
+        self.add_sources(q, t, dt / 2)
+        yield t + dt / 2, q, out
         for number, axes in enumerate(self.tables.axes):
-            begin = t + number * dt / 2
-            if number == 0:
-                self.add_sources(q, begin, dt / 2)
             for axis in axes:
                 self.sweep(axis, q, out, t + self.tables.sweep_times[number] * dt, dt / 2)
                 q, out = out, q
+                yield t + (number + 1) * dt / 2, q, out
         self.add_sources(q, t + dt / 2, dt / 2)
-        return [q, out], None
+        yield t + dt, q, out
 
     def add_sources(self, q, t, dt):
         """The sources alone for the time dt, in place."""
