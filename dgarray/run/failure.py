@@ -82,8 +82,8 @@ class Failure:
             which = found and found[0]
             wrong = f": {wrong_state(law, self.state)}"
             wrong += "" if np.allclose(self.x, mesh.centre(element)) else f" at {place_text(self.x)}"
-        message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in {where}, {near(names)}{wrong}; "
-                   f"{many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected; the last good state is at "
+        message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in {where}, {near(names)}"
+                   f"{wrong}; {many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected; the last good state is at "
                    f"t = {self.t:.6g}")
         return SolutionError(message, self.time, self.step, self.stage,
                              which, int(mesh.numbers[element]), mesh.centre(element), names)

@@ -54,8 +54,8 @@ class NodalTables:
     surface                         the option of `ModalDG`
     diagonal                        whether the mass matrix is
     curved                          whether metrics are at each point, see `dgarray.methods.dg.curved_tables`
-    mortar_points (point, dim)      where mortars of elements of this kind evaluate states, see `mortars.points_at_mortars`; None
-                                    where the limiter need not know them
+    mortar_points (point, dim)      where mortars of elements of this kind evaluate states, see `points_at_mortars`; None: the
+                                    limiter need not know
     """
 
     weak, modal, curved, sensor, filter, surface, collocated, diagonal = False, False, False, None, None, None, None, False

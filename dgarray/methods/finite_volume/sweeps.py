@@ -88,9 +88,8 @@ class Sweeps(Recipe):
     def step(self, stepper, states, k, t, dt, exponent=None):
         if not self.tables.split:
             return super().step(stepper, states, k, t, dt, exponent)
-        for _, q, out in self.parts(*states, t, dt):
-            pass
-        return [q, out], None
+        *_, (_, *states) = self.parts(*states, t, dt)
+        return states, None
 
     def parts(self, q, out, t, dt):
         """The parts of a step with splitting: yield (time that the state has reached, the state, the other array) after the
@@ -232,7 +231,9 @@ class Sweeps(Recipe):
         """The number of equal parts of a sweep for which the flux `positive` keeps states admissible."""
         largest, (first, end) = 0.0, self.tables.cells(axis)
         for rows in self.pieces(axis):
-            s = evaluate([self.tables.speeds[axis]], self.fields(axis, q, t, rows), {"s": (-1, end - first)}, {"t": t})["s"][0]
+            fields = self.fields(axis, q, t, rows)
+            with np.errstate(all="ignore"):          # a source may have made q what it is
+                s = evaluate([self.tables.speeds[axis]], fields, {"s": (-1, end - first)}, {"t": t})["s"][0]
             largest = max(largest, self.backend.largest(s))
         return min(PARTS, int(np.ceil(self.over_all(largest) * dt / self.tables.grid.spacing[axis])))
 
