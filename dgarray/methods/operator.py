@@ -338,8 +338,8 @@ class Operator:
         return self.nodal(arrays)[:, row, place], self.space.mesh.centre(place)
 
     def not_admitted(self, f: Callable) -> str:
-        """Where the law does not admit the initial state f(x, 0) at the points at which `project` evaluates it, as text; "", the
-        default: nowhere."""
+        """Where the law does not admit the initial state f(x, 0) at the points at which `project` evaluates it, as text; "":
+        nowhere, the default."""
         return ""
 
     def change(self, state: Any, before: Any) -> np.ndarray:
