@@ -145,6 +145,24 @@ def test_density_and_pressure_are_positive_at_all_points(kernels, name, method):
     assert not is_positive(before) and is_positive(operator.host(state))
 
 
+@pytest.mark.parametrize("name", ["triangles", "curved"])
+def test_a_filter_leaves_states_positive(name):
+    """It acts after the limiter, in one set and in several, and would leave negative pressures."""
+    smoothing = dg.ExponentialFilter(cutoff=2)
+
+    def start(x):
+        return dg.Euler(2).conservative((1.0 + 0 * x[0], 0.0, 0.0, np.where(np.sin(7 * x[0] + 5 * x[1]) < 0, 1e-3, 1.0)))
+    operator = simulation(MESHES[name](), dg.NodalDG(3, filter=smoothing, positivity=True), start).operator
+    state = operator.state(operator.project(start))
+    states, alone = (state, operator.operators) if isinstance(state, dict) else ({None: state}, {None: operator})
+    filtered = {key: q.copy() for key, q in states.items()}
+    for key, each in alone.items():
+        each.operations.filter(filtered[key])
+    assert any((operator.law.pressure(q) <= 0).any() for q in filtered.values())
+    operator.filtered(state)
+    assert all((operator.law.pressure(q) > 0).all() for q in states.values())
+
+
 @each_problem
 def test_linear_states_stay(name, method, order):
     """A linear state's values at vertices lie between the averages of elements around these, where no boundary is near."""

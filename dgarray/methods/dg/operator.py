@@ -66,9 +66,10 @@ class DGOperator(ArrayOperator):
             yield time, self.filtered(new) if number == self.stage_count else new
 
     def filtered(self, state):
-        """The state at the end of a step, filtered in place if the method has a filter."""
+        """The state at the end of a step, filtered in place if the method has a filter, and then limited again."""
         if self.tables.filter is not None:
             self.operations.filter(state)
+            self.operations.limit(state)
         return state
 
     def nodal(self, q):

@@ -248,7 +248,7 @@ class SetsOperator(SetsState):
         times = self._begin(t, dt)
         for number, (found, new) in enumerate(self.stage_operations(state)):
             self.backend.perform(found)
-            yield times[number], new if number + 1 < self.stage_count else self._each(lambda o, q: o.filtered(q), new)
+            yield times[number], new if number + 1 < self.stage_count else self.filtered(new)
 
     def advance(self, state, t, dt):
         arrays = self._each(lambda o, q: o.states(q)[0], state)
@@ -256,10 +256,18 @@ class SetsOperator(SetsState):
         operations, new = self._lists.of(self.stepper.name, [each for own in arrays.values() for each in own],
                                          lambda: self._of_step(state))
         self.backend.perform(operations)
-        new = dict(new)
-        self._each(lambda o, q: o.filtered(q), new)
+        new = self.filtered(dict(new))
         self._each(lambda o, states, q: o.hold(states, q), arrays, new)
         return new
+
+    def filtered(self, state):
+        """The state at the end of a step, filtered in place where the method has a filter, and then limited again."""
+        found = {name: each for name, each in self.operators.items() if each.tables.filter is not None}
+        for name, each in found.items():
+            each.operations.filter(state[name])
+        if found:
+            self.backend.perform(self.limit_operations(state))
+        return state
 
     def _of_step(self, state):
         """(operations, new state) of a step."""
