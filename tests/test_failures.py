@@ -263,3 +263,42 @@ def test_too_little_memory_is_refused_before_anything_is_allocated(monkeypatch):
     with pytest.raises(ValueError, match="this run needs .* of memory, but only .* are free; most goes to"):
         sim.run(1.0, 1e-3)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+
+
+GRID, TRIANGLES = dg.Grid((0, 0), (1, 1), (8, 8)), dg.rectangle(cells=4)
+SQUARES = dg.rectangle(cells=8, shape="quadrilateral")
+GAS = dg.Euler(2)
+
+
+def gas(mesh, method, initial=lambda x: GAS.conservative((1.0 + 0 * x[0], 0.0, 0.0, 1.0)), **given):
+    stepper = None if isinstance(method, dg.FiniteVolume) else "ssp33"
+    return dg.Simulation(mesh, GAS, method, dg.wall, initial, until=0.1, backend="numpy", stepper=stepper, **given)
+
+
+@pytest.mark.parametrize("quantity, taken", [("rho", (-300.0, 0.0, 0.0, 0.0)), ("pressure", (0.0, 0.0, 0.0, -300.0))])
+@pytest.mark.parametrize("mesh, method, kernels", [
+    (GRID, dg.FiniteVolume("first-order"), "fused"), (GRID, dg.FiniteVolume("muscl"), "array"),
+    (GRID, dg.FiniteVolume("muscl"), "fused"), (GRID, dg.FiniteVolume("weno", safe=False), "array"),
+    (SQUARES, dg.TensorDG(1, positivity=True), "array"), (SQUARES, dg.NodalDG(1), "array")])
+def test_a_sink_is_named_by_its_cell_and_by_what_is_not_positive(mesh, method, kernels, quantity, taken):
+    """Not by what sweeps and stages make of it afterwards, in other cells and variables."""
+    def sink(q, x):
+        inside = (np.abs(x[0] - 0.6875) < 0.06) & (np.abs(x[1] - 0.3125) < 0.06)
+        return tuple(np.where(inside, rate, 0.0) for rate in taken)
+    wanted = rf"not admissible at t = .*: {quantity} = -\d[^;]*; 1 \w+ is affected"
+    with pytest.raises(dg.SolutionError, match=wanted) as caught:
+        gas(mesh, method, source=sink, kernels=kernels).run()
+    assert caught.value.variable == quantity
+    assert caught.value.centre == pytest.approx((0.6875, 0.3125))
+
+
+@pytest.mark.parametrize("mesh, method", [
+    (GRID, dg.FiniteVolume("muscl")), (GRID, dg.FiniteVolume("weno")), (TRIANGLES, dg.ModalDG(1, positivity=True)),
+    (TRIANGLES, dg.NodalDG(2, limiter="vertex", positivity=True)), (SQUARES, dg.TensorDG(3, positivity=True)),
+    (dg.rectangle(cells=4, shape="mixed"), dg.NodalDG(2, positivity=True))])
+def test_initial_values_that_are_not_admissible_are_refused(mesh, method):
+    """Though their averages are, and a limiter would make the state positive."""
+    def corner(x):
+        return GAS.conservative((1.0 + 0 * x[0], 0.0, 0.0, np.where((x[0] < 0.07) & (x[1] < 0.07), -0.01, 1.0)))
+    with pytest.raises(ValueError, match=r"the initial state is not admissible at \(0.0\d*, 0.0\d*\): pressure = -0.01;"):
+        gas(mesh, method, corner).run()

@@ -109,6 +109,60 @@ def test_averages_stay_and_values_at_vertices_are_within_those_around(name, meth
         assert (at_corners >= low[:, limits.vertices] - 1e-12)[:, inside].all()
 
 
+def at_mortars(operator, q):
+    """The states (variable, ...) at the points of all mortars, both sides, as the fluxes there see them."""
+    with np.errstate(all="ignore"):          # of a state that is not admissible
+        operator.rhs(q, 0.0)
+    mortars = getattr(operator, "mortars", None) or getattr(operator.operations, "mortars", None)
+    for each in mortars.lists if mortars else []:
+        for i, (side, places) in enumerate(zip(each.sides, each.places)):
+            yield np.array(each.at_mortar(i, side.values_at(places)))
+
+
+@pytest.mark.parametrize("kernels, name, method", [
+    ("array", "triangles", dg.NodalDG(3, positivity=True)), ("array", "triangles", dg.ModalDG(3, positivity=True)),
+    ("fused", "curved", dg.NodalDG(2, **POSITIVE)), ("array", "curved", dg.ModalDG(2, positivity=True)),
+    ("fused", "regions", dg.NodalDG(REGIONS, positivity=True)), ("array", "mixed", dg.NodalDG(2, **POSITIVE)),
+    ("fused", "hanging", dg.TensorDG(2, positivity=True)), ("array", "hanging", dg.TensorDG(2, "lobatto", positivity=True)),
+    ("array", "mixed 3D", dg.NodalDG(2, positivity=True)), ("array", "prisms", dg.NodalDG(1, **POSITIVE)),
+    ("fused", "triangles", dg.ModalDG(2, positivity=True)), ("array", "tetrahedra", dg.ModalDG(2, **POSITIVE))])
+def test_density_and_pressure_are_positive_at_all_points(kernels, name, method):
+    """At the output's nodes, where fluxes are evaluated, inside, on faces and at mortars, of states that are not before."""
+    mesh, rng = MESHES[name](), np.random.default_rng(5)
+    operator = simulation(mesh, method, lambda x: (1.0 + 0 * x[0],) * (len(x) + 1) + (9.0,), kernels).operator
+    law = operator.law
+    before = unlimited(operator, lambda x: law.conservative(tuple(
+        10 ** rng.uniform(-3, 1, x[0].shape) if i in (0, law.dim + 1) else rng.uniform(-1, 1, x[0].shape)
+        for i in range(law.dim + 2))))
+    state = operator.state(before)
+    operator.backend.perform((operator if isinstance(state, dict) else operator.operations).limit_operations(state))
+    arrays = operator.on(ArrayBackend(np, "float64", "numpy"))
+
+    def is_positive(q):
+        places = [operator.nodal(q), *at_mortars(arrays, arrays.state(q))]
+        return not len(arrays.not_admissible(q, 0.0)) and not any(
+            (number <= 0).any() for state in places for number in law.positive_quantities(state).values())
+    assert not is_positive(before) and is_positive(operator.host(state))
+
+
+@pytest.mark.parametrize("name", ["triangles", "curved"])
+def test_a_filter_leaves_states_positive(name):
+    """It acts after the limiter, in one set and in several, and would leave negative pressures."""
+    smoothing = dg.ExponentialFilter(cutoff=2)
+
+    def start(x):
+        return dg.Euler(2).conservative((1.0 + 0 * x[0], 0.0, 0.0, np.where(np.sin(7 * x[0] + 5 * x[1]) < 0, 1e-3, 1.0)))
+    operator = simulation(MESHES[name](), dg.NodalDG(3, filter=smoothing, positivity=True), start).operator
+    state = operator.state(operator.project(start))
+    states, alone = (state, operator.operators) if isinstance(state, dict) else ({None: state}, {None: operator})
+    filtered = {key: q.copy() for key, q in states.items()}
+    for key, each in alone.items():
+        each.operations.filter(filtered[key])
+    assert any((operator.law.pressure(q) <= 0).any() for q in filtered.values())
+    operator.filtered(state)
+    assert all((operator.law.pressure(q) > 0).all() for q in states.values())
+
+
 @each_problem
 def test_linear_states_stay(name, method, order):
     """A linear state's values at vertices lie between the averages of elements around these, where no boundary is near."""

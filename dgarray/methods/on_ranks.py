@@ -204,6 +204,14 @@ class OnRanks(Operator):
     def not_admissible(self, arrays, t):
         return self._rows(self.inner.not_admissible(self.restricted(arrays), t))
 
+    def state_at(self, arrays, place, row):
+        here = int(self.number_here(np.array([place]))[0])
+        found = self.inner.state_at(self.restricted(arrays), here, row) if here >= 0 else None
+        return next(each for each in self.messages.everyones(found) if each is not None)
+
+    def not_admitted(self, f):
+        return next(filter(None, self.messages.everyones(self.inner.not_admitted(f))), "")
+
     def _rows(self, rows):
         """Rows (place, variable, row) of the own part as those of the whole problem."""
         rows = rows[self.own[rows[:, 0]]]

@@ -332,6 +332,16 @@ class Operator:
         """Positions where the law does not admit the values, as those of `not_finite`; by default none."""
         return np.empty((0, 3), int)
 
+    def state_at(self, arrays: Any, place: int, row: int) -> tuple[np.ndarray, Sequence[float]]:
+        """(values of the law's variables (variable,), position) of plain arrays on the host at one of the positions that
+        `not_admissible` returns; by default those of `nodal` and the place's centre."""
+        return self.nodal(arrays)[:, row, place], self.space.mesh.centre(place)
+
+    def not_admitted(self, f: Callable) -> str:
+        """Where the law does not admit the initial state f(x, 0) at the points at which `project` evaluates it, as text; "":
+        nowhere, the default."""
+        return ""
+
     def change(self, state: Any, before: Any) -> np.ndarray:
         """Largest change since the state `before` and largest absolute value of each variable, (2, variable).
 

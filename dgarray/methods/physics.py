@@ -1,11 +1,12 @@
 """A law with a numerical flux and a source: what a method asks of them, each result checked."""
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 import numpy as np
 
 from ..physics.capacity import over
 from ..physics.laws.law import shown
-from ..physics.pointwise import at_points, components, written_at
+from ..physics.pointwise import Pointwise, at_points, components, written_at
 from ..physics.trace import call, parameters
 
 
@@ -108,6 +109,11 @@ class Physics:
     def wave_speed(self, q, n, x, t, m):
         given = dict(q=self.of_law(q), n=n, x=x, t=t, m=m)
         return components(call(self.law.wave_speed, given, "wave speed"), 1, "the wave speed")
+
+    @cached_property
+    def admits(self):
+        """The function of (q, x, t, m), states of the law's variables alone, that says whether the law admits them."""
+        return Pointwise(self.admissible, self.state | {"q": self.moving}, "admissibility")
 
     def admissible(self, q, x, t, m):
         given = dict(q=self.of_law(q), x=x, t=t, m=m)

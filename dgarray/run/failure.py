@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 
 from ..output.layouts import dump, dump_suffixes
+from ..physics.admission import place_text, wrong_quantity, wrong_state
 
 
 class SolutionError(RuntimeError):
     """The solution went bad: a value is not finite or not admissible, or the time step has collapsed.
 
     time, step, stage      of the first bad value: the step's number from 1 and its stage from 1
-    variable               its name
+    variable               its name; of a state that is not admissible, the quantity that should be positive, such as "pressure"
     element, centre        the element's number in the mesh file, and its centre
     boundaries             names of the boundaries that the element or a neighbour of it touches
     dataset                the run's dataset up to the last good state
@@ -32,7 +33,8 @@ class Failure:
     step    number of the first step after which the state is not as it must be; dt its length
     good    state before that step, as `operator.host` gives it; t its time
     bad     the first state that is not as it must be, after that stage (None if the second time all went well)
-    where   (value, 3) rows (place, variable, row) of its bad values"""
+    where   (value, 3) rows (place, variable, row) of its bad values
+    state, x   of the first of these, where its state is not admissible: the variables' values, and its position"""
 
     def __init__(self, loop):
         """Go back to the loop's last copy of its state and take its steps again, the bad one stage by stage."""
@@ -51,12 +53,14 @@ class Failure:
         self.bad, self.stage, self.time = failed, None, self.t + self.dt
         for number, (time, state) in enumerate(operator.stages(loop.state, self.t, self.dt), 1):
             if not operator.check(state, time).sound:
-                self.bad, self.stage, self.time = operator.host(state), number, time
+                self.bad, self.stage, self.time = operator.host(state), min(number, operator.stage_count), time
                 break
         self.where = operator.not_finite(self.bad)
-        self.word = "finite"
+        self.word, self.state, self.x = "finite", None, None
         if not len(self.where):
             self.word, self.where = "admissible", operator.not_admissible(self.bad, self.time)
+            if len(self.where):
+                self.state, self.x = operator.state_at(self.bad, *self.where[0, [0, 2]])
 
     def error(self, law):
         """The SolutionError that says so."""
@@ -72,13 +76,17 @@ class Failure:
         stage = "" if self.stage is None or count == 1 else f", stage {self.stage} of {count}"
         names_of = dict(enumerate(law.variables))
         what = names_of.get(variable, "an internal variable") if self.word == "finite" else "the state"
-        where = mesh.named_place(element)
-        message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in {where}, {near(names)}; "
-                   f"{many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected; the last good state is at "
+        where, wrong, which = mesh.named_place(element), "", names_of.get(variable) if self.word == "finite" else None
+        if self.state is not None:
+            found = wrong_quantity(law, self.state)
+            which = found and found[0]
+            wrong = f": {wrong_state(law, self.state)}"
+            wrong += "" if np.allclose(self.x, mesh.centre(element)) else f" at {place_text(self.x)}"
+        message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in {where}, {near(names)}"
+                   f"{wrong}; {many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected; the last good state is at "
                    f"t = {self.t:.6g}")
         return SolutionError(message, self.time, self.step, self.stage,
-                             names_of.get(variable) if self.word == "finite" else None, int(mesh.numbers[element]),
-                             mesh.centre(element), names)
+                             which, int(mesh.numbers[element]), mesh.centre(element), names)
 
     def dump(self, path, law):
         """Write the last good state around the first bad place, and which places are bad: see `dgarray.output.layouts.dump`."""

@@ -6,6 +6,7 @@ from math import ceil, inf, isfinite
 import numpy as np
 
 from ..methods.local_rates import limit_of_step
+from ..physics.admission import place_text, wrong_state
 from .decayed import Decayed, Watch, end_of
 from .failure import Failure, SolutionError
 from .steady_state import SteadyState
@@ -51,7 +52,10 @@ class TimeLoop:
     def start_from_initial(self):
         """Set the initial state and return it. Raises ValueError where it is not finite or not admissible."""
         law, first = self.sim.law, self.operator.initial(self.sim.initial)
+        given = self.operator.not_admitted(self.sim.initial)
         fault = self.fault(first, 0.0)
+        if given and "finite" not in fault:          # a limiter may hide what is wrong with what was given
+            fault = f"is not admissible {given}"
         if fault:
             hint = "; of rho, v and p law.conservative makes them" if law.conservative else ""
             given = "" if "finite" in fault else f"; initial gives the variables {', '.join(law.variables)}{hint}"
@@ -67,7 +71,10 @@ class TimeLoop:
             return f"is not finite: {sim.law.variables[variable]} in {mesh.named_place(element)}"
         with np.errstate(all="ignore"):
             bad = self.operator.not_admissible(q, t)
-        return f"is not admissible in {mesh.named_place(bad[0, 0])}" if len(bad) else ""
+        if not len(bad):
+            return ""
+        state, x = self.operator.state_at(q, *bad[0, [0, 2]])
+        return f"is not admissible in {mesh.named_place(bad[0, 0])}: {wrong_state(sim.law, state)} at {place_text(x)}"
 
     def set(self, q):
         """Go on from a state of the host."""

@@ -618,7 +618,8 @@ coarse meshes, with at most 0.7 less, of `weno` 1.1:
 | the same with `central` (linear laws) | p |
 | `limiter="vertex", indicator="kxrcf"` on smooth states | that of the method |
 | `TensorDG` on Gauss-Lobatto nodes where elements of two orders or sizes meet | p to p + 1; with `central` p - 1/2 to p |
-| finite volumes: first order, `muscl`, `weno`; periodic, walls, media that vary smoothly | 1, 2, 5 (time: 4) |
+| finite volumes: first order, `muscl`, `weno`; periodic, walls that mirror the flow, smooth media | 1, 2, 5 (time: 4) |
+| the same at other walls: where shear or density changes towards the wall, gravity | 1, 1.5, 1.5 |
 | `muscl` split, next to sides whose states change in time | 1, in 1D without sources 2; `splitting=None` keeps 2 |
 | `weno`, next to sides whose states change in time | 2.5, because each stage takes them at its own time |
 | finite volumes next to `far_field`, `inflow`, `outflow`, `absorbing`, `scattered` | 1/2 to 1 |

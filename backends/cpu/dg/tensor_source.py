@@ -200,11 +200,21 @@ class TensorSource(StageSource):
              "top, sound, finite, admissible = zero, True, True, True",
              *self.lanes([f"{finite} = one", f"{good} = one", f"{largest} = zero"]),
              "for tile in range(first, last):",
-             *indented([*self.load_tile(), *repeat, f"for i in range({N}):", *indented([*bring, *self.lanes(body)])]),
+             *indented([*self.load_tile(), *repeat, f"for i in range({N}):", *indented([*bring, *self.lanes(body)]),
+                        *(self.admissible_at_faces(good) if len(asking) > 1 and self.t.kind == "gauss" else [])]),
              *self.lanes([f"finite &= {finite} == one", f"admissible &= {good} == one", f"sound &= {largest} < infinity",
                           f"top = max(top, {largest})"]),
              f"found[3*piece] = top if sound else np.{self.dtype}(np.nan)",
              "found[3*piece + 1], found[3*piece + 2] = finite, admissible"])
+
+    def admissible_at_faces(self, good):
+        """Lines that put 0 into the row `good` where the state is not admissible at one of the face points, of Gauss nodes."""
+        L, S, function = self.L, self.F * self.M, self.t.functions.admissible
+        bring, places = self.metrics(function, {}, "i", S, "FACE_POINTS")
+        values = self.evaluate(function, ["good"], q=("FL", 0, f" + i*{L}", S), m=self.parameters("faces", "i"), **places)
+        ends = self.ends("w", f"{self.at['FL']} + v*{S * L}", "w", f"{self.at['Q']} + v*{self.N * L}")
+        return [f"for v in range({self.moving}):", *indented(ends), f"for i in range({S}):",
+                *indented([*bring, *self.lanes([*values, f"{good} = select(good, {good}, zero)"])])]
 
     def definitions(self):
         """Lines of the module: matrices of a line, and products along lines."""

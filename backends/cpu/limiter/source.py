@@ -262,7 +262,20 @@ class Tile:
                         for v in used))
             lines = self.over_lanes(function, least, q=("VALUES", 0, f" + i*{L}", height), least=least, m=("P", 0, "", 1))
             self.emit(f"for i in range({count}):", *indented(lines))
+        self.least_beside(function, used, least)
         return least
+
+    def least_beside(self, function, used, least):
+        """Lines that go on with `least` at the points beside; used: numbers of the variables that the function reads."""
+        s, L, V = self.tile, self.L, self.V
+        for name, matrix in self.limiter.beside.items():
+            height = matmul.padded(len(matrix))
+            product = self.define(f"{name}_product", f"matmul.multiply({len(matrix)}, {self.N}, np.{s.dtype})")
+            s.at["BESIDE"] = at = s.at.get("BESIDE") or self.allocate(V * height)
+            self.emit(*(f"{product}({self.name('by_' + name)}, 0, w, {s.at['Q'] + v * self.N * L}, w, {at + v * height * L})"
+                        for v in used))
+            lines = self.over_lanes(function, least, q=("BESIDE", 0, f" + i*{L}", height), least=least, m=("P", 0, "", 1))
+            self.emit(f"for i in range({len(matrix)}):", *indented(lines))
 
     def extremes(self, function, own, **rows):
         s, V, L, K = self.tile, self.V, self.L, self.tile.F

@@ -46,6 +46,7 @@ class TensorTile(Tile):
         for rows, count in places:
             lines = self.over_lanes(function, least, q=(rows, 0, f" + i*{L}", count), least=least, m=("P", 0, "", 1))
             self.emit(f"for i in range({count}):", *indented(lines))
+        self.least_beside(function, used, least)
         return least
 
 

@@ -170,6 +170,9 @@ class Thread:
         self.name("matrix")
         self.emit(f"{least[0]} = {start[0]}", f"for point in range({source.B + source.S}):",
                   *indented([*source.values(used, "point"), *lines, f"{least[0]} = {result}"]))
+        for name, matrix in self.limiter.beside.items():
+            values = [line.replace("matrix[", f"{self.name('by_' + name)}[") for line in source.values(used, "point")]
+            self.emit(f"for point in range({len(matrix)}):", *indented([*values, *lines, f"{least[0]} = {result}"]))
         return least
 
     def extremes(self, function, own, **rows):

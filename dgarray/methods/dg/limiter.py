@@ -322,7 +322,7 @@ class Limiter(Kxrcf, Positivity):
     @cached_property
     def matrices(self):
         """{name: matrix of `product`}."""
-        result, limits = {}, self.limits
+        result, limits = dict(self.beside), self.limits
         if self.options.indicator:
             result["averages"] = limits.averages
         if self.by_degrees:

@@ -29,7 +29,7 @@ class LimiterArrays:
     @staticmethod
     def rows_at_once(limiter, tables):
         """Rows of an element that are there at once, as measured."""
-        V, K, points = tables.variables, tables.dim + 1, len(tables.points) + len(tables.trace)
+        V, K, points = tables.variables, tables.dim + 1, len(tables.points) + len(tables.trace) + len(tables.limits.beside)
         slopes = V * K * (2 + 7 * limiter.rows_of_means) if limiter.options.around else 7 * V * K
         return max(slopes * bool(limiter.options.limiter), points * (V + 5) * limiter.options.positivity, AT_ONCE)
 
@@ -57,8 +57,13 @@ class LimiterArrays:
 
     @cached_property
     def points(self):
-        """(point, mode), values at all points of the volume and the faces."""
-        return self.xp.concatenate([self.operations.interpolate, self.operations.trace])
+        """(point, mode), values at all points of the volume and the faces, and those beside."""
+        return self.xp.concatenate([self.operations.interpolate, self.operations.trace, *self.beside])
+
+    @property
+    def beside(self):
+        """[(point, row), values at the points beside]; none where there are no such points."""
+        return [self.matrices[name] for name in self.limiter.beside]
 
     def __call__(self, q):
         """Limit the own elements of the state q in place."""
@@ -149,6 +154,11 @@ class Elements:
     @contextmanager
     def where(self, row):
         yield
+
+    def with_points_beside(self, q, others):
+        """Values q (variable, row, element) of nodes, those of others and those at the points beside."""
+        more = [*others, *(self.backend.product(matrix, q) for matrix in self.arrays.beside)]
+        return self.xp.concatenate([q, *more], axis=1) if more else q
 
     def least(self, function, start):
         values = self.backend.product(self.arrays.points, self.q[:, :, self.columns])

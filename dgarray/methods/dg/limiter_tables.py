@@ -13,6 +13,7 @@ from ...mesh.neighbourhood import Neighbourhood
 from ...reference import simplex
 from ...wording import choose
 from .indicator import sensors
+from .positivity import points_beside
 
 LIMITERS = "barth-jespersen", "barth-jespersen-vertices", "vertex"
 VARIABLES, INDICATORS = ("conserved", "primitive", "characteristic"), ("kxrcf",)
@@ -95,6 +96,7 @@ class LimiterTables:
                                    element is around such a vertex, else 0
     averages (face, mode)          averages over the faces
     threshold (element,)           of the indicator, (h / L)^((order + 1) / 2)
+    beside (point, mode)           values at `dgarray.methods.dg.positivity.points_beside`
     """
 
     def __init__(self, options, tables):
@@ -105,6 +107,7 @@ class LimiterTables:
         self.degrees = np.array([sum(mode) for mode in self.reference.basis.basis.mode_ids])
         self.linear = np.flatnonzero(self.degrees == 1)
         self.law, self.sensors = tables.law, sensors(tables.law)
+        self.beside = self.reference.basis.evaluate_basis(points_beside(tables))
 
     @cached_property
     def check(self):
@@ -153,9 +156,14 @@ class NodalLimiterTables:
     """The same of tensor-product DG, which has positivity alone.
 
     weights (node, element)   w_i J_i / sum_j w_j J_j; on affine cells (node, 1)
-    faces_inside              whether the points of the faces are among the nodes"""
+    faces_inside              whether the points of the faces are among the nodes
+    beside (point, node)      values at `points_beside`"""
 
     def __init__(self, options, tables):
         self.options, self.dim, self.faces_inside = options, tables.dim, tables.kind == "lobatto"
         weights = tables.cell.weights[:, None] * (1.0 if tables.affine else tables.jacobian)
-        self.weights = weights / weights.sum(axis=0)
+        self.tables, self.weights = tables, weights / weights.sum(axis=0)
+
+    @cached_property
+    def beside(self):
+        return self.tables.cell.interpolation(points_beside(self.tables))

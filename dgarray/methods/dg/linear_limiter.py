@@ -10,7 +10,7 @@ from ...mesh.hanging import corners_of_parts
 from ...mesh.neighbourhood import Neighbourhood
 from ...reference import modal_cell, quadrature
 from .indicator import Kxrcf, sensors
-from .positivity import NodalPositivity
+from .positivity import NodalPositivity, points_beside
 from .shares import any_of, dot, larger, largest_of, least_share, room_at_vertices, smaller
 
 
@@ -65,7 +65,7 @@ class LinearLimiter(Kxrcf, NodalPositivity):
     def matrices(self):
         """{name: matrix of `product`}."""
         names = ("averages", "to_corners", *["to_nodes"] * self.limits.tables.modal)
-        return {name: getattr(self.limits, name) for name in names}
+        return {name: getattr(self.limits, name) for name in names} | self.beside
 
     def keep(self, e):
         """Store the rows that other elements read."""
@@ -128,7 +128,7 @@ class LinearLimiterTables:
     corners (corner, dim)            r at the vertices;  to_corners (corner, row): values there;  to_nodes: at the nodes
     averages (rows of the neighbourhood, row)   averages over the faces, and parts of faces at hanging nodes; there are as many
                                      for elements of all shapes
-    weights, faces_inside            as of `NodalLimiterTables`
+    weights, faces_inside, beside    as of `NodalLimiterTables`
     neighbours, beyond, vertices, outer, threshold   of this set's elements, see `Neighbourhood`; numbers are those of all sets
     own                              which of the elements of all sets these are, a slice"""
 
@@ -206,6 +206,10 @@ class LinearLimiterTables:
     @cached_property
     def to_corners(self):
         return self.values(self.corners)
+
+    @cached_property
+    def beside(self):
+        return self.values(points_beside(self.tables))
 
     @cached_property
     def to_nodes(self):

@@ -49,7 +49,7 @@ class LinearLimiterArrays(LimiterArrays):
     def rows(self):
         """Rows of an element that are there at once, about."""
         tables = self.operations.tables
-        return tables.variables * (2 * tables.rows + len(tables.face_points))
+        return tables.variables * (2 * tables.rows + len(tables.face_points) + len(self.limits.beside))
 
     def _blocks(self, q, task, count, extremes=None):
         blocks = self.operations.blocks(count, self.rows)
@@ -162,10 +162,10 @@ class LinearElements(Elements):
     def least(self, function, start):
         operations, q = self.operations, self.q[:, :, self.columns]
         tables = operations.tables
-        if tables.diagonal:
-            if tables.kind == "gauss":
-                q = self.xp.concatenate([q, operations.ends_of(q)], axis=1)
-        elif operations.interpolate is not None:
+        if operations.interpolate is not None:
             q = self.backend.product(self.arrays.points, q)
+        else:
+            gauss = tables.diagonal and tables.kind == "gauss"
+            q = self.with_points_beside(q, [operations.ends_of(q)] if gauss else [])
         found = self.arrays.limiter.function(function, q=len(q), least=1, m=None)(q=tuple(q), least=start, m=self.m)
         return (self.xp.min(found[0], axis=0),)

@@ -305,6 +305,24 @@ def matrices_of(join, left, right):
     return points, matrices
 
 
+def points_at_mortars(joins, tables):
+    """Where mortars evaluate the states of each set, points (point, dim) of its reference cell, by its number.
+
+    tables: of each set.  Where both sides have the same points these are not among them"""
+    found = {}
+    for join in joins:
+        left, right = (tables[number] for number in join.sets)
+        points, matrices = matrices_of(join, left, right)
+        if all(same_points(to) for to, _ in matrices):
+            continue
+        for number, side, rows, r in zip(join.sets, (left, right), (join.left, join.right), (points, there(join, points))):
+            shape = side.mesh.cell_shape
+            for face in np.unique(rows[:, 1]):
+                corners = np.array(shape.faces[face])
+                found.setdefault(number, []).append(corner_weights(len(corners), r) @ shape.corners[corners])
+    return {number: np.unique(np.concatenate(each).round(12), axis=0) for number, each in found.items()}
+
+
 def rule_on_face(corners, dim, order, kind):
     """Points (point, dim) and weights of the quadrature of a face with so many corners, of a line or a quadrilateral of this
     kind; "gauss" and those of triangles are exact up to the degree 2 order."""

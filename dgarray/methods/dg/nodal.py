@@ -34,7 +34,7 @@ class NodalDG(DG):
     quadrature   None: fluxes are evaluated at the nodes, so that nonlinear fluxes are interpolated; else the degree up to which
                  the integrals of the weak form are exact, at least 2 order (over-integration). Either way the unknowns are
                  values at the nodes
-    filter       None, or an `ExponentialFilter` that is applied to the state after every step
+    filter       None, or an `ExponentialFilter` that is applied to the state after every step; then the state is limited again
     limiter      None, or "vertex": after every stage, and in the initial state, a variable that is not smooth in an element
                  becomes a linear function whose values at each vertex stay between the averages of all elements around it
     indicator    where it is not smooth: "kxrcf": where jumps at faces show it; None: where its own values at vertices and nodes

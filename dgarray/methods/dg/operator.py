@@ -4,6 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...backends.arrays import ArrayBackend
+from ...physics.admission import not_admitted
 from ...physics.trace import call
 from ...reference import cell_quadrature
 from ...reference.columns import multiply
@@ -65,9 +66,10 @@ class DGOperator(ArrayOperator):
             yield time, self.filtered(new) if number == self.stage_count else new
 
     def filtered(self, state):
-        """The state at the end of a step, filtered in place if the method has a filter."""
+        """The state at the end of a step, filtered in place if the method has a filter, and then limited again."""
         if self.tables.filter is not None:
             self.operations.filter(state)
+            self.operations.limit(state)
         return state
 
     def nodal(self, q):
@@ -228,6 +230,28 @@ class DGOperator(ArrayOperator):
             for v, value in enumerate(values):
                 q[v, :, some] = multiply(matrix, np.broadcast_to(real(value, tables.law.variables[v]), x[0].shape))
         return q
+
+    def not_admitted(self, f):
+        tables, (points, _) = self.tables, self.projection()
+        for first in range(0, tables.elements if tables.law.admissible else 0, PROJECTED):
+            some = slice(first, first + PROJECTED)
+            x = tuple(tables.positions(points, some))
+            q = tables.physics.at_points(f, x, 0.0, "the initial state")
+            m = {name: values[some] for name, values in tables.parameters.items()} | {
+                name: call(tables.law.parameters[name], dict(x=x), name) for name in tables.media.names}
+            with np.errstate(all="ignore"):
+                good = tables.physics.admits(q=tuple(np.broadcast_to(a, x[0].shape) for a in q), x=x, t=0.0, m=m)[0]
+            if fault := not_admitted(tables.law, good, q, x):
+                return fault
+        return ""
+
+    def state_at(self, q, place, row):
+        tables = self.tables
+        points = tables.points if tables.trace is None else np.concatenate([tables.points, tables.face_points])
+        r = points[row:row + 1]
+        values = tables.reference.basis.evaluate_basis(r) if tables.modal else tables.cell.interpolation(r)
+        x = tables.positions(r, slice(place, place + 1))
+        return (q[:tables.moving, :, place] @ values[0]), tuple(c.item() for c in x)
 
     def limited(self, q):
         """The state q (variable, row, element) of the host, limited in place as after a stage, if the method has a limiter."""

@@ -8,9 +8,12 @@ from ...physics.pointwise import Pointwise, components
 from ...physics.trace import call
 from .shares import smaller
 
+SAME = 1e-9          # distance in the reference cell up to which two points are one
+
 
 class Positivity:
-    """Keep density and pressure of an element positive at all points.
+    """Keep density and pressure of an element positive at all points: where fluxes are evaluated, in the volume, on the faces
+    and at mortars, and at the nodes of the output (`points_beside`).
 
     A subclass says what the means are and how a variable is scaled: mean_density_of(e), mean_pressure_of(e), one row each, and
     scale(e, v, share).  The other arguments and the elements e are those of `dgarray.methods.dg.limiter.Limiter`."""
@@ -34,6 +37,16 @@ class Positivity:
         with e.where(limited):
             for v in e.each():
                 self.scale(e, v, share)
+
+    @property
+    def beside(self):
+        """{name: matrix} of the points that are neither unknowns nor points of the volume and the faces; none: no entry."""
+        return {"beside": self.limits.beside} if len(self.limits.beside) else {}
+
+    @property
+    def matrices(self):
+        """{name: matrix of `product`}."""
+        return self.beside
 
     def lower_density(self, q, least):
         return (smaller(q[0], least[0]),)
@@ -64,6 +77,19 @@ class Positivity:
             inputs = rows | {"m": self.parameters} if "m" in rows else rows
             self._functions[key] = Pointwise(function, inputs, function.__name__)
         return self._functions[key]
+
+
+def points_beside(tables):
+    """The points (point, dim) of the reference cell at which a state must be positive besides those where these tables have its
+    values: points of mortars, and nodes of the output; none without positivity."""
+    if not tables.limiting.positivity:
+        return np.empty((0, tables.dim))
+    known = tables.face_points if tables.interpolate is None else np.concatenate([tables.points, tables.face_points])
+    known = known if tables.interpolate is not None else np.concatenate([tables.cell.nodes, known])
+    found = np.empty((0, tables.dim)) if tables.mortar_points is None else tables.mortar_points
+    if tables.interpolate is not None and tables.order:
+        found = np.concatenate([found, tables.cell.nodes])
+    return found[[not len(known) or np.abs(known - point).max(axis=1).min() > SAME for point in found]]
 
 
 class NodalPositivity(Positivity):

@@ -14,7 +14,7 @@ from .error_estimate import error_estimate
 from .joins import JOINS
 from .linear_limiter import LinearLimiterTables
 from .linear_limiter_arrays import LinearLimiterArrays
-from .mortars import Mortars
+from .mortars import Mortars, points_at_mortars
 from .sets import set_joins, sets_of
 from .sets_state import SetsState
 from .spectrum import limiting_part, rounded_down, search_of_sets, searched, stable_step
@@ -32,12 +32,26 @@ class SetsOperator(SetsState):
             each.name: others[each.name].on(backend) if others else each.method.operator_of_set(each.problem, backend)
             for each in sets})
         self._steps, self._lists = {}, OperationLists()
+        self._place_points()
         self._place_limits()
         operations = {name: operator.operations for name, operator in self.operators.items()}
         self.mortars = Mortars(operations, set_joins(problem, sets), {each.name: each.several for each in sets})
         self.messages = None if problem.mesh.share is None else backend.messages
         self.copies = None if self.messages is None else Copies(self.messages, {
             each.name: (operations[each.name], each.problem.mesh.share) for each in sets})
+
+    def _place_points(self):
+        """Tell the limiters that keep states positive where mortars evaluate them: on all parts of a mesh alike."""
+        tables = {name: operator.tables for name, operator in self.operators.items()}
+        if not next(iter(tables.values())).limiting.positivity:
+            return
+        problem = replace(self.problem, mesh=self.mesh.whole)
+        whole = self.sets if self.mesh.share is None else sets_of(self.method, problem)
+        every = [tables.get(each.name) or each.method.tables(each.problem) for each in whole]
+        found = points_at_mortars(set_joins(problem, whole), every)
+        for number, each in enumerate(whole):
+            if each.name in tables:
+                tables[each.name].mortar_points = found.get(number)
 
     def _place_limits(self):
         """Let the limiters of all sets see the elements of the others."""
@@ -234,7 +248,7 @@ class SetsOperator(SetsState):
         times = self._begin(t, dt)
         for number, (found, new) in enumerate(self.stage_operations(state)):
             self.backend.perform(found)
-            yield times[number], new if number + 1 < self.stage_count else self._each(lambda o, q: o.filtered(q), new)
+            yield times[number], new if number + 1 < self.stage_count else self.filtered(new)
 
     def advance(self, state, t, dt):
         arrays = self._each(lambda o, q: o.states(q)[0], state)
@@ -242,10 +256,18 @@ class SetsOperator(SetsState):
         operations, new = self._lists.of(self.stepper.name, [each for own in arrays.values() for each in own],
                                          lambda: self._of_step(state))
         self.backend.perform(operations)
-        new = dict(new)
-        self._each(lambda o, q: o.filtered(q), new)
+        new = self.filtered(dict(new))
         self._each(lambda o, states, q: o.hold(states, q), arrays, new)
         return new
+
+    def filtered(self, state):
+        """The state at the end of a step, filtered in place where the method has a filter, and then limited again."""
+        found = {name: each for name, each in self.operators.items() if each.tables.filter is not None}
+        for name, each in found.items():
+            each.operations.filter(state[name])
+        if found:
+            self.backend.perform(self.limit_operations(state))
+        return state
 
     def _of_step(self, state):
         """(operations, new state) of a step."""
@@ -269,6 +291,16 @@ class SetsOperator(SetsState):
 
     def not_admissible(self, arrays, t):
         return self._in_mesh(lambda o, q: o.not_admissible(q, t), self.split(arrays))
+
+    def state_at(self, arrays, place, row):
+        for each in self.sets:
+            here = np.flatnonzero(each.cells == place)
+            if len(here):
+                return self.operators[each.name].state_at(self.split(arrays)[each.name], int(here[0]), row)
+        raise IndexError(f"element {place} is in none of the sets")
+
+    def not_admitted(self, f):
+        return next(filter(None, (operator.not_admitted(f) for operator in self.operators.values())), "")
 
     def _in_mesh(self, function, parts):
         """Positions that a function finds in each set, with the elements' numbers in the mesh, in the order of these."""

@@ -54,10 +54,13 @@ class NodalTables:
     surface                         the option of `ModalDG`
     diagonal                        whether the mass matrix is
     curved                          whether metrics are at each point, see `dgarray.methods.dg.curved_tables`
+    mortar_points (point, dim)      where mortars of elements of this kind evaluate states, see `points_at_mortars`; None: the
+                                    limiter need not know
     """
 
     weak, modal, curved, sensor, filter, surface, collocated, diagonal = False, False, False, None, None, None, None, False
     limiting = NO_LIMITER                # what the method limits
+    mortar_points = None
     degree = None                       # of quadrature, where a method has it
     mortar_form = "projected"           # how mortars give the flux, see `dgarray.methods.dg.mortars`
     unit = "element and stage"          # to which the roofline model's counts belong

@@ -19,7 +19,7 @@ from .joins import JOIN, joins, with_joins
 from .limiter_tables import LimiterOptions, needs_pressure
 from .method import DG, PLURALS, check_limiting, check_problem, shown_limiting
 from .mortar_forms import mortar_form
-from .mortars import Mortars
+from .mortars import Mortars, points_at_mortars
 from .operator import DGOperator
 from .physics import Physics
 from .stability import stability_limit
@@ -187,6 +187,9 @@ class TensorOperator(DGOperator):
             if self.operations.linear:
                 tables.limits.place(Neighbourhood.of(problem.mesh), slice(0, tables.elements))
             lists = joins(problem.mesh, np.zeros(tables.elements, int))
+            whole = problem.mesh.whole
+            if tables.limiting.positivity:          # on all parts of a mesh alike
+                tables.mortar_points = points_at_mortars(joins(whole, np.zeros(whole.cell_count, int)), [tables]).get(0)
             self.operations.mortars = Mortars({None: self.operations}, lists, {None: True})
 
     def limit(self, stepper):

@@ -16,7 +16,7 @@ class TensorLimiterArrays(LimiterArrays):
 
     @staticmethod
     def rows_at_once(limiter, tables):
-        points = tables.rows + tables.face_nodes.size
+        points = tables.rows + tables.face_nodes.size + len(tables.limits.beside)
         return max(points * (tables.variables + 5), AT_ONCE)
 
     @cached_property
@@ -41,7 +41,6 @@ class TensorElements(Elements):
 
     def least(self, function, start):
         q = self.q[:, :, self.columns]
-        if not self.arrays.limits.faces_inside:
-            q = self.xp.concatenate([q, self.operations.ends_of(q)], axis=1)
+        q = self.with_points_beside(q, [] if self.arrays.limits.faces_inside else [self.operations.ends_of(q)])
         found = self.arrays.limiter.function(function, q=len(q), least=1, m=None)(q=tuple(q), least=start, m=self.m)
         return (self.xp.min(found[0], axis=0),)

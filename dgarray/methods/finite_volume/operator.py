@@ -1,10 +1,12 @@
 """The operator of finite volumes: one law on one grid, on a backend."""
 import numpy as np
 
+from ...physics.admission import not_admitted
 from ...stepping import monotonicity_radius, real_limit
 from ..array_operator import ArrayOperator
 from ..operator import check_array
 from ..physics import real
+from ..problem import parameters_at
 from .courant import courant_limit
 from .sweeps import Sweeps
 
@@ -44,6 +46,24 @@ class FiniteVolumeOperator(ArrayOperator):
                 q[v, part.places] = value
         return q
 
+    def not_admitted(self, f):
+        law, physics, found = self.law, self.tables.physics, []
+
+        def look(x):
+            q = physics.at_points(f, x, 0.0, "the initial state")
+            full = tuple(np.broadcast_to(a, x[0].shape) for a in q)
+            with np.errstate(all="ignore"):
+                good = physics.admits(q=full, x=x, t=0.0, m=parameters_at(law, x))[0]
+            if fault := not_admitted(law, good, q, x):
+                found.append(fault)
+            return full
+        if law.admissible is not None:
+            for part in self.space.parts():
+                self.space.at_places(part.places, look)
+                if found:
+                    return found[0]
+        return ""
+
     def nodal(self, q):
         """The values of the cells, (variable, 1, cell), of a state on the host."""
         return q.reshape(len(q), 1, -1)
@@ -80,9 +100,10 @@ class FiniteVolumeOperator(ArrayOperator):
         return new, check
 
     def stages(self, state, t, dt):
-        """Yield (time, state) after each stage; a step that sweeps axis by axis is one."""
+        """Yield (time, state) after each stage; of a step that sweeps axis by axis after its sources and each sweep."""
         if self.tables.split:
-            yield t + dt, self.advance(state, t, dt)
+            for time, new, _ in self.operations.parts(*self.states(state)[0], t, dt):
+                yield time, new
         else:
             yield from super().stages(state, t, dt)
 

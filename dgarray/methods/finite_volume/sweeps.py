@@ -88,16 +88,21 @@ class Sweeps(Recipe):
     def step(self, stepper, states, k, t, dt, exponent=None):
         if not self.tables.split:
             return super().step(stepper, states, k, t, dt, exponent)
-        q, out = states
+        *_, (_, *states) = self.parts(*states, t, dt)
+        return states, None
+
+    def parts(self, q, out, t, dt):
+        """The parts of a step with splitting: yield (time that the state has reached, the state, the other array) after the
+        sources and after each sweep."""
+        self.add_sources(q, t, dt / 2)
+        yield t + dt / 2, q, out
         for number, axes in enumerate(self.tables.axes):
-            begin = t + number * dt / 2
-            if number == 0:
-                self.add_sources(q, begin, dt / 2)
             for axis in axes:
                 self.sweep(axis, q, out, t + self.tables.sweep_times[number] * dt, dt / 2)
                 q, out = out, q
+                yield t + (number + 1) * dt / 2, q, out
         self.add_sources(q, t + dt / 2, dt / 2)
-        return [q, out], None
+        yield t + dt, q, out
 
     def add_sources(self, q, t, dt):
         """The sources alone for the time dt, in place."""
@@ -226,7 +231,9 @@ class Sweeps(Recipe):
         """The number of equal parts of a sweep for which the flux `positive` keeps states admissible."""
         largest, (first, end) = 0.0, self.tables.cells(axis)
         for rows in self.pieces(axis):
-            s = evaluate([self.tables.speeds[axis]], self.fields(axis, q, t, rows), {"s": (-1, end - first)}, {"t": t})["s"][0]
+            fields = self.fields(axis, q, t, rows)
+            with np.errstate(all="ignore"):          # a source may have made q what it is
+                s = evaluate([self.tables.speeds[axis]], fields, {"s": (-1, end - first)}, {"t": t})["s"][0]
             largest = max(largest, self.backend.largest(s))
         return min(PARTS, int(np.ceil(self.over_all(largest) * dt / self.tables.grid.spacing[axis])))
 

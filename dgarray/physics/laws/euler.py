@@ -97,7 +97,12 @@ class Euler(Law):
 
     def admissible(self, q):
         """Whether density and pressure are positive."""
-        return (q[0] > 0) & (self.pressure(q) > 0)
+        rho, p = self.positive_quantities(q).values()
+        return (rho > 0) & (p > 0)
+
+    def positive_quantities(self, q):
+        """{"rho": density, "pressure": pressure}."""
+        return {"rho": q[0], "pressure": self.pressure(q)}
 
     def primitive(self, q: Components) -> tuple:
         """w = (rho, v, p) of the conserved variables q = (rho, m, E)."""

@@ -53,6 +53,7 @@ class Law(Keywords):
     mirrored     slices of q that a wall mirrors, if there are others beside the momentum
     energy       (q, m) -> energy density
     admissible   (q, x, t, m) -> whether the state makes sense, e.g. density above zero; a run stops where it does not
+    positive_quantities (q) -> {name: value}, numbers that are positive where a state is admissible: errors name them
     internal_energy (q, m) -> density of the internal energy: the variable E less other energies, positive in admissible states
     positive_speed  (l, r, n, m) -> speed s of Rusanov's flux that keeps states admissible where dt/h s <= 1; by default the
                  larger wave speed
@@ -104,6 +105,7 @@ class Law(Keywords):
     mirrored: Any = None
     energy: Any = None
     admissible: Any = None
+    positive_quantities: Any = None
     internal_energy: Any = None
     positive_speed: Any = None
     sweep_courant: float = 1.0
