@@ -37,7 +37,20 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
     from .physics.dispersion import Debye, Drude, Lorentz, Poles
     from .physics.dispersion_fit import fit
     from .physics.explain import explain
-    from .physics.fluxes import central, hll, hllc, hlld, kennedy_gruber, ranocha, roe, rusanov, upwind
+    from .physics.fluxes import (
+        central,
+        hll,
+        hllc,
+        hllc_shock_stable,
+        hlld,
+        hlld_shock_stable,
+        kennedy_gruber,
+        ranocha,
+        roe,
+        roe_shock_stable,
+        rusanov,
+        upwind,
+    )
     from .physics.impedance import impedance
     from .physics.incident_fields import current, dipole, gaussian_beam
     from .physics.interface_conditions import resistive_sheet, total_field
@@ -55,11 +68,11 @@ __all__ = [
     "Method", "ModalDG", "NodalDG", "Operator", "OutputError", "Points", "Poles", "Port", "Simulation", "SolutionError",
     "Sponge", "SurfaceFields", "TensorDG", "VolumeIntegral",
     "absorbing", "box", "central", "current", "curved_wall", "decayed", "dipole", "eoc", "explain", "far_field", "fit",
-    "gaussian_beam", "hll", "hllc", "hlld", "impedance", "incident",
+    "gaussian_beam", "hll", "hllc", "hllc_shock_stable", "hlld", "hlld_shock_stable", "impedance", "incident",
     "inflow", "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "pml", "prescribed", "pressure_outflow",
     "pressure_release", "pulse", "ranocha",
-    "read_mesh", "rectangle", "resistive_sheet", "riemann", "roe", "rusanov", "scattered", "total_field", "upwind", "wall",
-    "write_mesh",
+    "read_mesh", "rectangle", "resistive_sheet", "riemann", "roe", "roe_shock_stable", "rusanov", "scattered", "total_field",
+    "upwind", "wall", "write_mesh",
 ]
 
 # {name: module} of the names above, and the parts of the package that are reached as `dgarray.mesh` is.
@@ -73,7 +86,8 @@ HOMES = {name: module for module, names in {
                         "pressure_outflow pressure_release scattered wall",
     "physics.dispersion": "Debye Drude Lorentz Poles", "physics.dispersion_fit": "fit",
     "physics.explain": "explain",
-    "physics.fluxes": "central hll hllc hlld kennedy_gruber ranocha roe rusanov upwind",
+    "physics.fluxes": "central hll hllc hllc_shock_stable hlld hlld_shock_stable kennedy_gruber ranocha roe "
+                      "roe_shock_stable rusanov upwind",
     "physics.impedance": "impedance",
     "physics.incident_fields": "current dipole gaussian_beam",
     "physics.interface_conditions": "resistive_sheet total_field",

@@ -7,7 +7,8 @@ import pytest
 
 import dgarray as dg
 
-FLUXES = (dg.rusanov, dg.hll, dg.hllc, dg.roe, dg.hlld, dg.central, dg.ranocha, dg.kennedy_gruber)
+FLUXES = (dg.rusanov, dg.hll, dg.hllc, dg.hllc_shock_stable, dg.roe, dg.roe_shock_stable, dg.hlld, dg.hlld_shock_stable,
+          dg.central, dg.ranocha, dg.kennedy_gruber)
 LAWS = [dg.Euler(dim) for dim in (1, 2, 3)] + [dg.MHD(dim, cleaning_speed=1.5) for dim in (1, 2, 3)]
 CASES = [pytest.param(law, flux, id=f"{type(law).__name__} {law.dim}D {flux.__name__}") for law in LAWS for flux in FLUXES
          if flux.__name__ in ("rusanov", "hll", "central") or getattr(law, flux.__name__) is not None]

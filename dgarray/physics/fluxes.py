@@ -130,6 +130,27 @@ def hlld(law: Any) -> Callable:
     return own(law, "hlld")
 
 
+def hllc_shock_stable(law: Any) -> Callable:
+    """`hllc` with which strong shocks along rows of a mesh stay straight: see `Euler.hllc_shock_stable`.
+
+    ValueError for a law without one."""
+    return own(law, "hllc_shock_stable")
+
+
+def roe_shock_stable(law: Any) -> Callable:
+    """`roe` with which strong shocks along rows of a mesh stay straight: see `Euler.roe_shock_stable`.
+
+    ValueError for a law without one."""
+    return own(law, "roe_shock_stable")
+
+
+def hlld_shock_stable(law: Any) -> Callable:
+    """`hlld` with which strong shocks along rows of a mesh stay straight: see `MHD.hlld_shock_stable`.
+
+    ValueError for a law without one."""
+    return own(law, "hlld_shock_stable")
+
+
 def ranocha(law: Any) -> Callable:
     """The law's own flux that conserves entropy: see `Euler.ranocha`, which also conserves kinetic energy, and `MHD.ranocha`.
     For `TensorDG(volume_flux=)`; at faces it has no dissipation.
@@ -146,10 +167,13 @@ def kennedy_gruber(law: Any) -> Callable:
     return own(law, "kennedy_gruber")
 
 
+OWN = "hllc", "hllc_shock_stable", "roe", "roe_shock_stable", "hlld", "hlld_shock_stable", "ranocha", "kennedy_gruber"
+
+
 def own(law, name):
     """The numerical flux that a law has by that name."""
     if getattr(law, name) is None:
-        others = [other for other in ("hllc", "roe", "hlld", "ranocha", "kennedy_gruber") if getattr(law, other) is not None]
+        others = [other for other in OWN if getattr(law, other) is not None]
         allowed = ", ".join(["upwind", "central", "rusanov", "hll", *others])
         raise ValueError(f"{law!r} has no numerical flux {name!r}; allowed: {allowed}")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .law import Law, check_dim, counted, dot
 from .means import logarithmic_mean
+from .shock_stability import pressure_share, split_along
 
 if TYPE_CHECKING:
     from ..annotations import Components
@@ -183,12 +184,25 @@ class Euler(Law):
         F* = (S* ((S - u) q - p D(u)) + S p* D(S*)) / (S - S*),  D(u) = (0, n, u),  p* = p + rho (S - u) (S* - u), which is
         (a p+ - b p- - a b (u+ - u-)) / (a - b) of both sides, a = rho- (S- - u-), b = rho+ (S+ - u+),
         where the waves leave to both sides, else F(q).  Toro, Spruce & Speares 1994; Toro 2009, section 10.4."""
+        return self.hllc_with(l, r, n, 1.0)
+
+    def hllc_shock_stable(self, l: Components, r: Components, n: Components) -> tuple:
+        """`hllc` with p+ - p- in S* times `shock_stability.pressure_share`: strong shocks along a grid stay straight, contacts
+        and shear layers are exact. Formula and sources there."""
+        return self.hllc_with(l, r, n, self.pressure_share(l, r, n))
+
+    def pressure_share(self, l, r, n):
+        """The share of the jump of pressure in what moves gas across a face: see `shock_stability.pressure_share`."""
+        return pressure_share(*((*split_along(self.velocity(q), n), np.sqrt(self.sound_speed_squared(q))) for q in (l, r)))
+
+    def hllc_with(self, l, r, n, share):
+        """`hllc` with a share of the jump of pressure in S*."""
         slow, fast = self.signal_speeds(l, r, n)
         ul, ur = (dot(self.velocity(q), n) for q in (l, r))
         pl, pr = self.pressure(l), self.pressure(r)
         a, b = l[0] * (slow - ul), r[0] * (fast - ur)
         k = 1 / (a - b)
-        middle, total = (pr - pl + (a * ul - b * ur)) * k, (a * pr - b * pl - a * b * (ur - ul)) * k
+        middle, total = (share * (pr - pl) + (a * ul - b * ur)) * k, (a * pr - b * pl - a * b * (ur - ul)) * k
         left = middle >= 0
         q = tuple(np.where(left, x, y) for x, y in zip(l, r))
         u, p, s = (np.where(left, x, y) for x, y in ((ul, ur), (pl, pr), (slow, fast)))
@@ -203,12 +217,22 @@ class Euler(Law):
         delta = max(0, lambda - lambda-, lambda+ - lambda), which is zero for shocks (entropy fix).
         It may lose positivity where a gas is torn apart: then take hllc or hll.
         Roe 1981; Harten & Hyman 1983; Toro 2009, section 11.2."""
+        return self.roe_with(l, r, n, 1.0)
+
+    def roe_shock_stable(self, l: Components, r: Components, n: Components) -> tuple:
+        """`roe` with the jump of pressure in its acoustic waves times `shock_stability.pressure_share`: strong shocks along a
+        grid stay straight, contacts and shear layers are exact. Formula and sources there."""
+        return self.roe_with(l, r, n, self.pressure_share(l, r, n))
+
+    def roe_with(self, l, r, n, share):
+        """`roe` with a share of the jump of pressure in its acoustic waves."""
         rho, v, c = self.roe_average(l, r)
         u, c2, k = dot(v, n), c * c, 1 / (c * c)
         dv = tuple(y - x for x, y in zip(self.velocity(l), self.velocity(r)))
         du, dp, drho = dot(dv, n), self.pressure(r) - self.pressure(l), r[0] - l[0]
         slow, fast = map(entropy_fixed, (u - c, u + c), self.speeds(l, n), self.speeds(r, n))
-        down, up = slow * (dp - rho * c * du) * k / 2, fast * (dp + rho * c * du) * k / 2       # the acoustic waves
+        pushed = share * dp
+        down, up = slow * (pushed - rho * c * du) * k / 2, fast * (pushed + rho * c * du) * k / 2       # the acoustic waves
         entropy, shear = np.abs(u) * (drho - dp * k), np.abs(u) * rho
         mass, push = down + up + entropy, (up - down) * c
         heat = (down + up) * c2 * (1 / (self.gamma - 1))

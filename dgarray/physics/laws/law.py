@@ -32,7 +32,8 @@ class Law(Keywords):
     source       (q, x, t, m) -> s
     internal     a `dgarray.physics.internal.Internal`: unknowns with ordinary differential equations beside the law's; for DG
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
-    hllc, roe, hlld, ranocha, kennedy_gruber   (l, r, n, ml, mr) -> the numerical fluxes of these names
+    hllc, roe, hlld, ranocha, kennedy_gruber, and hllc_shock_stable, roe_shock_stable, hlld_shock_stable
+                 (l, r, n, ml, mr) -> the numerical fluxes of these names
     products     (l, r, n) -> nonconservative products at l of a jump from l to r, linear in n: A(l) times a mean of l and r, so
                  that products(q, q, n) summed over a closed surface is zero; for the split form of tensor-product DG only
     entropy_variables (q) -> w = dS/dq of the law's convex entropy S;  from_entropy_variables (w, q) -> the state with these w;
@@ -86,6 +87,9 @@ class Law(Keywords):
     hllc: Any = None
     roe: Any = None
     hlld: Any = None
+    hllc_shock_stable: Any = None
+    roe_shock_stable: Any = None
+    hlld_shock_stable: Any = None
     ranocha: Any = None
     kennedy_gruber: Any = None
     products: Any = None

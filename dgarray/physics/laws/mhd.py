@@ -10,6 +10,7 @@ import numpy as np
 from .law import Law, check_dim, counted, dot
 from .means import logarithmic_mean
 from .mhd_waves import Waves
+from .shock_stability import pressure_share, split_along
 
 if TYPE_CHECKING:
     from ..annotations import Components
@@ -321,6 +322,15 @@ class MHD(Law):
     def hlld(self, l: Components, r: Components, n: Components) -> tuple:
         """Five waves: two fast ones, two of Alfven and the contact; a contact or an Alfven wave alone is exact.  Bn and psi are
         those of `cleaned`.  Miyoshi & Kusano 2005, J. Comput. Phys. 208, equations (31) to (67)."""
+        return self.hlld_with(l, r, n, lambda *sides: 1.0)
+
+    def hlld_shock_stable(self, l: Components, r: Components, n: Components) -> tuple:
+        """`hlld` with the jump of total pressure in the contact's speed times `shock_stability.pressure_share`, of fast waves:
+        strong shocks along a grid stay straight, contacts and Alfven waves are exact. Formula and sources there."""
+        return self.hlld_with(l, r, n, lambda *sides: pressure_share(*((*split_along(s.v[:len(n)], n), s.fast) for s in sides)))
+
+    def hlld_with(self, l, r, n, share):
+        """`hlld` with a share of the jump of total pressure in the contact's speed, a function of both sides."""
         Bn, psi = self.cleaned(l, r, n)
         normal = (*n, *(0.0,) * (3 - len(n)))
         sides = [Side(self, q, n, normal, Bn) for q in (l, r)]
@@ -329,7 +339,7 @@ class MHD(Law):
         left.outer, right.outer = np.minimum(left.u, right.u) - fastest, np.maximum(left.u, right.u) + fastest
         a, b = left.mass, right.mass          # rho (S - u), below zero on the left
         k = 1 / (b - a)
-        middle = (b * right.u - a * left.u + (left.P - right.P)) * k
+        middle = (b * right.u - a * left.u + share(*sides) * (left.P - right.P)) * k
         total = (b * left.P - a * right.P + a * b * (right.u - left.u)) * k
         for side in sides:
             side.behind(middle, total)
