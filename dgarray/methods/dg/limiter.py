@@ -25,6 +25,8 @@ from .shares import (
     where_limited,
 )
 
+EQUAL = 0.99          # share of squares of heights above which they count as equal, far from the rounding of float32
+
 
 class Limiter(Kxrcf, Positivity):
     """Limit the slopes of an element, then keep its density and pressure positive, as the options say.
@@ -47,9 +49,10 @@ class Limiter(Kxrcf, Positivity):
 
     Variables.  Primitive ones are limited as the linear functions through their values at the vertices, about their value of
     the mean state.  Characteristic ones are the waves L (u - mean), L the left eigenvectors of the mean state along one
-    direction: the gradient of the law's first variable, for a gas the density's, which is normal to shocks and contacts.  It
-    turns with the flow, so results do not depend on the frame in one and two dimensions.  Cockburn & Shu 1998, section 3.2.4;
-    upwind directions after Davis 1984 and Levy, Powell & van Leer 1993.
+    direction: the normal of the face over which the element is highest, as waves differ most over the longest distance.  The
+    mesh alone decides about it.  A direction of the flow, such as a gradient, would jump with rounding where the gradient
+    vanishes, and what is limited with it.  It turns with the mesh, so results do not depend on the axes in one and two
+    dimensions.  Cockburn & Shu 1998, section 3.2.4, where each side of a triangle has a fixed direction, too.
 
     The methods `keep` and `limit` are the flow.  Their argument e is an element, and a row is one number of it:
     e.state[v], e.state.all   the coefficients of variable v, and of all variables one after the other
@@ -124,7 +127,7 @@ class Limiter(Kxrcf, Positivity):
 
     def limit_waves(self, e, **rough):
         c, V = e.state.all, self.variables
-        frame = e(self.frame, c=c, g=e.g)
+        frame = e(self.frame, c=self.means_of(e), g=e.g)
         at = dict(mean=frame[:V], n=frame[V:], m=e.m)
         waves, own = e(self.waves_of, c=c, **at), self.means_of(e)
         if self.options.around:
@@ -240,11 +243,18 @@ class Limiter(Kxrcf, Positivity):
         return where_limited(shares, found, c)
 
     def frame(self, c, g):
-        """The mean state and the direction of the gradient of the law's first variable."""
-        limits, axes = self.limits, range(self.dim)
-        along = [dot(row, c[1:self.dim + 1]) for row in limits.derivatives[:, 0, limits.linear] * self.unit]
-        gradient = tuple(dot([g[k * self.dim + d] for k in axes], along) for d in axes)
-        return [a * self.unit for a in c[::self.dim + 1]] + list(direction(gradient))
+        """The mean state, of coefficients of mode 0, and the normal of the face over which the element is highest."""
+        axes = range(self.dim)
+        normals = [[g[k * self.dim + d] for d in axes] for k in axes]          # of length 2 / height
+        normals.append([-sum(normal[d] for normal in normals) for d in axes])
+        found, *others = normals
+        least = dot(found, found)
+        for normal in others:
+            square = dot(normal, normal)
+            higher = square < EQUAL * least
+            found = [np.where(higher, a, b) for a, b in zip(normal, found)]
+            least = np.where(higher, square, least)
+        return [a * self.unit for a in c] + list(direction(found))
 
     def waves_of(self, c, mean, n, m):
         """The waves as linear functions, coefficients of one after the other; their means are zero."""
