@@ -318,7 +318,7 @@ class Accessor:
         return self._ds[choose("variable", variable, self.variables, " in the dataset; it has")]
 
     def units(self, name: str) -> str:
-        """Units of a variable or coordinate, "normalised" if it has none; of a coordinate that was dropped those of the mesh."""
+        """Units of a variable or coordinate, "normalised" if it has none; of one that was dropped those of the mesh."""
         corners = f"mesh_node_{name}"
         return self._ds[corners if name not in self._ds and corners in self._ds else name].attrs.get("units", UNITLESS)
 

@@ -21,8 +21,8 @@ PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
 
 def boundaries(ds):
-    """{name: (face, 2) rows (position of the element, local face)} of the named boundaries that the elements of the dataset have;
-    white space in names has become _."""
+    """{name: (face, 2) rows (position of the element, local face)} of the named boundaries that the elements of the dataset
+    have; white space in names has become _."""
     if "boundary" not in ds.coords:
         return {}
     rows, here = faces_here(ds)
@@ -43,8 +43,8 @@ def faces_here(ds):
     count = ds.sizes["element"]
     if "element_number" not in ds.variables:
         if len(faces) and faces[:, 0].max() >= count:
-            raise ValueError(f"boundary_faces names the element {faces[:, 0].max()} of {count}; this selection of elements goes "
-                             "on without the boundary: ds.drop_vars(['boundary_faces', 'boundary'])")
+            raise ValueError(f"boundary_faces names the element {faces[:, 0].max()} of {count}; this selection of elements "
+                             "goes on without the boundary: ds.drop_vars(['boundary_faces', 'boundary'])")
         return faces, np.arange(len(faces))
     numbers = ds["element_number"].values
     order = np.argsort(numbers, kind="stable")

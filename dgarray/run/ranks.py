@@ -41,8 +41,13 @@ class Ranks(Messages):
         atexit.register(self.leave)
 
     def send(self, other, values):
-        self._sent = [pair for pair in self._sent if not pair[0].Test()]
+        self.unsent()
         self._sent.append((self.comm.Isend(values, other), values))          # who sends keeps the values until they are gone
+
+    def unsent(self):
+        """The messages that are still on their way, (request, values)."""
+        self._sent = [pair for pair in self._sent if not pair[0].Test()]
+        return self._sent
 
     def expect(self, other, values):
         request = self.comm.Irecv(values, other)
@@ -70,8 +75,8 @@ class Ranks(Messages):
     def meet(self, values=(), seconds=0.0):
         """Wait until all ranks are here; returns the largest of each of these numbers over all ranks.
 
-        The first message has one size and a digest of who calls, so that calls which do not belong together are found out before
-        anything else is sent.
+        The first message has one size and a digest of who calls, so that calls which do not belong together are found out
+        before anything else is sent.
         seconds: as for `finish`
         Raises RuntimeError where ranks have called different functions, whose values would be mixed."""
         values = np.asarray(values, float)
@@ -139,7 +144,7 @@ class Ranks(Messages):
         atexit.unregister(self.leave)
         self.standstill.end()
         until = time.monotonic() + PATIENCE
-        while not all([request.Test() for request, _ in self._sent]):
+        while self.unsent():
             if time.monotonic() > until:
                 print(f"rank {self.part} of {self.parts}: another rank has ended without what was sent to it", file=sys.stderr,
                       flush=True)
