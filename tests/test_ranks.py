@@ -412,7 +412,8 @@ for state in sim.steps(1.0):
 said["stop"] = sim.report["steps"], steps
 ranks = sim.ranks
 together = {"everyones": lambda: ranks.everyones(1), "exchanged": lambda: ranks.exchanged([1, 1]),
-            "first": lambda: ranks.from_first(1), "largest": lambda: ranks.largest([1.0]), "more": lambda: ranks.largest(np.ones(40))}
+            "first": lambda: ranks.from_first(1), "largest": lambda: ranks.largest([1.0]),
+            "more": lambda: ranks.largest(np.ones(40))}
 said["apart"] = []
 for pair in combinations(together.values(), 2):
     try:
