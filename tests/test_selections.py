@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 import dgarray as dg
+from dgarray.analysis.farfield import near_to_far
 
 POINT = [(0.3, 0.35)]
 MESHES = {
@@ -206,6 +207,21 @@ def test_stores_without_numbers_of_elements_say_what_they_cannot():
     assert old.dg.surface("right").equals(run.dg.surface("right"))
     with pytest.raises(ValueError, match="^boundary_faces names the element 7 of 2; this selection of elements goes on"):
         old.isel(element=[0, 1]).dg.surface("right")
+
+
+@pytest.mark.parametrize("shape, method", [("triangle", dg.NodalDG(2)), ("quadrilateral", dg.TensorDG(2))])
+def test_far_fields_of_records_in_another_order(shape, method):
+    """Faces may be in any order, and the nodes of all faces turned round; in another order they are refused."""
+    mesh = dg.rectangle((-1, -1), (1, 1), 2, shape=shape)
+    sim = dg.Simulation(mesh, dg.Acoustics(2), method, dg.absorbing, lambda x: (np.exp(-x[0] ** 2 - x[1]), 0 * x[0], 0 * x[0]),
+                        kernels="array", record={"around": dg.Fourier([0.2], boundary=tuple(mesh.boundaries))})
+    record, u = sim.run(until=0.1).dg.record("around"), [(1.0, 0.0), (0.6, 0.8)]
+    expected = near_to_far(record, u).p.values
+    assert np.abs(expected).min() > 0
+    for turned in (record.isel(face=BACK), record.isel(face_node=BACK)):
+        assert np.allclose(near_to_far(turned, u).p.values, expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="^the nodes of the faces of this record are not in their order"):
+        near_to_far(record.isel(face_node=[1, 0, 2]), u)
 
 
 def test_records_may_have_the_names_of_fields():

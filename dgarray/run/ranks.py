@@ -213,6 +213,8 @@ def end_together(found, status, text):
             if found.stuck:          # messages that will never come are asked for
                 found.end(status)
         return
+    if found.stuck and found.part != found.standstill.first:          # that one says it and ends all meanwhile
+        time.sleep(PASSED_ON + PATIENCE)
     print(f"rank {found.part} of {found.parts}: {text}", file=sys.stderr, flush=True)
     found.end(status)
 
