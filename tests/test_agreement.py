@@ -32,7 +32,8 @@ def reading(values):
 
 MADE = {"number": lambda a: a, "array": lambda a: np.array([a]), "objects": lambda a: np.array([Start(a), None]),
         "set": lambda a: {a, "b"}, "partial": lambda a: partial(scaled, factor=a), "method": lambda a: Start(a).values,
-        "slots": Slotted, "closure": reading, "closure over a method": lambda a: reading(Start(a).values),
+        "slots": Slotted, "key": lambda a: {Start(a): 1}, "value": lambda a: {"a": a},
+        "closure": reading, "closure over a method": lambda a: reading(Start(a).values),
         "constant": lambda a: eval(f"lambda x: {a} * x"), "inner constant": lambda a: eval(f"lambda x: [{a} * y for y in x]"),
         "name": lambda a: eval("lambda x: np.sin(x)" if a == 1 else "lambda x: np.cos(x)", {"np": np}),
         "default": lambda a: eval(f"lambda x, *, a={a}: x")}

@@ -140,12 +140,12 @@ def test_layer_on_two_sides_keeps_the_others_where_they_are(shape):
         assert grown.face_measures[tuple(grown.boundaries[name].T)].sum() == pytest.approx(3)
     layer, = grown.layers
     assert layer.region == "ends" and layer.axes == 1 and layer.sides == {(0, 0), (0, 1)}
-    more = dg.pml(grown, 0.25, 1, ("bottom", "top"), name="more")
+    more = dg.pml(replace(grown, layers=()), 0.25, 1, ("bottom", "top"), name="more")
     check_mesh(more)
     assert more.measures.sum() == pytest.approx(3 * 1.5)
     corner = np.flatnonzero(np.isin(more.regions["more"], more.regions["ends"]))
     assert more.measures[more.regions["more"][corner]].sum() == pytest.approx(0.5)
-    assert [layer.region for layer in more.layers] == ["ends", "more"]
+    assert more.layers[0].region == "more"
 
 
 def test_faces_of_several_names_and_part_of_a_side():
@@ -319,9 +319,11 @@ def test_layer_around_straight_polygons_and_a_cylinder_with_ends():
     grown = dg.pml(mesh, 0.5, 1, "right", shape="cylinder", axis="x")
     check_mesh(grown)
     assert grown.measures.sum() == pytest.approx(area * (1.5**2 - 0.2**2)) and on_plane(grown, "bottom", 0, 0)
-    both = dg.pml(grown, 0.25, 1, ("bottom", "top"), name="ends")
+    both = dg.pml(replace(grown, layers=()), 0.25, 1, ("bottom", "top"), name="ends")
     check_mesh(both)
-    assert both.measures.sum() == pytest.approx(1.5 * grown.measures.sum()) and len(both.layers) == 2
+    assert both.measures.sum() == pytest.approx(1.5 * grown.measures.sum())
+    with pytest.raises(MeshError, match="cells in two absorbing layers, 'pml' and 'ends'; a round layer may not meet another"):
+        dg.pml(grown, 0.25, 1, ("bottom", "top"), name="ends")
 
 
 # Regions that are layers.
@@ -339,6 +341,8 @@ def test_region_around_a_box():
     with pytest.raises(MeshError, match="has the layer 'outer' already at low x, high x, high y"):
         dg.pml(found, 0.5, 1)
     grown = dg.pml(dg.rectangle(cells=2), 0.5, 2)
+    with pytest.raises(MeshError, match="the region 'pml' is an absorbing layer already; a layer is made by one call"):
+        dg.pml(grown, region="pml")
     same = dg.pml(replace(grown, layers=()), region="pml").layers[0]
     assert same == replace(grown.layers[0], slabs=0)
 
@@ -512,6 +516,8 @@ def test_meshes_that_do_not_fit(options, message):
     (dg.rectangle(cells=3, periodic=True), {}, "is periodic along each axis; no side is left for a layer"),
     (dg.pml(MESH, 1, 1), {"name": "more"}, "has the layer 'pml' already at low x, high x, low y, high y"),
     (dg.pml(MESH, 1, 1, "top"), {"name": "more"}, "has the layer 'pml' already at high y"),
+    (dg.pml(MESH, 1, 1, "top"), {"name": "more", "boundary": "left"},
+     "has cells in two absorbing layers, 'pml' and 'more'; add the layers of sides that meet by one call"),
     (dg.pml(MESH, 1, 1, "top"), {"boundary": "left"}, "has the name 'pml' already"),
     (dg.pml(disc(), 1, 1, shape="cylinder"), {"shape": "cylinder", "name": "more"}, "has the layer 'pml' already"),
 ])

@@ -370,6 +370,7 @@ def test_alone_among_several(folder):
 
 DISAGREE = '''
 import json
+from itertools import combinations
 from pathlib import Path
 import numpy as np
 import dgarray as dg
@@ -409,6 +410,19 @@ for state in sim.steps(1.0):
     steps += 1
     late(state)
 said["stop"] = sim.report["steps"], steps
+ranks = sim.ranks
+together = {"everyones": lambda: ranks.everyones(1), "exchanged": lambda: ranks.exchanged([1, 1]),
+            "first": lambda: ranks.from_first(1), "largest": lambda: ranks.largest([1.0]),
+            "more": lambda: ranks.largest(np.ones(40))}
+said["apart"] = []
+for pair in combinations(together.values(), 2):
+    try:
+        pair[rank]()
+    except RuntimeError as error:
+        said["apart"].append(str(error))
+numbers = np.arange(40.0) + 10 * rank
+numbers[3] = np.nan if rank else 0.0
+said["largest"] = np.nan_to_num(ranks.largest(numbers), nan=-1.0).tolist()
 Path(f"said-{rank}").write_text(json.dumps(said))
 '''
 
@@ -419,18 +433,47 @@ def test_ranks_that_disagree_say_so_and_stop_together(folder):
     status, out, err = finished("disagree.py", folder=folder, ranks=2)
     assert status == 0 and not list(folder.glob("*.zarr")), "\n".join(err)
     said, there = (json.loads((folder / f"said-{rank}").read_text()) for rank in (0, 1))
-    assert said == there and len(said) == 15 and said.pop("stop") == [3, 4]
+    assert said == there and len(said) == 17 and said.pop("stop") == [3, 4]
+    assert said.pop("largest") == [10, 11, 12, -1, *range(14, 50)]
+    apart = said.pop("apart")
+    words = r"the ranks have called different functions together: Ranks.\w+ \(.*\) on rank 0, Ranks.\w+ \(.*\) on rank 1; all"
+    assert len(apart) == 10 and all(re.match(words, text) for text in apart), apart
     said["law"] += said.pop("medium")
     assert all(f"the ranks were given different problems; {name}: " in text for name, text in said.items()), said
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("act, words", [
-    ("abs(state.q).max()", r"rank 0 waits in Simulation.run \(.*\), rank 1 waits in State.q \(way.py:7\), rank 2 waits in"),
-    ("sys.exit(3)", r"rank 0 waits in Simulation.run \(.*\), rank 1 has ended, rank 2 waits in Simulation.run")])
+    ("abs(state.q).max()", r"called different functions together: Simulation.run \(way.py:8\) on rank 0, State.q "
+                           r"\(way.py:7\) on rank 1, Simulation.run"),
+    ("sim.ranks.send(0, np.zeros(1000000)); sys.exit(3)",          # more than MPI sends to one who does not receive
+     r"none can go on: rank 0 waits in Simulation.run \(.*\), rank 1 has ended, rank 2 waits in Simulation.run")])
 def test_no_rank_waits_for_ever(act, words, folder):
     (folder / "way.py").write_text("import sys\nfrom problems import *\nfrom mpi4py import MPI\nrank = MPI.COMM_WORLD.rank\n"
                                    "def look(state):\n    if rank == 1 and state.step == 2:\n        " + act +
-                                   "\nwave(dg.rectangle(cells=4), dg.NodalDG(1)).run(callback=look, until=5.0)\n")
+                                   "\nsim = wave(dg.rectangle(cells=4), dg.NodalDG(1)); sim.run(callback=look, until=5.0)\n")
     status, _, err = finished("way.py", folder=folder, ranks=3)
-    assert status != 0 and any(re.search("none can go on: " + words, line) for line in err), "\n".join(err)
+    assert status == 1 and sum(bool(re.search(words, line)) for line in err) == 1, "\n".join(err)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_rank_that_waits(number, folder):
+    """Once, for all, with its status, while another rank is busy for long."""
+    (folder / "way.py").write_text(f"""import os, sys, threading, time
+from problems import *
+from dgarray.run import ranks
+from mpi4py import MPI
+ranks.LONG = 0.5
+def busy(state):
+    if state.step == 2 and MPI.COMM_WORLD.rank == 1:
+        time.sleep({PATIENCE})
+        print("awake")
+    elif state.step == 2:
+        threading.Timer(1.0, os.kill, (os.getpid(), {number})).start()
+wave(dg.rectangle(cells=4), dg.NodalDG(1)).run(callback=busy, until=5.0)
+""")
+    status, out, err = finished("way.py", folder=folder, ranks=2)
+    assert status == 128 + number and not out, "\n".join(err)
+    words = r"^dgarray.*Interrupted: stopped while other ranks did not answer: the last step is not saved$"
+    assert sum(bool(re.search(words, line)) for line in err) == 1 and err[0].startswith("rank 0 of 2: "), "\n".join(err)

@@ -1,19 +1,22 @@
 """What xarray does to the data of a run, on one dataset, a tree of zones, a mixed mesh and a grid: `.dg` works, or refuses."""
+import io
 import pickle
 import re
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
 
 import dgarray as dg
+from dgarray.analysis.farfield import near_to_far
 
 POINT = [(0.3, 0.35)]
 MESHES = {
-    "dataset": (lambda: dg.rectangle(cells=2), dg.NodalDG(2)),
-    "tree": (lambda: dg.rectangle(cells=2).with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5}),
+    "dataset": (lambda: dg.rectangle(cells=4), dg.NodalDG(2)),
+    "tree": (lambda: dg.rectangle(cells=4).with_regions({"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] > 0.5}),
              dg.NodalDG({"a": 1, "b": 2})),
-    "mixed": (lambda: dg.rectangle(cells=2, shape="mixed"), dg.NodalDG(2)),
+    "mixed": (lambda: dg.rectangle(cells=4, shape="mixed"), dg.NodalDG(2)),
     "grid": (lambda: dg.Grid((0.0, 0.0), (1.0, 1.0), (4, 4)), dg.FiniteVolume("muscl")),
 }
 
@@ -47,6 +50,10 @@ def stored(data, path):
     return (xr.open_datatree if isinstance(data, xr.DataTree) else xr.open_dataset)(path / "a.zarr", engine="zarr")
 
 
+def netcdf(ds):
+    return xr.open_dataset(io.BytesIO(ds.to_netcdf(engine="scipy")))
+
+
 BACK = slice(None, None, -1)
 ALL = np.array([0, 1, 2])
 # What is done: which snapshots the result has, or a number for one, or weights (result, snapshot) of them.
@@ -77,6 +84,7 @@ WORKS = {
     "chunk": (lambda d: d.chunk(time=1), ALL), "drop time": (each(lambda d: d.drop_vars("time")), ALL),
     "swap_dims": (each(lambda d: d.assign_coords(step=("time", ALL)).swap_dims(time="step")), ALL),
     "rename time": (each(lambda d: d.rename(time="t")), ALL), "a store": (stored, ALL),
+    "netCDF": (each(netcdf), ALL),
 }
 
 
@@ -124,6 +132,8 @@ REFUSED = {
     "nodes turned round": (lambda d: d.isel(node=BACK), None, NODES, None),
     "x turned round": (None, lambda d: d.isel(x=BACK), None, GRID),
     "rolled": (lambda d: d.roll(element=1), lambda d: d.roll(x=1, roll_coords=True), NODES, GRID),
+    "an element twice": (
+        lambda d: d.isel(element=[0, 1, 0]), None, "holds 1 of its elements more than once, as number 0", None),
     "x moved": (lambda d: d.assign_coords(x=d.x + 1), lambda d: d.assign_coords(x=d.x + 1), NODES, GRID),
     "one node": (lambda d: d.isel(node=0), lambda d: d.isel(y=0), DIM, PART),
     "a reduction": (lambda d: d.max("element"), lambda d: d.max("x"), DIM, PART),
@@ -149,6 +159,69 @@ def test_what_is_refused(kind, what, runs):
     with pytest.raises(ValueError) as caught:
         chosen.dg.norm("p")
     assert re.search(words, str(caught.value)) and "\n" not in str(caught.value)
+
+
+def some(ds):
+    """All with two nodes or more on the bottom but one, from the last to the first."""
+    return ds.isel(element=np.flatnonzero((ds.y < 1e-9).sum("node") > 1)[:0:-1])
+
+
+def rejoined(ds):
+    return xr.concat([ds.isel(element=slice(1, None)), ds.isel(element=[0])], "element", data_vars="all")
+
+
+ELEMENTS = {"turned round": lambda d: d.isel(element=BACK), "some": some,
+            "rejoined": rejoined, "without x": lambda d: d.drop_vars("x"), "netCDF": netcdf}
+
+
+@pytest.mark.parametrize("what", ELEMENTS)
+@pytest.mark.parametrize("kind", ["dataset", "tree", "mixed"])
+def test_boundaries_follow_their_elements(kind, what, runs, tmp_path):
+    """The faces of a boundary are those of the elements that are left, with their values, also in files."""
+    def rows(data):
+        found = data.dg.surface("bottom", time=1)
+        places = [found[name].values for name in ("x", "y", "p", "normal_x", "normal_y")]
+        return {tuple(row) for row in np.round(np.stack(np.broadcast_arrays(*[
+            each if each.ndim == 2 else each[:, None] for each in places])), 9).reshape(5, -1).T.tolist()}
+    chosen = each(ELEMENTS[what])(runs[kind])
+    whole, part = rows(runs[kind]), rows(chosen)
+    assert 0 < len(part) < len(whole) and part < whole if what == "some" else part == whole
+    means = [data.dg.cell_mean("p", time=1) for data in (runs[kind], chosen)]
+    assert set(np.round(means[1].values, 9)) <= set(np.round(means[0].values, 9))
+    assert what == "some" or chosen.dg.to_ugrid().p.sum() == pytest.approx(runs[kind].dg.to_ugrid().p.sum().item())
+    path = chosen.dg.to_vtk(tmp_path / "a.vtkhdf")
+    with h5py.File(path) as file:
+        root = file["VTKHDF"]
+        number = [name.decode() for name in root["FieldData/boundary_names"][:]].index("bottom")
+        ends, faces = root["Offsets"][:], np.flatnonzero(root["CellData/boundary"][:] == number)
+        assert len(faces) == chosen.dg.surface("bottom").sizes["face"]
+        for face in faces:
+            assert np.allclose(root["Points"][:][root["Connectivity"][ends[face]:ends[face + 1]], 1], 0)
+
+
+def test_stores_without_numbers_of_elements_say_what_they_cannot():
+    """Those of earlier versions."""
+    run = dg.Simulation(dg.rectangle(cells=2), dg.Acoustics(2), dg.NodalDG(1), dg.wall, lambda x: (x[0], 0 * x[0], 0 * x[0]),
+                        kernels="array").run(until=0.001)
+    old = run.drop_vars("element_number")
+    assert old.dg.surface("right").equals(run.dg.surface("right"))
+    with pytest.raises(ValueError, match="^boundary_faces names the element 7 of 2; this selection of elements goes on"):
+        old.isel(element=[0, 1]).dg.surface("right")
+
+
+@pytest.mark.parametrize("shape, method", [("triangle", dg.NodalDG(2)), ("quadrilateral", dg.TensorDG(2))])
+def test_far_fields_of_records_in_another_order(shape, method):
+    """Faces may be in any order, and the nodes of all faces turned round; in another order they are refused."""
+    mesh = dg.rectangle((-1, -1), (1, 1), 2, shape=shape)
+    sim = dg.Simulation(mesh, dg.Acoustics(2), method, dg.absorbing, lambda x: (np.exp(-x[0] ** 2 - x[1]), 0 * x[0], 0 * x[0]),
+                        kernels="array", record={"around": dg.Fourier([0.2], boundary=tuple(mesh.boundaries))})
+    record, u = sim.run(until=0.1).dg.record("around"), [(1.0, 0.0), (0.6, 0.8)]
+    expected = near_to_far(record, u).p.values
+    assert np.abs(expected).min() > 0
+    for turned in (record.isel(face=BACK), record.isel(face_node=BACK)):
+        assert np.allclose(near_to_far(turned, u).p.values, expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="^the nodes of the faces of this record are not in their order"):
+        near_to_far(record.isel(face_node=[1, 0, 2]), u)
 
 
 def test_records_may_have_the_names_of_fields():

@@ -379,14 +379,6 @@ def test_errors_name_what_came_and_what_is_allowed(tmp_path, monkeypatch, argume
     assert os.listdir(tmp_path) == ["folder.vtu"]
 
 
-def test_a_selection_of_elements_is_refused_or_exported_without_faces(tmp_path):
-    some = run(2, 2).isel(element=[0, 1])
-    with pytest.raises(ValueError, match="boundary_faces names the element 7 of 2; .*drop_vars"):
-        some.dg.to_vtk(tmp_path / "out.vtu")
-    grid = read(some.drop_vars(["boundary_faces", "boundary"]).dg.to_vtk(tmp_path / "out.vtu"))
-    assert grid.GetNumberOfCells() == 2
-
-
 def test_export_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["run", "tm_cavity", "--order", "3", "--until", "0.2", "--every", "0.1", "--out", "a.zarr", "--quiet",

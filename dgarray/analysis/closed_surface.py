@@ -8,6 +8,7 @@ from ..reference.tensor import KINDS as TENSOR_NODES
 from ..reference.tensor import tensor_cell
 from ..spaces.surface import AXES, Surface
 
+ROUNDING = 0.02          # relative difference of areas of curved faces by several rules; of nodes in another order it is larger
 ASKED = "a record of {} on a boundary or interface, Fourier(frequencies, boundary=...)"
 
 
@@ -85,9 +86,12 @@ def on_simplices(fields, axes, order, degree):
     # A surface without faces: the interpolation is the same on all of them.
     surface = Surface(np.empty((0, dim)), np.empty((0, dim + 1), np.int64), order, ())
     matrix, at_nodes = surface.interpolation(r), vector(fields, axes, "")
-    normals = np.array([fields[f"normal_{axis}"].values for axis in axes])
+    normals, face = np.array([fields[f"normal_{axis}"].values for axis in axes]), simplex(dim - 1, order)
+    vectors = [at_nodes @ (face.interpolation(r) @ D @ surface.interpolation(face.nodes)).T for D in face.differentiation]
+    vectors = across(vectors)
+    check_order(fields, vectors, weights)
     if normals.ndim == 3:
-        normals, weights = curved_normals(surface, at_nodes, normals, r, weights)
+        normals, weights = curved_normals(vectors, normals, weights)
     else:
         normals, weights = normals[:, :, None], fields["area"].values[:, None] * (weights / weights.sum())
     return at_nodes @ matrix.T, weights, normals, matrix
@@ -99,6 +103,7 @@ def on_tensor_faces(fields, axes, order, degree):
     dim = len(axes) - 1
     face, fine = tensor_cell(dim, order, fields.attrs["nodes"]), tensor_cell(dim, degree // 2)
     matrix = face.interpolation(fine.nodes)
+    check_order(fields, across([vector(fields, axes, "") @ (matrix @ D).T for D in face.differentiation]), fine.weights)
     vectors = (vector(fields, axes, "normal_") * (nodal(fields, "weight") / face.weights)) @ matrix.T
     areas = np.linalg.norm(vectors, axis=0)
     return vector(fields, axes, "") @ matrix.T, areas * fine.weights, vectors / areas, matrix
@@ -109,12 +114,23 @@ def at_own_points(fields, axes, order, degree):
     return vector(fields, axes, ""), nodal(fields, "weight"), vector(fields, axes, "normal_"), np.eye(fields.sizes["face_node"])
 
 
-def curved_normals(surface, x, outward, r, weights):
-    """Unit normals (dim, face, point) and weights (face, point) of curved faces through x (dim, face, face_node), whose normals
-    at the nodes are `outward`: n dS = dx/dr_1 x dx/dr_2 dr, in 2D (dy/dr, -dx/dr) dr."""
-    face = simplex(surface.dim - 1, surface.order)
-    slopes = [x @ (face.interpolation(r) @ D @ surface.interpolation(face.nodes)).T for D in face.differentiation]
-    vectors = np.cross(*slopes, axis=0) if len(slopes) == 2 else np.stack([slopes[0][1], -slopes[0][0]])
+def across(slopes):
+    """dx/dr_1 x dx/dr_2, in 2D (dy/dr, -dx/dr), of slopes dx/dr (dim, face, point)."""
+    return np.cross(*slopes, axis=0) if len(slopes) == 2 else np.stack([slopes[0][1], -slopes[0][0]])
+
+
+def check_order(fields, vectors, weights):
+    """Raise ValueError where the faces' nodes are not in their order: then the polynomials through their positions, with n dS =
+    vectors dr, have other areas than the faces."""
+    areas = np.linalg.norm(vectors, axis=0) @ weights
+    if not np.allclose(areas, fields["area"].values, rtol=ROUNDING):
+        raise ValueError("the nodes of the faces of this record are not in their order, so that its values belong to other "
+                         "places; keep the dim 'face_node' whole and in its order, and x, y, z as they are")
+
+
+def curved_normals(vectors, outward, weights):
+    """Unit normals (dim, face, point) and weights (face, point) of curved faces with n dS = vectors dr (dim, face, point) up to
+    the sign, whose normals at the nodes are `outward`."""
     areas = np.linalg.norm(vectors, axis=0)
     turned = np.sign(np.sum(vectors.sum(axis=2) * outward.sum(axis=2), axis=0))
     return vectors / areas * turned[:, None], areas * weights

@@ -18,12 +18,29 @@ from math import log
 
 import numpy as np
 
+from .errors import MeshError
+
 TINY = 1e-12          # share of the radius below which a point counts as the centre
 
 
 def largest_stretch(thickness, degree, reflection):
     """s_0 of a layer so thick, 1 / length."""
     return (degree + 1) * log(1 / reflection) / (2 * thickness)
+
+
+def layer_of_cells(mesh):
+    """The number from 1 of the layer of each cell, 0 for none. Raises MeshError for cells in two of them."""
+    found = np.zeros(mesh.cell_count, int)
+    for number, layer in enumerate(mesh.layers, 1):
+        cells = mesh.regions[layer.region]
+        if found[cells].any():
+            other = mesh.layers[found[cells].max() - 1]
+            instead = ("add the layers of sides that meet by one call, pml(mesh, thickness, cells, boundary=(...)), or "
+                       "region=(...)" if layer.straight and other.straight else "a round layer may not meet another one")
+            raise MeshError(f"{mesh.source} has cells in two absorbing layers, {other.region!r} and {layer.region!r}; "
+                            f"{instead}")
+        found[cells] = number
+    return found
 
 
 @dataclass(frozen=True)
@@ -65,6 +82,11 @@ class BoxLayer:
     def axes(self):
         """Along how many axes there is a layer."""
         return len({axis for axis, _ in self.sides})
+
+    def before(self, x, depth=0.0):
+        """The places x (dim, place) of the layer moved along its depth to where it begins, or to this depth."""
+        low, high, width = (np.array(each, float) for each in (self.low, self.high, self.thickness))
+        return np.clip(x, (low - depth * width[:, 0])[:, None], (high + depth * width[:, 1])[:, None])
 
     def depth(self, x):
         """The depth along each axis, numbers from 0 to 1, at the points x."""
@@ -133,6 +155,12 @@ class RoundLayer:
     def distance(self, x):
         """The distance r from the centre, or from the cylinder's axis."""
         return np.sqrt(sum((x[axis] - self.centre[axis]) ** 2 for axis in self.across))
+
+    def before(self, x, depth=0.0):
+        """The places x (dim, place) of the layer moved along its depth to where it begins, or to this depth."""
+        nearer = np.minimum(1.0, (self.radius + depth * self.thickness) / np.maximum(self.distance(x), TINY * self.radius))
+        return np.stack([c + (each - c) * (nearer if axis in self.across else 1.0)
+                         for axis, (each, c) in enumerate(zip(x, self.centre))])
 
     def depth(self, x):
         """The depth along the radius, from 0 to 1, at the points x."""

@@ -17,7 +17,7 @@ from .cuts import must_be_uncut
 from .errors import MeshError, MeshWarning
 from .extrude import extruded, face_positions, is_split, kinds
 from .layer_arguments import check_profile, check_shape, check_use
-from .layers import BoxLayer, RoundLayer
+from .layers import BoxLayer, RoundLayer, layer_of_cells
 from .mesh import Mesh
 from .refinement import region as cells_of
 
@@ -87,12 +87,18 @@ def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
         mesh, name = named_region(mesh, region, name)
         make = box_of_region if shape == "box" else round_of_region
         layer = make(mesh, name, *geometry, profile)
-        return replace(mesh, layers=(*mesh.layers, free(mesh, layer)))
+        return apart(replace(mesh, layers=(*mesh.layers, free(mesh, layer, "regions elsewhere, or all of them in one call"))))
     must_be_uncut(mesh, "given a layer")
     if name in (*mesh.boundaries, *mesh.interfaces, *mesh.regions):
         raise MeshError(f"{mesh.source} has the name {name!r} already; give another one")
     make = box_around if shape == "box" else round_around
-    return warned(mesh, make(mesh, name, thickness, cells, boundary, *geometry, profile, is_split(mesh, split)))
+    return warned(mesh, apart(make(mesh, name, thickness, cells, boundary, *geometry, profile, is_split(mesh, split))))
+
+
+def apart(mesh):
+    """The mesh. Raises MeshError where cells belong to two of its layers."""
+    layer_of_cells(mesh)
+    return mesh
 
 
 def warned(mesh, copy):
@@ -104,13 +110,16 @@ def warned(mesh, copy):
     return replace(copy, notes=(*copy.notes, *found))
 
 
-def free(mesh, layer):
-    """The layer. Raises MeshError where the mesh has one already."""
+ELSEWHERE = "boundaries elsewhere, or give all of the thickness at once"
+
+
+def free(mesh, layer, instead=ELSEWHERE):
+    """The layer. Raises MeshError where the mesh has one already; instead: what to name then."""
     for other in mesh.layers:
         if both := sorted(other.sides & layer.sides):
             sides = ", ".join(f"{BELOW_OR_ABOVE[side]} {'xyz'[axis]}" for axis, side in both)
             raise MeshError(f"{mesh.source} has the layer {other.region!r} already at {sides}; only one can lie there, so name "
-                            "boundaries elsewhere, or give all of the thickness at once")
+                            f"{instead}")
     return layer
 
 
@@ -219,9 +228,15 @@ def round_around(mesh, name, thickness, cells, boundary, centre, axis, profile, 
 # Regions that are layers.
 
 def named_region(mesh, region, name):
-    """(mesh, name of the region) of one region, or of several, which get the name."""
+    """(mesh, name of the region) of one region, or of several, which get the name.
+
+    Raises MeshError where one of them is a layer already."""
+    given = (region,) if isinstance(region, str) else region
+    for each in given:
+        cells_of(mesh, each, "pml")
+        if each in {layer.region for layer in mesh.layers}:
+            raise MeshError(f"{mesh.source}: the region {each!r} is an absorbing layer already; a layer is made by one call")
     if isinstance(region, str):
-        cells_of(mesh, region, "pml")
         return mesh, region
     return mesh.with_regions({name: np.concatenate([cells_of(mesh, each, "pml") for each in region])}), name
 

@@ -12,7 +12,7 @@ from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.output.derived_fields import with_field
-from dgarray.output.joined import check_attributes, check_cells, check_mesh, check_nodes, check_one_run, on_one_mesh
+from dgarray.output.joined import check_attributes, check_cells, check_mesh, check_nodes, check_once, check_one_run, on_one_mesh
 from dgarray.output.verify import naming_damage
 from dgarray.spaces import TensorSpace, polynomial_space
 from dgarray.spaces.norms import with_total
@@ -93,6 +93,7 @@ class Accessor:
     def cells(self) -> np.ndarray:
         """Corners of the elements (element, corner)."""
         check_mesh(self._ds)
+        check_once(self._ds)
         cells = self._ds[f"mesh_{LOCATIONS[self.dim]}_nodes"].values
         return check_cells(cells, self._ds.sizes["mesh_node"])
 
@@ -317,8 +318,9 @@ class Accessor:
         return self._ds[choose("variable", variable, self.variables, " in the dataset; it has")]
 
     def units(self, name: str) -> str:
-        """Units of a variable or coordinate, "normalised" if it has none."""
-        return self._ds[name].attrs.get("units", UNITLESS)
+        """Units of a variable or coordinate, "normalised" if it has none; of one that was dropped those of the mesh."""
+        corners = f"mesh_node_{name}"
+        return self._ds[corners if name not in self._ds and corners in self._ds else name].attrs.get("units", UNITLESS)
 
     def index(self, time: float) -> int:
         """Position of a time: an int is an index, from the end if negative; a float chooses the nearest snapshot.

@@ -16,7 +16,8 @@ from dgarray.reference import reference_cell, shape_of
 AXES = ("x", "y", "z")
 # UGRID's name of the mesh entity that carries the data, by dimension.
 LOCATIONS = {1: "edge", 2: "face", 3: "volume"}
-RESERVED = frozenset((*AXES, "time", "element", "node", "mesh", "mesh_node", "mesh_vertex", "cell_number", "region",
+RESERVED = frozenset((*AXES, "time", "element", "node", "mesh", "mesh_node", "mesh_vertex", "cell_number",
+                      "element_number", "region",
                       "boundary", "boundary_face", "boundary_faces", "mesh_volume_types",
                       "geometry_node", *(f"mesh_node_{axis}" for axis in AXES), *(f"mesh_geometry_{axis}" for axis in AXES),
                       *(f"mesh_{location}_nodes" for location in LOCATIONS.values())))
@@ -161,6 +162,8 @@ def dataset(layout, times, values):
         coords[axis] = (("element", "node"), nodes, {"long_name": f"{axis} of the nodes", "units": units[axis]})
     coords["cell_number"] = ("element", layout.numbers.astype("int64"),
                              {"long_name": "position among the cells of the mesh file, from 0"})
+    coords["element_number"] = ("element", np.arange(len(layout.numbers)),
+                                {"long_name": "number of the element, which boundary_faces holds"})
     if layout.regions:
         coords["region"] = ("element", *_region_flags(layout))
     _add_topology(layout, units, data, coords)

@@ -69,6 +69,15 @@ def check_cells(cells, points):
     return cells
 
 
+def check_once(ds):
+    """Raise ValueError for a dataset that holds an element twice, whose sums would count it twice."""
+    numbers = ds["element_number"].values if "element_number" in ds.variables else np.arange(0)
+    found, counts = np.unique(numbers, return_counts=True)
+    if len(found) < len(numbers):
+        raise ValueError(f"this dataset holds {len(numbers) - len(found)} of its elements more than once, as number "
+                         f"{found[counts.argmax()]:g}; choose each once")
+
+
 def check_nodes(ds, elements, nodes, axes):
     """Raise ValueError unless the nodes of some elements lie where the maps of `elements` have `nodes`, those of the reference
     cell: where they do not, they have another order, or have been moved.

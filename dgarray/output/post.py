@@ -247,7 +247,8 @@ def cell_mean(ds, variable=None, time=None):
               if coord.dims in (("element",), ("time",), ())}
     centres = cell_maps.centres(dg)
     for number, axis in enumerate(dg.axes):
-        coords[axis] = "element", centres[number], {**ds[axis].attrs, "long_name": f"{axis} of the cell's centre"}
+        attrs = ds[axis].attrs if axis in ds else {"units": dg.units(axis)}
+        coords[axis] = "element", centres[number], {**attrs, "long_name": f"{axis} of the cell's centre"}
     means = xr.Dataset(data, coords, ds.attrs)
     return means if variable is None else means[variable]
 

@@ -56,7 +56,7 @@ def cut(ds, plane, time=None, order=None):
     evaluation = Evaluation(dg.reference, cell, r)
     chosen = at_time(ds, time)
     coords = {name: coord.variable.isel(element=parent) for name, coord in chosen.coords.items()
-              if coord.dims == ("element",)}
+              if coord.dims == ("element",) and name != "element_number"}          # its elements are pieces
     for name, coord in chosen.coords.items():
         if set(coord.dims) == {"element", "node"}:
             coords[name] = labelled(evaluation(coord.compute(), ("element", "node")), coord)

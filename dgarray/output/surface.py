@@ -5,7 +5,7 @@ import numpy as np
 import xarray as xr
 
 from dgarray.analysis.record_origin import ATTRIBUTES, origin_of_text
-from dgarray.output.dataset import RESERVED, UNITLESS, naming, variables_of
+from dgarray.output.dataset import RESERVED, naming, variables_of
 from dgarray.output.grid_layout import SUFFIX
 from dgarray.output.post import at_time, by_snapshot
 from dgarray.spaces.curved_surface import simplex_surface
@@ -21,10 +21,36 @@ PLACES = ("lower", "upper", "cells", "periodic")          # of a grid
 
 
 def boundaries(ds):
-    """{name: (face, 2) rows (element, local face)} of the named boundaries; white space in names has become _."""
+    """{name: (face, 2) rows (position of the element, local face)} of the named boundaries that the elements of the dataset
+    have; white space in names has become _."""
     if "boundary" not in ds.coords:
         return {}
-    return {name: ds["boundary_faces"].values[inside] for name, inside in members(ds["boundary"]).items()}
+    rows, here = faces_here(ds)
+    found = {name: rows[inside[here]] for name, inside in members(ds["boundary"]).items()}
+    return {name: faces for name, faces in found.items() if len(faces)}
+
+
+def faces_here(ds):
+    """(Rows (position of the element, local face) of the named faces, which of them these are), without those of elements that
+    a selection has left out.
+
+    Raises ValueError where a store of an earlier version, which has no numbers of elements, cannot say which they are."""
+    faces = ds["boundary_faces"]
+    if "element" in faces.dims:          # xr.concat of selections repeats what they have in common
+        faces = faces.isel(element=0)
+    with np.errstate(invalid="ignore"):
+        faces = np.rint(faces.values).astype("int64").reshape(-1, 2)          # `ds.astype` makes them float
+    count = ds.sizes["element"]
+    if "element_number" not in ds.variables:
+        if len(faces) and faces[:, 0].max() >= count:
+            raise ValueError(f"boundary_faces names the element {faces[:, 0].max()} of {count}; this selection of elements "
+                             "goes on without the boundary: ds.drop_vars(['boundary_faces', 'boundary'])")
+        return faces, np.arange(len(faces))
+    numbers = ds["element_number"].values
+    order = np.argsort(numbers, kind="stable")
+    place = order[np.searchsorted(numbers, faces[:, 0], sorter=order).clip(max=count - 1)] if count else faces[:0, 0]
+    here = np.flatnonzero(numbers[place] == faces[:, 0]) if count else place
+    return np.column_stack([place[here], faces[here, 1]]), here
 
 
 def regions(ds):
@@ -66,7 +92,7 @@ def surface(ds, name, time=None):
     for v, field in data.items():
         # On a surface the values no longer lie on the mesh.
         field.attrs = {key: value for key, value in ds[v].attrs.items() if key not in ("mesh", "location")}
-    coords = faces.coords(ds["cell_number"].values, ds["x"].attrs.get("units", UNITLESS))
+    coords = faces.coords(ds["cell_number"].values, ds.dg.units(ds.dg.axes[0]))
     attrs = {key: ds.attrs[key] for key in LAYOUT} | naming(data) | {"boundary": str(name)}
     attrs |= origin_of_text(ds.attrs.get("law", ""))
     if "time" in chosen.coords:

@@ -54,6 +54,16 @@ class TreeAccessor:
         return self._first.dg.variables
 
     @property
+    def dim(self) -> int:
+        """Dimension of space."""
+        return self._first.dg.dim
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return self._first.dg.axes
+
+    @property
     def order(self) -> int:
         """The highest order."""
         return max(ds.dg.order for ds in self.zones.values())

@@ -20,6 +20,7 @@ from dgarray.output.dataset import UNITLESS
 from dgarray.output.flags import joined_flags
 from dgarray.output.joined import check_one_run
 from dgarray.output.lagrange import Grid, Grids, real
+from dgarray.output.surface import faces_here
 from dgarray.output.vtk_xml import Appended
 
 # The versions that brought what is used here: steps in VTKHDF, and today's node order of hexahedra in .vtu.
@@ -105,11 +106,9 @@ def grid_of(ds, names):
     dg = ds.dg
     faces, boundary, meanings = np.zeros((0, 2), "int64"), np.zeros(0, "int32"), []
     if "boundary_faces" in ds:
-        faces, boundary = ds["boundary_faces"].values.astype("int64"), ds["boundary"].values.astype("int32") + 1
+        faces, here = faces_here(ds)
+        boundary = ds["boundary"].values[here].astype("int32") + 1
         meanings = ds["boundary"].attrs["flag_meanings"].split()
-        if len(faces) and faces[:, 0].max() >= ds.sizes["element"]:
-            raise ValueError(f"boundary_faces names the element {faces[:, 0].max()} of {ds.sizes['element']}; a selection of "
-                             "elements is exported without them: ds.drop_vars(['boundary_faces', 'boundary'])")
     grid = Grid(dg.points, dg.cells, dg.order, faces, getattr(dg.reference, "kind", None), dg.geometry_nodes)
     cell_data = {name: grid.cell_values(array.values) for name, array in ds.variables.items()
                  if array.dims == ("element",) and array.dtype.kind in "fiub" and name != "mesh_volume_types"}

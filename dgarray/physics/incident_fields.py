@@ -192,7 +192,8 @@ def current(law: Law, position: Sequence[float], moment: float | Sequence[float]
     position   point (dim)
     moment     Maxwell: the dipole moment p, three components (in 2D by length of the line, in 1D by area of the plane), charge
                times length; acoustics: V, a volume
-    width      positive length; cells there are at most about order / 2 widths in size
+    width      positive length; cells there are at most about order / 2 widths in size: a run warns where they show another
+               moment than this one, if the source ends three widths before the boundary, in straight cells
     pulse      function of time f(t) -> number, differentiable, in NumPy that can be traced; the current is its derivative, so
                after a pulse that does not return to 0 a static field stays
     ValueError for other laws, another moment, position or width, and a moment along components that the law does not have;
@@ -206,13 +207,16 @@ def current(law: Law, position: Sequence[float], moment: float | Sequence[float]
     else:
         strength = (moment, *(0.0,) * law.dim)
 
-    def source(x, t):
+    def profile(x):
         R = tuple(a - b for a, b in zip(x, position))
-        value = scale * rate(t) * np.exp(-dot(R, R) * (1 / width**2))
+        return scale * np.exp(-dot(R, R) * (1 / width**2))
+
+    def source(x, t):
+        value = rate(t) * profile(x)
         return tuple(s * value for s in strength)
     source.__qualname__ = f"current({position}, {moment}, {width:g}, {shown(pulse)})"
     source.variables = tuple(law.variables)
-    source.pulse = rate
+    source.pulse, source.profile, source.position, source.width = rate, profile, position, float(width)
     return source
 
 

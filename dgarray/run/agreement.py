@@ -72,7 +72,7 @@ def _digest(value, seen):
 def _parts(value):
     """(name, part) of what a value is made of."""
     if isinstance(value, dict):
-        return value.items()
+        return enumerate(value.items())          # a key may be an object, whose text may hold an address
     if isinstance(value, (set, frozenset)):
         return enumerate(sorted(map(digest, value)))
     if isinstance(value, (list, tuple)):

@@ -11,6 +11,7 @@ import traceback
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 
@@ -24,6 +25,7 @@ INSTALL = "pip install 'dgarray[mpi]'"
 PATIENCE = 2.0          # seconds in which all ranks fail, where they fail for the same reason
 LONG = 10.0             # seconds that a step does not wait for another rank
 PASSED_ON = 1.0         # seconds from the last word of a rank to the end of all
+FIRST = 16          # numbers of the first message of ranks that meet
 NAP = 0.002             # seconds between two tests for what may take long
 SPINS = 100             # tests for a message, of about a microsecond each, before the processor is offered to others
 
@@ -39,44 +41,68 @@ class Ranks(Messages):
         atexit.register(self.leave)
 
     def send(self, other, values):
-        self._sent = [pair for pair in self._sent if not pair[0].Test()]
+        self.unsent()
         self._sent.append((self.comm.Isend(values, other), values))          # who sends keeps the values until they are gone
+
+    def unsent(self):
+        """The messages that are still on their way, (request, values)."""
+        self._sent = [pair for pair in self._sent if not pair[0].Test()]
+        return self._sent
 
     def expect(self, other, values):
         request = self.comm.Irecv(values, other)
         return lambda: self.finish(request)
 
     def everyones(self, thing):
-        """As inherited. Raises RuntimeError where ranks have called different functions, whose values would be mixed."""
-        self.finish(self.waiting.Ibarrier())
-        names, place = calls()
-        found = self.comm.allgather((names, place, thing))
-        if any(each[0] != names for each in found):
-            callers = ", ".join(f"{each[0][-1]} ({each[1]}) on rank {rank}" for rank, each in enumerate(found))
-            raise RuntimeError(f"the ranks have called different functions together: {callers}; all ranks must call what looks "
-                               "at the whole problem in the same order")
-        return [each[2] for each in found]
+        self.meet()
+        return self.comm.allgather(thing)
 
     def exchanged(self, things):
-        self.finish(self.waiting.Ibarrier())
+        self.meet()
         return self.comm.alltoall(things)
 
     def largest(self, values):
         given = np.array(values, float)
         unknown = np.isnan(given)          # MPI does not say what the maximum with nan is
-        found = np.empty((2, *given.shape))
-        self.finish(self.comm.Iallreduce(np.stack([np.where(unknown, -np.inf, given), unknown]), found, self.maximum))
+        found = self.meet(np.stack([np.where(unknown, -np.inf, given), unknown]))
         return np.where(found[1] > 0, np.nan, found[0])
+
+    def from_first(self, thing):
+        """As inherited; who waits for long leaves the processors to others meanwhile."""
+        self.meet(seconds=NAP)
+        return self.comm.bcast(thing)
+
+    def meet(self, values=(), seconds=0.0):
+        """Wait until all ranks are here; returns the largest of each of these numbers over all ranks.
+
+        The first message has one size and a digest of who calls, so that calls which do not belong together are found out
+        before anything else is sent.
+        seconds: as for `finish`
+        Raises RuntimeError where ranks have called different functions, whose values would be mixed."""
+        values = np.asarray(values, float)
+        (names, place), numbers = calls(), values.ravel()
+        digest, sent = crc32(repr((names, values.shape)).encode()), np.full(FIRST, -np.inf)
+        sent[:2], sent[2:2 + numbers.size] = (digest, -digest), numbers[:FIRST - 2]
+        found = self._largest(sent, seconds)
+        if found[0] != -found[1]:
+            callers = ", ".join(f"{who} on rank {rank}" for rank, who in
+                                enumerate(self.comm.allgather(f"{names[-1]} ({place})")))
+            raise RuntimeError(f"the ranks have called different functions together: {callers}; all ranks must call what looks "
+                               "at the whole problem in the same order")
+        found = found[2:2 + numbers.size]
+        if numbers.size > found.size:
+            found = np.concatenate([found, self._largest(numbers[FIRST - 2:], seconds)])
+        return found.reshape(values.shape)
+
+    def _largest(self, numbers, seconds):
+        found = np.empty_like(numbers)
+        self.finish(self.waiting.Iallreduce(numbers, found, self.maximum), seconds)
+        return found
 
     @cached_property
     def maximum(self):
         from mpi4py import MPI
         return MPI.MAX
-
-    def from_first(self, thing):
-        """As inherited; who waits for long leaves the processors to others meanwhile."""
-        self.finish(self.waiting.Ibarrier(), NAP)
-        return self.comm.bcast(thing)
 
     def finish(self, request, seconds=0.0):
         """Wait for a message; after a while others get the processor in between, where there are more ranks than cores.
@@ -111,11 +137,22 @@ class Ranks(Messages):
         return found
 
     def leave(self):
-        """Wait until all that was sent has gone; called once, at the end of the process."""
+        """Tell the others that this rank ends, and wait until all do; called once, at the end of the process.
+
+        What has been sent and nobody has received by then never will be: this rank says so and ends all, since MPI would wait
+        for it for ever."""
         atexit.unregister(self.leave)
-        for request, _ in self._sent:
-            request.Wait()
         self.standstill.end()
+        until = time.monotonic() + PATIENCE
+        while self.unsent():
+            if time.monotonic() > until:
+                print(f"rank {self.part} of {self.parts}: another rank has ended without what was sent to it", file=sys.stderr,
+                      flush=True)
+                self.end(1)
+            time.sleep(NAP)
+        gone = self.endings.Ibarrier()          # who has nothing to send stays for those who find that they have
+        while not gone.Test():
+            time.sleep(NAP)
         self.endings.Free()
         self.waiting.Free()
 
@@ -163,8 +200,9 @@ def handle_errors():
 
 def end_all(kind, error, trace):
     """Show an error that nobody has handled, once where all ranks have it, and end all ranks."""
-    found = _found[0]
-    end_together(found, 1, "".join(traceback.format_exception(kind, error, trace)).rstrip())
+    status = getattr(error, "status", 1)          # of an interrupted run it says the signal
+    end_together(_found[0], status, "".join(traceback.format_exception(kind, error, trace)).rstrip())
+    sys.exit(status)
 
 
 def end_together(found, status, text):
@@ -175,6 +213,8 @@ def end_together(found, status, text):
             if found.stuck:          # messages that will never come are asked for
                 found.end(status)
         return
+    if found.stuck and found.part != found.standstill.first:          # that one says it and ends all meanwhile
+        time.sleep(PASSED_ON + PATIENCE)
     print(f"rank {found.part} of {found.parts}: {text}", file=sys.stderr, flush=True)
     found.end(status)
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..analysis.incident_waves import entering, passage, waves
 from ..analysis.probes import given_text
 from ..analysis.record_ends import advice
+from ..analysis.small_sources import warn_of_narrow
 from ..analysis.totals import totals_of_arrays
 from ..output import checkpoint, store_of
 from .decayed import end_of
@@ -97,6 +98,7 @@ class Run:
         """Set the initial state; there is no checkpoint to go on from."""
         first = self.loop.start_from_initial()
         self.begin, self.initial = totals_of_arrays(self.operator, first), self.operator.digest(first)
+        warn_of_narrow(self.sim.problem, self.operator, first, 5 if self.writes else None)
 
     def _resume(self, arrays, facts):
         """Set the state of the checkpoint; the store goes on with the rows that it had then."""

@@ -58,6 +58,11 @@ class Standstill:
                     before, _, posts = self.heard.get(other, (0, "", 0))
                     self.heard[other] = number, where, posts + 1 if number == before else 1
 
+    @property
+    def first(self):
+        """The first of the ranks that have not ended."""
+        return min({*self.others, self.comm.rank} - self.ended)
+
     def text(self):
         """Where each rank waits, and what to do."""
         places = {rank: f"waits in {self.heard[rank][1]}" for rank in self.others if rank not in self.ended}

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...mesh.layers import layer_of_cells
 from ...physics.frequency_ranges import said
 from ...physics.internal import Internal
 from ...physics.pointwise import Pointwise
@@ -71,15 +72,10 @@ def region_codes(mesh, name, given, numbers):
 
 def layer_codes(mesh):
     """The number from 1 of the layer of each element, 0 for none, and whether several of its stretches differ from 1 there."""
-    codes, several = np.zeros((2, mesh.cell_count), int)
-    for number, layer in enumerate(mesh.layers, 1):
-        cells = mesh.regions[layer.region]
-        if codes[cells].any():
-            other = mesh.layers[codes[cells].max() - 1].region
-            raise ValueError(f"{mesh.source} has cells in two absorbing layers, {other!r} and {layer.region!r}; add the layers "
-                             "of sides that meet by one call, pml(mesh, thickness, cells, boundary=(...))")
-        codes[cells] = number
+    codes, several = layer_of_cells(mesh), np.zeros(mesh.cell_count, int)
+    for layer in mesh.layers:
         if layer.straight:
+            cells = mesh.regions[layer.region]
             depth = layer.depth(tuple(mesh.centroids[cells].T))
             several[cells] = sum(np.asarray(each) > 0 for each in depth) > 1
     return codes, several

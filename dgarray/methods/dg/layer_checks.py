@@ -3,10 +3,12 @@
 In a layer that filters derivatives, `dgarray.physics.layer_filters`, fields are the law's own.  A wall or source goes on in it
 if it does not change along the depth, as media do not; what enters at its outer end is absorbed at once.  In other layers the
 fields are multiplied by stretches: there walls that set components to zero hold, and nothing else does."""
+import warnings
+
 import numpy as np
 
 from ...physics import boundary as conditions
-from ...physics.laws.law import shown
+from ...physics.laws.law import argument, shown
 from ...physics.pointwise import at_points, components, record
 from ...physics.trace import call
 from .boundary_setup import boundary_groups, face_values, parameters_on
@@ -17,11 +19,16 @@ from .sets import numbers_by_region
 ZERO = conditions.pec, conditions.pmc, conditions.wall, conditions.pressure_release          # set components to zero
 SMALL = 1e-4          # of the largest value of a source or field: what is smaller counts as none
 END, ALONG = 0.99, 0.7          # depth of the outer end's corners, and cosine between its normal and the depth, at least
+# Relative change of a medium along the depth that is said. A pulse along the normal reflects a twentieth of a linear change,
+# here -86 dB, as layers do themselves.
+CHANGE = 1e-3
+FIRST = 1e-3          # depth at which a medium counts as that where the layer begins: at its face functions may jump
 CROSSINGS, TIMES = 20.0, 41          # times at which functions are looked at, and how often waves cross the mesh until then
 
 
 def check_layers(problem):
-    """Raise ValueError for a condition or source that waves in an absorbing layer of the mesh do not go on through."""
+    """Raise ValueError for a condition or source that waves in an absorbing layer of the mesh do not go on through; warn of
+    media in which they reflect there."""
     mesh, laws = problem.mesh.whole, problem.law.laws
     of_law = None if laws is None else numbers_by_region(mesh, laws, "law")
     laws = [problem.law] if laws is None else list(laws.values())
@@ -29,6 +36,8 @@ def check_layers(problem):
         inside = np.isin(np.arange(mesh.cell_count), mesh.regions[layer.region])
         law = laws[0 if of_law is None else of_law[inside][0]]
         places = Places(mesh, layer, law, times(mesh, speed))
+        for number, each in enumerate(laws):
+            check_media(mesh, layer, each, np.flatnonzero(inside if of_law is None else inside & (of_law == number)))
         for name, faces, condition in boundary_groups(mesh, problem.boundary):
             here = faces[inside[faces[:, 0]]]
             if len(here):
@@ -39,6 +48,23 @@ def check_layers(problem):
                 places.check_interface(left[here], condition)
         if problem.source is not None:
             places.check_source(problem.source, np.flatnonzero(inside))
+
+
+def check_media(mesh, layer, law, cells):
+    """Warn of functions of x for the law's parameters that change along the depth of a layer, in its cells with this law."""
+    x = mesh.centroids[cells].T
+    for name, value in law.parameters.items():
+        if not callable(value) or not len(cells):
+            continue
+        here, first = (np.broadcast_to(np.asarray(call(value, dict(x=tuple(places)), name), float), len(cells))
+                       for places in (x, layer.before(x, FIRST)))
+        change = np.abs(here - first)
+        if change.max() > CHANGE * np.abs(here).max():
+            worst = change.argmax()
+            warnings.warn(f"{argument(law, name)} changes along the depth of the absorbing layer {layer.region!r}, from "
+                          f"{first[worst]:.3g} where it begins to {here[worst]:.3g} at "
+                          f"({', '.join(f'{c:.3g}' for c in x[:, worst])}): waves reflect there; let the function go on in the "
+                          "layer as it is where the layer begins, as by np.clip of x", stacklevel=2)
 
 
 def times(mesh, speed):
@@ -60,11 +86,6 @@ class Places:
         self.mesh, self.layer, self.law, self.times = mesh, layer, law, times
         random = np.random.default_rng(0)
         self.states = [tuple(row) for row in random.uniform(0.5, 1.5, (2, len(law.variables)))]
-
-    def before(self, x):
-        """The places x (dim, place) moved along the layer's depth to where it begins."""
-        low, high = (np.array(end)[:, None] for end in (self.layer.low, self.layer.high))
-        return np.clip(x, low, high)
 
     def ends(self, faces):
         """Which faces (face, 2) lie at the layer's outer end, across its depth."""
@@ -107,7 +128,7 @@ class Places:
                              f"allowed: {', '.join(shown(each) for each in ZERO)}, or {instead(layer)}")
         for q in [(0.0,) * len(self.law.variables), *self.states]:
             here, before = (self.outside(condition, faces[~end], places[:, ~end], q, extra if not extra else {
-                key: values[~end] for key, values in extra.items()}) for places in (x, self.before(x)))
+                key: values[~end] for key, values in extra.items()}) for places in (x, layer.before(x)))
             if np.abs(here - before).max() > SMALL * max(np.abs(here).max(), np.abs(before).max()):
                 raise ValueError(f"{what} goes on in {where}, and changes along its depth there; it must be the same along the "
                                  "depth, as a wave along the layer is, or end before: give dgarray.total_field at an interface "
@@ -121,7 +142,7 @@ class Places:
             raise ValueError(f"{where}, whose fields are stretched, so that it would be another one there; end it before, or "
                              f"take {instead(layer)}")
         found = []
-        for places in (x, self.before(x)):
+        for places in (x, layer.before(x)):
             given = self.given(faces, places, self.states[0], {})
             given |= dict(l=self.states[0], r=self.states[1], ml=given["m"], mr=given["m"])
             if hasattr(condition, "profiles"):
@@ -151,7 +172,7 @@ class Places:
         for q in [(0.0,) * len(self.law.variables), self.states[0]]:
             largest = np.abs(at(self.mesh.centroids.T, np.arange(self.mesh.cell_count), q)).max()
             here = at(x, cells, q)
-            rest = here - at(self.before(x), cells, q) if layer.by_derivatives else here
+            rest = here - at(layer.before(x), cells, q) if layer.by_derivatives else here
             if np.abs(rest).max() > SMALL * largest:
                 worst = cells[np.abs(rest).max(axis=(0, 1)).argmax()]
                 how, way = (("changes along the depth of", "be the same along the depth") if layer.by_derivatives else

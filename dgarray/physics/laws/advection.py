@@ -1,6 +1,8 @@
 """Linear advection of a scalar."""
 from __future__ import annotations
 
+from math import isfinite
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +19,7 @@ class Advection(Law):
     velocity   a number (1D), a tuple of dim numbers, or a function x -> tuple of dim components; by default (1.0,)
     dim        1, 2 or 3, needed where the velocity is a function; else it follows from the velocity
     units      None (normalised) or {name: text}, such as {"u": "kg/m^3", "time": "s", "x": "m"}, for labels and attributes
-    ValueError if the number of components is not dim, and for other units.
+    ValueError if the number of components is not dim, for components that are no numbers, and for other units.
     """
 
     variables = ("u",)
@@ -30,8 +32,12 @@ class Advection(Law):
                 raise ValueError(f"dim={dim!r} is not allowed; a velocity that is a function of x needs dim=1, 2 or 3")
             self._velocity = velocity
         else:
-            constant = tuple(float(a) for a in np.atleast_1d(velocity))
-            if dim not in (None, len(constant)) or len(constant) > 3:
+            constant = np.atleast_1d(np.array(velocity, object))
+            if not all(isinstance(a, Real) and isfinite(a) for a in constant):
+                raise ValueError(f"velocity={shown(velocity)} is not allowed; it must be a number, a tuple of numbers, one "
+                                 "along each axis, or a function of x that returns them")
+            constant = tuple(map(float, constant))
+            if dim not in (None, len(constant)) or not 1 <= len(constant) <= 3:
                 raise ValueError(f"velocity={velocity!r} has {len(constant)} component{'s' * (len(constant) != 1)}; "
                                  f"allowed: {dim or '1, 2 or 3'}")
             dim = len(constant)

@@ -25,6 +25,7 @@ GROUPS["Laws and media"] = [
          "regions={'a': np.array([0, 1]), 'b': np.array([1])})"),
     case("A parameter with unknown arguments", "law=dg.Acoustics(density=lambda x, y: 1.0)", "asks for y; allowed: x"),
     case("Velocities of another dimension", "law=dg.Advection((1, 2), dim=3)", "has 2 components"),
+    case("A velocity that is not a number", "law=dg.Advection((1 + dg.Debye(1.0, 0.1), 1.0))", "must be a number, a tuple of"),
     case("A velocity without a dimension", "law=dg.Advection(lambda x: (1.0, 0.0))", "needs dim"),
     case("A velocity with too few components", "law=dg.Advection(lambda x: (1.0,), dim=2)",
          "returns 1 component; it must return 2"),
