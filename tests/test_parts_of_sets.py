@@ -90,7 +90,8 @@ GAS = {
     "tetrahedra": (dg.ModalDG(1, limiter="vertex"), TETS), "nodal": (LIMITED, TRIANGLES), "mixed": (LIMITED, MIXED),
     "mixed, indicator": (dg.NodalDG(2, limiter="vertex", indicator="kxrcf"), MIXED),
     "mixed in 3D": (dg.NodalDG(1, limiter="vertex"), MIXED3), "curved": (dg.ModalDG(2, limiter="vertex"), wavy(TRIANGLES)),
-    "curved mixed": (LIMITED, wavy(MIXED)), "orders": (of_orders(dg.ModalDG, 1, 2, limiter="vertex", positivity=True), halves(TRIANGLES)),
+    "curved mixed": (LIMITED, wavy(MIXED)),
+    "orders": (of_orders(dg.ModalDG, 1, 2, limiter="vertex", positivity=True), halves(TRIANGLES)),
     "tensor": (dg.TensorDG(2, limiter="vertex", indicator="kxrcf"), QUADS),
     "two sizes": (dg.TensorDG(2, limiter="vertex", positivity=True), refined(QUADS)),
 }
