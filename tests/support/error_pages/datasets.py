@@ -56,8 +56,9 @@ GROUPS["Results in Python"] = [
          "cannot be drawn into axes", prepare=lambda: mock.patch("dgarray.output.volume.check_rendering")),
     results("A field that VTK does not know", "ds.assign(q=ds.p * 1j).dg.to_vtk('q.vtu', 'q')", "takes real numbers"),
     results("A name that VTKHDF does not allow", "ds.assign({'a/b': ds.p}).dg.to_vtk('q.vtkhdf')", "holds a '/'"),
-    results("A selection of elements without their numbers",
+    results("Elements of a store of an earlier version",
             "ds.drop_vars('element_number').isel(element=slice(2)).dg.to_vtk('q.vtu')", "boundary_faces names the element"),
+    results("An element twice", "ds.isel(element=[0, 0]).dg.norm('p')", "holds 1 of its elements more than once"),
 ]
 
 GROUPS["Results on a grid"] = [
