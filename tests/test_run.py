@@ -348,3 +348,23 @@ def test_on_a_device(every, device, tmp_path, monkeypatch):
     monkeypatch.setattr(NodalCuda, "fetch", WeakForm.fetch)
     monkeypatch.delattr(DeviceOperations, "step")
     assert failed(sim, tmp_path / "1.zarr", every=every) == found
+
+
+@pytest.mark.parametrize("change, words", [
+    ({"initial": lambda x: (1.0, 2.0)}, "returns 2 components; it must return 3"),
+    ({"initial": lambda x: (x[7], 0.0, 0.0)}, "tuple index"),
+    ({"law": dg.Acoustics(2, density={"steel": 2.0})}, "region 'steel' does not exist"),
+    ({"record": {"mic": dg.Points([(5.0, 5.0)])}}, "point 0 at .5, 5. is outside"),
+])
+def test_mistakes_are_said_when_the_simulation_is_made(change, words):
+    given = {"mesh": dg.rectangle(cells=1), "law": dg.Acoustics(2), "method": dg.NodalDG(1), "boundary": dg.wall}
+    with pytest.raises((ValueError, IndexError), match=words):
+        dg.Simulation(**given | change)
+
+
+def test_a_shock_without_a_limiter_is_told_of_one():
+    gas = dg.Euler(2)
+    sim = dg.Simulation(dg.rectangle(cells=4), gas, dg.NodalDG(3), dg.wall, lambda x: gas.conservative(
+        (np.where(x[0] < 0.5, 10.0, 0.1), 0.0, 0.0, np.where(x[0] < 0.5, 100.0, 0.1))), kernels="array")
+    with pytest.raises(dg.SolutionError, match="NodalDG.3, limiter='vertex'"):
+        sim.run(until=0.3)

@@ -16,7 +16,7 @@ from ..keywords import Keywords
 from ..spaces.parts import AXES
 from ..wording import plural
 from .record_layout import Series
-from .sampling import at_nodes, at_points, choice, on_boundary, units
+from .sampling import at_nodes, at_points, choice, on_boundary, refuse_far_outside, units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,6 +75,9 @@ class Recording:
 class Recorder(Keywords):
     """What to record: the base of all recorders, frozen dataclasses with a method `attach(name, operator) -> Recording`."""
 
+    def check(self, name, mesh):
+        """Raise ValueError where this recorder, a record of that name, does not fit a mesh: as far as that is seen at once."""
+
     def __repr__(self):
         given = ((field.name, getattr(self, field.name)) for field in fields(self))
         return f"{type(self).__name__}({', '.join(f'{k}={given_text(v)}' for k, v in given if v is not None)})"
@@ -97,6 +100,9 @@ class Points(Recorder):
 
     def __post_init__(self):
         whole("every", self.every)
+
+    def check(self, name, mesh):
+        refuse_far_outside(f"record {name!r}", self.points, mesh)
 
     def attach(self, name: str, operator: Operator) -> Recording:
         """The Recording of this recorder in one run."""

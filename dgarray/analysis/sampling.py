@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from ..mesh.cell_maps import extent
 from ..physics.laws.units import all_axes
 from ..spaces.parts import AXES, face_rows
 from ..wording import choose
@@ -43,7 +44,17 @@ class Place:
 def at_points(role, operator, points):
     """The Place of points (point, dim). Raises ValueError, which begins with `role`, for another shape and points outside the
     mesh."""
-    law, space, dim = operator.law, operator.space, operator.mesh.dim
+    law, space, x = operator.law, operator.space, as_points(role, points, operator.mesh.dim)
+    found = space.evaluation(x)
+    refuse_outside(role, x, found.outside, *space.bounds(), space.word)
+    take = taker(operator, found.places)
+    coords = {axis: Fixed(("point",), column, {"long_name": f"{axis} of the points", "units": units(law, axis)})
+              for axis, column in zip(AXES, x.T)} | fixed(found.coords)
+    return Place({"point": len(x)}, coords, {}, lambda state, t, numbers: found.values(take(state)[numbers]))
+
+
+def as_points(role, points, dim):
+    """Points as an array (point, dim). Raises ValueError, which begins with `role`, for another shape."""
     try:
         x = np.asarray(points, float)
     except (TypeError, ValueError):
@@ -52,12 +63,15 @@ def at_points(role, operator, points):
         x = x.reshape(-1, dim)
     if x.ndim != 2 or x.shape[1] != dim or not len(x):
         raise ValueError(f"{role}: points have the shape {x.shape}; it must be (point, {dim})")
-    found = space.evaluation(x)
-    refuse_outside(role, x, found.outside, *space.bounds(), space.word)
-    take = taker(operator, found.places)
-    coords = {axis: Fixed(("point",), column, {"long_name": f"{axis} of the points", "units": units(law, axis)})
-              for axis, column in zip(AXES, x.T)} | fixed(found.coords)
-    return Place({"point": len(x)}, coords, {}, lambda state, t, numbers: found.values(take(state)[numbers]))
+    return x
+
+
+def refuse_far_outside(role, points, mesh):
+    """Raise ValueError for points that are outside the box around a mesh or grid, before anything is computed."""
+    x, word = as_points(role, points, mesh.dim), "grid" if mesh.structured else "mesh"
+    lower, upper = (mesh.lower, mesh.upper) if mesh.structured else extent(mesh.whole)
+    slack = 1e-6 * (np.asarray(upper) - lower)          # what is nearer is for the search in the cells
+    refuse_outside(role, x, ~((x >= lower - slack) & (x <= upper + slack)).all(axis=1), lower, upper, word)
 
 
 def refuse_outside(role, x, outside, lower, upper, of):

@@ -49,6 +49,7 @@ class Method(Keywords):
     by_region                    whether laws may be given by region
     has_products                 whether laws may have nonconservative products
     zones(problem)               {name: (method, problem)} of parts of the mesh with output of their own; {}: one for all
+    at_shocks                    what to do where a shock makes states that are not admissible, for messages; "": nothing
     needs                        what an element needs of a mesh that is cut into parts: "faces" or "vertices", see
                                  `dgarray.mesh.partition.partition`
     costs(problem)               what an element costs beside others, (element,), where it runs in several processes
@@ -58,6 +59,7 @@ class Method(Keywords):
 
     order, order_gain, has_flux, strict, derivatives, by_region, has_products = 1, 1, False, False, False, False, False
     needs = halo = None
+    at_shocks = ""
 
     def _repr_html_(self):
         """The method as a table of its options for notebooks."""

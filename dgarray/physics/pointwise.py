@@ -41,10 +41,8 @@ def at_points(function, x, t, count, role, names=()):
     try:
         result = call(function, dict(x=x, t=t), role)
     except TypeError as error:
-        if "converted to Python scalars" not in str(error):
-            raise
-        raise TypeError(f"{role} gives arrays, as x holds many points, to a function of single numbers such as those of the "
-                        "math module; use NumPy's, np.exp instead of math.exp") from error
+        say_numbers_alone(error, role)
+        raise
     except ValueError as error:
         if "truth value of an array" not in str(error):
             raise
@@ -57,6 +55,13 @@ def at_points(function, x, t, count, role, names=()):
             raise ValueError(f"{role}: component {names[number] if names else number} has the shape {ours}; it must be a "
                              f"number or have that of the x, here {shape}")
     return result
+
+
+def say_numbers_alone(error, role):
+    """Raise TypeError with advice where an error came of an array given to a function of single numbers."""
+    if "converted to Python scalars" in str(error):
+        raise TypeError(f"{role} gives arrays, as x holds many points, to a function of single numbers such as those of the "
+                        "math module; use NumPy's, np.exp instead of math.exp") from error
 
 
 class Pointwise:

@@ -320,7 +320,7 @@ def call(function, available, role=None):
         return function(**{name: available[name] for name in names if name in available})
     except Exception as error:
         if role and not getattr(error, "__notes__", None):
-            error.add_note(f"in the {_title(function, role)}")
+            error.add_note(f"in {_title(function, role)}")
         raise
 
 

@@ -4,6 +4,8 @@ from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
 
+import numpy as np
+
 from ..analysis.probes import Recorder
 from ..mesh import Grid, Mesh
 from ..methods.method import Method
@@ -11,11 +13,13 @@ from ..output import GRID_RESERVED, RESERVED
 from ..output.codecs import check_compress
 from ..physics.laws import Law
 from ..physics.laws.law import shown
-from ..physics.pointwise import at_points, written_at
+from ..physics.pointwise import at_points, components, say_numbers_alone, written_at
+from ..physics.trace import call
 from .decayed import Decayed
 
 HELPERS = {"live": "an object with due and update, such as dgarray.output.Live(...)",
            "progress": "True, or an object with update(t, dt, steps)"}
+SOME_CENTRES = 4          # cells at whose centres an initial state is tried
 EXAMPLES = {"mesh": "dgarray.rectangle()", "law": "dgarray.Maxwell(dim=2)", "method": "dgarray.NodalDG(order=4)"}
 
 
@@ -79,13 +83,32 @@ def check_ranks_given(ranks):
                          f"dgarray run --ranks {ranks}")
 
 
-def check_records(record, law):
+def check_initial(initial, mesh, law):
+    """Raise ValueError or TypeError where the initial state at the centres of some cells is not one component per variable, or
+    the function ends in an error; not where it wants other shapes, as one that holds values at all points does."""
+    count = min(SOME_CENTRES, np.prod(mesh.shape) if mesh.structured else mesh.cell_count)
+    centres = np.array([mesh.centre(number) for number in range(count)])
+    role = f"the initial state{written_at(initial)}"
+    try:
+        result = call(initial, dict(x=tuple(centres.T), t=0.0), role)
+    except ValueError as error:
+        if "broadcast" in str(error) or "truth value" in str(error):          # the projection says these at its own points
+            return
+        raise
+    except TypeError as error:
+        say_numbers_alone(error, role)
+        raise
+    components(result, len(law.variables), role, law.variables, ", one for each variable")
+
+
+def check_records(record, law, mesh):
     """The records as {name: recorder}, or ValueError for what is no recorder, and names that the dataset has already."""
     if not isinstance(record or {}, dict):
         raise ValueError(f"record={record!r} is not allowed; give a dict {{name: recorder}}")
     for name, recorder in (record or {}).items():
         if not isinstance(recorder, Recorder):
             raise ValueError(f"record {name!r}: {recorder!r} is not a recorder; give one such as dgarray.Points([...])")
+        recorder.check(name, mesh)
         names = *RESERVED, *GRID_RESERVED, *law.variables
         taken = sorted(other for other in names if other.startswith(f"{name}_"))
         if not str(name).isidentifier() or taken:

@@ -34,11 +34,13 @@ class Failure:
     good    state before that step, as `operator.host` gives it; t its time
     bad     the first state that is not as it must be, after that stage (None if the second time all went well)
     where   (value, 3) rows (place, variable, row) of its bad values
+    advice  what the method can do at shocks, "" if nothing more
     state, x   of the first of these, where its state is not admissible: the variables' values, and its position"""
 
     def __init__(self, loop):
         """Go back to the loop's last copy of its state and take its steps again, the bad one stage by stage."""
         self.operator = operator = loop.operator
+        self.advice = loop.sim.method.at_shocks if loop.sim.law.admissible is not None else ""
         failed = operator.host(loop.state)
         loop.from_copy()
         for t, dt in loop.since[:-loop.unchecked]:
@@ -82,9 +84,10 @@ class Failure:
             which = found and found[0]
             wrong = f": {wrong_state(law, self.state)}"
             wrong += "" if np.allclose(self.x, mesh.centre(element)) else f" at {place_text(self.x)}"
+        advice = f"; {self.advice}" if self.advice else ""
         message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in {where}, {near(names)}"
                    f"{wrong}; {many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected; the last good state is at "
-                   f"t = {self.t:.6g}")
+                   f"t = {self.t:.6g}{advice}")
         return SolutionError(message, self.time, self.step, self.stage,
                              which, int(mesh.numbers[element]), mesh.centre(element), names)
 

@@ -29,6 +29,7 @@ from .arguments import (
     check_exact,
     check_functions,
     check_helpers,
+    check_initial,
     check_numbers,
     check_out,
     check_positive_or_none,
@@ -122,7 +123,8 @@ class Simulation(Keywords):
         self.ranks = None if ranks == 1 else started_ranks()
         if self.ranks is not None:
             check_ranks(self.ranks, method, mesh)
-        self.record = check_records(record, law)
+        self.record = check_records(record, law, mesh)
+        check_initial(self.initial, mesh, law)
         backends.check(backend, kernels, dtype, threads)
         # "auto" looks for a GPU when the backend is first needed: until then `replace` may give another.
         chosen = backend != "auto" or threads is not None or self.ranks is not None

@@ -14,7 +14,7 @@ from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
 from ...wording import choose
 from ..method import Method
-from .boundary_setup import asking, boundary_groups, face_values, on_part
+from .boundary_setup import asking, boundary_groups, check_regions, face_values, on_part
 from .curved_form import CurvedForm
 from .interfaces import check_interfaces, conditions_inside
 from .internal_sets import has_internal
@@ -110,6 +110,7 @@ class DG(Method):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
         check_mesh(problem, self.shapes)
         if not self.in_sets(problem):
+            check_regions(problem.mesh.whole, problem.law)
             self.alone(problem).check_set(problem)
             return
         sets = sets_of(self, problem)
@@ -164,6 +165,13 @@ class DG(Method):
             unknowns = variables * number_of_unknowns(each.problem.mesh.cell_shape, each.method.order)
             costs[each.cells] = unknowns * (CURVED if bent(each.problem.mesh).any() else 1)
         return costs
+
+    @property
+    def at_shocks(self):
+        if self.limiting.limiter or self.limiting.positivity or getattr(self, "shock_capturing", None):
+            return ""
+        name, order = type(self).__name__, max(1, self.highest_order)
+        return f"where there are shocks take a limiter: {name}({order}, limiter='vertex', indicator='kxrcf', positivity=True)"
 
     def alone(self, problem):
         """The method where all elements are alike."""

@@ -15,7 +15,7 @@ GROUPS["Formulas"] = [
          "def mirror(q):\n    return np.add.reduce(q[0]), q[1], q[2]"),
     case("The math module", "boundary=mirror", "use np.exp, np.abs, not math.exp, math.fabs",
          "import math\n\ndef mirror(q):\n    return math.exp(-math.fabs(q[0])), q[1], q[2]"),
-    case("A mistake in a formula", "boundary=mirror", "in the boundary 'default': function 'mirror'",
+    case("A mistake in a formula", "boundary=mirror", "in boundary 'default': function 'mirror'",
          "def mirror(q):\n    return q[0], q[1], q[3]"),
     case("An entry of a component", "boundary=mirror", "without length or entries",
          "def mirror(q):\n    return q[0][0], q[1], q[2]"),
