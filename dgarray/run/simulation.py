@@ -76,7 +76,8 @@ class Simulation(Keywords):
                           TensorDG also takes laws by region, {region: law}
     boundary              {name: condition}, or one condition for every boundary face; "default" stands for all others
     initial               function f(x) or f(x, t) -> tuple of components at t = 0; by default zero
-    flux                  numerical flux, a function of the law: upwind (default), central, rusanov, hll, hllc, roe, hlld
+    flux                  numerical flux, a function of the law: upwind (default), central, rusanov, hll, hllc, roe, hlld, or
+                          one of the last three with _shock_stable after its name
     source                f(x, t) or f(q, x, t) -> tuple, added to the right-hand side of the law; by default none
     exact                 f(x, t) -> tuple, for errors; by default none
     until, every          end of the run, a time or `decayed(...)`, and interval between snapshots, in units of time, unless
