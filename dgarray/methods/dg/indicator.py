@@ -1,6 +1,7 @@
 """The indicator that finds elements where a state is not smooth, written once."""
 import numpy as np
 
+from ...physics.trace import call
 from .shares import any_of, larger
 
 
@@ -20,19 +21,22 @@ class Kxrcf:
         in, so that any law has it."""
         means = self.means_around(e)
         return e(self.is_rough, own=e.kept["averages"].all, beyond=e.take("beyond", "averages").all,
-                 mean=[self.mean_of(e, v) for v in self.limits.sensors],
-                 around=[mean for v in self.limits.sensors for mean in means[v]], threshold=e.rows("threshold"))
+                 mean=[self.mean_of(e, v) for v in range(self.variables)],
+                 around=[mean for v in range(self.variables) for mean in means[v]], threshold=e.rows("threshold"), m=e.m)
 
-    def is_rough(self, own, beyond, mean, around, threshold):
-        faces, jumps, means = len(own) // len(mean), [], {}
-        for s, (v, average) in enumerate(zip(self.limits.sensors, mean)):
-            jump, size = 0.0, np.abs(average)
-            for i in range(s * faces, s * faces + faces):
-                jump, size = larger(np.abs(own[i] - beyond[i]), jump), larger(np.abs(around[i]), size)
-            jumps.append(jump)
+    def is_rough(self, own, beyond, mean, around, threshold, m):
+        law, sensors, faces, means = self.limits.law, self.limits.sensors, len(around) // len(mean), {}
+        for v, average in enumerate(mean):
+            size = np.abs(average)
+            for other in around[v * faces:v * faces + faces]:
+                size = larger(np.abs(other), size)
             means[v] = self.unit * size
-        sizes = self.limits.law.sizes(means)
-        found = [jump > threshold[0] * sizes[v] for v, jump in zip(means, jumps)]
+        sizes, found = call(law.sizes, dict(means=means, m=m)), []
+        for s, v in enumerate(sensors):
+            jump = 0.0
+            for i in range(s * faces, s * faces + faces):
+                jump = larger(np.abs(own[i] - beyond[i]), jump)
+            found.append(jump > threshold[0] * sizes[v])
         return (np.where(any_of(found), 1.0, 0.0),)
 
 

@@ -33,7 +33,7 @@ class ModalDG(DG):
                  "vertex" (order 1 and above): values at each vertex stay between the averages of the elements around it,
                  degree by degree (Kuzmin). On curved cells, and with orders or laws by region, this one alone, as of `NodalDG`
     limiter_variables   which variables are limited, one by one: "conserved", at order 1 also "primitive" or "characteristic",
-                 the waves along the gradient of the density, which keeps shocks and contacts cleanest
+                 the waves along a normal of each element, which keeps shocks and contacts cleanest
     indicator    which elements are limited: None: all; "kxrcf": those where jumps at faces show that the state is not smooth
     positivity   whether density and pressure are kept positive at all points by scaling towards the mean (Zhang & Shu); use
                  it with stepper="ssp33"

@@ -6,9 +6,10 @@ import numpy as np
 
 from ...html_table import table
 from ...keywords import Keywords
+from ..capacity import diagonal
 from ..dispersion import Dispersion
 from ..law_formulas import law_formulas
-from ..trace import parameters
+from ..trace import call, parameters
 from .units import units_of
 
 
@@ -48,8 +49,8 @@ class Law(Keywords):
     derived      {name of a function of q that gives a number at every point: text}, fields that pictures may show
     curls        {name: (vector, text)}, fields |curl vector| that pictures on grids may show
     gradients    {name: (variable, text)}, fields |grad variable| that pictures may show in grey
-    sizes        ({variable number: size}) -> the same, larger where a variable may vanish: what `indicator="kxrcf"` compares
-                 jumps with; by default components of a vector have its length
+    sizes        ({variable number: size}, m) -> the same, larger where a variable may vanish: what `indicator="kxrcf"` compares
+                 jumps with; by default what the energy allows, see there
     momentum     slice of q that is a velocity or momentum, which a wall mirrors
     mirrored     slices of q that a wall mirrors, if there are others beside the momentum
     energy       (q, m) -> energy density
@@ -133,16 +134,20 @@ class Law(Keywords):
                              f"for {self!r}; take a mesh without, and a boundary condition such as dgarray.absorbing")
         return self.internal
 
-    def sizes(self, means):
+    def sizes(self, means: dict, m: Any = None) -> dict:
         """How large each variable can be where the state is as given, so that rounding in one that vanishes looks small.
 
-        means   {number of a variable: the largest |average| around}; returns the same with what they can be. By default the
-                components of a vector can be as large as the vector is"""
+        means   {number of a variable: the largest |average| around}, all of them; m: the law's parameters
+        Returns the same with what they can be. Waves turn the energy of one variable into that of another, so with a
+        capacity C it is sqrt(sum_w C_w means_w^2 / C_v), with acoustics sqrt(p^2 + (rho c)^2 |v|^2) for p. Without one
+        components of a vector can be as large as the vector is."""
+        if self.capacity is not None:
+            factors = diagonal(call(self.capacity, dict(m=m)))
+            energy = sum(factor * means[v] ** 2 for v, factor in enumerate(factors))
+            return {v: np.sqrt(energy / factors[v]) for v in means}
         found = dict(means)
         for vector in vectors(self):
-            there = [v for v in vector if v in means]
-            if len(there) > 1:
-                found |= dict.fromkeys(there, np.sqrt(sum(means[v] ** 2 for v in there)))
+            found |= dict.fromkeys(vector, np.sqrt(sum(means[v] ** 2 for v in vector)))
         return found
 
     def __repr__(self):

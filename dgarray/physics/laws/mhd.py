@@ -96,7 +96,7 @@ class MHD(Law):
         """At which psi is damped, ch / length, 1 / time."""
         return 0.0 if self.cleaning_length is None else self.cleaning_speed / self.cleaning_length
 
-    def sizes(self, means):
+    def sizes(self, means, m=None):
         """See `Law.sizes`: |B| <= sqrt(2 E), and psi, with waves of the speed ch between it and B, <= ch sqrt(2 E)."""
         largest = np.sqrt(2 * means[self.variables.index("E")])
         factors = {"B": largest, "p": self.cleaning_speed * largest}
