@@ -87,3 +87,17 @@ def test_sound_across_a_fast_stream_has_the_order_of_the_method(method, cells, o
         sim.run(until=0.5)
         errors.append(max(sim.report["l2_error"].values()) / amplitude)
     assert np.log2(errors[0] / errors[1]) > order - 0.25, errors
+
+
+@pytest.mark.parametrize("splitting", ["strang", None])
+def test_noise_in_a_stream_does_not_grow_on_long_cells(splitting):
+    """Sweeps with half the Courant number of others, or more, let noise grow by 100 until then on cells of 4 h x h."""
+    law, size = dg.Euler(2), 1e-5
+    noise = np.random.default_rng(0).uniform(-1, 1, (32, 8))
+
+    def initial(x):
+        wave = size * noise[np.floor(32 * x[1]).astype(int), np.floor(8 * x[0]).astype(int)]
+        return law.conservative((1 + wave, 1 + 0 * wave, size * np.sin(2 * np.pi * x[1]), 1 / 1.4 + wave))
+    sim = dg.Simulation(dg.Grid((0, 0), (1, 1), (8, 32), periodic=(True, True)), law, dg.FiniteVolume("muscl", splitting),
+                        initial=initial, flux=dg.hllc_shock_stable)
+    assert np.abs(sim.run(until=12).rho_v[-1]).max() < 5 * size

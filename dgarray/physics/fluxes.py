@@ -151,6 +151,10 @@ def hlld_shock_stable(law: Any) -> Callable:
     return own(law, "hlld_shock_stable")
 
 
+for _flux in (hllc_shock_stable, roe_shock_stable, hlld_shock_stable):
+    _flux.sweep_courant = 0.25          # above 0.27 sound across a stream grows: see `shock_stability.pressure_share`
+
+
 def ranocha(law: Any) -> Callable:
     """The law's own flux that conserves entropy: see `Euler.ranocha`, which also conserves kinetic energy, and `MHD.ranocha`.
     For `TensorDG(volume_flux=)`; at faces it has no dissipation.

@@ -108,8 +108,8 @@ class FiniteVolumeOperator(ArrayOperator):
             yield from super().stages(state, t, dt)
 
     def largest_step(self, state, t, check=None):
-        """The largest stable step: the Courant number of each sweep is at most one, in 2D and 3D at most the law's
-        `sweep_courant`; without splitting its sum over axes is at most `courant`.
+        """The largest stable step: the Courant number of each sweep is at most one, in 2D and 3D at most the
+        `sweep_courant` of the law and of the flux; without splitting its sum over axes is at most `courant`.
 
         With sources 1/dt is larger by their damping rate over the stepper's limit."""
         rate = self.operations.rate(state, t) if check is None or check.rate is None else check.rate
@@ -120,7 +120,8 @@ class FiniteVolumeOperator(ArrayOperator):
     def _rate_of_waves(self, rate):
         """One over the step that waves with this rate allow."""
         if self.tables.split:
-            return rate / (2 * (self.tables.law.sweep_courant if self.tables.dim > 1 else 1.0))
+            largest = min(getattr(a, "sweep_courant", 1.0) for a in (self.tables.law, self.problem.flux))
+            return rate / (2 * (largest if self.tables.dim > 1 else 1.0))
         return rate / self.courant
 
     def waves_step(self, state, t):
