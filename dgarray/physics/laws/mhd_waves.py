@@ -4,7 +4,7 @@ import numpy as np
 from .euler import tangents
 from .law import counted, dot
 
-# Tangential field in units of sqrt(gamma p) below which its direction counts as rounding, also that of float32.  What is limited
+# Tangential field in units of sqrt(gamma p) below which its direction counts as rounding, also that of float32: what is limited
 # jumps with this direction, so it must not follow noise.  There slow and Alfven waves, or the fast ones, have the same speed up
 # to about this share, so any direction gives waves.
 FAINT = 1e-6
