@@ -166,7 +166,10 @@ absorbing.flux = upwind
 
 @condition
 def outflow(q: Components) -> Components:
-    """Free outflow: q+ = q-.  Right where everything leaves, such as a supersonic gas."""
+    """Free outflow: q+ = q-.  Right where everything leaves, such as a supersonic gas.
+
+    A shock that crosses such a side in a slower gas spoils the inside on every mesh that does not lie along it: give the states
+    beside it by `far_field` or `prescribed`, or take a larger domain."""
     return q
 
 

@@ -4,6 +4,11 @@ import numpy as np
 from .euler import tangents
 from .law import counted, dot
 
+# Tangential field in units of sqrt(gamma p) below which its direction counts as rounding, also that of float32: what is limited
+# jumps with this direction, so it must not follow noise.  There slow and Alfven waves, or the fast ones, have the same speed up
+# to about this share, so any direction gives waves.
+FAINT = 1e-6
+
 
 class Waves:
     """The waves along the unit normal n in a gas of the state `mean`.
@@ -21,8 +26,8 @@ class Waves:
     are reflections of (dp, dB . t) and of (dv . n, S dv . t): each is its own inverse and has no entry above one.
     Brio & Wu 1988, J. Comput. Phys. 75; Roe & Balsara 1996, SIAM J. Appl. Math. 56: theirs in this form.
 
-    frame   n, t, t', three components each; t is any tangent where the tangential field is below 1e-15 and so counts
-            as zero
+    frame   n, t, t', three components each; t is the first of `tangents` where the tangential field is below `FAINT`, which
+            then counts as zero
     even    alpha_f, alpha_s;  odd: alpha_f cf, alpha_s cs
     """
 
@@ -33,7 +38,7 @@ class Waves:
         normal, first, second = axes(n)
         Bn, x, y = (dot(self.B, e) * (1 / self.strength) for e in (normal, first, second))
         across = np.sqrt(x * x + y * y)
-        none = across < 1e-15
+        none = across < FAINT
         k = 1 / np.where(none, 1.0, across)
         x, y = np.where(none, 1.0, x * k), np.where(none, 0.0, y * k)
         self.frame = normal, combined((first, second), (x, y)), combined((first, second), (-y, x))
