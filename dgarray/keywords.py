@@ -55,7 +55,8 @@ def check_keywords(title, function, given):
 
 
 def keywords(function: F) -> F:
-    """The function, with `check_keywords` before each call."""
+    """The function, with `check_keywords` before each call; for functions that do not warn, as warnings name the line of the
+    caller."""
     @wraps(function)
     def checked(*args, **kwargs):
         if kwargs:

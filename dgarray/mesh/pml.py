@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..keywords import keywords
 from ..wording import plural
 from . import checks
 from .cell_maps import extent
@@ -30,7 +29,6 @@ TOLERANCE = 1e-6
 BELOW_OR_ABOVE = "low", "high"
 
 
-@keywords
 def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
         boundary: str | Sequence[str] | None = None, region: str | Sequence[str] | None = None, shape: str = "box",
         centre: Sequence[float] | None = None, axis: str | None = None, name: str = "pml", reflection: float = 1e-12,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..keywords import keywords
 from ..reference.shapes import FILE_SHAPES
 from . import clean
 from .elements import Elements
@@ -31,7 +30,6 @@ ALLOWED = ", ".join(FILE_SHAPES)
 MIXED = ("triangle", "quad"), ("tetra", "hexahedron", "wedge")          # types that one mesh may have together
 
 
-@keywords
 def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None) -> Mesh:
     """Read the mesh in the file `path`: cells of one order and one shape, or triangles and quadrilaterals together, or
     tetrahedra, prisms and hexahedra (a `MixedMesh`), the boundary's faces, and names.

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..keywords import keywords
 from ..reference import reference_cell
 from . import layers
 from .errors import MeshError
@@ -37,7 +36,6 @@ ORDER = 3           # a cell costs its nodes at this order,
 CURVED = 4          # and so often the time of a straight one where it is curved, see docs/performance.md
 
 
-@keywords
 def write_mesh(mesh: Mesh, path: str | PathLike, parts: int | None = None, costs: ArrayLike | None = None,
                overwrite: bool = False) -> None:
     """Write a mesh to a zarr store, from which `read_mesh` reads it at once: it is checked, ordered and connected already, and

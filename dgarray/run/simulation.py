@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import backends
 from ..html_table import table
-from ..keywords import Keywords, keywords
+from ..keywords import Keywords
 from ..mesh import Grid, Mesh
 from ..methods.method import Method
 from ..methods.on_grid_parts import OnGridParts
@@ -224,7 +224,6 @@ class Simulation(Keywords):
         whole = layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
         return ZonedLayout(zones, whole) if zones else whole
 
-    @keywords
     def run(self, until: float | Decayed | None = None, every: float | None = None, out: str | PathLike | None = None,
             overwrite: bool = False, progress: Any = None, *, restart: bool = False, checkpoint: float | None = 600.0,
             checkpoint_every: float | None = None, live: Any = None, dump_on_error: str | PathLike | None = None,
@@ -304,7 +303,6 @@ class Simulation(Keywords):
             return function(*arguments)
         return self.ranks.once(function, *arguments)
 
-    @keywords
     def steps(self, until: float | Decayed | None = None, every: float | None = None) -> Iterator[State]:
         """The states of a run one by one, the first at t = 0: `State` with t, step, q, dataset() and stop().
 
