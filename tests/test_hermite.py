@@ -304,6 +304,5 @@ def test_initial_state_of_a_grid():
     in_x, in_y = -(2 * np.pi / 4) ** 2 / 2 * np.sin(2 * np.pi * x), -np.pi / 5 * 2 * np.sin(np.pi * y)
     assert np.allclose(q[1, 2], in_x * in_y, atol=1e-13)
     for initial, text in ((lambda x: (1 / x[0],), "node 0 at"), (lambda x: (x[0], x[1]), "2 components")):
-        sim = dg.Simulation(grid, dg.Advection((1.0, 0.0)), dg.Hermite(1), initial=initial, kernels="array")
         with pytest.raises(ValueError, match=text), np.errstate(all="ignore"):
-            sim.run(until=1.0)
+            dg.Simulation(grid, dg.Advection((1.0, 0.0)), dg.Hermite(1), initial=initial, kernels="array").run(until=1.0)

@@ -90,7 +90,8 @@ def check_initial(initial, mesh, law):
     centres = np.array([mesh.centre(number) for number in range(count)])
     role = f"the initial state{written_at(initial)}"
     try:
-        result = call(initial, dict(x=tuple(centres.T), t=0.0), role)
+        with np.errstate(all="ignore"):          # what is not finite is said where it is projected
+            result = call(initial, dict(x=tuple(centres.T), t=0.0), role)
     except ValueError as error:
         if "broadcast" in str(error) or "truth value" in str(error):          # the projection says these at its own points
             return
