@@ -38,8 +38,8 @@ ALLOWED = {
     "analysis": {"figures", "keywords", "physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
     "bench": {"array_memory", "atomic_write", "physics", "wording", "reference", "mesh", "methods", "backends", "stepping",
               "output", "run", "cases"},
-    "run": {"array_memory", "html_table", "keywords", "launched", "physics", "wording", "version", "reference", "mesh", "spaces",
-            "methods", "backends", "stepping", "output", "analysis"},
+    "run": {"array_memory", "html_table", "keywords", "launched", "physics", "wording", "version", "reference", "mesh",
+            "spaces", "methods", "backends", "stepping", "output", "analysis"},
 }
 TOP = {"cli", "__init__", "__main__", "cases", "first_contact"}
 
