@@ -7,7 +7,8 @@ def averages(grid, rows, function):
     with three points along each axis, exact for polynomials of degree 5.
 
     grid: a `dgarray.mesh.grid.CellGrid`;  function: of x, a tuple of arrays (z, y, x), returns the components.
-    The order of the sums does not depend on the side: mirrored states, and states turned around z, have averages with the same bits."""
+    The order of the sums does not depend on the side: mirrored states, and states turned around z, have averages with the same
+    bits."""
     points, (end, middle, _) = np.polynomial.legendre.leggauss(3)
     end, middle, centres = end / 2, middle / 2, np.broadcast_arrays(*grid.places(rows))
 
