@@ -10,7 +10,7 @@ def wrong_quantity(law, q):
     if law.positive_quantities is None:
         return None
     with np.errstate(all="ignore"):
-        found = call(law.positive_quantities, dict(q=tuple(map(float, q))), "positive_quantities")
+        found = call(law.positive_quantities, dict(q=tuple(map(np.float64, q))), "positive_quantities")          # 1 / 0.0 of Python raises
     return next(((name, float(value)) for name, value in found.items() if not value > 0), None)
 
 
