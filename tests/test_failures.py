@@ -302,3 +302,11 @@ def test_initial_values_that_are_not_admissible_are_refused(mesh, method):
         return GAS.conservative((1.0 + 0 * x[0], 0.0, 0.0, np.where((x[0] < 0.07) & (x[1] < 0.07), -0.01, 1.0)))
     with pytest.raises(ValueError, match=r"the initial state is not admissible at \(0.0\d*, 0.0\d*\): pressure = -0.01;"):
         gas(mesh, method, corner).run()
+
+
+def test_an_initial_vacuum_is_named():
+    """Its velocity would be a division by zero."""
+    def half_empty(x):
+        return GAS.conservative((np.where(x[0] < 0.5, 1.0, 0.0), 0.0, 0.0, np.where(x[0] < 0.5, 1.0, 0.0)))
+    with pytest.raises(ValueError, match=r"the initial state is not admissible at \(0.5\d*, 0.0\d*\): rho = 0;"):
+        gas(GRID, dg.FiniteVolume("muscl"), half_empty).run()

@@ -9,8 +9,8 @@ def wrong_quantity(law, q):
     None where the law does not say, or all are."""
     if law.positive_quantities is None:
         return None
-    with np.errstate(all="ignore"):
-        found = call(law.positive_quantities, dict(q=tuple(map(float, q))), "positive_quantities")
+    with np.errstate(all="ignore"):          # for numbers of NumPy: of Python's, 1 / 0.0 raises in a vacuum
+        found = call(law.positive_quantities, dict(q=tuple(map(np.float64, q))), "positive_quantities")
     return next(((name, float(value)) for name, value in found.items() if not value > 0), None)
 
 
