@@ -19,9 +19,11 @@ def pressure_share(left, right):
     Phys. 423, scale all acoustic dissipation by u / c; Minoshima & Miyoshi 2021, J. Comput. Phys. 446, the part of the pressure
     alone, by a sensor of shocks.  The other part, of the jump of velocity, still damps sound: forward Euler is stable for it
     while c dt / h <= (1 + share) / 2, MUSCL-Hancock (by its amplification of waves) with the share 0 while c dt / h <= 0.27.
-    So sweeps are shorter than otherwise (`sweep_courant` of the fluxes).  On the subcells of `TensorDG(shock_capturing=)` a shock
-    of Mach 6 in a duct bulges all the same; `hll` and `rusanov` keep it straight.  (c - w) / (c + w) is the share of the first limit on
-    square cells, where c dt / h <= c / (c + w); with it gas at rest, and flow across faces, as in 1D, have share 1."""
+    So sweeps are shorter than otherwise (`sweep_courant` of the fluxes).  (c - w) / (c + w) is the share of the first limit on
+    square cells, where c dt / h <= c / (c + w); with it gas at rest, and flow across faces, as in 1D, have share 1.
+
+    On the subcells of `TensorDG(shock_capturing=)` a shock of Mach 6 in a duct bulges all the same; `hll` and `rusanov` keep it
+    straight."""
     (ul, wl, cl), (ur, wr, cr) = left, right
     u, w, c = np.maximum(np.abs(ul), np.abs(ur)), np.sqrt(np.maximum(wl, wr)), np.maximum(cl, cr)
     x = np.minimum(u / (ACROSS * c), 1.0)
