@@ -5,16 +5,16 @@ LONG = 40          # names that nobody reads to their end
 
 
 def choose(what, value, allowed, where="; allowed", also=()):
-    """Return `value` if it is among the allowed names, else raise ValueError naming them and the nearest one.
+    """Return `value` if it is among the allowed names, else raise ValueError naming them and the nearest one; of more than
+    `LONG` the nearest three alone, if any is near.
 
     also: what is allowed beside these names, for the message"""
     allowed = [str(name) for name in allowed]
     if value in allowed:
         return value
-    if len(allowed) > LONG:
-        some = " or ".join(map(repr, near(value, allowed, 3)))
-        raise ValueError(f"{what} {value!r} does not exist, nor one that is near" if not some else
-                         f"{what} {value!r} does not exist; did you mean {some}?")
+    some = near(value, allowed, 3) if len(allowed) > LONG else []
+    if some:
+        raise ValueError(f"{what} {value!r} does not exist; did you mean {' or '.join(map(repr, some))}?")
     listed = ", ".join([*allowed, *also]) or "none"
     raise ValueError(f"{what} {value!r} does not exist{where}: {listed}{nearest(value, allowed)}")
 

@@ -235,7 +235,7 @@ def test_walls_conduct():
      "cleaning_length=0 is not allowed; it must be a finite number above 0, or None"),
     (lambda: dg.MHD(1).conservative((1.0, 0.0, 1.0)), "a state of 3 components is not allowed; "),
     (lambda: dg.hllc(dg.MHD(1)), "has no numerical flux 'hllc'; allowed: upwind, central, rusanov, hll, hlld"),
-    (lambda: dg.hlld(dg.Euler(1)), "has no numerical flux 'hlld'; allowed: upwind, central, rusanov, hll, hllc, roe")])
+    (lambda: dg.hlld(dg.Euler(1)), "has no numerical flux 'hlld'; allowed: upwind, central, rusanov, hll, hllc, hllc_sh")])
 def test_bad_input_is_named_in_one_line(make, message):
     with pytest.raises(ValueError) as caught:
         make()
