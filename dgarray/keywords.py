@@ -38,7 +38,7 @@ def alias(name, allowed):
 
 
 @cache
-def named(function):
+def keywords_of(function):
     """Names that a function takes as keywords, None where it takes any."""
     parameters = inspect.signature(function).parameters.values()
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
@@ -48,7 +48,7 @@ def named(function):
 
 def check_keywords(title, function, given):
     """Raise TypeError, with the nearest name, if one of the names given is not a keyword of the function."""
-    allowed = named(function)
+    allowed = keywords_of(function)
     for name in given if allowed is not None else ():
         if name not in allowed:
             raise TypeError(f"{title} has no argument {name!r}; it has: {', '.join(allowed) or 'none'}{alias(name, allowed)}")

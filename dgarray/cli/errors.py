@@ -2,10 +2,12 @@
 import builtins
 import errno
 import os
+import re
 import sys
 from pathlib import Path
 
 from .. import backends, cases
+from ..keywords import alias, keywords_of
 from ..output import OutputError
 from ..run.failure import SolutionError
 from ..run.run import IN_ERROR
@@ -16,6 +18,7 @@ FAILED, BAD_INPUT, BAD_SOLUTION = 1, 2, 3
 MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE}
 # Errors whose message is a sentence of ours, or one that is clear without the name of its type.
 PLAIN = (ValueError, RuntimeError, OSError, TypeError)
+KEYWORD = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
 
 
 def status(error):
@@ -46,13 +49,28 @@ def one_line(error):
 
 
 def suggestion(error):
-    """The nearest name, for an attribute or a name that Python does not find."""
+    """The nearest name, for an attribute, a name or a keyword argument that Python does not find."""
+    keyword = KEYWORD.match(str(error)) if isinstance(error, TypeError) else None
+    if keyword:          # of functions; constructors say it themselves
+        function = named_function(keyword[1])
+        allowed = function and keywords_of(function)
+        return f"; it has: {', '.join(allowed)}{alias(keyword[2], allowed)}" if allowed else ""
     if type(error) is AttributeError and error.name and error.obj is not None and "did you mean" not in str(error):
         return nearest(error.name, [name for name in dir(error.obj) if not name.startswith("_")])
     if isinstance(error, NameError) and error.name and error.__traceback__:
         frame = innermost(error).tb_frame
         return nearest(error.name, [*frame.f_locals, *frame.f_globals, *vars(builtins)])
     return ""
+
+
+def named_function(title):
+    """The function of the package that Python calls by this qualified name, or None."""
+    found = sys.modules[__package__.partition(".")[0]]
+    for part in title.split("."):
+        found = vars(found).get(part)
+        if found is None:
+            return None
+    return found
 
 
 def innermost(error):

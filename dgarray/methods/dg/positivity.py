@@ -84,8 +84,7 @@ def points_beside(tables):
     values: points of mortars, and nodes of the output; none without positivity."""
     if not tables.limiting.positivity:
         return np.empty((0, tables.dim))
-    known = tables.face_points if tables.interpolate is None else np.concatenate([tables.points, tables.face_points])
-    known = known if tables.interpolate is not None else np.concatenate([tables.cell.nodes, known])
+    known = np.concatenate([tables.cell.nodes if tables.interpolate is None else tables.points, tables.face_points])
     found = np.empty((0, tables.dim)) if tables.mortar_points is None else tables.mortar_points
     if tables.interpolate is not None and tables.order:
         found = np.concatenate([found, tables.cell.nodes])
