@@ -12,7 +12,7 @@ CORNERS = (0, 0), (AT, 0), (AT, STEP), (WIDTH, STEP), (WIDTH, HEIGHT), (0, HEIGH
 SIDES = "wall", "wall", "wall", "outlet", "wall", "inlet"
 
 
-def forward_step(order=1, elements=6000, limiter="auto", limiter_variables="conserved", indicator="none", positivity=True,
+def forward_step(order=1, elements=6000, limiter="auto", limiter_variables="conserved", indicator="none", positivity="scaling",
                  flux="rusanov", until=4.0, mesh=None, start="projection"):
     """A gas at Mach 3 meets a step in a wind tunnel: a bow shock, its reflections, and a Mach stem at the upper wall.
 
@@ -23,7 +23,7 @@ def forward_step(order=1, elements=6000, limiter="auto", limiter_variables="cons
     On the front face of the step the gas comes to rest behind a nearly normal shock; an exactly normal shock of Mach 3 and
     an isentropic compression give p = 12.06.
 
-    elements: approximate number of unstructured triangles; positivity: whether density and pressure are kept positive
+    elements: approximate number of unstructured triangles; positivity: as for ModalDG
     limiter: "auto" (barth-jespersen at order 1, vertex above), one of ModalDG, or "none"
     limiter_variables, indicator: as for ModalDG
     flux: rusanov, hll, hllc or roe; mesh: a file with the boundaries inlet, outlet, wall

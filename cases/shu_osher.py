@@ -10,7 +10,7 @@ MACH, AT, HALF = 3.0, -4.0, 5.0
 
 
 def shu_osher(order=1, dim=1, cells=400, waves=5.0, strength=0.2, limiter="auto", limiter_variables="conserved",
-              indicator="none", positivity=True, flux="hllc", until=1.8, mesh=None, start="projection"):
+              indicator="none", positivity="scaling", flux="hllc", until=1.8, mesh=None, start="projection"):
     """A shock of Mach 3 runs into a gas at rest with a sinusoidal density and compresses the waves.
 
     Method: ModalDG on intervals or triangles.

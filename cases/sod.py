@@ -17,7 +17,7 @@ TESTS = {
 
 
 def sod(order=1, test="sod", dim=1, cells=100, limiter="auto", limiter_variables="conserved", indicator="none",
-        positivity=True, flux="hllc", until=None, mesh=None, start="projection", method="modal", shock_capturing="auto"):
+        positivity="scaling", flux="hllc", until=None, mesh=None, start="projection", method="modal", shock_capturing="auto"):
     """Sod's shock tube and others: two constant states of a gas meet; two waves and a contact run apart.
 
     Method: ModalDG on intervals or triangles, or TensorDG on quadrilaterals.

@@ -372,7 +372,7 @@ def test_the_initial_state_is_limited_and_failures_are_found_again(kernels):
     (lambda: dg.ModalDG(1, limiter="vertex", limiter_variables="prim"), "limiter_variables 'prim' does not exist"),
     (lambda: dg.ModalDG(1, limiter="vertex", indicator="kxr"), "indicator 'kxr' does not exist; allowed: kxrcf"),
     (lambda: dg.ModalDG(1, indicator="kxrcf"), "indicator='kxrcf' needs a limiter; give limiter='vertex'"),
-    (lambda: dg.ModalDG(1, positivity="yes"), "positivity='yes' is not allowed; it must be True or False"),
+    (lambda: dg.ModalDG(1, positivity="yes"), "positivity 'yes' does not exist; allowed: scaling, mean, True, False"),
     (lambda: operator_of(box_of(2), Burgers(2), 1, POSITIVE), "positivity=True needs a law with the density rho"),
     (lambda: operator_of(box_of(2), Burgers(2), 1, BARTH | PRIMITIVE), "limiter_variables='primitive' needs a law with"),
     (lambda: operator_of(box_of(2), Burgers(2), 1, BARTH | WAVES), "limiter_variables='characteristic' needs a law with"),

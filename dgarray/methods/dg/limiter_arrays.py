@@ -31,7 +31,7 @@ class LimiterArrays:
         """Rows of an element that are there at once, as measured."""
         V, K, points = tables.variables, tables.dim + 1, len(tables.points) + len(tables.trace) + len(tables.limits.beside)
         slopes = V * K * (2 + 7 * limiter.rows_of_means) if limiter.options.around else 7 * V * K
-        return max(slopes * bool(limiter.options.limiter), points * (V + 5) * limiter.options.positivity, AT_ONCE)
+        return max(slopes * bool(limiter.options.limiter), points * (V + 5) * bool(limiter.options.positivity), AT_ONCE)
 
     @cached_property
     def kept(self):

@@ -15,6 +15,7 @@ from ...wording import choose
 from .indicator import sensors
 from .positivity import points_beside
 
+POSITIVITY = "scaling", "mean"
 LIMITERS = "barth-jespersen", "barth-jespersen-vertices", "vertex"
 VARIABLES, INDICATORS = ("conserved", "primitive", "characteristic"), ("kxrcf",)
 
@@ -25,7 +26,7 @@ class LimiterOptions(NamedTuple):
     limiter: str | None = None
     variables: str = "conserved"
     indicator: str | None = None
-    positivity: bool = False
+    positivity: bool | str = False
 
     @property
     def at_faces(self):
@@ -54,7 +55,7 @@ class LimiterOptions(NamedTuple):
             if given != default and self.limiter is None:
                 raise ValueError(f"{name}={given!r} needs a limiter; give limiter={LIMITERS[-1]!r}")
         if not isinstance(self.positivity, (bool, np.bool_)):
-            raise ValueError(f"positivity={self.positivity!r} is not allowed; it must be True or False")
+            choose("positivity", self.positivity, POSITIVITY, also=["True", "False"])
 
     def check_linear(self, where):
         """Raise ValueError for a limiter that `dgarray.methods.dg.linear_limiter` does not have; where: what needs that one."""
@@ -70,7 +71,7 @@ class LimiterOptions(NamedTuple):
             raise ValueError("limiter_variables='characteristic' needs a law with characteristic and from_characteristic; "
                              f"{law!r} has none")
         if self.positivity:
-            needs_pressure(law, "positivity=True")
+            needs_pressure(law, f"positivity={self.positivity!r}")
 
 
 def needs_pressure(law, option):

@@ -35,8 +35,10 @@ class ModalDG(DG):
     limiter_variables   which variables are limited, one by one: "conserved", at order 1 also "primitive" or "characteristic",
                  the waves along a normal of each element, which keeps shocks and contacts cleanest
     indicator    which elements are limited: None: all; "kxrcf": those where jumps at faces show that the state is not smooth
-    positivity   whether density and pressure are kept positive at all points by scaling towards the mean (Zhang & Shu); use
-                 it with stepper="ssp33"
+    positivity   how density and pressure are kept positive at all points after every stage: False: not; True or "scaling": the
+                 state is scaled towards the mean of the element (Zhang & Shu), which keeps the order; "mean": an element where
+                 one of them is not positive becomes its mean (Fuhry et al.), and the error is of order 1 there. Use it with
+                 stepper="ssp33"
     surface      how the fused kernels of a CPU integrate over faces: "edges": each flux is evaluated once for both sides;
                  "elements": once for each side; None: the faster of the two. All other kernels visit each face once
     Raises ValueError for values that are not allowed.
@@ -48,7 +50,7 @@ class ModalDG(DG):
     limiter: str | None = None
     limiter_variables: str = "conserved"
     indicator: str | None = None
-    positivity: bool = False
+    positivity: bool | str = False
     surface: str | None = field(default=None, repr=False)          # not in repr: it changes results by rounding only
     shapes = SIMPLICES
 

@@ -39,8 +39,10 @@ class NodalDG(DG):
                  becomes a linear function whose values at each vertex stay between the averages of all elements around it
     indicator    where it is not smooth: "kxrcf": where jumps at faces show it; None: where its own values at vertices and nodes
                  are not between these averages
-    positivity   whether density and pressure are kept positive at all nodes by scaling towards the mean (Zhang & Shu); use it
-                 with stepper="ssp33"
+    positivity   how density and pressure are kept positive at all nodes after every stage: False: not; True or "scaling": the
+                 state is scaled towards the mean of the element (Zhang & Shu), which keeps the order; "mean": an element where
+                 one of them is not positive becomes its mean (Fuhry et al.), and the error is of order 1 there. Use it with
+                 stepper="ssp33"
     Raises ValueError for values that are not allowed.
     Hesthaven & Warburton 2008.
     """
@@ -51,7 +53,7 @@ class NodalDG(DG):
     filter: ExponentialFilter | None = None
     limiter: str | None = None
     indicator: str | None = None
-    positivity: bool = False
+    positivity: bool | str = False
     shapes = *STRONG, *TENSOR_SHAPES
 
     def __post_init__(self):

@@ -1,4 +1,5 @@
-"""Density and pressure kept positive by scaling towards the mean, written once for modal and tensor-product DG.
+"""Density and pressure kept positive by scaling towards the mean, or by the mean itself, written once for modal and
+tensor-product DG.
 
 Zhang & Shu 2010; Zhang, Xia & Shu 2012; Wang, Zhang, Shu & Ning 2012.
 """
@@ -27,13 +28,19 @@ class Positivity:
 
     def keep_positive(self, e):
         """Scale the state towards its mean until density and pressure are positive at all points: first the density, then all
-        variables, theta = (mean - floor) / (mean - least), floor a small share of the mean; the pressure is concave."""
+        variables.
+
+        The share that is left is theta = (mean - floor) / (mean - least), floor a small share of the mean; the pressure is
+        concave. With positivity="mean" it is 0, and that of the density is of all variables, too."""
+        whole = self.options.positivity == "mean"
+        share_left = self.mean_alone if whole else self.towards
         rho = self.mean_density_of(e)
-        share, limited = e(self.towards, mean=rho, least=e.least(self.lower_density, rho))
+        share, limited = e(share_left, mean=rho, least=e.least(self.lower_density, rho))
         with e.where(limited):
-            self.scale(e, 0, share)
+            for v in e.each() if whole else [0]:
+                self.scale(e, v, share)
         p = self.mean_pressure_of(e)
-        share, limited = e(self.towards, mean=p, least=e.least(self.lower_pressure, p))
+        share, limited = e(share_left, mean=p, least=e.least(self.lower_pressure, p))
         with e.where(limited):
             for v in e.each():
                 self.scale(e, v, share)
@@ -65,6 +72,11 @@ class Positivity:
         low = least < floor
         share = np.where(low, (mean - floor) / np.where(low & (least < mean), mean - least, 1.0), 1.0)
         return np.where(share < 0.0, 0.0, share), np.where(low, 1.0, 0.0)
+
+    def mean_alone(self, mean, least):
+        """0 where a value is not positive, else 1; and 1 where it is 0, else 0."""
+        positive = least[0] > 0.0
+        return np.where(positive, 1.0, 0.0), np.where(positive, 0.0, 1.0)
 
     def of_law(self, function, **given):
         """What a function of the law returns, a tuple."""

@@ -52,8 +52,10 @@ class TensorDG(DG):
             between the averages of the elements around it; at order 1 and above
     indicator   where it is not smooth: "kxrcf": where jumps at faces show it; None: where its own values at vertices and
             nodes are not between these averages
-    positivity   whether density and pressure are kept positive at all nodes and points of the faces by scaling towards the
-            mean after every stage (Zhang & Shu); use it with stepper="ssp33"
+    positivity   how density and pressure are kept positive at all nodes and points of the faces after every stage: False: not;
+            True or "scaling": the state is scaled towards the mean of the element (Zhang & Shu), which keeps the order;
+            "mean": an element where one of them is not positive becomes its mean (Fuhry et al.), and the error is of order 1
+            there. Use it with stepper="ssp33"
     start   how the initial state is represented: "interpolation" (values at the nodes) or "projection" (L2)
     Raises ValueError for values that are not allowed.
     Helluy, Strub, Massaro & Roberts 2015; Kopriva 2009; Gassner, Winters & Kopriva 2016 (split form); Hennemann,
@@ -65,7 +67,7 @@ class TensorDG(DG):
     start: str = "interpolation"
     volume_flux: Callable | None = None
     shock_capturing: float | None = None
-    positivity: bool = False
+    positivity: bool | str = False
     limiter: str | None = None
     indicator: str | None = None
     shapes, recipe = SHAPES, TensorForm

@@ -8,7 +8,7 @@ from ...physics.pointwise import Pointwise
 from ...reference.tensor import tensor_cell
 from ...spaces.tensor_metrics import Metrics
 from ..physics import numerical_flux
-from .limiter_tables import LimiterOptions, NodalLimiterTables
+from .limiter_tables import NodalLimiterTables
 from .mortar_forms import entropy_functions, mortar_form
 from .shares import direction
 from .shock_sensor import ShockSensor
@@ -119,7 +119,8 @@ class TensorTables(NodalTables):
 
     @cached_property
     def limits(self):
-        return NodalLimiterTables(self.limiting, self) if self.limiting == LimiterOptions(positivity=True) else super().limits
+        positivity_alone = self.limiting.positivity and not self.limiting.limiter
+        return NodalLimiterTables(self.limiting, self) if positivity_alone else super().limits
 
     def rates(self):
         """As `NodalTables.rates`: the largest sum over the axes of s(J a^k) / J at the nodes of an element."""
