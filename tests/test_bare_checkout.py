@@ -77,9 +77,9 @@ def test_the_commit_of_an_archive_is_known(tmp_path, monkeypatch):
     """`git archive` writes it into a file, which in a checkout by git has nothing."""
     monkeypatch.setattr(machine, "ROOT", tmp_path)
     elsewhere = machine.revision()
-    (tmp_path / machine.ARCHIVED).write_text("$Format:%h$\n")
+    (tmp_path / machine.ARCHIVED).write_text("node: $Format:%H$\nnode-date: $Format:%cI$\n")
     assert machine.revision() == elsewhere and f"{machine.ARCHIVED} export-subst" in (ROOT / ".gitattributes").read_text()
-    (tmp_path / machine.ARCHIVED).write_text("6c1f8f7\n")
+    (tmp_path / machine.ARCHIVED).write_text("node: 6c1f8f7\nnode-date: 2026-11-29T12:00:00+00:00\n")
     assert machine.revision() == "6c1f8f7"
 
 

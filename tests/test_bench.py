@@ -8,7 +8,7 @@ import pytest
 
 from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, NodalDG, backends, pec, rectangle
 from dgarray.bench.compare import compare, read
-from dgarray.bench.cpu import Problem, bench, rounded, row, table
+from dgarray.bench.cpu import PAPERS, Problem, bench, rounded, row, table
 from dgarray.bench.operations_hermite import of_the_paper
 from dgarray.bench.roofline import cost
 from dgarray.cli import main
@@ -208,3 +208,15 @@ def test_rows_of_hermite_count_the_papers_operations_too(tiny):
         r.pop("paper", None)             # as files of earlier versions are
     assert compare(found, before)["rows"]["two"]["best"] == 0 and "paper" not in table(before)
     assert table(found | {"comparison": {"with": "then.json"} | compare(found, before)})
+
+
+def test_what_papers_measure_besides_has_rows(capsys):
+    """A mesh with layers beside the same elements without."""
+    names = [f"Maxwell 3D D=1, hexahedra, {kind} 5" for kind in ("plain", "layers of")]
+    found = bench(quick=True, rows=names, sizes={"inner hexahedra": (1, 1, 1)})
+    assert not found["failed"] and [r["elements"] for r in found["rows"]] == [1331, 1331]
+    assert list(found["ratios"]) == ["with layers of 5 / without, D=1"]
+    assert found["rows"][0]["dofs"] < found["rows"][1]["dofs"]          # a layer has unknowns of its own
+    assert main(["bench", "--paper", "vargas"]) == 2
+    error = capsys.readouterr().err
+    assert all(paper in error for paper in PAPERS) and all(any(n in rows for rows in PAPERS.values()) for n in names)

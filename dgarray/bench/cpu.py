@@ -1,4 +1,5 @@
 """Speed of the package on the CPU, compared with what the machine can do: `dgarray bench`."""
+from dataclasses import replace
 from functools import partial
 from statistics import median
 from time import perf_counter
@@ -8,7 +9,7 @@ import numpy as np
 
 from .. import backends
 from ..array_memory import held
-from ..mesh import Grid, box, rectangle
+from ..mesh import Grid, box, pml, rectangle
 from ..methods import FiniteVolume, Hermite, ModalDG, NodalDG, TensorDG
 from ..methods.finite_volume.method import Strang
 from ..methods.hermite.method import VARIANTS
@@ -126,6 +127,21 @@ ROWS = {
     "MHD 3D muscl": volumes("muscl", hlld, mesh="cube grid"),
     "Euler 2D muscl": volumes("muscl", hllc, Euler(2)),
 }
+# {paper: {name: row}}, what a paper measures and the list above lacks
+PAPERS = {
+    # rate of operations over the order in 2D, figure 4 (a)
+    "kloeckner-2013": {f"Maxwell 2D TM N={order}, {dtype}": Row("triangles", Maxwell(2), pec, order, dtype=dtype)
+                       for dtype in ("float32", "float64") for order in range(1, 10)},
+    # two kernels over the number of stages, figure 3
+    "vargas-2016": {f"Hermite advection N={order}, two-kernel, {stages} stages": hermite(
+        Advection((-1.0, -1.0, -1.0)), order, variant="two-kernel", stages=stages)._replace(dtype="float32")
+        for order in (1, 2, 3) for stages in range(2 * order + 1, 3 * (2 * order + 1) + 1, 2 * order + 1)},
+    # absorbing layers of five and of ten cells on all sides, table 6, beside the same mesh without them
+    "helluy-2015": {f"Maxwell 3D D={order}, hexahedra, {kind} {depth}": tensor(
+        f"inner hexahedra, {kind} {depth}", Maxwell(3), order, dtype="float32")
+        for order in range(5) for depth in (5, 10) for kind in ("plain", "layers of")},
+}
+ALL = ROWS | {name: row for rows in PAPERS.values() for name, row in rows.items()}
 RATIOS = {
     "float32 / float64": ("Maxwell 3D N=3, float32", "Maxwell 3D N=3", 1.7),
     "2 threads / 1 thread": ("Maxwell 3D N=3", "Maxwell 3D N=3, 1 thread", 1.8),
@@ -140,6 +156,9 @@ RATIOS = {
     "float32 / float64, MHD first order": ("MHD 2D first order, float32", "MHD 2D first order", 1.7),
     "float32 / float64, MHD muscl": ("MHD 2D muscl, float32", "MHD 2D muscl", 1.7),
     "2 threads / 1 thread, MHD": ("MHD 2D first order", "MHD 2D first order, 1 thread", None),
+    **{f"with layers of {depth} / without, D={order}": (*(f"Maxwell 3D D={order}, hexahedra, {kind} {depth}"
+                                                          for kind in ("layers of", "plain")), None)
+       for order in range(5) for depth in (5, 10)},
     "pruned / not pruned, Hermite acoustics": ("Hermite acoustics N=3", "Hermite acoustics N=3, unpruned", 1 / (1 - 0.25)),
 }
 # {mesh: cells of `box`, `rectangle` or `Grid`}; the meshes for a gas are periodic.
@@ -147,24 +166,26 @@ SIZES = {"tetrahedra": (20, 20, 21), "triangles": (158, 158), "setup": (25, 25, 
          "more gas triangles": (158, 158), "gas tetrahedra": (15, 15, 15), "grid": (64, 64, 64),
          "grid with walls": (48, 48, 48), "square grid": (1024, 1024), "small square grid": (256, 256),
          "cube grid": (128, 128, 128), "hexahedra": (20, 20, 20), "fewer hexahedra": (8, 8, 8),
-         "warped hexahedra": (20, 20, 20), "gas hexahedra": (20, 20, 20), "gas quadrilaterals": (100, 100)}
+         "warped hexahedra": (20, 20, 20), "inner hexahedra": (20, 20, 20), "gas hexahedra": (20, 20, 20),
+         "gas quadrilaterals": (100, 100)}
 QUICK = {"tetrahedra": (6, 6, 6), "triangles": (20, 20), "setup": (8, 8, 8), "gas triangles": (14, 14),
          "more gas triangles": (20, 20), "gas tetrahedra": (4, 4, 4), "grid": (8, 8, 8), "grid with walls": (6, 6, 6),
          "square grid": (24, 24), "small square grid": (16, 16), "cube grid": (8, 8, 8), "hexahedra": (4, 4, 4),
-         "fewer hexahedra": (3, 3, 3), "warped hexahedra": (4, 4, 4), "gas hexahedra": (4, 4, 4),
+         "fewer hexahedra": (3, 3, 3), "warped hexahedra": (4, 4, 4), "inner hexahedra": (2, 2, 2), "gas hexahedra": (4, 4, 4),
          "gas quadrilaterals": (10, 10)}
 SHAPES = {"hexahedra": "hexahedron", "quadrilaterals": "quadrilateral"}
 SECONDS = 2.0                        # how long each ceiling is measured
 OF_MEMORY = "Maxwell 3D N=3"         # the row whose arrays are counted
 
 
-def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=None):
+def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=None, paper=None):
     """Measure this machine's ceilings and the package's speed: a dict for JSON, all rates in 1/s, times in s, sizes in bytes.
 
     cases      names of cases to measure instead of the package's own list; all options of a case are its defaults
     quick      small meshes and few steps, to see that everything runs
     progress   function called with a line of text before each part and after each error
     rows       names of rows in ROWS, the package's own list, to measure; all by default
+    paper      instead of the own list what this paper measures besides, a key of PAPERS
     sizes      {"tetrahedra": cells, "triangles": cells, ...} of `box` and `rectangle`, instead of those of SIZES or QUICK
     keep       function called with the result so far after each part, e.g. to write it to a file
     A rate is the number of DOF updates of all variables per second in whole steps, without compiling.  A step of nodal DG has
@@ -173,7 +194,9 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
     Result: machine, ceilings, rows (see `row`) and, for the own list, ratios, memory and setup, numbers with six digits;
     failed: name, error and traceback of each part that raised an error, in place of what it would have measured.
     Raises ValueError for names in `rows` and `sizes` that do not exist."""
-    rows = list(ROWS) if rows is None else [choose("row", name, ROWS) for name in rows]
+    if paper is not None:
+        rows = PAPERS[choose("paper", paper, PAPERS)]
+    rows = list(ROWS) if rows is None else [choose("row", name, ALL) for name in rows]
     sizes = (QUICK if quick else SIZES) | {choose("size", name, SIZES): cells for name, cells in (sizes or {}).items()}
     threads = backends.get("numpy").threads
     result = {"machine": machine(threads), "reference": REFERENCE, "ceilings": {}, "rows": []}
@@ -195,9 +218,9 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
         return rounded(result)
     own = limits[ceiling("float64", threads)]
     scale = min(own[name] / REFERENCE[name] for name in REFERENCE)
-    meshes = {name: mesh_of(name, sizes[name]) for name in dict.fromkeys(ROWS[row].mesh for row in rows)}
+    meshes = {name: mesh_of(name, sizes) for name in dict.fromkeys(ALL[row].mesh for row in rows)}
     for name in rows:
-        target = ROWS[name].target
+        target = ALL[name].target
         attempt(name, measure, name, partial(problem_of_row, meshes=meshes), target and target * scale)
     result["ratios"] = {}
 
@@ -207,16 +230,22 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
     for name, (*both, target) in RATIOS.items():
         if not (threads == 1 and "thread" in name) and set(both) <= set(rows):
             attempt(name, compared, name, both, target)
-    attempt("set-up", lambda: result.update(setup=setup(sizes["setup"])))
+    if paper is None:
+        attempt("set-up", lambda: result.update(setup=setup(sizes["setup"])))
     return rounded(result)
 
 
-def mesh_of(name, cells):
-    """The mesh or grid of that name."""
+def mesh_of(name, sizes):
+    """The mesh or grid of that name, with cells from `sizes`; "NAME, layers of 5" has absorbing layers of five cells around it,
+    "NAME, plain 5" the same elements without layers."""
+    cells = sizes[name.split(",")[0]]
     if "grid" in name:
         return Grid((0,) * len(cells), (1,) * len(cells), cells, periodic="walls" not in name)
     shape = next((shape for word, shape in SHAPES.items() if word in name), None)
     mesh = (box if len(cells) == 3 else rectangle)(cells=cells, periodic="gas" in name, **{"shape": shape} if shape else {})
+    if "," in name:
+        mesh = pml(mesh, (depth := int(name.split()[-1])) / cells[0], depth)
+        return replace(mesh, layers=()) if "plain" in name else mesh
     return mesh.mapped(lambda x: (x[0] + 0.05 * np.sin(6 * x[1]) * np.sin(6 * x[2]), *x[1:])) if "warped" in name else mesh
 
 
@@ -224,16 +253,24 @@ def problem_of_case(name):
     """The case of that name as a Problem."""
     simulation = of_case(name)
     operator = simulation.operator
-    problem = SetsProblem if getattr(operator, "sets", None) else Problem
-    return problem(operator, operator.project(simulation.initial), simulation.stepper)
+    return problem_of(operator, operator.project(simulation.initial), simulation.stepper)
+
+
+def problem_of(operator, initial, stepper):
+    """The problem with one set of elements or with several; initial: None for `usual`."""
+    return (SetsProblem if getattr(operator, "sets", None) else Problem)(operator, initial, stepper)
 
 
 def problem_of_row(name, meshes):
     """The row of ROWS of that name as a Problem on one of the meshes."""
-    row = ROWS[name]
+    row = ALL[name]
     backend = backends.get("numpy", row.kernels, row.dtype, row.threads if row.kernels == "fused" else None)
-    operator = row.method(row.order, **row.options).discretise(meshes[row.mesh], row.law, row.boundary, backend, row.flux)
-    return Problem(operator, stepper=row.stepper)
+    return problem_of(discretised(row, meshes[row.mesh], backend), None, row.stepper)
+
+
+def discretised(row, mesh, backend):
+    """The row's method, law and boundary condition on a mesh and a backend."""
+    return row.method(row.order, **row.options).discretise(mesh, row.law, row.boundary, backend, row.flux)
 
 
 def row(name, problem, limits, quick, target=None):
@@ -282,12 +319,15 @@ def operations(problem, counts, limits, stage, quick):
 
 
 def ratio(problems, quick):
-    """Speed of the first of two problems over that of the second, by steps in turns: of the best times, median of the pairs."""
+    """Speed of the first of two problems over that of the second, by steps in turns: of the best times, median of the pairs.
+
+    Elements of one order count alike, though some may have unknowns of a layer besides; else degrees of freedom count."""
     pairs, end = [], perf_counter() + (0 if quick else IN_TURNS)
     while len(pairs) < (3 if quick else 16) or perf_counter() < end:
         pairs.append([p.step() for p in problems])
-    updates = [p.dofs * p.stages for p in problems]
-    best = [dofs / min(times) for dofs, times in zip(updates, zip(*pairs))]
+    alike = len({p.tables.order for p in problems}) == 1
+    updates = [(p.tables.elements if alike else p.dofs) * p.stages for p in problems]
+    best = [count / min(times) for count, times in zip(updates, zip(*pairs))]
     each = [updates[0] / first / (updates[1] / second) for first, second in pairs]
     return {"best": best[0] / best[1], "median": median(each), "least": min(each), "pairs": len(pairs)}
 

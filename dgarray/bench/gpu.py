@@ -21,12 +21,13 @@ from ..physics.boundary import pec
 from ..physics.laws import Maxwell
 from ..stepping import LSRK54, stages
 from ..wording import choose
+from . import cpu as host_rows
 from .attempts import Attempts, DeviceLost, rounded
 from .cpu import row
 from .device_problem import DeviceProblem, ceiling, measured
 from .families import FAMILIES, like
 from .machine import machine_with
-from .problem import Problem, of_case
+from .problem import Problem, of_case, usual
 
 __all__ = ["bench"]
 
@@ -44,7 +45,7 @@ FEW = 3                                  # variants of a family that are timed a
 
 
 def bench(cases=None, quick=False, progress=None, orders=ORDERS, dtypes=DTYPES, device=None, sizes=None, keep=None,
-          cpu=True):
+          cpu=True, paper=None):
     """Measure a GPU's ceilings and the package's speed on it: a dict for JSON, all rates in 1/s, times in s, sizes in bytes.
 
     cases      names of cases to measure instead of nodal Maxwell on a box of tetrahedra; all options are their defaults
@@ -54,6 +55,7 @@ def bench(cases=None, quick=False, progress=None, orders=ORDERS, dtypes=DTYPES, 
     device     `dgarray.backends.cuda.device.Device` or one like it; by default the machine's (RuntimeError without one)
     sizes      {order: cells in each direction} of the box, and "scaling": a list of them, instead of SIZES and SCALING
     keep       function called with the result so far after each part, e.g. to write it to a file
+    paper      instead of the own list what this paper measures besides, a key of `cpu.PAPERS`
     cpu        whether to measure the same problems on this machine's processor too
     A rate is the number of DOF updates of all variables per second in whole steps: LSRK54 with five evaluations, or the stepper
     of a case; a step is one CUDA graph if the variant allows it. For every variant and for the array kernels the bound is that
@@ -78,7 +80,10 @@ def bench(cases=None, quick=False, progress=None, orders=ORDERS, dtypes=DTYPES, 
         measured_dtypes = [dtype for dtype in dtypes if ceiling(dtype) in result["ceilings"]]
         for name in cases or ():
             attempt(name, measure.case, name, measured_dtypes)
-        if not cases and measured_dtypes:
+        for name, given in host_rows.PAPERS[choose("paper", paper, host_rows.PAPERS)].items() if paper else ():
+            if given.dtype in measured_dtypes:
+                attempt(name, measure.of_paper, name, given)
+        if not (cases or paper) and measured_dtypes:
             result |= {"cpu": [], "ratios": {}, "families": [], "variants": [], "scaling": []}
             for order in orders:
                 attempt(f"Maxwell 3D N={order}", measure.order, order, measured_dtypes, sizes[order], cpu)
@@ -114,6 +119,15 @@ class Measure:
         for dtype in dtypes:
             self.rows(f"{name}, {dtype}", dtype, lambda backend: DeviceProblem(
                 host.on(backend), self.device, initial, simulation.stepper))
+
+    def of_paper(self, name, given):
+        """The rows of one of a paper's."""
+        mesh = host_rows.mesh_of(given.mesh, host_rows.QUICK if self.quick else host_rows.SIZES)
+        host = host_rows.discretised(given, mesh, backends.get("numpy", "array", given.dtype))
+        if getattr(host, "sets", None):
+            raise ValueError("parts of a step of several sets of elements cannot be timed on a device; leave out --backend")
+        initial = usual(host)
+        self.rows(name, given.dtype, lambda backend: DeviceProblem(host.on(backend), self.device, initial, given.stepper))
 
     def rows(self, name, dtype, make):
         """The rows of a problem: fused kernels in the variant that is chosen for it, and array kernels.

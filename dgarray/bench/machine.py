@@ -13,7 +13,7 @@ import numpy as np
 from ..backends import gpu
 from .gpu_wheels import ROOT
 
-ARCHIVED = ".git_archival.txt"             # into which `git archive` writes the commit
+ARCHIVED = ".git_archival.txt"             # into which `git archive` writes "node: COMMIT" and more
 NVML = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
 WHEELS = "cuda", "cupy", "nvidia", "numba", "pytest"         # beginnings of the names of packages for GPU runs and tests
 
@@ -57,9 +57,8 @@ def revision():
         if said.returncode == 0:
             return said.stdout.strip()
     archived = ROOT / ARCHIVED
-    if archived.is_file() and not archived.read_text().startswith("$"):
-        return archived.read_text().strip()
-    return installed("dgarray")
+    commit = archived.read_text().partition("\n")[0].removeprefix("node: ") if archived.is_file() else "$"
+    return installed("dgarray") if commit.startswith("$") else commit
 
 
 def installed(name):

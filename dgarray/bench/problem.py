@@ -93,6 +93,8 @@ class SetsProblem(Problem):
 
     def __init__(self, operator, initial, stepper):
         self.operator, self.stepper, self.dofs = operator, stepper, operator.dofs
+        if initial is None:
+            initial = operator.project(lambda x: tuple(np.cos(5 * x[0] + v) for v, _ in enumerate(operator.law.variables)))
         orders = [each.method.order for each in operator.sets]
         self.tables_of_all = SimpleNamespace(elements=operator.mesh.cell_count, law=operator.law, unit="element and stage",
                                              order=orders[0] if len(set(orders)) == 1 else orders)

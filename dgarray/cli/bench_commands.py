@@ -30,6 +30,10 @@ def run_bench(options):
         keywords["orders"] = orders(options.orders)
     if options.dtype:
         keywords["dtypes"] = [choose("dtype", name, backends.DTYPES) for name in options.dtype]
+    if options.paper:
+        if options.cases or options.orders:
+            raise ValueError(f"--paper has rows of its own; leave out {' '.join(options.cases) or '--orders'}")
+        keywords["paper"] = choose("paper", options.paper, cpu.PAPERS)
     earlier = read(options.compare) if options.compare else None
     measure, table = (gpu.bench, gpu_tables.table) if on_gpu else (cpu.bench, tables.table)
     done = {}
@@ -59,7 +63,7 @@ def run_first_contact(options):
     from ..bench.contact_table import table
     from ..bench.first_contact import BUDGET, exit_status, first_contact
     from ..run.arguments import check_positive
-    others = [name for name in ("orders", "dtype", "json", "compare", "quick") if getattr(options, name)]
+    others = [name for name in ("orders", "dtype", "json", "compare", "paper", "quick") if getattr(options, name)]
     given = [*options.cases, *(f"--{name}" for name in others), *["--backend"] * (options.backend != "numpy")]
     if given:
         raise ValueError(f"--first-contact takes its steps as they are; leave out {' '.join(given)}")

@@ -126,6 +126,8 @@ def build_parser():
     bench.add_argument("--dtype", action="append", metavar="TYPE", help="with --backend cupy: float64, float32 (default: both)")
     bench.add_argument("--json", metavar="FILE", help="write the results as JSON, - to standard output")
     bench.add_argument("--compare", metavar="FILE", help="JSON of an earlier bench, to show the change in per cent")
+    bench.add_argument("--paper", metavar="NAME",
+                       help="instead of the own list what a paper measures besides: kloeckner-2013, vargas-2016, helluy-2015")
     bench.add_argument("--quick", action="store_true", help="small meshes and few steps, only to check that everything runs")
     bench.add_argument("--first-contact", metavar="OUT",
                        help="instead: test a new GPU step by step and write a record of each step to this "
