@@ -63,7 +63,7 @@ def cuboid(level, cells, sides):
         check_numbers(least=1, whole=True, cells=cells)
         return box((0, 0, 0), sides, (cells * 2**level,) * 3)
     if level >= MESHES:
-        raise ValueError(f"level={level} is not allowed; the paper has {MESHES} meshes, levels 0 to {MESHES - 1}. For more give "
+        raise ValueError(f"level={level} is not allowed; the paper has {MESHES} meshes, levels 0 to {MESHES - 1}. More: give "
                          "cells, the bricks along a side on level 0")
     mesh = case_mesh(None, f"cube_{level}.msh")
     return mesh if sides == (1.0, 1.0, 1.0) else mesh.mapped(lambda x: tuple(a * side for a, side in zip(x, sides)))
