@@ -13,7 +13,6 @@ from pathlib import Path
 import error_pages
 from mistakes.provoking import folder, provoke
 
-
 # Metadata that keep a page out of the search: its messages are those that the search would find for every name of the package.
 UNSEARCHED = "---\nnosearch: true\n---\n"
 
