@@ -189,9 +189,7 @@ def test_gallery_shows_every_case(gallery):
         assert path.stat().st_size <= 150_000, path.name
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=() if name in ("tm_cavity", "sod", "orszag_tang") else pytest.mark.thorough)
-    for name in cases.__all__])
+@pytest.mark.parametrize("name", cases.__all__)
 def test_programs_in_the_gallery_make_their_cases(gallery, name, monkeypatch):
     text, scope = importlib.import_module("case_programs").program(name), {"__name__": "program"}
     if text.startswith("def "):

@@ -263,7 +263,8 @@ def test_tables_of_the_benchmarks(tmp_path, monkeypatch):
     results = {"machine": machine, "ceilings": {"multiply_add": 2e11, "bandwidth": 5e10}, "steps": 200, "points": 150,
                "cells": 64, "table1": table1,
                "figure4": [{"order": 1, "stages": 9, "updates": 2e8, "median": 1e8, "flops": 3e10}],
-               "figure5": [kernel, kernel | {"law": "Acoustics", "paper flops": 6e9, "paper bound": 0.075}, kernel | {"pruned": False}],
+               "figure5": [kernel, kernel | {"law": "Acoustics", "paper flops": 6e9, "paper bound": 0.075},
+                           kernel | {"pruned": False}],
                "pruning": [{"order": 3, "variant": "two-kernel", "pruned": 0.07, "not pruned": 0.1, "saved": 0.3,
                             "median": 0.25}]}
     page = make.made(f"before\n{make.BEGIN}old\n{make.END}\nafter", results)
