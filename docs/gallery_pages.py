@@ -85,13 +85,15 @@ def commands(name, keywords, every, plot):
 
 def numbers(report, observed):
     """The numbers of a run, {name: text}; observed: {order: observed order of convergence}."""
-    rows = {f"{report['place']}s": report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
-            "time": number(report["time"])}
+    rows = {"run": f"{report['elements']} {report['place']}s, {report['dofs']} degrees of freedom, {report['steps']} steps to "
+                   f"t = {number(report['time'])}"}
     if report["l2_error"]:
-        rows |= {f"L2 error of {key}" if key != "total" else "L2 error, all": number(value)
-                 for key, value in report["l2_error"].items()}
+        rows["L2 errors"] = ", ".join(f"{'all' if key == 'total' else key} {number(value)}"
+                                      for key, value in report["l2_error"].items())
     rows |= {key.replace("_", " "): number(value) for key, value in report["results"].items()}
-    return rows | {f"observed order at order {order}": f"{value:.2f}" for order, value in observed.items()}
+    if observed:
+        rows["observed order at order"] = ", ".join(f"{order}: {value:.2f}" for order, value in observed.items())
+    return rows
 
 
 def number(value):

@@ -569,10 +569,11 @@ def refused(found):
     return [message for outcomes in found.values() for messages in outcomes.values() for message in messages if message]
 
 
-def unlike(found, rows):
-    """The boundary conditions among these whose answers differ from those of `conditions`."""
-    return [row for row in rows if any(
+def but_for(found, conditions_tried):
+    """The end of a sentence: the boundary conditions whose answers differ from those of `conditions`, as a table."""
+    odd = [row for row in conditions_tried if any(
         (law, row) not in conditions() or cell(found[law, row]) != cell(conditions()[law, row]) for law in LAWS)]
+    return ", but for:\n\n" + table("", odd, list(LAWS), lambda row, law: cell(found[law, row])) if odd else "."
 
 
 def page():
@@ -583,6 +584,7 @@ def page():
     by_stepper = {name: ranges([n for (row, n), message in steppers().items() if row == name and not message])
                   for name in STEPPERS}
     of = list(dict.fromkeys(row for row, _ in kernels()))
+    partly = [what for what in of if any(computes(kernels()[what, backend]) != "kernels" for backend in ("numpy", "cupy"))]
     kinds = list(product(LIMITERS, VARIABLES))
     return f"""# What combines
 
@@ -680,9 +682,7 @@ On grids; schemes by the variables that they reconstruct, `muscl` with each limi
 
 {table("", list(SCHEMES), names, lambda row, law: cell(schemes()[law, row]))}
 
-Sides with a condition are as for discontinuous Galerkin methods but for these; `weno` does not take `absorbing`:
-
-{table("", unlike(cell_sides(), [*columns, *SPONGE]), names, lambda condition, law: cell(cell_sides()[law, condition]))}
+`weno` does not take `absorbing`. Sides with a condition are as [above](#laws-and-boundary-conditions){but_for(cell_sides(), [*columns, *SPONGE])}
 
 ## Tensor-product DG
 
@@ -690,9 +690,7 @@ On quadrilaterals and hexahedra; nodes, and split forms by their flux between no
 
 {table("", list(TENSOR), names, lambda kind, law: cell(tensor()[law, kind]))}
 
-Boundary conditions are as above but for these, with nodes "gauss":
-
-{table("", unlike(tensor(), columns), names, lambda condition, law: cell(tensor()[law, condition]))}
+Boundary conditions, with nodes "gauss", are those of [the other methods](#laws-and-boundary-conditions){but_for(tensor(), columns)}
 
 ## Absorbing layers and dispersive media
 
@@ -729,9 +727,10 @@ hold the order p + 1 of plane waves, the energy and the eigenvalues (`tests/test
 ## Methods and kernels
 
 What computes a step when fused kernels are requested, in float64 and float32. A run also says so, in one line and as
-`array_expressions` in its report.
+`array_expressions` in its report. Kernels compute {len(of) - len(partly)} of the {len(of)} problems that were tried on both
+backends; on these they leave something to array expressions:
 
-{table("", of, ["numpy", "cupy"], lambda what, backend: computes(kernels()[what, backend]))}
+{table("", partly, ["numpy", "cupy"], lambda what, backend: computes(kernels()[what, backend]))}
 """
 
 
