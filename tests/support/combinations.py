@@ -586,6 +586,7 @@ def page():
     of = list(dict.fromkeys(row for row, _ in kernels()))
     partly = [what for what in of if any(computes(kernels()[what, backend]) != "kernels" for backend in ("numpy", "cupy"))]
     kinds = list(product(LIMITERS, VARIABLES))
+    of_cells, of_tensor = but_for(cell_sides(), [*columns, *SPONGE]), but_for(tensor(), columns)
     return f"""# What combines
 
 Every entry of these tables has been tried, with the array kernels: one stage on a tiny mesh in 1D, 2D and 3D. "2D" alone means
@@ -682,7 +683,7 @@ On grids; schemes by the variables that they reconstruct, `muscl` with each limi
 
 {table("", list(SCHEMES), names, lambda row, law: cell(schemes()[law, row]))}
 
-`weno` does not take `absorbing`. Sides with a condition are as [above](#laws-and-boundary-conditions){but_for(cell_sides(), [*columns, *SPONGE])}
+`weno` does not take `absorbing`. Sides with a condition are as [above](#laws-and-boundary-conditions){of_cells}
 
 ## Tensor-product DG
 
@@ -690,7 +691,7 @@ On quadrilaterals and hexahedra; nodes, and split forms by their flux between no
 
 {table("", list(TENSOR), names, lambda kind, law: cell(tensor()[law, kind]))}
 
-Boundary conditions, with nodes "gauss", are those of [the other methods](#laws-and-boundary-conditions){but_for(tensor(), columns)}
+Boundary conditions, with nodes "gauss", are those of [the other methods](#laws-and-boundary-conditions){of_tensor}
 
 ## Absorbing layers and dispersive media
 
