@@ -146,7 +146,7 @@ def target(text):
     if not code:
         return None
     thing, _, member = code[1].rpartition(".")
-    if code[1] in CASES:
+    if text in CASES:
         return "std", "doc", f"/gallery/{code[1]}"
     if thing in OBJECTS:
         return "py", "obj", f"dgarray.{OBJECTS[thing]}.{member}"
