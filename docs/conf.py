@@ -2,6 +2,7 @@
 
     sphinx-build -W -b html docs docs/_build
 """
+import inspect
 import re
 import subprocess
 import sys
@@ -9,18 +10,23 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 from docutils import nodes
+from docutils.statemachine import StringList
 from docutils.utils.math import latex2mathml
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 
 import dgarray
+from dgarray import cases
+
+sys.path.insert(0, str(Path(__file__).parent))
+from case_programs import program  # noqa: E402
 
 project, author, copyright = "dgarray", "the dgarray authors", "the dgarray authors, MIT licence"
 version = release = dgarray.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
-# The gallery contains the formulas, errors.md the table of the pages.
-exclude_patterns = ["_build", "formulas.md", "errors/pages.md"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+exclude_patterns = ["_build", "errors/pages.md"]          # errors.md contains this table
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["pages.css"]
@@ -131,7 +137,7 @@ def begins_new(line, before):
 # called, of the reference; what these objects are called in the pages, and their class.
 CODE = re.compile(r"([A-Za-z_][\w.]*)(\(.*\))?$", re.S)
 OBJECTS = {"ds.dg": "output.Accessor", "tree.dg": "output.TreeAccessor", "sim": "Simulation", "mesh": "Mesh"}
-CASES = {path.stem for path in (Path(__file__).parent / "gallery").glob("*.md")}
+CASES = set(cases.__all__)
 
 
 def target(text):
@@ -140,7 +146,7 @@ def target(text):
     if not code:
         return None
     thing, _, member = code[1].rpartition(".")
-    if code[1] in CASES:
+    if text in CASES:
         return "std", "doc", f"/gallery/{code[1]}"
     if thing in OBJECTS:
         return "py", "obj", f"dgarray.{OBJECTS[thing]}.{member}"
@@ -219,6 +225,20 @@ def process(app, what, name, obj, options, lines):
     lines[:] = readable(lines)
 
 
+class Program(SphinxDirective):
+    """`{program} CASE`: the case with its default keywords as a program, with a link to its source."""
+
+    required_arguments = 1
+
+    def run(self):
+        name = self.arguments[0]
+        file, text, container = Path(inspect.getsourcefile(getattr(cases, name))).name, program(name), nodes.container()
+        what = "The case with its defaults, as a program" if "\nsim = " in text else "The function that makes the case"
+        lines = [f"{what}, from [cases/{file}](../../cases/{file}):", "", "```python", *text.splitlines(), "```"]
+        self.state.nested_parse(StringList(lines, name), self.content_offset, container)
+        return container.children
+
+
 def write_error_pages(app):
     """Write errors/, the messages of the mistakes in tests/support/error_pages. A warning names each that this environment does
     not give, for example because a library is missing."""
@@ -232,6 +252,7 @@ def write_error_pages(app):
 
 def setup(app):
     app.connect("builder-inited", write_error_pages)
+    app.add_directive("program", Program)
     app.add_html_math_renderer("mathml", (math, None), (math, None))
     app.connect("doctree-read", link_names)
     app.connect("html-page-context", fit_tables)

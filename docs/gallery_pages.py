@@ -1,5 +1,4 @@
 """The pages of the gallery: one of each case in gallery/, and gallery.md with their thumbnails by subject."""
-import re
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -25,8 +24,11 @@ SUBJECTS = {
 HEAD = """# Gallery
 
 Every case of the package, run with small settings. Each picture leads to a page with the equations, their source, the
-commands that draw the picture, and the numbers of the run. [Cases and their numbers](cases.md) has convergence tables and
-comparisons with published results.
+commands that draw the picture, the program, the numbers of the run, and comparisons with published results.
+`dgarray run CASE --set name=value` sets any keyword of a case.
+
+L2 errors are over all variables. Unless said otherwise, runs use the upwind flux, float64, LSRK(5,4), `cfl=0.9`, and start from
+the L2 projection.
 
 `python docs/make_gallery.py` makes these pages and their pictures; most of the time goes into double_mach and
 forward_step.
@@ -46,19 +48,24 @@ def index():
 
 def page(name, description, note, more, commands, python, rows):
     """The page of one case: description, picture, a note, more pictures [(file, caption)], equations and source, commands, a
-    text in Python that draws the picture, and numbers {name: text}."""
+    text in Python that draws the picture, the program, numbers {name: text}, and comparisons with published numbers.
+
+    Equations and comparisons are written by hand, in the page itself, and stay."""
     lines = [f"# {name}", "", description, "", f"![{name}]({name}.png)", "", *([note, ""] if note else []),
              *(line for file, caption in more for line in (f"![{caption}](../{file})", "", f"{caption}.", "")),
-             formulas()[name], "", "```bash", *commands, "```", "",
+             *by_hand(name, "equations"), "", "```bash", *commands, "```", "",
              *(["The picture, from the store of the run:", "", "```python", python, "```", ""] if python else []),
-             "| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows.items()), ""]
+             f"```{{program}} {name}", "```", "",
+             "| run of the picture | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows.items()), "",
+             *by_hand(name, "numbers"), ""]
     return "\n".join(lines)
 
 
-def formulas():
-    """{case: its equations and source, in Markdown}; cases are links to their pages."""
-    text = re.sub(r"\]\(#(\w+)\)", r"](\1.md)", (DOCS / "formulas.md").read_text())
-    return {name: body.strip() for name, body in (part.split("\n", 1) for part in text.split("\n## ")[1:])}
+def by_hand(name, part):
+    """The lines of a page between `<!-- part -->` and `<!-- end -->`, these included; none where there is no page yet."""
+    path, begin, end = FOLDER / f"{name}.md", f"<!-- {part} -->", "<!-- end -->"
+    text = path.read_text().partition(begin)[2].partition(end)[0] if path.exists() else "\n\n"
+    return [begin + text + end]
 
 
 def commands(name, keywords, every, plot):
@@ -78,13 +85,15 @@ def commands(name, keywords, every, plot):
 
 def numbers(report, observed):
     """The numbers of a run, {name: text}; observed: {order: observed order of convergence}."""
-    rows = {f"{report['place']}s": report["elements"], "degrees of freedom": report["dofs"], "steps": report["steps"],
-            "time": number(report["time"])}
+    rows = {"run": f"{report['elements']} {report['place']}s, {report['dofs']} degrees of freedom, {report['steps']} steps to "
+                   f"t = {number(report['time'])}"}
     if report["l2_error"]:
-        rows |= {f"L2 error of {key}" if key != "total" else "L2 error, all": number(value)
-                 for key, value in report["l2_error"].items()}
+        rows["L2 errors"] = ", ".join(f"{'all' if key == 'total' else key} {number(value)}"
+                                      for key, value in report["l2_error"].items())
     rows |= {key.replace("_", " "): number(value) for key, value in report["results"].items()}
-    return rows | {f"observed order at order {order}": f"{value:.2f}" for order, value in observed.items()}
+    if observed:
+        rows["observed order at order"] = ", ".join(f"{order}: {value:.2f}" for order, value in observed.items())
+    return rows
 
 
 def number(value):

@@ -3,8 +3,8 @@
     python docs/make_gallery.py [CASE ...]          # minutes, double_mach and forward_step some more
     python docs/make_gallery.py --more [FILE ...]          # pictures of the front page, in 3D, and movies
 
-Given names, it runs only these cases. gallery_pages.py has the text of the pages; equations and sources come from
-formulas.md. The pages have no times, because they depend on the machine.
+Given names, it runs only these cases. gallery_pages.py has the text of the pages; equations, sources and comparisons stay as
+they are in the pages. The pages have no times, because they depend on the machine.
 """
 import inspect
 import sys
@@ -124,8 +124,7 @@ ENTRIES = {
     "double_mach": Entry({"elements": 236964, "limiter": "barth-jespersen-vertices", "limiter_variables": "primitive"}, None,
                          partial(pictures.shocks, limits=(1, 22), lines=(1.3, 23, 30), spacing=1 / 240, right=3),
                          command={"variable": "schlieren"}, text=(
-        "As many triangles as in the second mesh of the paper; the smallest runs in half a minute. [Cases and their "
-        "numbers](../cases.md) compares meshes, limiters and fluxes."), more=(
+        "As many triangles as in the second mesh of the paper; the smallest runs in half a minute."), more=(
         ("movies/double_mach.webp", "Schlieren by tensor-product DG of order 3 on squares of 1/60"),)),
     "forward_step": Entry({"elements": 37000, "flux": "hll"}, None,
                           partial(pictures.shocks, limits=(0.2, 6.2), lines=(0.26, 6.07, 30), spacing=1 / 120),

@@ -1,4 +1,4 @@
-"""The tables of gpu-benchmarks.md: numbers of the paper, and ours from the files in benchmarks/ that were measured on a GPU.
+"""The tables of gpu.md: numbers of the paper, and ours from the files in benchmarks/ that were measured on a GPU.
 
     python docs/make_gpu_benchmarks.py
 
@@ -190,5 +190,5 @@ def made(page, folder):
 
 
 if __name__ == "__main__":
-    page = FOLDER / "gpu-benchmarks.md"
+    page = FOLDER / "gpu.md"
     page.write_text(made(page.read_text(), FOLDER / "benchmarks"))

@@ -373,7 +373,7 @@ def page():
 
 
 def test_the_page_is_what_its_script_makes(page):
-    text = (ROOT / "docs" / "gpu-benchmarks.md").read_text()
+    text = (ROOT / "docs" / "gpu.md").read_text()
     assert page.made(text, ROOT / "docs" / "benchmarks") == text
     if not page.measured(ROOT / "docs" / "benchmarks"):
         assert "claims no speed" in text and "M DOF/s" not in text

@@ -8,15 +8,25 @@ from combinations import (
     LAWS,
     METHODS,
     PAGE,
+    beside_layers,
+    cell_sides,
     conditions,
+    faces_inside,
     fluxes,
+    internal,
     limiters,
     orders,
     page,
     positivity,
     refused,
+    schemes,
+    sides,
     state_of,
     steppers,
+    tensor,
+    tensors,
+    variants,
+    vertex,
 )
 from meshes import disc
 from modal_problems import agree, stage
@@ -31,10 +41,13 @@ def test_the_page_says_what_combines():
     there is instead."""
     assert PAGE.read_text() == page(), "docs/combinations.md is stale: run python tests/support/combinations.py"
     by_order = [message for message in (*orders().values(), *steppers().values()) if message]
-    messages = [*refused(fluxes() | conditions() | limiters() | positivity()), *by_order]
+    tables = (fluxes, conditions, limiters, positivity, vertex, sides, variants, schemes, cell_sides, tensor, internal,
+              beside_layers, tensors)
+    tried = [*(table() for table in tables), *faces_inside()]
+    messages = [*by_order, *(message for found in tried for message in refused(found))]
     assert len(set(messages)) > 50
     for message in messages:
-        assert re.search("needs|is for|allowed|must be", message) and "\n" not in message, message
+        assert re.search("needs|is for|allowed|must|take|give|it has|lies in", message) and "\n" not in message, message
 
 
 def test_methods_know_where_kernels_compute():

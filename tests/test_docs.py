@@ -128,6 +128,8 @@ def test_documentation_builds_without_warnings(tmp_path):
     assert not missing, f"the built reference lacks {', '.join(missing)}"
     concepts = (tmp_path / "html" / "concepts.html").read_text()
     assert 'href="api/methods.html#dgarray.ModalDG"' in concepts, "names of the API are not links"
+    searched = (tmp_path / "html" / "searchindex.js").read_text()
+    assert "gallery/tm_cavity" in searched and "The driver is missing" not in searched
     assert 'href="errors/gpu.html"' in (tmp_path / "html" / "errors.html").read_text()
     assert "<strong>The driver is missing</strong>" in (tmp_path / "html" / "errors" / "gpu.html").read_text()
 
@@ -136,7 +138,7 @@ def test_every_paper_to_cite_is_listed():
     """Keys of the table and of the list are the same, so are the software's versions, and the sources that the methods and
     steppers name are there."""
     page, software = (DOCS / "citing.md").read_text(), (ROOT / "CITATION.cff").read_text()
-    table, listed = page.split("## The papers")
+    table, listed = page.split("## The papers")[0], (DOCS / "papers.bib").read_text()
     keys = re.findall(r"^@\w+\{(\w+),$", listed, re.M)
     assert sorted(keys) == sorted(set(re.findall(r"`([a-z]+(?:19|20)\d\d[a-z]*)`", table)))
     version = re.search(r"^version: (\S+)$", software, re.M)[1]
@@ -179,13 +181,25 @@ def test_gallery_shows_every_case(gallery):
     shown = [name for names in pages.SUBJECTS.values() for name in names]
     assert sorted(shown) == sorted(cases.__all__) == sorted(gallery.ENTRIES)
     assert (DOCS / "gallery.md").read_text() == pages.index()
-    for name, formula in pages.formulas().items():
-        text = (DOCS / "gallery" / f"{name}.md").read_text()
-        assert "$$" in formula and "Source: " in formula and formula in text and text.startswith(f"# {name}\n"), name
+    for name in shown:
+        text, (equations,) = (DOCS / "gallery" / f"{name}.md").read_text(), pages.by_hand(name, "equations")
+        assert "$$" in equations and "Source: " in equations and equations in text and text.startswith(f"# {name}\n"), name
     files = {path.name: path for path in (DOCS / "gallery").iterdir()}
     assert sorted(files) == sorted(f"{name}.{suffix}" for name in cases.__all__ for suffix in ("md", "png"))
     for path in files.values():
         assert path.stat().st_size <= 150_000, path.name
+
+
+@pytest.mark.parametrize("name", cases.__all__)
+def test_programs_in_the_gallery_make_their_cases(gallery, name, monkeypatch):
+    text, scope = importlib.import_module("case_programs").program(name), {"__name__": "program"}
+    if text.startswith("def "):
+        return                                  # a long one: the function itself
+    monkeypatch.setattr(dg.Simulation, "run", lambda self: self)
+    exec(compile(text, name, "exec"), scope)
+    made, case = scope["sim"], getattr(cases, name)()
+    assert str(made).split("\n")[1:] == str(case).replace(f"{name}.<locals>.", "").split("\n")[1:]
+    assert all(made.options[key] == case.options[key] for key in ("until", "every"))
 
 
 def test_further_pictures_and_movies_are_small_and_have_all_colours(gallery):

@@ -263,14 +263,15 @@ def test_tables_of_the_benchmarks(tmp_path, monkeypatch):
     results = {"machine": machine, "ceilings": {"multiply_add": 2e11, "bandwidth": 5e10}, "steps": 200, "points": 150,
                "cells": 64, "table1": table1,
                "figure4": [{"order": 1, "stages": 9, "updates": 2e8, "median": 1e8, "flops": 3e10}],
-               "figure5": [kernel, kernel | {"law": "Acoustics", "pruned": False, "paper flops": 6e9, "paper bound": 0.075}],
+               "figure5": [kernel, kernel | {"law": "Acoustics", "paper flops": 6e9, "paper bound": 0.075},
+                           kernel | {"pruned": False}],
                "pruning": [{"order": 3, "variant": "two-kernel", "pruned": 0.07, "not pruned": 0.1, "saved": 0.3,
                             "median": 0.25}]}
     page = make.made(f"before\n{make.BEGIN}old\n{make.END}\nafter", results)
     assert page.startswith("before") and page.endswith("after") and "old" not in page
-    assert "| monolithic | 2 (3) | 4 (6) | 6 (9) | 2.09 | 13.77 | 36.17 |" in page and "| 1 | 9 | 200 (100) | 30 |" in page
+    assert "| monolithic | 2 (3) | 4 (6) | 6 (9) | 2.09 | 13.77 | 36.17 |" in page and "| 1 | 9: 200 | 30 |" in page
     assert "| 3 | advection | monolithic | 4.0 | 40 | 80 | 50% |  |  |" in page
-    assert "| 3 | acoustics | monolithic, unpruned | 4.0 | 40 | 80 | 50% | 1.5 | 75% |" in page
+    assert "| 3 | acoustics | monolithic | 4.0 | 40 | 80 | 50% | 1.5 | 75% |" in page and page.count("monolithic | 4.0") == 2
     assert "| 3 | evolution | 100 | 70 | 30% | 25% |" in page
 
 

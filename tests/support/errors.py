@@ -13,6 +13,9 @@ from pathlib import Path
 import error_pages
 from mistakes.provoking import folder, provoke
 
+# Metadata that keep a page out of the search: its messages are those that the search would find for every name of the package.
+UNSEARCHED = "---\nnosearch: true\n---\n"
+
 
 def pages():
     """Name of each page and the module with its rows, in the order of the index."""
@@ -29,7 +32,7 @@ def entry(wrong, line, status):
 def page(module):
     """The text of one page, and (mistake, lines, status) of those that it leaves out: their answer is not one line with the
     right words and status."""
-    text, odd = [f"# {module.TITLE}\n"], []
+    text, odd = [UNSEARCHED, f"# {module.TITLE}\n"], []
     for group, rows in module.GROUPS.items():
         text += [f"## {group}\n"] if len(module.GROUPS) > 1 else []
         for wrong in rows:

@@ -1,7 +1,7 @@
 """Text of the lines that ask memory for values some time before they are used, so that nobody waits for them.
 
 A processor fetches long streams by itself.  What a kernel reads are records of 0.5 to 2 kB, one after some hundred nanoseconds
-of work, and values of neighbours anywhere; docs/performance.md says what each of these lines is worth."""
+of work, and values of neighbours anywhere; docs/performance-notes.md says what each of these lines is worth."""
 from math import ceil
 
 
