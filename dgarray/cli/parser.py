@@ -164,11 +164,18 @@ def build_parser():
     plot.add_argument("variable", metavar="VARIABLE", help="a variable of the run; for a gas also pressure, mach, u, v, ...")
     plot.add_argument("--time", type=number, metavar="T", help="draw the snapshot nearest to this time (default: the last)")
     plot.add_argument("-o", "--output", metavar="FILE.png", help="picture to write (default: VARIABLE.png)")
-    plot.add_argument("--limits", metavar="LOW,HIGH", help="range of colours (default: the field's, symmetric if signed)")
-    plot.add_argument("--isolines", metavar="LOW,HIGH,N", help="draw N lines of equal value from LOW to HIGH")
+    plot.add_argument("--limits", metavar="LOW,HIGH",
+                      help="range of colours (default: the field's without outliers, symmetric if signed)")
+    plot.add_argument("--log", action="store_true", default=None, help="logarithmic colours, in 1D a logarithmic axis")
+    plot.add_argument("--cmap", metavar="NAME", help="colour map of matplotlib, or schlieren")
+    plot.add_argument("--zoom", metavar="XLOW,XHIGH,YLOW,YHIGH", help="draw this box only (in 1D XLOW,XHIGH)")
+    plot.add_argument("--isolines", metavar="N|LOW,HIGH,N",
+                      help="draw N lines of equal value, between the limits or from LOW to HIGH")
+    plot.add_argument("--levels", metavar="V,V,...", help="draw lines of these values")
     plot.add_argument("--mesh", action="store_true", default=None, help="draw the outlines of the elements")
     plot.add_argument("--slice", action="append", metavar="z=0.5",
                       help="draw on this plane; several planes make one 3D view (default in 3D: three through the middle)")
+    plot.add_argument("--dpi", type=number, metavar="N", help="dots per inch of the picture (default 150, of movies 100)")
     plot.add_argument("--surface", action="append", metavar="NAME", help="draw on this boundary of a 3D run; may be repeated")
     plot.add_argument("--movie", metavar="FILE.mp4|FILE.webp|FILE.gif", help="all snapshots as a movie instead of a picture")
     plot.add_argument("--fps", type=number, metavar="N", help="snapshots per second of a movie (default 10)")
