@@ -26,7 +26,7 @@ HEAD = """# Gallery
 
 Every case of the package, run with small settings. Each picture leads to a page with the equations, their source, the
 commands that draw the picture, and the numbers of the run. [Cases and their numbers](cases.md) has convergence tables and
-comparisons with published results.
+comparisons with published results. [Movies](movies.md) shows three of them in motion.
 
 `python docs/make_gallery.py` makes these pages and their pictures; most of the time goes into double_mach and
 forward_step.
