@@ -5,7 +5,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "gallery"
 # Numbers below this are rounding errors, which differ from machine to machine.
-ROUNDING = 1e-12
+ROUNDING = 1e-11
 
 SUBJECTS = {
     "Electromagnetic waves": [
