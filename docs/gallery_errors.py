@@ -30,6 +30,7 @@ def disturbance(ds, path, cells=(8, 16, 32, 64)):
     figure = Figure(figsize=(8.0, 5.4), layout="constrained")
     above, below = figure.subplots(2, 1, height_ratios=(1, 1.2))
     ds.assign(rho=rho).dg.plot("rho", ax=above)
+    above.set_title("fast wave of amplitude 1e-6 after one period")
     found = {}
     for wave in WAVES["mhd"]:
         runs = [cases.linear_waves(wave=wave, dim=2, cells=count) for count in cells]

@@ -18,13 +18,12 @@ import matplotlib
 import numpy as np
 from gallery_pages import FOLDER, commands, index, numbers, page
 from PIL import Image
-from scipy.spatial import cKDTree
 
 import dgarray as dg
 from dgarray import cases
 
-# Bytes of a picture of the gallery, which has a palette, and of one of the others.
-LARGEST, LARGEST_OF_MORE = 450_000, 300_000
+# Bytes of a picture of the gallery, and of one of the others.
+LARGEST, LARGEST_OF_MORE = 380_000, 300_000
 
 @dataclass(frozen=True)
 class Entry:
@@ -212,7 +211,7 @@ def case_page(name, entry, folder):
     sim = case(**entry.keywords)
     ds = sim.run(every=entry.every)
     draw(ds, entry.plot, folder / f"{name}.png")
-    with_palette(folder / f"{name}.png")
+    small(folder / f"{name}.png", LARGEST)
     description = " ".join(inspect.getdoc(case).split("\n\n")[0].split())
     observed = {}
     if entry.eoc:
@@ -231,31 +230,11 @@ def draw(ds, plot, path):
         pictures.field(ds, path, **plot)
 
 
-def with_palette(path, colours=256):
-    """Write the picture with a palette of so many colours, of half as many while it has more than LARGEST bytes.
-
-    Frequent colours get more of it, but not in proportion: a colour bar keeps its own. White and black stay as they are."""
-    with Image.open(path) as image:
-        pixels = np.asarray(image.convert("RGB"))
-    codes, place, counts = np.unique(pixels.astype(int) @ [65536, 256, 1], return_inverse=True, return_counts=True)
-    found = np.column_stack([codes >> 16, codes >> 8 & 255, codes & 255]).astype("uint8")
-    some = Image.fromarray(np.repeat(found, np.ceil(counts ** 0.4).astype(int), axis=0)[None])
-    while True:
-        palette = some.quantize(colours - 2, kmeans=1).getpalette()[:3 * (colours - 2)] + [0, 0, 0, 255, 255, 255]
-        _, nearest = cKDTree(np.reshape(palette, (-1, 3))).query(found)
-        indexed = Image.fromarray(nearest.astype("uint8")[place].reshape(pixels.shape[:2]))
-        indexed.putpalette(palette)
-        indexed.save(path, optimize=True)
-        if path.stat().st_size <= LARGEST:
-            return
-        colours //= 2
-
-
 def small(path, most):
-    """Write the picture with its colours rounded to multiples of 2, 4 or 8 of 255, until it has no more than `most` bytes."""
+    """Write the picture with its colours rounded to multiples of 2, 3, ... 10 of 255, until it has no more than `most` bytes."""
     with Image.open(path) as image:
         pixels = np.asarray(image.convert("RGB")).astype(int)
-    for step in (2, 4, 8):
+    for step in (2, 3, 4, 5, 6, 8, 10):
         rounded = np.minimum((pixels + step // 2) // step * step, 255)
         Image.fromarray(rounded.astype("uint8")).save(path, optimize=True)
         if path.stat().st_size <= most:

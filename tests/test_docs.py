@@ -203,8 +203,7 @@ def test_further_pictures_and_movies_are_small_and_have_all_colours(gallery):
     assert sum(path.stat().st_size for path in pictures) < 14_000_000
     for path in pictures:
         with Image.open(path) as image:
-            assert max(image.size) <= gallery.pictures.WIDTH, path.name
-            assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255), path.name
+            assert image.mode == "RGB" and max(image.size) <= gallery.pictures.WIDTH, path.name
 
 
 @pytest.mark.parametrize("name", ["advection_wave", "tm_cavity"])

@@ -185,8 +185,12 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
         for n in sorted({1, threads}):
             limits[ceiling(dtype, n)] = ceilings(dtype, n, 0.2 if quick else SECONDS)
 
+    made = {}          # problems that ratios compare again: small ones are kept, large ones would not fit side by side
+
     def measure(name, make, target=None):
         problem = make(name)
+        if quick:
+            made[name] = problem
         result["rows"].append(row(name, problem, limits, quick, target))
         if name == OF_MEMORY:
             result["memory"] = memory(problem)
@@ -204,7 +208,8 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
     result["ratios"] = {}
 
     def compared(name, both, target):
-        result["ratios"][name] = ratio([problem_of_row(each, meshes) for each in both], quick) | {"target": target}
+        problems = [made.get(each) or problem_of_row(each, meshes) for each in both]
+        result["ratios"][name] = ratio(problems, quick) | {"target": target}
 
     for name, (*both, target) in RATIOS.items():
         if not (threads == 1 and "thread" in name) and set(both) <= set(rows):
